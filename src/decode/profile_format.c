@@ -20,12 +20,14 @@
     X(trace_event) \
     X(gecko) \
     X(stackprof) \
+    X(pyspy_dump_json) \
     X(flamebearer) \
     X(otlp_json) \
     X(tree) \
     X(trie) \
     X(legacy_text) \
     X(goroutine_dump) \
+    X(pyspy_dump) \
     X(pprof_raw) \
     X(pprof_traces) \
     X(async_text) \

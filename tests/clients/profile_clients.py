@@ -211,4 +211,46 @@ def test_real_recordings_count_as_the_jdk_counts():
             assert samples[kind] == int(summary.get(event, 0)), f"{name}: {event}: {samples[kind]}, {summary.get(event)}"
 
 
+# --- perf ---
+
+BUSY = """
+#include <stdlib.h>
+static int order(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+__attribute__((always_inline)) static inline unsigned mix(unsigned x)
+{ for (int i = 0; i < 50; i++) x = x * 1664525u + 1013904223u; return x; }
+__attribute__((noinline)) unsigned work(int n)
+{ unsigned s = 0; int *v = malloc(n * 4ul); for (int i = 0; i < n; i++) v[i] = (int)mix((unsigned)i);
+  qsort(v, (size_t)n, 4, order); for (int i = 0; i < n; i++) s += (unsigned)v[i]; free(v); return s; }
+int main(void) { unsigned s = 0; for (int i = 0; i < 30; i++) s += work(100000); return (int)(s & 1); }
+"""
+
+
+def test_perf_script_in_its_forms_is_one_profile():
+    """Other columns, other records beside the samples: the same stacks, with the same weights where there are any."""
+    need("perf", "cc")
+    source, program, data = (os.path.join(folder.name, name) for name in ("busy.c", "busy", "perf.data"))
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(BUSY)
+    run("cc", ["cc", "-g", "-O2", "-o", program, source])
+    done = subprocess.run(["perf", "record", "-q", "--call-graph", "dwarf", "-F", "99", "-o", data, program], capture_output=True,
+                          text=True, timeout=120, check=False)
+    if done.returncode not in (0, 1) or not os.path.exists(data):
+        raise tap.Skip("perf may not record here")
+
+    def stacks(*options):
+        path = os.path.join(folder.name, "script.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            subprocess.run(["perf", "script", "-i", data, *options], stdout=f, stderr=subprocess.DEVNULL, timeout=120, check=True)
+        return ours(path)
+
+    plain = stacks()
+    weights, counts = totals((s.stack, s.value) for s in plain), totals((s.stack, 1) for s in plain)
+    assert sum(counts.values()) > 10 and any("work" in stack and "mix" in stack for stack in weights), weights
+    for options in (["--header"], ["--ns"], ["--show-task-events"], ["--show-mmap-events"], ["-F", "+srcline"], ["-F", "+symoff"],
+                    ["-F", "+misc"], ["-F", "+uregs"], ["--reltime"], ["-L"], ["-F", "comm,tid,time,period,event,ip,sym,dso"]):
+        assert differ(totals((s.stack, s.value) for s in stacks(*options)), weights) == [], options
+    for options in (["-F", "comm,tid,time,event,ip,sym,dso"], ["-F", "comm,pid,time,ip,sym,dso"], ["-F", "comm,pid,tid,time,ip,sym,dso"]):
+        assert differ(totals((s.stack, s.value) for s in stacks(*options)), counts) == [], options
+
+
 tap.run(sys.modules[__name__])

@@ -107,7 +107,12 @@ static void take_left(sf_str left, struct header *h)
         if (!last_word(&before, &word))
             return;
     }
-    if (thread_of(word, &h->tid))
+    if (thread_of(word, &h->tid)) {
+        h->comm = sf_str_trim(before);
+        return;
+    }
+    /* -F +misc: letters behind the thread say in which mode it ran. */
+    if (word.len <= 2 && last_word(&before, &word) && thread_of(word, &h->tid))
         h->comm = sf_str_trim(before);
 }
 
@@ -380,13 +385,19 @@ static void add_frame(struct script *s, const struct frame *f)
     push(s, name.len ? name : f->symbol, module, kind);
 }
 
-/* "main.c:12" behind a frame says where in its source it was. */
+/* "main.c:12" behind a frame says where in its source it was; "main.c:12 (inlined)", and where that
+ * is not known "??:0" or "[module][address]". */
 static bool take_source(struct script *s, sf_str line)
 {
-    sf_str text = sf_str_trim(line);
-    size_t at = text.len;
+    sf_str text = sf_str_trim(line), inlined = SF_STR(" (inlined)");
+    size_t at;
     uint64_t n;
-    while (at && text.p[at - 1] != ':')
+    if (sf_str_ends(text, inlined))
+        text.len -= inlined.len;
+    if (s->has_last && (sf_str_starts(text, SF_STR("??:")) ||
+                        (sf_str_starts(text, SF_STR("[")) && sf_str_ends(text, SF_STR("]")))))
+        return true;
+    for (at = text.len; at && text.p[at - 1] != ':';)
         at--;
     if (!s->has_last || !s->frames.n || at < 2 || !sf_str_to_u64(sf_str_from_at(text, at), &n) ||
         n > INT32_MAX)
@@ -461,11 +472,25 @@ static bool open_sample(struct script *s, sf_str line)
     return true;
 }
 
+/* Source lines have two blanks before them, frames a tab or many. */
+static bool is_source(sf_str line)
+{
+    return line.len > 2 && sf_str_starts(line, SF_STR("  ")) && !sf_text_is_blank(line.p[2]);
+}
+
 static void take_line(struct script *s, sf_str line)
 {
     struct frame f;
     bool is_indented = sf_text_is_blank(line.p[0]);
+    if (sf_str_find(line, SF_STR(": PERF_RECORD_"), &(size_t){0})) {
+        close_sample(s); /* what --show-mmap-events and the like tell beside the samples */
+        return;
+    }
     if (s->is_open && is_indented) {
+        if (is_source(line) && take_source(s, line))
+            return;
+        if (sf_str_starts(line, SF_STR(" ABI:")))
+            return; /* registers */
         if (s->frames.n > SF_LIMIT_FRAMES * 4) {
             s->b->drops.n_frames++;
             return;
@@ -528,7 +553,8 @@ static bool is_perf_script(sf_str bytes)
         }
         if (line.p[0] == '#')
             continue;
-        if (is_open && sf_text_is_blank(line.p[0]) && frame_of(line, &f) && f.module.len)
+        if (is_open && sf_text_is_blank(line.p[0]) && frame_of(line, &f) &&
+            (f.module.len || h.has_time))
             return true;
         is_open = header_of(line, &h);
         if (is_open && h.has_time && h.event.len && frame_of(h.rest, &f) && f.module.len)

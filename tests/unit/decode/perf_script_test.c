@@ -118,3 +118,37 @@ TEST(perf_script, lines_that_fit_nowhere_are_counted)
         &rig, SF_STR("a b 1 1.000000: 3 c:u: \n\t1 f(\"x\") (x)\n\t2 g->h (y)\n"), 40);
     profile_rig_done(&rig);
 }
+
+TEST(perf_script, what_stands_beside_samples_is_stepped_over)
+{
+    /* --show-mmap-events, --show-task-events, -F +misc, -F +uregs */
+    decode("swapper 0 0.000000: PERF_RECORD_MMAP -1/0: [0xffff(0x3f) @ 0]: x [kernel.kallsyms]\n"
+           "busy 7 1.000000: PERF_RECORD_COMM exec: busy:7/7\n"
+           "busy 7 U 1.000001: 3 cycles: \n\t11dc work (/bin/busy)\n"
+           " ABI:2    AX:0x7f2d522d4b00    BX:0x7f2d522d4b00\n"
+           "busy 7 K 1.000002: 4 cycles: \n\t11dc work (/bin/busy)\n\n");
+    assert_int_equal(profile_value(&rig, "cycles:count", "busy;work"), 7);
+    assert_int_equal(rig.got.n_series, 1);
+    assert_int_equal(rig.got.samples[0].thread, 7);
+    assert_int_equal(rig.got.drops.n_parts, 0);
+}
+
+TEST(perf_script, frames_need_no_module_below_a_time)
+{
+    decode("busy 7 1.000001: cpu-clock:ppp: \n\t            11dc work\n\n"
+           "busy 7 1.000002: cpu-clock:ppp: \n\t            11dc work\n\t  10 main\n\n");
+    assert_int_equal(profile_value(&rig, "samples:count", "busy;work"), 1);
+    assert_int_equal(profile_value(&rig, "samples:count", "busy;main;work"), 1);
+}
+
+TEST(perf_script, source_lines_of_the_kernel_and_of_inlined_calls)
+{
+    decode("busy 7 1.000001: 5 cycles: \n\tffff81 charge+0x25 ([kernel.kallsyms])\n"
+           "  [kernel.kallsyms][ffff81]\n\t 1204 mix+0x64 (inlined)\n  w.c:3 (inlined)\n"
+           "\t 1204 work+0x64 (/bin/busy)\n  w.c:4\n\t 10c0 _start+0x20 (/bin/busy)\n  ??:0\n\n");
+    assert_int_equal(profile_value(&rig, "cycles:count", "busy;_start;work;mix;charge"), 5);
+    assert_int_equal(rig.got.drops.n_parts, 0);
+    for (uint32_t i = 0; i < rig.got.n_functions; i++)
+        if (sf_str_eq(rig.got.functions[i].name, SF_STR("mix")) && rig.got.functions[i].file.len)
+            assert_str(rig.got.functions[i].file, "w.c");
+}

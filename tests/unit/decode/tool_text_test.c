@@ -269,6 +269,47 @@ TEST(tool_text, gos_dumps_are_a_stack_each)
     profile_try_small_arenas(&rig, sf_str_from(text), 40);
 }
 
+static bool holds(const char *secret)
+{
+    for (uint32_t i = 0; i < rig.got.n_functions; i++)
+        if (sf_str_find(rig.got.functions[i].name, sf_str_from(secret), &(size_t){0}) ||
+            sf_str_find(rig.got.functions[i].file, sf_str_from(secret), &(size_t){0}))
+            return true;
+    return false;
+}
+
+TEST(tool_text, py_spys_dumps_are_a_stack_of_each_thread)
+{
+    static const char text[] =
+        "Process 16254: python3 w.py --token hunter2\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+        "Thread 16254 (active+gil): \"MainThread\"\n    leaf (w.py:3)\n        Arguments:\n"
+        "            password: \"hunter2\" (x.py:1)\n    <module> (w.py:7)\n"
+        "Thread 16301 (idle): \"worker (1)\"\n    poll (libc.so.6)\n    run (w.py:12)\n"
+        "Thread 0x7FCD (idle)\n";
+    static const char json[] =
+        "[{\"pid\":1,\"thread_name\":\"MainThread\",\"os_thread_id\":16254,\"active\":true,"
+        "\"owns_gil\":true,\"frames\":[{\"name\":\"leaf\",\"filename\":\"w.py\",\"line\":3,"
+        "\"locals\":[{\"name\":\"p\",\"repr\":\"hunter2\"}]},{\"name\":\"<module>\","
+        "\"filename\":\"w.py\",\"line\":7}]},{\"thread_name\":\"worker "
+        "(1)\",\"os_thread_id\":16301,"
+        "\"active\":false,\"owns_gil\":false,\"frames\":[{\"name\":\"poll\",\"filename\":"
+        "\"libc.so.6\",\"line\":0},{\"name\":\"run\",\"filename\":\"w.py\",\"line\":12}]}]";
+    for (int i = 0; i < 2; i++) {
+        decode(i ? json : text, i ? "py-spy-dump-json" : "py-spy-dump");
+        assert_sum(&rig, "threads:thread:count", 2);
+        assert_int_equal(profile_value(&rig, "thread:count", "<module>;leaf"), 1);
+        assert_int_equal(profile_value(&rig, "thread:count", "run;poll"), 1);
+        assert_int_equal(rig.got.n_series, 2);
+        assert_str(rig.got.series[0].labels[1].val, "active+gil");
+        assert_str(rig.got.series[1].labels[1].val, "idle");
+        assert_int_equal(rig.got.samples[0].thread, 16254);
+        assert_str(rig.got.samples[1].thread_name, "worker (1)");
+        assert_str(rig.got.functions[0].file, "w.py");
+        assert_false(holds("hunter2"));
+        profile_try_small_arenas(&rig, sf_str_from(i ? json : text), 40);
+    }
+}
+
 TEST(tool_text, pyroscopes_flame_graphs_are_stacks_again)
 {
     static const char one[] =
