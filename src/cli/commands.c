@@ -9,6 +9,7 @@
 #include "cli/findings_command.h"
 #include "cli/flame_command.h"
 #include "cli/fsck_command.h"
+#include "cli/guard_command.h"
 #include "cli/keep_command.h"
 #include "cli/labels_command.h"
 #include "cli/ledger_command.h"
@@ -34,6 +35,7 @@ const struct sf_command sf_cli_commands[] = {
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"ledger", "show where a span's time went", sf_ledger_run, NULL},
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
+    {"guard", "fail when a new version of a service costs more", sf_guard_run, NULL},
     {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"control", "switch the profiling of running programs, or capture a profile now",

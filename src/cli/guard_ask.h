@@ -1,0 +1,38 @@
+/* guard_ask.h - what a server knows of two versions of the same requests, as measures to judge. */
+#pragma once
+#include "base/arena.h"
+#include "cli/client.h"
+#include "link/guard.h"
+
+enum {
+    SF_GUARD_DURATION,
+    SF_GUARD_CPU,
+    SF_GUARD_LOCK,
+    SF_GUARD_ALLOC,
+    SF_GUARD_ERRORS,
+    SF_GUARD_N_MEASURES,
+};
+
+struct sf_guard_row {
+    struct sf_guard_measure m; /* nanoseconds, bytes; of errors a share of the spans */
+    bool is_there;             /* false: nothing measures it */
+    sf_str function;           /* that grew most, significantly; empty: none is known */
+    double function_delta;
+};
+
+struct sf_guard_report {
+    struct sf_guard_row rows[SF_GUARD_N_MEASURES];
+    uint64_t n_left, n_right; /* spans that match, on each side */
+    sf_str summary;           /* the server's sentence about the time of a request */
+};
+
+struct sf_guard_question {
+    const char *query, *by, *left, *right;
+    int64_t since_ns;
+};
+
+/* Strings live in `req`. A side without spans is no failure: n_left or n_right is 0. */
+enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_question *question,
+                         struct sf_arena *req, struct sf_guard_report *out, struct sf_why *why);
+/* "duration", "CPU", "lock time", "allocation", "errors" */
+const char *sf_guard_measure_name(unsigned measure);

@@ -1,0 +1,182 @@
+#include "cli/guard_command.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/amount.h"
+#include "base/time_unit.h"
+#include "cli/answer.h"
+#include "cli/guard_report.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+
+enum {
+    ARENA_LEN = 64 << 20,
+    MIN_SPANS = 30,
+    POLL_MS = 5000,
+    EXIT_REGRESSION = 1,
+    EXIT_TOO_LITTLE = 3,
+    EXIT_UNREACHABLE = 4,
+};
+
+typedef void (*writer)(const struct sf_guard_said *, struct sf_buf *);
+
+static writer writer_of(const char *output)
+{
+    static const struct {
+        const char *name;
+        writer write;
+    } writers[] = {{"text", sf_guard_write_text},
+                   {"json", sf_guard_write_json},
+                   {"junit", sf_guard_write_junit},
+                   {"markdown", sf_guard_write_markdown}};
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+        if (!output || !strcmp(output, writers[i].name))
+            return writers[i].write;
+    }
+    return NULL;
+}
+
+static bool has_enough(const struct sf_guard_report *r, uint64_t min_spans)
+{
+    return r->n_left >= min_spans && r->n_right >= min_spans;
+}
+
+/* The verdict on all: one regression is one, and a pass needs a duration that could be judged. */
+static enum sf_guard_verdict judge(struct sf_guard_report *r, double max_increase,
+                                   uint64_t min_spans)
+{
+    bool is_worse = false;
+    for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
+        struct sf_guard_row *row = &r->rows[i];
+        is_worse |= row->is_there && sf_guard_judge(&row->m, max_increase) == SF_GUARD_REGRESSION;
+    }
+    if (!has_enough(r, min_spans) || !r->rows[SF_GUARD_DURATION].m.has_interval)
+        return SF_GUARD_UNKNOWN;
+    return is_worse ? SF_GUARD_REGRESSION : SF_GUARD_PASS;
+}
+
+static void show_waiting(const struct sf_guard_report *r, uint64_t min_spans, int64_t left_ns)
+{
+    if (sf_terminal_is(STDERR_FILENO))
+        fprintf(stderr,
+                "\rspanflame guard: %" PRIu64 " and %" PRIu64 " of %" PRIu64
+                " spans; waiting %" PRId64 " s more   ",
+                r->n_left, r->n_right, min_spans, left_ns / SF_NS_PER_S);
+}
+
+/* Asks until both sides have enough spans, or the time is over. The arena is reset between two
+ * questions. */
+static enum sf_err ask(const struct sf_client *client, const struct sf_guard_question *question,
+                       uint64_t min_spans, int64_t wait_ns, struct sf_arena *req,
+                       struct sf_guard_report *out, struct sf_why *why)
+{
+    int64_t until_ns = sf_clock_mono_ns() + wait_ns;
+    bool has_shown = false;
+    for (;;) {
+        enum sf_err err = sf_guard_ask(client, question, req, out, why);
+        int64_t left_ns = until_ns - sf_clock_mono_ns();
+        if (err || has_enough(out, min_spans) || left_ns <= 0) {
+            if (has_shown && sf_terminal_is(STDERR_FILENO))
+                fputc('\n', stderr);
+            return err;
+        }
+        show_waiting(out, min_spans, left_ns);
+        has_shown = true;
+        sf_clock_sleep_ms(left_ns < POLL_MS * SF_NS_PER_MS ? (unsigned)(left_ns / SF_NS_PER_MS) + 1
+                                                           : POLL_MS);
+        sf_arena_reset(req);
+    }
+}
+
+static int exit_code(enum sf_guard_verdict verdict)
+{
+    return verdict == SF_GUARD_PASS         ? 0
+           : verdict == SF_GUARD_REGRESSION ? EXIT_REGRESSION
+                                            : EXIT_TOO_LITTLE;
+}
+
+int sf_guard_run(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    struct sf_guard_question question = {.by = "resource.service.version",
+                                         .since_ns = SF_NS_PER_HOUR};
+    const char *output = NULL, *increase = "5%";
+    uint64_t min_spans = MIN_SPANS;
+    int64_t wait_ns = 0;
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"q", SF_FLAG_STR, &question.query, "QUERY", "which requests: a TraceQL query"},
+        {"by", SF_FLAG_STR, &question.by, "ATTRIBUTE",
+         "what tells the versions apart (default resource.service.version)"},
+        {"baseline", SF_FLAG_STR, &question.left, "VALUE", "the attribute's value before"},
+        {"candidate", SF_FLAG_STR, &question.right, "VALUE", "and after"},
+        {"max-increase", SF_FLAG_STR, &increase, "PERCENT",
+         "how much a measure may grow (default 5%)"},
+        {"min-spans", SF_FLAG_U64, &min_spans, "N", "spans each side needs (default 30)"},
+        {"wait", SF_FLAG_DURATION, &wait_ns, "TIME", "wait this long for them (default 0s)"},
+        {"since", SF_FLAG_DURATION, &question.since_ns, "TIME", "look back this long (default 1h)"},
+        {"output", SF_FLAG_STR, &output, "FORM", "text, json, junit or markdown (default text)"},
+    };
+    struct sf_args args = {
+        .command = "guard",
+        .usage = "--q QUERY --baseline VALUE --candidate VALUE [--by ATTRIBUTE] [--max-increase "
+                 "5%] [--wait 10m]",
+        .summary = "Fail when a new version of a service costs more than the old one.",
+        .details =
+            "Compares the same requests of two versions per span: duration, CPU, time spent "
+            "waiting for locks, allocated bytes, and the share that failed. A measure is a "
+            "regression when its confidence interval lies above zero (95 %, corrected for all "
+            "measures of time; 99 % for failures) and it grew by more than --max-increase. Exit "
+            "code: 0 pass, 1 regression, 2 wrong usage, 3 too little data, 4 the server cannot be "
+            "asked. For pipelines: --output junit, or --output markdown for a comment.",
+        .examples = "spanflame guard --q '{ name = \"POST /orders\" }' --baseline 1.4 --candidate "
+                    "1.5 --wait 10m\n"
+                    "spanflame guard --q '{ resource.service.name = \"shop\" && kind = server }' "
+                    "--by resource.commit --baseline abc123 --candidate def456 --output markdown",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_guard_report report = {0};
+    struct sf_arena req = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    uint32_t percent;
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    writer write = writer_of(output);
+    if (args.n_words || !question.query || !question.left || !question.right)
+        return sf_answer_usage("guard", "give --q QUERY, --baseline VALUE and --candidate VALUE");
+    if (!write)
+        return sf_answer_usage("guard", "--output is text, json, junit or markdown");
+    if (!sf_percent_parse(sf_str_from(increase), &percent))
+        return sf_answer_usage("guard", "--max-increase wants a percentage such as 5%");
+    if (!sf_arena_init(&req, ARENA_LEN))
+        return sf_answer_fault("guard", &(struct sf_why){.text = "no memory"});
+    enum sf_err err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
+    int code;
+    if (err) {
+        sf_answer_fault("guard", &why);
+        code = err == SF_ERR_INPUT ? 2 : EXIT_UNREACHABLE;
+    } else {
+        struct sf_guard_said said = {
+            .question = &question,
+            .report = &report,
+            .verdict = judge(&report, percent / 10000.0, min_spans),
+            .max_increase = percent / 10000.0,
+            .min_spans = min_spans,
+            .server = sf_client_server(&client),
+        };
+        write(&said, &out);
+        code = exit_code(said.verdict);
+        if (sf_answer_write(&out))
+            code = EXIT_UNREACHABLE;
+    }
+    sf_arena_done(&req);
+    return code;
+}

@@ -1,0 +1,17 @@
+/* guard_report.h - a guard's verdict as text, JSON, JUnit XML or Markdown. */
+#pragma once
+#include "cli/guard_ask.h"
+
+struct sf_guard_said {
+    const struct sf_guard_question *question;
+    const struct sf_guard_report *report;
+    enum sf_guard_verdict verdict; /* of all; UNKNOWN: too little data */
+    double max_increase;
+    uint64_t min_spans;
+    const char *server; /* for the link; NULL: none */
+};
+
+void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_write_json(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_write_junit(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out);

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""`spanflame guard`: two versions of the same requests, judged; what pipelines read; what the exit codes say."""
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import pprof  # noqa: E402
+from server import PROGRAM, Server, free_port, make_span, tap  # noqa: E402
+
+MS = 1000000
+HOSTILE = 'grow<script>"&|`'
+
+
+def spans_of(rng, version, n, ms, n_failed=0):
+    """`n` requests of a version, over half an hour, of about `ms`."""
+    out = []
+    for i in range(n):
+        out.append(make_span(ms=int(rng.gauss(ms, 2)), ago_ms=rng.randrange(60000, 1800000), service="shop", name="POST /orders",
+                             attributes={"version": version}, error=i < n_failed))
+    return out
+
+
+def fill(server, rng, version, n, ms, n_failed=0, grown_ms=0):
+    spans = spans_of(rng, version, n, ms, n_failed)
+    server.send(spans)
+    stacks = {}
+    for span in spans:
+        label = (("span_id", span["span_id"].hex()),)
+        stacks["main;work", label] = 20 * MS
+        if grown_ms:
+            stacks[f"main;{HOSTILE}", label] = grown_ms * MS
+    assert server.post("/api/v1/profile?service=shop", pprof(stacks)).status == 200
+
+
+def guard(server, baseline, candidate, *more):
+    done = subprocess.run([PROGRAM, "guard", "--server", f"http://127.0.0.1:{server.port}", "--q", '{ name = "POST /orders" }',
+                           "--by", "span.version", "--baseline", baseline, "--candidate", candidate, *more], capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+SERVER = Server().start()
+RNG = random.Random(7)
+fill(SERVER, RNG, "1.0", 80, 50)
+fill(SERVER, RNG, "1.1", 80, 50)
+fill(SERVER, RNG, "1.2", 80, 80, grown_ms=30)
+fill(SERVER, RNG, "1.3", 80, 50, n_failed=30)
+fill(SERVER, RNG, "1.4", 5, 50)
+
+
+def test_an_equal_version_passes():
+    code, out, err = guard(SERVER, "1.0", "1.1")
+    assert code == 0 and out.startswith("pass: "), (code, out, err)
+    assert "80 spans" in out and "errors" in out, out
+
+
+def test_a_slower_version_fails_and_names_the_function():
+    code, out, err = guard(SERVER, "1.0", "1.2")
+    assert code == 1 and out.startswith("regression: duration +"), (code, out, err)
+    assert "grow" in out.splitlines()[0] and "lock time   not measured" in out, out
+
+
+def test_an_increase_that_is_allowed_passes():
+    code, out, _ = guard(SERVER, "1.0", "1.2", "--max-increase", "99%")
+    assert code == 1, out  # CPU grew by 150 %
+    code, out, _ = guard(SERVER, "1.2", "1.0")
+    assert code == 0, out  # faster is no regression
+
+
+def test_more_failures_are_a_regression():
+    code, out, _ = guard(SERVER, "1.0", "1.3")
+    assert code == 1 and out.startswith("regression: errors +37.5 %") or out.startswith("regression: errors +38"), (code, out)
+
+
+def test_too_few_spans_are_no_verdict():
+    code, out, _ = guard(SERVER, "1.0", "1.4")
+    assert code == 3 and out.startswith("too little data: 80 spans of the baseline, 5 of the candidate; at least 30"), (code, out)
+    code, out, _ = guard(SERVER, "1.0", "9.9", "--output", "json")
+    assert code == 3 and json.loads(out)["verdict"] == "too_little_data", out
+
+
+def test_it_waits_for_spans():
+    late = subprocess.Popen([PROGRAM, "guard", "--server", f"http://127.0.0.1:{SERVER.port}", "--q", '{ name = "POST /orders" }',
+                             "--by", "span.version", "--baseline", "1.0", "--candidate", "2.0", "--wait", "5m"], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.2)
+    fill(SERVER, RNG, "2.0", 60, 50)
+    out, _ = late.communicate(timeout=300)
+    assert late.returncode == 0 and out.startswith("pass: "), out
+
+
+def test_json_has_the_numbers_and_a_link():
+    code, out, _ = guard(SERVER, "1.0", "1.2", "--output", "json")
+    told = json.loads(out)
+    rows = {m["measure"]: m for m in told["measures"]}
+    assert code == 1 and told["verdict"] == "regression" and set(rows) == {"duration", "CPU", "errors"}, told
+    assert 25 * MS < rows["duration"]["low"] < 30.5 * MS < rows["duration"]["high"] + MS and rows["CPU"]["function"] == HOSTILE, rows
+    assert told["link"].startswith(f"http://127.0.0.1:{SERVER.port}/?view=compare&from=now-3600s&q=%7B%20name"), told["link"]
+
+
+def test_junit_is_xml_whatever_a_function_is_called():
+    code, out, _ = guard(SERVER, "1.0", "1.2", "--output", "junit")
+    suite = xml.etree.ElementTree.fromstring(out)
+    cases = {c.get("name"): c for c in suite}
+    assert code == 1 and suite.get("tests") == "5" and suite.get("failures") == "2" and suite.get("skipped") == "2", out
+    assert HOSTILE in cases["CPU"].find("failure").get("message") and cases["lock time"].find("skipped") is not None
+
+
+def test_markdown_stays_one_table_whatever_a_function_is_called():
+    code, out, _ = guard(SERVER, "1.0", "1.2", "--output", "markdown")
+    rows = [line for line in out.splitlines() if line.startswith("| ")]
+    assert code == 1 and out.startswith("### Spanflame guard: Regression\n") and len(rows) == 6, out
+    assert all(line.count("|") == 7 for line in rows), rows
+
+
+def test_exit_codes_of_what_cannot_be_asked():
+    assert guard(SERVER, "1.0", "1.1", "--output", "yaml")[0] == 2
+    assert guard(SERVER, "1.0", "1.1", "--max-increase", "lots")[0] == 2
+    assert guard(SERVER, "1.0", "1.1", "--q", "{ nonsense")[0] == 2
+    done = subprocess.run([PROGRAM, "guard", "--server", f"http://127.0.0.1:{free_port()}", "--q", "{}", "--baseline", "a",
+                           "--candidate", "b"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 4, done
+
+
+tap.run(sys.modules[__name__])
