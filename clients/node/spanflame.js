@@ -179,7 +179,7 @@ class Control {
     if (!this.isEnabled() || this.isPaused) return 0;
     const holds = !this.doc['rate.until'] || Date.now() < Number(this.doc['rate.until']);
     const told = Number(this.doc['rate.cpu'] ?? this.doc['rate.wall']);
-    return Math.max(1, Math.round((holds && told ? told : this.setting('cpu.sample_rate')) * this.lowered));
+    return Math.max(1, Math.floor((holds && told ? told : this.setting('cpu.sample_rate')) * this.lowered));
   }
 
   begin(hz) {

@@ -44,7 +44,9 @@ static const struct language languages[] = {
       "PYROSCOPE_SERVER_ADDRESS=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar "
       "-Dotel.javaagent.extensions=pyroscope-otel.jar ..."},
-     {"OTEL_PYROSCOPE_ROOT_SPAN_ONLY=false", NULL},
+     {"java -Dpyroscope.agent.enabled=false -javaagent:pyroscope.jar "
+      "-javaagent:opentelemetry-javaagent.jar -Dotel.javaagent.extensions=spanflame.jar ...",
+      "# spanflame.jar: clients/java of Spanflame, built as docs/java.md says"},
      {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar ..."}},
     {SF_STR("python"),

@@ -96,7 +96,7 @@ def heeds_load(language):
               "SPANFLAME_PROFILING_ADAPTIVE_CPU_THRESHOLD": "0%"}
     with pages.program(language) as program, Server() as server:
         with program.serving(server, **loaded):
-            collector(server, rate=13 if language == "node" else 12)
+            collector(server, rate=12)  # an eighth
         shed = {"SPANFLAME_PROFILING_ADAPTIVE_INTERVAL": "200ms", "SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED": "true",
                 "SPANFLAME_PROFILING_LOAD_SHEDDING_CPU_THRESHOLD": "0%"}
         with program.serving(server, **shed) as (_, process):
@@ -109,6 +109,14 @@ def test_node_obeys():
 
 def test_node_heeds_load():
     heeds_load("node")
+
+
+def test_java_obeys():
+    obeys("java", can_drop=False)
+
+
+def test_java_heeds_load():
+    heeds_load("java")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,12 @@ def test_the_node_page():
         check(server, CART, {})
 
 
+def test_the_java_page():
+    with pages.program("java") as java, Server() as server:
+        java.run(server)
+        check(server, CART, {})
+
+
 def lines_of(server, service, language, kind):
     """None before its spans are found, which is a moment after they are acknowledged: they say the language."""
     answer = server.json(f"/api/v1/coverage?service={service}")
@@ -75,7 +81,7 @@ def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
         steps = f.read()
     with Server() as server:
         address = f"http://127.0.0.1:{server.port}"
-        for language, name in (("go", "go.md"), ("python", "python.md"), ("nodejs", "node.md")):
+        for language, name in (("go", "go.md"), ("python", "python.md"), ("nodejs", "node.md"), ("java", "java.md")):
             text, found = page(name), []
             for kind in ("no_profiles", "no_span_ids", "root_span_ids"):
                 service = f"my-{language}-{kind.replace('_', '-')}"
@@ -91,7 +97,8 @@ def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
                 found += [(kind, line.replace(service, "my-service")) for line in lines]
             for kind, line in found:
                 code = re.split(r" +(?:#|//) ", line)[0].strip()
-                if code.startswith("//"):
+                code = code.removesuffix(" ...")
+                if code.startswith(("//", "#")):
                     continue
                 assert code.replace(address, "http://127.0.0.1:4040") in text, (name, line)
                 if kind != "root_span_ids":

@@ -82,7 +82,15 @@ def node(folder):
     return {"app": ["node", "app.js"], "server": ["node", "server.js"]}, {}
 
 
-LANGUAGES = {"go": go, "python": python, "node": node}
+def java(folder):
+    jars, = toolchain.client("page_java")
+    os.symlink(jars, os.path.join(folder, "lib"))
+    copy_client("java", "Spanflame.java", folder)
+    return {"app": ["sh", "run.sh", "App"], "server": ["sh", "run.sh", "Server"], "build": ["sh", "build.sh"]}, \
+        {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+
+
+LANGUAGES = {"go": go, "python": python, "node": node, "java": java}
 
 
 class Program:
@@ -96,6 +104,8 @@ class Program:
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
             with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
                 f.write(content)
+        if "build" in self.argv:
+            toolchain.run("building the page's programs", self.argv["build"], cwd=folder, env=dict(os.environ, **self.env))
 
     def run(self, server, name="app"):
         return run(self.argv[name], self.folder, server, **self.env)

@@ -111,16 +111,17 @@ def make_node(language, script, oldest=(18, 19), more=()):
     return ["node", os.path.join(folder, script)] if script else [folder]
 
 
-def make_java(language, program):
-    """The folder with the jars of its pom.xml and the compiled program."""
+def make_java(language, program=None):
+    """The folder with the jars of its pom.xml and the compiled program, if there is one."""
     need("java", "javac", "mvn")
     source = os.path.join(HERE, language)
 
     def make(folder):
         run("mvn", ["mvn", "-q", "-B", "-f", os.path.join(source, "pom.xml"), "dependency:copy-dependencies",
                     f"-DoutputDirectory={folder}"], True)
-        run("javac", ["javac", "-cp", os.path.join(folder, "*"), "-d", folder, os.path.join(source, program)])
-    return [kept(language, ["pom.xml", program], make)]
+        if program:
+            run("javac", ["javac", "-cp", os.path.join(folder, "*"), "-d", folder, os.path.join(source, program)])
+    return [kept(language, ["pom.xml", *([program] if program else [])], make)]
 
 
 MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "send.py"),
@@ -131,6 +132,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_go": lambda: make_go("pyroscope_go"),
           "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
           "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js", (20, 19)),
+          "page_java": lambda: make_java("page_java"),
           "page_node": lambda: make_node("page_node", None, (20, 6)),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),

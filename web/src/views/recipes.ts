@@ -70,12 +70,10 @@ go run main.go`,
   {
     name: "Java",
     text: (server) => `${env(server)}
-export PYROSCOPE_APPLICATION_NAME=my-service
-export PYROSCOPE_SERVER_ADDRESS=${server}
+export OTEL_PYROSCOPE_START_PROFILING=true PYROSCOPE_APPLICATION_NAME=my-service PYROSCOPE_SERVER_ADDRESS=${server}
 # opentelemetry-javaagent.jar of OpenTelemetry, pyroscope-otel.jar (io.pyroscope:otel) of Pyroscope
-java -javaagent:opentelemetry-javaagent.jar \\
-     -Dotel.javaagent.extensions=pyroscope-otel.jar \\
-     -Dotel.pyroscope.start.profiling=true -jar my-service.jar`,
+java -javaagent:opentelemetry-javaagent.jar -Dotel.javaagent.extensions=pyroscope-otel.jar -jar my-service.jar
+# profiles alone, with io.pyroscope:agent: java -javaagent:pyroscope.jar -jar my-service.jar`,
   },
   {
     name: "Rust",
