@@ -157,7 +157,7 @@ public final class Spanflame implements AutoConfigurationCustomizerProvider {
         throw new NoSuchMethodException(type + "." + name);
     }
 
-    /** One stretch of sampling at one rate; closing it gives what is to be sent. */
+    /** Sampling at one rate; closing it gives what is to be sent. */
     private static final class Window {
         private final Object profiler, exporter;
         private final Instant from = Instant.now();
