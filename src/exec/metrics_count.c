@@ -1,4 +1,5 @@
 #include "exec/metrics_count.h"
+#include "exec/profile_conds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,6 +66,19 @@ bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
         return false;
     *out_bucket = (uint8_t)(64 - __builtin_clzll((uint64_t)val.i64 - 1));
     return true;
+}
+
+/* A sum of samples is right over many spans, and cut to fit each it would be too small. */
+static struct sf_static measured(const struct sf_metric *m, const struct sf_trace_view *v,
+                                 uint32_t span, char text[SF_EVAL_TEXT_LEN])
+{
+    struct sf_static val = sf_eval_attr_one(&m->attr, v, span, text);
+    int64_t sent;
+    if (m->fn == SF_FN_SUM && val.type == SF_TYPE_DURATION &&
+        sf_intrinsic_is_profile(m->attr.intrinsic) &&
+        sf_trace_profiles_sent(v->profiles, m->attr.intrinsic, span, &sent))
+        val.i64 = sent;
+    return val;
 }
 
 static bool label_series(struct sf_metrics_count *c, struct sf_table_series *s,
@@ -145,7 +159,7 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
         return;
     }
     if (sf_metrics_takes_attr(m->fn) &&
-        !sf_metrics_measure(m->fn, sf_eval_attr_one(&m->attr, v, span, text), &value, &bucket))
+        !sf_metrics_measure(m->fn, measured(m, v, span, text), &value, &bucket))
         return;
     s = sf_metrics_count_series(c, v, span, bucket);
     if (!s)

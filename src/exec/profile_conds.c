@@ -13,12 +13,18 @@
 
 enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked for */
 
+struct on { /* threads that samples are of */
+    uint64_t thread;
+    uint32_t n; /* at most; of one it is `thread`; 0: nobody knows */
+};
+
 struct table {
     enum sf_intrinsic what;
     const struct sf_expr *frame; /* PROFILE_FRAME: the comparison; NULL: any frame at all */
     struct cost {
         sf_span_id id;
         int64_t value;
+        struct on on;
     } * costs;
     uint32_t n;
     struct sf_table at;
@@ -140,12 +146,19 @@ static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_ta
     return NULL;
 }
 
-static bool look_up(const struct table *t, sf_span_id id, int64_t *out)
+static const struct cost *look_up(const struct table *t, sf_span_id id)
 {
     struct sf_table_look look;
-    const struct cost *c = t && t->n ? find_cost(t, id, &look) : NULL;
-    *out = c ? c->value : 0;
-    return c;
+    return t && t->n ? find_cost(t, id, &look) : NULL;
+}
+
+static struct on both(struct on a, struct on b)
+{
+    if (a.n == 0 || b.n == 0)
+        return (struct on){0};
+    if (a.n == 1 && b.n == 1 && a.thread == b.thread)
+        return a;
+    return (struct on){a.thread, a.n < UINT32_MAX - b.n ? a.n + b.n : UINT32_MAX};
 }
 
 static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
@@ -161,16 +174,17 @@ static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
     return sf_table_reserve(&t->at, n_more);
 }
 
-static void put(struct table *t, sf_span_id id, int64_t value)
+static void put(struct table *t, sf_span_id id, int64_t value, struct on on)
 {
     struct sf_table_look look;
     struct cost *c = find_cost(t, id, &look);
     if (c) {
         c->value = sf_add_sat_i64(c->value, value);
+        c->on = both(c->on, on);
         return;
     }
     sf_table_keep(&t->at, &look, t->n);
-    t->costs[t->n++] = (struct cost){id, value};
+    t->costs[t->n++] = (struct cost){id, value, on};
 }
 
 /* ---- frames ---- */
@@ -219,7 +233,7 @@ static enum sf_err load_frames(struct load *l, struct table *t, struct sf_why *w
     if (!err && !make_room(t, costs.n, l->q->req))
         err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < costs.n; i++)
-        put(t, costs.list[i].id, 1);
+        put(t, costs.list[i].id, 1, (struct on){0});
     sf_regex_free(l->regex);
     l->regex = NULL;
     return err;
@@ -320,7 +334,9 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
             err = sf_no_room(why, "the query");
         for (uint32_t k = 0; !err && k < costs.n; k++)
             if (has_chosen(choices, n, costs.list[k].service, &choices[i].type))
-                put(t, costs.list[k].id, sf_mul_sat_i64(costs.list[k].value, scale));
+                put(t, costs.list[k].id, sf_mul_sat_i64(costs.list[k].value, scale),
+                    f->is_bytes ? (struct on){0}
+                                : (struct on){costs.list[k].thread, costs.list[k].n_threads});
     }
     return err;
 }
@@ -397,16 +413,21 @@ bool sf_profile_conds_has(const struct sf_profile_conds *c, const struct sf_expr
 {
     const struct sf_expr *side = profile_side(e);
     bool is_test = is_frame(side) && (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH);
-    int64_t value;
-    return look_up(find_table(c, side->attr.intrinsic, is_test ? e : NULL), id, &value);
+    return look_up(find_table(c, side->attr.intrinsic, is_test ? e : NULL), id);
 }
 
 /* ---- a trace ---- */
 
+struct sum {
+    int64_t value; /* no more than the span lasted on each of its threads */
+    int64_t sent;  /* as it was sampled */
+    struct on on;
+    bool has;
+};
+
 struct sf_trace_profiles {
     const struct sf_profile_conds *conds;
-    const bool *has;       /* by table and span; NULL: no span of the trace has any */
-    const int64_t *values; /* likewise */
+    const struct sum *sums; /* by table and span; NULL: no span of the trace has any */
     uint32_t n_spans;
 };
 
@@ -414,16 +435,14 @@ struct apply {
     const struct sf_profile_conds *conds;
     struct sf_trace_view *v;
     struct sf_arena *req;
-    bool *has;
-    int64_t *values;
+    struct sum *sums;
 };
 
 static bool has_any(const struct sf_profile_conds *c, const struct sf_trace_view *v)
 {
-    int64_t value;
     for (uint32_t t = 0; t < c->n; t++)
         for (uint32_t i = 0; i < v->n_spans; i++)
-            if (look_up(&c->tables[t], v->spans[i].span_id, &value))
+            if (look_up(&c->tables[t], v->spans[i].span_id))
                 return true;
     return false;
 }
@@ -453,6 +472,11 @@ static uint32_t find_above(const struct sf_span_tree *t, uint32_t span)
     return at;
 }
 
+static void cut(const struct apply *a, struct sum *sum, uint32_t span)
+{
+    sum->value = sf_span_cost_most(sum->value, sum->on.n, sf_span_duration_ns(&a->v->spans[span]));
+}
+
 /* From the leaves up: each gives all it has to the one above it, once. */
 static bool sum_up(struct apply *a, const struct sf_span_tree *t)
 {
@@ -467,10 +491,16 @@ static bool sum_up(struct apply *a, const struct sf_span_tree *t)
             order[n_order++] = t->children[k];
     while (n_order > 0) {
         uint32_t span = order[--n_order], above = find_above(t, span);
-        for (uint32_t k = 0; above != SF_NOBODY && k < a->conds->n; k++) {
-            size_t from = (size_t)k * n + span, to = (size_t)k * n + above;
-            a->has[to] = a->has[to] || a->has[from];
-            a->values[to] = sf_add_sat_i64(a->values[to], a->values[from]);
+        for (uint32_t k = 0; k < a->conds->n; k++) {
+            struct sum *from = &a->sums[(size_t)k * n + span];
+            cut(a, from, span); /* with all that is below it */
+            if (!from->has || above == SF_NOBODY)
+                continue;
+            struct sum *to = &a->sums[(size_t)k * n + above];
+            to->value = sf_add_sat_i64(to->value, from->value);
+            to->sent = sf_add_sat_i64(to->sent, from->sent);
+            to->on = to->has ? both(to->on, from->on) : from->on;
+            to->has = true;
         }
     }
     return true;
@@ -488,9 +518,8 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
     v->profiles = p;
     if (!has_any(c, v))
         return SF_OK;
-    a.has = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.has));
-    a.values = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.values));
-    if (!a.has || !a.values)
+    a.sums = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.sums));
+    if (!a.sums)
         return sf_no_room(why, "the query");
     enum sf_err err = build_tree(&a, &tree, why);
     if (err)
@@ -498,41 +527,54 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
     for (uint32_t k = 0; k < c->n; k++) {
         for (uint32_t i = 0; i < v->n_spans; i++) {
             const struct sf_span *s = &v->spans[i];
-            size_t at = (size_t)k * v->n_spans + i;
+            struct sum *sum = &a.sums[(size_t)k * v->n_spans + i];
             /* Two spans may share an id; samples that carry it are the first one's. */
-            if (sf_span_tree_find(&tree, s->trace_id, s->span_id) == i)
-                a.has[at] = look_up(&c->tables[k], s->span_id, &a.values[at]);
+            const struct cost *cost = sf_span_tree_find(&tree, s->trace_id, s->span_id) == i
+                                          ? look_up(&c->tables[k], s->span_id)
+                                          : NULL;
+            if (!cost)
+                continue;
+            *sum = (struct sum){cost->value, cost->value, cost->on, true};
+            cut(&a, sum, i);
         }
     }
     if (!sum_up(&a, &tree))
         return sf_no_room(why, "the query");
-    p->has = a.has;
-    p->values = a.values;
+    p->sums = a.sums;
     return SF_OK;
 }
 
-static bool value_of(const struct sf_trace_profiles *p, const struct table *t, uint32_t span,
-                     int64_t *out)
+/* NULL: it has none. */
+static const struct sum *sum_of(const struct sf_trace_profiles *p, const struct table *t,
+                                uint32_t span)
 {
-    if (!p || !p->has || !t)
-        return false;
-    size_t at = (size_t)(t - p->conds->tables) * p->n_spans + span;
-    *out = p->values[at];
-    return p->has[at];
+    if (!p || !p->sums || !t)
+        return NULL;
+    const struct sum *sum = &p->sums[(size_t)(t - p->conds->tables) * p->n_spans + span];
+    return sum->has ? sum : NULL;
 }
 
 bool sf_trace_profiles_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
                              uint32_t span, int64_t *out)
 {
-    return value_of(p, p ? find_table(p->conds, which, NULL) : NULL, span, out);
+    const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
+    *out = sum ? sum->value : 0;
+    return sum;
+}
+
+bool sf_trace_profiles_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                            uint32_t span, int64_t *out)
+{
+    const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
+    *out = sum ? sum->sent : 0;
+    return sum;
 }
 
 bool sf_trace_profiles_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
                              uint32_t span)
 {
     int64_t value;
-    bool is_there = value_of(p, p ? find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL,
-                             span, &value);
+    bool is_there = sum_of(p, p ? find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL, span);
     if (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH)
         return is_there;
     return !is_there && sf_trace_profiles_value(p, SF_INTRINSIC_PROFILE_FRAME, span, &value);

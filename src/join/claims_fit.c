@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame/batch_tree.h"
 #include "join/claims_view.h"
 #include "join/span_figures.h"
+#include "join/time_samples.h"
 #include "link/claims_by_span.h"
 #include "link/share_cut.h"
 #include "link/trust.h"
@@ -127,8 +129,13 @@ enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *
                           struct sf_arena *req, int64_t *out_cut, struct sf_why *why)
 {
     struct fit f = {.set = set, .is_cpu = is_type(set, SF_STR("cpu"))};
+    sf_str type;
     *out_cut = 0;
-    if (a->n_claims == 0 || !(f.is_cpu || is_type(set, SF_STR("wall"))))
+    if (a->n_claims == 0 || !sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds")))
+        return SF_OK;
+    if (!sf_profile_type_print(&set->type, req, &type))
+        return sf_no_room(why, "the query");
+    if (!f.is_cpu && sf_time_kind_of(type) == SF_TIME_NONE)
         return SF_OK;
     f.claims = sf_arena_new_n(req, a->n_claims, sizeof(*f.claims));
     f.threads = sf_arena_new_n(req, a->n_claims, sizeof(*f.threads));

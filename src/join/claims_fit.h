@@ -8,8 +8,8 @@
 #pragma once
 #include "join/link_set.h"
 
-/* Replaces a->claims by fitted ones, in `req`, for types of CPU or wall time. With `whole`, a span
- * above all others that claim (or SF_NOBODY), all together fit that one, too. *out_cut: what was
- * cut of spans without a figure. */
+/* Replaces a->claims by fitted ones, in `req`, for types of CPU or wall time and of waits. With
+ * `whole`, a span above all others that claim (or SF_NOBODY), all together fit that one, too.
+ * *out_cut: what was cut of spans without a figure. */
 enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,
                           struct sf_arena *req, int64_t *out_cut, struct sf_why *why);

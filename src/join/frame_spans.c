@@ -10,9 +10,17 @@
 #include "flame/batch_tree.h"
 #include "join/profile.h"
 #include "join/sample_count.h"
+#include "join/span_figures.h"
+#include "join/time_samples.h"
 #include "regex/regex.h"
 
 enum { SHOWN_NAMES = 4 };
+
+struct whole { /* all samples of a span */
+    int64_t value;
+    uint32_t n_threads;
+    int64_t cpu_ns; /* that it carries; SF_LEDGER_UNSAID */
+};
 
 struct work {
     struct sf_store *store;
@@ -25,7 +33,8 @@ struct work {
     struct sf_profile_type type;
     int64_t period;
     struct sf_frame_span *list;
-    bool is_word; /* no name is the function: names that have it as a word */
+    struct whole *wholes; /* beside the list */
+    bool is_word;         /* no name is the function: names that have it as a word */
     sf_str names[SHOWN_NAMES];
     uint32_t n_names; /* of those; one more than there is room for: others too */
 };
@@ -151,18 +160,24 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
     struct sf_detail_query ask = detail_of(w);
     sf_span_id *ids = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*ids));
     struct sf_span_costs costs;
-    if (!ids)
+    w->wholes = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*w->wholes));
+    if (!ids || !w->wholes)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->out.n; i++)
+    for (uint32_t i = 0; i < w->out.n; i++) {
         ids[i] = w->list[i].id;
+        w->wholes[i].cpu_ns = SF_LEDGER_UNSAID;
+    }
     qsort(ids, w->out.n, sizeof(*ids), by_id);
     ask.span_ids = ids;
     ask.n_spans = w->out.n;
     enum sf_err err = w->store->ops->detail_sums(w->store, &ask, NULL, w->q, &costs, why);
     for (uint32_t i = 0; !err && i < costs.n; i++)
         for (uint32_t k = 0; k < w->out.n; k++)
-            if (w->list[k].id == costs.list[i].id && costs.list[i].value > 0)
+            if (w->list[k].id == costs.list[i].id && costs.list[i].value > 0) {
                 w->list[k].share = (double)w->list[k].value / (double)costs.list[i].value;
+                w->wholes[k].value = costs.list[i].value;
+                w->wholes[k].n_threads = costs.list[i].n_threads;
+            }
     return err;
 }
 
@@ -185,6 +200,7 @@ static enum sf_err ask_trace(struct work *w, struct sf_frame_span *f, struct sf_
         const struct sf_span *s = &trace.spans.spans[i];
         if (s->span_id != f->id)
             continue;
+        w->wholes[f - w->list].cpu_ns = sf_span_figures_read(s).ns[SF_SPAN_FIGURE_CPU];
         if (!fill_in(w, f, s, trace.spans.resources[s->resource].service))
             err = sf_no_room(why, "the query");
     }
@@ -232,6 +248,38 @@ static enum sf_err find_traces(struct work *w, struct sf_why *why)
             err = ask_trace(w, &w->list[i], why);
     }
     return err || !needs_scan ? err : scan(w, why);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct sf_frame_span *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* A sample may stand for more than the span lasted: what its samples have is cut to what it had
+ * room for, in proportion, as in its flame graph. */
+static void fit(struct work *w)
+{
+    if (sf_time_kind_of(w->out.type) == SF_TIME_NONE ||
+        !sf_str_eq(w->out.unit, SF_STR("nanoseconds")))
+        return;
+    for (uint32_t i = 0; i < w->out.n; i++) {
+        struct sf_frame_span *s = &w->list[i];
+        const struct whole *all = &w->wholes[i];
+        bool is_cpu = sf_time_kind_of(w->out.type) == SF_TIME_CPU;
+        uint64_t most_ns = is_cpu && all->n_threads == 1 && all->cpu_ns >= 0 &&
+                                   (uint64_t)all->cpu_ns < s->duration_ns
+                               ? (uint64_t)all->cpu_ns
+                               : s->duration_ns;
+        int64_t most = sf_span_cost_most(all->value, all->n_threads, most_ns);
+        if (s->name.len == 0 || most >= all->value)
+            continue; /* its trace is not here, or there is room */
+        s->value = (int64_t)((double)s->value * ((double)most / (double)all->value));
+        s->is_cut = true;
+    }
+    qsort(w->list, w->out.n, sizeof(*w->list), by_value);
 }
 
 /* Whose spans these are, when nobody has the name that was asked for. */
@@ -292,6 +340,8 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
         double taken = sf_samples_count(&w.type, w.period, s->value, s->n_samples);
         s->few = sf_samples_are_few(&w.type, w.period, taken) ? taken : 0;
     }
+    if (!err && w.out.n > 0)
+        fit(&w);
     if (!err)
         *out = w.out;
     return err;

@@ -4,7 +4,7 @@
 
 struct sf_link_set; /* join/link_set.h */
 
-enum { SF_SPAN_FIGURES = 9 };
+enum { SF_SPAN_FIGURE_CPU = 0, SF_SPAN_FIGURES = 9 };
 struct sf_span_figures { /* as a span carries them; SF_LEDGER_UNSAID where it says nothing */
     int64_t ns[SF_SPAN_FIGURES];
 };

@@ -24,6 +24,10 @@ static void write_span(struct sf_json_writer *w, const struct sf_frame_span *s)
     sf_json_write_key(w, SF_STR("share"));
     sf_json_write_f64(w, s->share);
     sf_json_write_key_u64(w, SF_STR("samples"), s->n_samples);
+    if (s->is_cut) {
+        sf_json_write_key(w, SF_STR("isCut"));
+        sf_json_write_bool(w, true);
+    }
     if (s->few > 0) {
         sf_json_write_key(w, SF_STR("fewSamples"));
         sf_json_write_f64(w, s->few);
@@ -71,6 +75,8 @@ static void add_span(struct sf_buf *out, const struct sf_frame_spans *f,
         sf_buf_print(&cell, "%.0f sample%s", s->few, s->few < 1.5 ? "" : "s");
     else
         sf_units_amount(&cell, s->value, f->unit);
+    if (s->is_cut && s->few == 0)
+        sf_buf_add_u8(&cell, '*');
     add_cell(out, &cell, 10);
     sf_units_percent(&cell, s->share);
     add_cell(out, &cell, 8);
@@ -93,8 +99,14 @@ void sf_frame_spans_text(const struct sf_frame_spans *f, struct sf_buf *out)
         sf_buf_print(out, "\n\n%10s%8s  %-19s%-27s%-16s  %s\n", "in them", "of it", "service",
                      "operation", "span", "trace");
     }
-    for (uint32_t i = 0; i < f->n; i++)
+    bool has_cut = false;
+    for (uint32_t i = 0; i < f->n; i++) {
         add_span(out, f, &f->list[i]);
+        has_cut = has_cut || (f->list[i].is_cut && f->list[i].few == 0);
+    }
+    if (has_cut)
+        sf_buf_add_str(out, SF_STR("* cut to fit: the samples stand for more than the span had "
+                                   "room for\n"));
     if (f->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(f->note));
     if (f->reason.len > 0) {

@@ -248,7 +248,18 @@ struct sf_span_cost { /* what a span's rows come to */
     int64_t value;
     uint64_t n_samples;
     int64_t start_ns; /* of the first row */
+    uint64_t thread;  /* of the last row; 0: it names none */
+    /* The rows are of this many threads, or of fewer: one that returns after another counts twice.
+     * 0: nobody knows, since a row names none. */
+    uint32_t n_threads;
 };
+
+/* No thread can have more than the span lasted. */
+static inline int64_t sf_span_cost_most(int64_t value, uint32_t n_threads, uint64_t duration_ns)
+{
+    bool is_more = n_threads > 0 && (double)value > (double)duration_ns * n_threads;
+    return is_more ? (int64_t)(duration_ns * n_threads) : value;
+}
 
 struct sf_span_costs { /* in q->req, in no order */
     const struct sf_span_cost *list;

@@ -259,6 +259,43 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
         assert "HOT PATH" not in server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text&by={by}").text
 
 
+def test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads():
+    """Nine samples of 10 ms on one thread, and two waits of 50 ms on two, in a span of 12 ms; a child of 3 ms with a sample."""
+    trace, own, child = os.urandom(16), os.urandom(8), os.urandom(8)
+    common = {"trace_id": trace, "service": "long"}
+    server.send([{**common, "span_id": own, "name": "outer", "start": NOW, "end": NOW + 12 * MS},
+                 {**common, "span_id": child, "parent": own, "name": "inner", "start": NOW, "end": NOW + 3 * MS}])
+
+    def tags(span, thread):
+        return (("span_id", span.hex()), ("thread_id", str(thread)))
+    stacks = {("main;wal", tags(own, 7)): 60 * MS, ("main;log", tags(own, 7)): 30 * MS, ("main;wal;sync", tags(child, 7)): 10 * MS}
+    waits = {("main;take", tags(own, 7)): 50 * MS, ("main;give", tags(own, 8)): 50 * MS}
+    for kind, body in (("cpu", pprof(stacks, when=NOW)), ("offcpu", pprof(waits, sample_type="offcpu", when=NOW))):
+        answer = server.post("/api/v1/profile?service=long", body)
+        assert answer.status == 200, (kind, answer.text)
+    wait_for(urllib.parse.quote('{ name = "outer" && profile.cpu != nil && profile.off_cpu != nil }'))
+    rows = {r["name"]: r for r in server.json("/api/v1/frames/spans?function=wal&service=long&type=cpu&from=now-1h")["spans"]}
+    assert rows["outer"]["value"] == 8 * MS and rows["outer"]["isCut"] and rows["inner"]["value"] == 3 * MS, rows
+    text = run("spans-with", "wal", "--service", "long", "--type", "cpu")
+    assert "8 ms*" in text and "* cut to fit" in text and "60 ms" not in text, text
+    for kind, most in (("cpu", 12), ("offcpu", 24)):
+        total = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile?type={kind}")["profile"]["total"]
+        assert total == most * MS, (kind, total)
+
+    def found(condition):
+        query = urllib.parse.quote(f'{{ resource.service.name = "long" && {condition} }}')
+        return len(server.json(f"/api/search?q={query}").get("traces", []))
+    assert found("profile.cpu > 11ms") and not found("profile.cpu > 12ms"), found("profile.cpu > 0ms")
+    assert found("profile.off_cpu > 23ms") and not found("profile.off_cpu > 24ms")
+    query = urllib.parse.quote('{ resource.service.name = "long" } | select(profile.cpu)')
+    said = [a["value"] for s in server.json(f"/api/search?q={query}")["traces"][0]["spanSets"][0]["spans"]
+            for a in s["attributes"] if a["key"] == "profile.cpu"]
+    assert sorted(str(v) for v in said) == ["{'stringValue': '12ms'}", "{'stringValue': '3ms'}"], said
+    query = urllib.parse.quote('{ resource.service.name = "long" && name = "outer" } | sum_over_time(profile.cpu)')
+    series = server.json(f"/api/metrics/query?q={query}&since=1h")["series"]
+    assert abs(series[0]["value"] - 0.1) < 1e-9, series  # over many spans, samples add up to what was spent
+
+
 def wait_for(query):
     """Searches see what is acknowledged a moment later."""
     for _ in range(600):

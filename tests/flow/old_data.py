@@ -174,10 +174,12 @@ def difference(want, got, where=""):
 # ---- questions ----
 
 class Question:
-    """`name` is its file; `body` makes it a POST of JSON; `keep` cuts the answer to what its sort of golden may hold."""
+    """`name` is its file; `body` makes it a POST of JSON; `keep` cuts the answer to what its sort of golden may hold; `mend`
+    does to the old answer and the new one what the old one was wrong in: the file stays as it is."""
 
-    def __init__(self, sort, name, path, body=None, tenant=A, keep=None):
+    def __init__(self, sort, name, path, body=None, tenant=A, keep=None, mend=None):
         self.sort, self.name, self.path, self.body, self.tenant, self.keep = sort, name, path, body, tenant, keep
+        self.mend = mend or (lambda answer: answer)
 
     def ask(self, server):
         headers = {"X-Scope-OrgID": self.tenant}

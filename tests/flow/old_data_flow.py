@@ -129,7 +129,7 @@ def differences(server, sorts=("exact", "inferred"), folder=FOLDER):
         if want is None:
             out.append(f"{question.sort}/{question.name}: there is no golden answer; --add writes it")
             continue
-        told = old_data.difference(want, question.ask(server))
+        told = old_data.difference(question.mend(want), question.mend(question.ask(server)))
         if told:
             out.append(f"{question.sort}/{question.name}{told}")
     return out

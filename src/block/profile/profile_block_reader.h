@@ -121,7 +121,8 @@ struct sf_profile_columns {
     uint32_t n_runs, n;
     const int64_t *start_ns, *value;
     const uint32_t *series, *node;
-    const uint8_t *flags; /* state << 1, has_time, SF_PROFILE_COARSE (since format 2), _LENT */
+    const uint8_t *flags;   /* state << 1, has_time, SF_PROFILE_COARSE (since format 2), _LENT */
+    const uint64_t *thread; /* since format 2; NULL: not read */
 };
 enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
                                      const struct sf_profile_places *places, uint32_t granule,

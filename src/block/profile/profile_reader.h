@@ -48,6 +48,8 @@ struct sf_profile_times {
 bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes,
                              const struct sf_profile_groups *g, const int64_t *values,
                              struct sf_profile_times *out);
+/* Of each row. False: damaged. */
+bool sf_profile_times_threads(const struct sf_profile_times *t, uint64_t *out);
 /* Threads, times and states of `d`. False: damaged. */
 bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
 /* What STX says of a granule; the cursors are at their parts. */

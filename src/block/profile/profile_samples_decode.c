@@ -311,19 +311,23 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
 static enum sf_err read_starts(const struct sf_profile_block_reader *r, uint32_t service,
                                sf_bytes raw, const struct sf_profile_groups *groups,
                                const int64_t *values, int64_t *start_ns, struct sf_arena *req,
-                               const uint8_t **out_flags, struct sf_why *why)
+                               const uint8_t **out_flags, const uint64_t **out_threads,
+                               struct sf_why *why)
 {
     uint8_t *flags = sf_arena_raw(req, groups->n_rows, 16);
+    uint64_t *threads = sf_arena_raw(req, groups->n_rows * sizeof(*threads), 16);
     struct sf_arena tmp = *req;
     struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
-    if (!flags || !t)
+    if (!flags || !threads || !t)
         return sf_profile_no_room(why);
     if (!sf_profile_times_decode(r->info.format, raw, r->services[service].n_processes, groups,
-                                 values, t))
+                                 values, t) ||
+        !sf_profile_times_threads(t, threads))
         return sf_profile_damaged(r, SF_PROFILE_DET, why);
     memcpy(start_ns, t->start_ns, groups->n_rows * sizeof(*start_ns));
     memcpy(flags, t->flags, groups->n_rows);
     *out_flags = flags;
+    *out_threads = threads;
     return SF_OK;
 }
 
@@ -477,6 +481,7 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
                          .series = sf_arena_raw(req, (size_t)n * sizeof(*to.series), 16),
                          .node = sf_arena_raw(req, (size_t)n * sizeof(*to.node), 16)};
     const uint8_t *flags = NULL;
+    const uint64_t *threads = NULL;
     struct sf_profile_groups groups;
     enum sf_err err = SF_OK;
     sf_bytes raw;
@@ -487,9 +492,9 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
     if (!err && !to.is_empty)
         err = sf_profile_section(r, SF_PROFILE_DET, owner, req, &raw, why);
     if (!err && !to.is_empty && r->info.format > 1) {
-        err = has_stacks
-                  ? read_starts(r, service, raw, &groups, to.value, to.start_ns, req, &flags, why)
-                  : sf_profile_damaged(r, SF_PROFILE_DET, why);
+        err = has_stacks ? read_starts(r, service, raw, &groups, to.value, to.start_ns, req, &flags,
+                                       &threads, why)
+                         : sf_profile_damaged(r, SF_PROFILE_DET, why);
     } else if (!err && !to.is_empty) {
         struct sf_cursor c = sf_cursor_of(raw);
         if (has_stacks)
@@ -503,8 +508,8 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
         return err;
     *out = (struct sf_profile_columns){0};
     if (!to.is_empty)
-        *out = (struct sf_profile_columns){to.runs,  to.n_runs, n,       to.start_ns,
-                                           to.value, to.series, to.node, flags};
+        *out = (struct sf_profile_columns){to.runs,   to.n_runs, n,     to.start_ns, to.value,
+                                           to.series, to.node,   flags, threads};
     return SF_OK;
 }
 

@@ -166,6 +166,19 @@ bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes
            has_states(out);
 }
 
+bool sf_profile_times_threads(const struct sf_profile_times *t, uint64_t *out)
+{
+    struct sf_cursor c = t->runs;
+    struct run run = {0};
+    for (uint32_t i = 0, end = 0; i < t->n_rows;) {
+        if (!next_run(&c, t->n_rows - i, UINT32_MAX, &run))
+            return false;
+        for (end += run.n; i < end; i++)
+            out[i] = run.thread;
+    }
+    return true;
+}
+
 bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d)
 {
     struct sf_cursor c = t->runs;

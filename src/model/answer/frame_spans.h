@@ -10,7 +10,8 @@ struct sf_frame_span {
     int64_t value; /* of samples with the function in their stack */
     double share;  /* of all the span's own samples */
     uint64_t n_samples;
-    double few; /* samples of the profiler behind `value`, too few for times; 0: enough */
+    bool is_cut; /* the value: samples stand for more than the span had room for */
+    double few;  /* samples of the profiler behind `value`, too few for times; 0: enough */
 };
 
 struct sf_frame_spans {

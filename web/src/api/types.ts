@@ -323,7 +323,7 @@ export interface FrameSpans {
   value: number;
   note: string;
   reason: string;
-  spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number; fewSamples?: number }[];
+  spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number; isCut?: boolean; fewSamples?: number }[];
 }
 
 export interface FoundSpan {

@@ -16,6 +16,7 @@ import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 
 type Row = FrameSpans["spans"][number];
+const CUT = "Cut to fit: the samples stand for more than the span had room for";
 
 function columns(unit: string): Column<Row>[] {
   return [
@@ -39,7 +40,7 @@ function columns(unit: string): Column<Row>[] {
     { key: "service", title: "Service", by: (s) => s.service, cell: (s) => <Name text={s.service} /> },
     { key: "start", title: "Started", by: (s) => Number(s.startTimeUnixNano), cell: (s) => (s.traceId === "" ? "" : moment(nanoToMs(s.startTimeUnixNano)).slice(5, 23)) },
     { key: "duration", title: "Span", isNumber: true, by: (s) => s.durationNs, cell: (s) => (s.traceId === "" ? "" : duration(s.durationNs)) },
-    { key: "value", title: "In the function", isNumber: true, by: (s) => s.value, cell: (s) => (s.fewSamples === undefined ? value(s.value, unit) : samples(s.fewSamples)) },
+    { key: "value", title: "In the function", isNumber: true, by: (s) => s.value, cell: (s) => (s.fewSamples === undefined ? <span title={s.isCut ? CUT : undefined}>{value(s.value, unit) + (s.isCut ? "*" : "")}</span> : samples(s.fewSamples)) },
     { key: "share", title: "Of its samples", isNumber: true, by: (s) => s.share, cell: (s) => percent(s.share) },
     { key: "samples", title: "Samples", isNumber: true, by: (s) => s.samples, cell: (s) => count(s.samples) },
   ];

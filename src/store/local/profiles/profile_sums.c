@@ -53,6 +53,17 @@ static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
 
 /* ---- rows ---- */
 
+/* Once a row names no thread it stays at 0. */
+static void see_thread(struct sf_span_cost *c, uint64_t thread)
+{
+    bool is_first = c->n_samples == 0;
+    if (thread == 0)
+        c->n_threads = 0;
+    else if (is_first || (c->n_threads > 0 && c->thread != thread))
+        c->n_threads++;
+    c->thread = thread;
+}
+
 static bool see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct summing *x = arg;
@@ -62,6 +73,7 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
     if (!c)
         return !x->is_full;
     c->value = sf_add_sat_i64(c->value, d->value);
+    see_thread(c, d->thread);
     c->n_samples++;
     c->start_ns = d->start_ns < c->start_ns ? d->start_ns : c->start_ns;
     if (sf_trace_id_is_zero(c->trace))
@@ -78,12 +90,14 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
         const struct sf_profile_run *run = &c->runs[i];
         uint32_t end = at + run->n;
         struct sf_span_cost sum = {.start_ns = INT64_MAX};
+        uint64_t first = 0; /* thread */
         for (; at < end; at++) {
             if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
                 (c->flags[at] & SF_PROFILE_LENT))
                 continue;
             sum.value = sf_add_sat_i64(sum.value, c->value[at]);
-            sum.n_samples++;
+            see_thread(&sum, c->thread ? c->thread[at] : 0);
+            first = sum.n_samples++ ? first : sum.thread;
             sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
         }
         struct sf_span_cost *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
@@ -92,6 +106,11 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
         if (!to)
             continue;
         to->value = sf_add_sat_i64(to->value, sum.value);
+        if (to->n_samples > 0 && (to->n_threads == 0 || sum.n_threads == 0))
+            to->n_threads = 0;
+        else
+            to->n_threads += sum.n_threads - (to->n_samples > 0 && to->thread == first);
+        to->thread = sum.thread;
         to->n_samples += sum.n_samples;
         to->start_ns = sum.start_ns < to->start_ns ? sum.start_ns : to->start_ns;
         if (sf_trace_id_is_zero(to->trace))
