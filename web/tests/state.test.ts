@@ -2,7 +2,7 @@ import * as assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMoment, rangeOf } from "../src/state/range";
 import { parse, within, write } from "../src/state/url";
-import { faultAt, placeAt, queryOf } from "../src/search/complete";
+import { faultAt, moreOf, placeAt, queryOf } from "../src/search/complete";
 import { ellipsis, visible } from "../src/format/safe_text";
 import { bytes, count, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
 import { clockWords } from "../src/trace/clocks";
@@ -63,6 +63,13 @@ test("form fields write TraceQL, quoting what is text", () => {
   assert.equal(queryOf(none), "{ }");
   assert.equal(queryOf({ ...none, service: 'a"b', status: "error", minDuration: "100ms", maxDuration: "junk" }), '{ resource.service.name = "a\\"b" && status = error && duration >= 100ms }');
   assert.equal(queryOf({ ...none, tags: 'http.status_code=500 a="b c" x=y' }), '{ .http.status_code = 500 && .a = "b c" && .x = "y" }');
+});
+
+test("a list of offers that ends early says so", () => {
+  assert.equal(moreOf(30, 30, 0), "");
+  assert.equal(moreOf(42, 30, 0), "12 more: type on to narrow them");
+  assert.equal(moreOf(200, 30, 200), "170 more: type on to narrow them; only the first 200 values are offered");
+  assert.equal(moreOf(3, 30, 200), "only the first 200 values are offered");
 });
 
 test("attributes become conditions", () => {

@@ -74,6 +74,14 @@ export function faultAt(text: string, message: string): number {
   return Math.min(at + Math.max(0, Number(m[2]) - 1), text.length);
 }
 
+/** What a list of offers says of those it does not show: of all that fit, and of values beyond the first ones (`asked`; 0: all are there). */
+export function moreOf(fit: number, shown: number, asked: number): string {
+  const said: string[] = [];
+  if (fit > shown) said.push(`${String(fit - shown)} more: type on to narrow them`);
+  if (asked > 0) said.push(`only the first ${String(asked)} values are offered`);
+  return said.join("; ");
+}
+
 export interface Form {
   service: string;
   name: string;

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "../api/client";
 import { visible } from "../format/safe_text";
-import { faultAt, FUNCTIONS, JOINS_INSIDE, JOINS_OUTSIDE, OPERATORS, placeAt, type Place } from "./complete";
+import { faultAt, FUNCTIONS, JOINS_INSIDE, JOINS_OUTSIDE, moreOf, OPERATORS, placeAt, type Place } from "./complete";
 
 interface Tags {
   scopes: { name: string; tags: string[] }[];
@@ -10,8 +10,16 @@ interface Values {
   tagValues: { type: string; value: string }[];
 }
 
-/** Keys and values that are really there. */
-async function offers(place: Place, text: string, caret: number, signal: AbortSignal): Promise<string[]> {
+const OFFERED = 30;
+const VALUES = 200;
+
+/** Keys and values that are really there. `isCut`: there may be more values than were asked for. */
+async function offers(place: Place, text: string, caret: number, signal: AbortSignal): Promise<{ all: readonly string[]; isCut: boolean }> {
+  const all = await offered(place, text, caret, signal);
+  return { all, isCut: place.kind === "value" && all.length >= VALUES };
+}
+
+async function offered(place: Place, text: string, caret: number, signal: AbortSignal): Promise<readonly string[]> {
   if (place.kind === "operator") return OPERATORS;
   if (place.kind === "function") return FUNCTIONS;
   if (place.kind === "join") return (text.slice(0, caret).match(/\{/g)?.length ?? 0) > (text.slice(0, caret).match(/\}/g)?.length ?? 0) ? JOINS_INSIDE : JOINS_OUTSIDE;
@@ -19,7 +27,7 @@ async function offers(place: Place, text: string, caret: number, signal: AbortSi
     const { data } = await get<Tags>("/api/v2/search/tags", {}, signal);
     return data.scopes.flatMap((s) => s.tags.map((t) => (s.name === "intrinsic" ? t : `${s.name}.${/^[A-Za-z_][\w.\-/]*$/.test(t) ? t : JSON.stringify(t)}`)));
   }
-  const { data } = await get<Values>(`/api/v2/search/tag/${encodeURIComponent(place.key)}/values`, { limit: "200" }, signal);
+  const { data } = await get<Values>(`/api/v2/search/tag/${encodeURIComponent(place.key)}/values`, { limit: String(VALUES) }, signal);
   return data.tagValues.map((v) => (v.type === "string" ? JSON.stringify(v.value) : v.value));
 }
 
@@ -27,6 +35,7 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
   const [text, setText] = useState(props.value);
   const [caret, setCaret] = useState(0);
   const [list, setList] = useState<readonly string[]>([]);
+  const [more, setMore] = useState("");
   const [at, setAt] = useState(-1);
   const [open, setOpen] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -36,11 +45,12 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
     if (!open) return undefined;
     const stop = new AbortController();
     offers(place, text, caret, stop.signal)
-      .then((all) => {
+      .then(({ all, isCut }) => {
         const w = place.word.toLowerCase();
         const fit = all.filter((o) => w === "" || o.toLowerCase().includes(w));
         fit.sort((a, b) => Number(b.toLowerCase().replace(/^"/, "").startsWith(w)) - Number(a.toLowerCase().replace(/^"/, "").startsWith(w)));
-        setList(fit.slice(0, 30));
+        setList(fit.slice(0, OFFERED));
+        setMore(moreOf(fit.length, OFFERED, isCut ? VALUES : 0));
         setAt(-1);
       })
       .catch(() => {
@@ -122,6 +132,7 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
               <bdi>{visible(o)}</bdi>
             </li>
           ))}
+          {more !== "" && <li class="more" role="presentation">{more}</li>}
         </ul>
       )}
     </div>
