@@ -286,6 +286,41 @@ static void measure(const char *name, enum shape shape)
     sf_buf_done(&bytes);
 }
 
+static int order_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, 16);
+}
+
+static uint64_t count_ids(uint8_t (*ids)[16], uint64_t n)
+{
+    uint64_t n_ids = 0;
+    qsort(ids, n, 16, order_ids);
+    for (uint64_t i = 0; i < n; i++)
+        n_ids += i == 0 || memcmp(ids[i], ids[i - 1], 16) != 0;
+    return n_ids;
+}
+
+/* What ids take if each is written once in each service, whose rows are a part of their own: they
+ * are random, and nothing makes them shorter. */
+static void print_ids(const char *name, const struct rows *rows, uint32_t n_services, uint64_t n)
+{
+    uint8_t(*spans)[16] = calloc(n, 16), (*traces)[16] = calloc(n, 16);
+    uint64_t len = 0;
+    if (!spans || !traces)
+        die("no memory");
+    for (uint32_t i = 0; i < n_services; i++) {
+        memset(spans, 0, rows[i].n * 16);
+        for (uint64_t k = 0; k < rows[i].n; k++) {
+            memcpy(spans[k], &rows[i].list[k].span_id, 8);
+            memcpy(traces[k], &rows[i].list[k].trace_id, 16);
+        }
+        len += 8 * count_ids(spans, rows[i].n) + 16 * count_ids(traces, rows[i].n);
+    }
+    printf("%s_ids_at_least %.2f B\n", name, (double)len / (double)n);
+    free(spans);
+    free(traces);
+}
+
 /* All rows of a block, or those of one profile type. False: there are none. */
 static bool measure_again(const struct sf_profile_block_reader *r, const char *type)
 {
@@ -313,6 +348,7 @@ static bool measure_again(const struct sf_profile_block_reader *r, const char *t
         snprintf(name, sizeof(name), "rewritten_%s", type ? type : "all");
         printf("%s_rows %llu\n", name, (unsigned long long)n);
         print_sizes(name, sf_buf_bytes(&bytes), n);
+        print_ids(name, rows, n_services, n);
         sf_buf_done(&bytes);
     }
     sf_arena_done(&a);
