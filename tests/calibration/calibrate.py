@@ -32,7 +32,8 @@ the worlds and what an oracle is stand in `tests/calibration`. `make check` runs
 
 A figure that misses its bound is marked with **!**. Figures are of {draws:,} draws, number {first:,} to {last:,}: a draw's number is its
 seed. Constants of the comparison were chosen on draws 0 to 19,999, none of which is in these figures. With other draws a figure near 95 % would
-differ by a quarter of a point; it misses its bound when it does so by more than {chance} such standard errors.
+differ by a quarter of a point; it misses its bound when it does so by more than {chance} such standard errors. One that is beyond its bound by
+less has its standard error and the bound beside it.
 """
 SHARES = """
 ## Shares of a span's samples
@@ -108,6 +109,9 @@ def shown(cell, measure, percent=True, draws=0):
         return ""
     figure, bound = cell[measure]
     text = f"{figure * 100:.1f} %" if percent else f"{figure:.2f}"
+    if draws and percent and not is_in(figure, bound):  # beyond it by what chance explains, or more
+        limit = float(bound.split()[1])
+        text += f" ± {100 * math.sqrt(figure * (1 - figure) / draws):.1f} (bound {limit * 100:.1f})"
     return text if is_in(figure, bound, slack_of(measure, bound, draws)) else f"**!** {text}"
 
 

@@ -33,6 +33,12 @@ def cut_spans(answer):
                                  "profile": {"stacks": dict.fromkeys(span["profile"]["stacks"])}}}
 
 
+def rounded(answer):
+    """What is cut in proportion is whole nanoseconds: which of its samples has the odd one depends on their order."""
+    timeline = [[round(v, -3) if isinstance(v, int) else v for v in row] for row in answer["answer"]["timeline"]]
+    return {**answer, "answer": {**answer["answer"], "timeline": timeline}}
+
+
 def cut_search(answer):
     """Spans of 8 ms were found to have more than 30 ms of CPU time, on one thread, since a sample stands for 10 ms."""
     def spans(found):
@@ -53,7 +59,8 @@ def questions():
                 mend = cut_spans if (what, thread) == ("off_cpu", 9) else None
                 out.append(Question("exact", f"span-{what}-{thread}-{request}-{place}", path + "&self=true", keep=span_facts, mend=mend))
                 if what != "objects":
-                    out.append(Question("inferred", f"span-{what}-{thread}-{request}-{place}", path + "&timeline=true"))
+                    out.append(Question("inferred", f"span-{what}-{thread}-{request}-{place}", path + "&timeline=true",
+                                        mend=mend and rounded))
             out.append(Question("exact", f"trace-{what}-{place}", f"/api/v1/profile?trace_id={p.trace(5, 3)}&type={what}&format=folded"))
         for thread, request in ((0, 0), (3, 5), (6, 1), (9, 0)):
             out.append(Question("inferred", f"ledger-{thread}-{request}-{place}", f"/api/v1/spans/{p.trace(thread, request)}/{p.span(thread, request)}/ledger"))
