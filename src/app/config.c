@@ -271,14 +271,6 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
-static void derive(struct sf_config *c)
-{
-    c->retention.keep.slow_ns = c->profiling.slow_request_ns;
-    c->retention.keep.cpu_percent = c->profiling.cpu_threshold_per_10000 / 100;
-    c->retention.keep.has_errors = c->profiling.has_errors;
-    c->retention.keep.baseline_per_10000 = c->profiling.baseline_per_10000;
-}
-
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why)
 {
@@ -295,8 +287,9 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = read_flag(c, in, i, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err) {
-        derive(c);
         *out = c;
         c = NULL;
     }
@@ -320,8 +313,9 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = sf_config_read_yaml(c, yaml, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err) {
-        derive(c);
         *out = c;
         c = NULL;
     }

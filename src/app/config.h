@@ -66,8 +66,9 @@ struct sf_config {
     uint32_t other_signals; /* enum sf_other_signals */
     struct sf_config_limits limits;
     struct sf_config_redact redact;
-    struct sf_retention
-        retention; /* its keep rule comes from profiling.conditional; the store ignores it */
+    struct sf_retention retention;    /* its rules come from profiling.conditional */
+    uint32_t keep_flagged;            /* enum sf_keep_flag */
+    struct sf_config_list keep_rules; /* "service=checkout baseline=5%" */
     struct {
         struct sf_config_list debuginfod;
         int64_t fetch_ns, wait_ns;

@@ -120,6 +120,16 @@ const struct sf_config_key sf_config_keys[] = {
      0, YEARS, "age at which profiles become 10-minute sums; 0: never"},
     {"retention.detail", SF_CONFIG_DURATION, AT(retention.detail_ns), "7d", NULL, 0, YEARS,
      "age at which samples of single spans go; 0: never"},
+    {"retention.detail_by_outcome", SF_CONFIG_BOOL, AT(retention.keep.is_on), "true", NULL, 0, 0,
+     "of these samples, keep only those of requests that profiling.conditional names, and of its "
+     "baseline, once they are older than retention.tail_delay"},
+    {"retention.tail_delay", SF_CONFIG_DURATION, AT(retention.tail_delay_ns), "1h", NULL, 0,
+     30 * SF_NS_PER_DAY,
+     "how long samples of single spans are whole, behind the end of their hour"},
+    {"retention.spans_by_outcome", SF_CONFIG_DURATION, AT(retention.spans_by_outcome_ns), "0", NULL,
+     0, YEARS,
+     "age at which spans of the requests kept by outcome go, when that is more than "
+     "retention.spans; 0: with the others"},
     {"retention.max_bytes", SF_CONFIG_SIZE, AT(retention.max_len), "50GB", NULL, 0, 0,
      "size at which the oldest data goes; 0: no limit"},
     {"retention.min_free", SF_CONFIG_SIZE, AT(retention.min_free_len), "0", NULL, 0, 0,
@@ -188,6 +198,16 @@ const struct sf_config_key sf_config_keys[] = {
     {"findings.theme", SF_CONFIG_PERCENT, AT(findings.theme_per_10000), "15%", NULL, 0, 0,
      "said of pattern matching, JSON, serialisation, cryptography or logging from this share on"},
 
-    SF_PROFILING_KEYS(PROFILING)};
+    SF_PROFILING_KEYS_FIRST(PROFILING){
+        "profiling.conditional.flagged", SF_CONFIG_CHOICE, AT(keep_flagged), "debug",
+        "debug|sampled", 0, 0,
+        "requests whose sender marked them keep their samples on the server: profile.keep = true "
+        "or "
+        "the debug flag; sampled: those with the W3C sampled flag, too"},
+    {"profiling.conditional.rules", SF_CONFIG_LIST, AT(keep_rules), "", NULL, 0, 0,
+     "rules of single services on the server: service, and any of slow_request_threshold, "
+     "cpu_threshold_percent, profile_errors, baseline, flagged; a map each, or words as in "
+     "\"service=checkout baseline=5%\""},
+    SF_PROFILING_KEYS_LAST(PROFILING)};
 
 const size_t sf_config_n_keys = sizeof(sf_config_keys) / sizeof(sf_config_keys[0]);

@@ -33,3 +33,6 @@ enum sf_err sf_config_copy(struct sf_config *c, sf_str text, struct sf_config_or
 
 /* The whole file. */
 enum sf_err sf_config_read_yaml(struct sf_config *c, sf_str yaml, struct sf_why *why);
+/* The rules of retention.keep, from profiling.conditional. INPUT. */
+enum sf_err sf_config_keep_rules(struct sf_config *c, struct sf_config_origin at,
+                                 struct sf_why *why);

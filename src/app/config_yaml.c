@@ -211,6 +211,34 @@ static bool parse_listen(struct walk *w, size_t key, struct sf_config_origin at)
 
 /* ---- keys ---- */
 
+static bool has_maps(size_t key)
+{
+    return strcmp(sf_config_keys[key].path, "profiling.conditional.rules") == 0;
+}
+
+/* A map of words as one item, "key=value key=value": as flags and the environment give it. */
+static bool parse_item_map(struct walk *w, sf_str *out)
+{
+    struct sf_buf text = {.max = 4096};
+    bool is_key = true, is_ok = false;
+    for (;; is_key = !is_key) {
+        if (!next_event(w) || w->event.type == YAML_MAPPING_END_EVENT)
+            break;
+        if (w->event.type != YAML_SCALAR_EVENT || scalar(w).len == 0 ||
+            memchr(scalar(w).p, ' ', scalar(w).len) || memchr(scalar(w).p, '=', scalar(w).len)) {
+            refuse(w, "%s wants maps of single words in its list", w->path);
+            break;
+        }
+        sf_buf_print(&text, is_key && text.len ? " " : "%s", is_key ? "" : "=");
+        sf_buf_add_str(&text, scalar(w));
+    }
+    if (!w->err)
+        is_ok = (sf_buf_ok(&text) && sf_arena_copy(&w->c->arena, sf_buf_str(&text), out)) ||
+                refuse(w, "too large");
+    sf_buf_done(&text);
+    return is_ok;
+}
+
 static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
 {
     sf_str *items;
@@ -226,10 +254,15 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
             return false;
         if (w->event.type == YAML_SEQUENCE_END_EVENT)
             break;
-        if (w->event.type != YAML_SCALAR_EVENT)
-            return refuse(w, "%s wants words in its list, not %s", w->path, kind_of_event(w));
         if (n == SF_CONFIG_MAX_ITEMS)
             return refuse(w, "%s may have at most %d items", w->path, SF_CONFIG_MAX_ITEMS);
+        if (w->event.type == YAML_MAPPING_START_EVENT && has_maps(key)) {
+            if (!parse_item_map(w, &items[n++]))
+                return false;
+            continue;
+        }
+        if (w->event.type != YAML_SCALAR_EVENT)
+            return refuse(w, "%s wants words in its list, not %s", w->path, kind_of_event(w));
         if (!sf_arena_copy(&w->c->arena, scalar(w), &items[n++]))
             return refuse(w, "too large");
     }

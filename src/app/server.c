@@ -21,6 +21,7 @@
 #include "os/own_names.h"
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
+#include "serve/keep_hours.h"
 #include "serve/own/control.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/recording_rules.h"
@@ -59,11 +60,12 @@ struct sf_server {
     unsigned n_ingest, n_query;
     int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
-    struct sf_thread opener, recorder;
+    struct sf_thread opener, recorder, keeper;
     struct sf_worker recorder_work; /* of recording rules */
+    struct sf_worker keeper_work;   /* of judging hours */
     atomic_bool is_stopping;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
-    struct sf_signal wake;  /* of the recorder, with the mutex: the server stops */
+    struct sf_signal wake;  /* of the recorder and the keeper, with the mutex: the server stops */
     struct sf_mutex mutex;  /* guards what follows; takes nothing */
     bool is_open;
     enum sf_err open_err;
@@ -216,6 +218,30 @@ static void record(void *arg)
     }
 }
 
+/* ---- keep by outcome ---- */
+
+static void keep(void *arg)
+{
+    struct sf_server *s = arg;
+    while (!atomic_load(&s->is_stopping)) {
+        bool is_ready = atomic_load(&s->service.state) == SF_SERVICE_READY;
+        if (is_ready)
+            sf_keep_hours_judge(&s->service, &s->keeper_work, sf_clock_wall_ns(), &s->is_stopping);
+        sf_mutex_lock(&s->mutex);
+        if (!atomic_load(&s->is_stopping))
+            sf_signal_wait_until(&s->wake, &s->mutex,
+                                 sf_clock_mono_ns() + (is_ready ? SF_NS_PER_S : SF_NS_PER_S / 4));
+        sf_mutex_unlock(&s->mutex);
+    }
+}
+
+static enum sf_err start_keeper(struct sf_server *s, struct sf_why *why)
+{
+    if (!sf_arena_init(&s->keeper_work.arena, s->service.query_memory_len))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory to judge hours");
+    return sf_thread_start(&s->keeper, "keep", SF_NICE_QUERIES, keep, s, why);
+}
+
 static void stop_recorder(struct sf_server *s)
 {
     sf_mutex_lock(&s->mutex);
@@ -223,6 +249,7 @@ static void stop_recorder(struct sf_server *s)
     sf_signal_all(&s->wake);
     sf_mutex_unlock(&s->mutex);
     sf_thread_join(&s->recorder);
+    sf_thread_join(&s->keeper);
 }
 
 static enum sf_err start_recorder(struct sf_server *s, struct sf_why *why)
@@ -468,6 +495,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_symbols(s, why);
     v->adhoc = s->dir;
+    v->keep_rules = c->retention.keep;
     if (err)
         return err;
     v->intake = (struct sf_intake_config){
@@ -613,6 +641,8 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     if (!err)
         err = start_recorder(s, why);
     if (!err)
+        err = start_keeper(s, why);
+    if (!err)
         err = sf_thread_start(&s->opener, "open", 0, open_store, s, why);
     if (err) {
         sf_server_stop(s);
@@ -659,6 +689,7 @@ void sf_server_free(struct sf_server *s)
     }
     sf_heap_free(s->workers);
     sf_arena_done(&s->recorder_work.arena);
+    sf_arena_done(&s->keeper_work.arena);
     sf_control_close(s->service.control_docs);
     sf_settings_close(s->service.settings);
     sf_recording_rules_close(s->service.rules);

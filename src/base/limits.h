@@ -108,6 +108,16 @@
 #define SF_LIMIT_CAPTURES        32   /* under way; a quarter of them of one tenant */
 #define SF_LIMIT_CAPTURE_S       600  /* of one capture */
 
+/* --- keep by outcome (join, store) --- */
+#define SF_LIMIT_VERDICT_TRACES \
+    (1u << 18) /* kept of one hour; an hour with more is kept whole: memory of a merge */
+#define SF_LIMIT_VERDICT_SPANS (1u << 19) /* of these, and as many local roots, likewise */
+#define SF_LIMIT_KEEP_SERVICES 1000 /* with a rule of their own: a configuration without end */
+#define SF_LIMIT_RULE_SETS     1000 /* remembered: a configuration that changes every hour */
+#define SF_LIMIT_PINS          1000 /* of one tenant: all traces pinned by a script */
+#define SF_LIMIT_PIN_DAYS      365  /* of one pin: a pin that somebody forgot */
+#define SF_LIMIT_PIN_NOTE_LEN  200  /* bytes of the words that say what a pin is for */
+
 /* --- names of code (symbol) --- */
 #define SF_LIMIT_SYMBOL_FILE_LEN                                    \
     (512u << 20) /* (conf) one debug file: a disk filled by uploads \

@@ -31,7 +31,9 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
 
 /* KEY(path behind "profiling.", kind, field, default, least, most, what it does); 0, 0: any. In the
  * order in which a reader of the example file meets them. */
-#define SF_PROFILING_KEYS(KEY)                                                                     \
+#define SF_PROFILING_KEYS(KEY) SF_PROFILING_KEYS_FIRST(KEY) SF_PROFILING_KEYS_LAST(KEY)
+/* Up to `conditional`, of which the server has further keys of its own. */
+#define SF_PROFILING_KEYS_FIRST(KEY)                                                               \
     KEY("cpu.enabled", BOOL, has_cpu, "true", 0, 0, "collectors take CPU samples")                 \
     KEY("cpu.sample_rate", RATE, cpu_rate, "100", 1, 1000, "samples per second and CPU")           \
     KEY("memory.enabled", BOOL, has_memory, "true", 0, 0, "collectors take heap samples")          \
@@ -48,47 +50,50 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
         "collectors count threads by stack and state")                                             \
     KEY("conditional.slow_request_threshold", DURATION, slow_request_ns, "1s", 0,                  \
         86400000000000ull,                                                                         \
-        "such requests keep their span ids where share is below 100 %: those that took this long") \
+        "requests that took this long keep their span ids where share is below 100 %, and on the " \
+        "server their samples past retention.tail_delay")                                          \
     KEY("conditional.cpu_threshold_percent", PERCENT, cpu_threshold_per_10000, "80%", 0, 0,        \
-        "those that used this share of a CPU")                                                     \
-    KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0, "those that failed")         \
+        "so do those that used this share of a CPU")                                               \
+    KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0, "and those that failed")     \
     KEY("conditional.baseline", PERCENT, baseline_per_10000, "1%", 0, 0,                           \
-        "the share is never below this one")                                                       \
+        "share of all requests, chosen by trace id, that keeps its samples on the server; "        \
+        "conditional.share is never below it")                                                     \
     KEY("conditional.share", PERCENT, share_per_10000, "100%", 0, 0,                               \
         "requests whose samples name their spans, chosen by trace id; all samples count in "       \
         "totals")                                                                                  \
     KEY("conditional.escalate", BOOL, has_escalation, "false", 0, 0,                               \
         "a request that runs for slow_request_threshold is sampled at adaptive.max_rate until it " \
-        "ends")                                                                                    \
-    KEY("max_stack_depth", COUNT, max_stack_depth, "64", 1, SF_PROFILING_DEPTH_MAX,                \
-        "frames a collector walks")                                                                \
-    KEY("max_profile_size", SIZE, max_profile_len, "10MB", 1ull << 16, 1ull << 26,                 \
-        "one profile a collector sends")                                                           \
-    KEY("upload_interval", DURATION, upload_interval_ns, "10s", 100000000ull, 3600000000000ull,    \
-        "how often it sends")                                                                      \
-    KEY("adaptive.enabled", BOOL, is_adaptive, "false", 0, 0,                                      \
-        "lower the sampling rate above the thresholds below, and keep profiling's own cost in "    \
-        "its "                                                                                     \
-        "budget")                                                                                  \
-    KEY("adaptive.base_rate", RATE, adaptive_base_rate, "0", 0, 1000,                              \
-        "samples per second below the thresholds; 0: as profiling.cpu.sample_rate")                \
-    KEY("adaptive.max_rate", RATE, adaptive_max_rate, "1000", 1, 1000,                             \
-        "samples per second at most")                                                              \
-    KEY("adaptive.cpu_threshold", PERCENT, adaptive_cpu_per_10000, "80%", 0, 0,                    \
-        "lower the rate from this share on: of the host's CPU in use, of the process's CPUs in "   \
-        "use, or of time in which a task waited for a CPU")                                        \
-    KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                     \
-        "lower the rate from this memory of the process or its control group on; 0: never")        \
-    KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                         \
-        "CPU time of profiling itself, at most, as a share of the process's")                      \
-    KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                  \
-        3600000000000ull, "time between two decisions of adaptive and load_shedding")              \
-    KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                                 \
-        "pause profiling while the host is overloaded")                                            \
-    KEY("load_shedding.cpu_threshold", PERCENT, shedding_cpu_per_10000, "90%", 0, 0,               \
-        "pause when this share of the host's CPU is in use for two intervals; go on ten points "   \
-        "below it")                                                                                \
-    KEY("control.enabled", BOOL, has_control, "true", 0, 0,                                        \
+        "ends")
+#define SF_PROFILING_KEYS_LAST(KEY)                                                              \
+    KEY("max_stack_depth", COUNT, max_stack_depth, "64", 1, SF_PROFILING_DEPTH_MAX,              \
+        "frames a collector walks")                                                              \
+    KEY("max_profile_size", SIZE, max_profile_len, "10MB", 1ull << 16, 1ull << 26,               \
+        "one profile a collector sends")                                                         \
+    KEY("upload_interval", DURATION, upload_interval_ns, "10s", 100000000ull, 3600000000000ull,  \
+        "how often it sends")                                                                    \
+    KEY("adaptive.enabled", BOOL, is_adaptive, "false", 0, 0,                                    \
+        "lower the sampling rate above the thresholds below, and keep profiling's own cost in "  \
+        "its "                                                                                   \
+        "budget")                                                                                \
+    KEY("adaptive.base_rate", RATE, adaptive_base_rate, "0", 0, 1000,                            \
+        "samples per second below the thresholds; 0: as profiling.cpu.sample_rate")              \
+    KEY("adaptive.max_rate", RATE, adaptive_max_rate, "1000", 1, 1000,                           \
+        "samples per second at most")                                                            \
+    KEY("adaptive.cpu_threshold", PERCENT, adaptive_cpu_per_10000, "80%", 0, 0,                  \
+        "lower the rate from this share on: of the host's CPU in use, of the process's CPUs in " \
+        "use, or of time in which a task waited for a CPU")                                      \
+    KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                   \
+        "lower the rate from this memory of the process or its control group on; 0: never")      \
+    KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                       \
+        "CPU time of profiling itself, at most, as a share of the process's")                    \
+    KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                \
+        3600000000000ull, "time between two decisions of adaptive and load_shedding")            \
+    KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                               \
+        "pause profiling while the host is overloaded")                                          \
+    KEY("load_shedding.cpu_threshold", PERCENT, shedding_cpu_per_10000, "90%", 0, 0,             \
+        "pause when this share of the host's CPU is in use for two intervals; go on ten points " \
+        "below it")                                                                              \
+    KEY("control.enabled", BOOL, has_control, "true", 0, 0,                                      \
         "collectors ask the server what to do (/api/v1/control), and obey")
 
 struct sf_profiling_key {

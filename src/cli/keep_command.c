@@ -15,25 +15,26 @@ int sf_keep_run(int argc, char **argv)
         SF_CLIENT_FLAGS(client),
         {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only say what would be kept"},
         {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1d)"},
-        {"slow", SF_FLAG_STR, &slow, "TIME", "keep requests that took this long (default 1s)"},
+        {"slow", SF_FLAG_STR, &slow, "TIME",
+         "keep requests that took this long (default: as configured, 1s)"},
         {"cpu", SF_FLAG_STR, &cpu, "PERCENT",
-         "keep requests that used this share of a CPU (default 80)"},
+         "keep requests that used this share of a CPU (default: as configured, 80)"},
         {"no-errors", SF_FLAG_BOOL, &is_without_errors, NULL, "do not keep those that failed"},
         {"baseline", SF_FLAG_STR, &baseline, "PERCENT",
-         "keep this share of all requests (default 1)"},
+         "keep this share of all requests (default: as configured, 1)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "keep",
         .usage = "--dry-run [--since 1d] [--slow 1s] [--cpu 80] [--baseline 1]",
         .summary = "Say what rules would keep of the samples of single requests.",
-        .details = "Samples that name a span are kept until retention.detail. These are the rules "
-                   "by which only those of interesting requests would be: failed, slow, longer "
-                   "than 99 % of the calls of their operation the day before, CPU-heavy, marked "
-                   "with profile.keep=true, and a share of all. For each: how many traces, "
-                   "samples and bytes it would keep, and how many traces no other rule would. "
-                   "The server does not remove anything by these rules yet, so that --dry-run "
-                   "must be given.",
+        .details = "Samples that name a span are whole for retention.tail_delay (1h). Then only "
+                   "those of interesting requests are kept, until retention.detail: failed, slow, "
+                   "longer than 99 % of the calls of their operation the day before, CPU-heavy, "
+                   "marked with profile.keep=true, and a share of all; totals keep every sample. "
+                   "--dry-run says for each rule how many traces, samples and bytes it would keep "
+                   "of what is there, and how many traces no other rule would. What is not given "
+                   "is as configured (profiling.conditional).",
         .examples = "spanflame keep --dry-run --since 1d\n"
                     "spanflame keep --dry-run --since 6h --slow 500ms --baseline 0.5",
         .flags = flags,
@@ -46,7 +47,8 @@ int sf_keep_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (!is_dry_run || args.n_words > 0)
-        return sf_answer_usage("keep", "give --dry-run: nothing is removed by these rules yet");
+        return sf_answer_usage(
+            "keep", "give --dry-run: rules are set in the configuration (profiling.conditional)");
     sf_buf_print(&path, "/api/v1/keep?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "slow", slow);
     sf_ask_param(&path, "cpu", cpu);

@@ -5,7 +5,7 @@
 
 struct sf_keep_plan_want {
     int64_t from_ns, until_ns; /* traces whose first span starts there */
-    struct sf_keep_rule rule;
+    struct sf_keep_rules rules;
     struct sf_arena *scratch; /* for one trace at a time; reset */
 };
 

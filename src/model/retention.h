@@ -3,19 +3,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which traces keep their detail rows. The store keeps the rows of all yet; what a rule would keep
- * is told (link/keep_verdict.h). */
-struct sf_keep_rule {
-    int64_t slow_ns;             /* slow_request_threshold */
-    uint32_t cpu_percent;        /* cpu_threshold_percent */
-    bool has_errors;             /* profile_errors */
-    uint32_t baseline_per_10000; /* 1 % is 100 */
-    int64_t tail_delay_ns, tail_min_ns;
-};
+#include "model/keep_rules.h"
 
 struct sf_retention {
     int64_t spans_ns, profiles_ns, full_resolution_ns, detail_ns;
     uint64_t max_len;      /* bytes of blocks and log */
     uint64_t min_free_len; /* refuse writes below this much free space; 0: max(2 GB, 5 %) */
-    struct sf_keep_rule keep;
+    /* Detail by outcome: an hour is judged when it, and its last samples, are this old. The list of
+     * services is borrowed until the store is closed. */
+    int64_t tail_delay_ns;
+    struct sf_keep_rules keep;
+    /* Spans of traces that the rules keep live this long, when that is longer than spans_ns. */
+    int64_t spans_by_outcome_ns;
 };

@@ -106,9 +106,9 @@ void sf_keep_plan_text(const struct sf_keep_plan *p, struct sf_buf *out)
         add_line(out, names[i], &p->by[i], &p->all, &p->alone[i]);
     add_line(out, "kept", &p->kept, &p->all, NULL);
     add_line(out, "all", &p->all, &p->all, NULL);
-    sf_buf_add_str(out,
-                   SF_STR("Nothing was removed, and nothing is by these rules yet. Samples are "
-                          "those that name a span.\n"));
+    sf_buf_add_str(
+        out, SF_STR("Nothing was removed. Samples are those that name a span, and bytes what they "
+                    "take after retention.tail_delay.\n"));
     if (p->reason.len > 0) {
         sf_units_prose(out, p->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

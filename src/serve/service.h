@@ -69,6 +69,7 @@ struct sf_service {
     struct sf_symbolizer *symbols;    /* names of code; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     struct sf_finding_limits finding_limits;
+    struct sf_keep_rules keep_rules; /* as configured */
     bool has_tenancy, rejects_other_signals, has_span_metrics;
     const char *const *hosts; /* further names we answer to; "*" is any */
     size_t n_hosts;

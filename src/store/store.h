@@ -13,11 +13,13 @@
 #include "base/str.h"
 #include "model/batch.h"
 #include "model/namer.h"
+#include "model/pin.h"
 #include "model/retention.h"
 #include "model/rows.h"
 #include "model/select.h"
 #include "model/span_columns.h"
 #include "model/tree.h"
+#include "model/verdict.h"
 
 struct sf_dir;   /* os/dir.h */
 struct sf_store; /* opaque; begins with a pointer to its operations */
@@ -334,6 +336,47 @@ struct sf_operation_rows {
     uint32_t n;
 };
 
+/* ---- keep by outcome ---- */
+
+struct sf_keep_due { /* an hour of a tenant that is to be judged, and by which rules */
+    uint32_t tenant;
+    int64_t hour;
+    uint64_t lsn; /* of the last record that is in blocks: goes into the verdict */
+    uint32_t version;
+    int64_t since_hour;
+    struct sf_keep_rules rules;
+    bool has_before; /* it was judged before; samples came in later */
+};
+
+/* What became of the samples of a trace. */
+enum sf_keep_fate {
+    SF_FATE_WHOLE,  /* all are there: the hour was not judged, or kept whole */
+    SF_FATE_KEPT,   /* the trace was kept */
+    SF_FATE_THINNED /* they were removed */
+};
+
+struct sf_keep_ask {
+    sf_trace_id trace;
+    int64_t start_ns, end_ns; /* of the span, or of all of them */
+};
+
+struct sf_keep_state {
+    enum sf_keep_fate fate;
+    uint16_t reasons;            /* of a kept one: bits of enum sf_keep_reason */
+    uint16_t baseline_per_10000; /* of a judged one: the share kept of those without a reason */
+    uint32_t version;            /* of the rule set; 0: not judged */
+    int64_t hour;                /* that was judged */
+};
+
+/* The chance it had to be kept: 1 for its outcome or in an hour that was not judged. What it stands
+ * for in a sum is 1 / chance. */
+static inline double sf_keep_chance(const struct sf_keep_state *s)
+{
+    return s->fate == SF_FATE_WHOLE || s->reasons & SF_KEEP_BY_OUTCOME
+               ? 1
+               : s->baseline_per_10000 / 10000.0;
+}
+
 /* ---- what the store says of itself ---- */
 
 struct sf_store_stats {
@@ -451,9 +494,25 @@ struct sf_store_ops {
     /* Hides matching rows of one tenant at once (tombstone), rewrites blocks in the background. */
     enum sf_err (*erase)(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
                          struct sf_why *why);
-    /* Keeps a trace's detail until `until_ns`, whatever its outcome. */
-    enum sf_err (*pin)(struct sf_store *s, uint32_t tenant, sf_trace_id id, int64_t until_ns,
-                       struct sf_why *why);
+    /* Keep by outcome: the next hour to be judged (rules in `req`), NOT_FOUND when there is none;
+     * the verdict on one, durable when it returns; a verdict as it is (NOT_FOUND); and what became
+     * of the samples of traces, one state for each. */
+    enum sf_err (*keep_due)(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
+                            struct sf_why *why);
+    enum sf_err (*keep_put)(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why);
+    enum sf_err (*keep_get)(struct sf_store *s, uint32_t tenant, int64_t hour, struct sf_arena *req,
+                            struct sf_verdict *out, struct sf_why *why);
+    enum sf_err (*keep_states)(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
+                               struct sf_query_ctx *q, struct sf_keep_state *out,
+                               struct sf_why *why);
+    /* Keeps a trace's spans and samples until the pin ends, whatever its outcome; a second pin
+     * replaces the first. LIMIT: the tenant has too many. */
+    enum sf_err (*pin)(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why);
+    enum sf_err (*unpin)(struct sf_store *s, uint32_t tenant, sf_trace_id id,
+                         struct sf_why *why); /* NOT_FOUND */
+    /* Those of the query's tenants that have not ended, in q->req, by their end. */
+    enum sf_err (*pins)(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
+                        uint32_t *out_n, struct sf_why *why);
     enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);
     enum sf_err (*stats)(struct sf_store *s, struct sf_store_stats *out, struct sf_why *why);
 };

@@ -1,7 +1,7 @@
 /* keep_plan.h - answer: what each rule would keep of the samples of single requests. */
 #pragma once
 #include "base/str.h"
-#include "model/retention.h"
+#include "model/keep_rules.h"
 
 enum { SF_KEEP_ROWS = 6 };
 

@@ -36,11 +36,35 @@ static enum sf_err read_share(const struct sf_request *r, struct sf_arena *req, 
     return SF_OK;
 }
 
-static enum sf_err read_rule(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_keep_rule *rule, struct sf_why *why)
+/* What is given holds for all services; what is not is as configured. */
+static void give_all(struct sf_keep_rules *rules, struct sf_keep_service *services,
+                     const struct sf_keep_rule *was)
 {
+    const struct sf_keep_rule *r = &rules->all;
+    for (uint32_t i = 0; i < rules->n_services; i++) {
+        struct sf_keep_rule *to = &services[i].rule;
+        services[i] = rules->services[i];
+        if (r->slow_ns != was->slow_ns)
+            to->slow_ns = r->slow_ns;
+        if (r->cpu_percent != was->cpu_percent)
+            to->cpu_percent = r->cpu_percent;
+        if (r->has_errors != was->has_errors)
+            to->has_errors = r->has_errors;
+        if (r->baseline_per_10000 != was->baseline_per_10000)
+            to->baseline_per_10000 = r->baseline_per_10000;
+    }
+    rules->services = services;
+}
+
+static enum sf_err read_rules(const struct sf_request *r, struct sf_arena *req,
+                              struct sf_keep_rules *rules, struct sf_why *why)
+{
+    struct sf_keep_rule was = rules->all, *rule = &rules->all;
+    struct sf_keep_service *services = sf_arena_new_n(req, rules->n_services + 1u,
+                                                      sizeof(*services));
     uint64_t cpu = rule->cpu_percent;
-    enum sf_err err = sf_params_duration(r, SF_STR("slow"), &rule->slow_ns, why);
+    enum sf_err err = services ? sf_params_duration(r, SF_STR("slow"), &rule->slow_ns, why)
+                               : sf_no_room(why, "the query");
     if (!err)
         err = sf_params_count(r, SF_STR("cpu"), &cpu, why);
     if (!err && cpu > MAX_CPU_PERCENT)
@@ -49,7 +73,11 @@ static enum sf_err read_rule(const struct sf_request *r, struct sf_arena *req,
     rule->cpu_percent = (uint32_t)cpu;
     if (!err)
         err = sf_params_bool(r, SF_STR("errors"), &rule->has_errors, why);
-    return err ? err : read_share(r, req, &rule->baseline_per_10000, why);
+    if (!err)
+        err = read_share(r, req, &rule->baseline_per_10000, why);
+    if (!err)
+        give_all(rules, services, &was);
+    return err;
 }
 
 bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker)
@@ -57,12 +85,7 @@ bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker)
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_arena scratch = {0};
     struct sf_query_ctx q;
-    struct sf_keep_plan_want want = {.rule = {.slow_ns = SF_NS_PER_S,
-                                              .cpu_percent = 80,
-                                              .has_errors = true,
-                                              .baseline_per_10000 = 100,
-                                              .tail_min_ns = 100 * SF_NS_PER_MS},
-                                     .scratch = &scratch};
+    struct sf_keep_plan_want want = {.rules = call->service->keep_rules, .scratch = &scratch};
     struct sf_keep_plan view = {0};
     struct sf_why why = {0};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
@@ -70,7 +93,7 @@ bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &want.from_ns,
                               &want.until_ns, &why);
     if (!err)
-        err = read_rule(call->request, q.req, &want.rule, &why);
+        err = read_rules(call->request, q.req, &want.rules, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))

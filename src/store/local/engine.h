@@ -6,6 +6,7 @@
 #include "os/thread.h"
 #include "store/local/budget.h"
 #include "store/local/files/catalogue.h"
+#include "store/local/keep/keep_book.h"
 #include "store/local/read/stretch.h"
 #include "store/local/run.h"
 #include "store/local/snapshot.h"
@@ -67,6 +68,7 @@ struct sf_local {
     uint64_t n_erasures_left;
 
     struct sf_doubt doubt;
+    struct sf_keep_book keep;
 
     struct sf_mutex number_lock; /* guards the four below; takes nothing */
     uint64_t next_block, next_flush;

@@ -18,6 +18,8 @@
 #include "store/local/files/directory.h"
 #include "store/local/files/rebuild.h"
 #include "store/local/files/tenants.h"
+#include "store/local/keep/pins.h"
+#include "store/local/keep/verdicts.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/read/columns.h"
@@ -163,6 +165,7 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->merge_lock, SF_LOCK_STORE_MERGE);
     sf_mutex_init(&l->erase_lock, SF_LOCK_STORE_ERASE);
     sf_mutex_init(&l->doubt.lock, SF_LOCK_STORE_DOUBT);
+    sf_mutex_init(&l->keep.lock, SF_LOCK_STORE_KEEP);
     sf_mutex_init(&l->number_lock, SF_LOCK_STORE_NUMBER);
     sf_mutex_init(&l->rule_lock, SF_LOCK_STORE_RULE);
     sf_mutex_init(&l->state_lock, SF_LOCK_STORE_STATE);
@@ -183,6 +186,7 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->merge_lock);
     sf_mutex_done(&l->erase_lock);
     sf_mutex_done(&l->doubt.lock);
+    sf_mutex_done(&l->keep.lock);
     sf_mutex_done(&l->number_lock);
     sf_mutex_done(&l->rule_lock);
     sf_mutex_done(&l->state_lock);
@@ -465,6 +469,16 @@ static enum sf_err start_threads(struct sf_local *l, struct sf_why *why)
     return err;
 }
 
+static bool has_blocks(struct sf_local *l)
+{
+    struct sf_snapshot *spans = sf_snapshot_take(&l->snapshots),
+                       *profiles = sf_snapshot_take(&l->prof_snapshots);
+    bool has = spans->n + profiles->n > 0;
+    sf_snapshot_unref(profiles);
+    sf_snapshot_unref(spans);
+    return has;
+}
+
 static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
 {
     bool is_new = false;
@@ -473,6 +487,8 @@ static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
         err = sf_directory_lock(l->dir, &l->lock_file, why);
     if (!err)
         err = sf_directory_refuse_newer(l->dir, why);
+    if (!err)
+        err = sf_keep_book_refuse_newer(l->dir, why);
     if (!err)
         err = sf_directory_prepare(l->dir, why);
     if (!err)
@@ -485,6 +501,8 @@ static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
         err = sf_erase_load(l, is_new, why);
     if (!err)
         err = load_blocks(l, why);
+    if (!err)
+        err = sf_keep_book_open(l, is_new && !has_blocks(l), why);
     if (!err)
         err = open_wal(l, why);
     l->flushed_mono_ns = sf_local_mono_ns(l);
@@ -524,6 +542,7 @@ static void free_all(struct sf_local *l)
     sf_duplicates_free(l->duplicates);
     sf_runs_done(&l->runs);
     sf_heap_free(l->doubt.paths);
+    sf_keep_book_close(l);
     sf_catalogue_close(l->catalogue);
     sf_file_close(&l->lock_file);
     for (unsigned i = 0; i < l->n_pool; i++)
@@ -679,6 +698,13 @@ const struct sf_store_ops sf_store_local_ops = {
     .detail_sums = sf_local_detail_sums,
     .detail_top = sf_local_detail_top,
     .erase = sf_local_erase,
+    .keep_due = sf_local_keep_due,
+    .keep_put = sf_local_keep_put,
+    .keep_get = sf_local_keep_get,
+    .keep_states = sf_local_keep_states,
+    .pin = sf_local_pin,
+    .unpin = sf_local_unpin,
+    .pins = sf_local_pins,
     .retain = sf_local_retain,
     .stats = local_stats,
     SF_LOCAL_UNSUPPORTED,

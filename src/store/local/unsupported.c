@@ -8,10 +8,3 @@ enum sf_err sf_local_span_series(struct sf_store *s, const struct sf_span_query 
     (void)s, (void)query, (void)group, (void)step_ns, (void)q, (void)out;
     return sf_fail(why, SF_ERR_UNSUPPORTED, "series are computed from a scan");
 }
-
-enum sf_err sf_local_pin(struct sf_store *s, uint32_t tenant, sf_trace_id id, int64_t until_ns,
-                         struct sf_why *why)
-{
-    (void)s, (void)tenant, (void)id, (void)until_ns;
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "detail is kept whole: nothing needs a pin");
-}

@@ -1,5 +1,5 @@
-/* unsupported.h - what the embedded store does not do yet, said in a sentence: pins, and series
- * that are computed from a scan. */
+/* unsupported.h - what the embedded store does not do, said in a sentence: series are
+ * computed from a scan. */
 #pragma once
 #include "store/store.h"
 
@@ -7,7 +7,5 @@ enum sf_err sf_local_span_series(struct sf_store *s, const struct sf_span_query 
                                  const struct sf_group *group, int64_t step_ns,
                                  struct sf_query_ctx *q, struct sf_point_cursor **out,
                                  struct sf_why *why);
-enum sf_err sf_local_pin(struct sf_store *s, uint32_t tenant, sf_trace_id id, int64_t until_ns,
-                         struct sf_why *why);
 
-#define SF_LOCAL_UNSUPPORTED .span_series = sf_local_span_series, .pin = sf_local_pin
+#define SF_LOCAL_UNSUPPORTED .span_series = sf_local_span_series

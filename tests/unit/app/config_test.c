@@ -84,8 +84,9 @@ TEST(config, reads_the_words_people_know)
         "50GB}\n");
     assert_true(c->profiling.cpu_rate == 99 && !c->profiling.has_memory);
     assert_true(c->profiling.memory_rate == 512000);
-    assert_true(c->retention.keep.slow_ns == 2000000000 && c->retention.keep.cpu_percent == 80);
-    assert_true(c->retention.keep.baseline_per_10000 == 50 && c->retention.keep.has_errors);
+    assert_true(c->retention.keep.all.slow_ns == 2000000000 &&
+                c->retention.keep.all.cpu_percent == 80);
+    assert_true(c->retention.keep.all.baseline_per_10000 == 50 && c->retention.keep.all.has_errors);
     assert_int_equal(c->redact.patterns.n, 4);
     assert_string_equal(c->redact.patterns.items[3], "token");
     assert_true(c->retention.max_len == 50000000000u);

@@ -35,8 +35,11 @@ static unsigned judge(const struct made *m, const struct sf_keep_rule *rule)
     int64_t root_ns[N];
     assert_true(sf_arena_init(&req, 1 << 20));
     assert_ok(sf_span_tree_build(m->spans, m->origins, N, &req, &tree, NULL));
-    struct sf_keep_facts facts = {&tree, m->usual_ns, m->cpu_ns, m->is_flagged};
-    unsigned out = sf_keep_verdict(rule, &facts, root_ns);
+    const struct sf_keep_rule *rules[N] = {rule, rule, rule};
+    uint32_t baseline;
+    struct sf_keep_facts facts = {&tree, rules, m->usual_ns, m->cpu_ns, m->is_flagged};
+    unsigned out = sf_keep_verdict(&facts, root_ns, &baseline);
+    assert_int_equal(baseline, rule->baseline_per_10000);
     sf_arena_done(&req);
     return out;
 }
@@ -128,4 +131,27 @@ TEST(keep_verdict, has_a_baseline_of_the_share_asked_for)
     assert_in_range(n[0], 850, 1150);
     assert_int_equal(n[1], 100000);
     assert_int_equal(n[2], 0);
+}
+
+TEST(keep_verdict, judges_each_span_by_the_rule_of_its_service)
+{
+    struct sf_keep_rule strict = RULE;
+    struct made m = make();
+    struct sf_span_tree tree;
+    struct sf_arena req;
+    int64_t root_ns[N];
+    uint32_t baseline;
+    const struct sf_keep_rule *rules[N] = {&RULE, &RULE, &strict};
+    struct sf_keep_facts facts = {&tree, rules, m.usual_ns, m.cpu_ns, m.is_flagged};
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_ok(sf_span_tree_build(m.spans, m.origins, N, &req, &tree, NULL));
+    strict.slow_ns = 100 * SF_NS_PER_MS; /* the third span runs in another process */
+    assert_int_equal(sf_keep_verdict(&facts, root_ns, &baseline), 1u << SF_KEEP_SLOW);
+    strict.slow_ns = 101 * SF_NS_PER_MS;
+    assert_int_equal(sf_keep_verdict(&facts, root_ns, &baseline), 0);
+    /* The largest share counts for the whole trace. */
+    strict.baseline_per_10000 = 10000;
+    assert_int_equal(sf_keep_verdict(&facts, root_ns, &baseline), 1u << SF_KEEP_BASELINE);
+    assert_int_equal(baseline, 10000);
+    sf_arena_done(&req);
 }

@@ -221,7 +221,8 @@ TEST(local, says_what_it_does_not_do)
     struct store_rig r;
     store_rig_init(&r);
     assert_ok(store_rig_open(&r));
-    assert_err(r.store->ops->pin(r.store, 1, (sf_trace_id){{1}}, 0, &r.why), SF_ERR_UNSUPPORTED);
+    assert_err(r.store->ops->span_series(r.store, NULL, NULL, 0, &r.q, NULL, &r.why),
+               SF_ERR_UNSUPPORTED);
     assert_true(strlen(r.why.text) > 10);
     store_rig_done(&r);
 }

@@ -109,7 +109,8 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
 
 static void count_memory(struct sf_profile_merging *w, const struct sf_profile_set *set)
 {
-    size_t len = sf_arena_used(&w->arena) + (set ? sf_profile_set_memory(set) : 0);
+    size_t len = sf_arena_used(&w->arena) + sf_arena_used(&w->thinning.arena) +
+                 (set ? sf_profile_set_memory(set) : 0);
     sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len);
     sf_budget_add(&w->l->budget, SF_LINE_MERGE, len);
     w->counted_len = len;
@@ -190,7 +191,11 @@ static enum sf_err write_output(struct sf_profile_merging *w, size_t number,
         return err;
     err = sf_profile_block_writer_new(&options, &writer, why);
     if (!err)
+        err = sf_thinning_begin(&w->thinning, l, o->tenant, o->window, w->m->split == SF_SPLIT_HOUR,
+                                false, why);
+    if (!err)
         err = write_services(w, o, writer, why);
+    sf_thinning_end(&w->thinning);
     if (!err)
         err = sf_profile_block_writer_finish(writer, &row.len, &info, NULL, why);
     if (!err)

@@ -2,6 +2,7 @@
  * are merged as streams with one granule of each input in memory: a day of one busy process is
  * millions of rows. */
 #include "base/heap.h"
+#include "model/process.h"
 #include "store/local/profiles/profile_merging.h"
 
 struct stream { /* the rows of one input that belong to the process in hand */
@@ -30,11 +31,25 @@ static bool is_of_output(const struct sf_service_merge *s, const struct sf_merge
     return p->n_windows && p->windows[at] == s->o->window;
 }
 
+static bool is_left_out(struct sf_service_merge *s, const struct sf_merge_part *p,
+                        const struct sf_profile_detail *d)
+{
+    struct sf_thinning_row row = {
+        .d = d,
+        .process = d->process == SF_NONE
+                       ? 0
+                       : sf_process_hash(s->t.service, p->processes[d->process].key),
+        .service = s->t.service,
+        .is_uploaded = p->series[d->series].flags & SF_PROFILE_REQUEST};
+    return !sf_thinning_keeps(&s->w->thinning, &row);
+}
+
 /* Reads on until a granule has rows for us, or none is left. */
 static enum sf_err fill(const struct details *d, struct stream *x, struct sf_why *why)
 {
     const struct sf_merge_part *p = x->p;
     struct sf_service_merge *s = d->s;
+    bool is_thinned = sf_thinning_concerns(&s->w->thinning, p->in->run);
     enum sf_err err = SF_OK;
     x->n = x->at = 0;
     while (!err && x->n == 0 && x->granule < p->places.n_granules) {
@@ -50,7 +65,8 @@ static enum sf_err fill(const struct details *d, struct stream *x, struct sf_why
             if ((rows[i].process == SF_NONE ? 0 : rows[i].process + 1) != x->own ||
                 !is_of_output(s, p, rows[i].start_ns) ||
                 sf_profile_merge_hides(s->w, p->in, s->t.tenant, s->t.service, rows[i].trace_id,
-                                       rows[i].start_ns))
+                                       rows[i].start_ns) ||
+                (is_thinned && is_left_out(s, p, &rows[i])))
                 continue;
             x->rows[x->n] = rows[i];
             x->rows[x->n].process = d->process;

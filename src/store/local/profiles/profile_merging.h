@@ -7,6 +7,7 @@
 #include "block/profile/profile_block_reader.h"
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
+#include "store/local/keep/thinning.h"
 #include "store/local/profiles/profile_merge.h"
 
 struct sf_merge_output {
@@ -29,6 +30,7 @@ struct sf_profile_merging {
     struct sf_merge_output *outputs;
     size_t n_outputs, cap_outputs;
     struct sf_arena arena;
+    struct sf_thinning thinning; /* of the output in hand */
     size_t counted_len;
     struct sf_merged done;
 };

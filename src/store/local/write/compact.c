@@ -7,6 +7,9 @@
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "store/local/keep/pins.h"
+#include "store/local/keep/thinning.h"
+#include "store/local/keep/verdicts.h"
 #include "store/local/profiles/profile_age.h"
 #include "store/local/profiles/profile_merge.h"
 #include "store/local/write/erase.h"
@@ -112,12 +115,14 @@ static int by_day(const void *a, const void *b)
 /* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
  * its flame graphs need one look at the symbols. The first two or more that fit together; 0: none.
  */
-static size_t choose_day(const struct sf_local *l, struct candidate *list, size_t n, size_t *out_at)
+static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n, size_t *out_at)
 {
     size_t n_closed = 0;
     for (size_t i = 0; i < n; i++) {
         const struct sf_block_row *row = &list[i].run->row;
-        if (row->level == 1 && (row->day + 1) * SF_NS_PER_DAY + DAY_DELAY_NS <= sf_local_wall_ns(l))
+        if (row->level == 1 &&
+            (row->day + 1) * SF_NS_PER_DAY + DAY_DELAY_NS <= sf_local_wall_ns(l) &&
+            !sf_verdicts_holds_back(l, row))
             list[n_closed++] = list[i];
     }
     if (n_closed)
@@ -427,6 +432,12 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
     err = err ? err : one;
     one = sf_profile_age_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_thinning_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_pins_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_verdicts_age(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_erase_work(l, &n_left, err ? NULL : why);
     err = err ? err : one;

@@ -14,6 +14,8 @@
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
 #include "store/local/files/directory.h"
+#include "store/local/keep/pins.h"
+#include "store/local/keep/verdicts.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/flush.h"
 #include "store/local/write/retain.h"
@@ -252,6 +254,8 @@ enum sf_err sf_local_erase(struct sf_store *s, uint32_t tenant, const struct sf_
         return err;
     sf_mutex_lock(&l->erase_lock);
     err = add_tombstone(l, &t, why);
+    if (!err)
+        err = sf_pins_erase(l, tenant, which, why);
     sf_mutex_unlock(&l->erase_lock);
     if (!err)
         sf_local_wake_compact(l);
@@ -419,6 +423,10 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
         err = rewrite_blocks(l, t, SF_BLOCK_SPANS, &is_clean, why);
         if (!err)
             err = rewrite_blocks(l, t, SF_BLOCK_PROFILES, &is_clean, why);
+        if (!err)
+            err = sf_verdicts_erase(l, t->tenant, &t->which, why);
+        if (!err)
+            err = sf_pins_erase(l, t->tenant, &t->which, why); /* after a crash in between */
         if (!err)
             err = sf_compact_bury(l, why); /* the old files go before the tombstone does */
         for (int tries = 0; !err && tries < 5 && sf_wal_oldest_lsn(l->wal) <= t->lsn; tries++) {

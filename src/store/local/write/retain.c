@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "store/local/files/directory.h"
+#include "store/local/keep/rule_sets.h"
 #include "store/local/write/compact.h"
 #include "wal/wal.h"
 
@@ -228,11 +229,12 @@ enum sf_err sf_local_retain(struct sf_store *store, const struct sf_retention *r
                             struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)store;
-    (void)why;
+    enum sf_err err;
     sf_mutex_lock(&l->rule_lock);
     l->retention = *rule;
     trust_wall(l, sf_local_wall_ns(l), sf_local_mono_ns(l));
     sf_mutex_unlock(&l->rule_lock);
+    err = sf_rule_sets_update(l, false, why);
     sf_local_wake_compact(l);
-    return SF_OK;
+    return err;
 }

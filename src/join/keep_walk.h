@@ -1,0 +1,36 @@
+/* keep_walk.h - the traces of a time one after the other, each with what the rules say of it: what
+ * the judging of an hour and the trial of rules have in common. */
+#pragma once
+#include "link/keep_verdict.h"
+#include "store/store.h"
+
+struct sf_keep_seen { /* a trace; borrowed until the next one */
+    const struct sf_span_tree *tree;
+    unsigned reasons;
+    uint32_t baseline_per_10000;
+    uint64_t n_samples;
+};
+
+struct sf_keep_stray { /* a span that samples name, and that never came itself */
+    sf_span_id id;
+    sf_trace_id trace; /* zero: they do not say */
+    sf_str service;
+    int64_t cpu_ns;
+};
+
+struct sf_keep_walk {
+    int64_t from_ns, until_ns; /* traces whose first span starts there; and, */
+    bool has_earlier;          /* those that started before and still run */
+    int64_t usual_until_ns;    /* what is usual is that of the day before this */
+    const struct sf_keep_rules *rules;
+    struct sf_arena *scratch; /* for one trace at a time; reset */
+    enum sf_err (*see)(void *arg, const struct sf_keep_seen *t, struct sf_why *why);
+    /* Samples of [from, until) whose span is not there; may be NULL. */
+    enum sf_err (*see_stray)(void *arg, const struct sf_keep_stray *s, struct sf_why *why);
+    void *arg;
+    bool is_cut; /* set: not all spans or samples fitted */
+};
+
+/* Reads every trace of the range, and sums of its samples; in q->req. */
+enum sf_err sf_keep_walk_run(struct sf_keep_walk *k, struct sf_store *store, struct sf_query_ctx *q,
+                             struct sf_why *why);

@@ -1,0 +1,13 @@
+/* pin.h - a trace that is kept because somebody asked for it, until an end. */
+#pragma once
+#include "base/str.h"
+#include "model/ids.h"
+
+struct sf_pin {
+    uint32_t tenant;
+    sf_trace_id trace;
+    int64_t until_ns;
+    int64_t created_ns;
+    int64_t start_ns; /* of the trace's first span; an erasure by time looks at it */
+    sf_str note;      /* what it is for; may be empty */
+};

@@ -1,0 +1,444 @@
+#include "test.h"
+
+#include "base/limits.h"
+#include "base/trace_share.h"
+#include "store/local/keep/verdicts.h"
+#include "support/profile_store_rig.h"
+
+static const int64_t HOUR = SF_NS_PER_HOUR;
+enum { SHARE = 3000 }; /* the watched span is in it, (1, 4) is not */
+
+static struct sf_retention rules(uint32_t baseline)
+{
+    return (struct sf_retention){
+        .min_free_len = 1,
+        .tail_delay_ns = SF_NS_PER_HOUR,
+        .keep = {.is_on = true, .all = {.slow_ns = SF_NS_PER_S, .baseline_per_10000 = baseline}}};
+}
+
+static void work(struct profile_store *r)
+{
+    assert_ok(r->r.store->ops->flush(r->r.store, &r->r.why));
+    for (int i = 0; i < 2; i++)
+        assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
+}
+
+/* The rules hold from the next hour on: in it, profiles are sent. */
+static int64_t fill_an_hour(struct profile_store *r, uint32_t baseline)
+{
+    struct sf_retention rule = rules(baseline);
+    int64_t hour;
+    profile_store_init(r);
+    assert_ok(r->r.store->ops->retain(r->r.store, &rule, &r->r.why));
+    profile_store_now_ns = (profile_store_now_ns / HOUR + 1) * HOUR + 60 * SF_NS_PER_S;
+    hour = profile_store_now_ns / HOUR;
+    profile_store_send(r, 30);
+    work(r);
+    return hour;
+}
+
+static void wait_for_the_verdict(struct profile_store *r)
+{
+    profile_store_now_ns = (profile_store_now_ns / HOUR + 1) * HOUR + 660 * SF_NS_PER_S;
+    /* closed: merged into the hour's block */
+    work(r);
+    profile_store_now_ns += HOUR + 60 * SF_NS_PER_S;
+    work(r);
+}
+
+struct rows { /* of the detail rows: how many each span has */
+    uint64_t n[3][50], all;
+};
+
+static struct rows read_rows(struct profile_store *r)
+{
+    struct sf_detail_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds")};
+    struct sf_detail_list list;
+    struct rows out = {0};
+    assert_ok(r->r.store->ops->detail_list(r->r.store, &query, &r->r.q, &list, &r->r.why));
+    for (uint32_t i = 0; i < list.rows.n_rows; i++) {
+        for (uint32_t s = 0; s < 3; s++) {
+            for (uint32_t k = 0; k < 50; k++)
+                out.n[s][k] += list.rows.span_id[i] == sf_profile_make_span(s, k);
+        }
+        out.all++;
+    }
+    return out;
+}
+
+static bool is_in_baseline(uint32_t service, uint32_t span)
+{
+    return sf_trace_share_has(sf_profile_make_trace(service, span).b, SHARE);
+}
+
+/* Keeps one trace that is not in the baseline. */
+static void put_verdict(struct profile_store *r, int64_t hour)
+{
+    struct sf_keep_due due;
+    struct sf_verdict_entry trace = {.id = sf_profile_make_trace(1, 4),
+                                     .reasons = 1u << SF_KEEP_SLOW,
+                                     .baseline_per_10000 = SHARE,
+                                     .n_spans = 1};
+    sf_span_id span = sf_profile_make_span(1, 4);
+    assert_ok(r->r.store->ops->keep_due(r->r.store, &r->a, &due, &r->r.why));
+    assert_int_equal(due.hour, hour);
+    assert_int_equal(due.tenant, 1);
+    struct sf_verdict v = {.head = {.tenant = 1,
+                                    .hour = hour,
+                                    .lsn = due.lsn,
+                                    .created_ns = profile_store_now_ns,
+                                    .version = due.version},
+                           .rules = due.rules,
+                           .traces = &trace,
+                           .n_kept = 1,
+                           .spans = &span,
+                           .n_kept_spans = 1};
+    assert_ok(r->r.store->ops->keep_put(r->r.store, &v, &r->r.why));
+}
+
+static void check_thinned(struct profile_store *r, const struct rows *before)
+{
+    struct rows after = read_rows(r);
+    uint32_t n_gone = 0, n_baseline = 0;
+    for (uint32_t s = 0; s < 3; s++) {
+        for (uint32_t k = 0; k < 50; k++) {
+            bool is_kept = is_in_baseline(s, k) || (s == 1 && k / 4 == 1);
+            assert_int_equal(after.n[s][k], is_kept ? before->n[s][k] : 0);
+            n_gone += !is_kept && before->n[s][k] > 0;
+            n_baseline += is_in_baseline(s, k);
+        }
+    }
+    assert_true(n_gone > 20);
+    assert_true(n_baseline > 0); /* how many: tests/prop/keep_prop.c */
+    profile_store_check(r);      /* every aggregate, and the span that is kept */
+}
+
+TEST(keep, thins_the_rows_of_an_hour_and_no_aggregate)
+{
+    struct profile_store r;
+    struct rows before;
+    struct sf_keep_due due;
+    int64_t hour = fill_an_hour(&r, SHARE);
+    assert_true(is_in_baseline(1, 3) && !is_in_baseline(1, 4));
+    before = read_rows(&r);
+    assert_true(before.all > 300);
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    wait_for_the_verdict(&r);
+    assert_int_equal(read_rows(&r).all, before.all); /* whole until it is judged */
+    put_verdict(&r, hour);
+    work(&r);
+    check_thinned(&r, &before);
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    profile_store_reopen(&r);
+    check_thinned(&r, &before);
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    profile_store_check_disk(&r);
+    profile_store_done(&r);
+}
+
+TEST(keep, says_what_became_of_each_trace)
+{
+    struct profile_store r;
+    int64_t hour = fill_an_hour(&r, SHARE);
+    int64_t at_ns = hour * HOUR + 90 * SF_NS_PER_S;
+    struct sf_keep_ask asks[] = {{sf_profile_make_trace(1, 4), at_ns, at_ns + 1},
+                                 {sf_profile_make_trace(1, 16), at_ns, at_ns + 1},
+                                 {sf_profile_make_trace(1, 16), at_ns - HOUR, at_ns - HOUR}};
+    struct sf_keep_state states[3];
+    wait_for_the_verdict(&r);
+    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 3, &r.r.q, states, &r.r.why));
+    assert_int_equal(states[0].fate, SF_FATE_WHOLE);
+    put_verdict(&r, hour);
+    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 3, &r.r.q, states, &r.r.why));
+    assert_int_equal(states[0].fate, SF_FATE_KEPT);
+    assert_int_equal(states[0].reasons, 1u << SF_KEEP_SLOW);
+    assert_true(sf_keep_chance(&states[0]) == 1);
+    assert_int_equal(states[1].fate, SF_FATE_THINNED);
+    assert_int_equal(states[1].hour, hour);
+    assert_true(sf_keep_chance(&states[1]) == 0.3);
+    assert_int_equal(states[2].fate, SF_FATE_WHOLE); /* its hour was not judged */
+    profile_store_done(&r);
+}
+
+TEST(keep, judges_an_hour_again_when_samples_come_in_late)
+{
+    struct profile_store r;
+    struct rows before, late;
+    struct sf_keep_due due;
+    struct sf_profile_batch p;
+    int64_t hour = fill_an_hour(&r, SHARE), kept_ns;
+    wait_for_the_verdict(&r);
+    put_verdict(&r, hour);
+    work(&r);
+    before = read_rows(&r);
+    kept_ns = profile_store_now_ns;
+    r.make.now_ns = hour * HOUR + 600 * SF_NS_PER_S;
+    sf_profile_make_one(&r.make, 0, 120, &r.a, &p);
+    assert_ok(store_put_batch(&r.r, 0, profile_store_logged(&r, &p, 0)));
+    work(&r);
+    late = read_rows(&r);
+    assert_true(late.all > before.all); /* whole for as long as if it were new */
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    profile_store_now_ns += HOUR + 60 * SF_NS_PER_S;
+    work(&r);
+    assert_ok(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why));
+    assert_true(due.has_before && due.hour == hour);
+    put_verdict(&r, hour);
+    work(&r);
+    assert_true(read_rows(&r).all < late.all && read_rows(&r).all >= before.all);
+    assert_true(profile_store_now_ns > kept_ns);
+    profile_store_done(&r);
+}
+
+TEST(keep, judges_hours_by_the_rules_they_began_with)
+{
+    struct profile_store r;
+    struct sf_keep_due due;
+    struct sf_retention rule = rules(7);
+    int64_t hour = fill_an_hour(&r, SHARE);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why)); /* in that very hour */
+    rule = rules(9);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why)); /* the one before never held */
+    profile_store_now_ns = (hour + 1) * HOUR + 60 * SF_NS_PER_S;
+    profile_store_send(&r, 6);
+    wait_for_the_verdict(&r);
+    assert_ok(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why));
+    assert_int_equal(due.rules.all.baseline_per_10000, SHARE);
+    assert_int_equal(due.version, 1);
+    put_verdict(&r, hour);
+    profile_store_now_ns += HOUR;
+    work(&r);
+    assert_ok(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why));
+    assert_int_equal(due.hour, hour + 1);
+    assert_int_equal(due.rules.all.baseline_per_10000, 9);
+    assert_true(due.version > 1);
+    profile_store_done(&r);
+}
+
+TEST(keep, never_judges_what_came_before_the_first_rules)
+{
+    struct profile_store r;
+    struct sf_retention rule = rules(SHARE);
+    struct sf_keep_due due;
+    profile_store_init(&r);
+    profile_store_send(&r, 9);
+    work(&r);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why));
+    profile_store_now_ns += 5 * HOUR;
+    work(&r);
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    profile_store_done(&r);
+}
+
+TEST(keep, judges_all_of_a_directory_that_begins_with_rules)
+{
+    struct profile_store r;
+    struct sf_keep_due due;
+    profile_store_init(&r);
+    store_rig_close(&r.r);
+    store_rig_remove(r.r.path);
+    sf_dir_close(r.r.dir);
+    store_rig_dir(&r.r);
+    r.r.config.retention = rules(SHARE);
+    assert_ok(store_rig_open(&r.r));
+    profile_store_send(&r, 9);
+    wait_for_the_verdict(&r);
+    assert_ok(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why));
+    profile_store_done(&r);
+}
+
+TEST(keep, merges_a_day_only_when_its_hours_are_thinned)
+{
+    struct profile_store r;
+    struct sf_store_stats stats;
+    int64_t hour = fill_an_hour(&r, SHARE);
+    profile_store_now_ns = (hour + 1) * HOUR + 60 * SF_NS_PER_S;
+    profile_store_send(&r, 6);
+    profile_store_now_ns = (hour / 24 + 1) * SF_NS_PER_DAY + 4 * HOUR;
+    work(&r);
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[2], 0);
+    for (int i = 0; i < 2; i++) {
+        profile_store_now_ns += 2 * HOUR;
+        work(&r);
+        put_verdict(&r, hour + i);
+        work(&r);
+    }
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[2], 1);
+    profile_store_check(&r);
+    profile_store_done(&r);
+}
+
+/* ---- files ---- */
+
+static void change_file(struct profile_store *r, const char *name, long at, uint8_t value)
+{
+    char path[400];
+    FILE *f;
+    snprintf(path, sizeof(path), "%s/%s", r->r.path, name);
+    f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, at, SEEK_SET);
+    fputc(value, f);
+    fclose(f);
+}
+
+TEST(keep, sets_a_damaged_verdict_aside_and_judges_once_more)
+{
+    struct profile_store r;
+    struct sf_keep_due due;
+    char name[64];
+    int64_t hour = fill_an_hour(&r, SHARE);
+    wait_for_the_verdict(&r);
+    put_verdict(&r, hour);
+    work(&r);
+    store_rig_close(&r.r);
+    snprintf(name, sizeof(name), "verdict/1-%lld.sfv", (long long)hour);
+    change_file(&r, name, 40, 0xee);
+    assert_ok(store_rig_open(&r.r));
+    assert_non_null(strstr(r.r.last_notice, "orphan"));
+    assert_ok(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why));
+    assert_int_equal(due.hour, hour);
+    put_verdict(&r, hour);
+    change_file(&r, name, 120, 0xee); /* behind the head: found when it is read */
+    struct sf_verdict v;
+    assert_int_equal(r.r.store->ops->keep_get(r.r.store, 1, hour, &r.a, &v, &r.r.why),
+                     SF_ERR_CORRUPT);
+    assert_int_equal(r.r.store->ops->keep_get(r.r.store, 1, hour, &r.a, &v, &r.r.why),
+                     SF_ERR_NOT_FOUND);
+    profile_store_done(&r);
+}
+
+static void write_newer(struct profile_store *r, const char *name, const char *bytes, size_t len)
+{
+    char path[400];
+    FILE *f;
+    snprintf(path, sizeof(path), "%s/%s", r->r.path, name);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    fwrite(bytes, 1, len, f);
+    fclose(f);
+}
+
+TEST(keep, does_not_start_with_files_of_a_later_version)
+{
+    static const char *const names[] = {"verdict/pins", "verdict/rules"};
+    static const char *const heads[] = {"SFN1\2\0", "SFR1\2\0"};
+    struct profile_store r;
+    char old[400], aside[400];
+    struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX};
+    fill_an_hour(&r, SHARE);
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    store_rig_close(&r.r);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(old, sizeof(old), "%.200s/%s", r.r.path, names[i]);
+        snprintf(aside, sizeof(aside), "%.200s/aside", r.r.path);
+        assert_int_equal(rename(old, aside), 0);
+        write_newer(&r, names[i], heads[i], 6);
+        assert_int_equal(store_rig_open(&r.r), SF_ERR_UNSUPPORTED);
+        assert_non_null(strstr(r.r.why.text, names[i]));
+        assert_int_equal(rename(aside, old), 0);
+    }
+    assert_ok(store_rig_open(&r.r));
+    profile_store_done(&r);
+}
+
+/* ---- pins ---- */
+
+static uint32_t count_pins(struct profile_store *r)
+{
+    const struct sf_pin *list;
+    uint32_t n;
+    assert_ok(r->r.store->ops->pins(r->r.store, &r->r.q, &list, &n, &r->r.why));
+    return n;
+}
+
+TEST(keep, pins_last_over_a_restart_until_they_end)
+{
+    struct profile_store r;
+    const struct sf_pin *list;
+    uint32_t n;
+    struct sf_pin pin = {
+        .tenant = 1, .trace = sf_profile_make_trace(0, 1), .note = SF_STR("look at this")};
+    fill_an_hour(&r, SHARE);
+    pin.until_ns = profile_store_now_ns + HOUR;
+    pin.created_ns = profile_store_now_ns;
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why)); /* twice is once */
+    profile_store_reopen(&r);
+    assert_ok(r.r.store->ops->pins(r.r.store, &r.r.q, &list, &n, &r.r.why));
+    assert_int_equal(n, 1);
+    assert_true(sf_str_eq(list[0].note, SF_STR("look at this")));
+    assert_int_equal(r.r.store->ops->unpin(r.r.store, 2, pin.trace, &r.r.why), SF_ERR_NOT_FOUND);
+    profile_store_now_ns += HOUR + 1;
+    assert_int_equal(count_pins(&r), 0);
+    work(&r);
+    assert_int_equal(store_rig_local(&r.r)->keep.n_pins, 0);
+    profile_store_done(&r);
+}
+
+TEST(keep, has_a_bounded_number_of_pins)
+{
+    struct profile_store r;
+    struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX};
+    fill_an_hour(&r, SHARE);
+    store_rig_local(&r.r)->keep.n_pins = 0;
+    for (uint32_t i = 0; i < SF_LIMIT_PINS; i += 100) { /* a file is written for each: some */
+        sf_store_u64le(pin.trace.b, i + 1);
+        assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    }
+    for (uint32_t i = 0; i < SF_LIMIT_PINS - 10; i++) { /* the rest behind its back */
+        struct sf_keep_book *b = &store_rig_local(&r.r)->keep;
+        b->pins = sf_heap_grow(b->pins, SF_LIMIT_PINS + 16, sizeof(*b->pins));
+        b->cap_pins = SF_LIMIT_PINS + 16;
+        b->pins[b->n_pins] = b->pins[0];
+        b->pins[b->n_pins].note = SF_STR_NONE;
+        sf_store_u64le(b->pins[b->n_pins++].trace.b, 100000 + i);
+    }
+    sf_store_u64le(pin.trace.b, 7);
+    assert_int_equal(r.r.store->ops->pin(r.r.store, &pin, &r.r.why), SF_ERR_LIMIT);
+    assert_int_equal(count_pins(&r), SF_LIMIT_PINS);
+    assert_ok(
+        r.r.store->ops->unpin(r.r.store, 1, store_rig_local(&r.r)->keep.pins[3].trace, &r.r.why));
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    profile_store_done(&r);
+}
+
+TEST(keep, keeps_the_samples_of_a_trace_pinned_after_the_verdict)
+{
+    struct profile_store r;
+    struct rows before;
+    struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX, .trace = sf_profile_make_trace(2, 5)};
+    int64_t hour = fill_an_hour(&r, 0);
+    before = read_rows(&r);
+    assert_true(before.n[2][5] > 0 && before.n[2][8] > 0);
+    wait_for_the_verdict(&r);
+    put_verdict(&r, hour);
+    pin.created_ns = profile_store_now_ns;
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    work(&r);
+    assert_int_equal(read_rows(&r).n[2][5], before.n[2][5]);
+    assert_int_equal(read_rows(&r).n[2][8], 0);
+    profile_store_done(&r);
+}
+
+TEST(keep, forgets_verdict_and_pin_of_an_erased_trace)
+{
+    struct profile_store r;
+    sf_trace_id trace = sf_profile_make_trace(1, 4);
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &trace, .n_traces = 1};
+    struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX, .trace = trace};
+    struct sf_verdict v;
+    int64_t hour = fill_an_hour(&r, SHARE);
+    wait_for_the_verdict(&r);
+    put_verdict(&r, hour);
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    assert_int_equal(count_pins(&r), 0);
+    work(&r);
+    assert_ok(r.r.store->ops->keep_get(r.r.store, 1, hour, &r.a, &v, &r.r.why));
+    assert_int_equal(v.n_kept, 0);
+    assert_int_equal(read_rows(&r).n[1][4], 0);
+    profile_store_done(&r);
+}
