@@ -24,6 +24,7 @@
 #include "cli/top_command.h"
 #include "cli/trace_command.h"
 #include "cli/upload_command.h"
+#include "cli/why_command.h"
 
 const struct sf_command sf_cli_commands[] = {
     {"demo", "start a server and a shop with planted problems, and find them", sf_demo_run, NULL},
@@ -33,6 +34,7 @@ const struct sf_command sf_cli_commands[] = {
      NULL},
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
+    {"why", "say why a span, a trace, a query or a deploy takes so long", sf_why_run, NULL},
     {"ledger", "show where a span's time went", sf_ledger_run, NULL},
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"guard", "fail when a new version of a service costs more", sf_guard_run, NULL},

@@ -32,6 +32,17 @@ enum {
     }
 
 const struct sf_library_rule sf_library_rules[] = {
+    /* ---- allocators, also those of the C library ---- */
+    STARTS(NATIVE, "operator new", "the allocator", "operator new(unsigned long)"),
+    STARTS(NATIVE, "operator delete", "the allocator", "operator delete(void*)"),
+    STARTS(NATIVE, "_int_", "the allocator", "_int_malloc"),
+    STARTS(NATIVE, "malloc_", "the allocator", "malloc_consolidate"),
+    NAMED(NATIVE, "malloc", "the allocator"),
+    NAMED(NATIVE, "calloc", "the allocator"),
+    NAMED(NATIVE, "realloc", "the allocator"),
+    NAMED(NATIVE, "free", "the allocator"),
+    NAMED(NATIVE, "cfree", "the allocator"),
+
     /* ---- files that are loaded ---- */
     MODULE("libc.so", "the C library", "/lib/x86_64-linux-gnu/libc.so.6"),
     MODULE("libc-", "the C library", "/lib/libc-2.31.so"),
@@ -73,9 +84,6 @@ const struct sf_library_rule sf_library_rules[] = {
     STARTS(NATIVE, "<alloc::", NULL, "<alloc::string::String as core::fmt::Write>::write_str"),
     STARTS(NATIVE, "__rust_", NULL, "__rust_alloc"),
     STARTS(NATIVE, "__gnu_cxx::", NULL, "__gnu_cxx::__normal_iterator"),
-    STARTS(NATIVE, "operator new", "the allocator", "operator new(unsigned long)"),
-    STARTS(NATIVE, "operator delete", "the allocator", "operator delete(void*)"),
-    STARTS(NATIVE, "_int_", "the allocator", "_int_malloc"),
     STARTS(NATIVE, "__libc_", "the C library", "__libc_malloc"),
     STARTS(NATIVE, "pthread_", "the C library", "pthread_mutex_lock"),
     STARTS(NATIVE, "__pthread_", "the C library", "__pthread_mutex_lock_full"),
@@ -84,12 +92,6 @@ const struct sf_library_rule sf_library_rules[] = {
     STARTS(NATIVE, "__memmove_", "the C library", "__memmove_avx_unaligned_erms"),
     STARTS(NATIVE, "__memset_", "the C library", "__memset_avx2_unaligned"),
     STARTS(NATIVE, "__str", "the C library", "__strlen_avx2"),
-    STARTS(NATIVE, "malloc_", "the allocator", "malloc_consolidate"),
-    NAMED(NATIVE, "malloc", "the allocator"),
-    NAMED(NATIVE, "calloc", "the allocator"),
-    NAMED(NATIVE, "realloc", "the allocator"),
-    NAMED(NATIVE, "free", "the allocator"),
-    NAMED(NATIVE, "cfree", "the allocator"),
     NAMED(NATIVE, "memcpy", "the C library"),
     NAMED(NATIVE, "memmove", "the C library"),
     NAMED(NATIVE, "memset", "the C library"),

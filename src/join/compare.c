@@ -98,6 +98,7 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     w->right.set.n -= at;
     w->left.n_found = (uint64_t)((double)sf_span_set_found(&all) * w->want->split);
     w->right.n_found = sf_span_set_found(&all) - w->left.n_found;
+    w->out.bound_ns = bound_ns;
     double percent = w->want->split * 100;
     char bound[32] = "";
     print_bound(all.n > 0, bound_ns, bound);
@@ -329,6 +330,9 @@ static void sum_up(struct side *s)
     s->cohort.costs = s->costs;
     s->cohort.when = s->when;
     s->view.n_found = s->n_found;
+    for (uint32_t i = 0; i < s->cohort.n_spans; i++)
+        if (i == 0 || s->when[i].start_ns < s->view.first_ns)
+            s->view.first_ns = s->when[i].start_ns;
     s->view.is_estimate = s->set.one_of > 1;
     s->view.n_spans = s->cohort.n_spans;
     if (s->cohort.n_spans > 0) {
@@ -451,7 +455,8 @@ static enum sf_err compare_time(struct work *w, struct sf_why *why)
                                         .keep = &w->keep,
                                         .pair = &w->pair,
                                         .gathered = &w->gathered,
-                                        .scratch = w->want->scratch};
+                                        .scratch = w->want->scratch,
+                                        .is_charged = w->want->is_charged};
     w->left.set.n = w->left.cohort.n_spans;
     w->right.set.n = w->right.cohort.n_spans;
     return sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);

@@ -16,6 +16,7 @@ struct sf_compare_want {
     sf_str by;          /* an attribute as TraceQL writes it */
     sf_str type;
     int64_t from_ns, to_ns;
+    bool is_charged; /* in the parts of time: libraries to the functions that called them */
     struct sf_arena *scratch; /* for one thing at a time; reset */
 };
 

@@ -30,6 +30,7 @@ struct work {
     struct sf_arena *tmp;   /* of all else */
     struct sf_span_pair pair;
     struct sf_link_gathered *gathered;
+    enum sf_breakdown_by by;
     struct sf_set_breakdown b;
     uint32_t *place;  /* by span of the pair: which of its side it is */
     uint32_t *frames; /* by part and item: its number, or SF_NONE */
@@ -170,8 +171,11 @@ static bool give_items(struct work *w, uint32_t part, const struct sf_cohort_res
             continue;
         }
         items[to->n_items] = row_of(&r->rows[i]);
-        if (!sf_arena_copy(w->q->req, w->b.items[c->item], &items[to->n_items].function))
+        const struct sf_frame *f = c->item < w->b.n_code ? w->b.frames[c->item] : NULL;
+        if (!sf_arena_copy(w->q->req, w->b.items[c->item], &items[to->n_items].function) ||
+            (f && !sf_arena_copy(w->q->req, f->file, &items[to->n_items].file)))
             return false;
+        items[to->n_items].line = f ? f->line : 0;
         to->n_items++;
     }
     to->items = items;
@@ -201,6 +205,36 @@ static bool give(struct work *w, const struct sf_cohort_result *parts,
     }
     qsort(t->parts, t->n_parts, sizeof(*t->parts), by_difference);
     return true;
+}
+
+/* Spans of the right with most of the part that differs most, or least where there is less of it.
+ */
+static void give_examples(struct work *w)
+{
+    struct sf_comparison_time *t = &w->out;
+    uint32_t part = 0;
+    double sign = t->n_parts > 0 && t->parts[0].row.delta < 0 ? -1 : 1;
+    while (t->n_parts > 0 && part < SF_PARTS &&
+           t->parts[0].name != sf_ledger_part_name((enum sf_ledger_part)part))
+        part++;
+    for (uint32_t i = 0; part < SF_PARTS && i < w->gathered->n_read; i++) {
+        const struct sf_set_span *s = &w->pair.spans[i];
+        double ns = w->b.parts[i].ns[part];
+        uint32_t at = t->n_examples;
+        if (!w->pair.is_right[i])
+            continue;
+        while (at > 0 && sign * t->examples[at - 1].part_ns < sign * ns)
+            at--;
+        if (at == SF_COMPARISON_EXAMPLES)
+            continue;
+        t->n_examples += t->n_examples < SF_COMPARISON_EXAMPLES;
+        for (uint32_t k = t->n_examples - 1; k > at; k--)
+            t->examples[k] = t->examples[k - 1];
+        t->examples[at].trace = s->trace;
+        t->examples[at].span = s->id;
+        t->examples[at].duration_ns = s->duration_ns;
+        t->examples[at].part_ns = ns;
+    }
 }
 
 /* ---- words ---- */
@@ -308,8 +342,8 @@ static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why
     struct sf_query_ctx q = *w->q;
     struct sf_cohort_result parts, items;
     q.req = w->tmp;
-    enum sf_err err = sf_set_breakdown_make(store, w->gathered, w->pair.spans, *w->q->req, &q,
-                                            &w->b, why);
+    enum sf_err err = sf_set_breakdown_make(store, w->gathered, w->pair.spans, w->by, *w->q->req,
+                                            &q, &w->b, why);
     w->q->stats = q.stats;
     if (!err && !deal(w))
         err = sf_no_room(why, "the query");
@@ -324,6 +358,7 @@ static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why
     w->out = (struct sf_comparison_time){0};
     if (!give(w, &parts, &items) || !summarize(w))
         return sf_no_room(why, "the query");
+    give_examples(w);
     explain(w);
     return SF_OK;
 }
@@ -365,7 +400,9 @@ enum sf_err sf_compare_time_make(struct sf_store *store, const struct sf_compare
     if (n_left == 0 || n_right == 0)
         return SF_OK;
     for (bool is_first = true;; is_first = false, most /= 2) {
-        struct work w = {.q = q, .tmp = want->scratch};
+        struct work w = {.q = q,
+                         .tmp = want->scratch,
+                         .by = want->is_charged ? SF_BREAKDOWN_OWNER : SF_BREAKDOWN_FUNCTION};
         if (is_first && want->pair && want->pair->n == n_left + n_right) {
             w.pair = *want->pair;
             w.gathered = want->gathered;

@@ -15,6 +15,7 @@ struct sf_compare_time_want {
     const struct sf_span_pair *pair;        /* both, if their spans were gathered already, */
     struct sf_link_gathered *gathered;      /* here, with calls */
     struct sf_arena *scratch;               /* reset */
+    bool is_charged; /* time of libraries is that of the service's function that called them */
 };
 
 /* Lives in q->req. Where they are too many for the memory of a query, half of them are taken, and

@@ -17,22 +17,21 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
                                  int part, uint32_t most, struct sf_explain_part *to,
                                  struct sf_why *why)
 {
-    struct sf_hot_piece pieces[SF_EXPLAIN_FUNCTIONS];
+    struct sf_hot_pieces found = {0};
     struct sf_explain_function *list = sf_arena_new_n(t->q->req, SF_EXPLAIN_FUNCTIONS,
                                                       sizeof(*list));
-    double rest, worth = worth_of(&sum->seen[part]);
-    uint32_t n = 0;
+    double worth = worth_of(&sum->seen[part]);
     most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
     if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
         (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
         return SF_OK; /* nor is a function named by so few where the span says how long it ran */
-    enum sf_err err = list ? sf_hot_code_find(&t->hot, sum->nodes[part], most, t->q->req, pieces,
-                                              &n, &rest, why)
+    enum sf_err err = list ? sf_hot_code_find(&t->hot, sum->nodes[part], most, t->q->req, &found,
+                                              why)
                            : sf_no_room(why, "the query");
-    for (uint32_t i = 0; !err && i < n; i++)
-        list[i] = sf_explain_function_of(&pieces[i], (double)to->ns, worth);
+    for (uint32_t i = 0; !err && i < found.n; i++)
+        list[i] = sf_explain_function_of(&found.list[i], (double)to->ns, worth);
     to->functions = list;
-    to->n_functions = err ? 0 : n;
+    to->n_functions = err ? 0 : found.n;
     return err;
 }
 

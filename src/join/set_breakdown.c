@@ -4,10 +4,12 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "flame/batch_tree.h"
+#include "flame/library_frame.h"
 #include "flame/tree_builder.h"
 #include "join/name_list.h"
 #include "join/time_samples.h"
 #include "link/frame_functions.h"
+#include "link/ledger_stacks.h"
 
 enum { MAX_CHILD_NAMES = 4096 };
 #define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
@@ -16,6 +18,9 @@ struct work {
     struct sf_store *store;
     struct sf_link_gathered *g;
     const struct sf_set_span *spans;
+    enum sf_breakdown_by by;
+    const uint32_t *owners; /* by node of the stacks, where they are asked for */
+    double *line_ns;        /* by frame */
     struct sf_query_ctx *q;
     struct sf_link_set *first; /* of the first type: its tree has all spans */
     uint32_t *members;         /* places in the tree, or SF_NOBODY */
@@ -54,6 +59,7 @@ static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct s
     if (kind == SF_TIME_NONE)
         return SF_OK;
     w->out.n_types++;
+    w->out.has_waits = w->out.has_waits || kind == SF_TIME_WALL || kind == SF_TIME_OFF_CPU;
     if (!sf_str_eq(type, chosen)) {
         set = sf_arena_new(w->q->req, sizeof(*set));
         if (!set)
@@ -103,7 +109,7 @@ static bool name_children(struct work *w, struct sf_name_list *names, struct sf_
             !sf_name_list_place(names, sf_buf_str(text), MAX_CHILD_NAMES, &w->child_items[i]))
             return false;
         if (w->child_items[i] != SF_NOBODY)
-            w->child_items[i] += w->functions.n;
+            w->child_items[i] += w->out.n_code;
     }
     return true;
 }
@@ -113,23 +119,28 @@ static bool name_items(struct work *w)
     struct sf_name_list names;
     struct sf_buf text = {0};
     sf_name_list_init(&names, w->q->req);
+    w->out.n_code = w->by == SF_BREAKDOWN_NODE ? w->stacks.n_nodes : w->functions.n;
+    if (w->by == SF_BREAKDOWN_OWNER && !(w->owners = sf_library_owners(&w->stacks, w->q->req)))
+        return false;
     w->child_items = sf_arena_new_n(w->q->req, w->first->tree.n_spans + 1u,
                                     sizeof(*w->child_items));
     bool is_ok = w->child_items && name_children(w, &names, &text);
     sf_buf_done(&text);
     if (!is_ok)
         return false;
-    w->out.n_items = w->functions.n + names.n;
+    w->out.n_items = w->out.n_code + names.n;
     w->out.items = sf_arena_new_n(w->q->req, w->out.n_items + 1u, sizeof(*w->out.items));
     size_t n = (size_t)w->out.n_items * SF_PARTS;
     w->sums = sf_arena_new_n(w->q->req, n + 1, sizeof(*w->sums));
     w->touched = sf_arena_new_n(w->q->req, n + 1, sizeof(*w->touched));
-    if (!w->out.items || !w->sums || !w->touched)
+    w->line_ns = sf_arena_new_n(w->q->req, w->stacks.n_frames + 1u, sizeof(*w->line_ns));
+    w->out.frames = sf_arena_new_n(w->q->req, w->functions.n + 1u, sizeof(*w->out.frames));
+    if (!w->out.items || !w->sums || !w->touched || !w->line_ns || !w->out.frames)
         return false;
-    for (uint32_t i = 0; i < w->functions.n; i++)
+    for (uint32_t i = 0; w->by != SF_BREAKDOWN_NODE && i < w->functions.n; i++)
         w->out.items[i] = w->functions.names[i];
     for (uint32_t i = 0; i < names.n; i++)
-        w->out.items[w->functions.n + i] = names.names[i];
+        w->out.items[w->out.n_code + i] = names.names[i];
     return true;
 }
 
@@ -155,12 +166,42 @@ static bool add_costs(struct work *w, uint32_t span, const struct sf_ledger_cost
     return true;
 }
 
+static uint32_t node_of(const struct work *w, uint32_t i)
+{
+    uint32_t node = w->times.origins[i].node;
+    return w->owners && w->owners[node] != 0 ? w->owners[node] : node;
+}
+
+static void add_lines(struct work *w)
+{
+    for (uint32_t i = 0; i < w->times.n; i++)
+        if (w->times.origins[i].node != 0)
+            w->line_ns[w->stacks.nodes[node_of(w, i)].frame] +=
+                (double)w->times.samples[i].worth_ns;
+}
+
+/* The costliest line of each function. */
+static void find_lines(struct work *w)
+{
+    double *most = w->sums; /* zeroed, and large enough: a function is an item */
+    for (uint32_t i = 0; i < w->stacks.n_frames; i++) {
+        uint32_t f = w->functions.of[i];
+        if (w->line_ns[i] <= most[f])
+            continue;
+        most[f] = w->line_ns[i];
+        w->out.frames[f] = &w->stacks.frames[i];
+    }
+}
+
 static const uint32_t *items_of(const struct work *w, struct sf_arena *tmp)
 {
     uint32_t *items = sf_arena_new_n(tmp, w->times.n + 1u, sizeof(*items));
     for (uint32_t i = 0; items && i < w->times.n; i++) {
         uint32_t node = w->times.origins[i].node;
-        items[i] = node == 0 ? SF_NOBODY : w->functions.of[w->stacks.nodes[node].frame];
+        items[i] = node == 0 ? SF_NOBODY
+                   : w->by == SF_BREAKDOWN_NODE
+                       ? node
+                       : w->functions.of[w->stacks.nodes[node_of(w, i)].frame];
     }
     return items;
 }
@@ -198,16 +239,20 @@ static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struc
         if (ledger.sources[part] == SF_SOURCE_ESTIMATE)
             w->out.estimates[i] |= (uint16_t)(1u << part);
     w->out.n_samples += ledger.n_samples;
+    add_lines(w);
+    for (uint32_t k = 0; k < w->times.n; k++)
+        w->out.part_samples[w->times.samples[k].part] += sf_ledger_stacks_has(
+            &ledger, w->times.samples, k, (enum sf_ledger_part)w->times.samples[k].part);
     return add_costs(w, i, costs, sf_ledger_costs_items(&in, costs)) ? SF_OK
                                                                      : sf_no_room(why, "the query");
 }
 
 enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathered *g,
-                                  const struct sf_set_span *spans, struct sf_arena scratch,
-                                  struct sf_query_ctx *q, struct sf_set_breakdown *out,
-                                  struct sf_why *why)
+                                  const struct sf_set_span *spans, enum sf_breakdown_by by,
+                                  struct sf_arena scratch, struct sf_query_ctx *q,
+                                  struct sf_set_breakdown *out, struct sf_why *why)
 {
-    struct work w = {.store = store, .g = g, .spans = spans, .q = q};
+    struct work w = {.store = store, .g = g, .spans = spans, .q = q, .by = by};
     _Static_assert(SF_PARTS <= 16, "a bit for each part");
     w.times = (struct sf_time_samples){.req = q->req, .stacks = &w.builder, .is_known_only = true};
     w.out.parts = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.parts));
@@ -222,6 +267,9 @@ enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathere
     for (uint32_t i = 0; !err && i < g->n_read; i++)
         err = divide(&w, i, scratch, why);
     w.out.n_estimated = w.times.n_estimated;
+    w.out.stacks = w.stacks;
+    if (!err && by != SF_BREAKDOWN_NODE)
+        find_lines(&w);
     if (!err)
         *out = w.out;
     return err;

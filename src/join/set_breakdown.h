@@ -8,6 +8,12 @@
 #include "join/link_set.h"
 #include "link/ledger_costs.h"
 
+enum sf_breakdown_by {                        /* what a sample's time is filed under */
+                       SF_BREAKDOWN_FUNCTION, /* its innermost function */
+                       SF_BREAKDOWN_OWNER,    /* its innermost function of the service */
+                       SF_BREAKDOWN_NODE      /* its stack: items are nodes of `stacks` */
+};
+
 struct sf_set_breakdown_cost {
     uint32_t span; /* as they were given */
     uint32_t part; /* enum sf_ledger_part */
@@ -21,9 +27,13 @@ struct sf_set_breakdown {
     struct sf_set_breakdown_cost *costs; /* by span; part and item once for each; as if all
                                             that was cut had room (link/ledger_costs.h) */
     uint32_t n_costs, cap_costs;
-    sf_str *items; /* functions, then children: their names */
-    uint32_t n_items;
+    sf_str *items;            /* functions or nodes, then children: their names (nodes have none) */
+    uint32_t n_items, n_code; /* all; of functions or nodes */
+    const struct sf_frame **frames; /* by function: its line that cost most; NULL: none has any */
+    struct sf_tree stacks;
+    uint64_t part_samples[SF_PARTS];
     uint32_t n_types;     /* of profiles that tell time */
+    bool has_waits;       /* some of them tell waits of any kind */
     uint64_t n_samples;   /* that are in it */
     uint64_t n_estimated; /* that may be of these spans, and are not in it */
 };
@@ -31,6 +41,6 @@ struct sf_set_breakdown {
 /* Of the first g->n_read of `spans`; `g` was gathered with calls. All of it in q->req; `scratch` is
  * another arena. LIMIT: one of them is too small. */
 enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathered *g,
-                                  const struct sf_set_span *spans, struct sf_arena scratch,
-                                  struct sf_query_ctx *q, struct sf_set_breakdown *out,
-                                  struct sf_why *why);
+                                  const struct sf_set_span *spans, enum sf_breakdown_by by,
+                                  struct sf_arena scratch, struct sf_query_ctx *q,
+                                  struct sf_set_breakdown *out, struct sf_why *why);

@@ -15,7 +15,8 @@
 enum { PATH_FRAMES = 4 };
 
 struct piece {
-    uint32_t node; /* of by_function */
+    uint32_t node;  /* of by_function: the first place it was found in */
+    uint32_t found; /* which it was */
     double value;
 };
 
@@ -28,6 +29,7 @@ struct work {
     double all;
     struct piece *pieces;
     uint32_t n_pieces;
+    uint32_t *of; /* by node: its piece as it was found, or SF_NONE */
 };
 
 /* ---- what does not depend on values ---- */
@@ -95,51 +97,50 @@ static bool is_worth(const struct work *w, uint32_t node)
     return w->total[node] >= w->total[up] * WORTH && w->total[node] >= w->all * SMALLEST;
 }
 
-static void add_piece(struct work *w, uint32_t node, double value)
+static uint32_t add_piece(struct work *w, uint32_t node, double value)
 {
     const struct sf_tree *t = &w->h->by_function;
     if (value < w->all * SMALLEST || value <= 0)
-        return;
+        return SF_NONE;
     for (uint32_t i = 0; i < w->n_pieces; i++) {
         if (t->nodes[w->pieces[i].node].frame == t->nodes[node].frame) {
             w->pieces[i].value += value;
-            return;
+            return i;
         }
     }
-    w->pieces[w->n_pieces++] = (struct piece){node, value};
+    w->pieces[w->n_pieces] = (struct piece){node, w->n_pieces, value};
+    return w->n_pieces++;
 }
 
-/* Parents before children: a node is looked at when its parent was opened. */
+/* Parents before children: a node is looked at when its parent was opened; otherwise it belongs to
+ * its parent's piece. */
 static bool open_tree(struct work *w)
 {
     const struct sf_tree *t = &w->h->by_function;
     bool *is_open = sf_arena_new_n(w->req, t->n_nodes + 1u, sizeof(*is_open));
     double *covered = sf_arena_new_n(w->req, t->n_nodes + 1u, sizeof(*covered));
     w->pieces = sf_arena_new_n(w->req, (size_t)(1 / SMALLEST) + 1, sizeof(*w->pieces));
-    if (!is_open || !covered || !w->pieces)
+    w->of = sf_arena_new_n(w->req, t->n_nodes + 1u, sizeof(*w->of));
+    if (!is_open || !covered || !w->pieces || !w->of)
         return false;
     for (uint32_t i = 1; i < t->n_nodes; i++)
         if (is_worth(w, i))
             covered[t->nodes[i].parent] += w->total[i];
     is_open[0] = true;
+    w->of[0] = SF_NONE;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
-        if (!is_open[t->nodes[i].parent] || !is_worth(w, i))
+        uint32_t up = t->nodes[i].parent;
+        w->of[i] = w->of[up];
+        if (!is_open[up] || !is_worth(w, i))
             continue;
         is_open[i] = w->self[i] < w->total[i] * MOSTLY && w->again[i] < w->total[i] * MOSTLY &&
                      covered[i] >= w->total[i] * COVERED;
-        add_piece(w, i, is_open[i] ? w->total[i] - covered[i] : w->total[i]);
+        w->of[i] = add_piece(w, i, is_open[i] ? w->total[i] - covered[i] : w->total[i]);
     }
     return true;
 }
 
 /* ---- what a piece is called ---- */
-
-static bool has_above(const struct sf_tree *t, uint32_t node, uint32_t above)
-{
-    while (node > above)
-        node = t->nodes[node].parent;
-    return node == above;
-}
 
 /* The frame of the piece's function, nearest to where the time was spent; 0: none of it. */
 static uint32_t frame_node(const struct work *w, const struct piece *p, uint32_t node)
@@ -216,7 +217,7 @@ static bool describe(struct work *w, const struct piece *p, double *lines, uint3
         }
     }
     for (uint32_t i = 1; i < h->stacks->n_nodes; i++) {
-        if (w->values[i] <= 0 || !has_above(t, h->of[h->owners[i]], p->node))
+        if (w->values[i] <= 0 || w->of[h->of[h->owners[i]]] != p->found)
             continue;
         uint32_t at = frame_node(w, p, i), frame = at ? h->stacks->nodes[at].frame : SF_NONE;
         sf_str library = library_of(h, i);
@@ -254,9 +255,25 @@ static int by_value(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
+/* By node of the stacks, in the order of the answer. */
+static const uint32_t *map_nodes(const struct work *w, uint32_t n)
+{
+    const struct sf_hot_code *h = w->h;
+    uint32_t *of = sf_arena_new_n(w->req, h->stacks->n_nodes + 1u, sizeof(*of));
+    uint32_t *rank = sf_arena_new_n(w->req, w->n_pieces + 1u, sizeof(*rank));
+    if (!of || !rank)
+        return NULL;
+    for (uint32_t i = 0; i < w->n_pieces; i++)
+        rank[w->pieces[i].found] = i < n ? i : SF_NONE;
+    for (uint32_t i = 0; i < h->stacks->n_nodes; i++) {
+        uint32_t piece = w->of[h->of[h->owners[i]]];
+        of[i] = piece == SF_NONE ? SF_NONE : rank[piece];
+    }
+    return of;
+}
+
 enum sf_err sf_hot_code_find(const struct sf_hot_code *h, const double *values, uint32_t cap,
-                             struct sf_arena *req, struct sf_hot_piece *out, uint32_t *out_n,
-                             double *out_rest, struct sf_why *why)
+                             struct sf_arena *req, struct sf_hot_pieces *out, struct sf_why *why)
 {
     uint32_t n = h->by_function.n_nodes;
     struct work w = {.h = h, .values = values, .req = req};
@@ -265,19 +282,21 @@ enum sf_err sf_hot_code_find(const struct sf_hot_code *h, const double *values, 
     w.self = sf_arena_new_n(req, n + 1u, sizeof(*w.self));
     w.total = sf_arena_new_n(req, n + 1u, sizeof(*w.total));
     w.again = sf_arena_new_n(req, n + 1u, sizeof(*w.again));
-    if (!lines || !touched || !w.self || !w.total || !w.again)
+    *out = (struct sf_hot_pieces){.list = sf_arena_new_n(req, cap + 1u, sizeof(*out->list))};
+    if (!lines || !touched || !w.self || !w.total || !w.again || !out->list)
         return sf_no_room(why, "the query");
     charge(&w);
     find_recursion(&w);
     if (!open_tree(&w))
         return sf_no_room(why, "the query");
     qsort(w.pieces, w.n_pieces, sizeof(*w.pieces), by_value);
-    *out_rest = w.all;
-    *out_n = w.n_pieces < cap ? w.n_pieces : cap;
-    for (uint32_t i = 0; i < *out_n; i++) {
-        if (!describe(&w, &w.pieces[i], lines, touched, &out[i]))
+    out->rest = w.all;
+    out->n = w.n_pieces < cap ? w.n_pieces : cap;
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (!describe(&w, &w.pieces[i], lines, touched, &out->list[i]))
             return sf_no_room(why, "the query");
-        *out_rest -= out[i].value;
+        out->rest -= out->list[i].value;
     }
-    return SF_OK;
+    out->of = map_nodes(&w, out->n);
+    return out->of ? SF_OK : sf_no_room(why, "the query");
 }

@@ -30,8 +30,14 @@ struct sf_hot_piece {
 /* In `req`; `stacks` must stay. LIMIT: it is full. */
 enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks,
                              struct sf_arena *req, struct sf_why *why);
-/* The largest pieces of `values` (by node of the stacks, what each spent by itself), largest first,
- * at most `cap`; `*out_n` of them, and in `*out_rest` what has no piece. */
+struct sf_hot_pieces {
+    struct sf_hot_piece *list; /* largest first */
+    uint32_t n;
+    const uint32_t *of; /* by node of the stacks: its piece, or SF_NONE */
+    double rest;        /* what has none */
+};
+
+/* The largest pieces of `values` (by node of the stacks, what each spent by itself), at most `cap`.
+ * In `req`. LIMIT: it is full. */
 enum sf_err sf_hot_code_find(const struct sf_hot_code *h, const double *values, uint32_t cap,
-                             struct sf_arena *req, struct sf_hot_piece *out, uint32_t *out_n,
-                             double *out_rest, struct sf_why *why);
+                             struct sf_arena *req, struct sf_hot_pieces *out, struct sf_why *why);

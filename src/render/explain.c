@@ -224,7 +224,8 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
 
 /* ---- text ---- */
 
-enum { WORDS = 28, AMOUNT = 11, SHARE = 8, LINES = 3 };
+enum { WORDS = 28, AMOUNT = 11, SHARE = 8, LINES = 3, BELOW_LINES = 2 };
+#define SMALLEST 0.01 /* of the duration: parts with a line of their own */
 
 static void pad_to(struct sf_buf *out, size_t start, size_t columns)
 {
@@ -271,23 +272,46 @@ static void text_function(const struct sf_explain_view *v, const struct sf_expla
     sf_buf_done(&cell);
 }
 
-static void text_child(const struct sf_explain_span *s, struct sf_buf *out)
+/* A part of a child: indented, with the function most of it is in. */
+static void text_below(const struct sf_explain_view *v, const struct sf_explain_part *p,
+                       struct sf_buf *out)
+{
+    struct sf_buf cell = {.max = 256};
+    sf_units_pad(out, WORDS);
+    sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    add_signed(&cell, v, (double)p->ns);
+    add_right(out, &cell, AMOUNT);
+    sf_buf_print(out, "    %s", p->words);
+    if (p->n_functions > 0) {
+        sf_buf_add_str(out, SF_STR(": "));
+        sf_units_text(out, p->functions[0].function, 50);
+    }
+    sf_buf_add_str(out, SF_STR("\n"));
+    sf_buf_done(&cell);
+}
+
+static void text_child(const struct sf_explain_view *v, const struct sf_explain_span *s,
+                       struct sf_buf *out)
 {
     struct sf_buf cell = {.max = 256};
     char id[17];
     sf_units_pad(out, WORDS);
-    sf_units_duration(&cell, (uint64_t)(s->ns < 0 ? -s->ns : s->ns));
+    add_signed(&cell, v, (double)s->ns);
     add_right(out, &cell, AMOUNT);
     sf_buf_add_str(out, SF_STR("  "));
     if (s->count > 1)
         sf_buf_print(out, "%u x ", s->count);
-    sf_units_text(out, s->service, 30);
-    sf_buf_add_str(out, SF_STR(": "));
+    if (s->service.len > 0) {
+        sf_units_text(out, s->service, 30);
+        sf_buf_add_str(out, SF_STR(": "));
+    }
     sf_units_text(out, s->name, 40);
     sf_span_id_render(s->span, id);
     if (s->span != 0)
         sf_buf_print(out, "  %s", id);
     sf_buf_add_str(out, SF_STR("\n"));
+    for (uint32_t i = 0; i < s->n_parts && i < BELOW_LINES; i++)
+        text_below(v, &s->parts[i], out);
     sf_buf_done(&cell);
 }
 
@@ -322,8 +346,25 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     for (uint32_t i = 0; i < p->n_functions && i < LINES; i++)
         text_function(v, &p->functions[i], out);
     for (uint32_t i = 0; i < p->n_children && i < LINES; i++)
-        text_child(&p->children[i], out);
+        text_child(v, &p->children[i], out);
     sf_buf_done(&cell);
+}
+
+/* Small ones together: the lines come to the duration all the same. */
+static void text_parts(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    struct sf_explain_part rest = {.words = "smaller parts", .is_significant = true};
+    uint32_t n_rest = 0;
+    for (uint32_t i = 0; i < v->n_parts; i++) {
+        if (fabs((double)v->parts[i].ns) >= fabs((double)v->duration_ns) * SMALLEST) {
+            text_part(v, &v->parts[i], out);
+            continue;
+        }
+        rest.ns += v->parts[i].ns;
+        n_rest++;
+    }
+    if (n_rest > 0)
+        text_part(v, &rest, out);
 }
 
 void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
@@ -339,8 +380,7 @@ void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
     sf_explain_sentence(v, &sentence);
     sf_units_prose(out, sf_buf_str(&sentence), 0, 0);
     sf_buf_add_str(out, SF_STR("\n\n"));
-    for (uint32_t i = 0; i < v->n_parts; i++)
-        text_part(v, &v->parts[i], out);
+    text_parts(v, out);
     for (uint32_t i = 0; i < v->n_examples; i++) {
         const struct sf_explain_example *e = &v->examples[i];
         sf_trace_id_render(e->trace, id);

@@ -65,7 +65,7 @@ static void add_functions(const struct sf_explain_part *p, uint32_t most, double
     const char *sep = ", of that ";
     for (uint32_t i = 0; i < p->n_functions && i < most; i++) {
         const struct sf_explain_function *f = &p->functions[i];
-        if (i > 0 && f->ns < whole * WORTH_SAYING)
+        if (i > 0 && fabs(f->ns) < whole * WORTH_SAYING)
             break;
         sf_buf_print(out, "%s", sep);
         add_ns(out, f->ns);
@@ -104,11 +104,16 @@ static void add_part(const struct sf_explain_part *p, sf_str service, double who
 static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
 {
     uint32_t n = 0;
+    double whole = 0;
+    for (uint32_t i = 0; i < s->n_parts; i++)
+        whole += (double)s->parts[i].ns;
     for (uint32_t i = 0; i < s->n_parts && n < CHILD_PARTS; i++) {
-        if ((double)s->parts[i].ns < (double)s->duration_ns * 2 * WORTH_SAYING)
+        if (fabs((double)s->parts[i].ns) < fabs(whole) * 2 * WORTH_SAYING)
             break;
+        if ((double)s->parts[i].ns * whole < 0)
+            continue; /* of a difference: it goes the other way */
         sf_buf_add_str(out, n == 0 ? SF_STR(" (") : SF_STR("; "));
-        add_part(&s->parts[i], s->service, (double)s->duration_ns, false, out);
+        add_part(&s->parts[i], s->service, fabs(whole), false, out);
         n++;
     }
     sf_buf_add_str(out, n > 0 ? SF_STR(")") : SF_STR_NONE);
@@ -119,7 +124,7 @@ static void add_children(const struct sf_explain_part *p, sf_str service, struct
     const char *sep = ": ";
     for (uint32_t i = 0; i < p->n_children && i < 2; i++) {
         const struct sf_explain_span *s = &p->children[i];
-        if (i > 0 && (double)s->ns < (double)p->ns * 0.2)
+        if (i > 0 && fabs((double)s->ns) < fabs((double)p->ns) * 0.2)
             break;
         sf_buf_print(out, "%s", sep);
         if (p->n_children > 1) {
@@ -158,29 +163,86 @@ static void add_part(const struct sf_explain_part *p, sf_str service, double who
         add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
         return;
     }
-    if (p->n_functions > 0 && p->functions[0].ns >= (double)p->ns * MOSTLY) {
+    if (p->n_functions > 0 && fabs(p->functions[0].ns) >= fabs((double)p->ns) * MOSTLY) {
         sf_buf_add_str(out, SF_STR(" in "));
         add_name(out, p->functions[0].function);
     }
-    if (p->n_children > 0 && (double)p->children[0].ns >= (double)p->ns * MOSTLY) {
+    if (p->n_children > 0 && fabs((double)p->children[0].ns) >= fabs((double)p->ns) * MOSTLY) {
         sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(" (") : SF_STR(" in "));
         add_span_name(out, &p->children[0], service);
         sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(")") : SF_STR_NONE);
     }
 }
 
-void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
+static void add_parts(const struct sf_explain_view *v, struct sf_buf *out)
 {
     double whole = fabs((double)v->duration_ns);
     uint32_t n = 0;
-    add_ns(out, whole);
     for (uint32_t i = 0; i < v->n_parts && n < PARTS; i++) {
-        if (n > 0 && fabs((double)v->parts[i].ns) < whole * WORTH_SAYING)
+        const struct sf_explain_part *p = &v->parts[i];
+        bool is_other_way = v->of == SF_EXPLAIN_DIFFERENCE &&
+                            (double)p->ns * (double)v->duration_ns <= 0;
+        if (is_other_way)
+            continue;
+        if (n > 0 && fabs((double)p->ns) < whole * WORTH_SAYING)
             break;
         sf_buf_add_str(out, n == 0 ? SF_STR(": ") : SF_STR("; "));
-        add_part(&v->parts[i], v->service, whole, true, out);
+        add_part(p, v->service, whole, true, out);
         n++;
     }
+}
+
+/* "order-service def456 takes 6.4 ms more per request than abc123 (5.2 ms to 7.6 ms): ..." */
+static void add_difference(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    double ns = (double)v->duration_ns;
+    bool is_deploy = v->after_version.len > 0;
+    if (v->n_spans == 0 || v->n_left == 0) {
+        sf_buf_add_str(out, SF_STR("nothing to compare: "));
+        sf_units_text(out, v->reason, REASON_COLUMNS);
+        return;
+    }
+    if (!v->is_significant)
+        sf_buf_add_str(out, v->is_few ? SF_STR("too few spans to tell whether it is chance: ")
+                                      : SF_STR("no significant difference: "));
+    if (is_deploy) {
+        add_name(out, v->service);
+        sf_buf_add_u8(out, ' ');
+        add_name(out, v->after_version);
+        sf_buf_add_str(out, SF_STR(" takes "));
+    } else {
+        sf_buf_add_str(out, SF_STR("slow spans take "));
+    }
+    add_ns(out, ns);
+    sf_buf_add_str(out,
+                   ns < 0 ? SF_STR(" less per request than ") : SF_STR(" more per request than "));
+    if (is_deploy)
+        add_name(out, v->before_version);
+    else
+        sf_buf_add_str(out, SF_STR("the rest"));
+    double low = ns < 0 ? -v->high_ns : v->low_ns, high = ns < 0 ? -v->low_ns : v->high_ns;
+    add_bounds(out, ns, low, high);
+    if (v->is_significant)
+        add_parts(v, out);
+}
+
+void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    if (v->of == SF_EXPLAIN_DIFFERENCE) {
+        add_difference(v, out);
+        return;
+    }
+    if (v->of == SF_EXPLAIN_SET && v->n_spans == 0) {
+        sf_units_text(out, v->reason, REASON_COLUMNS);
+        return;
+    }
+    add_ns(out, (double)v->duration_ns);
+    if (v->of == SF_EXPLAIN_SET) {
+        sf_buf_add_str(out, SF_STR(", mean of "));
+        sf_buf_print(out, "%llu span%s", (unsigned long long)v->n_spans,
+                     v->n_spans == 1 ? "" : "s");
+    }
+    add_parts(v, out);
     if (v->n_parts == 0)
         sf_buf_add_str(out, SF_STR(": no time to explain"));
 }

@@ -61,6 +61,8 @@ ANSWERS = {
     "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
     "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
     "explain": (f"explain?trace={TRACE}&span={OWN}", "/api/v1/explain"),
+    "explain-set": (f"explain?q={TAX}&{RANGE}", None),
+    "explain-split": (f"explain?q={TAX}&split=p75&{RANGE}", None),
     "explain-trace": (f"explain?trace={TRACE}", None),
     "coverage": (f"coverage?service=shop&{RANGE}", "/api/v1/coverage"),
     "balance": (f"balance?service=shop&instance=shop-1&{RANGE}", "/api/v1/balance"),
@@ -91,6 +93,8 @@ def told(value):
         return f"T0 {(int(value) - T0) / MS:+g} ms"
     if isinstance(value, float):
         return float(f"{value:.3g}")  # libraries of mathematics differ in the last digits
+    if isinstance(value, str):
+        value = re.sub(r"(from|until)=\d{13}", r"\1=TIME", value)
     return value.replace(str(server.port), "PORT") if isinstance(value, str) else value
 
 

@@ -257,6 +257,53 @@ def test_time_of_long_spans_is_known():
         assert unknown <= 0.1 * ledger["durationNs"], ledger
 
 
+# What is planted, what is asked, and what the first sentence of the answer has to name.
+WHY = {
+    "regex": ({"q": '{ name = "order.calculate_totals" && resource.commit = "abc123" }'}, "regexMatch in checkPriceRules"),
+    "json": ({"q": '{ name = "order.calculate_totals" && resource.commit = "abc123" }'}, "jsonParse"),
+    "serialiser": ({"q": '{ name = "order.calculate_totals" && resource.commit = "abc123" }'}, "serialize in formatResponse"),
+    "n+1": ({"q": '{ name = "GET /price" }'}, "12 x pricing.load_attribute"),
+    "lock": ({"q": '{ name = "inventory.reserve" }'}, "waiting for a lock in reserveStock"),
+    "allocation": ({"q": '{ name = "gateway.assemble_response" }'}, "assembleResponse (in the allocator)"),
+    "database": ({"q": '{ name = "SELECT boxes" }'}, "findBoxes (in SQLite)"),
+    "commits": ({"q": '{ name = "INSERT reservation" }'}, "waiting for the disk in run_sql"),
+    "supplier": ({"q": '{ name = "GET supplier" }'}, "waiting for the network in shop_http_read"),
+    "legacy": ({"q": '{ name = "GET /price" }', "split": "p98"}, "applyLegacyTax"),
+    "regression": ({"service": "order-service", "version": "def456"}, "evaluateRules"),
+}
+
+
+def test_the_first_sentence_names_the_planted_cause():
+    """Of a recording the sentences are those of tests/golden/why.txt (SF_GOLDEN_WRITE=1 writes it)."""
+    needs_true_times()
+    answers, lines = {}, []
+    for problem, (asked, cause) in WHY.items():
+        key = tuple(asked.items())
+        if key not in answers:
+            answers[key] = ask(planted, "/api/v1/explain", **asked)
+        answer = answers[key]
+        assert sum(part["ns"] for part in answer["parts"]) == answer["duration_ns"], answer
+        assert problem == "allocation" and SANITIZER != "none" or cause in answer["sentence"], (problem, answer["sentence"])
+        lines.append(f"{problem}: {answer['sentence']}\n")
+    if os.environ.get("DEMO_RECORDED"):
+        path = os.path.join(os.environ["SOURCE_ROOT"], "tests", "golden", "why.txt")
+        if os.environ.get("SF_GOLDEN_WRITE"):
+            with open(path, "w", encoding="utf-8") as f:
+                f.writelines(lines)
+        with open(path, encoding="utf-8") as f:
+            assert f.readlines() == lines, "".join(lines)
+
+
+def test_why_fits_a_screen_and_says_the_same_in_text():
+    answer = ask(planted, "/api/v1/explain", q='{ name = "POST /checkout" }', split="p95")
+    text = planted.get("/api/v1/explain?" + urllib.parse.urlencode(
+        {"q": '{ name = "POST /checkout" }', "split": "p95", "format": "text"})).text
+    assert len(text.splitlines()) <= 50, text
+    assert answer["sentence"] in " ".join(text.split()), (answer["sentence"], text)
+    shown = answer["evidence"]["spans"]
+    assert len(shown) == 3 and all(span["trace"] in text for span in shown), shown
+
+
 def test_without_the_problems_nothing_of_them_is_found():
     answer = ask(control, "/api/v1/compare", q=TOTALS, by="resource.commit", left="abc123", right="def456")
     assert not any(f["function"] == "evaluateRules" and f["isSignificant"] for f in answer["functions"]), answer["functions"][:3]

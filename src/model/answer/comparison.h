@@ -1,6 +1,7 @@
 /* comparison.h - answer: two sets of spans compared per request. */
 #pragma once
 #include "base/str.h"
+#include "model/ids.h"
 
 struct sf_comparison_side {
     sf_str words;       /* "duration < p95 (12 ms)", or the query */
@@ -10,17 +11,20 @@ struct sf_comparison_side {
     uint64_t n_sampled; /* of those, with samples */
     double mean_duration_ns;
     double mean_value; /* per span, in the profile's unit */
+    uint64_t first_ns; /* when the first of them began; 0: there are none */
 };
 
 struct sf_comparison_row {
-    sf_str function;                      /* or a child span, or nothing */
+    sf_str function; /* or a child span, or nothing */
+    sf_str file;     /* of the line of it that cost most; empty: not known */
+    uint32_t line;
     double left, right, delta, low, high; /* per span */
     uint32_t n_left, n_right;             /* spans that have it */
     bool is_significant;
     double n_needed; /* spans of both sides to see 30 % more of the left; 0: not known */
 };
 
-enum { SF_COMPARISON_PARTS = 16, SF_COMPARISON_ITEMS = 50 };
+enum { SF_COMPARISON_PARTS = 16, SF_COMPARISON_ITEMS = 50, SF_COMPARISON_EXAMPLES = 3 };
 
 struct sf_comparison_part { /* of the duration */
     const char *name;       /* "run_queue" */
@@ -39,13 +43,21 @@ struct sf_comparison_time {   /* the whole duration */
     struct sf_comparison_part parts[SF_COMPARISON_PARTS]; /* sum: duration; by size of difference */
     uint32_t n_parts;
     uint64_t n_samples; /* in the parts */
-    sf_str summary;     /* the difference in one sentence; empty: nothing to compare */
-    sf_str reason;      /* why much is unknown, or why there are no parts; empty: well */
+    struct {
+        sf_trace_id trace;
+        sf_span_id span;
+        uint64_t duration_ns;
+        double part_ns;
+    } examples[SF_COMPARISON_EXAMPLES]; /* of the right: most of what differs most */
+    uint32_t n_examples;
+    sf_str summary; /* the difference in one sentence; empty: nothing to compare */
+    sf_str reason;  /* why much is unknown, or why there are no parts; empty: well */
 };
 
 struct sf_comparison {
     sf_str type, unit;
     struct sf_comparison_side left, right;
+    uint64_t bound_ns; /* where one query is split by duration */
     struct sf_comparison_time time;
     const struct sf_comparison_row *rows; /* significant first, then by size of the difference */
     uint32_t n_rows, n_significant;

@@ -4,22 +4,9 @@
 #include "join/compare.h"
 #include "os/clock.h"
 #include "render/comparison.h"
+#include "serve/own/split.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
-
-/* "p95" is 0.95. */
-static enum sf_err read_split(sf_str text, double *out, struct sf_why *why)
-{
-    double percent;
-    if (text.len == 0)
-        text = SF_STR("p95");
-    if (text.len < 2 || text.p[0] != 'p' || !sf_str_to_f64(sf_str_from_at(text, 1), &percent) ||
-        !(percent > 0 && percent < 100))
-        return sf_fail(why, SF_ERR_INPUT, "split is errors, or a quantile such as p95, not '%.*s'",
-                       SF_STR_ARG(sf_str_part(text, 0, 20)));
-    *out = percent / 100;
-    return SF_OK;
-}
 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_compare_want *want, struct sf_why *why)
@@ -39,7 +26,9 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
     if (want->by.len == 0 && ((want->query.len > 0) == has_two || (!has_two && has_any)))
         return sf_fail(why, SF_ERR_INPUT,
                        "give two queries, left= and right=, or one, q=, with split=p95");
-    enum sf_err err = want->is_by_error ? SF_OK : read_split(at, &want->split, why);
+    enum sf_err err = want->is_by_error
+                          ? SF_OK
+                          : sf_split_read(at.len > 0 ? at : SF_STR("p95"), &want->split, why);
     return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns,
                                  &want->to_ns, why);

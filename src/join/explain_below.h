@@ -1,0 +1,19 @@
+/* explain_below.h - what is behind the child spans of a set of spans.
+ *
+ * A few of the spans, evenly chosen, are explained one by one with all that is below them: child
+ * spans by name and service, each with the mean of its parts along the critical path. */
+#pragma once
+#include "join/span_set.h"
+#include "model/answer/explain.h"
+
+struct sf_explain_below_want {
+    const struct sf_set_span *spans;
+    uint32_t n;
+    bool is_all; /* the parts themselves too: samples carry no ids, each span is asked by itself */
+    struct sf_arena *scratch; /* reset */
+};
+
+/* Adds children to the parts of `io`, or makes its parts. In q->req. */
+enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_below_want *want,
+                             struct sf_query_ctx *q, struct sf_explain_view *io,
+                             struct sf_why *why);

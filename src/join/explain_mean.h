@@ -1,0 +1,27 @@
+/* explain_mean.h - the mean of explanations of several spans: parts by name, functions by name. */
+#pragma once
+#include "base/arena.h"
+#include "link/ledger.h"
+#include "model/answer/explain.h"
+
+enum { SF_MEAN_FUNCTIONS = 48 }; /* of a part; further ones are small */
+
+struct sf_explain_mean {
+    struct sf_arena *req;
+    struct {
+        double ns, squares, samples;
+        bool is_estimate;
+        struct sf_explain_function *functions; /* sums */
+        uint32_t n_functions;
+    } parts[SF_PARTS];
+    double n; /* explanations */
+};
+
+void sf_explain_mean_init(struct sf_explain_mean *m, struct sf_arena *req);
+/* One more; names are copied. False: `req` is full. */
+bool sf_explain_mean_add(struct sf_explain_mean *m, const struct sf_explain_part *parts,
+                         uint32_t n_parts);
+/* The means over `n` requests, largest first, at most `most` functions of a part, in `req`; they
+ * come to `*out_ns`. False: it is full. */
+bool sf_explain_mean_give(const struct sf_explain_mean *m, double n, uint32_t most,
+                          struct sf_explain_part **out, uint32_t *out_n, int64_t *out_ns);

@@ -1,0 +1,15 @@
+/* explain_set.h - why the spans of a query take so long: the mean per span. */
+#pragma once
+#include "model/answer/explain.h"
+#include "store/store.h"
+
+struct sf_explain_set_want {
+    sf_str query;
+    int64_t from_ns, to_ns;
+    struct sf_arena *scratch; /* reset */
+};
+
+/* Lives in q->req. The parts are of up to 1,000 spans; child spans and what is below them, and all
+ * of it where samples carry no ids, of a few of those. INPUT: a bad query. */
+enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_want *want,
+                           struct sf_query_ctx *q, struct sf_explain_view *out, struct sf_why *why);

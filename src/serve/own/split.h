@@ -1,0 +1,7 @@
+/* split.h - where slow begins, as people write it: "p95". */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+
+/* "p95" is 0.95. INPUT: it is no quantile. */
+enum sf_err sf_split_read(sf_str text, double *out, struct sf_why *why);
