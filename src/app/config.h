@@ -31,6 +31,7 @@ struct sf_config_limits {
     uint64_t connections, body_len, inflated_len, attrs, value_len, stack_depth, series,
         query_memory_len;
     int64_t header_timeout_ns, body_timeout_ns, idle_timeout_ns, total_timeout_ns, query_ns;
+    const char *overrides_file; /* NULL: none */
 };
 
 struct sf_config_redact {

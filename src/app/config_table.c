@@ -85,6 +85,9 @@ const struct sf_config_key sf_config_keys[] = {
      64 * GIB, "memory of one query"},
     {"limits.query_time", SF_CONFIG_DURATION, AT(limits.query_ns), "30s", NULL, SF_NS_PER_S / 100,
      SF_NS_PER_DAY, "time of one query"},
+    {"limits.overrides_file", SF_CONFIG_STR, AT(limits.overrides_file), "", NULL, 0, 0,
+     "file of limits per tenant and service (docs/limits-per-tenant.md); read again when it "
+     "changes, and at SIGHUP"},
 
     {"redact.enabled", SF_CONFIG_BOOL, AT(redact.is_enabled), "true", NULL, 0, 0,
      "replace secrets before anything is written, the log included"},

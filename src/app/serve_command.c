@@ -89,6 +89,19 @@ static void tell_ready(const struct sf_notify *manager, const char *addresses)
     sf_notify_send(manager, state);
 }
 
+static void reload_limits(struct sf_server *server, struct sf_log *log, bool is_asked)
+{
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    if (!sf_server_reload_limits(server, is_asked, &err, &why))
+        return;
+    if (err)
+        sf_log_print(log, SF_SAY_ERROR, "server: limits of tenants stay as they were: %s",
+                     why.text);
+    else
+        sf_log_print(log, SF_SAY_INFO, "server: limits of tenants read again");
+}
+
 /* Until a signal says stop. Returns the exit code. */
 static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config,
                  const struct sf_notify *manager)
@@ -110,6 +123,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
         }
         if (sig == SIGHUP)
             reload(server, log, manager);
+        reload_limits(server, log, sig == SIGHUP);
         if (!is_ready)
             tell_starting(manager, &told_ns);
         sf_log_tick(log, sf_clock_mono_ns());
@@ -170,7 +184,8 @@ int sf_serve_run(int argc, char **argv)
             "Takes OTLP traces and answers queries on every address it listens on, by default "
             "127.0.0.1 and ::1 on 4317, 4318, 4040 and 3200. --listen replaces these. Addresses "
             "other machines can reach need auth.token_file, TLS client certificates or "
-            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens again.",
+            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens and "
+            "the limits of tenants again.",
         .examples = "spanflame serve --data /var/lib/spanflame\n"
                     "spanflame serve --listen 127.0.0.1:4319 --listen [::1]:4319\n"
                     "spanflame serve --config /etc/spanflame/spanflame.yaml --memory 512MB",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/overrides.h"
 #include "app/port_owner.h"
 #include "app/proxy_users.h"
 #include "app/tokens.h"
@@ -50,6 +51,7 @@ struct sf_server {
     struct sf_redactor *redactor;
     struct sf_tokens *tokens;                                 /* NULL: none are asked for */
     struct sf_proxy_users *users;                             /* likewise */
+    struct sf_overrides *overrides;                           /* NULL: there is no such file */
     char auth_header[65], user_header[65], groups_header[65]; /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
@@ -93,6 +95,25 @@ static void on_notice(void *arg, const char *sentence)
     sf_log_say(s->log, SF_SAY_WARN, sentence);
 }
 
+/* What a tenant's data may take, where that is not what all may. */
+static void rule_of_tenant(void *arg, sf_str tenant, struct sf_tenant_rule *io)
+{
+    struct sf_server *s = arg;
+    struct sf_quota *q = s->service.quota;
+    uint64_t spans_ns = (uint64_t)io->spans_ns, profiles_ns = (uint64_t)io->profiles_ns, value;
+    if (!tenant.len) {
+        sf_quota_longest(q, SF_QUOTA_RETAIN_SPANS, &spans_ns);
+        sf_quota_longest(q, SF_QUOTA_RETAIN_PROFILES, &profiles_ns);
+    } else {
+        (void)sf_quota_is_set(q, tenant, SF_STR_NONE, SF_QUOTA_RETAIN_SPANS, &spans_ns);
+        (void)sf_quota_is_set(q, tenant, SF_STR_NONE, SF_QUOTA_RETAIN_PROFILES, &profiles_ns);
+    }
+    io->spans_ns = (int64_t)spans_ns;
+    io->profiles_ns = (int64_t)profiles_ns;
+    if (sf_quota_is_set(q, tenant, SF_STR_NONE, SF_QUOTA_DISK, &value))
+        io->max_len = value;
+}
+
 static void open_store(void *arg)
 {
     struct sf_server *s = arg;
@@ -108,6 +129,8 @@ static void open_store(void *arg)
                                      .notice_arg = s,
                                      .namer = sf_symbolizer_namer(s->service.symbols),
                                      .beside = {sf_adhoc_files_trim, s->dir},
+                                     .tenant_rule = s->overrides ? rule_of_tenant : NULL,
+                                     .tenant_rule_arg = s,
                                      .tuning = {
                                          .flush_interval_ns = s->config->store.flush_interval_ns,
                                          .flush_wal_len = s->config->store.flush_log_len,
@@ -406,6 +429,28 @@ enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why)
     return !err && s->tokens ? sf_tokens_reload(s->tokens, why) : err;
 }
 
+/* ---- limits of tenants ---- */
+
+bool sf_server_reload_limits(struct sf_server *s, bool is_asked, enum sf_err *out_err,
+                             struct sf_why *why)
+{
+    if (!s->overrides || !(is_asked || sf_overrides_is_changed(s->overrides)))
+        return false;
+    *out_err = sf_overrides_reload(s->overrides, why);
+    return true;
+}
+
+static enum sf_err open_limits(struct sf_server *s, struct sf_why *why)
+{
+    s->service.quota = sf_quota_new();
+    if (!s->service.quota)
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for limits of tenants");
+    return s->config->limits.overrides_file
+               ? sf_overrides_open(s->config->limits.overrides_file, s->service.quota,
+                                   &s->overrides, why)
+               : SF_OK;
+}
+
 static void on_fetch_notice(void *arg, const char *sentence)
 {
     struct sf_server *s = arg;
@@ -486,6 +531,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         err = open_tokens(s, why);
     if (!err)
         err = open_users(s, why);
+    if (!err)
+        err = open_limits(s, why);
     if (!err)
         err = open_settings(s, why);
     if (!err)
@@ -593,6 +640,8 @@ static enum sf_err enter_sandbox(struct sf_server *s, struct sf_why *why)
     err = sf_sandbox_read(&box, c->auth.token_file, why);
     if (!err)
         err = sf_sandbox_read(&box, c->auth.users_file, why);
+    if (!err)
+        err = sf_sandbox_read(&box, c->limits.overrides_file, why);
     if (!err) /* the names of its own functions, for its profile of itself */
         err = sf_sandbox_read(&box, "/proc/self/exe", why);
     if (!err && sf_own_profiler_library(library))
@@ -698,6 +747,8 @@ void sf_server_free(struct sf_server *s)
     sf_redactor_free(s->redactor);
     sf_tokens_close(s->tokens);
     sf_proxy_users_close(s->users);
+    sf_overrides_close(s->overrides);
+    sf_quota_free(s->service.quota);
     sf_dir_close(s->dir);
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);

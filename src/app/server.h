@@ -20,6 +20,10 @@ bool sf_server_is_open(struct sf_server *s, enum sf_err *out_err, struct sf_why 
 const char *sf_server_addresses(const struct sf_server *s);
 /* Reads the tokens again; what was there stays in force when that fails. */
 enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why);
+/* Reads the limits of tenants again when `is_asked` or their file has changed. False: neither.
+ * What was there stays in force when that fails. */
+bool sf_server_reload_limits(struct sf_server *s, bool is_asked, enum sf_err *out_err,
+                             struct sf_why *why);
 /* Ends everything in order. */
 void sf_server_stop(struct sf_server *s);
 void sf_server_free(struct sf_server *s); /* after stop; NULL is fine */

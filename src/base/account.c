@@ -93,6 +93,9 @@ static void take_spare(struct sf_account *a, size_t held)
 static bool may_hold(struct sf_account *a, size_t held)
 {
     size_t more;
+    a->is_over = a->own_cap && held > a->own_cap;
+    if (a->is_over)
+        return false;
     a->is_put_off = !a->is_large && !fits_pool(a, held) && !take_turn(a);
     if (a->is_large)
         take_spare(a, held);

@@ -23,6 +23,7 @@ struct sf_account {
     struct sf_account_pool *pool;
     size_t large_cap; /* of the query that has the turn; grows with what is spare, up to: */
     size_t most_cap;
+    size_t own_cap; /* of this one, with or without the turn; 0: none beside those above */
     /* Asks for the turn; then for SF_ACCOUNT_SPARE_LEN more than `large_cap`. Both may be NULL:
      * there is none. They must neither wait nor take memory. */
     bool (*take_turn)(void *arg);

@@ -60,6 +60,14 @@
 #define SF_LIMIT_SERIES 5000 /* (conf) profile label sets of one service */
 #define SF_LIMIT_LABELS 30   /* labels of one profile series */
 
+/* --- limits of tenants and services --- */
+#define SF_LIMIT_OVERRIDES_LEN  (1u << 20) /* the file of limits.overrides_file */
+#define SF_LIMIT_OVERRIDE_NAMES 10000      /* tenants and services it names */
+#define SF_LIMIT_QUOTA_TENANTS                                                                   \
+    1024                            /* rates of tenants it does not name; further ones share one \
+                                     */
+#define SF_LIMIT_QUOTA_SERVICES 256 /* rates of a tenant's services; further ones share one */
+
 /* --- log and store --- */
 #define SF_LIMIT_RECORD_LEN (16u << 20) /* one log record */
 #define SF_LIMIT_LOGGED_BODY_LEN \

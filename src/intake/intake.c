@@ -251,7 +251,8 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
     const struct sf_intake_request *rq = w->request;
     /* JSON has too many ways to say a thing twice, or to a reader that ignores it: never kept as
      * it came while secrets are looked for. */
-    bool must_change = w->result.n_redacted || rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
+    bool must_change = w->result.n_redacted || w->result.n_sifted ||
+                       rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
                        (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
                                                 intake_has_unseen(&w->result.rejects)));
     enum sf_err err;
@@ -283,6 +284,18 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
     return SF_OK;
 }
 
+static enum sf_err sift(struct work *w, struct sf_span_batch *spans, struct sf_arena *req,
+                        struct sf_why *why)
+{
+    uint32_t n = spans->n_spans;
+    if (!w->config->sift)
+        return SF_OK;
+    if (!w->config->sift(w->config->sift_arg, spans, req))
+        return sf_fail(why, SF_ERR_LIMIT, "intake: the request does not fit its memory");
+    w->result.n_sifted += n - spans->n_spans;
+    return SF_OK;
+}
+
 /* LIMIT: it has to go in pieces; everything is as before then. */
 static enum sf_err take_whole(struct work *w, struct sf_why *why)
 {
@@ -299,6 +312,8 @@ static enum sf_err take_whole(struct work *w, struct sf_why *why)
     if (!err && w->config->redactor)
         err = sf_redact_spans(w->config->redactor, spans, &b->arena, NULL, spans,
                               &w->result.n_redacted, why);
+    if (!err)
+        err = sift(w, spans, &b->arena, why);
     if (!err) {
         b->spans = spans;
         w->result.n_spans = spans->n_spans;
@@ -366,13 +381,14 @@ static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struc
 
     if (piece->n_spans == 0)
         return SF_OK;
-    if (w->config->redactor) {
-        sf_arena_reset(&w->redacted);
+    sf_arena_reset(&w->redacted);
+    if (w->config->redactor)
         err = sf_redact_spans(w->config->redactor, piece, &w->redacted, NULL, &spans, &n, why);
-    }
     if (!err)
+        err = sift(w, &spans, &w->redacted, why);
+    if (!err && spans.n_spans)
         err = add_pieces(w, &spans, why);
-    if (!err && w->config->see)
+    if (!err && spans.n_spans && w->config->see)
         w->config->see(w->config->see_arg, &spans);
     w->result.n_redacted += n;
     w->result.n_spans += spans.n_spans;
@@ -415,6 +431,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                      .request = request,
                      .tools = config->tools,
                      .plain = sf_buf_bytes(request->body)};
+    size_t plain_len = 0; /* the body may be gone when it is asked for */
     enum sf_err err = SF_OK;
 
     if (request->kind != SF_LOG_OTLP_TRACES_PB && request->kind != SF_LOG_OTLP_TRACES_JSON)
@@ -429,14 +446,17 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
     } else if (!err && w.plain.len > max_len) {
         err = sf_fail(why, SF_ERR_LIMIT, "the body is longer than %zu bytes", max_len);
     }
+    plain_len = w.plain.len;
     if (!err) {
         /* Above the size of a logged body rows would cost more memory than they save time. */
         err = w.plain.len <= SF_LIMIT_LOGGED_BODY_LEN ? take_whole(&w, why) : SF_ERR_LIMIT;
         if (err == SF_ERR_LIMIT)
             err = take_pieces(&w, why);
     }
-    if (!err)
+    if (!err) {
         *out = w.result;
+        out->plain_len = plain_len;
+    }
     sf_buf_done(&w.inflated);
     if (w.has_own_tools)
         sf_intake_tools_free(w.tools);

@@ -26,6 +26,11 @@ struct sf_intake_config {
      * May be NULL. */
     void (*see)(void *arg, const struct sf_span_batch *spans);
     void *see_arg;
+    /* Leaves spans out, before anything is written, for reasons that are not in the spans
+     * themselves: `spans` may get a shorter list in `req`. False: `req` is full. May be NULL, and
+     * may see a request twice. */
+    bool (*sift)(void *arg, struct sf_span_batch *spans, struct sf_arena *req);
+    void *sift_arg;
 };
 
 struct sf_intake_request {
@@ -41,6 +46,8 @@ struct sf_intake_result {
     struct sf_batch *batch; /* given to the caller; NULL when no span was left */
     struct sf_otlp_rejects rejects;
     uint64_t n_spans, n_redacted;
+    uint64_t n_sifted;  /* spans that `sift` left out */
+    uint64_t plain_len; /* of the body, decompressed */
 };
 
 /* INPUT (malformed; `why` has the offset), LIMIT (inflated size, memory), NOMEM, UNSUPPORTED. */

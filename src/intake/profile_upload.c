@@ -32,6 +32,8 @@ static enum sf_err decode(struct sf_profile_upload *u, struct sf_batch *b, sf_st
 {
     struct sf_intake_profiles how = {.redactor = u->config->redactor,
                                      .cap = u->cap,
+                                     .quota = u->quota,
+                                     .tenant_name = u->tenant_name,
                                      .tools = u->tools,
                                      .tenant = u->tenant,
                                      .recv_ns = u->recv_ns,

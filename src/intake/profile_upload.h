@@ -13,6 +13,8 @@ struct sf_profile_upload {
     const struct sf_intake_config *config;
     struct sf_intake_tools *tools; /* of the calling thread */
     struct sf_series_cap *cap;
+    struct sf_quota *quota; /* NULL: no limits of tenants */
+    sf_str tenant_name;
     uint32_t tenant;
     int64_t recv_ns;
     size_t max_len;                /* of one profile, inflated */

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "intake/intake.h"
+#include "intake/quota.h"
 #include "intake/redact.h"
 #include "intake/series_cap.h"
 #include "model/profile_codec.h"
@@ -61,6 +62,35 @@ static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_
     return true;
 }
 
+static uint32_t series_of(const struct sf_intake_profiles *how, sf_str service)
+{
+    uint64_t n = how->quota ? sf_quota_value(how->quota, how->tenant_name, service, SF_QUOTA_SERIES)
+                            : 0;
+    return (uint32_t)n; /* at most ten millions */
+}
+
+/* Its label set may become another one. */
+static enum sf_err admit_series(const struct sf_intake_profiles *how, struct sf_arena *req,
+                                struct sf_series *s, struct sf_intake_profiles_result *out,
+                                struct sf_why *why)
+{
+    struct sf_series_limits limits = {series_of(how, s->service), series_of(how, SF_STR_NONE)};
+    if (!how->cap)
+        return SF_OK;
+    switch (sf_series_cap_admit(how->cap, how->tenant, s, limits, how->recv_ns, req)) {
+    case SF_SERIES_FOLDED: out->n_folded++; break;
+    case SF_SERIES_NO_ROOM: return full(why);
+    case SF_SERIES_REFUSED:
+        return sf_fail(why, SF_ERR_BUSY,
+                       "tenant %.*s is over its limit series: %u; the service %.*s is new and has "
+                       "to wait",
+                       SF_STR_ARG(sf_str_part(how->tenant_name, 0, 60)), limits.of_tenant,
+                       SF_STR_ARG(sf_str_part(s->service, 0, 60)));
+    case SF_SERIES_TAKEN: break;
+    }
+    return SF_OK;
+}
+
 static enum sf_err settle_series(const struct sf_intake_profiles *how, struct sf_arena *req,
                                  struct sf_profile_batch *p, struct sf_intake_profiles_result *out,
                                  struct sf_why *why)
@@ -69,12 +99,11 @@ static enum sf_err settle_series(const struct sf_intake_profiles *how, struct sf
     if (!series)
         return full(why);
     for (uint32_t i = 0; i < p->n_series; i++) {
-        bool is_folded = false;
-        if (!trim_labels(req, &series[i], &out->n_cut_labels) ||
-            (how->cap && !sf_series_cap_admit(how->cap, how->tenant, &series[i], how->recv_ns, req,
-                                              &is_folded)))
-            return full(why);
-        out->n_folded += is_folded;
+        enum sf_err err = trim_labels(req, &series[i], &out->n_cut_labels)
+                              ? admit_series(how, req, &series[i], out, why)
+                              : full(why);
+        if (err)
+            return err;
         if (series[i].duration_ns < 0)
             series[i].duration_ns = 0;
         if (series[i].time_ns <= 0) {

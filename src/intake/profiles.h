@@ -11,10 +11,13 @@
 struct sf_intake_tools; /* intake/intake.h */
 struct sf_redactor;     /* intake/redact.h */
 struct sf_series_cap;   /* intake/series_cap.h */
+struct sf_quota;        /* intake/quota.h */
 
 struct sf_intake_profiles {
     const struct sf_redactor *redactor; /* NULL: nothing is redacted */
     struct sf_series_cap *cap;          /* NULL: no cap */
+    struct sf_quota *quota;             /* limits of tenants and services; NULL: there are none */
+    sf_str tenant_name;                 /* for the quota */
     struct sf_intake_tools *tools;      /* of the calling thread; NULL: made for the call */
     uint32_t tenant;
     int64_t recv_ns;
@@ -30,8 +33,8 @@ struct sf_intake_profiles_result {
 };
 
 /* Finishes `b`, whose `profiles` and what they point into live in its arena and `plain`. A batch
- * longer than a log record comes out in pieces. LIMIT (memory, a single profile too long), NOMEM.
- */
+ * longer than a log record comes out in pieces. LIMIT (memory, a single profile too long), NOMEM,
+ * BUSY (a new service, and the tenant has its series: sf_series_cap_wait_s). */
 enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_batch *b,
                                struct sf_intake_profiles_result *out, struct sf_why *why);
 /* What a request is recognised by when it is repeated. */

@@ -1,7 +1,7 @@
 /* What was seen is remembered as hashes in one table: of label sets, of single labels, and, with a
- * count, of services. The table is emptied every hour, so that a cap is about series that are
- * alive, and when it is full: the sets then count anew, which admits too much for a moment and
- * never stops a sender. */
+ * count, of services and tenants. The table is emptied every hour, so that a cap is about series
+ * that are alive, and when it is full: the sets then count anew, which admits too much for a moment
+ * and never stops a sender. */
 #include "intake/series_cap.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ enum { MAX_SEEN = 3 << 16 };
 
 struct seen {
     uint64_t hash;
-    uint32_t n; /* of a service: its sets */
+    uint32_t n; /* of a service or a tenant: its sets */
 };
 
 struct sf_series_cap {
@@ -80,6 +80,11 @@ static uint64_t hash_service(uint32_t tenant, sf_str service)
     return sf_key_mix(sf_key_str(service), tenant);
 }
 
+static uint64_t hash_tenant(uint32_t tenant)
+{
+    return sf_key_mix(sf_key_u64(tenant), 3);
+}
+
 static uint64_t hash_label(uint64_t service, const struct sf_label *l)
 {
     return sf_key_mix(sf_key_mix(service + 1, sf_key_str(l->key)), sf_key_str(l->val));
@@ -108,35 +113,45 @@ static void fold(struct sf_series_cap *c, uint64_t service, struct sf_label *lab
     }
 }
 
-static void admit(struct sf_series_cap *c, uint64_t service, const struct sf_series *s)
+static void admit(struct sf_series_cap *c, uint32_t tenant, uint64_t service,
+                  const struct sf_series *s)
 {
     remember(c, hash_set(service, s->labels, s->n_labels));
     for (uint32_t i = 0; i < s->n_labels; i++)
         remember(c, hash_label(service, &s->labels[i]));
     remember(c, service)->n++;
+    remember(c, hash_tenant(tenant))->n++;
 }
 
-bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_series *s,
-                         int64_t now_ns, struct sf_arena *req, bool *out_is_folded)
+/* Under the lock. */
+static bool has_enough(const struct sf_series_cap *c, uint64_t hash, uint32_t max)
+{
+    const struct seen *of = max ? find(c, hash) : NULL;
+    return of && of->n >= max;
+}
+
+enum sf_series_verdict sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant,
+                                           struct sf_series *s, struct sf_series_limits limits,
+                                           int64_t now_ns, struct sf_arena *req)
 {
     uint64_t service = hash_service(tenant, s->service);
     struct sf_label *own = NULL;
-    const struct seen *of;
-    bool is_known, is_over;
+    bool is_known, is_over, is_refused;
 
-    *out_is_folded = false;
     sf_mutex_lock(&c->lock);
-    if (c->n + SF_LIMIT_LABELS + 2 > MAX_SEEN || now_ns - c->since_ns >= SF_NS_PER_HOUR) {
+    if (c->n + SF_LIMIT_LABELS + 3 > MAX_SEEN || now_ns - c->since_ns >= SF_NS_PER_HOUR) {
         sf_table_clear(&c->at);
         c->n = 0;
         c->since_ns = now_ns;
     }
     is_known = find(c, hash_set(service, s->labels, s->n_labels));
-    of = find(c, service);
-    is_over = !is_known && of && of->n >= c->max;
+    is_over = !is_known &&
+              (has_enough(c, service, limits.of_service ? limits.of_service : c->max) ||
+               has_enough(c, hash_tenant(tenant), limits.of_tenant));
+    is_refused = is_over && !find(c, service);
     if (!is_known && !is_over)
-        admit(c, service, s);
-    if (is_over) {
+        admit(c, tenant, service, s);
+    if (is_over && !is_refused) {
         own = sf_arena_new_n(req, s->n_labels, sizeof(*own));
         if (own) {
             memcpy(own, s->labels, s->n_labels * sizeof(*own));
@@ -146,8 +161,21 @@ bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_ser
         }
     }
     sf_mutex_unlock(&c->lock);
-    if (own)
-        s->labels = own;
-    *out_is_folded = own != NULL;
-    return !is_over || own || s->n_labels == 0;
+    if (is_refused)
+        return SF_SERIES_REFUSED;
+    if (!is_over || s->n_labels == 0)
+        return SF_SERIES_TAKEN;
+    if (!own)
+        return SF_SERIES_NO_ROOM;
+    s->labels = own;
+    return SF_SERIES_FOLDED;
+}
+
+unsigned sf_series_cap_wait_s(struct sf_series_cap *c, int64_t now_ns)
+{
+    int64_t left_ns;
+    sf_mutex_lock(&c->lock);
+    left_ns = c->since_ns + SF_NS_PER_HOUR - now_ns;
+    sf_mutex_unlock(&c->lock);
+    return left_ns > 0 ? (unsigned)(left_ns / SF_NS_PER_S) + 1 : 1;
 }

@@ -122,7 +122,14 @@ void sf_counters_tenant(struct sf_counters *c, sf_str tenant, const struct sf_te
     to->n_bad_trace_id += add->n_bad_trace_id;
     to->n_bad_span_id += add->n_bad_span_id;
     to->n_other += add->n_other;
+    to->n_rate_limited += add->n_rate_limited;
     to->n_refused += add->n_refused;
+    for (unsigned i = 0; i < SF_TENANT_LIMITS; i++)
+        to->n_limited[i] += add->n_limited[i];
+    for (unsigned i = 0; i < SF_SHEDS; i++)
+        to->n_shed[i] += add->n_shed[i];
+    for (unsigned i = 0; i < SF_SHED_DETAILS; i++)
+        to->n_shed_samples[i] += add->n_shed_samples[i];
     sf_mutex_unlock(&c->mutex);
 }
 
@@ -163,10 +170,12 @@ static const struct line lines[] = {
     {SF_COUNT_REJECT_TENANT, "spanflame_requests_rejected", "reason", "tenant", NULL},
     {SF_COUNT_REJECT_NO_ROUTE, "spanflame_requests_rejected", "reason", "no_route", NULL},
     {SF_COUNT_REJECT_METHOD, "spanflame_requests_rejected", "reason", "method", NULL},
+    {SF_COUNT_REJECT_LIMIT, "spanflame_requests_rejected", "reason", "limit", NULL},
     {SF_COUNT_REJECT_INTERNAL, "spanflame_requests_rejected", "reason", "internal", NULL},
     {SF_COUNT_DISCARD_TRACE_ID, "spanflame_spans_discarded", "reason", "invalid_trace_id",
      "Spans left out of accepted requests, by reason."},
     {SF_COUNT_DISCARD_SPAN_ID, "spanflame_spans_discarded", "reason", "invalid_span_id", NULL},
+    {SF_COUNT_DISCARD_RATE, "spanflame_spans_discarded", "reason", "rate_limited", NULL},
     {SF_COUNT_DISCARD_OTHER, "spanflame_spans_discarded", "reason", "other", NULL},
     {SF_COUNT_CUT_ATTRS, "spanflame_cut", "what", "attributes",
      "Pieces of spans cut to their limits, by what they were."},
@@ -242,18 +251,49 @@ static void render_durations(struct sf_counters *c, struct sf_exposition *e)
     }
 }
 
-/* One family over all tenants; `discard` names the reason label, NULL for families without it. */
-static void render_tenants(struct sf_counters *c, struct sf_exposition *e, size_t field_off,
-                           const char *reason)
+/* One family over all tenants, with a second label where `val` is not NULL. */
+static void render_labelled(struct sf_counters *c, struct sf_exposition *e, size_t field_off,
+                            const char *label, const char *text)
 {
     for (size_t i = 0; i < c->n_tenants; i++) {
         struct tenant_row *row = &c->tenants[i];
         struct sf_metric_label labels[] = {{"tenant", sf_str_from(row->name)},
-                                           {"reason", sf_str_from(reason)}};
+                                           {label, sf_str_from(text)}};
         uint64_t val;
         memcpy(&val, (const char *)&row->counts + field_off, sizeof(val));
-        sf_exposition_u64(e, labels, reason ? 2 : 1, val);
+        sf_exposition_u64(e, labels, text ? 2 : 1, val);
     }
+}
+
+static void render_tenants(struct sf_counters *c, struct sf_exposition *e, size_t field_off,
+                           const char *reason)
+{
+    render_labelled(c, e, field_off, "reason", reason);
+}
+
+static void render_limits(struct sf_counters *c, struct sf_exposition *e)
+{
+    static const char *const limits[SF_TENANT_LIMITS] = {"spans_per_second", "bytes_per_second",
+                                                         "series", "queries"};
+    static const char *const sheds[SF_SHEDS] = {"baseline_detail", "detail", "profiles", "spans"};
+    sf_mutex_lock(&c->mutex);
+    sf_exposition_family(e, "spanflame_limited", SF_METRIC_COUNTER,
+                         "Requests refused or cut because a tenant or a service was over a limit.");
+    for (unsigned i = 0; i < SF_TENANT_LIMITS; i++)
+        render_labelled(c, e, offsetof(struct sf_tenant_counts, n_limited) + i * sizeof(uint64_t),
+                        "limit", limits[i]);
+    sf_exposition_family(e, "spanflame_shed", SF_METRIC_COUNTER,
+                         "Requests refused or cut under load, by what was not taken.");
+    for (unsigned i = 0; i < SF_SHEDS; i++)
+        render_labelled(c, e, offsetof(struct sf_tenant_counts, n_shed) + i * sizeof(uint64_t),
+                        "what", sheds[i]);
+    sf_exposition_family(e, "spanflame_shed_samples", SF_METRIC_COUNTER,
+                         "Samples that were taken without their detail under load.");
+    for (unsigned i = 0; i < SF_SHED_DETAILS; i++)
+        render_labelled(c, e,
+                        offsetof(struct sf_tenant_counts, n_shed_samples) + i * sizeof(uint64_t),
+                        "what", sheds[i]);
+    sf_mutex_unlock(&c->mutex);
 }
 
 static void render_tempo_names(struct sf_counters *c, struct sf_exposition *e)
@@ -269,6 +309,7 @@ static void render_tempo_names(struct sf_counters *c, struct sf_exposition *e)
                          "Spans discarded, by tenant and reason.");
     render_tenants(c, e, offsetof(struct sf_tenant_counts, n_bad_trace_id), "invalid_trace_id");
     render_tenants(c, e, offsetof(struct sf_tenant_counts, n_bad_span_id), "invalid_span_id");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, n_rate_limited), "rate_limited");
     render_tenants(c, e, offsetof(struct sf_tenant_counts, n_other), "unknown_error");
     uint64_t n_accepted = 0, n_refused = 0;
     for (size_t i = 0; i < c->n_tenants; i++) {
@@ -291,4 +332,5 @@ void sf_counters_render(struct sf_counters *c, struct sf_exposition *e)
     render_durations(c, e);
     render_lines(c, e);
     render_tempo_names(c, e);
+    render_limits(c, e);
 }

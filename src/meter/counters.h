@@ -32,10 +32,12 @@ enum sf_count {
     SF_COUNT_REJECT_TENANT,
     SF_COUNT_REJECT_NO_ROUTE,
     SF_COUNT_REJECT_METHOD,
+    SF_COUNT_REJECT_LIMIT, /* of a tenant or a service */
     SF_COUNT_REJECT_INTERNAL,
     /* spans left out of accepted requests, by reason */
     SF_COUNT_DISCARD_TRACE_ID,
     SF_COUNT_DISCARD_SPAN_ID,
+    SF_COUNT_DISCARD_RATE,
     SF_COUNT_DISCARD_OTHER,
     /* pieces cut to their limits, by what they were */
     SF_COUNT_CUT_ATTRS,
@@ -71,12 +73,35 @@ uint64_t sf_counters_get(const struct sf_counters *c, enum sf_count what);
 void sf_counters_request(struct sf_counters *c, unsigned route, const char *label, int status,
                          uint64_t ns);
 
+/* Which limit of a tenant or a service refused something. */
+enum sf_tenant_limit {
+    SF_TENANT_LIMIT_SPANS,
+    SF_TENANT_LIMIT_BYTES,
+    SF_TENANT_LIMIT_SERIES,
+    SF_TENANT_LIMIT_QUERIES,
+    SF_TENANT_LIMITS
+};
+
+/* What is refused under load, in this order. */
+enum sf_shed {
+    SF_SHED_BASELINE_DETAIL,
+    SF_SHED_DETAIL,
+    SF_SHED_PROFILES,
+    SF_SHED_SPANS,
+    SF_SHEDS,
+    SF_SHED_DETAILS = SF_SHED_PROFILES /* those before are counted in samples, too */
+};
+
 /* Per tenant, under the names Tempo's dashboards ask for. Beyond SF_COUNTERS_TENANTS tenants the
  * rest share one line, "(other tenants)". */
 struct sf_tenant_counts {
     uint64_t n_spans, body_len;                      /* received */
     uint64_t n_bad_trace_id, n_bad_span_id, n_other; /* discarded */
+    uint64_t n_rate_limited;                         /* likewise: a service was over its rate */
     uint64_t n_refused;                              /* spans of requests answered with an error */
+    uint64_t n_limited[SF_TENANT_LIMITS];            /* requests refused or cut by a limit */
+    uint64_t n_shed[SF_SHEDS];                       /* requests refused or cut under load */
+    uint64_t n_shed_samples[SF_SHED_DETAILS];        /* samples that lost their detail */
 };
 void sf_counters_tenant(struct sf_counters *c, sf_str tenant, const struct sf_tenant_counts *add);
 

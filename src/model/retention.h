@@ -5,6 +5,12 @@
 
 #include "model/keep_rules.h"
 
+/* What differs for one tenant. */
+struct sf_tenant_rule {
+    int64_t spans_ns, profiles_ns; /* 0: never */
+    uint64_t max_len;              /* bytes of its blocks; 0: no limit of its own */
+};
+
 struct sf_retention {
     int64_t spans_ns, profiles_ns, full_resolution_ns, detail_ns;
     uint64_t max_len;      /* bytes of blocks and log */

@@ -41,6 +41,7 @@
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
     X(SYMBOL, "symbol: names that were found, and files that are asked for")                \
     X(INTAKE_SERIES, "intake: label sets of each service")                                  \
+    X(INTAKE_QUOTA, "intake: limits of tenants and services, and what is used of them")     \
     X(METER_COUNTERS, "meter: counters by tenant")                                          \
     X(METER_SPANS, "meter: series made of spans")                                           \
     X(METER_GRAPH, "meter: the service graph")                                              \

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/time_unit.h"
 
 static enum sf_err read_all(int fd, const char *name, size_t max_len, struct sf_buf *out,
                             struct sf_why *why)
@@ -42,4 +45,15 @@ enum sf_err sf_text_file_read(const char *path, size_t max_len, struct sf_buf *o
     err = read_all(fd, path, max_len, out, why);
     close(fd);
     return err;
+}
+
+struct sf_text_stamp sf_text_file_stamp(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return (struct sf_text_stamp){0};
+    return (struct sf_text_stamp){.mtime_ns = (int64_t)st.st_mtim.tv_sec * SF_NS_PER_S +
+                                              st.st_mtim.tv_nsec,
+                                  .inode = (uint64_t)st.st_ino,
+                                  .len = (uint64_t)st.st_size};
 }

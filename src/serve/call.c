@@ -1,5 +1,6 @@
 #include "serve/call.h"
 
+#include "intake/quota.h"
 #include "os/clock.h"
 #include "serve/router.h"
 #include "serve/tenant.h"
@@ -25,6 +26,8 @@ void sf_call_finish(struct sf_call *call)
     sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
                         status, ns > 0 ? (uint64_t)ns : 0);
     say_naming(call);
+    if (call->has_query_place)
+        sf_quota_query_end(call->service->quota, call->tenant);
     sf_exchange_finish(call->ex);
 }
 

@@ -57,6 +57,7 @@ struct sf_call {
     uint64_t n_spans;   /* of an export, for the counters when it is durable */
     struct sf_ticket ticket;
     bool has_large_turn;          /* see serve/large_turn.h */
+    bool has_query_place;         /* among its tenant's queries: see intake/quota.h */
     struct sf_call *next_parked;  /* guarded by the turns' mutex */
     int64_t answer_until_ns;      /* see serve/long_answer.h */
     bool is_answer_begun;         /* its first piece is on its way */

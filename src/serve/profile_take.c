@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "intake/series_cap.h"
+#include "serve/admission.h"
 #include "serve/grpc_web.h"
 #include "serve/plain_body.h"
 #include "serve/tenant.h"
@@ -49,6 +51,8 @@ static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
     t->upload = (struct sf_profile_upload){.config = &s->intake,
                                            .tools = t->worker->tools,
                                            .cap = s->series_cap,
+                                           .quota = s->quota,
+                                           .tenant_name = t->call->tenant,
                                            .tenant = t->upload.tenant,
                                            .recv_ns = t->call->request->recv_ns,
                                            .max_len = max_len};
@@ -91,7 +95,8 @@ static void on_durable(struct sf_ticket *ticket)
 }
 
 /* False: the store has it and the call may be gone already. */
-static bool give_to_store(struct sf_profile_take *t, struct sf_store *store)
+static bool give_to_store(struct sf_profile_take *t, struct sf_store *store,
+                          struct sf_admission *admission)
 {
     struct sf_batch *batch = sf_profile_upload_take(&t->upload);
     struct sf_call *call = t->call;
@@ -104,8 +109,31 @@ static bool give_to_store(struct sf_profile_take *t, struct sf_store *store)
     err = store->ops->append(store, t->worker->number, &batch, &call->ticket, &why);
     if (!err)
         return false;
+    sf_admission_refund(admission, 0);
     sf_batch_free(batch);
     return sf_call_fail(call, err, &why);
+}
+
+/* Services that are over their rates: no answer to a profile says which of several were left out,
+ * so all of it is refused. True: the answer is filled. */
+static bool refuse_services(struct sf_profile_take *t, struct sf_admission *admission)
+{
+    sf_admission_begin(admission, t->call, &t->worker->arena);
+    for (const struct sf_batch *b = t->upload.first; b; b = b->next) {
+        if (b->profiles && !sf_admission_add_profile(admission, b->profiles))
+            return sf_admission_refuse(admission);
+    }
+    return false;
+}
+
+/* A service that is new, and a tenant that has all its series: for the rest of the hour. */
+static void refuse_series(struct sf_profile_take *t)
+{
+    const struct sf_service *s = t->call->service;
+    struct sf_quota_refusal r = {
+        SF_QUOTA_SERIES, sf_quota_value(s->quota, t->call->tenant, SF_STR_NONE, SF_QUOTA_SERIES),
+        sf_series_cap_wait_s(s->series_cap, t->call->request->recv_ns)};
+    sf_admission_refuse_call(t->call, &r, SF_STR_NONE);
 }
 
 bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_profile_door *door,
@@ -121,8 +149,14 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
     uint32_t tenants[SF_TENANTS_MAX] = {0};
     size_t n = 0;
     bool is_filled = true;
+    struct sf_admission admission = {0};
     enum sf_large_turn turn = SF_LARGE_TURN_MINE;
-    enum sf_err err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
+    enum sf_err err = SF_OK;
+    if (!sf_admission_check_tenant(call, false)) { /* others were taken in since its headers came */
+        sf_large_turn_pass(call);
+        return true;
+    }
+    err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
     t.upload.tenant = tenants[0];
     if (!err)
         turn = sf_large_turn_run(call, attempt, &trial, &err, &why);
@@ -130,17 +164,22 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {
         sf_large_turn_pass(call);
-        if (refuse)
+        if (err == SF_ERR_BUSY && call->service->quota)
+            refuse_series(&t);
+        else if (refuse)
             refuse(&t, err, &why);
         else
             sf_call_fail(call, err, &why);
+    } else if (turn == SF_LARGE_TURN_MINE && refuse_services(&t, &admission)) {
+        sf_large_turn_pass(call);
     } else if (turn == SF_LARGE_TURN_MINE) {
         count(&t);
         sf_call_ok(call, NULL);
         if (answer)
             answer(&t);
         sf_large_turn_pass(call);
-        is_filled = give_to_store(&t, store);
+        sf_admission_charge(&admission, 0, t.body.len);
+        is_filled = give_to_store(&t, store, &admission);
     }
     sf_profile_upload_done(&t.upload);
     sf_buf_done(&b.wire);

@@ -1,6 +1,7 @@
 #include "serve/query_turn.h"
 
 #include "base/limits.h"
+#include "intake/quota.h"
 #include "os/clock.h"
 #include "os/memory.h"
 
@@ -73,6 +74,19 @@ static void clear_answer(struct sf_response *r, const struct answer *before)
     r->is_uncompressible = r->is_framed = false;
 }
 
+/* The least that any of the call's tenants allows; 0: none says so. */
+static size_t tenants_cap(const struct sf_call *call)
+{
+    uint64_t least = 0;
+    sf_str rest = call->tenant, name;
+    while (call->service->quota && sf_str_split_next(&rest, '|', &name)) {
+        uint64_t len = sf_quota_value(call->service->quota, name, SF_STR_NONE,
+                                      SF_QUOTA_QUERY_MEMORY);
+        least = len && (!least || len < least) ? len : least;
+    }
+    return (size_t)least;
+}
+
 /* True: the answer is filled. */
 static bool attempt(struct sf_call *call, struct sf_worker *worker)
 {
@@ -84,6 +98,7 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     *a = (struct sf_account){.pool = &s->query_pool,
                              .large_cap = s->query_large_len,
                              .most_cap = s->query_most_len,
+                             .own_cap = tenants_cap(call),
                              .take_turn = take_turn,
                              .take_spare = take_spare,
                              .arg = worker,
@@ -106,9 +121,18 @@ static bool fail(struct sf_call *call, const struct answer *before, enum sf_err 
     return sf_call_fail(call, err, why);
 }
 
-static bool fail_over(struct sf_call *call, const struct answer *before)
+static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
+                      const struct answer *before)
 {
     struct sf_why why;
+    size_t own_cap = worker->account.own_cap;
+    if (own_cap && own_cap < call->service->query_most_len) {
+        sf_fail(&why, SF_ERR_LIMIT,
+                "query: needs more than the %zu KiB that a query of this tenant may hold (limit "
+                "query_memory); narrow the time range or ask for less",
+                own_cap >> 10);
+        return fail(call, before, SF_ERR_LIMIT, &why);
+    }
     sf_fail(&why, SF_ERR_LIMIT,
             "query: needs more than %llu MiB of memory; narrow the time range or ask for less, or "
             "raise limits.query_memory",
@@ -143,7 +167,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         if (!attempt(call, worker))
             return false;
     }
-    return worker->account.is_over      ? fail_over(call, &before)
+    return worker->account.is_over      ? fail_over(call, worker, &before)
            : worker->account.is_put_off ? fail_busy(call, &before)
                                         : true;
 }

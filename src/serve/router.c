@@ -6,12 +6,14 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "serve/admission.h"
 #include "serve/auth.h"
 #include "serve/caller_key.h"
 #include "serve/cors.h"
 #include "serve/grpc_web.h"
 #include "serve/origin.h"
 #include "serve/otlp/other_signals.h"
+#include "serve/otlp/otlp_traces.h"
 #include "serve/own/self.h"
 #include "serve/own/symbols.h"
 #include "serve/param_check.h"
@@ -419,6 +421,12 @@ static struct sf_lane *lane_of(const struct sf_call *call)
     }
 }
 
+/* Or profiles. */
+static bool takes_spans(const struct sf_route *route)
+{
+    return route->handle == sf_otlp_traces_export || route->handle == sf_zipkin_spans_take;
+}
+
 static bool admit_work(struct sf_call *call)
 {
     struct sf_service *s = call->service;
@@ -449,7 +457,7 @@ static bool admit_work(struct sf_call *call)
     }
     if (sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE)
         return refuse_full_queue(call);
-    return true;
+    return sf_admission_check_tenant(call, takes_spans(call->route));
 }
 
 bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
@@ -497,7 +505,17 @@ static void wait_in_lane(struct sf_lane *lane, struct sf_call *call)
     struct sf_outcome status = sf_status_overloaded;
     struct sf_call *refused = call;
     struct sf_why why;
+    struct sf_quota_refusal over;
     call->client = sf_caller_key(call);
+    if (call->service->quota && call->route->has_tenant) {
+        call->has_query_place = sf_quota_query_begin(call->service->quota, call->tenant,
+                                                     sf_clock_mono_ns(), &over);
+        if (!call->has_query_place) {
+            sf_admission_refuse_call(call, &over, SF_STR_NONE);
+            sf_call_finish(call);
+            return;
+        }
+    }
     enum sf_err err = sf_lane_give(lane, call, &refused, &status.retry_after_s, &why);
     if (!err)
         return;

@@ -19,6 +19,7 @@
 
 struct sf_listener;
 struct sf_series_cap;      /* intake/series_cap.h */
+struct sf_quota;           /* intake/quota.h */
 struct sf_settings;        /* serve/pyroscope/settings.h */
 struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
 struct sf_control;         /* serve/own/control.h */
@@ -62,6 +63,7 @@ struct sf_service {
     struct sf_intake_config intake;
     struct sf_service_auth auth;
     struct sf_series_cap *series_cap; /* label sets of each service */
+    struct sf_quota *quota;           /* limits of tenants and services; NULL in tests */
     struct sf_settings *settings;     /* of readers; NULL in tests */
     struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
     struct sf_control *control_docs;  /* what collectors are told; NULL in tests */

@@ -88,6 +88,10 @@ struct sf_store_config {
     void *notice_arg;
     /* Names for code that came without; borrowed until close. NULL: there are none. */
     struct sf_namer *namer;
+    /* Changes what the retention says into what holds for a tenant; without a name: the longest
+     * ages that hold for any. Any thread; must not call the store. May be NULL. */
+    void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io);
+    void *tenant_rule_arg;
     struct sf_beside beside; /* `trim` NULL: there are no such files */
 };
 

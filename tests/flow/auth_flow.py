@@ -69,7 +69,7 @@ def test_scopes_are_kept_apart():
     assert str(server.port) not in defaults and all(line.endswith("# default") for line in defaults.splitlines()), defaults
     assert [line.split()[0] for line in defaults.splitlines()] == [line.split()[0] for line in whole.splitlines()]
     assert server.get("/status/config?mode=none", token=admin).status == 400
-    assert server.get("/status/runtime_config?mode=diff", token=admin).text == "# the same for every tenant\n"
+    assert server.get("/status/runtime_config?mode=diff", token=admin).text == "# of the server, the same for every tenant\n"
     assert server.get("/status/usage-stats", token=reader).status == 200
 
 

@@ -151,7 +151,7 @@ ELSEWHERE = {
     "cors.origins": "flow auth, browser", "tenancy.enabled": "flow auth", "other_signals": "flow otlp",
     "limits.connections": "flow hostile", "limits.body": "flow hostile", "limits.header_timeout": "flow hostile",
     "limits.body_timeout": "flow hostile", "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
-    "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
+    "limits.overrides_file": "flow overrides", "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
     "redact.enabled": "flow redact", "redact.patterns": "flow redact", "redact.functions": "flow redact",
     "redact.replace": "flow redact", "redact.hash_key_file": "flow redact", "redact.allow": "unit redact",
     "retention.spans": "flow read", "retention.profiles": "flow adhoc", "retention.full_resolution": "flow adhoc",

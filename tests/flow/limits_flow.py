@@ -223,6 +223,8 @@ ELSEWHERE = {
     "spans": "tests/unit/decode/otlp_trace_pb_test.c", "frames": "tests/unit/decode/folded_test.c",
     "ingest queue": "tests/unit/serve/large_turn_test.c", "meter halves": "tests/unit/meter/service_graph_test.c",
     "symbol modules": "tests/unit/symbol/name_cache_test.c",
+    "overrides": "tests/unit/app/overrides_test.c", "override names": "tests/unit/app/overrides_test.c",
+    "quota tenants": "tests/unit/intake/quota_test.c", "quota services": "tests/unit/intake/quota_test.c",
     "connections": "tests/flow/hostile_flow.py", "inflated": "tests/flow/hostile_flow.py", "answers": "tests/flow/hostile_flow.py",
     "header timeout": "tests/flow/hostile_flow.py", "body timeout": "tests/flow/hostile_flow.py",
     "h2 resets": "tests/flow/hostile_flow.py", "memory": "tests/flow/memory_budget_flow.py",

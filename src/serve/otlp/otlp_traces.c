@@ -1,10 +1,12 @@
 #include "serve/otlp/otlp_traces.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "decode/zipkin/zipkin.h"
 #include "os/clock.h"
+#include "serve/admission.h"
 #include "serve/otlp/otlp_partial.h"
 #include "serve/plain_body.h"
 #include "serve/tenant.h"
@@ -68,17 +70,18 @@ static void count_result(struct sf_call *call, const struct sf_intake_result *re
 {
     struct sf_counters *c = call->service->counters;
     const struct sf_otlp_rejects *r = &result->rejects;
-    uint64_t n_other = r->n_rejected - (r->n_bad_trace_id + r->n_bad_span_id < r->n_rejected
-                                            ? r->n_bad_trace_id + r->n_bad_span_id
-                                            : r->n_rejected);
+    uint64_t n_known = r->n_bad_trace_id + r->n_bad_span_id + result->n_sifted;
+    uint64_t n_other = r->n_rejected - (n_known < r->n_rejected ? n_known : r->n_rejected);
     struct sf_tenant_counts tenant = {.n_spans = result->n_spans + r->n_rejected,
                                       .body_len = sf_exchange_body(call->ex)->len,
                                       .n_bad_trace_id = r->n_bad_trace_id,
                                       .n_bad_span_id = r->n_bad_span_id,
+                                      .n_rate_limited = result->n_sifted,
                                       .n_other = n_other};
     sf_counters_add(c, SF_COUNT_SPANS_RECEIVED, result->n_spans + r->n_rejected);
     sf_counters_add(c, SF_COUNT_DISCARD_TRACE_ID, r->n_bad_trace_id);
     sf_counters_add(c, SF_COUNT_DISCARD_SPAN_ID, r->n_bad_span_id);
+    sf_counters_add(c, SF_COUNT_DISCARD_RATE, result->n_sifted);
     sf_counters_add(c, SF_COUNT_DISCARD_OTHER, n_other);
     sf_counters_add(c, SF_COUNT_CUT_ATTRS, r->n_cut_attrs);
     sf_counters_add(c, SF_COUNT_CUT_VALUES, r->n_cut_values);
@@ -186,7 +189,8 @@ static enum sf_err translate(struct sf_call *call, struct sf_worker *worker, siz
 }
 
 static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
-                           struct sums *sums, struct sf_intake_result *out, struct sf_why *why)
+                           struct sums *sums, struct sf_admission *admission,
+                           struct sf_intake_result *out, struct sf_why *why)
 {
     struct sf_intake_config config = call->service->intake;
     const struct sf_request *r = call->request;
@@ -205,6 +209,9 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
     config.tools = worker->tools;
     config.see = sum_up;
     config.see_arg = sums;
+    config.sift = sf_admission_sift;
+    config.sift_arg = admission;
+    sf_admission_begin(admission, call, &worker->arena);
     *sums = (struct sums){
         .service = call->service, .req = &worker->arena, .now_ns = sf_clock_wall_ns()};
     if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
@@ -228,19 +235,19 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
  * Small on the wire, large inflated is found out by trying. */
 static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *worker,
                                        uint32_t tenant, struct sums *sums,
-                                       struct sf_intake_result *out, enum sf_err *out_err,
-                                       struct sf_why *why)
+                                       struct sf_admission *admission, struct sf_intake_result *out,
+                                       enum sf_err *out_err, struct sf_why *why)
 {
     enum sf_large_turn turn = is_large(call) ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
     if (turn != SF_LARGE_TURN_MINE)
         return turn;
     bool was_tried_small = !call->has_large_turn;
-    *out_err = take_in(call, worker, tenant, sums, out, why);
+    *out_err = take_in(call, worker, tenant, sums, admission, out, why);
     if (*out_err == SF_ERR_LIMIT && was_tried_small && call->request->coding != SF_CODING_NONE) {
         turn = sf_large_turn_take(call);
         if (turn != SF_LARGE_TURN_MINE)
             return turn;
-        *out_err = take_in(call, worker, tenant, sums, out, why);
+        *out_err = take_in(call, worker, tenant, sums, admission, out, why);
     }
     sf_large_turn_pass(call);
     return turn;
@@ -261,7 +268,7 @@ static void on_durable(struct sf_ticket *t)
 
 /* Gives the batch to the store. False: the store has it and the call may be gone already. */
 static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct sf_store *store,
-                          struct sf_batch *batch, struct sums *sums)
+                          struct sf_batch *batch, struct sums *sums, struct sf_admission *admission)
 {
     struct sf_service *s = call->service;
     struct sf_why why = {0};
@@ -279,9 +286,35 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
         add_sums(sums, tenant);
         return false;
     }
+    sf_admission_refund(admission, call->n_spans);
     sf_batch_free(batch);
     count_refused(call, call->n_spans);
     return sf_call_fail(call, err, &why);
+}
+
+/* The spans of services that are over their rates: counted and said, or, when nothing else is left
+ * and where an answer cannot say how many, a reason to refuse all. True: the answer is filled. */
+static bool refuse_services(struct sf_call *call, struct sf_admission *admission,
+                            struct sf_intake_result *result)
+{
+    struct sf_otlp_rejects *r = &result->rejects;
+    struct sf_tenant_counts counts = {0};
+    struct sf_why why;
+    if (!result->n_sifted)
+        return false;
+    if (!result->batch || is_zipkin(call)) {
+        sf_batch_free(result->batch);
+        result->batch = NULL;
+        return sf_admission_refuse(admission);
+    }
+    sf_quota_explain(&admission->first, call->tenant, admission->first_service, &why);
+    r->n_rejected += result->n_sifted;
+    if (!r->first[0])
+        snprintf(r->first, sizeof(r->first), "%.159s", why.text);
+    counts.n_limited[admission->first.key == SF_QUOTA_BYTES_RATE ? SF_TENANT_LIMIT_BYTES
+                                                                 : SF_TENANT_LIMIT_SPANS] = 1;
+    sf_counters_tenant(call->service->counters, call->tenant, &counts);
+    return false;
 }
 
 static void answer(struct sf_call *call, const struct sf_otlp_rejects *rejects)
@@ -316,12 +349,19 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_intake_result result = {0};
+    struct sf_admission admission = {0};
     struct sums sums = {0};
     struct sf_why why = {0};
     uint32_t tenant = 0;
-    enum sf_err err = find_tenant(call, store, &tenant, &why);
+    enum sf_err err = SF_OK;
+    if (!sf_admission_check_tenant(call, true)) { /* others were taken in since its headers came */
+        sf_large_turn_pass(call);
+        return true;
+    }
+    err = find_tenant(call, store, &tenant, &why);
     if (!err) {
-        enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &result, &err, &why);
+        enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &admission, &result,
+                                               &err, &why);
         if (turn == SF_LARGE_TURN_PARKED)
             return false;
         if (turn == SF_LARGE_TURN_REFUSED)
@@ -331,10 +371,13 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
         sf_large_turn_pass(call); /* when it did not come that far */
         return sf_call_fail(call, err, &why);
     }
+    if (refuse_services(call, &admission, &result))
+        return true;
     count_result(call, &result);
     answer(call, &result.rejects);
     if (!result.batch)
         return true;
     call->n_spans = result.n_spans;
-    return give_to_store(call, worker, store, result.batch, &sums);
+    sf_admission_charge(&admission, result.n_spans, result.plain_len);
+    return give_to_store(call, worker, store, result.batch, &sums, &admission);
 }

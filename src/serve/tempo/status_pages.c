@@ -1,6 +1,11 @@
 #include "serve/tempo/status_pages.h"
 
+#include <inttypes.h>
+
+#include "base/time_unit.h"
+#include "intake/quota.h"
 #include "serve/route_table.h"
+#include "serve/tenant.h"
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -157,16 +162,121 @@ bool sf_status_pages_config(struct sf_call *call, __attribute__((unused)) struct
     return add_config(call, SF_STR_NONE, mode);
 }
 
-/* Limits are the server's, not a tenant's: whoever asks for one sees those. */
+/* ---- limits of tenants ---- */
+
+struct overrides { /* what is shown, of whom */
+    struct sf_buf *out;
+    sf_str tenant;
+    enum mode mode;
+};
+
+static void add_value(struct sf_buf *out, const char *before, const char *name,
+                      enum sf_quota_key key, uint64_t value)
+{
+    if (sf_quota_key_infos[key].kind == SF_SETTING_DURATION && value)
+        sf_buf_print(out, "%s%s: %" PRIu64 "s\n", before, name, value / SF_NS_PER_S);
+    else
+        sf_buf_print(out, "%s%s: %" PRIu64 "%s\n", before, name, value, value ? "" : " # no limit");
+}
+
+/* Values that hold for a tenant or a service, under our names. */
+static void add_limits(const struct overrides *o, const struct sf_quota_rules *rules,
+                       sf_str service, const char *before)
+{
+    for (unsigned k = 0; k < (service.len ? SF_QUOTA_SERVICE_KEYS : SF_QUOTA_KEYS); k++) {
+        uint64_t value = 0;
+        bool is_set = sf_quota_rules_get(rules, o->tenant, service, (enum sf_quota_key)k, &value);
+        bool is_own = k == SF_QUOTA_RETAIN_SPANS || k == SF_QUOTA_RETAIN_PROFILES;
+        if (is_set || (o->mode == MODE_ALL && !is_own && !service.len))
+            add_value(o->out, before, sf_quota_key_infos[k].name, (enum sf_quota_key)k, value);
+    }
+}
+
+static void add_services_of(const struct overrides *o, const struct sf_quota_rules *rules,
+                            sf_str tenant, bool *has_head)
+{
+    sf_str service;
+    for (size_t i = 0; sf_quota_rules_service(rules, tenant, i, &service); i++) {
+        if (!*has_head)
+            sf_buf_print(o->out, "services:\n");
+        *has_head = true;
+        sf_buf_print(o->out, "  \"%.*s\":\n", SF_STR_ARG(service));
+        add_limits(o, rules, service, "    ");
+    }
+}
+
+/* What others call the same. */
+static void add_other_names(const struct overrides *o, const struct sf_quota_rules *rules)
+{
+    static const struct {
+        enum sf_quota_key key;
+        const char *section, *name;
+    } names[] = {
+        {SF_QUOTA_BYTES_RATE, "ingestion", "rate_limit_bytes"},
+        {SF_QUOTA_BYTES_BURST, "ingestion", "burst_size_bytes"},
+        {SF_QUOTA_RETAIN_SPANS, "compaction", "block_retention"},
+        {SF_QUOTA_BYTES_RATE, NULL, "ingestion_rate_mb"},
+        {SF_QUOTA_BYTES_BURST, NULL, "ingestion_burst_size_mb"},
+        {SF_QUOTA_SERIES, NULL, "max_global_series_per_tenant"},
+        {SF_QUOTA_RETAIN_PROFILES, NULL, "compactor_blocks_retention_period"},
+    };
+    const char *section = "";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint64_t value;
+        if (!sf_quota_rules_get(rules, o->tenant, SF_STR_NONE, names[i].key, &value))
+            continue;
+        if (names[i].section && names[i].section != section)
+            sf_buf_print(o->out, "%s:\n", names[i].section);
+        section = names[i].section ? names[i].section : "";
+        if (!names[i].section && sf_quota_key_infos[names[i].key].kind == SF_SETTING_SIZE)
+            sf_buf_print(o->out, "%s: %.6g\n", names[i].name, (double)value / (1 << 20));
+        else
+            add_value(o->out, names[i].section ? "  " : "", names[i].name, names[i].key, value);
+    }
+}
+
+static void show_tenant(void *arg, const struct sf_quota_rules *rules)
+{
+    struct overrides *o = arg;
+    bool has_head = false;
+    sf_buf_print(o->out, "# tenant %.*s%s\n", SF_STR_ARG(o->tenant),
+                 sf_quota_rules_names(rules, o->tenant) ? "" : " (not named in the file)");
+    add_limits(o, rules, SF_STR_NONE, "");
+    add_services_of(o, rules, o->tenant, &has_head);
+    if (!sf_str_eq(o->tenant, SF_STR("*")))
+        add_services_of(o, rules, SF_STR("*"), &has_head);
+    sf_buf_print(o->out, "# the same under the names of Tempo and Pyroscope\n");
+    add_other_names(o, rules);
+}
+
+static void show_tenants(void *arg, const struct sf_quota_rules *rules)
+{
+    struct overrides *o = arg;
+    sf_str tenant, last = SF_STR_NONE;
+    for (size_t i = 0; sf_quota_rules_tenant(rules, i, &tenant); i++) {
+        if (!sf_str_eq(tenant, last)) /* rules of one tenant stand together */
+            sf_buf_print(o->out, "# limits of its own: /status/overrides/%.*s\n",
+                         SF_STR_ARG(tenant));
+        last = tenant;
+    }
+}
+
+/* Of one tenant, or of all: which have their own. Below stand the server's, which are everybody's.
+ */
 bool sf_status_pages_overrides(struct sf_call *call,
                                __attribute__((unused)) struct sf_worker *worker)
 {
-    enum mode mode = mode_of(call);
-    if (mode > MODE_DIFF)
+    struct overrides o = {&call->response->body, call->arg, mode_of(call)};
+    struct sf_why why;
+    if (o.mode > MODE_DIFF)
         return refuse_mode(call, "diff");
+    if (o.tenant.len && sf_tenant_check_name(o.tenant, &why))
+        return sf_call_fail(call, SF_ERR_INPUT, &why);
     sf_call_ok(call, TEXT);
-    add_line(call, SF_STR("# the same for every tenant"));
-    return add_config(call, SF_STR("limits."), mode);
+    if (call->service->quota)
+        sf_quota_look(call->service->quota, o.tenant.len ? show_tenant : show_tenants, &o);
+    add_line(call, SF_STR("# of the server, the same for every tenant"));
+    return add_config(call, SF_STR("limits."), o.mode);
 }
 
 bool sf_status_pages_usage(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)

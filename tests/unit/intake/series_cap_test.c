@@ -9,17 +9,18 @@ static bool admit(struct sf_series_cap *c, struct sf_arena *req, uint32_t tenant
     sf_str val;
     struct sf_label labels[3];
     struct sf_series s = {.service = SF_STR("shop"), .labels = labels, .n_labels = 3};
-    bool is_folded;
+    enum sf_series_verdict verdict;
     snprintf(text, sizeof(text), "id-%u", id);
     assert_true(sf_arena_copy(req, sf_str_from(text), &val));
     labels[0] = (struct sf_label){SF_STR("env"), SF_STR("prod")};
     labels[1] = (struct sf_label){SF_STR("request"), val};
     labels[2] = (struct sf_label){SF_STR("service_name"), SF_STR("shop")};
-    assert_true(sf_series_cap_admit(c, tenant, &s, now_ns, req, &is_folded));
+    verdict = sf_series_cap_admit(c, tenant, &s, (struct sf_series_limits){0}, now_ns, req);
+    assert_true(verdict == SF_SERIES_TAKEN || verdict == SF_SERIES_FOLDED);
     assert_str(s.labels[2].val, "shop");
     *out_env = s.labels[0].val;
     *out_id = s.labels[1].val;
-    return is_folded;
+    return verdict == SF_SERIES_FOLDED;
 }
 
 TEST(series_cap, folds_values_not_seen_before_once_a_service_has_enough)

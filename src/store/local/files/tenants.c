@@ -205,6 +205,19 @@ enum sf_err sf_tenants_find(struct sf_tenants *t, sf_str name, bool can_create, 
     return err;
 }
 
+bool sf_tenants_name(struct sf_tenants *t, uint32_t id, sf_str *out)
+{
+    bool is_found = false;
+    sf_mutex_lock(&t->lock);
+    for (size_t i = 0; !is_found && i < t->n; i++) {
+        is_found = t->list[i].id == id;
+        if (is_found)
+            *out = (sf_str){t->list[i].name, t->list[i].name_len};
+    }
+    sf_mutex_unlock(&t->lock);
+    return is_found;
+}
+
 void sf_tenants_skip(struct sf_tenants *t, uint32_t id)
 {
     sf_mutex_lock(&t->lock);

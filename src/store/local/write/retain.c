@@ -14,6 +14,7 @@
 #include "store/local/files/directory.h"
 #include "store/local/keep/rule_sets.h"
 #include "store/local/write/compact.h"
+#include "store/local/write/tenant_rules.h"
 #include "wal/wal.h"
 
 static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = SF_NS_PER_MIN,
@@ -149,8 +150,8 @@ static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t
 
 /* The blocks, oldest first: how many of them have to go? */
 static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n,
-                            const struct sf_retention *rule, bool may_age, int64_t now_ns,
-                            enum sf_err *beside, struct sf_why *why)
+                            const struct sf_retention *rule, struct sf_tenant_rules *tenants,
+                            bool may_age, int64_t now_ns, enum sf_err *beside, struct sf_why *why)
 {
     struct sf_wal_stats wal;
     uint64_t len = 0;
@@ -162,13 +163,15 @@ static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n
         len += blocks[i]->row.len;
     for (size_t i = 0; i < n; i++) {
         struct sf_run *run = blocks[i];
-        int64_t age_ns = run->row.kind == SF_BLOCK_PROFILES ? rule->profiles_ns : rule->spans_ns;
-        bool is_old = may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns;
+        int64_t age_ns = sf_tenant_rules_age(tenants, run);
+        bool is_old = (may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns) ||
+                      sf_tenant_rules_is_over(tenants, run);
         err = is_old ? SF_OK : shrink_beside(l, run->row.ts_max_ns, rule->max_len, &len, why);
         *beside = *beside ? *beside : err;
         if (!is_old && (rule->max_len == 0 || len <= rule->max_len))
             continue;
         len -= run->row.len;
+        sf_tenant_rules_remove(tenants, run);
         blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not looked at */
         blocks[n_out++] = run;
     }
@@ -181,6 +184,7 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
 {
     struct sf_retention rule;
     struct sf_snapshot *s, *profiles;
+    struct sf_tenant_rules tenants;
     struct sf_run **blocks;
     size_t n = 0, n_out;
     int64_t now_ns;
@@ -206,8 +210,12 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
         blocks[n++] = profiles->runs[i];
     if (n)
         qsort(blocks, n, sizeof(*blocks), by_end);
-    n_out = count_expired(l, blocks, n, &rule, may_age, now_ns, &beside, why);
-    err = sf_compact_remove(l, blocks, n_out, why);
+    err = sf_tenant_rules_init(&tenants, l, &rule, blocks, n, why);
+    if (!err) {
+        n_out = count_expired(l, blocks, n, &rule, &tenants, may_age, now_ns, &beside, why);
+        err = sf_compact_remove(l, blocks, n_out, why);
+    }
+    sf_tenant_rules_done(&tenants);
     sf_heap_free(blocks);
     sf_snapshot_unref(profiles);
     sf_snapshot_unref(s);

@@ -1,0 +1,38 @@
+/* admission.h - a request held against the limits of its tenant and its services.
+ *
+ * A rate that is used up refuses before anything is acknowledged: the whole request (429 with the
+ * time to wait), or, where the protocol can say so, the spans of the services that are over. What
+ * is taken is charged when it goes to the store and given back when the store refuses it. */
+#pragma once
+#include "intake/quota.h"
+#include "model/profile.h"
+#include "serve/call.h"
+
+struct sf_admission { /* of one request; its lists are in the worker's arena */
+    struct sf_call *call;
+    struct sf_arena *req;
+    int64_t now_ns; /* monotonic */
+    bool has_services;
+    struct sf_admission_service *list; /* as they were met; a service may be there twice */
+    uint32_t n, cap;
+    uint64_t n_kept, n_over; /* spans, or samples */
+    uint64_t len;            /* bytes that are charged */
+    struct sf_quota_refusal first;
+    sf_str first_service; /* empty: none was refused */
+};
+
+void sf_admission_begin(struct sf_admission *a, struct sf_call *call, struct sf_arena *req);
+/* False: the tenant is over a rate; the answer is filled. Also before the body is read. */
+bool sf_admission_check_tenant(struct sf_call *call, bool has_spans);
+/* Leaves the spans of services that are over out; `arg` is the admission. For sf_intake_config. */
+bool sf_admission_sift(void *arg, struct sf_span_batch *spans, struct sf_arena *req);
+/* Counts the samples of a profile's services; false: one of them is over, and `first` says why. */
+bool sf_admission_add_profile(struct sf_admission *a, const struct sf_profile_batch *p);
+/* Before the store gets what was kept of a request of `plain_len` bytes. */
+void sf_admission_charge(struct sf_admission *a, uint64_t n_spans, uint64_t plain_len);
+void sf_admission_refund(struct sf_admission *a, uint64_t n_spans);
+/* 429 for a service, with the time to wait. Returns true. */
+bool sf_admission_refuse(struct sf_admission *a);
+/* 429 for any limit. Returns true. */
+bool sf_admission_refuse_call(struct sf_call *call, const struct sf_quota_refusal *r,
+                              sf_str service);
