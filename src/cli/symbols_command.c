@@ -106,6 +106,23 @@ static enum sf_err show_answer(const struct asked *a, const struct sf_buf *answe
     return err;
 }
 
+/* A .dwp file has no build id: it belongs to the program that it is called after. */
+static enum sf_err find_program(const char *path, struct sf_symbol_info *io, struct sf_why *why)
+{
+    sf_str name = sf_str_from(path), ending = SF_STR(".dwp");
+    struct sf_symbol_info program;
+    char other[4096];
+    if (!sf_str_ends(name, ending) || name.len >= sizeof(other))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a .dwp file has no build id: call it PROGRAM.dwp, beside its program");
+    snprintf(other, sizeof(other), "%.*s", (int)(name.len - ending.len), name.p);
+    if (sf_symbol_files_look(other, &program, why))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a .dwp file has no build id, and its program %s is not beside it", other);
+    io->id = program.id;
+    return SF_OK;
+}
+
 static enum sf_err upload_one(const struct asked *a, const char *file_path, struct sf_buf *out,
                               struct sf_why *why)
 {
@@ -118,6 +135,8 @@ static enum sf_err upload_one(const struct asked *a, const char *file_path, stru
         err = sf_file_len(&file, &len, why);
     if (!err) {
         err = sf_symbol_files_look(file_path, &info, why);
+        if (!err && info.part == SF_SYMBOL_SPLIT)
+            err = find_program(file_path, &info, why);
         if (err)
             sf_why_prefix(why, "%s", file_path);
     }

@@ -14,6 +14,18 @@ static const sf_str section_names[SF_DEBUG_SECTIONS] = {
     {".debug_addr", 11}, {".debug_ranges", 13},   {".debug_rnglists", 15},
 };
 
+static const sf_str package_names[SF_DEBUG_SECTIONS] = {
+    {".debug_info.dwo", 15},
+    {".debug_abbrev.dwo", 17},
+    {".debug_line.dwo", 15},
+    {".debug_str.dwo", 14},
+    SF_STR_NONE,
+    {".debug_str_offsets.dwo", 22},
+    SF_STR_NONE,
+    SF_STR_NONE,
+    {".debug_rnglists.dwo", 19},
+};
+
 static sf_bytes *section_place(struct sf_dwarf *d, int which)
 {
     sf_bytes *const places[SF_DEBUG_SECTIONS] = {&d->info, &d->abbrev,   &d->line,
@@ -50,7 +62,7 @@ static uint64_t work_for(struct sf_dwarf *d)
 
 /* A part of it that cannot be read would make the others say things that are not so. */
 static bool take_sections(struct sf_dwarf *d, struct sf_buf *inflated, const struct sf_elf_file *f,
-                          const struct sf_debug_more *more)
+                          const struct sf_debug_more *more, const sf_str *names)
 {
     size_t room = more->max_inflated;
     for (uint32_t at = 0; at < f->n_sections; at++) {
@@ -58,7 +70,7 @@ static bool take_sections(struct sf_dwarf *d, struct sf_buf *inflated, const str
         if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
             continue;
         for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
-            if (sf_str_eq(s.name, section_names[k]) &&
+            if (names[k].len && sf_str_eq(s.name, names[k]) &&
                 !take_section(d, inflated, k, &s, more->unzstd, &room))
                 return false;
         }
@@ -67,15 +79,35 @@ static bool take_sections(struct sf_dwarf *d, struct sf_buf *inflated, const str
     return d->info.len && d->abbrev.len;
 }
 
+/* Its index is a table of numbers, which nobody compresses. */
+static void take_package(struct sf_debug_info *i, const struct sf_debug_more *more)
+{
+    const struct sf_elf_file *f = more->package;
+    if (!f || !f->image.len ||
+        !take_sections(&i->package.all, i->inflated[2], f, more, package_names))
+        return;
+    for (uint32_t at = 0; at < f->n_sections; at++) {
+        struct sf_elf_section s;
+        if (sf_elf_file_section(f, at, &s) && s.type == SHT_PROGBITS &&
+            !(s.flags & SHF_COMPRESSED) && sf_str_eq(s.name, SF_STR(".debug_cu_index")))
+            i->package.index = s.bytes;
+    }
+    i->d.work_left += i->package.all.work_left;
+    if (i->d.work_left > SF_DWARF_WORK_MAX)
+        i->d.work_left = SF_DWARF_WORK_MAX;
+}
+
 bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f,
                         const struct sf_debug_more *more)
 {
     *i = (struct sf_debug_info){0};
-    if (!take_sections(&i->d, i->inflated[0], f, more))
+    if (!take_sections(&i->d, i->inflated[0], f, more, section_names))
         return false;
+    take_package(i, more);
     i->scope_work = i->d.work_left / 4;
     if (more->shared && more->shared->image.len &&
-        (take_sections(&i->shared, i->inflated[1], more->shared, more) || i->shared.str.len)) {
+        (take_sections(&i->shared, i->inflated[1], more->shared, more, section_names) ||
+         i->shared.str.len)) {
         i->d.shared = &i->shared;
         i->d.shared_units = &i->shared_units;
     }
@@ -86,11 +118,13 @@ void sf_debug_info_done(struct sf_debug_info *i)
 {
     sf_dwarf_units_done(&i->units);
     sf_dwarf_units_done(&i->shared_units);
+    sf_dwarf_units_done(&i->part_units);
     sf_dwarf_line_table_done(&i->table);
+    sf_dwarf_line_table_done(&i->part_table);
     sf_dwarf_calls_done(&i->calls);
     sf_buf_done(&i->path);
     sf_buf_done(&i->scopes);
-    for (int k = 0; k < 2 * SF_DEBUG_SECTIONS; k++)
+    for (int k = 0; k < SF_DEBUG_FILES * SF_DEBUG_SECTIONS; k++)
         sf_buf_done(&i->inflated[k / SF_DEBUG_SECTIONS][k % SF_DEBUG_SECTIONS]);
 }
 
@@ -111,13 +145,14 @@ struct answer {
     unsigned n;
 };
 
-static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, uint32_t line)
+static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, uint32_t line,
+                      const struct sf_dwarf_line_table *table)
 {
     struct sf_symbol_line *l = &a->lines[a->n];
     a->file_off[a->n] = i->path.len;
     a->is_put_together[a->n] = false;
     *l = (struct sf_symbol_line){.line = line};
-    if (sf_dwarf_line_table_file(&i->table, file, &i->path))
+    if (sf_dwarf_line_table_file(table, file, &i->path))
         l->file.len = i->path.len - a->file_off[a->n];
     a->n++;
 }
@@ -127,12 +162,13 @@ static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, 
 static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off, bool is_shared)
 {
     struct sf_debug_scope *s = &i->scope_cache[entry_off % SF_DEBUG_SCOPES];
-    struct sf_dwarf *d = is_shared ? &i->shared : &i->d;
+    struct sf_dwarf *d = is_shared ? &i->shared : i->now;
     uint64_t work_left = d->work_left;
     if (s->entry_off != entry_off || s->is_shared != is_shared) {
         *s = (struct sf_debug_scope){entry_off, i->scopes.len, 0, is_shared};
         d->work_left = i->scope_work;
-        if (sf_dwarf_scope_add(is_shared ? &i->shared_units : &i->units, d, entry_off, &i->scopes))
+        if (sf_dwarf_scope_add(is_shared ? &i->shared_units : i->now_units, d, entry_off,
+                               &i->scopes))
             s->len = i->scopes.len - s->at;
         i->scope_work = d->work_left;
         d->work_left = work_left;
@@ -159,7 +195,7 @@ static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_
 {
     struct sf_dwarf_function f;
     struct sf_symbol_line *l = &a->lines[a->n - 1];
-    sf_dwarf_function_read(&f, &i->units, &i->d, entry_off);
+    sf_dwarf_function_read(&f, i->now_units, i->now, entry_off);
     l->name = f.linkage_name.len ? f.linkage_name : f.name;
     l->decl_line = f.decl_line;
     if (!f.linkage_name.len && sf_str_starts(f.name, SF_STR("operator()")))
@@ -172,18 +208,20 @@ static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_
                          struct answer *a)
 {
     uint32_t call = b->innermost[at];
+    const struct sf_dwarf_line_table *called = i->has_part_table ? &i->part_table : &i->table;
     if (!call && !b->places[at].is_found)
         return false;
     a->n = 0;
     sf_buf_reset(&i->path);
-    add_place(i, a, b->places[at].is_found ? b->places[at].file : UINT64_MAX, b->places[at].line);
+    add_place(i, a, b->places[at].is_found ? b->places[at].file : UINT64_MAX, b->places[at].line,
+              &i->table);
     while (call) {
         const struct sf_dwarf_call *one = sf_dwarf_calls_get(&i->calls, call);
         name_last(i, a, one->entry_off);
         if (one->outer && a->n == SF_SYMBOL_LINES_MAX)
             return false;
         if (one->outer)
-            add_place(i, a, one->file, one->line);
+            add_place(i, a, one->file, one->line, called);
         call = one->outer;
     }
     for (unsigned k = 0; k < a->n && i->path.p; k++) {
@@ -192,6 +230,47 @@ static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_
             a->lines[k].name.p = (const char *)i->path.p + a->name_off[k];
     }
     return true;
+}
+
+/* Places of entries in a part mean nothing in the next one. */
+static void forget_part(struct sf_debug_info *i)
+{
+    for (int k = 0; k < SF_DEBUG_SCOPES; k++)
+        i->scope_cache[k] = (struct sf_debug_scope){0};
+    sf_dwarf_units_forget(&i->part_units);
+}
+
+/* The half of a split unit that has its functions; the unit itself when that is not here. */
+static const struct sf_dwarf_loaded *enter(struct sf_debug_info *i,
+                                           const struct sf_dwarf_loaded *in)
+{
+    const struct sf_dwarf_loaded *half;
+    i->now = &i->d;
+    i->now_units = &i->units;
+    i->has_part_table = false;
+    if (!in->unit.is_split || !i->package.index.len ||
+        !sf_dwarf_package_enter(&i->package, &i->d, &in->unit, &i->part))
+        return in;
+    forget_part(i);
+    sf_dwarf_units_scan(&i->part_units, &i->part, NULL, 0, NULL);
+    half = sf_dwarf_units_load(&i->part_units, &i->part, 0);
+    if (!half) {
+        sf_dwarf_package_leave(&i->d, &i->part);
+        return in;
+    }
+    i->now = &i->part;
+    i->now_units = &i->part_units;
+    i->has_part_table = half->unit.has_lines &&
+                        sf_dwarf_line_table_read(&i->part_table, &i->part, &half->unit);
+    return half;
+}
+
+static void leave(struct sf_debug_info *i)
+{
+    if (i->now != &i->part)
+        return;
+    sf_dwarf_package_leave(&i->d, &i->part);
+    forget_part(i);
 }
 
 static void find_in_unit(struct sf_debug_info *i, uint32_t unit, const struct batch *b,
@@ -205,11 +284,13 @@ static void find_in_unit(struct sf_debug_info *i, uint32_t unit, const struct ba
         sf_dwarf_line_table_done(&i->table);
     else
         sf_dwarf_lines_find(&i->table, &i->d, b->at, b->n, b->places);
-    sf_dwarf_calls_find(&i->calls, &i->d, in, b->at, b->n, b->innermost);
+    in = enter(i, in);
+    sf_dwarf_calls_find(&i->calls, i->now, in, b->at, b->n, b->innermost);
     for (uint32_t k = 0; k < b->n; k++) {
         if (build_answer(i, b, k, &a))
             take(arg, b->query[k], a.lines, a.n);
     }
+    leave(i);
 }
 
 /* ---- all of them ---- */

@@ -6,6 +6,7 @@
 #pragma once
 #include "symbol/dwarf_calls.h"
 #include "symbol/dwarf_line_table.h"
+#include "symbol/dwarf_package.h"
 #include "symbol/dwarf_units.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_inflate.h"
@@ -13,6 +14,7 @@
 enum {
     SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
     SF_DEBUG_SECTIONS = 9,           /* that are read */
+    SF_DEBUG_FILES = 3,              /* that they are in */
     SF_DEBUG_SCOPES = 64,            /* of lambdas, kept */
     SF_DEBUG_INFLATED_MAX = 8 << 20, /* of compressed sections, inside a program */
 };
@@ -29,12 +31,21 @@ struct sf_debug_more {     /* what its reader may use; a zeroed one is nothing o
     sf_elf_unzstd *unzstd; /* NULL: what was compressed with zstd is not read */
     /* What dwz moved out of several files, if it is here: NULL or zeroed when not. */
     const struct sf_elf_file *shared;
+    /* The .dwp file beside a program of -gsplit-dwarf, likewise. */
+    const struct sf_elf_file *package;
 };
 
 struct sf_debug_info {
     struct sf_dwarf d, shared; /* without sections: there is no shared file */
     struct sf_dwarf_units units, shared_units;
+    struct sf_dwarf_package package; /* without an index: there is none */
+    struct sf_dwarf part;            /* of it, of the unit in hand */
+    struct sf_dwarf_units part_units;
+    struct sf_dwarf *now; /* where the calls of the unit in hand are: `d` or `part` */
+    struct sf_dwarf_units *now_units;
     struct sf_dwarf_line_table table;
+    struct sf_dwarf_line_table part_table; /* its files, when the part has files of its own */
+    bool has_part_table;
     struct sf_dwarf_calls calls;
     struct sf_buf path;   /* of one answer */
     struct sf_buf scopes; /* of lambdas that were seen */
@@ -44,8 +55,8 @@ struct sf_debug_info {
         bool is_shared;     /* of the shared file */
     } scope_cache[SF_DEBUG_SCOPES];
     uint64_t scope_work; /* that may be spent on them */
-    /* Those that are compressed in the file, and in the shared one. */
-    struct sf_buf inflated[2][SF_DEBUG_SECTIONS];
+    /* Those that are compressed in the file, in the shared one and in the package. */
+    struct sf_buf inflated[SF_DEBUG_FILES][SF_DEBUG_SECTIONS];
 };
 
 /* The innermost line first, the function itself last; all is borrowed until it returns. */

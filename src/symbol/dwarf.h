@@ -19,6 +19,7 @@ enum {
     SF_DWARF_WORK_MAX = 1 << 27,
 };
 
+struct sf_dwarf_unit;
 struct sf_dwarf_units;
 
 struct sf_dwarf { /* sections that are not there are empty */
@@ -28,6 +29,8 @@ struct sf_dwarf { /* sections that are not there are empty */
      * It shares with no third one. */
     struct sf_dwarf *shared;
     struct sf_dwarf_units *shared_units;
+    /* Of a part of a .dwp file: the unit's other half, in the program; NULL: it is whole. */
+    const struct sf_dwarf_unit *skeleton;
 };
 
 /* False: all was spent. */

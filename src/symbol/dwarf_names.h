@@ -31,6 +31,8 @@ enum { /* DW_AT_ */
        SF_AT_DWO_NAME = 0x76,
        SF_AT_MIPS_LINKAGE_NAME = 0x2007,
        SF_AT_GNU_DWO_NAME = 0x2130,
+       SF_AT_GNU_DWO_ID = 0x2131,
+       SF_AT_GNU_RANGES_BASE = 0x2132,
        SF_AT_GNU_ADDR_BASE = 0x2133,
 };
 

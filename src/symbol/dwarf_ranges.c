@@ -19,6 +19,8 @@ static bool find_list(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit
 {
     struct sf_dwarf_cursor c;
     *out = v->u;
+    if (v->kind == SF_DWARF_NUMBER && d->skeleton && unit->version < 5)
+        return !__builtin_add_overflow(v->u, unit->ranges_base, out);
     if (v->kind != SF_DWARF_LIST_AT)
         return v->kind == SF_DWARF_NUMBER;
     if (v->u > d->rnglists.len || unit->rnglists_base > d->rnglists.len)

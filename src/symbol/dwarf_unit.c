@@ -12,7 +12,7 @@ static void read_kind(struct sf_dwarf_unit *u, struct sf_dwarf_cursor *c)
     u->addr_size = sf_dwarf_u8(c);
     u->abbrev_off = sf_dwarf_uint(c, u->off_size);
     if (u->type == SF_UNIT_SKELETON || u->type == SF_UNIT_SPLIT_COMPILE)
-        sf_dwarf_skip(c, 8); /* the id of its other half */
+        u->split_id = sf_dwarf_uint(c, 8);
     else if (u->type == SF_UNIT_TYPE || u->type == SF_UNIT_SPLIT_TYPE)
         sf_dwarf_skip(c, 8 + (uint64_t)u->off_size);
 }
@@ -37,7 +37,7 @@ bool sf_dwarf_unit_read(struct sf_dwarf_unit *u, const struct sf_dwarf *d, uint6
         u->addr_size = sf_dwarf_u8(&body);
     }
     u->entry_off = body.is_bad ? 0 : (uint64_t)(body.at - d->info.p);
-    *is_known = u->type >= SF_UNIT_COMPILE && u->type <= SF_UNIT_SKELETON &&
+    *is_known = u->type >= SF_UNIT_COMPILE && u->type <= SF_UNIT_SPLIT_COMPILE &&
                 u->type != SF_UNIT_TYPE && (u->addr_size == 8 || u->addr_size == 4);
     return !body.is_bad;
 }
@@ -58,11 +58,25 @@ static void take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
         break;
     case SF_AT_DWO_NAME:
     case SF_AT_GNU_DWO_NAME: u->is_split = true; break;
+    case SF_AT_GNU_DWO_ID: u->split_id = v->u; break;
+    case SF_AT_GNU_RANGES_BASE: u->ranges_base = v->u; break;
     case SF_AT_STR_OFFSETS_BASE: u->str_offsets_base = v->u; break;
     case SF_AT_ADDR_BASE:
     case SF_AT_GNU_ADDR_BASE: u->addr_base = v->u; break;
     case SF_AT_RNGLISTS_BASE: u->rnglists_base = v->u; break;
     default: sf_dwarf_code_take(&u->code, name, v); break;
+    }
+}
+
+/* What a half in a .dwp file does not say itself. Its tables of version 5 have a header each. */
+static void take_skeleton(struct sf_dwarf_unit *u, const struct sf_dwarf_unit *skeleton)
+{
+    bool is_wide = u->off_size == 8;
+    u->addr_base = skeleton->addr_base;
+    u->ranges_base = skeleton->ranges_base;
+    if (u->version >= 5) {
+        u->str_offsets_base = is_wide ? 16 : 8;
+        u->rnglists_base = is_wide ? 20 : 12;
     }
 }
 
@@ -81,6 +95,8 @@ bool sf_dwarf_unit_read_root(struct sf_dwarf_unit *u, struct sf_dwarf *d,
     if (!shape)
         return false;
     attrs = sf_dwarf_abbrevs_attrs(scratch, shape);
+    if (d->skeleton)
+        take_skeleton(u, d->skeleton);
     for (uint32_t i = 0; i < shape->n_attrs && !c.is_bad; i++) {
         struct sf_dwarf_value v = sf_dwarf_value_read(u, &attrs[i], &c);
         take(u, &r, attrs[i].name, &v);
@@ -88,6 +104,8 @@ bool sf_dwarf_unit_read_root(struct sf_dwarf_unit *u, struct sf_dwarf *d,
     u->name = sf_dwarf_value_text(d, u, &r.name);
     u->folder = sf_dwarf_value_text(d, u, &r.folder);
     if (!sf_dwarf_value_address(d, u, &u->code.low, &u->base))
-        u->base = 0;
+        u->base = d->skeleton ? d->skeleton->base : 0;
+    if (d->skeleton && !u->folder.len)
+        u->folder = d->skeleton->folder;
     return !c.is_bad;
 }

@@ -17,7 +17,9 @@ struct sf_dwarf_unit {
     struct sf_dwarf_code code;
     uint64_t base; /* that its ranges count from */
     uint64_t str_offsets_base, addr_base, rnglists_base;
-    uint64_t lines_off; /* in .debug_line */
+    uint64_t ranges_base; /* of GNU's split units */
+    uint64_t split_id;    /* that both halves of a split unit have; 0: none */
+    uint64_t lines_off;   /* in .debug_line */
     bool has_lines;
     bool is_split; /* its functions are in a .dwo file */
     sf_str folder; /* where the compiler ran */

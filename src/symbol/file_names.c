@@ -114,10 +114,9 @@ static uint32_t place_all(struct asking *a, const uint64_t *offs, uint32_t n, st
 }
 
 static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart,
-                    const struct sf_elf_file *shared, const uint64_t *offs, uint32_t n,
+                    const struct sf_debug_more *more, const uint64_t *offs, uint32_t n,
                     struct asking *a)
 {
-    struct sf_debug_more more = {SF_LIMIT_SYMBOL_INFLATED_LEN, sf_elf_unzstd_all, shared};
     struct pair *pairs = sf_heap_new_n(n + 1u, sizeof(*pairs));
     uint64_t *at = sf_heap_new_n(n + 1u, sizeof(*at));
     bool ok = false;
@@ -128,7 +127,7 @@ static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart,
         (void)(sf_elf_layout_read(&a->layout, f) || sf_elf_layout_read(&a->layout, apart));
         (void)sf_elf_starts_read(&a->starts, f);
         n_in = place_all(a, offs, n, pairs, at);
-        ok = sf_module_symbols_find_open(f, apart, &more, at, n_in, take_lines, a);
+        ok = sf_module_symbols_find_open(f, apart, more, at, n_in, take_lines, a);
     }
     sf_demangler_free(a->demangler);
     sf_buf_done(&a->text);
@@ -141,12 +140,17 @@ bool sf_file_names_find(const struct sf_file_names_paths *paths, const uint64_t 
                         sf_file_names_taker *take, void *arg)
 {
     struct asking a = {.take = take, .arg = arg};
-    struct sf_elf_file f = {0}, apart = {0}, shared = {0};
+    struct sf_elf_file f = {0}, apart = {0}, shared = {0}, package = {0};
+    struct sf_debug_more more = {SF_LIMIT_SYMBOL_INFLATED_LEN, sf_elf_unzstd_all, &shared,
+                                 &package};
     bool has_program = paths->program && sf_elf_file_open(&f, paths->program);
     bool has_debug = paths->debug && sf_elf_file_open(has_program ? &apart : &f, paths->debug), ok;
     if (!paths->shared || !sf_elf_file_open(&shared, paths->shared))
         shared = (struct sf_elf_file){0};
-    ok = (has_program || has_debug) && find_in(&f, &apart, &shared, offs, n, &a);
+    if (!paths->package || !sf_elf_file_open(&package, paths->package))
+        package = (struct sf_elf_file){0};
+    ok = (has_program || has_debug) && find_in(&f, &apart, &more, offs, n, &a);
+    sf_elf_file_close(&package);
     sf_elf_file_close(&shared);
     sf_elf_file_close(&apart);
     sf_elf_file_close(&f);

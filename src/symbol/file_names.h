@@ -8,7 +8,8 @@ typedef void sf_file_names_taker(void *arg, uint64_t off, const struct sf_named 
 
 struct sf_file_names_paths { /* each may be NULL or of a file that is not there */
     const char *program, *debug;
-    const char *shared; /* what dwz moved out of them, which other files share */
+    const char *shared;  /* what dwz moved out of them, which other files share */
+    const char *package; /* .dwp: what -gsplit-dwarf left out of the program */
 };
 
 /* Calls `take` once for each of the `n` offsets, in any order. False: neither program nor debug

@@ -22,7 +22,7 @@
 
 enum { PATH_CAP = 4096, MAX_LISTED = 1 << 16, UNITS_LOOKED_AT = 64 };
 
-static const char *const endings[SF_SYMBOL_PARTS] = {".elf", ".debug"};
+static const char *const endings[SF_SYMBOL_PARTS] = {".elf", ".debug", ".dwp"};
 
 bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out)
 {
@@ -38,7 +38,8 @@ bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out)
 
 const char *sf_symbol_part_name(enum sf_symbol_part part)
 {
-    return part == SF_SYMBOL_DEBUG ? "debug" : "program";
+    static const char *const names[SF_SYMBOL_PARTS] = {"program", "debug", "split"};
+    return names[part];
 }
 
 static void folder_name(uint32_t tenant, char out[40])
@@ -97,7 +98,8 @@ static void note_unread(const struct sf_elf_section *s, uint64_t *inflated,
 /* A unit of -gsplit-dwarf has ranges and lines here, and its functions elsewhere. */
 static bool is_split(const struct sf_elf_file *f)
 {
-    struct sf_debug_more more = {SF_DEBUG_INFLATED_MAX, sf_elf_unzstd_all, NULL};
+    struct sf_debug_more more = {.max_inflated = SF_DEBUG_INFLATED_MAX,
+                                 .unzstd = sf_elf_unzstd_all};
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
     struct sf_dwarf_unit unit = {0};
     bool is_known, is_so = false;
@@ -126,8 +128,36 @@ static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *o
     out->is_split = is_split(f);
     if (out->is_split)
         snprintf(out->note, sizeof(out->note),
-                 "inlined calls are in .dwo files, which are not read: link without "
-                 "-gsplit-dwarf");
+                 "inlined calls are in .dwo files (-gsplit-dwarf): upload the .dwp file, too");
+}
+
+/* What is in the halves of split units: a package of all, with an index, or one .dwo file. */
+static enum sf_err look_at_split(const struct sf_elf_file *f, struct sf_symbol_info *out,
+                                 struct sf_why *why)
+{
+    bool has_index = false, has_half = false, is_compressed = false;
+    for (uint32_t i = 0; i < f->n_sections; i++) {
+        struct sf_elf_section s;
+        if (!sf_elf_file_section(f, i, &s) || s.type != SHT_PROGBITS)
+            continue;
+        has_half |= sf_str_eq(s.name, SF_STR(".debug_info.dwo"));
+        has_index |= sf_str_eq(s.name, SF_STR(".debug_cu_index"));
+        is_compressed |= sf_str_ends(s.name, SF_STR(".dwo")) && (s.flags & SHF_COMPRESSED);
+        if (sf_str_ends(s.name, SF_STR(".dwo")))
+            note_unread(&s, &(uint64_t){0}, out);
+    }
+    if (has_half && !has_index)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "one .dwo file of many: pack them (llvm-dwp -e PROGRAM -o PROGRAM.dwp) and "
+                       "upload that");
+    if (has_half) {
+        out->part = SF_SYMBOL_SPLIT;
+        out->has_lines = !out->note[0];
+        if (!out->note[0])
+            snprintf(out->note, sizeof(out->note), "inlined calls of the program beside it%s",
+                     is_compressed ? ", compressed" : "");
+    }
+    return SF_OK;
 }
 
 static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info *out)
@@ -174,18 +204,23 @@ enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, s
     uint8_t hash[SF_FILE_HASH_LEN];
     struct sf_elf_file f;
     sf_bytes id;
+    enum sf_err err;
     if (!sf_elf_file_open(&f, path))
         return sf_fail(why, SF_ERR_INPUT, "not a little-endian ELF file of 64 bits");
     id = sf_elf_build_id(&f);
     if (id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX)
         sf_hex_encode(id.p, id.len, info.id.hex);
     info.len = f.image.len;
-    look_at_sections(&f, &info);
+    err = look_at_split(&f, &info, why);
+    if (!err && info.part != SF_SYMBOL_SPLIT)
+        look_at_sections(&f, &info);
     /* Profilers call a program without one by its hash; of a debug file that is another. */
-    if (!info.id.hex[0] && info.part == SF_SYMBOL_PROGRAM && sf_file_hash(f.image, hash))
+    if (!err && !info.id.hex[0] && info.part == SF_SYMBOL_PROGRAM && sf_file_hash(f.image, hash))
         sf_hex_encode(hash, sizeof(hash), info.id.hex);
     sf_elf_file_close(&f);
-    if (!info.id.hex[0])
+    if (err)
+        return err;
+    if (!info.id.hex[0] && info.part != SF_SYMBOL_SPLIT)
         return sf_fail(why, SF_ERR_INPUT,
                        "the ELF file has no build id; link it with -Wl,--build-id");
     *out = info;
@@ -273,6 +308,12 @@ static void look_inside(const struct sf_symbol_files *s, uint32_t tenant,
     full_path(s, name, path);
     if (sf_symbol_files_look(path, &found, &why)) {
         snprintf(info->note, sizeof(info->note), "damaged: %.80s", why.text);
+    } else if (found.part != info->part) {
+        snprintf(info->note, sizeof(info->note), "damaged: a file of another kind is in it");
+    } else if (found.part == SF_SYMBOL_SPLIT) {
+        found.id = info->id;
+        found.changed_ns = info->changed_ns;
+        *info = found;
     } else if (strcmp(found.id.hex, info->id.hex) != 0) {
         snprintf(info->note, sizeof(info->note), "damaged: another file's build id is in it");
     } else {
@@ -559,6 +600,8 @@ enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
     err = sf_symbol_files_look(path, &info, why);
     if (err)
         return err;
+    if (info.part == SF_SYMBOL_SPLIT)
+        info.id = *id; /* it has none: its sender says whose it is */
     if (strcmp(info.id.hex, id->hex) != 0)
         return sf_fail(why, SF_ERR_INPUT, "the file's build id is %s, not %s", info.id.hex,
                        id->hex);

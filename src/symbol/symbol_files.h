@@ -2,6 +2,7 @@
  *
  *   symbols/7/0a1b2c.debug    uploaded for tenant 7: debug information, without code
  *   symbols/7/0a1b2c.elf      likewise: a program or library, stripped or not
+ *   symbols/7/0a1b2c.dwp      likewise: what -gsplit-dwarf left out of it
  *   symbols/fetched/...       the same from debuginfod servers, for all tenants
  *   symbols/fetched/0a1b2c.absent-91f0e7aa   empty: these servers had none when it was written
  *   tmp/symbol-12             being written; renamed when it is whole, checked and synced
@@ -27,18 +28,23 @@ struct sf_symbol_id { /* the build id, or of a program without one its hash (fil
     char hex[2 * SF_SYMBOL_ID_MAX + 1]; /* lower case, terminated */
 };
 
-enum sf_symbol_part { SF_SYMBOL_PROGRAM, SF_SYMBOL_DEBUG, SF_SYMBOL_PARTS };
+enum sf_symbol_part {
+    SF_SYMBOL_PROGRAM,
+    SF_SYMBOL_DEBUG,
+    SF_SYMBOL_SPLIT, /* .dwp: what -gsplit-dwarf left out of a program; it says no build id */
+    SF_SYMBOL_PARTS
+};
 
 struct sf_symbol_info { /* of one file */
     struct sf_symbol_id id;
     enum sf_symbol_part part;
     uint64_t len;
     int64_t changed_ns;
-    bool has_lines;  /* debug information: lines and inlined calls */
-    bool has_names;  /* a symbol table */
-    bool has_layout; /* offsets of its code are known */
-    bool is_shared;  /* no program's: what dwz moved out of several debug files */
-    bool is_split;   /* inlined calls are in .dwo files (-gsplit-dwarf), which are not read */
+    bool has_lines;                /* debug information: lines and inlined calls */
+    bool has_names;                /* a symbol table */
+    bool has_layout;               /* offsets of its code are known */
+    bool is_shared;                /* no program's: what dwz moved out of several debug files */
+    bool is_split;                 /* inlined calls are in .dwo files (-gsplit-dwarf) */
     struct sf_symbol_id shared_id; /* of the shared file that it needs; empty: none */
     char note[192];                /* what of it is not used, and why; empty: nothing */
 };
@@ -55,7 +61,7 @@ struct sf_symbol_files {
 
 /* False: not hexadecimal, too short or too long. */
 bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out);
-/* "program" or "debug". */
+/* "program", "debug" or "split". */
 const char *sf_symbol_part_name(enum sf_symbol_part part);
 
 /* The folders. */
@@ -65,7 +71,8 @@ void sf_symbol_files_name(uint32_t tenant, const struct sf_symbol_id *id, enum s
                           char out[SF_SYMBOL_NAME_CAP]);
 bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
                          const struct sf_symbol_id *id, enum sf_symbol_part part);
-/* Looks into the file at `path`. INPUT: not ELF, or without a build id. */
+/* Looks into the file at `path`. INPUT: not ELF, or without a build id; that of a .dwp file is
+ * empty. */
 enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why);
 /* False: the file at `path` shares nothing with others, or cannot be read. */
 bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out);

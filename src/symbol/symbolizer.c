@@ -135,11 +135,12 @@ static void read_files(struct sf_symbolizer *s, struct sf_name_module *m, const 
                        uint32_t n)
 {
     struct reading r = {s, m};
-    char program[PATH_CAP], debug[PATH_CAP], shared[PATH_CAP];
-    struct sf_file_names_paths paths = {program, debug, NULL};
+    char program[PATH_CAP], debug[PATH_CAP], shared[PATH_CAP], package[PATH_CAP];
+    struct sf_file_names_paths paths = {program, debug, NULL, package};
     struct sf_symbol_id id;
     file_path(s, m->owner, &m->id, SF_SYMBOL_PROGRAM, program);
     file_path(s, m->owner, &m->id, SF_SYMBOL_DEBUG, debug);
+    file_path(s, m->owner, &m->id, SF_SYMBOL_SPLIT, package);
     if ((sf_symbol_files_shared_id(debug, &id) || sf_symbol_files_shared_id(program, &id)) &&
         find_shared(s, m, &id, shared))
         paths.shared = shared;

@@ -321,6 +321,28 @@ def test_a_program_of_split_dwarf_has_names_and_lines_and_says_what_is_missing()
         p.close()
 
 
+def test_inlined_calls_of_split_dwarf_come_from_its_package():
+    """Of DWARF 4: llvm-dwp of LLVM 14 does not end with some files of GCC's DWARF 5."""
+    if not shutil.which("llvm-dwp"):
+        raise tap.Skip("no llvm-dwp here")
+    p = Program("package", ("-pie", "-fPIE", "-gsplit-dwarf", "-gdwarf-4"))
+    run("llvm-dwp", "-e", p.path, "-o", p.path + ".dwp")
+    with Server() as s:
+        send(s, "package", p)
+        assert cli(s, "symbols", "upload", p.path).returncode == 0
+        assert eventually(lambda: "outer_work" in functions(s, "package")) and "innermost" not in functions(s, "package")
+        done = cli(s, "symbols", "upload", p.path + ".dwp")
+        assert done.returncode == 0 and f"{p.build_id}  split" in done.stdout, done
+        assert eventually(lambda: NAMED <= functions(s, "package")), functions(s, "package")
+        half = next(f for f in glob.glob(os.path.join(os.path.dirname(p.path), "*.dwo")))
+        for wrong, words in ((half, "pack them"), (shutil.copy(p.path + ".dwp", p.path + ".other"), "call it PROGRAM.dwp")):
+            done = cli(s, "symbols", "upload", wrong)
+            assert done.returncode != 0 and words in done.stderr, done
+        assert cli(s, "symbols", "delete", p.build_id).returncode == 0
+        assert "split" not in cli(s, "symbols", "list").stdout
+    p.close()
+
+
 def test_a_program_without_a_build_id_is_found_by_its_hash():
     p = Program("bare", ("-pie", "-fPIE", "-Wl,--build-id=none"))
     whole = open(p.path, "rb").read()

@@ -1,6 +1,7 @@
-/* symbol_lines FILE < ADDRESSES - what our reader of symbols and debug information says of them, as
- * `llvm-symbolizer --inlines` prints it: function, file:line, the innermost first, and an empty
- * line after each address. Names are as the linker knows them. */
+/* symbol_lines FILE [PACKAGE] < ADDRESSES - what our reader of symbols and debug information says
+ * of them, as `llvm-symbolizer --inlines` prints it: function, file:line, the innermost first, and
+ * an empty line after each address. Names are as the linker knows them. PACKAGE is the .dwp file of
+ * a program of -gsplit-dwarf. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,13 +30,32 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool find_split(const char *path, const char *package_path)
+{
+    struct sf_elf_file f, package, apart = {0};
+    struct sf_debug_more more = {.max_inflated = SF_DEBUG_INFLATED_MAX, .package = &package};
+    bool ok = sf_elf_file_open(&f, path);
+    if (ok && !sf_elf_file_open(&package, package_path)) {
+        sf_elf_file_close(&f);
+        return false;
+    }
+    ok = ok && sf_module_symbols_find_open(&f, &apart, &more, at, n, take, NULL);
+    if (ok) {
+        sf_elf_file_close(&package);
+        sf_elf_file_close(&f);
+    }
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long one;
     while (n < MAX && scanf("%llx", &one) == 1)
         at[n++] = one;
     qsort(at, n, sizeof(at[0]), by_value);
-    if (argc < 2 || !sf_module_symbols_find(argv[1], SF_BYTES_NONE, at, n, take, NULL)) {
+    if (argc < 2 ||
+        !(argc > 2 ? find_split(argv[1], argv[2])
+                   : sf_module_symbols_find(argv[1], SF_BYTES_NONE, at, n, take, NULL))) {
         fprintf(stderr, "symbol_lines: cannot read it\n");
         return 1;
     }
