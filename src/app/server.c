@@ -277,8 +277,8 @@ static void stop_recorder(struct sf_server *s)
 
 static enum sf_err start_recorder(struct sf_server *s, struct sf_why *why)
 {
-    s->recorder_work.turns = s->service.query;
-    if (!sf_arena_init(&s->recorder_work.arena, s->service.query_memory_len))
+    if (!sf_arena_init(&s->recorder_work.arena, s->service.query_memory_len) ||
+        !sf_arena_count(&s->recorder_work.arena))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for recording rules");
     return sf_thread_start(&s->recorder, "record", SF_NICE_QUERIES, record, s, why);
 }

@@ -2,7 +2,9 @@
 
 enum {
     STEP_LEN = 256 << 10, /* the pool is asked for so much at a time */
-    FREE_LEN = 1 << 20    /* of each query; the pool does not count it */
+    FREE_LEN = 1 << 20,   /* of each query; the pool does not count it */
+    ASK_STEPS = 1 << 16,  /* a millisecond, about */
+    TAKE_STEPS = 256      /* what taking memory counts as */
 };
 
 static _Thread_local struct sf_account *now;
@@ -45,7 +47,26 @@ bool sf_account_is_open(void)
 
 bool sf_account_has_refused(void)
 {
-    return now && (now->is_put_off || now->is_over);
+    return now && (now->is_put_off || now->is_over || now->is_late);
+}
+
+bool sf_account_goes_on(size_t n_steps)
+{
+    struct sf_account *a = now;
+    if (!a)
+        return true;
+    a->n_steps += n_steps < ASK_STEPS ? n_steps : ASK_STEPS;
+    if (a->n_steps >= ASK_STEPS) {
+        a->n_steps = 0;
+        a->is_late = a->is_late || (a->is_ended && a->is_ended(a->arg));
+    }
+    return !a->is_put_off && !a->is_over && !a->is_late;
+}
+
+void sf_account_stop_clock(void)
+{
+    if (now)
+        now->is_ended = NULL;
 }
 
 static size_t more_of(const struct sf_account *a, size_t held)
@@ -99,8 +120,10 @@ static bool may_hold(struct sf_account *a, size_t held)
     a->is_put_off = !a->is_large && !fits_pool(a, held) && !take_turn(a);
     if (a->is_large)
         take_spare(a, held);
-    if (a->is_put_off || a->is_over)
+    if (a->is_put_off || a->is_over) {
+        a->refused = held;
         return false;
+    }
     more = a->is_large ? more_of(a, held) : 0;
     if (more)
         atomic_fetch_add_explicit(&a->pool->large_used, more, memory_order_relaxed);
@@ -113,7 +136,7 @@ bool sf_account_take(size_t len)
     struct sf_account *a = now;
     if (!a)
         return true;
-    if (a->is_put_off || a->is_over || !may_hold(a, a->held + len))
+    if (!sf_account_goes_on(TAKE_STEPS) || !may_hold(a, a->held + len))
         return false;
     a->held += len;
     a->most = a->held > a->most ? a->held : a->most;

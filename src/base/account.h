@@ -4,7 +4,10 @@
  * from base/heap.h and what its arenas touch. Queries share a small sum; one at a time may hold
  * more, when it gets the turn. Who would hold too much gets NULL, as when there is no memory:
  * `is_put_off` or `is_over` says why. All later requests are refused as well, so that the query
- * ends soon. Threads without an account are not counted. */
+ * ends soon. Threads without an account are not counted.
+ *
+ * The same ends a query whose time is up between two reads of the store: loops over rows say how
+ * far they are (`sf_account_goes_on`), and now and then it is asked whether the query is to end. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,11 +31,16 @@ struct sf_account {
      * there is none. They must neither wait nor take memory. */
     bool (*take_turn)(void *arg);
     bool (*take_spare)(void *arg);
+    /* Is the time up, or did the caller go away? May be NULL: neither. */
+    bool (*is_ended)(void *arg);
     void *arg;
     bool is_large;   /* it has the turn */
     bool is_put_off; /* it was refused because others hold the memory: later it may fit */
     bool is_over;    /* it was refused because it would never fit */
+    bool is_late;    /* it was ended: `is_ended` said so */
     size_t held, most, pooled;
+    size_t refused; /* what it would have held when it was */
+    size_t n_steps; /* since `is_ended` was asked */
 };
 
 /* Of the calling thread, until it is closed; what it holds already is `held`. */
@@ -43,6 +51,11 @@ bool sf_account_is_open(void);
 struct sf_account *sf_account_pause(void);
 void sf_account_resume(struct sf_account *paused); /* NULL: none was open */
 bool sf_account_has_refused(void); /* NULL may mean that, and not that data are wrong */
+/* For loops that are long or call each other: `n_steps` more rows, nodes or pairs were looked at.
+ * False: the query ends, nobody will see what comes out; the caller leaves the loop. */
+bool sf_account_goes_on(size_t n_steps);
+/* The answer is being sent: from now on only its reader's pace counts. */
+void sf_account_stop_clock(void);
 
 /* For base/heap.c and base/arena.c. False: refused. */
 bool sf_account_take(size_t len);

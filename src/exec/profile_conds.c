@@ -1,6 +1,7 @@
 /* profile_conds.c - the samples behind a query's conditions on profiles, by span. */
 #include "exec/profile_conds.h"
 
+#include "base/account.h"
 #include "base/list.h"
 #include "base/num.h"
 #include "base/table.h"
@@ -466,8 +467,8 @@ static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, s
 /* The nearest span above in the same process. */
 static uint32_t find_above(const struct sf_span_tree *t, uint32_t span)
 {
-    uint32_t at = t->places[span].parent;
-    while (at != SF_NOBODY && !sf_span_tree_is_local(t, span, at))
+    uint32_t at = t->places[span].process == 0 ? SF_NOBODY : t->places[span].parent;
+    while (at != SF_NOBODY && !sf_span_tree_is_local(t, span, at) && sf_account_goes_on(1))
         at = t->places[at].parent;
     return at;
 }

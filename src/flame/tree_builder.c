@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "base/num.h"
 
@@ -156,6 +157,10 @@ uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint3
     if (b->err || parent == SF_NONE || frame == SF_NONE || !make_root(b) || !make_node_room(b))
         return SF_NONE;
     SF_ASSERT(parent < b->n_nodes && frame < b->n_frames);
+    if (!sf_account_goes_on(4)) {
+        fail(b, SF_ERR_NOMEM);
+        return SF_NONE;
+    }
     look = sf_table_look(&b->node_at, sf_key_u64((uint64_t)parent << 32 | frame));
     while (sf_table_next(&look, &place)) {
         if (b->nodes[place].parent == parent && b->nodes[place].frame == frame)

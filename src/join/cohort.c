@@ -41,7 +41,8 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     struct sf_known_claims known;
     if (!is_asked || !is_covered || !kept)
         return sf_no_room(why, "the query");
-    sf_cohort_set_cover(c, w->want->is_self, is_asked, is_covered);
+    if (!sf_cohort_set_cover(c, w->want->is_self, w->q->req, is_asked, is_covered))
+        return sf_no_room(why, "the query");
     a.n_claims = 0;
     for (uint32_t i = 0; i < c->claims.n_claims; i++)
         if (is_covered[c->claims.claims[i].span])

@@ -1,6 +1,8 @@
 /* cohort_set.c - spans of many traces joined with their samples at once, and what each spent. */
 #include "join/cohort_set.h"
 
+#include "base/account.h"
+
 enum sf_err sf_cohort_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
                                         const struct sf_set_span *spans, sf_str type, bool is_self,
                                         struct sf_query_ctx *q, struct sf_cohort_set *out,
@@ -40,17 +42,29 @@ enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many
                                              why);
 }
 
-void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,
-                         bool *is_covered)
+bool sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, struct sf_arena *req,
+                         bool *is_asked, bool *is_covered)
 {
     const struct sf_span_tree *t = &c->link.tree;
+    struct sf_arena scratch = *req;
+    bool *is_known = sf_arena_new_n(&scratch, t->n_spans + 1u, sizeof(*is_known));
+    if (!is_known)
+        return false;
     for (uint32_t i = 0; i < c->n; i++)
         if (c->members[i] != SF_NOBODY)
             is_asked[c->members[i]] = true;
     for (uint32_t i = 0; i < t->n_spans; i++) {
         uint32_t at = i;
-        while (!is_self && !is_asked[at] && t->places[at].depth > 0)
-            at = t->places[at].parent;
-        is_covered[i] = is_asked[at];
+        while (!is_self && !is_known[at] && !is_asked[at] && t->places[at].depth > 0)
+            at = sf_account_goes_on(1) ? t->places[at].parent : t->places[at].local_root;
+        bool is_below = is_known[at] ? is_covered[at] : is_asked[at];
+        /* Kept for all on the way: else a chain of parents takes the square of its length. */
+        for (uint32_t on_way = i; on_way != at; on_way = t->places[on_way].parent) {
+            is_known[on_way] = true;
+            is_covered[on_way] = is_below;
+        }
+        is_known[at] = true;
+        is_covered[at] = is_below;
     }
+    return true;
 }

@@ -25,6 +25,6 @@ enum sf_err sf_cohort_set_load_gathered(struct sf_store *store, struct sf_link_g
                                         struct sf_query_ctx *q, struct sf_cohort_set *out,
                                         struct sf_why *why);
 /* Which of its spans were asked for, and which of them or, unless `is_self`, what is below one of
- * them in its process. Both lists have a place for every span, all false. */
-void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,
-                         bool *is_covered);
+ * them in its process. Both lists have a place for every span, all false. False: `req` is full. */
+bool sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, struct sf_arena *req,
+                         bool *is_asked, bool *is_covered);

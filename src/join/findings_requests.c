@@ -63,7 +63,8 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
                                     .list = list,
                                     .n_requests = number_requests(&c->link, requests),
                                     .period = is_time ? c->link.period : 0};
-    sf_cohort_set_cover(c, false, is_asked, is_covered);
+    if (!sf_cohort_set_cover(c, false, w->q->req, is_asked, is_covered))
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < c->claims.n_claims; i++) {
         const struct sf_claim *claim = &c->claims.claims[i];
         bool is_wanted = w->want->service.len > 0

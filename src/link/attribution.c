@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "link/share_cut.h"
 
 enum { MAX_STEPS = 256 }; /* of a tree in one millisecond: later ones are left out of the split */
@@ -13,6 +14,12 @@ struct part { /* of a sample with a time: a span that may have it, and for how l
     uint32_t span;
     bool is_only;
     uint64_t ns;
+};
+
+struct weighed { /* spans that may have a sample */
+    double sum;
+    uint32_t n, last;
+    uint32_t within; /* that has them all: itself, or their root; SF_NOBODY: there are several */
 };
 
 struct work {
@@ -30,6 +37,8 @@ struct work {
     double *weights; /* by span: of the profile that was weighed last */
     struct sf_local_run weighed;
     uint64_t weighed_from_ns, weighed_to_ns;
+    struct weighed all; /* its spans, for samples that name no trace; `has_all`: found already */
+    bool has_all;
     bool is_full;
 };
 
@@ -226,7 +235,7 @@ static void find_active(struct work *w, const struct sf_link_sample *s, struct s
     uint64_t at_ns = moment_of(s), last_ns = at_ns + (s->blur_ns > 0 ? s->blur_ns - 1 : 0);
     w->n_parts = 0;
     for (uint32_t k = first_later(w->x, run, last_ns);
-         k-- > run.from && w->x->trees[k].last_end_ns > at_ns;)
+         k-- > run.from && w->x->trees[k].last_end_ns > at_ns && sf_account_goes_on(1);)
         if (is_candidate(&w->x->trees[k], s))
             add_parts(w, s, k, is_thread_only);
 }
@@ -303,11 +312,13 @@ static bool weigh_window(struct work *w, const struct sf_link_sample *s, struct 
     w->is_full = w->is_full || !w->weights;
     for (uint32_t k = run.from; k < run.to && !w->is_full; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
+        w->is_full = !sf_account_goes_on(tree->n);
         for (uint32_t m = 0; m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
             w->weights[span] = self_within(w->t, span, from_ns, to_ns);
         }
     }
+    w->has_all = false;
     w->weighed = run;
     w->weighed_from_ns = from_ns;
     w->weighed_to_ns = to_ns;
@@ -320,18 +331,13 @@ static double weight_of(const struct work *w, uint32_t span, bool is_windowed)
     return is_windowed ? w->weights[span] : (double)w->t->places[span].self_ns;
 }
 
-struct weighed { /* spans that may have a sample */
-    double sum;
-    uint32_t n, last;
-    uint32_t within; /* that has them all: itself, or their root; SF_NOBODY: there are several */
-};
-
-static struct weighed weigh_run(const struct work *w, const struct sf_link_sample *s,
+static struct weighed weigh_run(struct work *w, const struct sf_link_sample *s,
                                 struct sf_local_run run, bool is_windowed)
 {
     struct weighed all = {.last = SF_NOBODY, .within = SF_NOBODY};
-    for (uint32_t k = run.from; k < run.to; k++) {
+    for (uint32_t k = run.from; k < run.to && !w->is_full; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
+        w->is_full = !sf_account_goes_on(is_candidate(tree, s) ? 1 + tree->n : 1);
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
             double weight = weight_of(w, span, is_windowed);
@@ -354,8 +360,13 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     struct sf_share_cut c = {s->value, 0, 0};
-    for (uint32_t k = run.from; k < run.to; k++) {
+    if (all->n == 1) {
+        claim_part(w, i, all->last, s->value, grade, true, all->within);
+        return;
+    }
+    for (uint32_t k = run.from; k < run.to && !w->is_full; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
+        w->is_full = !sf_account_goes_on(is_candidate(tree, s) ? 1 + tree->n : 1);
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
             double weight = weight_of(w, span, is_windowed);
@@ -364,7 +375,7 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
             claim_part(w, i, span,
                        span == all->last ? sf_share_cut_rest(&c)
                                          : sf_share_cut_next(&c, weight / all->sum),
-                       grade, all->n == 1, all->within);
+                       grade, false, all->within);
         }
     }
 }
@@ -376,7 +387,13 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
     bool has_id = is_sure && (tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id));
     if (!has_id && !weigh_window(w, s, run))
         return;
-    struct weighed all = weigh_run(w, s, run, !has_id);
+    /* The same for all stacks of a profile: else it costs stacks times spans. */
+    bool is_same = !has_id && w->has_all && sf_trace_id_is_zero(s->trace_id);
+    struct weighed all = is_same ? w->all : weigh_run(w, s, run, !has_id);
+    if (!has_id && sf_trace_id_is_zero(s->trace_id)) {
+        w->all = all;
+        w->has_all = true;
+    }
     if (all.n == 0 && tagged == SF_NOBODY) {
         leave(w, s, SF_UNCLAIMED_TIME);
         return;
@@ -422,6 +439,8 @@ static bool is_tied(const struct work *w, const struct sf_link_sample *s, struct
 {
     for (uint32_t k = run.from; s->thread != 0 && k < run.to; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
+        if (!sf_account_goes_on(is_candidate(tree, s) ? 1 + tree->n : 1))
+            return false;
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++)
             if (w->t->places[w->x->members[tree->first + m]].thread == s->thread)
                 return true;
@@ -457,8 +476,10 @@ enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attributi
 {
     struct work w = {.x = index, .t = index->tree, .in = in, .req = req};
     w.is_full = !find_exact(&w);
-    for (uint32_t i = 0; i < in->n_samples && !w.is_full; i++)
+    for (uint32_t i = 0; i < in->n_samples && !w.is_full; i++) {
         take(&w, i);
+        w.is_full = w.is_full || !sf_account_goes_on(1);
+    }
     if (w.is_full)
         return sf_fail(why, SF_ERR_LIMIT, "link: no memory to attribute %u samples", in->n_samples);
     w.sums.claims = w.claims;

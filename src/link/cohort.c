@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "link/cohort_clusters.h"
 #include "link/moderate.h"
@@ -340,7 +341,8 @@ static int order_doubles(const void *a, const void *b)
  */
 static double find_bound(struct work *w)
 {
-    for (uint32_t r = 0; r < SF_COHORT_ROUNDS; r++)
+    for (uint32_t r = 0;
+         r < SF_COHORT_ROUNDS && sf_account_goes_on((size_t)w->n_columns * w->n_clusters); r++)
         w->worst[r] = play_round(w);
     qsort(w->worst, SF_COHORT_ROUNDS, sizeof(*w->worst), order_doubles);
     return w->worst[(uint32_t)ceil(0.95 * (SF_COHORT_ROUNDS + 1)) - 1];

@@ -12,6 +12,8 @@
  * first and are turned round at the end; their edges are starts and ends of spans. */
 #include "link/critical_path.h"
 
+#include "base/account.h"
+
 #include <stdlib.h>
 
 enum { FREE_STEPS = 1 << 20, STEPS_PER_SPAN = 64 };
@@ -211,7 +213,7 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
             depth--;
             continue;
         }
-        if (!step(w, &stack[depth - 1], &next))
+        if (!step(w, &stack[depth - 1], &next) || !sf_account_goes_on(1))
             return false;
         if (next.span != SF_NOBODY)
             stack[depth++] = next;

@@ -1,6 +1,7 @@
 /* member_costs.c - what each span of a set spent, function by function. */
 #include "link/member_costs.h"
 
+#include "base/account.h"
 #include "link/claims_by_span.h"
 
 struct work {
@@ -47,20 +48,25 @@ static void add_span(struct work *w, uint32_t member, uint32_t span)
     }
 }
 
-static void walk(struct work *w, uint32_t member)
+/* False: the query ends. */
+static bool walk(struct work *w, uint32_t member)
 {
     const struct sf_span_tree *t = w->in->spans;
     uint32_t span = w->in->members[member], n_todo = 0;
     if (span == SF_NOBODY)
-        return;
+        return true;
     w->todo[n_todo++] = span;
     while (n_todo > 0) {
         uint32_t at = w->todo[--n_todo];
+        /* Members below each other: what is below is walked once for each. */
+        if (!sf_account_goes_on(1 + w->by_span.first[at + 1] - w->by_span.first[at]))
+            return false;
         add_span(w, member, at);
         for (uint32_t k = t->first[at]; !w->in->is_self && k < t->first[at + 1]; k++)
             if (sf_span_tree_is_local(t, t->children[k], span))
                 w->todo[n_todo++] = t->children[k];
     }
+    return true;
 }
 
 static bool give(struct work *w, uint32_t member)
@@ -102,8 +108,7 @@ enum sf_err sf_member_costs_make(const struct sf_member_input *in, struct sf_are
                w.is_touched && w.todo &&
                sf_claims_by_span_make(in->claims, in->spans->n_spans, req, &w.by_span);
     for (uint32_t i = 0; i < in->n_members && has_room; i++) {
-        walk(&w, i);
-        has_room = give(&w, i);
+        has_room = walk(&w, i) && give(&w, i);
         w.first[i + 1] = w.n_costs;
     }
     if (!has_room)

@@ -105,8 +105,12 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
                                         worker, tenants, out, why);
     if (!err && asked_ns > 0 && asked_ns < out->deadline_ns)
         out->deadline_ns = asked_ns;
-    if (!err)
+    if (!err) {
         out->naming = &call->naming;
+        /* Queries that are cut off at their deadline may still show what they have. */
+        worker->until_ns = out->deadline_ns + call->service->query_ns / 4;
+        worker->cancel = out->cancel;
+    }
     return err;
 }
 

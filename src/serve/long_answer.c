@@ -1,5 +1,6 @@
 #include "serve/long_answer.h"
 
+#include "base/account.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
 
@@ -36,8 +37,10 @@ static enum sf_err send_piece(void *arg, struct sf_buf *b)
         .max = b->max, .spill = b->spill, .spill_arg = b->spill_arg, .spill_len = PIECE_LEN};
     struct sf_buf slice = {0};
     enum sf_err err = SF_OK;
-    if (!call->is_answer_begun)
+    if (!call->is_answer_begun) {
         sf_exchange_stream_gzip(call->ex);
+        sf_account_stop_clock();
+    }
     call->is_answer_begun = true;
     for (size_t at = 0; !err && at < b->len; at += PIECE_LEN) {
         sf_buf_add(&slice, b->p + at, b->len - at < PIECE_LEN ? b->len - at : (size_t)PIECE_LEN);

@@ -34,6 +34,13 @@ static bool take_spare(void *arg)
     return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN < worker->memory_len;
 }
 
+static bool is_ended(void *arg)
+{
+    const struct sf_worker *worker = arg;
+    return (worker->cancel && atomic_load(worker->cancel)) ||
+           (worker->until_ns && sf_clock_mono_ns() > worker->until_ns);
+}
+
 static enum sf_err wait_for_turn(struct sf_call *call, struct sf_worker *worker,
                                  int64_t deadline_ns, struct sf_why *why)
 {
@@ -87,6 +94,14 @@ static size_t tenants_cap(const struct sf_call *call)
     return (size_t)least;
 }
 
+static struct sf_account new_account(struct sf_service *s, struct sf_worker *worker)
+{
+    return (struct sf_account){.pool = &s->query_pool,
+                               .is_ended = is_ended,
+                               .arg = worker,
+                               .held = sf_arena_touched(&worker->arena)};
+}
+
 /* True: the answer is filled. */
 static bool attempt(struct sf_call *call, struct sf_worker *worker)
 {
@@ -95,15 +110,15 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     bool is_filled;
     sf_arena_reset(&worker->arena);
     worker->memory_len = s->memory_len;
-    *a = (struct sf_account){.pool = &s->query_pool,
-                             .large_cap = s->query_large_len,
-                             .most_cap = s->query_most_len,
-                             .own_cap = tenants_cap(call),
-                             .take_turn = take_turn,
-                             .take_spare = take_spare,
-                             .arg = worker,
-                             .is_large = worker->is_large,
-                             .held = sf_arena_touched(&worker->arena)};
+    worker->until_ns = 0;
+    worker->cancel = NULL;
+    *a = new_account(s, worker);
+    a->large_cap = s->query_large_len;
+    a->most_cap = s->query_most_len;
+    a->own_cap = tenants_cap(call);
+    a->take_turn = take_turn;
+    a->take_spare = take_spare;
+    a->is_large = worker->is_large;
     sf_account_open(a);
     is_filled = call->route->handle(call, worker);
     sf_account_close();
@@ -147,6 +162,17 @@ static bool fail_busy(struct sf_call *call, const struct answer *before)
     return fail(call, before, SF_ERR_BUSY, &why);
 }
 
+static bool fail_late(struct sf_call *call, const struct answer *before)
+{
+    struct sf_why why;
+    bool is_gone = atomic_load(sf_exchange_cancel(call->ex));
+    enum sf_err err = is_gone ? SF_ERR_CANCELLED : SF_ERR_DEADLINE;
+    sf_fail(&why, err,
+            is_gone ? "query: the caller went away"
+                    : "query: took too long; narrow the time range");
+    return fail(call, before, err, &why);
+}
+
 static bool run_read(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_response *r = call->response;
@@ -156,7 +182,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     if (!attempt(call, worker))
         return false;
-    if (worker->account.is_put_off) {
+    if (worker->account.is_put_off && !worker->account.is_late) {
         if (worker->is_large || sf_exchange_has_streamed(call->ex))
             return fail_busy(call, &before);
         clear_answer(r, &before);
@@ -167,7 +193,8 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         if (!attempt(call, worker))
             return false;
     }
-    return worker->account.is_over      ? fail_over(call, worker, &before)
+    return worker->account.is_late      ? fail_late(call, &before)
+           : worker->account.is_over    ? fail_over(call, worker, &before)
            : worker->account.is_put_off ? fail_busy(call, &before)
                                         : true;
 }
@@ -191,4 +218,31 @@ void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)
         sf_call_finish(call);
     sf_arena_release(&worker->arena); /* a large one is not kept for the next large query */
     pass_turn(worker);
+}
+
+/* ---- the server's own questions ---- */
+
+void sf_query_turn_open_own(struct sf_service *s, struct sf_worker *worker, int64_t until_ns,
+                            const atomic_bool *cancel)
+{
+    worker->until_ns = until_ns;
+    worker->cancel = cancel;
+    worker->account = new_account(s, worker);
+    sf_account_open(&worker->account);
+}
+
+enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, struct sf_why *why)
+{
+    const struct sf_account *a = &worker->account;
+    sf_account_close();
+    if (a->is_late)
+        return worker->cancel && atomic_load(worker->cancel)
+                   ? sf_fail(why, SF_ERR_CANCELLED, "query: the server stops")
+                   : sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
+    if (!a->is_put_off)
+        return err;
+    return a->refused > a->pool->query_cap
+               ? sf_fail(why, SF_ERR_LIMIT, "query: needs more than %zu MiB of memory",
+                         a->pool->query_cap >> 20)
+               : sf_fail(why, SF_ERR_BUSY, "query: others hold the memory that it needs");
 }

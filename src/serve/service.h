@@ -119,5 +119,7 @@ struct sf_worker {
     bool is_large;                 /* the call at hand may */
     struct sf_account account;     /* what it holds */
     uint64_t memory_len;           /* the server's */
+    int64_t until_ns;              /* monotonic: the call at hand ends; 0: it asks for no data */
+    const atomic_bool *cancel;     /* likewise; may be NULL */
     struct sf_intake_tools *tools; /* of ingest threads */
 };

@@ -11,7 +11,9 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "flame/stack_filter.h"
+#include "os/clock.h"
 #include "serve/pyroscope/recording_list.h"
+#include "serve/query_turn.h"
 #include "serve/tenant.h"
 
 static const int64_t LATE_NS = 5 * SF_NS_PER_MIN, PIECE_NS = SF_NS_PER_HOUR,
@@ -88,15 +90,17 @@ static enum sf_err step(struct pass *p, const struct sf_recording_rule *rule, in
 {
     struct sf_prof_points closed, open;
     struct sums x = {0};
-    enum sf_err err = prepare(p, rule, &x, why);
+    enum sf_err err;
+    sf_query_turn_open_own(p->service, p->worker, sf_clock_mono_ns() + p->service->query_ns,
+                           p->is_stopping);
+    err = prepare(p, rule, &x, why);
     if (!err)
         err = ask(p, rule, &x, closed_ns, next_ns, &closed, why);
     if (!err) /* what is ahead of our clock by a little is open too */
         err = ask(p, rule, &x, next_ns, is_last ? p->now_ns + AHEAD_NS : next_ns, &open, why);
-    if (!err)
-        err = apply(p, rule, next_ns, &closed, &open, why);
     sf_stack_filter_free(x.stacks);
-    return err;
+    err = sf_query_turn_close_own(p->worker, err, why);
+    return err ? err : apply(p, rule, next_ns, &closed, &open, why);
 }
 
 static bool is_too_much(enum sf_err err)
@@ -234,9 +238,6 @@ void sf_recording_rules_run(struct sf_service *s, struct sf_worker *worker, int6
     }
     save_totals(&p);
     sf_arena_release(&worker->arena);
-    if (worker->is_large)
-        sf_lane_pass_large(worker->turns);
-    worker->is_large = false;
 }
 
 /* ---- /metrics ---- */

@@ -202,3 +202,73 @@ TEST(account, is_left_by_an_arena_that_others_will_use)
     sf_arena_done(&arena);
     sf_account_close();
 }
+
+static unsigned n_end_asked;
+static bool is_time_up;
+
+static bool is_ended(__attribute__((unused)) void *arg)
+{
+    n_end_asked++;
+    return is_time_up;
+}
+
+TEST(account, ends_a_query_in_a_loop_when_its_time_is_up)
+{
+    struct sf_account a = new_account();
+    assert_true(sf_account_goes_on(SIZE_MAX)); /* of nobody */
+    set_up(true);
+    a.is_ended = is_ended;
+    n_end_asked = 0;
+    is_time_up = false;
+    sf_account_open(&a);
+    for (int i = 0; i < 65535; i++)
+        assert_true(sf_account_goes_on(1));
+    assert_int_equal(n_end_asked, 0); /* a clock costs more than a step */
+    assert_true(sf_account_goes_on(1));
+    assert_int_equal(n_end_asked, 1);
+    assert_true(sf_account_goes_on(SIZE_MAX)); /* many at once are many, and no overflow */
+    assert_int_equal(n_end_asked, 2);
+    is_time_up = true;
+    assert_true(sf_account_goes_on(65535));
+    assert_false(sf_account_goes_on(1));
+    assert_true(a.is_late && sf_account_has_refused());
+    assert_null(sf_heap_new(1));
+    is_time_up = false; /* once is for good */
+    assert_false(sf_account_goes_on(65536));
+    sf_account_close();
+    assert_false(sf_account_has_refused());
+}
+
+TEST(account, asks_about_the_time_while_memory_is_taken)
+{
+    struct sf_account a = new_account();
+    unsigned n = 0;
+    set_up(true);
+    a.is_ended = is_ended;
+    is_time_up = true;
+    sf_account_open(&a);
+    for (void *p; (p = sf_heap_new(16)) && n < 10000; n++)
+        sf_heap_free(p);
+    assert_true(a.is_late && !a.is_put_off && !a.is_over && n < 1000);
+    sf_account_close();
+    a = new_account();
+    a.is_ended = is_ended;
+    sf_account_open(&a);
+    sf_account_stop_clock(); /* it is being sent */
+    assert_true(sf_account_goes_on(SIZE_MAX));
+    sf_account_close();
+    sf_account_stop_clock(); /* of nobody */
+    is_time_up = false;
+}
+
+TEST(account, says_how_much_was_refused)
+{
+    struct sf_account a = new_account();
+    set_up(false);
+    sf_account_open(&a);
+    void *p = sf_heap_new(MIB);
+    assert_null(sf_heap_new(8 * MIB));
+    assert_true(a.refused >= 9 * MIB && a.refused < 9 * MIB + 8192);
+    sf_heap_free(p);
+    sf_account_close();
+}

@@ -1,5 +1,5 @@
-/* Every question about a long chain of spans stops when its time is up, and costs as much per span
- * as one about a short chain. Steps are counted, not time. */
+/* Every question about a long chain of spans stops when its time is up, while it reads and between
+ * reads, and costs as much per span as one about a short chain. Steps are counted, not time. */
 #include "exec/dependencies.h"
 #include "exec/search.h"
 #include "exec/trace.h"
@@ -12,11 +12,19 @@
 #include "join/trace_flame.h"
 #include "query/query_parse.h"
 
+#include "base/account.h"
 #include "base/table.h"
 #include "support/store_profile.h"
 #include "test.h"
 
-enum { PER_BATCH = 1000, SHORT = 5000, LONG = 20000, MS = 1000000, GRANULE_ROWS = 4096 };
+enum {
+    PER_BATCH = 1000,
+    SHORT = 5000,
+    LONG = 20000,
+    MS = 1000000,
+    GRANULE_ROWS = 4096,
+    STEPS_PER_ASK = 1 << 16 /* base/account.c */
+};
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 static int64_t now_ns(void)
 {
@@ -167,14 +175,30 @@ static const struct {
              {"cohort", ask_cohort},     {"dependencies", ask_dependencies}};
 enum { DOORS = sizeof(doors) / sizeof(doors[0]) };
 
+static struct sf_account_pool pool = {
+    .cap = 512 << 20, .query_cap = 512 << 20, .sum_cap = 512 << 20};
+static struct sf_account account;
+static uint64_t n_asked; /* whether the time is up */
+static bool is_time_up;
+
+static bool is_ended(__attribute__((unused)) void *arg)
+{
+    n_asked++;
+    return is_time_up;
+}
+
 static enum sf_err ask(unsigned door, uint64_t *out_steps, struct sf_why *why)
 {
     uint64_t before = sf_table_steps;
     sf_arena_reset(&rig.arena);
     sf_arena_reset(&scratch);
     rig.q.stats = (struct sf_scan_stats){0};
+    n_asked = 0;
+    account = (struct sf_account){.pool = &pool, .is_ended = is_ended};
+    sf_account_open(&account);
     enum sf_err err = doors[door].ask(why);
-    *out_steps = sf_table_steps - before;
+    sf_account_close();
+    *out_steps = sf_table_steps - before + n_asked * STEPS_PER_ASK + account.n_steps;
     return err;
 }
 
@@ -187,7 +211,7 @@ TEST(deadline, stops_every_question_that_is_over)
     rig.q.deadline_ns = 1;
     for (unsigned i = 0; i < DOORS; i++) {
         enum sf_err err = ask(i, &steps, &why);
-        if (err != SF_ERR_DEADLINE || rig.q.stats.n_rows > GRANULE_ROWS || steps > GRANULE_ROWS)
+        if (err != SF_ERR_DEADLINE || rig.q.stats.n_rows > GRANULE_ROWS || steps > STEPS_PER_ASK)
             fail_msg("%s: error %d (%s), %llu rows, %llu steps", doors[i].name, (int)err, why.text,
                      (unsigned long long)rig.q.stats.n_rows, (unsigned long long)steps);
     }
@@ -211,4 +235,27 @@ TEST(deadline, is_not_needed_for_a_chain_of_spans)
             fail_msg("%s: %llu steps, and %llu for a quarter of the spans", doors[i].name,
                      (unsigned long long)steps[1][i], (unsigned long long)steps[0][i]);
     }
+}
+
+/* The store is never asked again, so that nothing but the loops in between can notice. */
+TEST(deadline, ends_what_goes_on_between_reads)
+{
+    struct sf_why why = {0};
+    uint64_t steps;
+    unsigned n_late = 0;
+    begin(LONG);
+    for (unsigned i = 0; i < DOORS; i++)
+        assert_ok(ask(i, &steps, &why));
+    is_time_up = true;
+    for (unsigned i = 0; i < DOORS; i++) {
+        enum sf_err err = ask(i, &steps, &why);
+        n_late += account.is_late;
+        if (account.is_late && !err)
+            fail_msg("%s: late, and answered", doors[i].name);
+        if (steps > 4 * STEPS_PER_ASK)
+            fail_msg("%s: %llu steps after it was late", doors[i].name, (unsigned long long)steps);
+    }
+    is_time_up = false;
+    assert_true(n_late >= 4); /* the others are done before they are asked */
+    end();
 }

@@ -1,5 +1,6 @@
 #include "link/attribution.h"
 
+#include "base/account.h"
 #include "test.h"
 
 /* A request: gateway (process 7) calls checkout (process 8), which validates, then pays.
@@ -393,4 +394,80 @@ TEST(attribution, splits_a_sample_whose_time_was_cut_among_the_spans_of_its_mill
     assert_int_equal(a.n_claims, 1);
     assert_claim(0, 0, 1000, SF_GRADE_WINDOW);
     assert_true(a.claims[0].is_known);
+}
+
+/* ---- very many ---- */
+
+static bool is_ended(__attribute__((unused)) void *arg)
+{
+    return true;
+}
+
+/* Nobody claims these samples, so that no memory is used up: each is held against each span. */
+TEST(attribution, ends_between_samples_and_spans_when_the_time_is_up)
+{
+    enum { SPANS = 5000, SAMPLES = 5000 };
+    static struct sf_span list[SPANS];
+    static struct sf_span_origin origins[SPANS];
+    static struct sf_link_sample samples[SAMPLES];
+    struct sf_account_pool pool = {.cap = 64 << 20, .query_cap = 64 << 20, .sum_cap = 64 << 20};
+    struct sf_account account = {.pool = &pool, .is_ended = is_ended};
+    struct sf_attribution_input in = {.samples = samples, .n_samples = SAMPLES};
+    struct sf_span_tree tree;
+    struct sf_local_index index;
+    struct sf_why why = {0};
+    for (uint32_t i = 0; i < SPANS; i++) {
+        list[i] = (struct sf_span){.span_id = i + 1, .start_ns = 1000000, .end_ns = 2000000};
+        origins[i] = (struct sf_span_origin){.process = 7};
+    }
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        samples[i] = (struct sf_link_sample){
+            .process = 7, .value = 1, .start_ns = i, .length_ns = 1000};
+    for (int is_lent = 0; is_lent < 2; is_lent++) {
+        for (uint32_t i = 0; i < SAMPLES; i++) {
+            samples[i].is_lent = is_lent;
+            samples[i].thread = is_lent ? 5 : 0;
+            samples[i].has_time = is_lent;
+        }
+        sf_arena_done(&req);
+        assert_true(sf_arena_init(&req, 64 << 20));
+        assert_ok(sf_span_tree_build(list, origins, SPANS, &req, &tree, NULL));
+        assert_ok(sf_local_index_build(&tree, &req, &index, NULL));
+        account.is_late = false;
+        account.n_steps = 0;
+        sf_account_open(&account);
+        assert_int_equal(sf_attribute(&index, &in, &req, &a, &why), SF_ERR_LIMIT);
+        assert_true(account.is_late);
+        sf_account_close();
+    }
+}
+
+/* Two profiles in turn, and a sample that names a trace in between: none gets what was found for
+ * another. */
+TEST(attribution, weighs_spans_anew_for_each_profile_and_trace)
+{
+    struct sf_span list[] = {
+        {.trace_id = {{1}}, .span_id = 1, .start_ns = 0, .end_ns = 100},
+        {.trace_id = {{2}}, .span_id = 2, .start_ns = 50, .end_ns = 150},
+    };
+    const struct sf_span_origin origins[] = {{7, 0}, {7, 0}};
+    struct sf_link_sample samples[] = {
+        {.process = 7, .value = 100, .start_ns = 0, .length_ns = 50},
+        {.process = 7, .value = 100, .start_ns = 0, .length_ns = 50},
+        {.process = 7, .value = 100, .start_ns = 0, .length_ns = 50, .trace_id = {{1}}},
+        {.process = 7, .value = 100, .start_ns = 100, .length_ns = 50},
+        {.process = 7, .value = 100, .start_ns = 0, .length_ns = 150},
+        {.process = 7, .value = 100, .start_ns = 0, .length_ns = 50},
+    };
+    static const struct {
+        uint32_t span;
+        int64_t value;
+    } want[] = {{0, 100}, {0, 100}, {0, 100}, {1, 100}, {0, 50}, {1, 50}, {0, 100}};
+    struct sf_attribution_input in = {.samples = samples, .n_samples = 6};
+    attribute(list, origins, 2, &in);
+    assert_int_equal(a.n_claims, 7);
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_int_equal(a.claims[i].span, want[i].span);
+        assert_int_equal(a.claims[i].value, want[i].value);
+    }
 }
