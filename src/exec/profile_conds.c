@@ -333,11 +333,14 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
         err = ask(l, type, NULL, &costs, why);
         if (!err && !make_room(t, costs.n, l->q->req))
             err = sf_no_room(why, "the query");
-        for (uint32_t k = 0; !err && k < costs.n; k++)
-            if (has_chosen(choices, n, costs.list[k].service, &choices[i].type))
-                put(t, costs.list[k].id, sf_mul_sat_i64(costs.list[k].value, scale),
-                    f->is_bytes ? (struct on){0}
-                                : (struct on){costs.list[k].thread, costs.list[k].n_threads});
+        for (uint32_t k = 0; !err && k < costs.n; k++) {
+            const struct sf_span_cost *c = &costs.list[k];
+            struct on on = {0};
+            if (!f->is_bytes)
+                on = (struct on){c->thread, c->n_threads};
+            if (has_chosen(choices, n, c->service, &choices[i].type))
+                put(t, c->id, sf_mul_sat_i64(c->value, scale), on);
+        }
     }
     return err;
 }
