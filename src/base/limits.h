@@ -156,3 +156,6 @@
     1000000 /* series times steps of one metrics answer, likewise: answers of hundreds of \
              * megabytes */
 #define SF_LIMIT_METRICS_QUERIES 64 /* metrics queries in one expression: each reads everything */
+#define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */
+#define SF_LIMIT_MCP_TEXT_LEN \
+    20000 /* text of one answer to an assistant, the rest is cut and said so */

@@ -13,6 +13,7 @@
 #include "cli/keep_command.h"
 #include "cli/labels_command.h"
 #include "cli/ledger_command.h"
+#include "cli/mcp_command.h"
 #include "cli/metrics_command.h"
 #include "cli/record_command.h"
 #include "cli/search_command.h"
@@ -43,6 +44,7 @@ const struct sf_command sf_cli_commands[] = {
     {"control", "switch the profiling of running programs, or capture a profile now",
      sf_control_run, NULL},
     {"coverage", "say how well a service's traces and profiles are joined", sf_coverage_run, NULL},
+    {"mcp", "let an assistant ask a server", sf_mcp_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
     {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},

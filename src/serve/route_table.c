@@ -1,6 +1,7 @@
 #include "serve/route_table.h"
 
 #include "serve/jaeger/jaeger.h"
+#include "serve/mcp/mcp.h"
 #include "serve/otlp/other_signals.h"
 #include "serve/otlp/otlp_traces.h"
 #include "serve/own/balance.h"
@@ -281,6 +282,14 @@ const struct sf_route sf_routes[] = {
     CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush, ""),
+    {.method = SF_METHOD_POST,
+     .path = "/mcp",
+     .scope = SF_MAY_READ,
+     .class = SF_CLASS_QUERY,
+     .has_tenant = true,
+     .handle = sf_mcp_handle,
+     .params = "",
+     .needs_json = true},
     ROUTE(SF_METHOD_GET, "/", 0, SF_CLASS_INLINE, false, false, false, sf_page_index),
     ROUTE(SF_METHOD_GET, "/assets/{}", 0, SF_CLASS_INLINE, false, false, false, sf_page_asset),
     ROUTE(SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready),

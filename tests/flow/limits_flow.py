@@ -231,7 +231,7 @@ ELSEWHERE = {
     "large body": "tests/flow/memory_budget_flow.py", "client queries": "tests/flow/lanes_flow.py",
     "query memory": "tests/flow/large_trace_flow.py", "query time": "tests/flow/hostile_query_flow.py",
     "metrics steps": "tests/flow/hostile_query_flow.py", "metrics series": "tests/flow/hostile_query_flow.py",
-    "metrics samples": "tests/flow/hostile_query_flow.py"}
+    "metrics samples": "tests/flow/hostile_query_flow.py", "mcp body": "tests/flow/mcp_flow.py", "mcp text": "tests/flow/mcp_flow.py"}
 
 # Nothing that a client sends meets it: how the server works inside.
 INSIDE = {

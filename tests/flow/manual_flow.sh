@@ -41,10 +41,10 @@ every_command_helps() {
         if "$SPANFLAME" "$name" --no-such-flag >"$to/help" 2>&1; then exit 1; fi
     done
 }
-# All that answer a question; serve and demo tell a story instead, export asks for a --format, and record leaves
-# the floor to its program.
+# All that answer a question; serve and demo tell a story instead, export asks for a --format, record leaves
+# the floor to its program, and mcp speaks JSON alone.
 every_answer_has_json() {
-    "$SPANFLAME" --list-commands | grep -vxE 'serve|server|demo|export|record' | while read -r name; do
+    "$SPANFLAME" --list-commands | grep -vxE 'serve|server|demo|export|record|mcp' | while read -r name; do
         "$SPANFLAME" "$name" --list-flags | grep -qx -- --output || { echo "$name has no --output"; exit 1; }
     done
 }

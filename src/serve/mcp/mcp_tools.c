@@ -1,0 +1,316 @@
+#include "serve/mcp/mcp_tools.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/time_unit.h"
+#include "serve/own/compare.h"
+#include "serve/own/coverage.h"
+#include "serve/own/explain.h"
+#include "serve/own/findings.h"
+#include "serve/own/frame_spans.h"
+#include "serve/own/profile_read.h"
+#include "serve/own/services.h"
+#include "serve/params.h"
+#include "serve/tempo/search.h"
+#include "wire/json.h"
+
+enum { MAX_ARGUMENTS = 10, DEFAULT_SINCE_S = 3600 };
+
+enum argument_kind {
+    TEXT,
+    NUMBER,
+    SINCE, /* how far back, as `from` */
+    SINCE_IF_GIVEN,
+    SINCE_SECONDS, /* the same as `start` and `end` */
+};
+
+struct argument {
+    const char *name;
+    enum argument_kind kind;
+    const char *parameter; /* of the call */
+    const char *shown;     /* parameter of the page's address; NULL: not in it */
+    const char *words;
+    bool is_needed;
+};
+
+struct sf_mcp_tool {
+    const char *name, *words;
+    bool (*handle)(struct sf_call *call, struct sf_worker *worker);
+    const char *path;
+    const char *fixed; /* parameters that are always the same */
+    const char *view;  /* of the page */
+    struct argument arguments[MAX_ARGUMENTS];
+};
+
+/* clang-format off */
+#define SINCE_ARGUMENT {"since", SINCE, "from", NULL, "how far to look back: 15m, 1h, 7d (default 1h)", false}
+
+static const struct sf_mcp_tool tools[] = {
+    {"services", "Services with requests, rate, errors and latency percentiles. Start here.",
+     sf_services_list, "/api/v1/services", "", "overview",
+     {{"service", TEXT, "service", "service", "one service only, with its operations", false},
+      SINCE_ARGUMENT}},
+    {"search", "Find traces by a TraceQL query, newest first: { resource.service.name = \"shop\" && duration > 1s }.",
+     sf_search_handle, "/api/search", "spss=3", "search",
+     {{"q", TEXT, "q", "q", "TraceQL: { status = error }, { name = \"GET /cart\" && duration > 500ms }", true},
+      {"limit", NUMBER, "limit", NULL, "how many traces (default 20)", false},
+      {"since", SINCE_SECONDS, NULL, NULL, "how far to look back: 15m, 1h, 7d (default 1h)", false}}},
+    {"why", "Why was this span or trace slow? A sentence and a table of parts that add up to its duration, with the functions in them.",
+     sf_explain_handle, "/api/v1/explain", "format=text", "trace",
+     {{"trace", TEXT, "trace", "id", "trace id, hexadecimal", false},
+      {"span", TEXT, "span", "span", "span id; without it the trace's root", false},
+      {"q", TEXT, "q", "q", "TraceQL query instead: its spans together", false},
+      {"split", TEXT, "split", "split", "with q: p95 explains slow ones against the others", false},
+      {"service", TEXT, "service", "service", "two versions of a service instead", false},
+      {"version", TEXT, "version", NULL, "with service: the version after", false},
+      {"against", TEXT, "against", NULL, "with service: the version before", false},
+      {"since", SINCE_IF_GIVEN, "from", NULL, "with q or service: how far to look back (default 1h)", false}}},
+    {"flame", "Flame graph as text of a span, a trace or a service: which code ran, with shares.",
+     sf_profile_read_handle, "/api/v1/profile", "format=flamegraph", "profiles",
+     {{"service", TEXT, "service", "service", "service, when no span is given", false},
+      {"trace", TEXT, "trace_id", "id", "trace id of the span", false},
+      {"span", TEXT, "span_id", "span", "span id", false},
+      {"type", TEXT, "type", "type", "profile type: cpu, wall, alloc_space, mutex, ...", false},
+      {"frame", TEXT, "frame", NULL, "only stacks with this function", false},
+      SINCE_ARGUMENT}},
+    {"compare", "What do slow requests do that fast ones do not, or one version against another? Time and functions per request with confidence intervals.",
+     sf_compare_handle, "/api/v1/compare", "format=text", "compare",
+     {{"q", TEXT, "q", "q", "TraceQL query whose spans are split", false},
+      {"split", TEXT, "split", "split", "p95 (default), any quantile, or errors", false},
+      {"by", TEXT, "by", "by", "attribute that tells both sides apart, such as resource.service.version", false},
+      {"left", TEXT, "left", "left", "value of `by` or a query: the baseline", false},
+      {"right", TEXT, "right", "right", "value of `by` or a query: compared with it", false},
+      {"type", TEXT, "type", "type", "profile type", false},
+      SINCE_ARGUMENT}},
+    {"diff", "What changed between two sets of profiles of services: selectors such as shop{version=\"1.4\"}.",
+     sf_findings_handle, "/api/v1/findings", "format=text", "profiles",
+     {{"baseline", TEXT, "baseline", NULL, "selector before", true},
+      {"comparison", TEXT, "comparison", NULL, "selector after", true},
+      SINCE_ARGUMENT}},
+    {"findings", "What stands out in a service, trace or query: hot functions, locks, repeated work, with evidence.",
+     sf_findings_handle, "/api/v1/findings", "format=text", "findings",
+     {{"service", TEXT, "service", "service", "one of service, trace and q", false},
+      {"trace", TEXT, "trace", "trace", "trace id", false},
+      {"q", TEXT, "q", "q", "TraceQL query", false},
+      SINCE_ARGUMENT}},
+    {"spans_with", "Which spans ran a function, most expensive first.",
+     sf_frame_spans_handle, "/api/v1/frames/spans", "format=text", "spans",
+     {{"function", TEXT, "function", "function", "name of a function, or its last part", true},
+      {"service", TEXT, "service", "service", "in this service only", false},
+      SINCE_ARGUMENT}},
+    {"coverage", "How well are a service's traces and profiles joined, and what is missing?",
+     sf_coverage_handle, "/api/v1/coverage", "format=text", "coverage",
+     {{"service", TEXT, "service", "service", "the service", true},
+      SINCE_ARGUMENT}},
+};
+/* clang-format on */
+enum { N_TOOLS = sizeof(tools) / sizeof(tools[0]) };
+
+const struct sf_mcp_tool *sf_mcp_tool_find(sf_str name)
+{
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        if (sf_str_eq(name, sf_str_from(tools[i].name)))
+            return &tools[i];
+    }
+    return NULL;
+}
+
+/* ---- tools/list ---- */
+
+static void write_schema(struct sf_json_writer *w, const struct sf_mcp_tool *tool)
+{
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("type"), SF_STR("object"));
+    sf_json_write_key(w, SF_STR("properties"));
+    sf_json_write_object(w);
+    for (const struct argument *a = tool->arguments; a->name; a++) {
+        sf_json_write_key(w, sf_str_from(a->name));
+        sf_json_write_object(w);
+        sf_json_write_key_str(w, SF_STR("type"),
+                              a->kind == NUMBER ? SF_STR("integer") : SF_STR("string"));
+        sf_json_write_key_str(w, SF_STR("description"), sf_str_from(a->words));
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_object_end(w);
+    sf_json_write_key(w, SF_STR("required"));
+    sf_json_write_array(w);
+    for (const struct argument *a = tool->arguments; a->name; a++) {
+        if (a->is_needed)
+            sf_json_write_str(w, sf_str_from(a->name));
+    }
+    sf_json_write_array_end(w);
+    sf_json_write_key(w, SF_STR("additionalProperties"));
+    sf_json_write_bool(w, false);
+    sf_json_write_object_end(w);
+}
+
+void sf_mcp_tools_list(struct sf_json_writer *w)
+{
+    sf_json_write_array(w);
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        sf_json_write_object(w);
+        sf_json_write_key_str(w, SF_STR("name"), sf_str_from(tools[i].name));
+        sf_json_write_key_str(w, SF_STR("description"), sf_str_from(tools[i].words));
+        sf_json_write_key(w, SF_STR("inputSchema"));
+        write_schema(w, &tools[i]);
+        sf_json_write_key(w, SF_STR("annotations"));
+        sf_json_write_object(w);
+        sf_json_write_key(w, SF_STR("readOnlyHint"));
+        sf_json_write_bool(w, true);
+        sf_json_write_object_end(w);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_array_end(w);
+}
+
+/* ---- tools/call ---- */
+
+/* Percent-encoded: what is no letter or digit. */
+static void add_parameter(struct sf_buf *out, const char *name, sf_str value)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    sf_buf_print(out, "%s%s=", out->len ? "&" : "", name);
+    for (size_t i = 0; i < value.len; i++) {
+        uint8_t c = (uint8_t)value.p[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        if (is_plain) {
+            sf_buf_add_u8(out, c);
+        } else {
+            sf_buf_add_u8(out, '%');
+            sf_buf_add_u8(out, (uint8_t)hex[c >> 4]);
+            sf_buf_add_u8(out, (uint8_t)hex[c & 15]);
+        }
+    }
+}
+
+static enum sf_err add_since(const struct argument *a, sf_str value, int64_t now_s,
+                             struct sf_mcp_question *out, struct sf_why *why)
+{
+    int64_t since_ns = DEFAULT_SINCE_S * SF_NS_PER_S, since_s;
+    char text[40];
+    if (value.len && !sf_params_parse_duration(value, &since_ns))
+        return sf_fail(why, SF_ERR_INPUT, "since: '%.*s' is no duration; 15m, 1h and 7d are",
+                       SF_STR_ARG(sf_str_part(value, 0, 40)));
+    since_s = since_ns / SF_NS_PER_S;
+    if (a->kind == SINCE_SECONDS) {
+        sf_buf_print(&out->query, "%sstart=%" PRId64 "&end=%" PRId64, out->query.len ? "&" : "",
+                     since_s < now_s ? now_s - since_s : 1, now_s);
+    } else {
+        snprintf(text, sizeof(text), "now-%" PRId64 "s", since_s);
+        add_parameter(&out->query, a->parameter, sf_str_from(text));
+    }
+    if (value.len) {
+        snprintf(text, sizeof(text), "now-%" PRId64 "s", since_s);
+        add_parameter(&out->link, "from", sf_str_from(text));
+    }
+    return SF_OK;
+}
+
+/* A value of the object at hand as text. False: neither text nor a number where one is wanted. */
+static bool read_value(struct sf_json *j, const struct argument *a, struct sf_arena *req,
+                       sf_str *out)
+{
+    enum sf_json_type type = sf_json_peek(j);
+    const char *from = j->at;
+    *out = SF_STR_NONE;
+    if (type == SF_JSON_NULL) {
+        sf_json_skip(j);
+        return true;
+    }
+    if (type == SF_JSON_NUMBER && a->kind == NUMBER) {
+        sf_json_skip(j);
+        return sf_arena_copy(req, (sf_str){from, (size_t)(j->at - from)}, out);
+    }
+    if (type != SF_JSON_STRING || a->kind == NUMBER)
+        return false;
+    *out = sf_json_str(j);
+    return sf_json_ok(j);
+}
+
+static const struct argument *find_argument(const struct sf_mcp_tool *tool, sf_str name)
+{
+    for (const struct argument *a = tool->arguments; a->name; a++) {
+        if (sf_str_eq(name, sf_str_from(a->name)))
+            return a;
+    }
+    return NULL;
+}
+
+static enum sf_err fail_unknown(const struct sf_mcp_tool *tool, sf_str name, struct sf_why *why)
+{
+    struct sf_buf known = {0};
+    enum sf_err err;
+    for (const struct argument *a = tool->arguments; a->name; a++)
+        sf_buf_print(&known, "%s%s", known.len ? ", " : "", a->name);
+    err = sf_fail(why, SF_ERR_INPUT, "%s takes no '%.*s'; it takes %.*s", tool->name,
+                  SF_STR_ARG(sf_str_part(name, 0, 40)), SF_STR_ARG(sf_buf_str(&known)));
+    sf_buf_done(&known);
+    return err;
+}
+
+static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str arguments,
+                                  sf_str values[MAX_ARGUMENTS], struct sf_arena *req,
+                                  struct sf_why *why)
+{
+    struct sf_json j;
+    sf_str name;
+    sf_json_init(&j, arguments, req);
+    if (arguments.len == 0)
+        return SF_OK;
+    if (sf_json_peek(&j) != SF_JSON_OBJECT)
+        return sf_fail(why, SF_ERR_INPUT, "arguments must be an object");
+    sf_json_object(&j);
+    while (sf_json_key(&j, &name)) {
+        const struct argument *a = find_argument(tool, name);
+        if (!a)
+            return fail_unknown(tool, name, why);
+        if (!read_value(&j, a, req, &values[a - tool->arguments]))
+            return sf_fail(why, SF_ERR_INPUT, "%s: %s must be a %s", tool->name, a->name,
+                           a->kind == NUMBER ? "number" : "string");
+    }
+    return sf_json_why(&j, "arguments", why);
+}
+
+/* The page shows a span and its code in the view of its trace. */
+static bool has_trace(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS])
+{
+    for (size_t i = 0; i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
+        if (values[i].len && tool->arguments[i].shown &&
+            sf_str_eq(sf_str_from(tool->arguments[i].shown), SF_STR("id")))
+            return true;
+    }
+    return false;
+}
+
+enum sf_err sf_mcp_tool_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
+                                 struct sf_arena *req, struct sf_mcp_question *out,
+                                 struct sf_why *why)
+{
+    sf_str values[MAX_ARGUMENTS] = {{0}};
+    enum sf_err err = read_arguments(tool, arguments, values, req, why);
+    out->handle = tool->handle;
+    out->path = sf_str_from(tool->path);
+    sf_buf_print(&out->query, "%s", tool->fixed);
+    sf_buf_print(&out->link, "view=%s", has_trace(tool, values) ? "trace" : tool->view);
+    for (size_t i = 0; !err && i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
+        const struct argument *a = &tool->arguments[i];
+        if (a->kind == SINCE || a->kind == SINCE_SECONDS ||
+            (a->kind == SINCE_IF_GIVEN && values[i].len)) {
+            err = add_since(a, values[i], now_s, out, why);
+            continue;
+        }
+        if (values[i].len == 0) {
+            err = a->is_needed ? sf_fail(why, SF_ERR_INPUT, "%s needs %s", tool->name, a->name)
+                               : SF_OK;
+            continue;
+        }
+        add_parameter(&out->query, a->parameter, values[i]);
+        if (a->shown)
+            add_parameter(&out->link, a->shown, values[i]);
+    }
+    if (!err && (!sf_buf_ok(&out->query) || !sf_buf_ok(&out->link)))
+        err = sf_no_memory(why, "the question");
+    return err;
+}
