@@ -119,5 +119,13 @@ def test_java_heeds_load():
     heeds_load("java")
 
 
+def test_python_obeys():
+    obeys("python", can_drop=False)
+
+
+def test_python_heeds_load():
+    heeds_load("python")
+
+
 if __name__ == "__main__":
     tap.run(sys.modules[__name__])

