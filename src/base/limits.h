@@ -155,6 +155,8 @@
 #define SF_LIMIT_METRICS_SAMPLES                                                          \
     1000000 /* series times steps of one metrics answer, likewise: answers of hundreds of \
              * megabytes */
+#define SF_LIMIT_FINDINGS_SERVICES \
+    32 /* services of one answer about what stands out in each: hundreds, each with a join */
 #define SF_LIMIT_METRICS_QUERIES 64 /* metrics queries in one expression: each reads everything */
 #define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */
 #define SF_LIMIT_MCP_TEXT_LEN \

@@ -4,40 +4,45 @@
 #include "render/units.h"
 #include "wire/json_writer.h"
 
+void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer *w)
+{
+    sf_json_write_key_str(w, SF_STR("of"), v->of);
+    sf_json_write_key_u64(w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_u64(w, SF_STR("estimatedSamples"), v->n_estimated);
+    sf_json_write_key_str(w, SF_STR("reason"), v->reason);
+    sf_json_write_key_u64(w, SF_STR("more"), v->n_more);
+    sf_json_write_key(w, SF_STR("findings"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct sf_finding_view *f = &v->items[i];
+        char trace[33], span[17];
+        sf_json_write_object(w);
+        sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(f->kind));
+        sf_json_write_key_str(w, SF_STR("sentence"), f->sentence);
+        sf_json_write_key_str(w, SF_STR("subject"), f->subject);
+        sf_json_write_key_str(w, SF_STR("path"), f->path);
+        sf_json_write_key_str(w, SF_STR("action"), sf_str_from(f->action));
+        sf_json_write_key(w, SF_STR("share"));
+        sf_json_write_f64(w, f->share);
+        sf_json_write_key(w, SF_STR("value"));
+        sf_json_write_i64(w, f->value);
+        sf_json_write_key_str(w, SF_STR("unit"), f->unit);
+        sf_json_write_key_u64(w, SF_STR("count"), f->count);
+        sf_trace_id_render(f->trace, trace);
+        sf_json_write_key_str(w, SF_STR("traceId"),
+                              sf_trace_id_is_zero(f->trace) ? SF_STR_NONE : sf_str_from(trace));
+        sf_span_id_render(f->span, span);
+        sf_json_write_key_str(w, SF_STR("spanId"), f->span ? sf_str_from(span) : SF_STR_NONE);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_array_end(w);
+}
+
 void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
-    sf_json_write_key_str(&w, SF_STR("of"), v->of);
-    sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
-    sf_json_write_key_u64(&w, SF_STR("estimatedSamples"), v->n_estimated);
-    sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
-    sf_json_write_key_u64(&w, SF_STR("more"), v->n_more);
-    sf_json_write_key(&w, SF_STR("findings"));
-    sf_json_write_array(&w);
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct sf_finding_view *f = &v->items[i];
-        char trace[33], span[17];
-        sf_json_write_object(&w);
-        sf_json_write_key_str(&w, SF_STR("kind"), sf_str_from(f->kind));
-        sf_json_write_key_str(&w, SF_STR("sentence"), f->sentence);
-        sf_json_write_key_str(&w, SF_STR("subject"), f->subject);
-        sf_json_write_key_str(&w, SF_STR("path"), f->path);
-        sf_json_write_key_str(&w, SF_STR("action"), sf_str_from(f->action));
-        sf_json_write_key(&w, SF_STR("share"));
-        sf_json_write_f64(&w, f->share);
-        sf_json_write_key(&w, SF_STR("value"));
-        sf_json_write_i64(&w, f->value);
-        sf_json_write_key_str(&w, SF_STR("unit"), f->unit);
-        sf_json_write_key_u64(&w, SF_STR("count"), f->count);
-        sf_trace_id_render(f->trace, trace);
-        sf_json_write_key_str(&w, SF_STR("traceId"),
-                              sf_trace_id_is_zero(f->trace) ? SF_STR_NONE : sf_str_from(trace));
-        sf_span_id_render(f->span, span);
-        sf_json_write_key_str(&w, SF_STR("spanId"), f->span ? sf_str_from(span) : SF_STR_NONE);
-        sf_json_write_object_end(&w);
-    }
-    sf_json_write_array_end(&w);
+    sf_findings_members(v, &w);
     sf_json_write_object_end(&w);
 }
 

@@ -22,6 +22,7 @@
 #include "serve/own/services.h"
 #include "serve/own/spans.h"
 #include "serve/own/symbols.h"
+#include "serve/own/trace_ledgers.h"
 #include "serve/pyroscope/adhoc.h"
 #include "serve/pyroscope/ingest.h"
 #include "serve/pyroscope/push.h"
@@ -242,12 +243,13 @@ const struct sf_route sf_routes[] = {
     OWN("/api/v1/coverage", sf_coverage_handle, "service type from until format"),
     OWN("/api/v1/explain", sf_explain_handle, SF_EXPLAIN_PARAMS),
     OWN("/api/v1/findings", sf_findings_handle,
-        "service trace span q left right baseline comparison type from until format leaf "
+        "service each trace span q left right baseline comparison type from until format leaf "
         "stack_depth repeated callers equal_spans gc lock theme"),
     OWN("/api/v1/keep", sf_keep_handle, SF_KEEP_PARAMS),
     OWN("/api/v1/frames/spans", sf_frame_spans_handle,
         "function pattern service type limit from until format"),
     OWN_POINT("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),
+    OWN_POINT("/api/v1/traces/{}/ledgers", sf_trace_ledgers_handle, ""),
     OWN_SPAN("/api/v1/spans/{*}/profile", sf_spans_profile, "self timeline part type format"),
     OWN_SPAN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
     OWN_SPAN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),

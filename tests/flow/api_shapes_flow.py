@@ -57,6 +57,7 @@ ANSWERS = {
     "span-ledger": (f"spans/{TRACE}/{OWN}/ledger", "/api/v1/spans/{trace}/{span}/ledger"),
     "span-ledger-part": (f"spans/{TRACE}/{OWN}/profile?part=cpu", None),
     "span-coverage": (f"spans/{TRACE}/{OWN}/coverage", None),
+    "trace-ledgers": (f"traces/{TRACE}/ledgers", "/api/v1/traces/{trace}/ledgers"),
     "trace-flame": (f"traces/{TRACE}/flame?by=critical-path", "/api/v1/traces/{trace}/flame"),
     "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
     "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
@@ -67,6 +68,7 @@ ANSWERS = {
     "coverage": (f"coverage?service=shop&{RANGE}", "/api/v1/coverage"),
     "balance": (f"balance?service=shop&instance=shop-1&{RANGE}", "/api/v1/balance"),
     "findings": (f"findings?trace={TRACE}&span={OWN}", "/api/v1/findings"),
+    "findings-each": (f"findings?each=service&{RANGE}", None),
     "frames-spans": (f"frames/spans?function=applyLegacyTax&limit=2&{RANGE}", "/api/v1/frames/spans"),
     "services": (f"services?service=shop&{RANGE}", "/api/v1/services"),
 }

@@ -161,6 +161,17 @@ def test_two_selectors_say_what_one_has_more_of():
     assert alone["findings"] == [] and "nothing to compare with" in alone["reason"], alone
 
 
+def test_each_service_has_what_it_has_alone():
+    crowd("each", 6, lambda i: {"main;work": 90, "main;rest": 10})
+    answer = findings(each="service")
+    mine = next(s for s in answer["services"] if s["service"] == "each")
+    assert mine["findings"] == findings(service="each")["findings"] != [], mine
+    assert "error" not in mine and answer["left"] == 0, answer
+    for wrong, word in (("each=span", "each wants"), ("each=service&service=each", "each=service"), ("each=service&each=service", "each")):
+        refused = server.get("/api/v1/findings?" + wrong)
+        assert refused.status == 400 and word in refused.text, refused.text
+
+
 def test_nothing_to_look_at_is_said():
     assert findings(q='{ name = "nobody" }')["reason"] == "no spans match the query in this time"
     assert "no profiles from nobody" in findings(service="nobody")["reason"]

@@ -11,9 +11,19 @@ test("the overview lists services with rate, errors and latency", async () => {
   const row = page.getByRole("row", { name: /order-service/ });
   await row.waitFor();
   assert.match(await row.innerText(), /ms/);
-  await page.waitForFunction(() => /cores/.test(document.body.innerText) && /420 MiB/.test(document.body.innerText));
+  await page.waitForFunction(() => /cores/.test(document.body.innerText) && /420\sMiB/.test(document.body.textContent));
   await row.getByRole("link", { name: /takes|calls|regex/ }).first().waitFor();
+  // Figures of requests, not of spans: a dozen spans of a service are one request of it.
+  const kpis = page.getByRole("region", { name: "Entry requests" });
+  await kpis.getByText("/min").first().waitFor();
+  await page.getByRole("article").filter({ hasText: "regex.backtrack" }).getByRole("link", { name: "Why slow?" }).waitFor();
+  await page.getByRole("group", { name: /^Service map/ }).getByRole("link", { name: /^order-service/ }).waitFor();
+  await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().waitFor();
   await isAccessible(page);
+  await page.getByLabel("Filter services").fill("pay");
+  await page.getByText("1 of 12").waitFor();
+  await page.getByRole("button", { name: "Errors" }).click();
+  await page.waitForURL(/map=errors/);
   await done(page, "overview");
 });
 
@@ -24,7 +34,7 @@ test("a latency chart works without a mouse", async () => {
   await page.getByLabel(/^at most/).fill("2000");
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Compare these spans with the rest" }).waitFor();
-  await page.getByRole("link", { name: /^880 ms at/ }).first().press("Enter");
+  await page.getByRole("button", { name: /^Trace of 880 ms at/ }).first().press("Enter");
   await page.locator(".waterfall-scroll").focus();
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "z"]) await page.keyboard.press(key);
   await page.waitForURL(/tz=/);
@@ -38,17 +48,10 @@ test("from a service to a slow trace by a dot of the heatmap", async () => {
   await page.getByRole("link", { name: "gateway" }).click();
   await page.locator(".heatmap canvas").waitFor();
   await page.waitForTimeout(300);
-  const box = await page.locator(".heatmap canvas").boundingBox();
-  // Dots are blue: the topmost is a slow trace.
-  const dot = await page.evaluate(() => {
-    const c = document.querySelector(".heatmap canvas");
-    const g = c.getContext("2d");
-    const { data } = g.getImageData(0, 0, c.width, c.height);
-    for (let i = 0; i < data.length; i += 4) if (data[i] === 0x12 && data[i + 1] === 0x66 && data[i + 2] === 0xb8) return { x: ((i / 4) % c.width) / devicePixelRatio, y: Math.floor(i / 4 / c.width) / devicePixelRatio };
-    return null;
-  });
-  assert.ok(dot, "there is a dot");
-  await page.mouse.click(box.x + dot.x, box.y + dot.y + 2);
+  // Dots are few, the slow ones first.
+  const dots = page.locator(".heat-dot");
+  assert.ok((await dots.count()) <= 16);
+  await dots.first().click();
   await page.locator("[role=treegrid]").waitFor();
   assert.equal(params(page).get("view"), "trace");
   await done(page, "dot");
@@ -59,12 +62,12 @@ test("a box over slow dots compares them with the rest", async () => {
   await page.locator(".heatmap canvas").waitFor();
   await page.waitForTimeout(300);
   const box = await page.locator(".heatmap canvas").boundingBox();
-  await page.mouse.move(box.x + 70, box.y + 9);
+  await page.mouse.move(box.x + 70, box.y + 24);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width - 2, box.y + 60, { steps: 4 });
   await page.mouse.up();
   await page.getByRole("link", { name: "Compare these spans with the rest" }).click();
-  await page.getByText(/^Right spans take .* mostly lookupRate/).waitFor();
+  await page.locator("[data-answer]").filter({ hasText: /Right spans take .* mostly lookupRate/ }).waitFor();
   await page.getByRole("table", { name: "Parts of the duration" }).getByRole("row", { name: /^on CPU/ }).waitFor();
   await page.getByRole("table", { name: "Functions that differ" }).waitFor();
   await canvas(page).waitFor();
@@ -72,20 +75,61 @@ test("a box over slow dots compares them with the rest", async () => {
   await done(page, "compare");
 });
 
-test("a click on a bar opens the span's flame graph beside it", async () => {
+test("a click on a bar says why, in a sentence and a table that add up, with a graph of all the time", async () => {
   const page = await open(trace(ids.slow));
   await page.locator(`[data-span="${ids.slowSpan}"] .bar-body`).click();
   await canvas(page).waitFor();
-  assert.equal(params(page).get("pane"), "profile");
+  assert.equal(params(page).get("pane"), "why");
   assert.ok(await page.locator("[role=treegrid]").isVisible(), "the waterfall is still there");
-  await page.getByText("on CPU").first().waitFor();
-  await page.getByText("samples", { exact: false }).first().waitFor();
+  const says = page.locator(".side [data-answer]");
+  await says.filter({ hasText: /^880 ms: .*running/ }).waitFor();
+  const rows = await page.getByRole("table", { name: "Time breakdown" }).locator("tbody tr").allInnerTexts();
+  const sum = rows.reduce((n, r) => n + Number(/([\d.]+)\s*ms/.exec(r)[1]), 0);
+  assert.ok(Math.abs(sum - 880) < 5, `${rows} add up to the span`);
   assert.ok(Number(await canvas(page).getAttribute("data-bars")) > 8);
+  await page.getByText("% of 880 ms").waitFor();
+  // A part alone, and all of it again.
+  await page.getByRole("table", { name: "Time breakdown" }).getByRole("button", { name: "running" }).click();
+  await page.waitForURL(/part=cpu/);
+  await page.getByRole("button", { name: "All of it" }).click();
+  // Folded, the graph has most of the pane.
+  await page.getByRole("button", { name: "Fold the answer" }).click();
+  await page.waitForURL(/brief=1/);
+  const share = await page.evaluate(() => document.querySelector(".flame-body").getBoundingClientRect().height / document.querySelector(".side").getBoundingClientRect().height);
+  assert.ok(share >= 0.7, `the graph has ${share} of the pane`);
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => !location.search.includes("brief"));
+  // Samples of one type, of the span alone and of other types.
+  await page.getByRole("button", { name: "CPU", exact: true }).click();
+  await page.waitForURL(/mode=cpu/);
+  await page.getByText("750 ms").first().waitFor();
   await page.getByRole("button", { name: "Self", exact: true }).click();
   await page.waitForFunction(() => document.querySelector(".span-profile b")?.textContent !== "750 ms");
-  await page.getByRole("tab", { name: "heap in use" }).click();
+  await page.getByLabel("Other profiles").selectOption({ label: "heap in use" });
   await page.getByText("MiB", { exact: false }).first().waitFor();
   await done(page, "span-profile");
+});
+
+test("a trace opens on the span that was waited for most, and says when its root is missing", async () => {
+  const page = await open(trace(ids.slow));
+  await page.locator(".side").getByText("order.check_price_rules").first().waitFor();
+  await page.locator(".trace-title").getByText(/the median/).waitFor();
+  await page.getByRole("separator", { name: "Width of the panes" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => localStorage.getItem("spanflame.split") === "49");
+  await page.getByLabel("Find spans").fill("order");
+  await page.getByText("4 found").waitFor();
+  await page.getByRole("button", { name: "Next match" }).click();
+  await page.waitForURL(/span=/);
+  await page.keyboard.press("]");
+  await page.getByText("2 of 4 found").waitFor();
+  await page.getByRole("button", { name: "Service", exact: true }).click();
+  await page.waitForURL(/colour=service/);
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.locator(".side").waitFor({ state: "detached" });
+  await isAccessible(page);
+  assert.equal(await page.title(), "GET /checkout 900 ms · Spanflame");
+  await done(page, "trace");
 });
 
 test("a gap without child spans says what ran in it", async () => {
@@ -97,7 +141,8 @@ test("a gap without child spans says what ran in it", async () => {
   await canvas(page).waitFor();
   assert.equal(params(page).get("self"), "1");
   await page.getByText("60 samples", { exact: false }).first().waitFor(); // four records of a pprof add them up
-  await page.getByRole("button", { name: "View profile of SELECT prices" }).click();
+  await page.getByRole("button", { name: "Why slow? SELECT prices" }).last().click();
+  await page.getByRole("button", { name: "CPU", exact: true }).click();
   await page.getByText("How to have more samples here").click();
   await page.locator(".missing, details p").first().waitFor();
   await done(page, "gap");
@@ -105,7 +150,7 @@ test("a gap without child spans says what ran in it", async () => {
 
 test("every span has its button, reachable and named", async () => {
   const page = await open(trace(ids.slow));
-  await page.getByRole("button", { name: "View profile of pay.charge" }).click();
+  await page.getByRole("button", { name: "Why slow? pay.charge" }).last().click();
   await page.locator(".side").waitFor();
   await page.locator(".side").getByText("pay.charge").first().waitFor();
   await isAccessible(page);
@@ -113,13 +158,13 @@ test("every span has its button, reachable and named", async () => {
 });
 
 test("the call tree nests callees and names what 100 % is", async () => {
-  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&fv=calls`));
-  const row = page.getByRole("row", { name: /lookupRate/ });
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=why&mode=cpu&fv=calls`));
+  const row = page.getByRole("table", { name: "Call tree" }).getByRole("row", { name: /lookupRate/ });
   await row.waitFor();
   assert.match(await row.innerText(), /↳/);
   assert.match(await row.innerText(), /56 %/);
   await page.locator("th select").selectOption({ index: 1 });
-  await page.waitForFunction(() => /47\.7 %/.test([...document.querySelectorAll("tr")].map((r) => r.innerText).join("\n")));
+  await page.waitForFunction(() => /48 %/.test([...document.querySelectorAll("tr")].map((r) => r.innerText).join("\n")));
   await done(page, "call-tree");
 });
 
@@ -136,14 +181,18 @@ test("the whole trace is one flame graph by critical path", async () => {
   await canvas(page).waitFor();
   await page.getByRole("button", { name: "wall clock" }).click();
   await page.waitForURL(/by=wall/);
-  await page.getByRole("tab", { name: "Statistics" }).click();
+  await page.getByRole("button", { name: "Table" }).first().click();
   await page.getByRole("row", { name: /pay.charge/ }).waitFor();
   await done(page);
 });
 
 test("the flame graph is driven by keys", async () => {
-  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
+  await page.keyboard.press("/");
+  assert.ok(await page.evaluate(() => document.activeElement.closest(".find") !== null), "the page's own field");
+  await page.keyboard.press("Escape");
+  await canvas(page).focus();
   await page.keyboard.press("/");
   await page.keyboard.type("^apply");
   await page.getByText(/1 matches, 64 % through them/).waitFor();
@@ -159,17 +208,17 @@ test("the flame graph is driven by keys", async () => {
   await page.keyboard.press("i");
   await page.waitForURL(/fi=1/);
   await page.keyboard.press("?");
-  await page.getByRole("heading", { name: "Keys of the flame graph" }).waitFor();
+  await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
   await page.keyboard.press("Escape");
   await done(page, "keys");
 });
 
 test("callers and callees of a function by its menu", async () => {
-  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
   await page.waitForTimeout(200);
   const box = await canvas(page).boundingBox();
-  await page.mouse.click(box.x + 60, box.y + box.height - 19 * 4.5, { button: "right" });
+  await page.mouse.click(box.x + 60, box.y + box.height - 20 * 4.5, { button: "right" });
   await page.getByRole("menuitem", { name: "Callers and callees" }).click();
   await page.getByText("Above: who calls", { exact: false }).waitFor();
   assert.equal(await page.locator(".flame-canvas").count(), 2);
@@ -191,7 +240,7 @@ test("zooming asks for what was cut, and a pasted link does so too", async () =>
   for (let i = 0; i < 6; i++) await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
   await page.waitForTimeout(200);
-  const name = await page.locator(".off-screen[aria-live]").first().innerText();
+  const name = await page.locator(".flame-status").first().innerText();
   assert.match(name, /^pkg/);
   const copy = await open(new URL(page.url()).pathname + new URL(page.url()).search);
   await copy.waitForFunction((n) => Number(document.querySelector(".flame-canvas")?.dataset.nodes) > n + 20, before);
@@ -218,12 +267,12 @@ test("from a frame to the spans that ran it", async () => {
   await page.screenshot({ path: `${story.shots}/frame-spans.png` });
   await page.getByRole("link", { name: "order.calculate_totals" }).first().click();
   await canvas(page).waitFor();
-  assert.equal(params(page).get("pane"), "profile");
+  assert.equal(params(page).get("pane"), "why");
   await done(page);
 });
 
 test("looks of a graph are in the address: focus, hiding, groups, folds, recursion, base", async () => {
-  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
   const menu = async (words) => {
     await canvas(page).focus();
@@ -237,11 +286,11 @@ test("looks of a graph are in the address: focus, hiding, groups, folds, recursi
   await page.getByRole("button", { name: "Focus ✕" }).click();
   await menu("Hide: give it to its callers");
   await page.waitForURL(/fh=/);
+  await page.getByRole("button", { name: "More of the graph" }).click();
   await page.getByLabel("Bars stand for").selectOption("package");
   await page.getByRole("combobox", { name: "Fold" }).selectOption("library");
   await page.getByLabel("no recursion").check();
   await page.keyboard.press("Escape");
-  await page.locator("h1").first().click();
   await page.keyboard.press("4");
   await page.locator("th select").selectOption("duration");
   await page.waitForURL(/fb=duration/);
@@ -253,6 +302,7 @@ test("looks of a graph are in the address: focus, hiding, groups, folds, recursi
   await copy.getByRole("table", { name: "Call tree" }).waitFor();
   assert.equal(await copy.locator("th select").inputValue(), "duration");
   assert.equal(await copy.getByRole("table", { name: "Call tree" }).locator("tbody tr").count(), rows);
+  await copy.getByRole("button", { name: "More of the graph" }).click();
   assert.ok(await copy.getByLabel("no recursion").isChecked());
   assert.equal(await copy.getByLabel("Bars stand for").inputValue(), "package");
   await copy.getByRole("button", { name: "Show 1 hidden" }).click();
@@ -288,6 +338,7 @@ test("differences are absolute, relative or per request", async () => {
   const row = page.getByRole("row", { name: /lookupRate/ }).last();
   await row.waitFor();
   assert.match(await row.innerText(), /\+420 ms/);
+  await page.getByRole("button", { name: "More of the graph" }).click();
   await page.getByLabel("Difference", { exact: true }).selectOption("absolute");
   await page.waitForURL(/fd=absolute/);
   // Twelve slow requests of 420 ms each.
@@ -311,8 +362,9 @@ test("a frame leads to its source by the user's template", async () => {
 });
 
 test("exports are files with the profile in them", async () => {
-  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
+  await page.getByRole("button", { name: "More of the graph" }).click();
   const has = { folded: /applyLegacyTax;lookupRate 420000000/, svg: /<title>lookupRate/, speedscope: /speedscope/, png: /PNG/, pprof: /^\x1f\x8b/ };
   for (const [format, words] of Object.entries(has)) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export").selectOption(format)]);
@@ -337,15 +389,59 @@ test("a search by TraceQL, with completion from real data", async () => {
   await page.keyboard.press("Tab");
   await page.getByRole("columnheader", { name: "span.order.items" }).waitFor();
   await isAccessible(page);
+  // What the spans are, with counts: a click narrows the query.
+  await editor.fill("{ duration > 100ms }");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  await page.getByRole("group", { name: "Narrow by" }).getByRole("button", { name: /order\.calculate_totals/ }).click();
+  await page.waitForFunction(() => /calculate_totals/.test(location.search));
+  await page.waitForFunction(() => document.querySelectorAll("table[aria-label=Traces] tbody tr").length === 50);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("button", { name: "Saved", exact: true }).waitFor();
+  await page.getByRole("button", { name: /^Queries/ }).click();
+  assert.ok((await page.getByRole("dialog", { name: "Queries" }).getByRole("button").count()) >= 5, "saved, recent, examples");
+  await page.keyboard.press("Escape");
+  await page.screenshot({ path: `${story.shots}/search.png` });
   await page.getByRole("link", { name: "GET /checkout" }).first().click();
   await canvas(page).waitFor();
-  await done(page, "search");
+  await done(page);
+});
+
+test("a pasted id opens its trace or span, from both fields", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type(ids.slow.toUpperCase());
+  await page.keyboard.press("Enter");
+  await page.locator(`[data-span="${ids.slowSpan}"]`).waitFor();
+  await page.goto(`${story.url}/?view=search`);
+  const editor = page.getByRole("combobox", { name: "TraceQL query" });
+  await editor.fill(ids.slowSpan);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((u) => u.searchParams.get("id") === ids.slow && u.searchParams.get("span") === ids.slowSpan);
+  await page.locator(".side").getByText("order.calculate_totals").first().waitFor();
+  await done(page);
+});
+
+test("a query with a metric is a chart, and what is wrong is said while it is written", async () => {
+  const page = await open(`/?view=search&q=${encodeURIComponent("{ } | rate() by (resource.service.name)")}`);
+  await page.locator(".u-over").waitFor();
+  await page.getByText("order-service").first().waitFor();
+  assert.equal(await page.getByRole("table", { name: "Traces" }).count(), 0);
+  await page.screenshot({ path: `${story.shots}/search-chart.png` });
+  const editor = page.getByRole("combobox", { name: "TraceQL query" });
+  await editor.fill("{ status = = error }");
+  await page.getByText("parse error at line 1, col 12", { exact: false }).waitFor();
+  await page.locator(".u-over").waitFor();
+  await done(page);
 });
 
 test("a mistake in a query is underlined where it is", async () => {
   const page = await open(`/?view=search&q=${encodeURIComponent("{ status = = error }")}`);
-  await page.getByRole("alert").waitFor();
+  await page.getByRole("alert").first().waitFor();
   await page.waitForFunction(() => document.querySelector(".editor-marks mark"));
+  assert.equal(await page.getByRole("table", { name: "Traces" }).count(), 0, "nothing of another query stays");
   assert.equal(await page.locator(".editor-marks mark").innerText(), "=");
   await done(page, "fault");
 });
@@ -383,15 +479,21 @@ test("profiles of a service, and a time before as the baseline", async () => {
 test("findings say what to look at", async () => {
   const page = await open("/?view=findings&service=order-service");
   await page.getByText(/regex\.backtrack alone takes/).waitFor();
-  await page.getByRole("link", { name: "show in the graph" }).first().click();
+  await isAccessible(page);
+  await page.getByRole("button", { name: "Dismiss" }).first().click();
+  await page.getByText("Dismissed in this browser").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.screenshot({ path: `${story.shots}/findings.png` });
+  await page.getByRole("link", { name: "Show in the graph" }).first().click();
   await page.getByText(/through them/).waitFor();
-  await done(page, "findings");
+  await done(page);
 });
 
 test("coverage says how to mend a missing link", async () => {
   const page = await open("/?view=coverage&service=payments");
   await page.locator(".missing").first().waitFor();
   await page.getByText("samples that name a span").waitFor();
+  await page.getByRole("table", { name: "Coverage of services" }).getByRole("row", { name: /order-service/ }).waitFor();
   await isAccessible(page);
   await done(page, "coverage");
 });
@@ -407,7 +509,7 @@ test("collectors are listed, switched off and on, and captured", async () => {
   const page = await open("/");
   await page.getByRole("link", { name: "Collectors" }).click();
   const row = page.getByRole("row", { name: /pod-1/ });
-  await row.filter({ hasText: "97 Hz" }).filter({ hasText: "0.42 %" }).filter({ hasText: "node-7, 4711" }).filter({ hasText: "perf events are not allowed" }).waitFor();
+  await row.filter({ hasText: "97 Hz" }).filter({ hasText: "0.4 %" }).filter({ hasText: "node-7, 4711" }).filter({ hasText: "perf events are not allowed" }).waitFor();
   await isAccessible(page);
   await page.screenshot({ path: `${story.shots}/collectors.png` });
   await page.getByRole("button", { name: "Off: shop", exact: true }).click();
@@ -455,7 +557,7 @@ test("a pasted link opens the same view, back and forward work", async () => {
 });
 
 test("hostile names are text everywhere", async () => {
-  for (const path of ["/", "/?view=findings", "/?view=profiles", "/?view=search", trace(ids.hostile), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=profile&fv=both`), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=details`)]) {
+  for (const path of ["/", "/?view=coverage", "/?view=profiles", "/?view=search", trace(ids.hostile), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=profile&fv=both`), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=details`)]) {
     const page = await open(path);
     await page.waitForFunction(() => document.body.innerText.includes("<script>window.hacked"), null, { timeout: 10000 }).catch(() => assert.ok(path.includes("search"), `${path} shows the name`));
     assert.equal(await page.evaluate(() => window.hacked), undefined, path);
@@ -489,6 +591,9 @@ test("ten thousand spans have few rows on screen and scroll", async () => {
   await page.getByLabel("Find spans").fill("step 9999");
   await page.getByText("1 found").waitFor();
   await page.locator(".span-row.match").waitFor();
+  await page.getByLabel("Find spans").fill("");
+  await page.getByRole("button", { name: "Fold by service" }).click();
+  await page.waitForURL(/fold=/);
   await done(page, "big");
 });
 
@@ -518,8 +623,8 @@ test("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
 test("graphs look as they did", async () => {
   const span = `&span=${ids.slowSpan}`;
   for (const [name, path, rows, dark] of [
-    ["span", trace(ids.slow, `${span}&pane=profile`), 7, false],
-    ["span-dark", trace(ids.slow, `${span}&pane=profile`), 7, true],
+    ["span", trace(ids.slow, `${span}&pane=profile&mode=cpu`), 7, false],
+    ["span-dark", trace(ids.slow, `${span}&pane=profile&mode=cpu`), 7, true],
     ["difference", trace(ids.slow, `${span}&pane=compare`), 7, false],
     ["trace", trace(ids.slow, "&tab=flame"), 10, false],
   ]) {
@@ -583,17 +688,17 @@ test("busy, broken and silent servers are said as such, and can be asked again",
     return route.continue();
   });
   await page.getByRole("button", { name: "Ask again" }).click();
-  await page.getByText("job queue full", { exact: false }).waitFor();
-  await page.getByText("in 3 s", { exact: false }).waitFor();
+  await page.getByText("job queue full", { exact: false }).first().waitFor();
+  await page.getByText("in 3 s", { exact: false }).first().waitFor();
   assert.ok(await page.getByRole("row", { name: /order-service/ }).isVisible(), "what was there stays");
   mode = "starting";
-  await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByText("the log is being replayed", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByText("the log is being replayed", { exact: false }).first().waitFor();
   mode = "gone";
-  await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByText("The server does not answer", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
   mode = "well";
-  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("button", { name: "Try again" }).first().click();
   await page.getByRole("alert").waitFor({ state: "detached" });
   await done(page);
 });
@@ -615,7 +720,7 @@ test("a server that stops and comes back is said to, and asked again", async () 
   await page.waitForTimeout(200);
   await page.getByRole("button", { name: "Ask again" }).click();
   await page.getByText("The server does not answer", { exact: false }).first().waitFor();
-  await page.getByRole("link", { name: "Search" }).click();
+  await page.getByRole("link", { name: "Traces", exact: true }).click();
   await page.getByText("The server does not answer", { exact: false }).first().waitFor();
   page.faults = page.faults.filter((f) => !f.includes("ERR_"));
   await done(page, "stopped");
@@ -634,31 +739,37 @@ test("every view says what failed and keeps what was there", async () => {
   }
 });
 
-test("a question of one row that fails says what failed", async () => {
+test("a part that fails is said to fail, and the rest is there", async () => {
   const page = await open("/");
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   await page.route("**/api/v1/findings?*", (r) => r.fulfill({ status: 504, body: "the query took too long" }));
+  await page.route("**/api/dependencies?*", (r) => r.fulfill({ status: 503, body: "starting" }));
   await page.getByRole("link", { name: "Coverage" }).click();
-  await page.getByRole("link", { name: "Services" }).click();
+  await page.getByRole("link", { name: "Services", exact: true }).click();
   await page.getByRole("row", { name: /order-service.*failed: the query took too long/ }).waitFor();
+  await page.getByText("The map failed: starting").waitFor();
+  await page.getByRole("region", { name: "Entry requests" }).getByText("/min").first().waitFor();
   assert.equal(await page.getByText("nothing stands out").count(), 0);
   await page.unroute("**/*");
-  await done(page);
+  await done(page, "failed-part");
 });
 
-test("a long list of services says how many more there are, and shows them", async () => {
-  const page = await open("/");
-  const many = Array.from({ length: 65 }, (_, i) => ({ service: `s${String(i).padStart(2, "0")}`, operations: [], spans: 1, requests: {} }));
+test("five hundred services have few rows on screen, a filter, and findings by one question", async () => {
+  const page = await open("/?view=coverage");
+  const figures = { errors: 0, ratePerSecond: 1, errorShare: 0, meanNs: 1e6, p50Ns: 1e6, p95Ns: 2e6, p99Ns: 3e6 };
+  const many = Array.from({ length: 500 }, (_, i) => ({ service: `s${String(i).padStart(3, "0")}`, operations: [], spans: 9, ...figures, requests: { ...figures, count: 9 } }));
+  let asked = 0;
   await page.route("**/api/v1/services?*", (r) => r.fulfill({ json: { services: many } }));
-  await page.route("**/api/v1/findings?*", (r) => r.fulfill({ json: { of: "", samples: 0, reason: "none", findings: [] } }));
-  await page.getByRole("link", { name: "Findings" }).click();
-  await page.getByText("30 of 65 services.").waitFor();
-  await page.getByRole("button", { name: "Show 30 more" }).click();
-  await page.getByRole("button", { name: "Show 5 more" }).click();
-  await page.getByRole("heading", { name: "s64" }).waitFor();
-  assert.equal(await page.locator("article").count(), 65);
+  await page.route("**/api/v1/findings?*", (r) => (asked++, r.fulfill({ json: { services: [], left: 500 } })));
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("table", { name: "Services" }).waitFor();
+  assert.ok((await page.locator("table[aria-label=Services] tbody tr").count()) < 60);
+  await page.getByLabel("Filter services").fill("s49");
+  await page.getByText("10 of 500").waitFor();
+  assert.equal(asked, 1);
+  await page.getByRole("link", { name: "s499" }).waitFor();
   await page.unroute("**/*");
-  await done(page);
+  await done(page, "services-500");
 });
 
 test("what nobody looks at any more is not asked any further", async () => {
@@ -667,9 +778,9 @@ test("what nobody looks at any more is not asked any further", async () => {
   const given = [];
   page.on("requestfailed", (r) => given.push(`${new URL(r.url()).pathname} ${r.failure()?.errorText}`));
   await page.route("**/api/search?*", () => new Promise(() => undefined));
-  await page.getByRole("link", { name: "Search" }).click();
+  await page.getByRole("link", { name: "Traces", exact: true }).click();
   await page.getByText("Still working…").first().waitFor();
-  await page.getByRole("link", { name: "Services" }).click();
+  await page.getByRole("link", { name: "Services", exact: true }).click();
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   assert.ok(given.includes("/api/search net::ERR_ABORTED"), given.join("; "));
   await done(page);
@@ -679,7 +790,12 @@ test("a drag on a chart chooses the time, and the page asks again by itself", as
   const page = await open("/?refresh=5s");
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   await page.waitForRequest((r) => r.url().includes("/api/v1/services"));
+  await page.getByRole("button", { name: /^Time range/ }).click();
   await page.getByLabel("Refresh by itself").selectOption("");
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "order-service" }).first().click();
+  await page.locator(".u-over").first().waitFor();
+  await page.locator(".u-over").first().scrollIntoViewIfNeeded();
   const box = await page.locator(".u-over").first().boundingBox();
   await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
   await page.mouse.down();
@@ -705,17 +821,84 @@ test("a span leads to its logs by the user's template", async () => {
 
 test("a range is typed, and a wrong one is refused", async () => {
   const page = await open("/");
-  await page.getByRole("button", { name: "last 1h" }).click();
-  await page.getByLabel("From").fill("yesterday");
+  await page.getByRole("button", { name: /^Time range: Last 1 h/ }).click();
+  await page.getByLabel("From", { exact: true }).fill("yesterday");
   await page.getByRole("button", { name: "Apply" }).click();
   await page.getByText("Write now-90m", { exact: false }).waitFor();
-  await page.getByLabel("From").fill("now-90m");
+  await page.getByLabel("From", { exact: true }).fill("now-90m");
   await page.getByRole("button", { name: "Apply" }).click();
   await page.waitForURL(/from=now-90m/);
-  await page.getByRole("button", { name: "last 90m" }).click();
+  await page.getByRole("button", { name: /^Time range: Last 90 min/ }).click();
   await page.getByRole("button", { name: "24h", exact: true }).click();
   await page.waitForURL(/from=now-24h/);
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  await page.waitForURL(/from=now-48h/);
+  await page.getByRole("button", { name: /^Time range/ }).click();
+  await page.getByLabel("From, by the calendar").fill("2026-01-31T14:05");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/from=\d{13}/);
   await done(page);
+});
+
+test("a view is shared as a link with its time, a command and Markdown", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}`));
+  await page.locator(".side [data-answer]").filter({ hasText: /^880 ms/ }).waitFor();
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const copied = async (name) => {
+    await page.getByRole("button", { name }).click();
+    await page.getByText(/ copied$/).waitFor();
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await page.getByRole("button", { name: "Share" }).click();
+  assert.match(await copied(/^Copy the link/), /from=\d{13}.*until=\d{13}/);
+  assert.match(await copied(/^Copy the command/), new RegExp(`^spanflame \\w+ ${ids.slowSpan} --trace ${ids.slow} --server http`));
+  const text = await copied(/^Copy as Markdown for/);
+  assert.match(text, /^\*\*\[GET \/checkout 900 ms\]\(http/);
+  assert.match(text, /\| running \| 1\d\d ms/);
+  await done(page);
+});
+
+test("a comparison begins with forms that have what is there", async () => {
+  const page = await open("/?view=compare");
+  const form = page.getByRole("form", { name: "Slow against fast" });
+  await page.waitForFunction(() => /resource.service.name/.test(document.querySelector(".ask-form input")?.value));
+  assert.equal(await page.locator(".ask-form").count(), 6);
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/compare-start.png` });
+  await form.getByLabel("Spans").fill('{ name = "order.calculate_totals" }');
+  await form.getByRole("combobox").selectOption("p90");
+  await form.getByRole("button", { name: "Compare" }).click();
+  await page.locator("[data-answer]").filter({ hasText: /lookupRate/ }).waitFor();
+  await page.getByRole("img", { name: /^From .* to / }).waitFor();
+  assert.equal(params(page).get("split"), "p90");
+  await done(page);
+});
+
+test("the map has every call, and a list of them", async () => {
+  const page = await open("/?view=map");
+  await page.getByRole("group", { name: /^Service map/ }).getByRole("link", { name: /^payments/ }).waitFor();
+  await page.getByRole("table", { name: "Calls between services" }).getByRole("row", { name: /gateway.*order-service/ }).waitFor();
+  await isAccessible(page);
+  await page.getByRole("group", { name: /^Service map/ }).getByRole("link", { name: /^payments/ }).click();
+  await page.waitForURL(/service=payments/);
+  assert.ok(await page.evaluate(() => document.activeElement.id === "page-title"), "the heading has the focus");
+  await page.goBack();
+  await page.waitForURL(/view=map/);
+  await done(page, "map");
+});
+
+test("three widths and two themes hold every view without scrolling sideways", async () => {
+  const views = ["/", "/?view=search", trace(ids.slow, `&span=${ids.slowSpan}`), trace(ids.slow, "&pane=none"), "/?view=service&service=order-service", "/?view=findings", "/?view=coverage"];
+  for (const [width, height, dark] of [[390, 844, false], [768, 1024, true], [1920, 1080, true]]) {
+    for (const [i, path] of views.entries()) {
+      const page = await open(path, { viewport: { width, height }, dark });
+      await page.locator("table, [role=treegrid], .why, .answers").first().waitFor();
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} at ${width}`);
+      if (i === 2) await page.locator(".side [data-answer]").waitFor();
+      if (width === 390 && i < 3) await isAccessible(page);
+      await done(page, `width-${width}-${i}`);
+    }
+  }
 });
 
 await run();

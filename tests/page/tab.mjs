@@ -66,13 +66,13 @@ export async function looksLike(page, name, rows) {
     const c = document.querySelector(".flame-canvas");
     const small = document.createElement("canvas");
     small.width = 32;
-    small.height = high / 19;
+    small.height = high / 20;
     const g = small.getContext("2d");
     g.imageSmoothingQuality = "high";
     const ratio = devicePixelRatio;
     g.drawImage(c, 0, c.height - high * ratio, c.width, high * ratio, 0, 0, small.width, small.height);
     return [...g.getImageData(0, 0, small.width, small.height).data].filter((_, i) => i % 4 < 3);
-  }, rows * 19);
+  }, rows * 20);
   const path = join(story.golden, `${name}.json`);
   if (process.env.PAGE_GOLDEN === "write") writeFileSync(path, `${JSON.stringify(grid)}\n`);
   const want = JSON.parse(readFileSync(path, "utf8"));

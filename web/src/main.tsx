@@ -3,7 +3,9 @@ import { App } from "./app";
 import { applyTheme } from "./state/theme";
 import { start } from "./state/url";
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./tokens.css";
+import "./shell.css";
+import "./views.css";
 
 applyTheme();
 start();

@@ -12,7 +12,7 @@ import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
 import { boxOf, boxText } from "../src/views/latency";
 import { deploysOf } from "../src/views/profiles";
 import { joined, piecesOf } from "../src/api/metrics";
-import { versionMarks } from "../src/views/series";
+import { deploysOf as deploysFrom } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { span } from "./make";
 
@@ -91,7 +91,7 @@ test("numbers have units", () => {
   assert.equal(duration(0), "0 s");
   assert.equal(bytes(1536), "1.5 KiB");
   assert.equal(count(1234567), "1.23 M");
-  assert.equal(percent(0.00001), "<0.01 %");
+  assert.equal(percent(0.00001), "<0.1 %");
   assert.equal(value(2e9, "nanoseconds"), "2 s");
   assert.equal(value(5, "goroutines"), "5 goroutines");
   assert.equal(nanoToMs("1700000000123456789"), 1700000000123.456789);
@@ -166,7 +166,7 @@ test("pieces of an answer are joined by their labels", () => {
 
 test("a version that begins later is a mark, the first one and none are not", () => {
   const one = (v: string | undefined, at: number) => ({ labels: [{ key: "resource.commit", value: v === undefined ? { stringValue: "nil" } : { stringValue: v } }], samples: [{ timestampMs: "0", value: 0 }, { timestampMs: String(at), value: 1 }] });
-  assert.deepEqual(versionMarks({ series: [one("def", 9), one("abc", 5), one(undefined, 1)] }), [{ words: "def", ms: 9 }]);
+  assert.deepEqual(deploysFrom({ series: [one("def", 9), one("abc", 5), one(undefined, 1)] }, 2), [{ service: "", version: "def", against: "abc", ms: 7, key: "resource.commit" }]);
 });
 
 test("a stretch of a span is two numbers in order", () => {

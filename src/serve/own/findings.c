@@ -5,11 +5,13 @@
 #include "join/span_find.h"
 #include "os/clock.h"
 #include "render/findings.h"
+#include "serve/own/findings_each.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 
 static const char one_of[] = "ask for one of service=NAME, trace=ID, span=ID, q=QUERY, left= and "
-                             "right= (two queries), baseline= and comparison= (two selectors)";
+                             "right= (two queries), baseline= and comparison= (two selectors), or "
+                             "each=service";
 
 /* ---- thresholds ---- */
 
@@ -86,8 +88,13 @@ static enum sf_err read_selectors(struct sf_arena *req, struct sf_findings_want 
 }
 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_findings_want *want, struct sf_why *why)
+                             struct sf_findings_want *want, bool *is_each, struct sf_why *why)
 {
+    sf_str each = sf_params_word(r, "each", req);
+    *is_each = sf_str_eq(each, SF_STR("service"));
+    if (each.len > 0 && !*is_each)
+        return sf_fail(why, SF_ERR_INPUT, "each wants the word service, not '%.*s'",
+                       SF_STR_ARG(sf_str_part(each, 0, 20)));
     sf_str trace = sf_params_word(r, "trace", req), span = sf_params_word(r, "span", req);
     want->service = sf_params_word(r, "service", req);
     want->query = sf_params_word(r, "q", req);
@@ -96,7 +103,7 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
     want->baseline = sf_params_word(r, "baseline", req);
     want->comparison = sf_params_word(r, "comparison", req);
     want->type = sf_params_word(r, "type", req);
-    int n_asked = (trace.len > 0 || span.len > 0) + (want->service.len > 0) +
+    int n_asked = *is_each + (trace.len > 0 || span.len > 0) + (want->service.len > 0) +
                   (want->query.len > 0) + (want->left.len > 0 || want->right.len > 0) +
                   (want->baseline.len > 0 || want->comparison.len > 0);
     if (n_asked != 1)
@@ -135,17 +142,22 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_findings_want want = {.limits = call->service->finding_limits, .scratch = &scratch};
     struct sf_findings_view view = {0};
     struct sf_why why = {0};
+    bool is_each = false;
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &want, &why);
+        err = read_want(call->request, q.req, &want, &is_each, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
-    if (!err)
+    if (!err && is_each)
+        err = sf_findings_each(call, &want, &q, &call->response->body, &why);
+    else if (!err)
         err = make(call, &want, &q, &view, &why);
     sf_arena_done(&scratch);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (sf_str_eq(sf_params_word(call->request, "format", q.req), SF_STR("text"))) {
+    if (is_each) {
+        sf_call_ok(call, "application/json");
+    } else if (sf_str_eq(sf_params_word(call->request, "format", q.req), SF_STR("text"))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_findings_text(&view, &call->response->body);
     } else {

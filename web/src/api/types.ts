@@ -358,3 +358,56 @@ export interface MetricAnswer {
   status?: string;
   message?: string;
 }
+
+export interface ExplainFunction {
+  function: string;
+  caller: string;
+  library: string;
+  path: string;
+  file: string;
+  line: number;
+  ns: number;
+  low_ns: number | null;
+  high_ns: number | null;
+}
+export interface ExplainChild {
+  trace: string;
+  span: string;
+  service: string;
+  name: string;
+  count: number;
+  ns: number;
+  duration_ns: number;
+  parts?: ExplainPart[];
+}
+export interface ExplainPart {
+  part: string;
+  words: string;
+  ns: number;
+  low_ns: number | null;
+  high_ns: number | null;
+  source?: string;
+  estimate?: boolean;
+  few_samples?: number;
+  reason?: string;
+  profile?: string | null;
+  functions?: ExplainFunction[];
+  children?: ExplainChild[];
+  more_children?: number;
+}
+/** Why it took so long: one sentence, and parts that add up to the duration. */
+export interface Explain {
+  of: string;
+  sentence: string;
+  service?: string;
+  name?: string;
+  duration_ns: number;
+  low_ns: number | null;
+  high_ns: number | null;
+  spans: number;
+  parts: ExplainPart[];
+  evidence: { spans: unknown[]; query: string; samples: number; flame: string; command: string; page: string };
+  note: string;
+  reason: string;
+  partial: boolean;
+}

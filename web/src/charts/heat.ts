@@ -67,3 +67,30 @@ export function secondsAt(h: Heat, height: number): number {
   const high = Math.log2(h.edges[h.edges.length - 1] ?? 1);
   return 2 ** (low + (high - low) * height);
 }
+
+export const LEVELS = 7;
+
+/** Which of the seven colours: steps in powers, so that single slow spans beside many fast ones are seen. */
+export function heatLevel(v: number, max: number): number {
+  if (max <= 1 || v <= 1) return v >= max && max > 1 ? LEVELS : 1;
+  return Math.min(LEVELS, 1 + Math.floor(((LEVELS - 0.001) * Math.log(v)) / Math.log(max)));
+}
+
+const DOTS = 16;
+
+/** As many dots as can be told apart, slow ones first, no two in one place. */
+export function bestDots(h: Heat): Dot[] {
+  const out: Dot[] = [];
+  const first = h.times[0] ?? 0;
+  const span = (h.times[h.times.length - 1] ?? 0) - first || 1;
+  for (const d of [...h.dots].sort((a, b) => b.seconds - a.seconds)) {
+    if (out.length >= DOTS) break;
+    const isNear = (o: Dot) => Math.abs(o.ms - d.ms) / span < 0.015 && Math.abs(heightOf(h, o.seconds) - heightOf(h, d.seconds)) < 0.05;
+    if (!out.some(isNear)) out.push(d);
+  }
+  return out;
+}
+
+export function spansOf(h: Heat): number {
+  return h.cells.reduce((n, row) => n + row.reduce((m, v) => m + v, 0), 0);
+}

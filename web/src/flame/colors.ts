@@ -1,9 +1,10 @@
-// Bars by package; differences from purple (less) to orange (more), which the usual kinds of colour blindness tell apart.
+// Bars by package: warm is your own code, cool is not; waits are hatched; differences go from blue (less) to red (more).
 
 import type { Frame } from "../api/types";
-import { hash, serviceColor } from "../format/color";
-import { isKernel, packageOf } from "./transform";
-import type { Tree } from "./tree";
+import { hash, serviceToken } from "../format/color";
+import { token } from "../state/palette";
+import { isKernel, isLibrary, packageOf } from "./transform";
+import { frameKey, type Tree } from "./tree";
 
 /** Colours by the change itself or by its share of the bar; "request": by the change for each request. */
 export type DiffBy = "absolute" | "relative" | "request";
@@ -11,51 +12,98 @@ export type DiffBy = "absolute" | "relative" | "request";
 export interface Paint {
   readonly fill: string;
   readonly ink: string;
+  /** Of a wait: whose hatching lies over the ground */
+  readonly hatch: string;
 }
 
-const DARK = "#16181c";
-const LIGHT = "#ffffff";
-const shades = new Map<string, string>();
+let shades = new Map<string, string>();
+let trees = new WeakMap<Tree, Paint[]>();
+if (typeof addEventListener !== "undefined")
+  addEventListener("themechange", () => {
+    shades = new Map();
+    trees = new WeakMap();
+  });
 
-export function frameFill(f: Frame): string {
-  if (f.kind === "service") return serviceColor(f.function);
-  if (f.kind === "span") return "#c9d3e3";
-  if (isKernel(f)) return "#f3b04b";
-  const pack = packageOf(f);
-  let fill = shades.get(pack);
+const number = (name: string, otherwise: number) => {
+  const v = Number.parseFloat(token(name));
+  return Number.isFinite(v) ? v : otherwise;
+};
+
+const RUNTIME = /^(runtime\.|gc\b|GC_|\[?gc\]?|G1|Shenandoah|Z(Mark|Relocate)|_?Py(Eval|GC)|v8::internal|JVM_|jit_)/;
+
+/** oklch by a hash: the package chooses the hue, the function a shade of it. */
+function shade(f: Frame): string {
+  const [l, dl] = [number("fl-l", 0.845), number("fl-dl", 0.035)];
+  const pack = hash(packageOf(f));
+  const own = hash(f.function);
+  const light = l + (((own >>> 8) % 101) / 50 - 1) * dl;
+  const isLib = isLibrary(f);
+  const hue = RUNTIME.test(f.function) ? 320 : isLib ? 150 + (pack % 100) : 40 + (pack % 52) + ((own % 17) - 8);
+  const chroma = isLib || hue === 320 ? number("fl-c-lib", 0.045) : number("fl-c-own", 0.095);
+  return `oklch(${light.toFixed(3)} ${String(chroma)} ${String(hue)})`;
+}
+
+const HATCHED: Readonly<Record<string, string>> = { run_queue: "queue", lock: "lock", disk: "disk", net: "net", io: "net", sleep: "sleep", gc: "gc" };
+
+/** "wait lock" of a frame's kind: which part it waits in; "" when it runs. */
+export function waitOf(f: Frame | undefined): string {
+  return f?.kind?.startsWith("wait ") === true ? f.kind.slice(5) : "";
+}
+
+/** The token of a part's colours: "run_queue" is "queue". */
+export function partToken(part: string): string {
+  if (part === "cpu" || part === "on_cpu") return "cpu";
+  if (part === "child" || part === "remote") return "child";
+  return HATCHED[part] ?? "unknown";
+}
+
+function frameFill(f: Frame): string {
+  const wait = waitOf(f);
+  if (wait !== "") return token(`t-${partToken(wait)}-b`) || "#eee";
+  if (f.kind === "running") return token("t-cpu") || "#c85b30";
+  if (f.kind === "service") return `color-mix(in srgb, ${token(serviceToken(f.function)) || "#888"} 45%, ${token("panel") || "#fff"})`;
+  if (f.kind === "span" || f.kind === "marker" || isKernel(f) || (f.function.endsWith("(no symbols)") && !f.file)) return token("t-child-b") || "#e4e8ee";
+  const key = frameKey(f);
+  let fill = shades.get(key);
   if (fill === undefined) {
-    const h = hash(pack);
-    // Warm and green hues; blue is left to services and spans.
-    fill = pack === "" ? "#e8b98f" : `hsl(${String(h % 170)} ${String(48 + (h >>> 9) % 25)}% ${String(66 + (h >>> 15) % 10)}%)`;
-    shades.set(pack, fill);
+    fill = shade(f);
+    shades.set(key, fill);
   }
   return fill;
 }
 
-function mix(from: readonly number[], to: readonly number[], t: number): string {
-  const part = (i: number) => Math.round((from[i] ?? 0) + ((to[i] ?? 0) - (from[i] ?? 0)) * t);
-  return `rgb(${String(part(0))} ${String(part(1))} ${String(part(2))})`;
-}
+const STEPS = [0.005, 0.05, 0.2];
+const RELATIVE = [0.05, 0.25, 0.6];
 
-const SAME = [226, 226, 226];
-const MORE = [240, 130, 40];
-const LESS = [150, 120, 210];
-export const ONLY_RIGHT: Paint = { fill: "#a63c00", ink: LIGHT };
-export const ONLY_LEFT: Paint = { fill: "#46237a", ink: LIGHT };
+/** How much of the whole a change is: 0 (the same) to 3, negative for less. */
+export function diffLevel(change: number, by: DiffBy): number {
+  const steps = by === "relative" ? RELATIVE : STEPS;
+  const level = steps.filter((s) => Math.abs(change) >= s).length;
+  return change < 0 ? -level : level;
+}
 
 export function diffPaint(t: Tree, node: number, by: DiffBy): Paint {
   const a = t.total[node] ?? 0;
   const b = t.otherTotal?.[node] ?? 0;
-  if (node > 0 && a <= 0 && b > 0) return ONLY_RIGHT;
-  if (node > 0 && b <= 0 && a > 0) return ONLY_LEFT;
   const whole = by === "relative" ? Math.max(a, b) : Math.max(t.total[0] ?? 0, t.otherTotal?.[0] ?? 0);
-  const change = whole > 0 ? (b - a) / whole : 0;
-  const strength = Math.min(1, by === "relative" ? Math.abs(change) : Math.sqrt(Math.abs(change)) * 1.4);
-  return { fill: mix(SAME, change > 0 ? MORE : LESS, strength), ink: DARK };
+  const level = node > 0 && a <= 0 && b > 0 ? 3 : node > 0 && b <= 0 && a > 0 ? -3 : diffLevel(whole > 0 ? (b - a) / whole : 0, by);
+  const name = level === 0 ? "same" : level > 0 ? `more-${String(level)}` : `less-${String(-level)}`;
+  // The strongest steps are dark on light ground and light on dark ground: their ink is the ground's.
+  return { fill: token(name) || "#ddd", ink: Math.abs(level) === 3 ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: "" };
 }
 
 export function paintOf(t: Tree, node: number, by: DiffBy): Paint {
   if (t.otherTotal) return diffPaint(t, node, by);
-  const f = t.frames[t.frame[node] ?? -1];
-  return { fill: f ? frameFill(f) : "#d5d8dd", ink: DARK };
+  const at = t.frame[node] ?? -1;
+  let paints = trees.get(t);
+  if (!paints) {
+    paints = [];
+    trees.set(t, paints);
+  }
+  const known = paints[at + 1];
+  if (known) return known;
+  const f = t.frames[at];
+  const made = { fill: f ? frameFill(f) : token("t-child-b") || "#e4e8ee", ink: f?.kind === "running" ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: partToken(waitOf(f)) === "unknown" ? "" : partToken(waitOf(f)) };
+  paints[at + 1] = made;
+  return made;
 }

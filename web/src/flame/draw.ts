@@ -1,14 +1,17 @@
 // Bars onto a canvas. Only what can be seen is visited: children are sorted by size, so the first that is too narrow
-// ends its row.
+// ends its row. What is chosen or under the pointer is drawn apart, over them.
 
 import { visible } from "../format/safe_text";
-import { paintOf, type DiffBy } from "./colors";
+import { amount } from "../format/units";
+import { paintOf, waitOf, type DiffBy } from "./colors";
+import { hatchOf } from "./hatch";
 import type { Matches } from "./search";
 import { nameOf, type Tree } from "./tree";
 
-export const ROW = 19;
+export const ROW = 20;
 const NARROW = 0.6;
 const CHAR = 6.65;
+const FONT = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 export interface View {
   /** Zoomed: this node is as wide as the canvas */
@@ -19,8 +22,8 @@ export interface View {
   /** Of all rows */
   readonly contentHeight: number;
   readonly scroll: number;
-  readonly hover: number;
-  readonly selected: number;
+  /** Rows at the root that are not drawn */
+  readonly skip: number;
   readonly matches: Matches | undefined;
   /** Frames of the function that is chosen elsewhere: one byte each */
   readonly marked: Uint8Array | undefined;
@@ -42,47 +45,61 @@ export function windowOf(t: Tree, node: number, width: number): Window {
   return { left: t.x[node] ?? 0, scale: size > 0 ? (width * whole) / size : 0 };
 }
 
-export function rowTop(depth: number, v: Pick<View, "icicle" | "contentHeight" | "scroll">): number {
-  return (v.icicle ? depth * ROW : v.contentHeight - (depth + 1) * ROW) - v.scroll;
+type Rows = Pick<View, "icicle" | "contentHeight" | "scroll" | "skip">;
+
+export function rowTop(depth: number, v: Rows): number {
+  const row = depth - v.skip;
+  return (v.icicle ? row * ROW : v.contentHeight - (row + 1) * ROW) - v.scroll;
 }
 
-export function depthAt(y: number, v: Pick<View, "icicle" | "contentHeight" | "scroll">): number {
+export function depthAt(y: number, v: Rows): number {
   const at = y + v.scroll;
-  return Math.floor(v.icicle ? at / ROW : (v.contentHeight - at) / ROW);
+  return Math.floor(v.icicle ? at / ROW : (v.contentHeight - at) / ROW) + v.skip;
 }
 
 function label(t: Tree, node: number, width: number): string {
-  const room = Math.floor((width - 6) / CHAR);
+  const room = Math.floor((width - 8) / CHAR);
   if (room < 3) return "";
   let text = visible(nameOf(t, node));
   if (t.otherTotal && node > 0) {
     if ((t.total[node] ?? 0) <= 0) text = `+ ${text}`;
     else if ((t.otherTotal[node] ?? 0) <= 0) text = `− ${text}`;
+  } else if (waitOf(t.frames[t.frame[node] ?? -1]) !== "" || node === 0) {
+    const whole = `${text} ${amount(t.total[node] ?? 0, t.measure)}`;
+    if (whole.length <= room) text = whole;
   }
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 }
 
 function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: number, v: View): void {
-  const y = rowTop(t.depth[node] ?? 0, v);
+  const depth = t.depth[node] ?? 0;
+  if (depth < v.skip) return;
+  const y = rowTop(depth, v);
   const paint = paintOf(t, node, v.diffBy);
   const hit = v.matches === undefined || node === 0 || v.matches.frames[t.frame[node] ?? 0] === 1;
-  g.fillStyle = hit ? paint.fill : v.faded;
-  g.fillRect(x, y, Math.max(w - (w > 3 ? 1 : 0), 0.5), ROW - 1);
+  const wide = Math.max(w - (w > 3 ? 1 : 0), 0.5);
+  if (!hit) g.globalAlpha = 0.35;
+  g.fillStyle = paint.fill;
+  g.fillRect(x, y, wide, ROW - 1);
+  const hatch = paint.hatch === "" ? undefined : hatchOf(g, paint.hatch);
+  if (hatch) {
+    g.fillStyle = hatch;
+    g.fillRect(x, y, wide, ROW - 1);
+  }
   const text = label(t, node, w);
   if (text !== "") {
-    g.fillStyle = hit ? paint.ink : v.outline;
-    g.globalAlpha = hit ? 1 : 0.75;
-    g.fillText(text, x + 3, y + ROW / 2);
-    g.globalAlpha = 1;
+    if (hatch) {
+      g.fillStyle = paint.fill;
+      g.fillRect(x + 3, y + 2, Math.min(text.length * CHAR + 6, wide - 4), ROW - 5);
+    }
+    g.globalAlpha = hit ? 1 : 0.6;
+    g.fillStyle = paint.ink;
+    g.fillText(text, x + (hatch ? 6 : 4), y + ROW / 2);
   }
+  g.globalAlpha = 1;
   if (node > 0 && v.marked?.[t.frame[node] ?? 0] === 1 && w > 2) {
     g.fillStyle = v.outline;
     g.fillRect(x, y + ROW - 3, Math.max(w - 1, 1), 2);
-  }
-  if (node === v.hover || node === v.selected) {
-    g.strokeStyle = v.outline;
-    g.lineWidth = node === v.selected ? 2 : 1;
-    g.strokeRect(x + 0.5, y + 0.5, Math.max(w - 2, 1), ROW - 2);
   }
 }
 
@@ -90,7 +107,7 @@ function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: n
 export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
   g.fillStyle = v.back;
   g.fillRect(0, 0, v.width, v.height);
-  g.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
+  g.font = FONT;
   g.textBaseline = "middle";
   const { left, scale } = windowOf(t, v.node, v.width);
   const whole = t.size[0] ?? 0;
@@ -132,6 +149,18 @@ export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
     }
   }
   return bars;
+}
+
+/** Where a bar stands on the canvas; undefined: not in sight. */
+export function placeOnCanvas(t: Tree, node: number, v: Pick<View, "node" | "width" | "height"> & Rows): { x: number; y: number; w: number } | undefined {
+  const { left, scale } = windowOf(t, v.node, v.width);
+  const whole = t.size[0] ?? 0;
+  if (node < 0 || whole <= 0 || (t.depth[node] ?? 0) < v.skip) return undefined;
+  const isAbove = (t.depth[node] ?? 0) <= (t.depth[v.node] ?? 0);
+  const x = isAbove ? 0 : ((t.x[node] ?? 0) - left) * scale;
+  const w = isAbove ? v.width : ((t.size[node] ?? 0) / whole) * scale;
+  const y = rowTop(t.depth[node] ?? 0, v);
+  return y < -ROW || y > v.height ? undefined : { x, y, w };
 }
 
 function restWidth(t: Tree, from: number, whole: number, scale: number): number {

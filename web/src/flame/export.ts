@@ -16,14 +16,15 @@ export function save(content: Blob, name: string): void {
 }
 
 /** "main;serve;handle 1200" a line: what every flame graph tool reads. It has no place for remarks: all stacks of an
- * estimate stand under a frame that says so, as in the server's. */
+ * estimate stand under a frame that says so, as in the server's. Of a difference both numbers, as difffolded writes them. */
 export function folded(t: Tree): string {
   const lines: string[] = [];
   for (let i = 1; i < t.n; i++) {
     const self = t.self[i] ?? 0;
-    if (self <= 0) continue;
+    const other = t.otherSelf?.[i] ?? 0;
+    if (self <= 0 && other <= 0) continue;
     const stack = t.measure.isEstimate ? [`${ESTIMATE} estimate`, ...stackOf(t, i)] : stackOf(t, i);
-    lines.push(`${stack.map((s) => s.replace(/[;\n]/g, "_")).join(";")} ${String(Math.round(self))}`);
+    lines.push(`${stack.map((s) => s.replace(/[;\n]/g, "_")).join(";")} ${String(Math.round(self))}${t.otherSelf ? ` ${String(Math.round(other))}` : ""}`);
   }
   return lines.join("\n") + "\n";
 }
@@ -34,7 +35,7 @@ function escaped(text: string): string {
 
 export function svg(t: Tree, node: number, icicle: boolean, diffBy: DiffBy, width = 1600): string {
   const contentHeight = (t.maxDepth + 1) * ROW;
-  const place = { icicle, contentHeight, scroll: 0 };
+  const place = { icicle, contentHeight, scroll: 0, skip: 0 };
   const { left, scale } = windowOf(t, node, width);
   const whole = t.size[0] || 1;
   const out: string[] = [];

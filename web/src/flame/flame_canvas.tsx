@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { amount, share } from "../format/units";
+import { token } from "../state/palette";
 import type { DiffBy } from "./colors";
-import { depthAt, draw, ROW, windowOf, type View } from "./draw";
+import { depthAt, draw, placeOnCanvas, ROW, windowOf, type View } from "./draw";
 import type { Matches } from "./search";
-import { Tooltip } from "./tooltip";
+import { placeText, Tooltip } from "./tooltip";
 import { nameOf, nodeUnder, type Tree } from "./tree";
 
 export interface CanvasProps {
@@ -14,6 +15,8 @@ export interface CanvasProps {
   onPick?: (node: number) => void;
   onMenu?: (node: number, x: number, y: number) => void;
   icicle: boolean;
+  /** Rows at the root that are not drawn */
+  skip?: number;
   matches: Matches | undefined;
   /** The function chosen in a table beside it */
   picked?: string;
@@ -21,12 +24,11 @@ export interface CanvasProps {
   label: string;
   /** Everything there is, when the tree shows a part */
   whole: number;
+  /** What everything is: "the span" */
+  wholeWords?: string;
 }
 
-function colorsOf(box: Element): { back: string; faded: string; outline: string } {
-  const style = getComputedStyle(box);
-  return { back: style.getPropertyValue("--panel"), faded: style.getPropertyValue("--soft"), outline: style.getPropertyValue("--ink") };
-}
+const TIP_MS = 120;
 
 /** Where an arrow key leads: to a caller, a callee, or the bar beside. */
 function neighbour(t: Tree, node: number, key: string, icicle: boolean): number {
@@ -43,74 +45,100 @@ function neighbour(t: Tree, node: number, key: string, icicle: boolean): number 
   return before;
 }
 
+/** A bar in words: name, amount, shares, place. */
+export function barWords(t: Tree, node: number, whole: number, wholeWords: string): string {
+  const self = t.self[node] ?? 0;
+  const total = t.total[node] ?? 0;
+  if (t.otherTotal) return `${visible(nameOf(t, node))}: ${amount(total, t.measure)} before, ${amount(t.otherTotal[node] ?? 0, t.measure)} after`;
+  const parts = [`${visible(nameOf(t, node))} ${amount(total, t.measure)}`, `${share(total / (whole || 1), t.measure)} of ${wholeWords}`];
+  if (self > 0 && self < total) parts.push(`${amount(self, t.measure)} by itself`);
+  const place = placeText(t.frames[t.frame[node] ?? -1]);
+  return `${parts.join(", ")}${place === "" ? "" : ` · ${visible(place)}`}`;
+}
+
 export function FlameCanvas(props: CanvasProps) {
   const { tree, zoom, icicle } = props;
+  const skip = props.skip ?? 0;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+  const status = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const [hover, setHover] = useState({ node: -1, x: 0, y: 0 });
-  const [selected, setSelected] = useState(-1);
+  const [tip, setTip] = useState({ node: -1, x: 0, y: 0 });
   const [themed, setThemed] = useState(0);
+  const hover = useRef(-1);
+  const selected = useRef(-1);
+  const tipTimer = useRef(0);
   const scroll = useRef(0);
   const atRoot = useRef(true);
   const marked = useMemo(() => (props.picked ? Uint8Array.from(tree.frames, (f) => (f.function === props.picked ? 1 : 0)) : undefined), [tree, props.picked]);
-  const contentHeight = (tree.maxDepth + 1) * ROW;
+  const contentHeight = (tree.maxDepth + 1 - skip) * ROW;
   // A small graph stands right below what belongs to it, not at the far end of a large screen.
   const height = Math.min(size.height, contentHeight);
+  const wholeWords = props.wholeWords ?? "all";
 
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const watch = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }));
+    const watch = new ResizeObserver(() => setSize((s) => (s.width === element.clientWidth && s.height === element.clientHeight ? s : { width: element.clientWidth, height: element.clientHeight })));
     watch.observe(element);
     const repaint = () => setThemed((n) => n + 1);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
     addEventListener("themechange", repaint);
-    dark.addEventListener("change", repaint);
     return () => {
       watch.disconnect();
+      clearTimeout(tipTimer.current);
       removeEventListener("themechange", repaint);
-      dark.removeEventListener("change", repaint);
     };
   }, []);
 
-  const view = useCallback(
-    (): View => ({
-      node: zoom,
-      icicle,
-      width: size.width,
-      height,
-      contentHeight,
-      scroll: scroll.current,
-      hover: hover.node,
-      selected,
-      matches: props.matches,
-      marked,
-      diffBy: props.diffBy,
-      ...(box.current ? colorsOf(box.current) : { back: "#fff", faded: "#eee", outline: "#000" }),
-    }),
-    [zoom, icicle, size, contentHeight, hover.node, selected, props.matches, marked, props.diffBy],
-  );
+  const rows = () => ({ node: zoom, icicle, width: size.width, height, contentHeight, scroll: scroll.current, skip });
 
-  const paint = useCallback(() => {
-    const c = canvas.current;
+  /** What is chosen and under the pointer: a few lines over a graph that stays as it is. */
+  const mark = useCallback(() => {
+    const c = over.current;
     const g = c?.getContext("2d");
     if (!c || !g || size.width === 0) return;
     const ratio = devicePixelRatio || 1;
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, size.width, height);
+    g.strokeStyle = token("ink");
+    for (const [node, line] of [[hover.current, 1], [selected.current, 2]] as const) {
+      const p = placeOnCanvas(tree, node, rows());
+      if (!p) continue;
+      g.lineWidth = line;
+      g.strokeRect(p.x + line / 2, p.y + line / 2, Math.max(p.w - 1 - line, 1), ROW - 1 - line);
+    }
+  }, [tree, zoom, icicle, size, height, contentHeight, skip]);
+
+  const tell = useCallback(() => {
+    if (!status.current) return;
+    const node = hover.current >= 0 ? hover.current : selected.current >= 0 ? selected.current : zoom;
+    status.current.textContent = barWords(tree, node, props.whole, wholeWords);
+  }, [tree, zoom, props.whole, wholeWords]);
+
+  const paint = useCallback(() => {
+    const c = canvas.current;
+    const o = over.current;
+    const g = c?.getContext("2d");
+    if (!c || !o || !g || size.width === 0) return;
+    const ratio = devicePixelRatio || 1;
     const w = Math.round(size.width * ratio);
     const h = Math.round(height * ratio);
-    if (c.width !== w || c.height !== h) {
-      c.width = w;
-      c.height = h;
-    }
+    for (const one of [c, o])
+      if (one.width !== w || one.height !== h) {
+        one.width = w;
+        one.height = h;
+      }
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     const began = performance.now();
-    const bars = draw(g, tree, view());
-    c.dataset["bars"] = String(bars);
+    const v: View = { ...rows(), matches: props.matches, marked, diffBy: props.diffBy, back: token("fl-gap"), faded: token("sunken"), outline: token("ink") };
+    c.dataset["bars"] = String(draw(g, tree, v));
     c.dataset["nodes"] = String(tree.n);
     c.dataset["zoom"] = nameOf(tree, zoom);
     c.dataset["ms"] = (performance.now() - began).toFixed(2);
-  }, [tree, view, size]);
+    mark();
+    tell();
+  }, [tree, zoom, icicle, size, height, contentHeight, skip, props.matches, marked, props.diffBy, mark, tell]);
 
   useLayoutEffect(paint, [paint, themed]);
   // The root is where one begins to read: at the bottom of a flame, at the top of an icicle. It stays in sight when the
@@ -128,15 +156,18 @@ export function FlameCanvas(props: CanvasProps) {
     if (atRoot.current) toRoot();
   }, [height]);
   useEffect(() => {
-    setSelected(-1);
-    setHover({ node: -1, x: 0, y: 0 });
+    selected.current = -1;
+    hover.current = -1;
+    setTip({ node: -1, x: 0, y: 0 });
+    mark();
+    tell();
   }, [tree]);
 
   const nodeAt = (e: MouseEvent): number => {
     const r = canvas.current?.getBoundingClientRect();
     if (!r) return -1;
-    const depth = depthAt(e.clientY - r.top, { icicle, contentHeight, scroll: scroll.current });
-    if (depth < 0) return -1;
+    const depth = depthAt(e.clientY - r.top, { icicle, contentHeight, scroll: scroll.current, skip });
+    if (depth < skip) return -1;
     const zoomDepth = tree.depth[zoom] ?? 0;
     if (depth <= zoomDepth) {
       let up = zoom;
@@ -150,20 +181,37 @@ export function FlameCanvas(props: CanvasProps) {
   const reveal = (node: number) => {
     const element = box.current;
     if (!element) return;
-    const top = icicle ? (tree.depth[node] ?? 0) * ROW : contentHeight - ((tree.depth[node] ?? 0) + 1) * ROW;
+    const row = (tree.depth[node] ?? 0) - skip;
+    const top = icicle ? row * ROW : contentHeight - (row + 1) * ROW;
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + ROW > element.scrollTop + height) element.scrollTop = top + ROW - height;
   };
 
   useEffect(() => reveal(zoom), [zoom]);
 
+  const pick = (node: number) => {
+    selected.current = node;
+    props.onPick?.(node);
+    mark();
+    tell();
+  };
+  const point = (node: number, x: number, y: number) => {
+    if (node !== hover.current) {
+      hover.current = node;
+      mark();
+      tell();
+      clearTimeout(tipTimer.current);
+      if (tip.node >= 0) setTip({ node: -1, x: 0, y: 0 });
+      if (node >= 0) tipTimer.current = setTimeout(() => setTip({ node, x, y }), TIP_MS) as unknown as number;
+    }
+  };
+
   const onKey = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const from = selected >= 0 ? selected : zoom;
+    const from = selected.current >= 0 ? selected.current : zoom;
     if (e.key.startsWith("Arrow")) {
-      const to = selected < 0 ? zoom : neighbour(tree, from, e.key, icicle);
-      setSelected(to);
-      props.onPick?.(to);
+      const to = selected.current < 0 ? zoom : neighbour(tree, from, e.key, icicle);
+      pick(to);
       reveal(to);
     } else if (e.key === "Enter" || e.key === " ") props.onZoom(from);
     else if (e.key === "Escape" || e.key === "Backspace") props.onZoom(e.key === "Escape" ? 0 : (tree.parent[zoom] ?? 0));
@@ -172,55 +220,56 @@ export function FlameCanvas(props: CanvasProps) {
       props.onMenu?.(from, (r?.left ?? 0) + 40, (r?.top ?? 0) + 40);
     } else return;
     e.preventDefault();
+    e.stopPropagation();
   };
 
-  const told = selected >= 0 ? selected : zoom;
   return (
-    <div
-      class="flame-scroll"
-      ref={box}
-      onScroll={(e) => {
-        const { scrollTop } = e.currentTarget;
-        scroll.current = scrollTop;
-        if (size.height === 0) return;
-        // By the size that was drawn: the element may have shrunk since, which is no scrolling away.
-        atRoot.current = icicle ? scrollTop < 2 : scrollTop + height > contentHeight - 2;
-        paint();
-      }}
-    >
-      <div class="flame-tall" style={{ height: `${String(contentHeight)}px` }}>
-        <canvas
-          ref={canvas}
-          class="flame-canvas"
-          style={{ width: `${String(size.width)}px`, height: `${String(height)}px` }}
-          tabIndex={0}
-          role="application"
-          aria-roledescription="flame graph"
-          aria-label={`${props.label}. Arrows move, Enter zooms, Escape shows all. The table shows the same.`}
-          onMouseMove={(e) => setHover({ node: nodeAt(e), x: e.clientX, y: e.clientY })}
-          onMouseLeave={() => setHover({ node: -1, x: 0, y: 0 })}
-          onClick={(e) => {
-            const node = nodeAt(e);
-            if (node < 0) return;
-            setSelected(node);
-            props.onPick?.(node);
-            props.onZoom(node);
-          }}
-          onContextMenu={(e) => {
-            const node = nodeAt(e);
-            if (node < 0 || !props.onMenu) return;
-            e.preventDefault();
-            setSelected(node);
-            props.onMenu(node, e.clientX, e.clientY);
-          }}
-          onKeyDown={onKey}
-        />
+    <div class="flame-one">
+      <div
+        class="flame-scroll"
+        ref={box}
+        onScroll={(e) => {
+          const { scrollTop } = e.currentTarget;
+          scroll.current = scrollTop;
+          if (size.height === 0) return;
+          // By the size that was drawn: the element may have shrunk since, which is no scrolling away.
+          atRoot.current = icicle ? scrollTop < 2 : scrollTop + height > contentHeight - 2;
+          paint();
+        }}
+      >
+        <div class="flame-tall" style={{ height: `${String(contentHeight)}px` }}>
+          <div class="flame-stick" style={{ height: `${String(height)}px` }}>
+            <canvas
+              ref={canvas}
+              class="flame-canvas"
+              style={{ width: `${String(size.width)}px`, height: `${String(height)}px` }}
+              tabIndex={0}
+              role="application"
+              aria-roledescription="flame graph"
+              aria-label={`${props.label}. Arrows move, Enter zooms, Escape shows all. The table shows the same.`}
+              onMouseMove={(e) => point(nodeAt(e), e.clientX, e.clientY)}
+              onMouseLeave={() => point(-1, 0, 0)}
+              onClick={(e) => {
+                const node = nodeAt(e);
+                if (node < 0) return;
+                pick(node);
+                props.onZoom(node);
+              }}
+              onContextMenu={(e) => {
+                const node = nodeAt(e);
+                if (node < 0 || !props.onMenu) return;
+                e.preventDefault();
+                pick(node);
+                props.onMenu(node, e.clientX, e.clientY);
+              }}
+              onKeyDown={onKey}
+            />
+            <canvas ref={over} class="flame-over" aria-hidden="true" style={{ width: `${String(size.width)}px`, height: `${String(height)}px` }} />
+          </div>
+        </div>
+        {tip.node >= 0 && <Tooltip tree={tree} node={tip.node} zoom={zoom} whole={props.whole} wholeWords={wholeWords} x={tip.x} y={tip.y} />}
       </div>
-      <div class="off-screen" aria-live="polite">
-        {selected >= 0 &&
-          `${visible(nameOf(tree, told))}: ${amount(tree.total[told] ?? 0, tree.measure)}, ${share((tree.size[told] ?? 0) / (tree.size[0] || 1), tree.measure)} of all`}
-      </div>
-      {hover.node >= 0 && <Tooltip tree={tree} node={hover.node} zoom={zoom} whole={props.whole} x={hover.x} y={hover.y} />}
+      <div class="flame-status" role="status" ref={status} />
     </div>
   );
 }

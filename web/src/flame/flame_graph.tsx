@@ -1,17 +1,20 @@
 // A flame graph with everything around it: search, views, looks, export. Its state is in the address, under "f…" keys.
 
+import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Query } from "../api/client";
 import type { Profile } from "../api/types";
 import { visible } from "../format/safe_text";
+import { amount } from "../format/units";
 import { copyText } from "../parts/copy_button";
 import { goTo, params, within } from "../state/url";
 import { CallTree, type Base } from "./call_tree";
 import type { DiffBy } from "./colors";
+import { withoutStart } from "./compose";
 import { folded, save, saveFromServer, svg } from "./export";
 import { FlameBar } from "./flame_bar";
 import { FlameCanvas } from "./flame_canvas";
-import { FlameHelp, FlameMenu, sourceAddress } from "./flame_menu";
+import { FlameMenu, sourceAddress } from "./flame_menu";
 import { useFlameState, type Mode } from "./flame_state";
 import { search, widest } from "./search";
 import { TopTable } from "./top_table";
@@ -37,6 +40,16 @@ export interface FlameProps {
   timeline?: { profile: Profile; moments: readonly Moment[] } | undefined;
   /** Whose spans a function's menu lists; none: of every service */
   service?: string;
+  /** What stands before the views in the toolbar: what the graph is of */
+  before?: ComponentChildren;
+  /** What 100 % is: "the span" */
+  wholeWords?: string;
+  /** The root at the top, unless the address says otherwise */
+  icicle?: boolean;
+  /** Frames that start the thread may be left out */
+  mayHideStart?: boolean;
+  /** Somebody looks into the graph: what stands above may make room */
+  onEnter?: () => void;
 }
 
 const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls" };
@@ -58,11 +71,11 @@ function CutNote(props: { whole: Whole; name: string; onAll: () => void }) {
 
 export function FlameGraph(props: FlameProps) {
   const [state, change] = useFlameState(props.prefix ?? "f");
-  const { mode, icicle, search: text } = state;
+  const { mode, search: text } = state;
+  const icicle = state.icicle ?? props.icicle ?? false;
   const diffBy: DiffBy = state.diffBy === "request" && !props.requests ? "absolute" : (state.diffBy ?? props.diffBy ?? "absolute");
   const [all, setAll] = useState(false);
   const [menu, setMenu] = useState<{ tree: Tree; node: number; x: number; y: number }>();
-  const [help, setHelp] = useState(false);
   const [note, setNote] = useState("");
   const [walked, setWalked] = useState("");
   const box = useRef<HTMLDivElement>(null);
@@ -71,11 +84,13 @@ export function FlameGraph(props: FlameProps) {
   const { timeline, requests } = props;
   const threads = useMemo(() => (timeline?.moments ?? []).reduce((n, m) => Math.max(n, m[4] + 1), 0), [timeline]);
   const isTimed = state.isTimed && threads > 0;
-  const measured = useMemo(() => {
+  const full = useMemo(() => {
     if (isTimed && timeline) return timedOf(timeline.profile, timeline.moments, state.thread);
     if (diffBy === "request" && requests && props.tree.otherTotal) return scaled(props.tree, 1 / requests.left, 1 / requests.right);
     return props.tree;
   }, [props.tree, isTimed, timeline, state.thread, diffBy === "request", requests?.left, requests?.right]);
+  const start = useMemo(() => (props.mayHideStart === true && !state.hasStart ? withoutStart(full) : { tree: full, rows: 0 }), [full, props.mayHideStart, state.hasStart]);
+  const measured = start.tree;
   const { deeper: ask } = props;
   const deeper = useMemo<Deeper | undefined>(() => {
     if (!ask || isTimed) return undefined;
@@ -119,10 +134,10 @@ export function FlameGraph(props: FlameProps) {
     const onKey = (e: KeyboardEvent) => {
       if (e.ctrlKey || e.metaKey || e.altKey || (e.target instanceof Element && e.target.closest("input,textarea,select,dialog"))) return;
       const to = MODE_KEYS[e.key];
-      if (e.key === "/") input.current?.focus();
-      else if (e.key === "?") setHelp(true);
+      const isInside = e.target instanceof Element && box.current?.contains(e.target) === true;
+      if (e.key === "/" && isInside) input.current?.focus();
       else if (to) change({ v: to === "graph" ? "" : to });
-      else if (e.key === "i") change({ i: icicle ? "" : "1" });
+      else if (e.key === "i") change({ i: icicle ? "0" : "1" });
       else return;
       e.preventDefault();
     };
@@ -157,12 +172,17 @@ export function FlameGraph(props: FlameProps) {
     }
   };
 
-  const canvas = (t: Tree, label: string, at = 0, zoomTo?: (n: number) => void, up = icicle) => (
+  const { onEnter } = props;
+  const canvas = (t: Tree, label: string, at = 0, zoomTo?: (n: number) => void, up = icicle, skip = 0) => (
     <FlameCanvas
       tree={t}
       zoom={at}
-      onZoom={zoomTo ?? (() => undefined)}
+      onZoom={(n) => {
+        onEnter?.();
+        zoomTo?.(n);
+      }}
       onPick={(n) => setWalked(nameOf(t, n))}
+      skip={skip}
       onMenu={(node, x, y) => setMenu({ tree: t, node, x, y })}
       icicle={up}
       matches={t === tree ? matches : search(t, text)}
@@ -170,6 +190,7 @@ export function FlameGraph(props: FlameProps) {
       diffBy={diffBy}
       label={label}
       whole={measured.total[0] ?? 0}
+      wholeWords={props.wholeWords ?? "all"}
     />
   );
 
@@ -177,6 +198,9 @@ export function FlameGraph(props: FlameProps) {
     <div class="flame" ref={box}>
       <FlameBar
         state={{ ...state, isTimed }}
+        icicle={icicle}
+        before={props.before}
+        base={tree.otherTotal ? "" : `% of ${amount(measured.total[0] ?? 0, measured.measure)}`}
         change={change}
         matches={matches}
         measure={tree.measure}
@@ -189,7 +213,6 @@ export function FlameGraph(props: FlameProps) {
         threads={threads}
         hasServer={props.server !== undefined}
         onExport={exportAs}
-        onHelp={() => setHelp(true)}
         note={note}
       />
       {tree.otherTotal && <DiffLegend isPerRequest={diffBy === "request"} />}
@@ -197,11 +220,11 @@ export function FlameGraph(props: FlameProps) {
       <div class={`flame-body ${mode}`}>
         {mode === "sandwich" && sides ? (
           <>
-            {canvas(sides.callers, `Callers of ${visible(state.centre)}`, 0, undefined, false)}
             <p class="sandwich-name">
               Above: who calls <bdi>{visible(state.centre)}</bdi>. Below: what it calls.
             </p>
-            {canvas(sides.callees, `Callees of ${visible(state.centre)}`, 0, undefined, true)}
+            {canvas(sides.callers, `Callers of ${visible(state.centre)}`, 0, undefined, false, 2)}
+            {canvas(sides.callees, `Callees of ${visible(state.centre)}`, 0, undefined, true, 1)}
           </>
         ) : (
           <>
@@ -223,16 +246,27 @@ export function FlameGraph(props: FlameProps) {
         )}
       </div>
       {menu && <FlameMenu x={menu.x} y={menu.y} frame={menu.tree.frames[menu.tree.frame[menu.node] ?? -1]} onDo={onMenu} onClose={() => setMenu(undefined)} />}
-      {help && <FlameHelp onClose={() => setHelp(false)} />}
+      {start.rows > 0 && mode === "graph" && (
+        <p class="start-rows f3 sm">
+          {start.rows} frames of thread start hidden{" "}
+          <button type="button" class="plain link" onClick={() => change({ l: "1", z: "" })}>
+            Show
+          </button>
+        </p>
+      )}
     </div>
   );
 }
 
 function DiffLegend(props: { isPerRequest: boolean }) {
   return (
-    <p class="legend">
-      <span class="swatch only-left" /> − only in the baseline <span class="swatch less" /> less <span class="swatch same" /> same <span class="swatch more" /> more{" "}
-      <span class="swatch only-right" /> + only in the comparison{props.isPerRequest && <b> · values are per request</b>}
+    <p class="legend diff-legend">
+      {[["less-3", "− only in the baseline"], ["less-2", "less"], ["same", "same"], ["more-2", "more"], ["more-3", "+ only in the comparison"]].map(([name, words]) => (
+        <span key={name}>
+          <i class="key" style={{ background: `var(--${name ?? ""})` }} /> {words}
+        </span>
+      ))}
+      {props.isPerRequest && <b>values are per request</b>}
     </p>
   );
 }

@@ -60,38 +60,3 @@ export function FlameMenu(props: { x: number; y: number; frame: Frame | undefine
     </div>
   );
 }
-
-const KEYS: readonly (readonly [string, string])[] = [
-  ["1 2 3 4", "graph, graph and table, table, call tree"],
-  ["/", "search"],
-  ["arrows", "to the caller, the callee, the bar beside"],
-  ["Enter", "zoom into the chosen bar"],
-  ["Backspace", "zoom out by one"],
-  ["Escape", "show all"],
-  ["m, right click", "what can be done with a bar"],
-  ["i", "root at the top or at the bottom"],
-  ["?", "this"],
-];
-
-export function FlameHelp(props: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} aria-labelledby="keys-title" onClose={props.onClose}>
-      <h2 id="keys-title">Keys of the flame graph</h2>
-      <dl class="keys">
-        {KEYS.map(([key, words]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{words}</dd>
-          </div>
-        ))}
-      </dl>
-      <button type="button" onClick={() => dialog.current?.close()}>
-        Close
-      </button>
-    </dialog>
-  );
-}

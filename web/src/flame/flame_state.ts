@@ -11,7 +11,8 @@ export type Change = (some: Readonly<Record<string, string | undefined>>, replac
 
 export interface FlameState {
   readonly mode: Mode;
-  readonly icicle: boolean;
+  /** undefined: the graph's own choice */
+  readonly icicle: boolean | undefined;
   readonly search: string;
   readonly look: Look;
   /** Place of the bar that is as wide as the canvas */
@@ -28,6 +29,8 @@ export interface FlameState {
   /** Of the call tree: what 100 % is, and which rows are turned */
   readonly base: string;
   readonly turned: string;
+  /** Frames that start the thread are shown, too */
+  readonly hasStart: boolean;
 }
 
 /** The keys of one graph, without what tells it from another. */
@@ -46,7 +49,7 @@ export function stateOf(url: Params): FlameState {
   const by = oneOf(url["d"], ["absolute", "relative", "request", ""], "");
   return {
     mode: oneOf<Mode>(url["v"], ["graph", "both", "table", "calls", "sandwich"], "graph"),
-    icicle: url["i"] === "1",
+    icicle: url["i"] === "1" ? true : url["i"] === "0" ? false : undefined,
     search: url["s"] ?? "",
     look: {
       group: oneOf<Group>(url["g"], ["function", "line", "package", "file"], "function"),
@@ -63,6 +66,7 @@ export function stateOf(url: Params): FlameState {
     picked: url["p"] ?? "",
     base: url["b"] ?? "",
     turned: url["o"] ?? "",
+    hasStart: url["l"] === "1",
   };
 }
 

@@ -28,7 +28,7 @@ function Difference(props: { tree: Tree; node: number }) {
   );
 }
 
-export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: number; x: number; y: number }) {
+export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: number; wholeWords: string; x: number; y: number }) {
   const { tree: t, node } = props;
   const frame = t.frames[t.frame[node] ?? -1];
   const place = placeText(frame);
@@ -51,6 +51,11 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
       {frame?.debugPackage !== undefined && (
         <bdi class="tooltip-place">Names are in its debug package (Debian: likely {visible(frame.debugPackage)}); upload it with spanflame symbols upload</bdi>
       )}
+      {!t.otherTotal && (
+        <span class="tip-bar" aria-hidden="true">
+          <i style={{ width: `${String(Math.min(100, ((t.total[node] ?? 0) / (props.whole || 1)) * 100))}%` }} />
+        </span>
+      )}
       <dl>
         {t.otherTotal ? (
           <Difference tree={t} node={node} />
@@ -62,11 +67,12 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
             <dd>{amount(t.self[node] ?? 0, t.measure)}</dd>
             <dt>of this view</dt>
             <dd>{share((t.total[node] ?? 0) / (t.total[props.zoom] || 1), t.measure)}</dd>
-            <dt>of everything</dt>
+            <dt>of {props.wholeWords === "all" ? "everything" : props.wholeWords}</dt>
             <dd>{share((t.total[node] ?? 0) / (props.whole || 1), t.measure)}</dd>
           </>
         )}
       </dl>
+      <span class="tooltip-place">Click zooms, right click for more</span>
     </div>
   );
 }

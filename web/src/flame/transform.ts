@@ -52,7 +52,7 @@ function fileOf(f: Frame): string {
 }
 
 function grouped(f: Frame, look: Look): Frame {
-  if (f.kind === "service" || f.kind === "span") return f;
+  if (f.kind === "service" || f.kind === "span" || f.kind === "running" || f.kind?.startsWith("wait ") === true) return f;
   if (look.fold === "kernel" && isKernel(f)) return { function: "[kernel]", kind: "kernel" };
   if (look.fold === "library" && isLibrary(f)) return { function: "[library code]" };
   if (look.group === "package") return { function: packageOf(f) || "(no package)" };

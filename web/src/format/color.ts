@@ -1,4 +1,5 @@
-// The same name has the same colour everywhere.
+// Services have one of twelve colours, given out in order of first sight and remembered in this browser: up to twelve of
+// them never share one. The next twelve have them as rings, the rest is grey and told by its name.
 
 export function hash(text: string): number {
   let h = 2166136261;
@@ -6,14 +7,47 @@ export function hash(text: string): number {
   return h >>> 0;
 }
 
-const colors = new Map<string, string>();
+const SLOTS = 12;
+const MOST = 4 * SLOTS;
+const KEY = "spanflame.services";
+let order: string[] | undefined;
 
-/** Light enough for dark text on it; 36 hues of two strengths, so that the few services of a trace rarely look alike. */
+function read(): string[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((n): n is string => typeof n === "string").slice(0, MOST) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Place in the order of first sight, from 0. */
+export function serviceAt(name: string): number {
+  order ??= read();
+  let at = order.indexOf(name);
+  if (at < 0 && order.length < MOST && name.length < 200) {
+    at = order.length;
+    order.push(name);
+    try {
+      localStorage.setItem(KEY, JSON.stringify(order));
+    } catch {
+      // then the order is this tab's own
+    }
+  }
+  return at < 0 ? MOST : at;
+}
+
+/** The token of its colour, without the dashes. */
+export function serviceToken(name: string): string {
+  const at = serviceAt(name);
+  return at >= 2 * SLOTS ? "ink-3" : `svc-${String((at % SLOTS) + 1)}`;
+}
+
 export function serviceColor(name: string): string {
-  const known = colors.get(name);
-  if (known !== undefined) return known;
-  const h = Math.imul(hash(name), 2654435761) >>> 0;
-  const color = `hsl(${String((h % 36) * 10)} ${String(60 + ((h >>> 8) % 2) * 25)}% ${String(64 + ((h >>> 12) % 2) * 12)}%)`;
-  colors.set(name, color);
-  return color;
+  return `var(--${serviceToken(name)})`;
+}
+
+export function isRing(name: string): boolean {
+  const at = serviceAt(name);
+  return at >= SLOTS && at < 2 * SLOTS;
 }

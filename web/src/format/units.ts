@@ -51,11 +51,21 @@ export function count(n: number): string {
   return short(n);
 }
 
+/** Whole from ten on, one digit behind the point below: always of a base that is named beside it. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";
   const p = share * 100;
-  if (p !== 0 && Math.abs(p) < 0.01) return p > 0 ? "<0.01 %" : ">-0.01 %";
-  return `${short(p)} %`;
+  const size = Math.abs(p);
+  if (size !== 0 && size < 0.1) return p > 0 ? "<0.1 %" : "\u2212<0.1 %";
+  return `${String(Number(p.toFixed(size >= 9.95 ? 0 : 1))).replace("-", "\u2212")} %`;
+}
+
+/** What a figure became: "+16 %", "−0.6 %", "±0". */
+export function changeWords(before: number, after: number): string {
+  if (!(before > 0) || !Number.isFinite(after)) return "";
+  const c = after / before - 1;
+  if (Math.abs(c) < 0.0005) return "±0";
+  return c > 0 ? `+${percent(c)}` : percent(c);
 }
 
 const UNIT_NS: Record<string, number> = { nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
@@ -69,7 +79,7 @@ export function value(n: number, unit: string): string {
 }
 
 export function signed(text: string, n: number): string {
-  return n > 0 ? `+${text}` : text;
+  return n > 0 ? `+${text}` : text.replace(/^(~?)-/, "$1\u2212");
 }
 
 export function rate(perSecond: number): string {

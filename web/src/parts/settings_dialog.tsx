@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { setSetting, setting, type SettingName } from "../state/settings";
 
 const FIELDS: readonly (readonly [SettingName, string, string])[] = [
@@ -6,8 +6,8 @@ const FIELDS: readonly (readonly [SettingName, string, string])[] = [
   ["logTemplate", "Logs of a span, with {traceId}, {spanId}, {service}, {start} and {end} (unix ms)", "https://logs.example/search?q={traceId}&from={start}&to={end}"],
 ];
 
-/** What the page cannot know: where your sources and logs are. Kept in this browser. */
-export function SettingsButton() {
+/** What the page cannot know: where your sources and logs are. Kept in this browser. Shown whenever `turn` rises. */
+export function SettingsDialog(props: { turn: number }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const [fault, setFault] = useState("");
@@ -16,6 +16,9 @@ export function SettingsButton() {
     setFault("");
     dialog.current?.showModal();
   };
+  useEffect(() => {
+    if (props.turn > 0) show();
+  }, [props.turn]);
   const submit = (e: Event) => {
     e.preventDefault();
     if (FIELDS.some(([name]) => !/^($|https?:\/\/)/.test(typed[name] ?? ""))) {
@@ -26,10 +29,6 @@ export function SettingsButton() {
     dialog.current?.close();
   };
   return (
-    <>
-      <button type="button" title="Links to sources and logs" aria-label="Settings" onClick={show}>
-        ⚙
-      </button>
       <dialog ref={dialog} class="settings" aria-labelledby="settings-title">
         <form onSubmit={submit}>
           <h2 id="settings-title">Links out of the page</h2>
@@ -55,6 +54,5 @@ export function SettingsButton() {
           </div>
         </form>
       </dialog>
-    </>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get } from "../api/client";
+import { ApiError, get } from "../api/client";
 import { visible } from "../format/safe_text";
 import { faultAt, FUNCTIONS, JOINS_INSIDE, JOINS_OUTSIDE, moreOf, OPERATORS, placeAt, type Place } from "./complete";
 
@@ -31,6 +31,27 @@ async function offered(place: Place, text: string, caret: number, signal: AbortS
   return data.tagValues.map((v) => (v.type === "string" ? JSON.stringify(v.value) : v.value));
 }
 
+/** What the server says about a query that is still being written: asked for a moment long ago, which costs nothing. */
+function useFault(text: string, isOn: boolean): string {
+  const [fault, setFault] = useState({ text: "", said: "" });
+  useEffect(() => {
+    if (!isOn || !/^\s*\{/.test(text)) return undefined;
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      get<unknown>("/api/search", { q: text, limit: "1", start: "1", end: "2" }, stop.signal)
+        .then(() => setFault({ text, said: "" }))
+        .catch((e: unknown) => {
+          if (!stop.signal.aborted) setFault({ text, said: e instanceof ApiError && e.status === 400 ? e.message : "" });
+        });
+    }, 400);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [text, isOn]);
+  return fault.text === text ? fault.said : "";
+}
+
 export function QueryEditor(props: { value: string; fault: string; onRun: (text: string) => void }) {
   const [text, setText] = useState(props.value);
   const [caret, setCaret] = useState(0);
@@ -40,6 +61,7 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
   const [open, setOpen] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => setText(props.value), [props.value]);
+  const typing = useFault(text, text !== props.value);
   const place = useMemo(() => placeAt(text, caret), [text, caret]);
   useEffect(() => {
     if (!open) return undefined;
@@ -82,7 +104,8 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
     else return;
     e.preventDefault();
   };
-  const fault = props.fault === "" || text !== props.value ? -1 : faultAt(text, props.fault);
+  const said = text === props.value ? props.fault : typing;
+  const fault = said === "" ? -1 : faultAt(text, said);
   const end = fault < 0 ? 0 : Math.max(fault + 1, fault + (/^[\w.:"-]+/.exec(text.slice(fault))?.[0].length ?? 1));
   return (
     <div class="editor">
@@ -103,7 +126,7 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
           spellcheck={false}
           autocomplete="off"
           aria-label="TraceQL query"
-          aria-invalid={props.fault !== ""}
+          aria-invalid={said !== ""}
           role="combobox"
           aria-expanded={open && list.length > 0}
           aria-controls="offers"
@@ -125,6 +148,11 @@ export function QueryEditor(props: { value: string; fault: string; onRun: (text:
           Search
         </button>
       </div>
+      {said !== "" && text !== props.value && (
+        <p class="note bad" role="status">
+          {visible(said)}
+        </p>
+      )}
       {open && list.length > 0 && (
         <ul class="offers" role="listbox" id="offers" aria-label={place.kind === "value" ? `Values of ${place.key}` : "What may come next"}>
           {list.map((o, i) => (

@@ -39,3 +39,13 @@ export function asked(range: Range): { from: string; until: string } {
 export function askedSeconds(range: Range): { start: string; end: string } {
   return { start: String(Math.floor(range.fromMs / 1e3)), end: String(Math.ceil(range.untilMs / 1e3)) };
 }
+
+/** Twice as long around the same middle, but not beyond now; "now-1h" becomes "now-2h". */
+export function zoomedOut(url: { from: string; until: string }, nowMs: number): { from: string; until: string } {
+  const back = /^now-(\d+)([smhdw])$/.exec(url.from);
+  if (back && url.until === "now") return { from: `now-${String(Number(back[1]) * 2)}${back[2] ?? "h"}`, until: "now" };
+  const r = rangeOf(url, nowMs);
+  const half = (r.untilMs - r.fromMs) / 2;
+  const untilMs = Math.max(r.untilMs, Math.min(r.untilMs + half, nowMs));
+  return { from: String(Math.floor(untilMs - 4 * half)), until: String(Math.ceil(untilMs)) };
+}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Trace } from "../api/types";
-import { serviceColor } from "../format/color";
+import { serviceToken } from "../format/color";
+import { token } from "../state/palette";
 import { duration } from "../format/units";
 
 export interface Zoom {
@@ -8,19 +9,25 @@ export interface Zoom {
   readonly until: number;
 }
 
-const HEIGHT = 48;
+const HEIGHT = 34;
 
 /** The whole trace small; dragging over it zooms the waterfall. */
 export function Minimap(props: { trace: Trace; zoom: Zoom; onZoom: (z: Zoom) => void }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [drag, setDrag] = useState<{ from: number; to: number }>();
   const [width, setWidth] = useState(0);
+  const [themed, setThemed] = useState(0);
   useEffect(() => {
     const c = canvas.current;
     if (!c) return undefined;
     const watch = new ResizeObserver(() => setWidth(c.clientWidth));
     watch.observe(c);
-    return () => watch.disconnect();
+    const repaint = () => setThemed((n) => n + 1);
+    addEventListener("themechange", repaint);
+    return () => {
+      watch.disconnect();
+      removeEventListener("themechange", repaint);
+    };
   }, []);
   useEffect(() => {
     const c = canvas.current;
@@ -32,10 +39,10 @@ export function Minimap(props: { trace: Trace; zoom: Zoom; onZoom: (z: Zoom) => 
     const { spans, durationNs } = props.trace;
     const step = Math.min(4, HEIGHT / Math.max(spans.length, 1));
     spans.forEach((s, i) => {
-      g.fillStyle = s.status === "STATUS_CODE_ERROR" ? "#d0021b" : serviceColor(s.service);
+      g.fillStyle = s.status === "STATUS_CODE_ERROR" ? token("bad") : token(serviceToken(s.service));
       g.fillRect((s.startOffsetNs / (durationNs || 1)) * width, i * step, Math.max((s.durationNs / (durationNs || 1)) * width, 1), Math.max(step - 0.5, 0.5));
     });
-  }, [props.trace, width]);
+  }, [props.trace, width, themed]);
   const at = (e: MouseEvent) => {
     const r = canvas.current?.getBoundingClientRect();
     return r ? Math.min(1, Math.max(0, (e.clientX - r.left) / (r.width || 1))) : 0;

@@ -10,20 +10,57 @@ export interface Row {
   readonly isFolded: boolean;
   /** Spans below it, of any depth */
   readonly below: number;
+  /** It stands for so many siblings of its name that follow one another; 0: for itself */
+  readonly run: number;
 }
 
-export function rowsOf(spans: readonly Span[], folded: ReadonlySet<string>): Row[] {
+/** Like siblings without children become one row from so many on. */
+const RUN = 4;
+
+/** How many spans from `i` on are siblings of one name without children. */
+function runAt(spans: readonly Span[], end: Int32Array, i: number): number {
+  const first = spans[i];
+  let n = 0;
+  for (let k = i; first && k < spans.length && n < 100000; k++, n++) {
+    const s = spans[k];
+    if (!s || s.depth !== first.depth || s.name !== first.name || s.service !== first.service || s.parentSpanId !== first.parentSpanId || (end[k] ?? k + 1) > k + 1 || s.status === "STATUS_CODE_ERROR") break;
+  }
+  return n;
+}
+
+/** `opened`: runs whose spans have rows of their own, by their first span; undefined: all have. */
+export function rowsOf(spans: readonly Span[], folded: ReadonlySet<string>, opened?: ReadonlySet<string>): Row[] {
   const end = ends(spans);
   const out: Row[] = [];
+  let noRunBefore = 0;
   for (let i = 0; i < spans.length; ) {
     const span = spans[i];
     if (!span) break;
     const after = end[i] ?? i + 1;
+    const run = opened !== undefined && i >= noRunBefore ? runAt(spans, end, i) : 0;
+    if (run >= RUN && opened?.has(span.spanId) === true) noRunBefore = i + run;
+    if (run >= RUN && opened?.has(span.spanId) !== true) {
+      out.push({ span, at: i, hasChildren: false, isFolded: false, below: 0, run });
+      i += run;
+      continue;
+    }
     const isFolded = folded.has(span.spanId);
-    out.push({ span, at: i, hasChildren: after > i + 1, isFolded, below: after - i - 1 });
+    out.push({ span, at: i, hasChildren: after > i + 1, isFolded, below: after - i - 1, run: 0 });
     i = isFolded ? after : i + 1;
   }
   return out;
+}
+
+/** The span whose own time is the largest part of the critical path: where a person should look first. */
+export function mostWaitedFor(spans: readonly Span[]): Span | undefined {
+  let best = spans[0];
+  for (const s of spans) if (s.criticalNs > (best?.criticalNs ?? 0)) best = s;
+  return best;
+}
+
+/** Spans at the top whose parent is named and was not received. */
+export function orphans(spans: readonly Span[]): number {
+  return spans.filter((s) => s.depth === 0 && s.parentSpanId !== "").length;
 }
 
 /** For each span the place after its last descendant. */
@@ -113,4 +150,49 @@ export function groupsOf(spans: readonly Span[]): SpanGroup[] {
     g.criticalNs += s.criticalNs;
   }
   return [...groups.values()];
+}
+
+/** The stretches of a span in which none of its children ran; the whole of one that has none. */
+export function ownStretches(spans: readonly Span[], at: number): Gap[] {
+  const own = spans[at];
+  if (!own) return [];
+  const gaps = gapsOf(spans, at, 1);
+  const next = spans[at + 1];
+  const hasChildren = next !== undefined && next.depth > own.depth;
+  return hasChildren ? gaps : [{ startOffsetNs: own.startOffsetNs, durationNs: own.durationNs }];
+}
+
+export interface Piece {
+  readonly part: string;
+  readonly startOffsetNs: number;
+  readonly durationNs: number;
+}
+
+/** Parts laid into the stretches one after another, by size: when each of them was is not known. Where they are more than
+ * the stretches hold (children at the same time), they are drawn in proportion. */
+export function piecesIn(stretches: readonly Gap[], parts: readonly { part: string; ns: number }[]): Piece[] {
+  const room = stretches.reduce((n, g) => n + g.durationNs, 0);
+  const sum = parts.reduce((n, p) => n + p.ns, 0);
+  if (room <= 0 || sum <= 0) return [];
+  const scale = sum > room ? room / sum : 1;
+  const out: Piece[] = [];
+  let k = 0;
+  let used = 0;
+  for (const p of parts) {
+    let left = p.ns * scale;
+    while (left > 1e-6 && k < stretches.length) {
+      const g = stretches[k];
+      if (!g) break;
+      const free = g.durationNs - used;
+      const take = Math.min(left, free);
+      if (take > 0) out.push({ part: p.part, startOffsetNs: g.startOffsetNs + used, durationNs: take });
+      left -= take;
+      used += take;
+      if (used >= g.durationNs - 1e-6) {
+        k++;
+        used = 0;
+      }
+    }
+  }
+  return out;
 }

@@ -43,10 +43,10 @@ export function SpanCompare(props: { traceId: string; span: Span; range: Range }
     <AskedFrame asked={{ ...pair, data: pair.isLoading ? undefined : { pair: pair.data } }} empty={(d) => (d.pair ? undefined : <p>No faster span of this name with samples in the time range.</p>)}>
       {({ pair: p }) =>
         p && (
-          <div class="span-profile">
+          <div class="span-profile pad-top">
             <p>
               This span, {duration(p.own.durationNs)} and {amount(p.own.profile.total, measureOf(p.own.profile))} sampled, against{" "}
-              <ViewLink to={{ view: "trace", id: p.other.traceId, span: p.other.spanId, pane: "profile" }}>a fast one</ViewLink>, {duration(p.other.durationNs)} and{" "}
+              <ViewLink to={{ view: "trace", id: p.other.traceId, span: p.other.spanId, pane: "why" }}>a fast one</ViewLink>, {duration(p.other.durationNs)} and{" "}
               {amount(p.other.profile.total, measureOf(p.other.profile))} sampled; {p.found} faster ones were found.{" "}
               <ViewLink to={{ view: "compare", q }}>Compare all slow with all fast ones</ViewLink>
             </p>

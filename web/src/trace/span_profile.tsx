@@ -1,8 +1,9 @@
 // The flame graph of one span, beside the waterfall: no question is asked first.
 
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Coverage, GradeName, Known, Ledger, Profile, Span, SpanProfile } from "../api/types";
+import type { Coverage, GradeName, Known, Profile, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { profileWithin, treeOf } from "../flame/tree";
@@ -12,7 +13,6 @@ import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
-import { LedgerBar } from "./ledger";
 
 const GRADES: readonly (readonly [GradeName, string])[] = [
   ["exact", "samples that name this very span"],
@@ -42,7 +42,7 @@ export function inOrder(types: readonly string[]): string[] {
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
   return (
-    <p class="grades" role="note">
+    <p class="grades pad-x" role="note" title="Match quality: how samples came to this span">
       {p.isEstimate === true ? (
         <span class="trust none" title="Samples that other spans share: no intervals and no conclusions are made from them">
           {ESTIMATE} estimate
@@ -77,7 +77,7 @@ function KnownOf(props: { traceId: string; known: Known | undefined }) {
   if (of.spanId !== undefined)
     return (
       <p class="note known">
-        <ViewLink to={{ view: "trace", id: props.traceId, span: of.spanId, pane: "profile" }}>Show {visible(of.name ?? "")} with its children, which is known</ViewLink>
+        <ViewLink to={{ view: "trace", id: props.traceId, span: of.spanId, pane: "why" }}>Show {visible(of.name ?? "")} with its children, which is known</ViewLink>
       </p>
     );
   const ms = (ns: string | undefined) => String(Math.floor(Number(ns ?? "0") / 1e6));
@@ -86,13 +86,6 @@ function KnownOf(props: { traceId: string; known: Known | undefined }) {
       <ViewLink to={{ view: "profiles", service: of.service, from: ms(of.fromUnixNano), until: ms(of.untilUnixNano) }}>Show the profile of {visible(of.service)} in this time, which is known</ViewLink>
     </p>
   );
-}
-
-function Ledgered(props: { traceId: string; span: Span; part: string }) {
-  const path = `/api/v1/spans/${props.traceId}/${props.span.spanId}/ledger`;
-  const ledger = useAsk<Ledger>(path, (s) => get(path, {}, s), true);
-  if (ledger.error) return <p class="note bad">Where the time went is not known: {visible(ledger.error.message)}</p>;
-  return <div class="ledger-slot">{ledger.data && <LedgerBar ledger={ledger.data} part={props.part} onPart={(part) => change({ part, gap: "", fz: "" })} />}</div>;
 }
 
 /** What is missing, and what to add, for a span that could have more. */
@@ -141,29 +134,15 @@ function Narrowed(props: { p: SpanProfile; gap: { from: number; until: number } 
         </button>
       </p>
     );
-  if (p.part === undefined) return null;
-  return (
-    <p class="note row" role="note">
-      Only the part of the ledger that was chosen.
-      <button type="button" onClick={() => change({ part: "", fz: "" })}>
-        All of it
-      </button>
-    </p>
-  );
+  return null;
 }
 
 function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
   const { p, isSelf } = props;
   return (
-    <div class="row">
-      <div class="tabs" role="tablist" aria-label="Profile type">
-        {inOrder(p.types).map((t) => (
-          <button type="button" role="tab" key={t} title={t} aria-selected={p.part === undefined && t === p.profile.type} onClick={() => change({ type: t, part: "", fz: "" })}>
-            {typeWords(t)}
-          </button>
-        ))}
-      </div>
-      <span class="segment" role="group" aria-label="Children">
+    <div class="row pad-x">
+      <span class="f2">{typeWords(p.profile.type)}</span>
+      <span class="seg" role="group" aria-label="Children">
         <button type="button" aria-pressed={!isSelf} onClick={() => change({ self: "", gap: "", fz: "" })}>
           With children
         </button>
@@ -178,16 +157,16 @@ function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
   );
 }
 
-export function SpanProfilePane(props: { traceId: string; span: Span }) {
+/** Samples of one type, of a span alone or with its children. */
+export function SpanProfilePane(props: { traceId: string; span: Span; before?: ComponentChildren; onEnter?: () => void }) {
   const url = useUrl();
   const { traceId, span } = props;
   const isSelf = url["self"] === "1";
-  const part = url["part"];
   const path = `/api/v1/spans/${traceId}/${span.spanId}/profile`;
-  const query = part === undefined ? { type: url["type"], self: isSelf ? "true" : undefined } : { part };
+  const query = { type: url["type"], self: isSelf ? "true" : undefined };
   const asked = useAsk<SpanProfile>(`${path} ${JSON.stringify(query)}`, (s) => get(path, { ...query, timeline: "true" }, s));
   const data = asked.data?.spanId === span.spanId ? asked.data : undefined;
-  const gap = useMemo(() => (part === undefined ? stretchOf(url["gap"]) : undefined), [url["gap"], part]);
+  const gap = useMemo(() => stretchOf(url["gap"]), [url["gap"]]);
   const inGap = useMemo(() => (data && gap ? profileWithin(data.profile, data.timeline ?? [], gap.from, gap.until) : undefined), [data, gap]);
   const profile = inGap && inGap.samples > 0 ? inGap : data?.profile;
   const tree = useMemo(() => (profile ? treeOf(profile) : undefined), [profile]);
@@ -199,7 +178,6 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
   const isTime = data?.profile.unit === "nanoseconds";
   return (
     <div class="span-profile">
-      <Ledgered traceId={traceId} span={span} part={part ?? ""} />
       <AskedFrame asked={{ ...asked, data }}>
         {(p) => (
           <>
@@ -213,6 +191,9 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
             {tree && total > 0 ? (
               <FlameGraph
                 tree={tree}
+                {...(props.before === undefined ? {} : { before: props.before })}
+                {...(props.onEnter ? { onEnter: props.onEnter } : {})}
+                wholeWords={`the span's ${typeWords(p.profile.type)}`}
                 label={`Flame graph of ${visible(span.name)}`}
                 server={{ path, query }}
                 timeline={timeline}
@@ -227,10 +208,13 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
                 }
               />
             ) : (
+              <>
+              <div class="flame-bar">{props.before}</div>
               <Empty>
                 <p>There is no profile of this span.</p>
                 <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : visible(p.reason)}</p>
               </Empty>
+              </>
             )}
           </>
         )}

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
 import type { Trace } from "../api/types";
-import { serviceColor } from "../format/color";
 import { count, duration, percent } from "../format/units";
 import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
 import { SortTable, type Column } from "../parts/sort_table";
 import { groupsOf, type SpanGroup } from "./rows";
 
@@ -11,7 +11,7 @@ export function TraceStats(props: { trace: Trace }) {
   const rows = useMemo(() => groupsOf(props.trace.spans), [props.trace]);
   const columns = useMemo(
     (): Column<SpanGroup>[] => [
-      { key: "service", title: "Service", by: (g) => g.service, cell: (g) => <><span class="dot" style={{ background: serviceColor(g.service) }} /> <Name text={g.service} /></> },
+      { key: "service", title: "Service", by: (g) => g.service, cell: (g) => <span class="service"><ServiceMark name={g.service} /><Name text={g.service} /></span> },
       { key: "name", title: "Operation", by: (g) => g.name, cell: (g) => <Name text={g.name} /> },
       { key: "count", title: "Spans", isNumber: true, by: (g) => g.count, cell: (g) => count(g.count) },
       { key: "errors", title: "Errors", isNumber: true, by: (g) => g.errors, cell: (g) => <span class={g.errors > 0 ? "bad" : undefined}>{count(g.errors)}</span> },
@@ -23,7 +23,7 @@ export function TraceStats(props: { trace: Trace }) {
     [props.trace],
   );
   return (
-    <div class="panel fill">
+    <div class="table-scroll fill">
       <SortTable label="Spans by operation" columns={columns} rows={rows} rowKey={(g) => `${g.service}\0${g.name}`} first="critical" stateKey="sort" />
     </div>
   );

@@ -1,37 +1,26 @@
-// Ledgers of the rows on screen, a few at a time, asked once the scrolling rests.
+// The time breakdowns of all spans of a trace, by one question.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { Ledger } from "../api/types";
+import { useAsk, type Asked } from "../api/use_ask";
 
-const AT_ONCE = 3;
+/** Nanoseconds of each part that is not empty. */
+export type Parts = Readonly<Record<string, number>>;
 
-export function useLedgers(traceId: string, spanIds: readonly string[]): ReadonlyMap<string, Ledger> {
-  const known = useRef<{ trace: string; map: Map<string, Ledger> }>({ trace: "", map: new Map() });
-  const [, setTurn] = useState(0);
-  const wanted = spanIds.join(" ");
-  if (known.current.trace !== traceId) known.current = { trace: traceId, map: new Map() };
-  useEffect(() => {
-    const stop = new AbortController();
-    const { map } = known.current;
-    const todo = wanted === "" ? [] : wanted.split(" ").filter((id) => !map.has(id));
-    const work = async () => {
-      for (let id = todo.shift(); id !== undefined; id = todo.shift()) {
-        try {
-          map.set(id, (await get<Ledger>(`/api/v1/spans/${traceId}/${id}/ledger`, {}, stop.signal)).data);
-          setTurn((n) => n + 1);
-        } catch {
-          return; // a decoration: the span's own pane says what is wrong
-        }
-      }
-    };
-    const timer = setTimeout(() => {
-      for (let i = 0; i < AT_ONCE; i++) void work();
-    }, 250);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [traceId, wanted]);
-  return known.current.map;
+export interface SpanLedger {
+  spanId: string;
+  parts: Parts;
+  /** Parts that are estimates */
+  estimates: string[];
+}
+export interface TraceLedgers {
+  traceId: string;
+  spans: SpanLedger[];
+}
+
+export function useLedgers(traceId: string, isOn: boolean): { asked: Asked<TraceLedgers>; of: ReadonlyMap<string, SpanLedger> } {
+  const path = `/api/v1/traces/${traceId}/ledgers`;
+  const asked = useAsk<TraceLedgers>(isOn ? path : "", (s) => get(path, {}, s), true);
+  const of = useMemo(() => new Map((asked.data?.spans ?? []).map((s) => [s.spanId, s])), [asked.data]);
+  return { asked, of };
 }

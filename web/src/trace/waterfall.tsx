@@ -1,30 +1,55 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Ledger, Span, Trace } from "../api/types";
+import type { Span, Trace } from "../api/types";
+import { roundTicks } from "../charts/axis";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { duration, ESTIMATE, percent, value } from "../format/units";
+import { Fig } from "../parts/figure";
 import { memo } from "../parts/memo";
 import { Name } from "../parts/name";
-import { ledgerWords, partColor } from "./ledger";
+import { ServiceMark } from "../parts/service_mark";
+import { inOrder, partClass } from "../why/parts";
 import type { Zoom } from "./minimap";
-import { gapsOf, rowsOf, spanMatches, type Gap, type Row } from "./rows";
-import { useLedgers } from "./use_ledgers";
+import { ownStretches, piecesIn, rowsOf, spanMatches, type Gap, type Row } from "./rows";
+import type { SpanLedger } from "./use_ledgers";
 
-export const ROW = 30;
+export const ROW = 28;
+export const ROW_PHONE = 47;
 const EXTRA = 8;
+
+/** What the parts of the time breakdown are called here. */
+export const PART_WORDS: Readonly<Record<string, string>> = {
+  cpu: "running",
+  gc: "garbage collection",
+  run_queue: "waiting for a CPU",
+  lock: "lock",
+  disk: "disk",
+  net: "network",
+  io: "disk or network",
+  sleep: "sleep",
+  child: "child spans",
+  remote: "remote child spans",
+  unknown: "unknown",
+};
 
 interface Props {
   trace: Trace;
   zoom: Zoom;
   selected: string;
   search: string;
+  /** Bars by service, not by what the time went to */
+  byService: boolean;
+  ledgers: ReadonlyMap<string, SpanLedger>;
   onSelect: (span: Span) => void;
-  onProfile: (span: Span) => void;
+  onWhy: (span: Span) => void;
   /** What the span itself did in a stretch without children */
   onGap: (span: Span, gap: Gap) => void;
   /** Spans whose children have no rows */
   folded: ReadonlySet<string>;
   onFold: (spanId: string) => void;
+  /** Runs of like siblings that were opened */
+  opened: ReadonlySet<string>;
+  onRun: (spanId: string) => void;
   onZoom: (z: Zoom) => void;
 }
 
@@ -32,222 +57,262 @@ function left(ns: number, trace: Trace, z: Zoom): number {
   return ((ns / (trace.durationNs || 1) - z.from) / (z.until - z.from)) * 100;
 }
 
-function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]; ledger: Ledger | undefined; onProfile: (s: Span) => void; onGap: (s: Span, gap: Gap) => void }) {
-  const { span, trace, zoom } = props;
+const percentText = (n: number) => `${n.toFixed(3)}%`;
+
+/** "95 % waiting for a CPU", "regexMatch 41 %": the largest part of a span's own time, in a few words. */
+export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string | undefined): string {
+  const own = ledger ? Object.entries(ledger.parts).filter(([p]) => p !== "child" && p !== "remote" && p !== "unknown") : [];
+  own.sort((a, b) => b[1] - a[1]);
+  const [part, ns] = own[0] ?? ["", 0];
+  const whole = span.durationNs || 1;
+  const mark = ledger?.estimates.includes(part) === true ? ESTIMATE : "";
+  const { hot } = span;
+  if (span.fewSamples !== undefined && (part === "" || part === "cpu")) return span.fewSamples === 1 ? "1 sample" : `${String(span.fewSamples)} samples`;
+  if (hot && hot.isWithChildren !== true && (part === "" || part === "cpu") && unit === "nanoseconds") return `${visible(hot.function)} ${percent(hot.value / whole)}`;
+  if (part !== "" && ns / whole >= 0.02) return `${mark}${percent(ns / whole)} ${PART_WORDS[part] ?? part}`;
+  if (hot) return `${visible(hot.function)} ${hot.isWithChildren === true ? "with children" : value(hot.value, unit ?? "")}`;
+  return span.estimatedSamples !== undefined ? `${ESTIMATE}${String(span.estimatedSamples)} samples` : "";
+}
+
+interface BarProps {
+  row: Row;
+  trace: Trace;
+  zoom: Zoom;
+  ledger: SpanLedger | undefined;
+  byService: boolean;
+  onWhy: (s: Span) => void;
+  onGap: (s: Span, gap: Gap) => void;
+}
+
+function Bar(props: BarProps) {
+  const { row, trace, zoom } = props;
+  const { span } = row;
+  const last = row.run > 0 ? (trace.spans[row.at + row.run - 1] ?? span) : span;
+  const endNs = Math.max(span.startOffsetNs + span.durationNs, last.startOffsetNs + last.durationNs);
   const from = left(span.startOffsetNs, trace, zoom);
-  const until = left(span.startOffsetNs + span.durationNs, trace, zoom);
+  const until = left(endNs, trace, zoom);
+  const stretches = useMemo(() => (row.below < 2000 ? ownStretches(trace.spans, row.at) : []), [trace, row]);
+  const pieces = useMemo(() => {
+    if (props.byService || !props.ledger) return [];
+    const own = Object.entries(props.ledger.parts).filter(([p]) => p !== "child" && p !== "remote").map(([part, ns]) => ({ part, ns }));
+    return piecesIn(stretches, inOrder(own));
+  }, [props.ledger, stretches, props.byService]);
   if (until < 0 || from > 100) return null;
   const a = Math.max(from, 0);
   const width = Math.max(Math.min(until, 100) - a, 0);
   const words = `${duration(span.durationNs)}${span.criticalNs > 0 ? `, ${duration(span.criticalNs)} on the critical path` : ""}`;
-  // Beside its bar: after it, else before it, else on it.
-  const inside = until > 85 && a < 20;
-  const parts = props.ledger?.parts.filter((p) => p.ns > 0) ?? [];
+  const said = props.ledger ? Object.entries(props.ledger.parts).sort((x, y) => y[1] - x[1]).map(([p, ns]) => `${PART_WORDS[p] ?? p} ${duration(ns)}`).join(", ") : "";
+  const inside = (x0: number, x1: number) => ({ left: percentText(Math.max(x0, 0)), width: percentText(Math.max(Math.min(x1, 100) - Math.max(x0, 0), 0)) });
+  const hot = hottest(span, props.ledger, trace.hotUnit);
+  const isError = span.status === "STATUS_CODE_ERROR";
+  const isThin = !props.byService && pieces.length > 0;
   return (
     <>
-      <span class="bar" style={{ left: `${String(a)}%`, width: `${String(width)}%` }}>
-        <button
-          type="button"
-          class={span.status === "STATUS_CODE_ERROR" ? "bar-body error" : "bar-body"}
-          style={{ background: serviceColor(span.service) }}
-          tabIndex={-1}
-          aria-label={`Profile of ${visible(span.name)}, ${words}`}
-          title={`${visible(span.name)}: ${words}${parts.length > 0 ? `\n${ledgerWords(parts)}` : ""}\nClick for its profile`}
-          onClick={(e) => {
-            e.stopPropagation();
-            props.onProfile(span);
-          }}
-        />
-        {parts.length > 0 && (
-          <span class="bar-ledger" aria-hidden="true">
-            {parts.map((p) => (
-              <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} />
-            ))}
-          </span>
-        )}
-      </span>
-      {props.gaps.map((gap) => {
-        const x = Math.max(left(gap.startOffsetNs, trace, zoom), 0);
-        const end = Math.min(left(gap.startOffsetNs + gap.durationNs, trace, zoom), 100);
-        if (end <= x) return null;
-        const did = span.hot ? `${span.hot.isWithChildren === true ? "its and its children's" : "its own"} samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
-        return (
-          <button
-            type="button"
-            key={gap.startOffsetNs}
-            class="gap"
-            tabIndex={-1}
-            style={{ left: `${String(x)}%`, width: `${String(end - x)}%` }}
-            aria-label={`${duration(gap.durationNs)} of ${visible(span.name)} without a child span: what ran`}
-            title={`${duration(gap.durationNs)} without a child span: ${did}`}
-            onClick={(e) => {
-              e.stopPropagation();
-              props.onGap(span, gap);
-            }}
-          />
-        );
+      <button
+        type="button"
+        class={`bar-body${isError ? " error" : ""}${isThin ? " thin" : ""}`}
+        style={{ left: percentText(a), width: percentText(width), ...(isThin ? {} : { background: props.byService || row.run > 0 ? serviceColor(span.service) : "var(--t-child)" }) }}
+        tabIndex={-1}
+        aria-label={`Why slow? ${visible(span.name)}, ${words}`}
+        title={`${visible(span.name)}: ${words}${said === "" ? "" : `\n${said}`}${hot === "" ? "" : `\n${hot}`}`}
+        onClick={(e) => {
+          e.stopPropagation();
+          props.onWhy(span);
+        }}
+      />
+      {pieces.map((p) => {
+        const x0 = left(p.startOffsetNs, trace, zoom);
+        const x1 = left(p.startOffsetNs + p.durationNs, trace, zoom);
+        return x1 < 0 || x0 > 100 ? null : <i key={`${p.part}${String(p.startOffsetNs)}`} class={`piece ${partClass(p.part)}`} style={inside(x0, x1)} />;
       })}
+      {row.hasChildren &&
+        trace.hotType !== undefined &&
+        stretches
+          .filter((g) => g.durationNs >= (trace.durationNs * (zoom.until - zoom.from)) / 50)
+          .map((g) => {
+            const x0 = left(g.startOffsetNs, trace, zoom);
+            const x1 = left(g.startOffsetNs + g.durationNs, trace, zoom);
+            if (x1 < 0 || x0 > 100) return null;
+            const did = span.hot ? `${span.hot.isWithChildren === true ? "its and its children's" : "its own"} samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
+            return (
+              <button
+                type="button"
+                key={g.startOffsetNs}
+                class="gap"
+                tabIndex={-1}
+                style={inside(x0, x1)}
+                aria-label={`${duration(g.durationNs)} of ${visible(span.name)} without a child span: what ran`}
+                title={`${duration(g.durationNs)} without a child span: ${did}`}
+                onClick={(e) => {
+                  e.stopPropagation();
+                  props.onGap(span, g);
+                }}
+              />
+            );
+          })}
       {span.critical.map((c) => {
-        const x = left(c.startOffsetNs, trace, zoom);
-        const end = left(c.startOffsetNs + c.durationNs, trace, zoom);
-        if (end < 0 || x > 100) return null;
-        return <span key={c.startOffsetNs} class="critical" style={{ left: `${String(Math.max(x, 0))}%`, width: `${String(Math.min(end, 100) - Math.max(x, 0))}%` }} />;
+        const x0 = left(c.startOffsetNs, trace, zoom);
+        const x1 = left(c.startOffsetNs + c.durationNs, trace, zoom);
+        return x1 < 0 || x0 > 100 ? null : <span key={c.startOffsetNs} class="critical" style={inside(x0, x1)} />;
       })}
-      {span.events.map((e, i) => (
-        <span key={i} class="event" title={visible(e.name)} style={{ left: `${String(left(Number(BigInt(e.timeUnixNano) - BigInt(trace.startTimeUnixNano)), trace, zoom))}%` }} />
-      ))}
-      <span class={inside ? "bar-words inside" : "bar-words"} style={until <= 85 ? { left: `${String(until)}%` } : inside ? { left: `${String(a)}%` } : { right: `${String(100 - a)}%` }}>
-        {duration(span.durationNs)}
-      </span>
+      {span.events.map((e, i) => {
+        const x = left(Number(BigInt(e.timeUnixNano) - BigInt(trace.startTimeUnixNano)) + (span.clockShiftNs ?? 0), trace, zoom);
+        return x < 0 || x > 100 ? null : <span key={i} class="event" title={`${visible(e.name)}, ${duration(Number(BigInt(e.timeUnixNano) - BigInt(span.startTimeUnixNano)))} after the span's start`} style={{ left: percentText(x) }} />;
+      })}
+      {hot !== "" && (
+        <span class="bar-words" style={until <= 72 ? { left: percentText(Math.max(until, 0)) } : a >= 28 ? { right: percentText(100 - a) } : { display: "none" }}>
+          {hot}
+        </span>
+      )}
     </>
   );
 }
 
-interface RowProps {
-  row: Row;
-  trace: Trace;
-  zoom: Zoom;
+interface RowProps extends BarProps {
   isSelected: boolean;
   isMatch: boolean;
   top: number;
-  ledger: Ledger | undefined;
   onFold: (id: string) => void;
+  onRun: (id: string) => void;
   onSelect: (s: Span) => void;
-  onProfile: (s: Span) => void;
-  onGap: (s: Span, gap: Gap) => void;
 }
 
 const SpanRow = memo(function SpanRow(props: RowProps) {
   const { row, trace } = props;
-  // Offered where samples can say something, and where there is room to click.
-  const gaps = useMemo(
-    () => (trace.hotType !== undefined && row.hasChildren && row.below < 500 ? gapsOf(trace.spans, row.at, (trace.durationNs * (props.zoom.until - props.zoom.from)) / 50) : []),
-    [trace, row, props.zoom],
-  );
   const { span } = row;
-  const { hot } = span;
+  const isOrphan = span.depth === 0 && span.parentSpanId !== "";
+  const canFold = row.hasChildren || row.run > 0;
   return (
     <div
       class={`span-row${props.isMatch ? " match" : ""}${span.isCritical ? " on-path" : ""}`}
       role="row"
       aria-selected={props.isSelected}
       aria-level={span.depth + 1}
-      aria-expanded={row.hasChildren ? !row.isFolded : undefined}
+      aria-expanded={canFold ? !row.isFolded && row.run === 0 : undefined}
       data-span={span.spanId}
       style={{ top: `${String(props.top)}px` }}
       onClick={() => props.onSelect(span)}
     >
-      <div class="span-name" role="gridcell" style={{ paddingLeft: `${String(4 + Math.min(span.depth, 24) * 12)}px` }}>
+      <div class="span-name" role="gridcell" style={{ paddingLeft: `${String(8 + Math.min(span.depth, 24) * 11)}px` }}>
         <button
           type="button"
           class="plain toggle"
           tabIndex={-1}
-          disabled={!row.hasChildren}
-          aria-label={row.isFolded ? "Unfold" : "Fold"}
+          disabled={!canFold}
+          aria-label={row.isFolded || row.run > 0 ? "Unfold" : "Fold"}
           onClick={(e) => {
             e.stopPropagation();
-            props.onFold(span.spanId);
+            if (row.run > 0) props.onRun(span.spanId);
+            else props.onFold(span.spanId);
           }}
         >
-          {row.hasChildren ? (row.isFolded ? "▸" : "▾") : ""}
+          {canFold ? (row.isFolded || row.run > 0 ? "▸" : "▾") : ""}
         </button>
-        <span class="dot" style={{ background: serviceColor(span.service) }} />
-        <span class="span-words">
-          <Name text={span.name} class="strong" /> <Name text={span.service} class="faint" />
+        <ServiceMark name={span.service} />
+        <span class="span-words" title={`${visible(span.name)} · ${visible(span.service)}`}>
+          <Name text={span.name} /> <Name text={span.service} class="faint sm" />
         </span>
         {span.status === "STATUS_CODE_ERROR" && (
-          <span class="tag bad" title={visible(span.statusMessage) || "error"}>
+          <span class="chip bad" title={visible(span.statusMessage) || "error"}>
             error
           </span>
         )}
-        {row.isFolded && <span class="tag">+{row.below}</span>}
+        {isOrphan && (
+          <span class="chip warn" title={`Its parent ${span.parentSpanId} was not received`}>
+            parent missing
+          </span>
+        )}
+        {span.clockShiftNs !== undefined && <span class="chip" title={`Its host's clock was corrected by ${duration(Math.abs(span.clockShiftNs))}`}>clock</span>}
+        {span.links.length > 0 && <span class="chip" title="Links to other spans: see Details">{span.links.length === 1 ? "link" : `${String(span.links.length)} links`}</span>}
+        {row.isFolded && <span class="chip">+{row.below}</span>}
+        {row.run > 0 && <span class="chip" title={`${String(row.run)} like spans after one another`}>×{row.run}</span>}
       </div>
       <div class="span-time" role="gridcell">
-        <Bar span={span} trace={trace} zoom={props.zoom} gaps={gaps} ledger={props.ledger} onProfile={props.onProfile} onGap={props.onGap} />
-      </div>
-      <div class="span-hot" role="gridcell">
-        {span.fewSamples !== undefined && <span class="faint">{span.fewSamples === 1 ? "1 sample" : `${String(span.fewSamples)} samples`}</span>}
-        {!hot && span.fewSamples === undefined && span.estimatedSamples !== undefined && (
-          <span class="faint" title="An estimate: these samples are shared with other spans, so no function of this one is known">
-            {ESTIMATE}
-            {span.estimatedSamples === 1 ? "1 sample" : `${String(span.estimatedSamples)} samples`}
-          </span>
-        )}
-        {hot && (
-          <span title={`${visible(hot.function)}: ${value(hot.value, trace.hotUnit ?? "")}, ${percent(hot.share)} of ${hot.isWithChildren === true ? "the" : "this span's own"} ${String(hot.samples)} samples${hot.isWithChildren === true ? " of this span and its children" : ""}`}>
-            <Name text={hot.function} class="mono" /> <span class="faint">{value(hot.value, trace.hotUnit ?? "")}, {percent(hot.share)}{hot.isWithChildren === true && " with children"}</span>
-          </span>
-        )}
-      </div>
-      <div class="span-do" role="gridcell">
+        <Bar row={row} trace={trace} zoom={props.zoom} ledger={props.ledger} byService={props.byService} onWhy={props.onWhy} onGap={props.onGap} />
         <button
           type="button"
-          class="small"
+          class="btn s why-button"
           tabIndex={-1}
-          aria-label={`View profile of ${visible(span.name)}`}
+          aria-label={`Why slow? ${visible(span.name)}`}
           onClick={(e) => {
             e.stopPropagation();
-            props.onProfile(span);
+            props.onWhy(span);
           }}
         >
-          View profile
+          Why slow?
         </button>
+      </div>
+      <div class="span-length" role="gridcell">
+        <Fig text={duration(span.durationNs)} />
       </div>
     </div>
   );
 });
 
-function Ruler(props: { trace: Trace; zoom: Zoom }) {
+function Ruler(props: { trace: Trace; zoom: Zoom; ticks: readonly number[] }) {
   const { zoom: z, trace } = props;
+  const most = Math.max(...props.ticks, 0);
   return (
     <div class="span-row ruler" role="row">
-      <div class="span-name" role="columnheader">Span</div>
-      <div class="span-time" role="columnheader">
-        {[0, 0.25, 0.5, 0.75].map((f) => (
-          <span key={f} class="tick" style={{ left: `${String(f * 100)}%` }}>
-            {duration((z.from + (z.until - z.from) * f) * trace.durationNs)}
-          </span>
-        ))}
+      <div class="span-name" role="columnheader">
+        Span
       </div>
-      <div class="span-hot" role="columnheader">Hottest function</div>
-      <div class="span-do" role="columnheader"><span class="off-screen">Profile</span></div>
+      <div class="span-time" role="columnheader">
+        {props.ticks.map((ns) => {
+          const at = left(ns, trace, z);
+          return (
+            <span key={ns} class="tick" style={{ left: percentText(at), transform: at < 3 ? "none" : at > 95 ? "translateX(-100%)" : "translateX(-50%)" }}>
+              {ns === 0 ? "0" : duration(most > 0 && ns < 0 ? 0 : ns)}
+            </span>
+          );
+        })}
+      </div>
+      <div class="span-length" role="columnheader">
+        Duration
+      </div>
     </div>
   );
 }
 
 /** Only the rows on screen exist: ten thousand spans scroll like ten. */
 export function Waterfall(props: Props) {
-  const { trace } = props;
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const { trace, zoom } = props;
+  const [view, setView] = useState({ top: 0, height: 600, width: 0 });
   const box = useRef<HTMLDivElement>(null);
-  const rows = useMemo(() => rowsOf(trace.spans, props.folded), [trace, props.folded]);
-  const at = rows.findIndex((r) => r.span.spanId === props.selected);
+  const opened = props.search === "" ? props.opened : undefined;
+  const rows = useMemo(() => rowsOf(trace.spans, props.folded, opened), [trace, props.folded, opened]);
+  const at = rows.findIndex((r) => r.span.spanId === props.selected || (r.run > 0 && trace.spans.slice(r.at, r.at + r.run).some((s) => s.spanId === props.selected)));
   const firstMatch = useMemo(() => (props.search === "" ? -1 : rows.findIndex((r) => spanMatches(r.span, props.search))), [rows, props.search]);
+  const rowHeight = view.width > 0 && view.width < 480 ? ROW_PHONE : ROW;
 
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const watch = new ResizeObserver(() => setView((v) => ({ ...v, height: element.clientHeight })));
+    const watch = new ResizeObserver(() => setView((v) => ({ ...v, height: element.clientHeight, width: element.clientWidth })));
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
   const reveal = (row: number) => {
     const element = box.current;
     if (!element || row < 0) return;
-    const top = row * ROW;
+    const top = row * rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + 2 * ROW > element.scrollTop + element.clientHeight) element.scrollTop = top + 2 * ROW - element.clientHeight;
+    else if (top + 2 * rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + 2 * rowHeight - element.clientHeight;
   };
-  useEffect(() => reveal(at), [props.selected, view.height]);
+  useEffect(() => reveal(at), [props.selected]);
+  // What was searched for stays in sight when the space around changes, else what is chosen.
+  const chosen = rows[at];
+  const isWanted = props.search === "" || (chosen !== undefined && spanMatches(chosen.span, props.search));
+  useEffect(() => reveal(isWanted ? at : firstMatch), [view.height, rowHeight]);
   useEffect(() => reveal(firstMatch), [firstMatch]);
 
-  const begin = Math.max(0, Math.floor(view.top / ROW) - EXTRA);
-  const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW) + EXTRA);
+  const begin = Math.max(0, Math.floor(view.top / rowHeight) - EXTRA);
+  const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + EXTRA);
   const shown = rows.slice(begin, end);
-  const ledgers = useLedgers(trace.traceId, trace.hotType === undefined ? [] : shown.map((r) => r.span.spanId));
+  const ticks = useMemo(() => roundTicks(zoom.from * trace.durationNs, zoom.until * trace.durationNs, view.width > 700 ? 5 : 3), [zoom, trace, view.width > 700]);
   const fold = props.onFold;
   const onKey = (e: KeyboardEvent) => {
-    if (e.target !== box.current) return;
+    if (e.target !== box.current || e.ctrlKey || e.metaKey || e.altKey) return;
     const row = rows[at];
     const select = (i: number) => {
       const to = rows[Math.max(0, Math.min(rows.length - 1, i))];
@@ -260,8 +325,9 @@ export function Waterfall(props: Props) {
     else if (e.key === "Home") select(0);
     else if (e.key === "End") select(rows.length - 1);
     else if (row && e.key === "ArrowLeft" && row.hasChildren && !row.isFolded) fold(row.span.spanId);
+    else if (row && e.key === "ArrowRight" && row.run > 0) props.onRun(row.span.spanId);
     else if (row && e.key === "ArrowRight" && row.isFolded) fold(row.span.spanId);
-    else if (row && (e.key === "Enter" || e.key === "p")) props.onProfile(row.span);
+    else if (row && (e.key === "Enter" || e.key === "w" || e.key === "p")) props.onWhy(row.span);
     else if (row && e.key === "z") {
       const whole = trace.durationNs || 1;
       const from = Math.max(0, row.span.startOffsetNs / whole);
@@ -272,30 +338,32 @@ export function Waterfall(props: Props) {
   };
   return (
     <div class="waterfall" role="treegrid" aria-label="Spans" aria-rowcount={rows.length}>
-      <Ruler trace={trace} zoom={props.zoom} />
+      <Ruler trace={trace} zoom={zoom} ticks={ticks} />
       <div
         class="waterfall-scroll"
         role="rowgroup"
         ref={box}
         tabIndex={0}
-        aria-label="Spans: arrows move and fold, Enter opens the profile, z zooms to the span, Escape out"
+        aria-label="Spans: arrows move and fold, Enter says why it took as long, z zooms to the span, Escape out"
         onKeyDown={onKey}
-        onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
+        onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight, width: e.currentTarget.clientWidth })}
       >
-        <div class="waterfall-tall" role="presentation" style={{ height: `${String(rows.length * ROW)}px` }}>
+        <div class="waterfall-tall" role="presentation" style={{ height: `${String(rows.length * rowHeight)}px` }}>
           {shown.map((row, i) => (
             <SpanRow
               key={row.span.spanId + String(row.at)}
               row={row}
               trace={trace}
-              zoom={props.zoom}
-              top={(begin + i) * ROW}
-              isSelected={row.span.spanId === props.selected}
+              zoom={zoom}
+              top={(begin + i) * rowHeight}
+              isSelected={begin + i === at}
               isMatch={props.search !== "" && spanMatches(row.span, props.search)}
-              ledger={ledgers.get(row.span.spanId)}
+              ledger={props.ledgers.get(row.span.spanId)}
+              byService={props.byService}
               onFold={fold}
+              onRun={props.onRun}
               onSelect={props.onSelect}
-              onProfile={props.onProfile}
+              onWhy={props.onWhy}
               onGap={props.onGap}
             />
           ))}

@@ -10,6 +10,7 @@ import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame, Failure } from "../parts/states";
+import { useHead } from "../state/head";
 
 interface Collector {
   readonly service: string;
@@ -181,6 +182,7 @@ function columns(doing: ReturnType<typeof useSwitch>): readonly Column<Collector
 
 export function CollectorsView() {
   const answer = useAsk<{ collectors: readonly Collector[] }>("collectors", (s) => get("/api/v1/collectors", {}, s));
+  useHead("Collectors");
   const { again } = answer;
   useEffect(() => {
     const timer = setInterval(again, REFRESH_MS);
@@ -188,12 +190,11 @@ export function CollectorsView() {
   }, [again]);
   const doing = useSwitch(again);
   return (
-    <section aria-labelledby="collectors-title">
-      <h1 id="collectors-title" class="row">
-        Collectors: programs that take samples
-        <span class="small">Profiling everywhere:</span>
+    <section aria-labelledby="page-title">
+      <div class="row">
+        <span class="f2">Programs that take samples. Profiling everywhere:</span>
         <Buttons target={{ service: "*", instance: "*" }} doing={doing} canCapture={false} />
-      </h1>
+      </div>
       {doing.error && <Failure sentence={doing.error.message} status={doing.error.status} retryAfterS={doing.error.retryAfterS} />}
       {doing.said !== "" && <p role="status">{visible(doing.said)}</p>}
       {doing.capture && <CaptureState capture={doing.capture} />}
@@ -203,12 +204,14 @@ export function CollectorsView() {
       >
         {(d) =>
           [...new Set(d.collectors.map((c) => c.service))].sort().map((service) => (
-            <article key={service} class="card wide">
-              <h2 class="row">
+            <article key={service} class="card">
+              <h2 class="row pad">
                 <Name text={service} />
                 <Buttons target={{ service, instance: "*" }} doing={doing} canCapture />
               </h2>
+              <div class="table-scroll">
               <SortTable label={`Collectors of ${visible(service)}`} columns={columns(doing)} rows={d.collectors.filter((c) => c.service === service)} rowKey={(c) => c.instance} first="seen" />
+              </div>
             </article>
           ))
         }

@@ -1,19 +1,28 @@
 // What one set of spans does more of than another: in words, as a table with intervals, as one flame graph.
 
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { get } from "../api/client";
-import type { CompareSide, ComparedFunction, Comparison, Profile } from "../api/types";
+import { call, get } from "../api/client";
+import type { CompareSide, ComparedFunction, Comparison, Profile, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { count, duration, ESTIMATE, signed, value } from "../format/units";
+import { count, duration, ESTIMATE, moment, signed, value } from "../format/units";
+import { sidesOf, useDeploys } from "../overview/use_deploys";
+import { Icon } from "../parts/icon";
+import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
-import { asked, type Range } from "../state/range";
-import { change } from "../state/url";
+import { withCondition } from "../search/queries";
+import { useHead } from "../state/head";
+import { asked, readMoment, type Range } from "../state/range";
+import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { inOrder as typesInOrder, typeWords } from "../trace/span_profile";
+import { inOrder, partClass } from "../why/parts";
+import { Sentence } from "../why/sentence";
 import { TimeParts } from "./compare_time";
 
 interface Cohort {
@@ -26,25 +35,20 @@ interface Cohort {
 /** Where the server split a query's spans by duration: "p95 (210 ms)" in its words is not enough, so it is asked for. */
 const SPLITS = ["p50", "p75", "p90", "p95", "p99", "errors"] as const;
 
-function Side(props: { title: string; side: CompareSide; unit: string }) {
+function Side(props: { title: string; side: CompareSide; unit: string; color: string }) {
   const { side } = props;
   return (
-    <div class="card">
-      <h3>{props.title}</h3>
-      <p class="mono wrap">
-        <bdi>{visible(side.words)}</bdi>
-      </p>
-      <dl class="facts">
-        <dt>spans</dt>
-        <dd>
-          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? ESTIMATE : ""}
-            {count(side.found)} found, {count(side.sampledSpans)} with samples</span>
-        </dd>
-        <dt>duration</dt>
-        <dd>{duration(side.meanDurationNs)} on average</dd>
-        <dt>sampled</dt>
-        <dd>{value(side.meanValue, props.unit)} per span</dd>
-      </dl>
+    <div class="side-card">
+      <i class="sq" style={{ background: props.color }} aria-hidden="true" />
+      <span class="l">{props.title}</span>
+      <bdi class="mono name" title={visible(side.words)}>
+        {visible(side.words)}
+      </bdi>
+      <span class="spring" />
+      <span class="f3 sm nw">
+        {count(side.spans)} of {side.isFoundEstimate ? ESTIMATE : ""}
+        {count(side.found)} spans, {count(side.sampledSpans)} with samples, {duration(side.meanDurationNs)} on average
+      </span>
     </div>
   );
 }
@@ -93,7 +97,7 @@ function splitAt(words: string): string {
   return m ? `${m[1] ?? ""}${(m[2] ?? "").replace("µs", "us")}` : "";
 }
 
-function sidesOf(url: Readonly<Record<string, string>>, c: Comparison): { left: string; right: string } | undefined {
+function sidesFrom(url: Readonly<Record<string, string>>, c: Comparison): { left: string; right: string } | undefined {
   const { left, right, q } = url;
   if (left !== undefined && right !== undefined) return { left, right };
   if (q === undefined) return undefined;
@@ -105,66 +109,280 @@ function sidesOf(url: Readonly<Record<string, string>>, c: Comparison): { left: 
   return at === "" ? undefined : { left: with_(`duration < ${at}`), right: with_(`duration >= ${at}`) };
 }
 
+/** Where the difference comes from, as steps from one duration to the other. */
+function Bridge(props: { c: Comparison }) {
+  const { time } = props.c;
+  const d = time.duration;
+  const parts = [...time.parts].sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
+  const steps = parts.slice(0, 5).filter((p) => Math.abs(p.delta) > 0);
+  const rest = parts.slice(5).reduce((n, p) => n + p.delta, 0);
+  const most = Math.max(d.left, d.right, ...steps.map((_, i) => d.left + steps.slice(0, i + 1).reduce((n, p) => n + p.delta, 0)), 1);
+  const high = (ns: number) => `${String(Math.max(0, (ns / most) * 100))}%`;
+  let at = d.left;
+  const side = (key: "left" | "right") => (
+    <div class="bx" style={{ height: high(d[key]), bottom: "0" }}>
+      {inOrder(time.parts.map((p) => ({ part: p.part, ns: p[key] })))
+        .reverse()
+        .map((p) => (
+          <i key={p.part} class={partClass(p.part)} style={{ flexGrow: String(p.ns), flexBasis: "0" }} />
+        ))}
+    </div>
+  );
+  return (
+    <div class="card">
+      <header>
+        <h2>
+          From {duration(d.left)} to {duration(d.right)}
+        </h2>
+        <span class="f3 sm">mean per span</span>
+      </header>
+      <div class="bridge" role="img" aria-label={`From ${duration(d.left)} to ${duration(d.right)}: ${steps.map((p) => `${p.words} ${signed(duration(p.delta), p.delta)}`).join(", ")}`}>
+        <div class="col">
+          <span class="v" style={{ bottom: high(d.left) }}>{duration(d.left)}</span>
+          {side("left")}
+        </div>
+        {steps.map((p) => {
+          const low = Math.min(at, at + p.delta);
+          at += p.delta;
+          return (
+            <div class="col" key={p.part}>
+              <span class="v" style={{ bottom: high(low + Math.abs(p.delta)) }}>{signed(duration(p.delta), p.delta)}</span>
+              <div class={`bx step ${p.isSignificant ? (p.delta > 0 ? "more-bar" : "less-bar") : "same-bar"}`} style={{ height: high(Math.abs(p.delta)), bottom: high(low) }} />
+            </div>
+          );
+        })}
+        <div class="col">
+          <span class="v" style={{ bottom: high(d.right) }}>{duration(d.right)}</span>
+          {side("right")}
+        </div>
+      </div>
+      <div class="bl" aria-hidden="true">
+        <span>before</span>
+        {steps.map((p) => (
+          <span key={p.part} class={p.isSignificant ? "b" : "f3"}>{p.words}</span>
+        ))}
+        <span>after</span>
+      </div>
+      {Math.abs(rest) > 0 && <p class="note pad-x">Smaller parts together: {signed(duration(rest), rest)}.</p>}
+    </div>
+  );
+}
+
+const TYPE_TABS = 4;
+
+/** Which profile the difference graph is of. */
+function DiffTypes(props: { type: string; range: Range }) {
+  const q = { start: String(Math.floor(props.range.fromMs)), end: String(Math.ceil(props.range.untilMs)) };
+  const types = useAsk<{ profileTypes?: { ID: string }[] }>(`types ${JSON.stringify(q)}`, (s) => call("ProfileTypes", q, s));
+  const all = typesInOrder((types.data?.profileTypes ?? []).map((t) => t.ID));
+  if (all.length < 2) return null;
+  return (
+    <span class="seg" role="group" aria-label="Profile type">
+      {all.slice(0, TYPE_TABS).map((t) => (
+        <button type="button" key={t} title={t} aria-pressed={t === props.type} onClick={() => change({ type: t, fz: "" })}>
+          {typeWords(t)}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** Forms, when nothing was asked yet: each with what is there. */
+function Start(props: { range: Range }) {
+  const q = asked(props.range);
+  const services = useAsk<Services>(`services ${JSON.stringify(q)}`, (s) => get("/api/v1/services", q, s));
+  const { deploys } = useDeploys(props.range);
+  const busiest = [...(services.data?.services ?? [])].sort((a, b) => b.requests.ratePerSecond * b.requests.meanNs - a.requests.ratePerSecond * a.requests.meanNs)[0];
+  const op = busiest?.operations.find((o) => o.requests.count > 0)?.operation;
+  const example = busiest ? `{ resource.service.name = ${JSON.stringify(busiest.service)}${op === undefined ? "" : ` && name = ${JSON.stringify(op)}`} }` : "{ }";
+  const go = (f: HTMLFormElement, make: (of: (name: string) => string) => Readonly<Record<string, string | undefined>>) => {
+    const data = new FormData(f);
+    const of = (name: string) => {
+      const v = data.get(name);
+      return typeof v === "string" ? v.trim() : "";
+    };
+    goTo(within(params(), { view: "compare", ...make(of) }));
+  };
+  const form = (title: string, words: string, fields: ComponentChildren, make: (of: (name: string) => string) => Readonly<Record<string, string | undefined>>) => (
+    <form
+      class="card pad ask-form"
+      aria-label={title}
+      onSubmit={(e) => {
+        e.preventDefault();
+        go(e.currentTarget, make);
+      }}
+    >
+      <h2>{title}</h2>
+      <p class="f3 sm">{words}</p>
+      {fields}
+      <button type="submit" class="btn main">
+        Compare
+      </button>
+    </form>
+  );
+  const spans = (name: string, words: string, value: string) => (
+    <label>
+      {words}
+      <input name={name} class="mono" defaultValue={value} key={value} />
+    </label>
+  );
+  const d = deploys[0];
+  const middle = (props.range.fromMs + props.range.untilMs) / 2;
+  const t = (ms: number) => moment(ms).slice(0, 16);
+  return (
+    <div class="starts">
+      {form(
+        "Slow against fast",
+        "What slow spans do that fast ones do not.",
+        <>
+          {spans("q", "Spans", example)}
+          <label>
+            Slow from
+            <select name="split" defaultValue="p95">
+              {SPLITS.filter((s) => s !== "errors").map((s) => <option key={s}>{s}</option>)}
+            </select>
+          </label>
+        </>,
+        (of) => ({ q: of("q"), split: of("split") }),
+      )}
+      {form("Failed against the others", "What failed spans do that others do not.", spans("q", "Spans", example), (of) => ({ q: of("q"), split: "errors" }))}
+      {form("Two queries", "Any spans against any others.", <>{spans("left", "Baseline", example)}{spans("right", "Comparison", withCondition(example, "duration > 100ms"))}</>, (of) => ({ left: of("left"), right: of("right") }))}
+      {form(
+        "By an attribute",
+        "Two values of one attribute: two hosts, two customers, two regions.",
+        <>
+          {spans("q", "Spans", example)}
+          {spans("key", "Attribute", "resource.host.name")}
+          {spans("a", "Baseline has", "host-1")}
+          {spans("b", "Comparison has", "host-2")}
+        </>,
+        (of) => ({ left: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("a"))}`), right: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("b"))}`) }),
+      )}
+      {form(
+        "Two versions",
+        d ? "Before and after a deploy." : "No new version began in this time; name two.",
+        <>
+          {spans("service", "Service", d?.service ?? busiest?.service ?? "")}
+          {spans("a", "Before", d?.against ?? "")}
+          {spans("b", "After", d?.version ?? "")}
+        </>,
+        (of) => sidesOf({ service: of("service"), version: of("b"), against: of("a"), ms: 0, key: d?.key ?? "resource.service.version" }),
+      )}
+      {form(
+        "Two times",
+        "Profiles of a service in two stretches of time.",
+        <>
+          {spans("service", "Service", busiest?.service ?? "")}
+          {spans("from", "Baseline from", t(props.range.fromMs))}
+          {spans("until", "until", t(middle))}
+        </>,
+        (of) => {
+          const [a, b] = [readMoment(of("from"), Date.now()), readMoment(of("until"), Date.now())];
+          return { view: "profiles", service: of("service"), ...(Number.isFinite(a) && Number.isFinite(b) && a < b ? { base: `${String(a)}-${String(b)}` } : {}) };
+        },
+      )}
+    </div>
+  );
+}
+
 export function Compare(props: { range: Range }) {
   const url = useUrl();
   const query = { q: url["q"], left: url["left"], right: url["right"], split: url["q"] === undefined ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
-  const answer = useAsk<Comparison>(has ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s));
-  const sides = answer.data && sidesOf(url, answer.data);
+  const answer = useAsk<Comparison>(has ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
+  const sides = answer.data && sidesFrom(url, answer.data);
+  useHead("Compare", has ? (url["q"] ?? "two queries") : "");
+  if (!has)
+    return (
+      <section aria-labelledby="page-title">
+        <Start range={props.range} />
+      </section>
+    );
   return (
-    <section aria-labelledby="compare-title" class="column">
-      <h1 id="compare-title">Compare</h1>
-      {url["left"] === undefined && (
-        <form
-          class="row"
-          onSubmit={(e) => {
-            e.preventDefault();
-            const typed = new FormData(e.currentTarget).get("q");
-            change({ q: typeof typed === "string" ? typed : "" });
-          }}
-        >
-          <label class="grow row">
-            Spans <input name="q" class="grow mono" defaultValue={url["q"] ?? "{ }"} key={url["q"]} aria-label="TraceQL of the spans" />
-          </label>
-          <label>
-            split at{" "}
-            <select value={query.split} onChange={(e) => change({ split: e.currentTarget.value })}>
-              {SPLITS.map((s) => (
-                <option key={s}>{s}</option>
-              ))}
-            </select>
-          </label>
-          <button type="submit" class="main">
-            Compare
+    <section aria-labelledby="page-title">
+      <div class="row">
+        <ViewLink to={{ view: "compare" }} class="btn">
+          Another comparison
+        </ViewLink>
+        {url["left"] !== undefined && (
+          <button type="button" class="btn" title="The other way round" onClick={() => change({ left: url["right"], right: url["left"] })}>
+            <Icon name="swap" /> Swap
           </button>
-        </form>
-      )}
-      {!has && <p class="note">A TraceQL query picks spans; the slow ones are compared with the fast ones, or the failed with the others.</p>}
-      {has && (
-        <AskedFrame asked={answer}>
-          {(c) => (
-            <>
-              {c.time.summary !== "" && <p class="answer">{visible(capital(c.time.summary))}.</p>}
-              {c.note !== "" && <p class="note">{visible(c.note)}</p>}
-              {c.reason !== "" && <p class="note warn">{visible(c.reason)}</p>}
-              <div class="cards">
-                <Side title="Baseline" side={c.left} unit={c.unit} />
-                <Side title="Comparison" side={c.right} unit={c.unit} />
+        )}
+        {url["q"] !== undefined && (
+          <form
+            class="row grow"
+            onSubmit={(e) => {
+              e.preventDefault();
+              const typed = new FormData(e.currentTarget).get("q");
+              change({ q: typeof typed === "string" ? typed : "" });
+            }}
+          >
+            <input name="q" class="grow mono" defaultValue={url["q"]} key={url["q"]} aria-label="TraceQL of the spans" />
+            <label class="row one">
+              split at{" "}
+              <select value={query.split} onChange={(e) => change({ split: e.currentTarget.value })}>
+                {SPLITS.map((s) => (
+                  <option key={s}>{s}</option>
+                ))}
+              </select>
+            </label>
+            <button type="submit" class="btn">
+              Ask
+            </button>
+          </form>
+        )}
+      </div>
+      <AskedFrame asked={answer}>
+        {(c) => (
+          <>
+            <div class="sides">
+              <Side title="Before" color="var(--less-2)" side={c.left} unit={c.unit} />
+              <Side title="After" color="var(--more-2)" side={c.right} unit={c.unit} />
+            </div>
+            <div class="card why">
+              <p class="says" data-answer>
+                {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary)}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : visible(c.reason || c.note)}
+              </p>
+              <div class="meta">
+                <span class={c.time.duration.isSignificant ? (c.time.duration.delta > 0 ? "chip bad" : "chip good") : "chip"}>{c.time.duration.isSignificant ? "Significant, 95 %" : "May be chance"}</span>
+                <span>
+                  {count(c.left.spans)} and {count(c.right.spans)} spans
+                </span>
+                {sides && (
+                  <ViewLink to={{ view: "search", q: sides.right }} class="link">
+                    Spans of the comparison
+                  </ViewLink>
+                )}
               </div>
-              <TimeParts time={c.time} />
-              {c.functions.length > 0 && <div class="panel table-part">
-                <h2>{c.type === "" ? "Functions" : `Functions by ${visible(c.type.split(":")[1] ?? c.type)}`}</h2>
-                <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
-              </div>}
-              {sides && (
-                <div class="panel graph-part">
-                  <DiffGraph left={sides.left} right={sides.right} range={props.range} type={url["type"]} />
+              {c.note !== "" && c.time.summary !== "" && <p class="note">{visible(c.note)}</p>}
+              {c.reason !== "" && c.time.summary !== "" && <p class="note warn">{visible(c.reason)}</p>}
+            </div>
+            {c.time.parts.length > 0 && <Bridge c={c} />}
+            <TimeParts time={c.time} />
+            {c.functions.length > 0 && (
+              <div class="card">
+                <div class="toolbar">
+                  <h2>{c.type === "" ? "Functions" : `Functions by ${visible(c.type.split(":")[1] ?? c.type)}`}</h2>
                 </div>
-              )}
-            </>
-          )}
-        </AskedFrame>
-      )}
+                <div class="table-scroll table-part">
+                  <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
+                </div>
+              </div>
+            )}
+            {sides && (
+              <div class="card graph-part">
+                <div class="toolbar">
+                  <h2>Difference per span</h2>
+                  <span class="spring" />
+                  <DiffTypes type={c.type} range={props.range} />
+                </div>
+                <DiffGraph left={sides.left} right={sides.right} range={props.range} type={url["type"]} />
+              </div>
+            )}
+          </>
+        )}
+      </AskedFrame>
     </section>
   );
 }

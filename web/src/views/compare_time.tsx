@@ -5,10 +5,32 @@ import type { ComparedFigure, ComparedPart, ComparedTime } from "../api/types";
 import { visible } from "../format/safe_text";
 import { duration, ESTIMATE, percent, signed } from "../format/units";
 import { Name } from "../parts/name";
+import { partClass } from "../why/parts";
 
 const FUNCTIONS = 5;
 
-function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolean }) {
+interface Scale {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The difference with its interval on one axis for all rows: filled is significant, hollow may be chance. */
+function Whisker(props: { f: ComparedFigure; scale: Scale }) {
+  const { f, scale } = props;
+  if (f.low === undefined || f.high === undefined) return null;
+  const at = (n: number) => `${String(Math.max(0, Math.min(100, ((n - scale.low) / (scale.high - scale.low || 1)) * 100)))}%`;
+  const kind = f.isSignificant ? (f.delta > 0 ? "more-whisker" : "less-whisker") : "same-whisker";
+  const wide = Math.max(0, Math.min(100, ((f.high - f.low) / (scale.high - scale.low || 1)) * 100));
+  return (
+    <span class={`ci ${kind}`} aria-hidden="true">
+      <i class="z" style={{ left: at(0) }} />
+      <i class="r" style={{ left: at(f.low), width: `${String(wide)}%` }} />
+      <i class="m" style={{ left: at(f.delta) }} />
+    </span>
+  );
+}
+
+function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolean; scale: Scale }) {
   const { f } = props;
   const mark = props.isEstimate ? ESTIMATE : "";
   return (
@@ -20,12 +42,15 @@ function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolea
       </td>
       <td class="number">{props.share === undefined ? "" : mark + percent(props.share)}</td>
       <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${mark}${duration(f.low)} to ${mark}${duration(f.high)}`}</td>
-      <td>{f.isSignificant ? <span class="tag">significant</span> : <span class="faint">not significant</span>}</td>
+      <td class="ci-cell">
+        <Whisker f={f} scale={props.scale} />
+      </td>
+      <td>{f.isSignificant ? <span class="chip acc">significant</span> : <span class="faint">may be chance</span>}</td>
     </>
   );
 }
 
-function Part(props: { part: ComparedPart }) {
+function Part(props: { part: ComparedPart; scale: Scale }) {
   const { part } = props;
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? part.functions : part.functions.slice(0, FUNCTIONS);
@@ -33,20 +58,20 @@ function Part(props: { part: ComparedPart }) {
   return (
     <>
       <tr>
-        <th scope="row">{part.words}</th>
-        <Figures f={part} share={part.share} isEstimate={part.isEstimate} />
+        <th scope="row"><i class={`key ${partClass(part.part)}`} aria-hidden="true" /> {part.words}</th>
+        <Figures f={part} share={part.share} isEstimate={part.isEstimate} scale={props.scale} />
       </tr>
       {shown.map((f) => (
         <tr key={f.function} class="inner">
           <td class="wide">
             <Name text={f.function} class="mono" />
           </td>
-          <Figures f={f} isEstimate={part.isEstimate} />
+          <Figures f={f} isEstimate={part.isEstimate} scale={props.scale} />
         </tr>
       ))}
       {more > 0 && (
         <tr class="inner">
-          <td colSpan={7}>
+          <td colSpan={8}>
             <button type="button" class="plain" onClick={() => setWhole(true)}>
               {more} more in this part
             </button>
@@ -55,7 +80,7 @@ function Part(props: { part: ComparedPart }) {
       )}
       {isWhole && part.moreFunctions > 0 && (
         <tr class="inner">
-          <td colSpan={7} class="faint">
+          <td colSpan={8} class="faint">
             {part.moreFunctions} with smaller differences are not listed.
           </td>
         </tr>
@@ -68,14 +93,16 @@ function Part(props: { part: ComparedPart }) {
 export function TimeParts(props: { time: ComparedTime }) {
   const { time } = props;
   if (time.parts.length === 0) return time.reason === "" ? null : <p class="note warn">{visible(time.reason)}</p>;
+  const all = [time.duration, ...time.parts];
+  const scale = { low: Math.min(0, ...all.map((f) => f.low ?? f.delta)), high: Math.max(0, ...all.map((f) => f.high ?? f.delta)) };
   return (
-    <div class="panel table-part" tabIndex={0} role="region" aria-label="Time per span">
+    <div class="panel" tabIndex={0} role="region" aria-label="Time per span" data-parts>
       <table aria-label="Parts of the duration" class="time-parts">
         <thead>
           <tr>
             <th>Time per span</th>
-            <th class="number">Baseline</th>
-            <th class="number">Comparison</th>
+            <th class="number">Before</th>
+            <th class="number">After</th>
             <th class="number">Difference</th>
             <th class="number" title="of the difference in duration">
               Of the difference
@@ -84,15 +111,16 @@ export function TimeParts(props: { time: ComparedTime }) {
               95 % interval
             </th>
             <th />
+            <th />
           </tr>
         </thead>
         <tbody>
           <tr>
             <th scope="row">duration</th>
-            <Figures f={time.duration} />
+            <Figures f={time.duration} scale={scale} />
           </tr>
           {time.parts.map((p) => (
-            <Part key={p.part} part={p} />
+            <Part key={p.part} part={p} scale={scale} />
           ))}
         </tbody>
       </table>

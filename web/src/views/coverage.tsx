@@ -1,15 +1,17 @@
 // How well traces and profiles are joined, and what to add where they are not.
 
+import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Coverage, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
 import { count, duration, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
-import { FirstOf } from "../parts/first_of";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
 import { AskedFrame } from "../parts/states";
+import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
 import { useUrl } from "../state/use_url";
 import { typeWords } from "../trace/span_profile";
@@ -30,7 +32,7 @@ function OfService(props: { service: string; range: Range }) {
   const q = { service: props.service, ...asked(props.range) };
   const answer = useAsk<Coverage>(JSON.stringify(q), (s) => get("/api/v1/coverage", q, s));
   return (
-    <article class="card wide">
+    <article class="card pad">
       <h2 class="row">
         <Name text={props.service} />
         {answer.data && answer.data.language !== "" && <span class="tag">{visible(answer.data.language)}</span>}
@@ -111,32 +113,124 @@ function Skew(props: { s: Coverage["skew"][number] }) {
   );
 }
 
+type State = "full" | "half" | "none";
+
+/** Filled, half or empty, and why in words. */
+function Cell(props: { state: State; words: string }) {
+  return (
+    <span class={`fill-mark ${props.state}`} role="img" aria-label={props.words} title={props.words}>
+      {props.state === "full" ? "●" : props.state === "half" ? "◐" : "○"}
+    </span>
+  );
+}
+
+function stateOf(c: Coverage, is: (type: string) => boolean): { state: State; words: string } {
+  const types = c.types.filter((t) => is(t.type));
+  if (types.length === 0) return { state: "none", words: "none arrived" };
+  const gap = types.reduce((n, t) => n + t.gapNs, 0);
+  const words = types.map((t) => `${typeWords(t.type)}: ${count(t.samples)} samples`).join(", ");
+  return gap > 0 ? { state: "half", words: `${words}; ${duration(gap)} without any` } : { state: "full", words };
+}
+
+function quality(c: Coverage): { state: State; words: string } {
+  const { link } = c;
+  if (!link || link.receivedSamples <= 0) return { state: "none", words: "no samples are joined to spans" };
+  const share = (link.knownSamples ?? 0) / link.receivedSamples;
+  const words = `${percent(Math.min(1, share))} of the samples are known to be of their span`;
+  return { state: share >= 0.9 ? "full" : share > 0 ? "half" : "none", words };
+}
+
+function Row(props: { service: string; spans: number; range: Range; isChosen: boolean }) {
+  const q = { service: props.service, ...asked(props.range) };
+  const answer = useAsk<Coverage>(JSON.stringify(q), (s) => get("/api/v1/coverage", q, s));
+  const c = answer.data;
+  const first = c?.missing[0];
+  const cells = c && [stateOf(c, (t) => t.includes(":cpu:")), stateOf(c, (t) => /:(wall|off_cpu|delay|contentions|block|mutex|lock)/.test(t)), stateOf(c, (t) => /space|objects|alloc/.test(t)), quality(c)];
+  return (
+    <tr aria-selected={props.isChosen}>
+      <td>
+        <ViewLink to={{ view: "coverage", service: props.service }} class="service">
+          <ServiceMark name={props.service} />
+          <Name text={props.service} />
+        </ViewLink>
+      </td>
+      <td class="number">{count(c?.spans ?? props.spans)}</td>
+      {cells ? cells.map((x, i) => <td key={i} class="mark"><Cell {...x} /></td>) : <td colSpan={4} class="f3">{answer.error ? <span class="bad">failed: {visible(answer.error.message)}</span> : "…"}</td>}
+      <td class="wide">
+        {first ? (
+          <span class="says" title={c.missing.map((m) => visible(m.sentence)).join("\n")}>
+            {visible(first.sentence)}
+            {c.missing.length > 1 && <span class="f3"> and {c.missing.length - 1} more</span>}
+          </span>
+        ) : (
+          c && <span class="good">nothing is missing</span>
+        )}
+      </td>
+      <td>
+        {first && (
+          <ViewLink to={{ view: "coverage", service: props.service }} class="btn s" label={`How to mend ${visible(props.service)}`}>
+            How
+          </ViewLink>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const ROWS = 30;
+
+/** One table of what arrives of each service and what is missing; the chosen one with the lines that mend it. */
 export function CoverageView(props: { range: Range }) {
   const url = useUrl();
   const q = asked(props.range);
   const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
   const one = url["service"];
+  const [shown, setShown] = useState(ROWS);
+  useHead(one === undefined ? "Coverage" : `Coverage of ${visible(one)}`, one ?? "", one ?? "");
   return (
-    <section aria-labelledby="coverage-title">
-      <h1 id="coverage-title" class="row">
-        Coverage: how well traces and profiles are joined
-        {one !== undefined && (
-          <ViewLink to={{ view: "coverage" }} class="small">
-            all services
-          </ViewLink>
+    <section aria-labelledby="page-title">
+      {one !== undefined && <OfService service={one} range={props.range} />}
+      <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
+        {(d) => (
+          <div class="card">
+            <div class="toolbar">
+              <h2>How well traces and profiles are joined</h2>
+              <span class="f3">{count(d.services.length)} services</span>
+              <span class="spring" />
+              <span class="f3 sm">● arrives · ◐ in part · ○ does not</span>
+            </div>
+            <div class="table-scroll">
+              <table aria-label="Coverage of services">
+                <thead>
+                  <tr>
+                    <th>Service</th>
+                    <th class="number">Spans</th>
+                    <th>CPU</th>
+                    <th>Waiting</th>
+                    <th>Memory</th>
+                    <th title="Whether samples are known to be of their span">Match quality</th>
+                    <th>Missing</th>
+                    <th />
+                  </tr>
+                </thead>
+                <tbody>
+                  {d.services.slice(0, shown).map((s) => (
+                    <Row key={s.service} service={s.service} spans={s.spans} range={props.range} isChosen={s.service === one} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {d.services.length > shown && (
+              <p class="note pad">
+                {shown} of {d.services.length} services.{" "}
+                <button type="button" class="btn s" onClick={() => setShown(shown + ROWS)}>
+                  Show {Math.min(ROWS, d.services.length - shown)} more
+                </button>
+              </p>
+            )}
+          </div>
         )}
-      </h1>
-      {one !== undefined ? (
-        <OfService service={one} range={props.range} />
-      ) : (
-        <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
-          {(d) => (
-            <FirstOf rows={d.services} max={30} things="services">
-              {(s) => <OfService key={s.service} service={s.service} range={props.range} />}
-            </FirstOf>
-          )}
-        </AskedFrame>
-      )}
+      </AskedFrame>
     </section>
   );
 }

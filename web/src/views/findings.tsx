@@ -1,69 +1,154 @@
+import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Findings, Services } from "../api/types";
+import type { Findings } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { percent, value } from "../format/units";
-import { FirstOf } from "../parts/first_of";
+import { count } from "../format/units";
+import { AnswerCard } from "../overview/answer_cards";
+import { KIND_WORDS, ranked, useFindings, type AllFindings, type Told } from "../overview/use_findings";
 import { ViewLink } from "../parts/link";
-import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
 import { AskedFrame } from "../parts/states";
+import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
+import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { dismiss, isDismissed } from "./dismissed";
+
+const SHOWN = 24;
+
+function Cards(props: { told: readonly Told[]; checked: string }) {
+  const [, turn] = useState(0);
+  const [last, setLast] = useState<Told>();
+  const [shown, setShown] = useState(SHOWN);
+  const open = props.told.filter((f) => !isDismissed(f));
+  const put = (f: Told, on: boolean) => {
+    dismiss(f, on);
+    setLast(on ? f : undefined);
+    turn((n) => n + 1);
+  };
+  return (
+    <>
+      {last && (
+        <p class="note row" role="status">
+          Dismissed in this browser: {visible(last.subject)}.
+          <button type="button" class="btn s" onClick={() => put(last, false)}>
+            Undo
+          </button>
+        </p>
+      )}
+      {open.length === 0 && <p class="state">Nothing stands out. {props.checked}</p>}
+      <div class="answers many">
+        {open.slice(0, shown).map((f) => (
+          <AnswerCard key={`${f.service} ${f.kind} ${f.subject} ${f.path}`} finding={f} onDismiss={() => put(f, true)} />
+        ))}
+      </div>
+      {open.length > shown && (
+        <p class="note">
+          {shown} of {open.length} findings.{" "}
+          <button type="button" class="btn s" onClick={() => setShown(shown + SHOWN)}>
+            Show {Math.min(SHOWN, open.length - shown)} more
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Facets(props: { all: readonly Told[] }) {
+  const url = useUrl();
+  const services = [...new Set(props.all.map((f) => f.service))].sort();
+  const kinds = [...new Set(props.all.map((f) => f.kind))].sort();
+  return (
+    <div class="facets card pad" role="group" aria-label="Narrow by">
+      {services.length > 1 && (
+        <div class="facet">
+          <span class="f3 sm">Service</span>
+          {services.map((s) => (
+            <button type="button" class="chip" key={s} onClick={() => change({ service: s })}>
+              <ServiceMark name={s} /> <bdi class="name">{visible(s)}</bdi> <span class="f3">{props.all.filter((f) => f.service === s).length}</span>
+            </button>
+          ))}
+        </div>
+      )}
+      {kinds.length > 1 && (
+        <div class="facet">
+          <span class="f3 sm">Kind</span>
+          {kinds.map((k) => (
+            <button type="button" class={url["kind"] === k ? "chip acc" : "chip"} aria-pressed={url["kind"] === k} key={k} onClick={() => change({ kind: url["kind"] === k ? "" : k })}>
+              {KIND_WORDS[k] ?? k} <span class="f3">{props.all.filter((f) => f.kind === k).length}</span>
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const CHECKED = "Checked were functions by themselves, repeated calls and parses, locks, garbage collection and kinds of work.";
 
 function OfService(props: { service: string; range: Range }) {
   const q = { service: props.service, ...asked(props.range) };
   const found = useAsk<Findings>(JSON.stringify(q), (s) => get("/api/v1/findings", q, s));
+  const told = useMemo(() => (found.data ? ranked({ services: [{ ...found.data, service: props.service }], left: 0 }) : []), [found.data]);
   return (
-    <article class="card wide">
-      <h2 class="row">
-        <Name text={props.service} />
-        <ViewLink to={{ view: "profiles", service: props.service }} class="small">profiles</ViewLink>
-      </h2>
-      <AskedFrame asked={found} empty={(d) => (d.findings.length === 0 ? <p>{visible(d.reason) || "Nothing stands out."}</p> : undefined)}>
-        {(d) => (
-          <>
+    <AskedFrame asked={found}>
+      {(d) => (
+        <>
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
-          <ol class="findings">
-            {d.findings.map((f, i) => (
-              <li key={i}>
-                <span class="share-bar" style={{ width: `${String(Math.round(f.share * 100))}px` }} />
-                <b>{visible(f.sentence)}</b>
-                <div class="faint">
-                  {percent(f.share)}, {value(f.value, f.unit)}{" "}
-                  <ViewLink to={{ view: "profiles", service: props.service, fs: f.subject }} class="small">show in the graph</ViewLink>
-                </div>
-              </li>
-            ))}
-          </ol>
+          <Cards told={told} checked={CHECKED} />
           {(d.more ?? 0) > 0 && <p class="note">… and {d.more} more, smaller ones</p>}
-          </>
-        )}
-      </AskedFrame>
-    </article>
+        </>
+      )}
+    </AskedFrame>
   );
 }
 
+function failedOf(all: AllFindings): readonly { service: string; error: string }[] {
+  return all.services.filter((s) => (s.error ?? "") !== "").map((s) => ({ service: s.service, error: s.error ?? "" }));
+}
+
+/** What costs most, across services: one cause a card, the largest first. */
 export function FindingsView(props: { range: Range }) {
   const url = useUrl();
-  const q = asked(props.range);
-  const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
   const one = url["service"];
-  return (
-    <section aria-labelledby="findings-title">
-      <h1 id="findings-title" class="row">
-        What stands out {one !== undefined && <ViewLink to={{ view: "findings" }} class="small">all services</ViewLink>}
-      </h1>
-      {one !== undefined ? (
+  const found = useFindings(props.range);
+  const told = useMemo(() => ranked(found.data), [found.data]);
+  useHead(one === undefined ? "Findings" : `Findings of ${visible(one)}`, one ?? "", one ?? "");
+  const shown = url["kind"] === undefined ? told : told.filter((f) => f.kind === url["kind"]);
+  if (one !== undefined)
+    return (
+      <section aria-labelledby="page-title">
+        <div class="row">
+          <ViewLink to={{ view: "findings" }} class="btn">
+            All services
+          </ViewLink>
+          <ViewLink to={{ view: "profiles", service: one }} class="btn">
+            Profiles
+          </ViewLink>
+        </div>
         <OfService service={one} range={props.range} />
-      ) : (
-        <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
-          {(d) => (
-            <FirstOf rows={d.services} max={30} things="services">
-              {(s) => <OfService key={s.service} service={s.service} range={props.range} />}
-            </FirstOf>
-          )}
-        </AskedFrame>
-      )}
+      </section>
+    );
+  return (
+    <section aria-labelledby="page-title">
+      <AskedFrame asked={found} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
+        {(d) => (
+          <>
+            {told.length > 1 && <Facets all={told} />}
+            <Cards told={shown} checked={CHECKED} />
+            {failedOf(d).map((f) => (
+              <p key={f.service} class="note bad">
+                {visible(f.service)}: {visible(f.error)}{" "}
+                <ViewLink to={{ view: "findings", service: f.service }} class="link">
+                  Ask for it alone
+                </ViewLink>
+              </p>
+            ))}
+            {d.left > 0 && <p class="note">The {count(d.services.length)} busiest services were looked at; {count(d.left)} were not.</p>}
+          </>
+        )}
+      </AskedFrame>
     </section>
   );
 }

@@ -4,13 +4,14 @@ import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { FrameSpans } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { count, duration, moment, nanoToMs, percent, samples, value } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
+import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -26,11 +27,11 @@ function columns(unit: string): Column<Row>[] {
       by: (s) => s.name,
       cell: (s) => (
         <span class="service">
-          <span class="dot" style={{ background: serviceColor(s.service) }} />
+          <ServiceMark name={s.service} />
           {s.traceId === "" ? (
             <span class="faint mono" title="Its trace is not here (any more, or yet)">{s.spanId}</span>
           ) : (
-            <ViewLink to={{ view: "trace", id: s.traceId, span: s.spanId, pane: "profile" }}>
+            <ViewLink to={{ view: "trace", id: s.traceId, span: s.spanId, pane: "why" }}>
               <Name text={s.name} />
             </ViewLink>
           )}
@@ -52,12 +53,10 @@ export function FrameSpansView(props: { range: Range }) {
   const limit = url["limit"] ?? "50";
   const query = { function: name, service: url["service"], type: url["type"], limit, ...asked(props.range) };
   const found = useAsk<FrameSpans>(name === "" ? "" : JSON.stringify(query), (s) => get("/api/v1/frames/spans", query, s));
+  useHead(`Spans that ran ${visible(name)}`, `Spans that ran ${name}`);
   const shown = useMemo(() => columns(found.data?.unit ?? ""), [found.data]);
   return (
-    <section aria-labelledby="spans-title">
-      <h1 id="spans-title">
-        Spans that ran <Name text={name} class="mono" />
-      </h1>
+    <section aria-labelledby="page-title">
       {name === "" ? (
         <p class="state">Which function? Its menu in a flame graph leads here.</p>
       ) : (

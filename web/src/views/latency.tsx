@@ -2,10 +2,10 @@ import { useMemo } from "preact/hooks";
 import { metrics } from "../api/metrics";
 import type { MetricAnswer } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { heatOf, type Heat } from "../charts/heat";
-import { Heatmap, type Box } from "../charts/heatmap";
-import { duration, moment, queryDuration } from "../format/units";
-import { FirstOf } from "../parts/first_of";
+import { heatOf, spansOf } from "../charts/heat";
+import { HeatKey, Heatmap, type Box } from "../charts/heatmap";
+import type { Mark } from "../charts/line_chart";
+import { count, duration, queryDuration } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import type { Range } from "../state/range";
@@ -30,9 +30,8 @@ export function boxOf(text: string | undefined): Box | undefined {
   return { fromMs, untilMs, minNs, maxNs };
 }
 
-/** The same without a mouse: the dots as a list, the box as two fields. */
-function ByKeys(props: { heat: Heat; range: Range }) {
-  const dots = useMemo(() => [...props.heat.dots].sort((a, b) => b.seconds - a.seconds), [props.heat]);
+/** The same without a mouse: the box as two fields. */
+function ByKeys(props: { range: Range }) {
   const submit = (e: Event & { currentTarget: HTMLFormElement }) => {
     e.preventDefault();
     const form = new FormData(e.currentTarget);
@@ -45,7 +44,7 @@ function ByKeys(props: { heat: Heat; range: Range }) {
   };
   return (
     <details class="note">
-      <summary>Without a mouse: the dots as a list, a box by its durations</summary>
+      <summary>Without a mouse: a box by its durations</summary>
       <form class="row" onSubmit={submit}>
         <label>
           At least <input name="min" type="number" min="0" step="any" size={8} /> ms
@@ -55,23 +54,12 @@ function ByKeys(props: { heat: Heat; range: Range }) {
         </label>
         <button type="submit">Choose these spans</button>
       </form>
-      <ul>
-        <FirstOf rows={dots} max={25} things="traces">
-          {(d) => (
-            <li key={`${d.trace} ${String(d.ms)}`}>
-              <ViewLink to={{ view: "trace", id: d.trace }}>
-                {duration(d.seconds * 1e9)} at {moment(d.ms).slice(11, 23)}
-              </ViewLink>
-            </li>
-          )}
-        </FirstOf>
-      </ul>
     </details>
   );
 }
 
 /** `inner` is what stands between the braces of the spans looked at. */
-export function Latency(props: { inner: string; range: Range; height?: number }) {
+export function Latency(props: { inner: string; range: Range; height?: number; title: string; marks?: readonly Mark[]; onMark?: (m: Mark) => void }) {
   const url = useUrl();
   const { range, inner } = props;
   const q = `{ ${inner} } | histogram_over_time(duration) with(exemplars=100)`;
@@ -93,7 +81,15 @@ export function Latency(props: { inner: string; range: Range; height?: number })
   return (
     <AskedFrame asked={answer} empty={(d) => ((d.series ?? []).length === 0 ? <p>No spans in this time range.</p> : undefined)}>
       {(d) => (
-        <div class="panel pad">
+        <div class="card heat-card">
+          <header>
+            <h2>
+              Duration <span class="f3">{props.title}, {count(spansOf(heat))} spans</span>
+            </h2>
+            <span class="spring" />
+            <span class="f3 sm m-hide">Drag a box to ask why · a dot is a trace</span>
+            <HeatKey max={heat.max} stepS={stepOf(range)} />
+          </header>
           {d.status === "PARTIAL" && <p class="note warn">This chart is partial: {d.message}</p>}
           <Heatmap
             heat={heat}
@@ -101,33 +97,31 @@ export function Latency(props: { inner: string; range: Range; height?: number })
             untilMs={range.untilMs}
             box={box}
             {...(props.height === undefined ? {} : { height: props.height })}
-            onDot={(trace) => goTo(within(url, { view: "trace", id: trace }))}
+            {...(props.marks ? { marks: props.marks } : {})}
+            {...(props.onMark ? { onMark: props.onMark } : {})}
+            onDot={(trace) => goTo(within(url, { view: "trace", id: trace, pane: "why" }))}
             onBox={(b) => change({ box: boxText(b) })}
           />
-          <p class="note row">
-            {box ? (
-              <>
-                <b>
-                  Spans of {duration(box.minNs)} to {duration(box.maxNs)}:
-                </b>
-                <ViewLink to={ask(box)} class="button main">
-                  Compare these spans with the rest
-                </ViewLink>
-                <ViewLink to={{ view: "search", q: ask(box).right, from: ask(box).from, until: ask(box).until }} class="button">
-                  List them
-                </ViewLink>
-                <button type="button" onClick={() => change({ from: String(Math.round(box.fromMs)), until: String(Math.round(box.untilMs)), box: "" })}>
-                  Zoom in time
-                </button>
-                <button type="button" onClick={() => change({ box: "" })}>
-                  Clear
-                </button>
-              </>
-            ) : (
-              "A dot is a trace: click it. Drag a box over slow spans to compare them with the rest."
-            )}
-          </p>
-          <ByKeys heat={heat} range={range} />
+          {box && (
+            <div class="box-says row" role="group" aria-label="The chosen spans">
+              <b>
+                Spans of {duration(box.minNs)} to {duration(box.maxNs)}
+              </b>
+              <ViewLink to={ask(box)} class="btn main s" label="Why slow? Compare these spans with the rest">
+                Why slow?
+              </ViewLink>
+              <ViewLink to={{ view: "search", q: ask(box).right, from: ask(box).from, until: ask(box).until }} class="btn s">
+                Traces
+              </ViewLink>
+              <button type="button" class="btn s" onClick={() => change({ from: String(Math.round(box.fromMs)), until: String(Math.round(box.untilMs)), box: "" })}>
+                Zoom in time
+              </button>
+              <button type="button" class="btn s" onClick={() => change({ box: "" })}>
+                Clear
+              </button>
+            </div>
+          )}
+          <ByKeys range={range} />
         </div>
       )}
     </AskedFrame>

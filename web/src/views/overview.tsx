@@ -1,166 +1,141 @@
-import { useMemo } from "preact/hooks";
-import { get } from "../api/client";
-import type { Findings, MetricAnswer, Service, Services } from "../api/types";
-import { useAsk } from "../api/use_ask";
-import { LineChart } from "../charts/line_chart";
-import { serviceColor } from "../format/color";
+import { useEffect, useMemo } from "preact/hooks";
+import type { Services } from "../api/types";
 import { visible } from "../format/safe_text";
-import { bytes, count, duration, percent, rate, short } from "../format/units";
+import { count } from "../format/units";
+import { AnswerCard } from "../overview/answer_cards";
+import { DeployList } from "../overview/deploy_list";
+import { KpiStrip } from "../overview/kpi_strip";
+import { neighbours } from "../overview/map_layout";
+import { MAP_WORDS, ServiceMap, useCalls, type MapBy } from "../overview/service_map";
+import { ServicesTable } from "../overview/services_table";
+import { SlowRequests } from "../overview/slow_requests";
+import { useDeploys } from "../overview/use_deploys";
+import { ranked, useFindings } from "../overview/use_findings";
+import { useRed } from "../overview/use_red";
 import { ViewLink } from "../parts/link";
-import { Name } from "../parts/name";
-import { SortTable, type Column } from "../parts/sort_table";
-import { AskedFrame, Failure } from "../parts/states";
-import { asked, type Range } from "../state/range";
+import { Segment } from "../parts/segment";
+import { AskedFrame } from "../parts/states";
+import { tellServices } from "../shell/use_known_services";
+import { useHead } from "../state/head";
+import type { Range } from "../state/range";
 import { change } from "../state/url";
-import { plain } from "../trace/rows";
-import { FirstUse } from "./first_use";
-import { stepOf } from "./latency";
-import { asDuration, linesOf, perSecond, useMetrics } from "./series";
-import { useCosts, type Costs } from "./use_costs";
+import { useUrl } from "../state/use_url";
+import { NothingHere } from "./nothing_here";
+import { isDismissed } from "./dismissed";
 
-/** The first finding of a service, asked row by row: a slow one holds up nobody else. */
-function TopFinding(props: { service: string; range: Range }) {
-  const q = { service: props.service, ...asked(props.range) };
-  const found = useAsk<Findings>(JSON.stringify(q), (s) => get("/api/v1/findings", q, s));
-  const first = found.data?.findings[0];
-  if (first)
-    return (
-      <ViewLink to={{ view: "findings", service: props.service }} title={visible(first.sentence)} class="finding-link">
-        {visible(first.sentence)}
-      </ViewLink>
-    );
-  if (found.isLoading) return <span class="faint">…</span>;
-  if (found.error) return <Failed error={found.error} />;
+const ANSWERS = 3;
+const MAP_MOST = 14;
+
+function MapCard(props: { range: Range; services: Services["services"]; before: Parameters<typeof ServiceMap>[0]["before"] }) {
+  const url = useUrl();
+  const calls = useCalls(props.range);
+  const by = MAP_WORDS.find(([k]) => k === url["map"])?.[0] ?? "time";
+  const text = (url["filter"] ?? "").toLowerCase();
+  const shown = useMemo(() => {
+    const all = calls.data ?? [];
+    if (text === "") return all;
+    return neighbours(new Set(props.services.filter((s) => s.service.toLowerCase().includes(text)).map((s) => s.service)), all);
+  }, [calls.data, text, props.services]);
+  const names = new Set(shown.flatMap((c) => [c.parent, c.child]));
   return (
-    <span class="faint" title={visible(found.data?.reason ?? "")}>
-      {found.data?.samples === 0 ? "no profiles" : "nothing stands out"}
-    </span>
+    <div class="card mapc">
+      <header>
+        <h2>
+          <ViewLink to={{ view: "map" }}>Service map</ViewLink>
+        </h2>
+        <span class="spring" />
+        <Segment<MapBy> label="Calls by" value={by} of={MAP_WORDS} onChange={(m) => change({ map: m === "time" ? "" : m }, true)} />
+      </header>
+      {calls.error && <p class="note bad pad">The map failed: {visible(calls.error.message)}</p>}
+      {calls.data && shown.length === 0 && <p class="state">No service calls another {text === "" ? "in this time" : "of these"}.</p>}
+      {names.size > MAP_MOST ? (
+        <p class="state">
+          {count(names.size)} services are too many for this corner.{" "}
+          <ViewLink to={{ view: "map" }} class="link">
+            Open the map
+          </ViewLink>
+          , or filter the services.
+        </p>
+      ) : (
+        shown.length > 0 && (
+          <div class="map-box" tabIndex={0} role="region" aria-label="Service map">
+            <ServiceMap calls={shown} services={props.services} before={props.before} by={by} range={props.range} down={true} />
+          </div>
+        )
+      )}
+    </div>
   );
 }
 
-function Failed(props: { error: { readonly message: string } }) {
-  return (
-    <span class="bad" title={visible(props.error.message)}>
-      failed: {visible(props.error.message)}
-    </span>
-  );
-}
-
-function cost(costs: Costs, n: number | undefined, words: (n: number) => string) {
-  if (costs.error) return <span class="bad" title={visible(costs.error.message)}>failed</span>;
-  if (!costs.of) return <span class="faint">…</span>;
-  return n === undefined ? <span class="faint" title="no such profiles">–</span> : words(n);
-}
-
-function columns(range: Range, costs: Costs): Column<Service>[] {
-  return [
-    {
-      key: "service",
-      title: "Service",
-      by: (s) => s.service,
-      cell: (s) => (
-        <ViewLink to={{ view: "service", service: s.service }} class="service">
-          <span class="dot" style={{ background: serviceColor(s.service) }} />
-          <Name text={s.service} />
-        </ViewLink>
-      ),
-    },
-    { key: "rate", title: "Requests", isNumber: true, by: (s) => s.requests.ratePerSecond, cell: (s) => rate(s.requests.ratePerSecond), hint: "requests that enter the service, per second" },
-    {
-      key: "errors",
-      title: "Errors",
-      isNumber: true,
-      by: (s) => s.requests.errorShare,
-      cell: (s) => (
-        <span class={s.requests.errors > 0 ? "bad" : undefined} title={`${count(s.requests.errors)} of ${count(s.requests.count)} requests`}>
-          {percent(s.requests.errorShare)}
-        </span>
-      ),
-    },
-    { key: "p50", title: "p50", isNumber: true, by: (s) => s.requests.p50Ns, cell: (s) => duration(s.requests.p50Ns) },
-    { key: "p95", title: "p95", isNumber: true, by: (s) => s.requests.p95Ns, cell: (s) => duration(s.requests.p95Ns) },
-    { key: "p99", title: "p99", isNumber: true, by: (s) => s.requests.p99Ns, cell: (s) => duration(s.requests.p99Ns) },
-    {
-      key: "cpu",
-      title: "CPU",
-      isNumber: true,
-      hint: "cores, as profiles say",
-      by: (s) => costs.of?.get(s.service)?.cores ?? -1,
-      cell: (s) => cost(costs, costs.of?.get(s.service)?.cores, (n) => `${short(n)} cores`),
-    },
-    {
-      key: "memory",
-      title: "Memory",
-      isNumber: true,
-      hint: "heap in use, as profiles say",
-      by: (s) => costs.of?.get(s.service)?.memory ?? -1,
-      cell: (s) => cost(costs, costs.of?.get(s.service)?.memory, bytes),
-    },
-    { key: "finding", title: "What stands out", isWide: true, cell: (s) => <TopFinding service={s.service} range={range} /> },
-  ];
-}
-
-/** The busiest services over time; a drag chooses the time. */
-function Charts(props: { range: Range; services: readonly string[] }) {
-  const { range } = props;
-  const step = stepOf(range);
-  const by = "by (resource.service.name)";
-  const asks = { rate: useMetrics(`{ } | rate() ${by}`, range, step), p95: useMetrics(`{ } | quantile_over_time(duration, .95) ${by}`, range, step), errors: useMetrics(`{ status = error } | rate() ${by}`, range, step) };
-  const drawn = (a: MetricAnswer | undefined, isDuration = false) => {
-    const known = new Set(props.services);
-    const some = { series: (a?.series ?? []).filter((s) => known.has(plain(s.labels.find((l) => l.key === "resource.service.name")?.value))) };
-    const name = (i: number) => plain(some.series[i]?.labels.find((l) => l.key === "resource.service.name")?.value);
-    return linesOf(some, (i) => visible(name(i)), (i) => serviceColor(name(i)), isDuration);
-  };
-  const key = props.services.join("\n");
-  const rates = useMemo(() => drawn(asks.rate.data), [asks.rate.data, key]);
-  const slow = useMemo(() => drawn(asks.p95.data, true), [asks.p95.data, key]);
-  const failed = useMemo(() => drawn(asks.errors.data), [asks.errors.data, key]);
-  const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
-  const error = asks.rate.error ?? asks.p95.error ?? asks.errors.error;
+function Whole(props: { data: Services; range: Range; red: ReturnType<typeof useRed> }) {
+  const { range, red } = props;
+  const { services } = props.data;
+  const findings = useFindings(range);
+  const { asked: versions, deploys } = useDeploys(range);
+  const told = useMemo(() => ranked(findings.data).filter((f) => !isDismissed(f)), [findings.data]);
+  // The first three are of three services, where there are as many.
+  const first = useMemo(() => {
+    const seen = new Set<string>();
+    const some = told.filter((f) => {
+      const isFirst = !seen.has(f.service);
+      seen.add(f.service);
+      return isFirst;
+    });
+    return [...some, ...told.filter((f) => !some.includes(f))].slice(0, ANSWERS);
+  }, [told]);
+  const share = (ms: number) => (ms - range.fromMs) / (range.untilMs - range.fromMs || 1);
+  const marks = useMemo(() => {
+    const out = new Map<string, number[]>();
+    for (const d of deploys) out.set(d.service, [...(out.get(d.service) ?? []), share(d.ms)].slice(0, 4));
+    return out;
+  }, [deploys, range]);
+  useEffect(() => tellServices(services.map((s) => s.service)), [services]);
   return (
     <>
-      {error && <Failure sentence={error.message} status={error.status} retryAfterS={error.retryAfterS} again={asks.rate.again} />}
-      <div class="cards">
-        <div class="card"><LineChart title={titled("Spans per second", asks.rate.isLoading)} {...rates} format={perSecond} onRange={onRange} {...range} height={130} /></div>
-        <div class="card"><LineChart title={titled("p95 of durations", asks.p95.isLoading)} {...slow} format={asDuration} onRange={onRange} {...range} height={130} /></div>
-        <div class="card"><LineChart title={titled("Errors per second", asks.errors.isLoading)} {...failed} format={perSecond} onRange={onRange} {...range} height={130} /></div>
+      <KpiStrip range={range} marks={[...marks.values()].flat().slice(0, 3)} />
+      {first.length > 0 && (
+        <div class="answers" aria-label="What stands out most" role="group">
+          {first.map((f) => (
+            <AnswerCard key={`${f.service} ${f.kind} ${f.subject}`} finding={f} />
+          ))}
+        </div>
+      )}
+      {findings.error && (
+        <p class="note bad">
+          What stands out could not be asked: {visible(findings.error.message)}{" "}
+          <button type="button" class="btn s" onClick={findings.again}>
+            Try again
+          </button>
+        </p>
+      )}
+      <div class="over">
+        <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} />
+        <MapCard range={range} services={services} before={red.before} />
+      </div>
+      <div class="over">
+        <SlowRequests range={range} />
+        <div class="card">
+          <header>
+            <h2>Deploys</h2>
+            <span class="spring" />
+            <ViewLink to={{ view: "deploys" }} class="link sm">
+              All
+            </ViewLink>
+          </header>
+          {versions.error ? <p class="note bad pad">Versions could not be asked: {visible(versions.error.message)}</p> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
+        </div>
       </div>
     </>
   );
 }
 
-function titled(words: string, isLoading: boolean): string {
-  return isLoading ? `${words} …` : words;
-}
-
-const CHARTED = 8;
-
-function busiest(all: readonly Service[]): string[] {
-  return [...all].sort((a, b) => b.spans - a.spans || (a.service < b.service ? -1 : 1)).slice(0, CHARTED).map((s) => s.service);
-}
-
 export function Overview(props: { range: Range }) {
-  const q = asked(props.range);
-  const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
-  const costs = useCosts(props.range);
+  const red = useRed(props.range);
+  useHead("Services");
   return (
-    <section aria-labelledby="overview-title">
-      <h1 id="overview-title">Services</h1>
-      <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <FirstUse /> : undefined)}>
-        {(d) => (
-          <>
-          <Charts range={props.range} services={busiest(d.services)} />
-          {d.services.length > CHARTED && (
-            <p class="note">
-              The charts show the {CHARTED} services with the most spans of {d.services.length}; each service has its own page.
-            </p>
-          )}
-          <div class="panel">
-            <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" stateKey="sort" />
-          </div>
-          </>
-        )}
+    <section aria-labelledby="page-title">
+      <AskedFrame asked={red.now} empty={(d) => (d.services.length === 0 ? <NothingHere range={props.range} /> : undefined)}>
+        {(d) => <Whole data={d} range={props.range} red={red} />}
       </AskedFrame>
     </section>
   );

@@ -11,8 +11,10 @@ import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { count, duration, moment, short, value } from "../format/units";
-import { AskedFrame, Failure } from "../parts/states";
+import { ViewLink } from "../parts/link";
+import { AskedFrame, Empty, Failure } from "../parts/states";
 import { asked, askedSeconds, type Range } from "../state/range";
+import { useHead } from "../state/head";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder, typeWords } from "../trace/span_profile";
@@ -102,7 +104,7 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
   return (
     <AskedFrame asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
       {() => <>
-        <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={120} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />
+        <div class="card pad"><LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={96} isArea onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} /></div>
         {left > 0 && <p class="note">{lines.length} of {lines.length + left} services are drawn; choose one to see it.</p>}
         {deploys.error && <p class="note warn">Could not ask for versions: {visible(deploys.error.message)}</p>}
       </>}
@@ -220,6 +222,35 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
   );
 }
 
+const TYPES_SHOWN = 4;
+
+/** Short words beside one another; more than a few are a menu. */
+function TypeChoice(props: { types: readonly string[]; type: string }) {
+  const first = props.types.slice(0, TYPES_SHOWN);
+  const rest = props.types.slice(TYPES_SHOWN);
+  return (
+    <>
+      <span class="seg" role="group" aria-label="Profile type">
+        {first.map((t) => (
+          <button type="button" key={t} title={t} aria-pressed={t === props.type} onClick={() => change({ type: t, fz: "" })}>
+            {typeWords(t)}
+          </button>
+        ))}
+      </span>
+      {rest.length > 0 && (
+        <select aria-label="More profile types" value={rest.includes(props.type) ? props.type : ""} onChange={(e) => e.currentTarget.value !== "" && change({ type: e.currentTarget.value, fz: "" })}>
+          <option value="">{rest.length} more</option>
+          {rest.map((t) => (
+            <option key={t} value={t}>
+              {typeWords(t)}
+            </option>
+          ))}
+        </select>
+      )}
+    </>
+  );
+}
+
 export function Profiles(props: { range: Range }) {
   const url = useUrl();
   const { range } = props;
@@ -229,6 +260,7 @@ export function Profiles(props: { range: Range }) {
   const baseline = rangeFrom(url["base"]);
   const sets = useAsk<LabelSets>(JSON.stringify(times(range)), (s) => call("Series", { ...times(range), matchers: [], labelNames: ["service_name", "__profile_type__"] }, s));
   const types = useAsk<Types>(`types ${JSON.stringify(times(range))}`, (s) => call("ProfileTypes", times(range), s));
+  useHead(service === "" ? "Profiles" : `Profiles of ${visible(service)}`, service, service);
   const failed = types.error ?? sets.error;
   const askBoth = () => {
     types.again();
@@ -253,9 +285,8 @@ export function Profiles(props: { range: Range }) {
     } else change({ from: String(Math.round(r.fromMs)), until: String(Math.round(r.untilMs)) });
   };
   return (
-    <section aria-labelledby="profiles-title" class="column fixed">
+    <section aria-labelledby="page-title" class="column fixed">
       <div class="row">
-        <h1 id="profiles-title">Profiles</h1>
         <label>
           Service{" "}
           <select value={service} onChange={(e) => change({ service: e.currentTarget.value, type: "", fz: "" })}>
@@ -267,13 +298,7 @@ export function Profiles(props: { range: Range }) {
             ))}
           </select>
         </label>
-        <div class="tabs" role="tablist" aria-label="Profile type">
-          {shown.map((t) => (
-            <button type="button" role="tab" key={t} title={t} aria-selected={t === type} onClick={() => change({ type: t, fz: "" })}>
-              {typeWords(t)}
-            </button>
-          ))}
-        </div>
+        <TypeChoice types={shown} type={type} />
         <label class="grow row">
           Labels <input class="grow mono" placeholder={'env="prod", host=~"a|b"'} defaultValue={labels} key={labels} onChange={(e) => change({ labels: e.currentTarget.value, fz: "" })} />
         </label>
@@ -293,7 +318,17 @@ export function Profiles(props: { range: Range }) {
       </div>
       {failed && <Failure sentence={failed.message} status={failed.status} retryAfterS={failed.retryAfterS} again={askBoth} />}
       {types.data && shown.length === 0 && !sets.isLoading && !failed ? (
-        <p class="state">No profiles in this time range. Send some: the services page says how.</p>
+        <Empty>
+          <p>No profiles in this time range.</p>
+          <div class="row">
+            <button type="button" class="btn main" onClick={() => change({ from: "now-7d", until: "now" })}>
+              Look at the last 7 days
+            </button>
+            <ViewLink to={{ view: "coverage" }} class="btn">
+              What is missing
+            </ViewLink>
+          </div>
+        </Empty>
       ) : (
         <>
           <Chart selector={selectorOf(service, labels)} type={type} range={range} baseline={baseline} picking={picking} onRange={onRange} />

@@ -2,15 +2,22 @@ import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Found, FoundSpan, FoundTrace, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { duration, moment, nanoToMs } from "../format/units";
+import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
 import { queryOf, type Form } from "../search/complete";
 import { QueryEditor } from "../search/editor";
+import { Facets } from "../search/facets";
+import { MetricChart } from "../search/metric_chart";
+import { innerOf, isMetrics, rememberQuery, withCondition } from "../search/queries";
+import { Examples, QueryLists } from "../search/query_lists";
+import { meantBy } from "../shell/find_box";
+import { useHead } from "../state/head";
 import { asked, askedSeconds, type Range } from "../state/range";
 import { change, goTo, within } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -32,25 +39,32 @@ function rowsOf(found: Found): Row[] {
 
 const attribute = (r: Row, key: string) => plain(r.span?.attributes?.find((a) => a.key === key)?.value);
 
-const COLUMNS: readonly Column<Row>[] = [
-  { key: "start", title: "Started", by: (r) => Number(r.trace.startTimeUnixNano), cell: (r) => moment(nanoToMs(r.trace.startTimeUnixNano)).slice(5, 23) },
-  {
-    key: "root",
-    title: "Request",
-    by: (r) => r.trace.rootTraceName ?? "",
-    cell: (r) => (
-      <ViewLink to={{ view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "profile" }} class="service">
-        <span class="dot" style={{ background: serviceColor(r.trace.rootServiceName ?? "") }} />
-        <Name text={r.trace.rootTraceName ?? "(root not received)"} />
-      </ViewLink>
-    ),
-  },
-  { key: "service", title: "Service", by: (r) => r.trace.rootServiceName ?? "", cell: (r) => <Name text={r.trace.rootServiceName ?? ""} /> },
-  { key: "duration", title: "Trace", isNumber: true, by: (r) => r.trace.durationMs ?? 0, cell: (r) => duration((r.trace.durationMs ?? 0) * 1e6) },
-  { key: "span", title: "Matching span", isNumber: true, by: (r) => Number(r.span?.durationNanos ?? 0), cell: (r) => (r.span ? duration(Number(r.span.durationNanos)) : "") },
-  { key: "matched", title: "Matches", isNumber: true, by: (r) => r.matched, cell: (r) => String(r.matched) },
-  { key: "id", title: "Trace id", cell: (r) => <span class="mono faint">{r.trace.traceID.slice(0, 12)}…</span> },
-];
+/** The root is named even where it never came. */
+const rootName = (r: Row) => r.trace.rootTraceName ?? "(root not received)";
+const to = (r: Row) => ({ view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "why" });
+
+function columnsOf(mostMs: number): readonly Column<Row>[] {
+  return [
+    { key: "start", title: "Started", by: (r) => Number(r.trace.startTimeUnixNano), cell: (r) => <span class="f3 num">{moment(nanoToMs(r.trace.startTimeUnixNano)).slice(5, 23)}</span> },
+    {
+      key: "root",
+      title: "Request",
+      by: rootName,
+      cell: (r) => (
+        <ViewLink to={to(r)} class="service">
+          <ServiceMark name={r.trace.rootServiceName ?? ""} />
+          <Name text={rootName(r)} />
+        </ViewLink>
+      ),
+    },
+    { key: "service", title: "Service", by: (r) => r.trace.rootServiceName ?? "", cell: (r) => <Name text={r.trace.rootServiceName ?? ""} /> },
+    { key: "duration", title: "Trace", isNumber: true, by: (r) => r.trace.durationMs ?? 0, cell: (r) => <Fig text={duration((r.trace.durationMs ?? 0) * 1e6)} /> },
+    { key: "bar", title: "", cell: (r) => <span class="len"><i style={{ width: `${String(((r.trace.durationMs ?? 0) / mostMs) * 100)}%` }} /></span> },
+    { key: "span", title: "Matching span", isNumber: true, by: (r) => Number(r.span?.durationNanos ?? 0), cell: (r) => (r.span ? <Fig text={duration(Number(r.span.durationNanos))} /> : "") },
+    { key: "matched", title: "Matches", isNumber: true, by: (r) => r.matched, cell: (r) => String(r.matched) },
+    { key: "id", title: "Trace id", cell: (r) => <span class="mono faint">{r.trace.traceID.slice(0, 12)}…</span> },
+  ];
+}
 
 function FormFields(props: { range: Range; onRun: (q: string) => void }) {
   const [form, setForm] = useState<Form>({ service: "", name: "", status: "", minDuration: "", maxDuration: "", tags: "" });
@@ -98,66 +112,102 @@ function FormFields(props: { range: Range; onRun: (q: string) => void }) {
   );
 }
 
+const COMPARES = "Slow against fast";
+
 export function Search(props: { range: Range }) {
   const url = useUrl();
   const q = url["q"] ?? "{ }";
   const form = url["form"] === "1";
+  useHead(q === "{ }" ? "Traces" : `Traces: ${visible(q).slice(0, 60)}`);
   const extra = useMemo(() => (url["cols"] ?? "").split(",").filter((c) => c !== ""), [url["cols"]]);
   const limit = url["limit"] ?? "50";
+  const isChart = isMetrics(q);
   // Columns of attributes are asked for with the query itself.
   const sent = extra.length === 0 || q.includes("|") ? q : `${q} | select(${extra.join(", ")})`;
   const query = { q: sent, limit, spss: "1", ...askedSeconds(props.range) };
-  const found = useAsk<Found>(JSON.stringify(query), (s) => get("/api/search", query, s));
+  // What does not match the query any more goes away at once.
+  const found = useAsk<Found>(isChart ? "" : JSON.stringify(query), (s) => get("/api/search", query, s), true);
   const rows = useMemo(() => rowsOf(found.data ?? {}), [found.data]);
+  const most = Math.max(1, ...rows.map((r) => r.trace.durationMs ?? 0));
   const columns = useMemo(
     (): Column<Row>[] => [
-      ...COLUMNS,
+      ...columnsOf(most),
       ...extra.map((c) => {
         const key = c.replace(/^(span|resource|event|link|instrumentation)?\./, "");
         return { key: c, title: c, by: (r: Row) => attribute(r, key), cell: (r: Row) => <Name text={attribute(r, key)} /> };
       }),
     ],
-    [extra],
+    [extra, most],
   );
-  const inner = /^\s*\{(.*)\}\s*$/s.exec(q)?.[1]?.trim();
-  const run = (text: string) => change({ q: text.trim() });
+  const inner = innerOf(q);
+  const run = (text: string) => {
+    const meant = meantBy(text);
+    if (meant?.to["view"] === "trace") goTo(within(url, meant.to));
+    else {
+      rememberQuery(text.trim());
+      change({ q: text.trim(), sort: "", box: "" });
+    }
+  };
   const malformed = found.error?.status === 400 ? found.error.message : "";
   return (
-    <section aria-labelledby="search-title">
-      <h1 id="search-title" class="row">
-        Search <span class="spring" />
-        <button type="button" aria-pressed={form} onClick={() => change({ form: form ? "" : "1" })}>Form</button>
-        {inner !== undefined && <ViewLink to={{ view: "compare", q }} class="button">Slow against fast</ViewLink>}
-      </h1>
-      <QueryEditor value={q} fault={malformed} onRun={run} />
-      {form && <FormFields range={props.range} onRun={run} />}
-      {malformed === "" && inner !== undefined && !inner.includes("}") && <Latency inner={inner} range={props.range} height={150} />}
-      <div class="row">
-        <label>
-          Columns{" "}
-          <input
-            placeholder="span.http.route, resource.host.name"
-            size={34}
-            defaultValue={extra.join(", ")}
-            key={url["cols"]}
-            onChange={(e) => change({ cols: e.currentTarget.value.split(/[\s,]+/).filter((c) => /^[\w.:"/-]+$/.test(c)).join(",") })}
-          />
-        </label>
-        <label>
-          At most{" "}
-          <select value={limit} onChange={(e) => change({ limit: e.currentTarget.value === "50" ? "" : e.currentTarget.value })}>
-            {["20", "50", "200", "1000"].map((n) => <option key={n}>{n}</option>)}
-          </select>
-        </label>
-        <span class="faint">{found.data ? `${String(rows.length)} traces, newest first` : ""}</span>
+    <section aria-labelledby="page-title">
+      <div class="card pad search-card">
+        <QueryEditor value={q} fault={malformed} onRun={run} />
+        <div class="row">
+          <QueryLists q={q} onRun={run} />
+          <button type="button" class="btn" aria-pressed={form} onClick={() => change({ form: form ? "" : "1" })}>
+            Form
+          </button>
+          {q.trim() === "{ }" && <Examples onRun={run} />}
+          <span class="spring" />
+          {inner !== undefined && (
+            <ViewLink to={{ view: "compare", q }} class="btn">
+              {COMPARES}
+            </ViewLink>
+          )}
+        </div>
+        {form && <FormFields range={props.range} onRun={run} />}
+        {malformed === "" && inner !== undefined && <Facets inner={inner} range={props.range} onAdd={(c) => run(withCondition(q, c))} />}
       </div>
-      <AskedFrame asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. A wider range, or fewer conditions?</p> : undefined)}>
-        {() => (
-          <div class="panel">
-            <SortTable label="Traces" columns={columns} rows={rows} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, { view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "profile" }))} max={1000} stateKey="sort" />
+      {isChart ? (
+        <MetricChart q={q} range={props.range} />
+      ) : (
+        <>
+          {malformed === "" && inner !== undefined && <Latency inner={inner} range={props.range} height={150} title={q.trim() === "{ }" ? "all spans" : visible(q)} />}
+          <div class="card">
+            <div class="toolbar">
+              <h2>Traces</h2>
+              <span class="f3" role="status">
+                {found.data ? `${String(rows.length)}, ${url["sort"] === undefined ? "newest first" : "sorted"}` : ""}
+              </span>
+              <span class="spring" />
+              <label class="row one">
+                Columns{" "}
+                <input
+                  placeholder="span.http.route, resource.host.name"
+                  size={28}
+                  defaultValue={extra.join(", ")}
+                  key={url["cols"]}
+                  onChange={(e) => change({ cols: e.currentTarget.value.split(/[\s,]+/).filter((c) => /^[\w.:"/-]+$/.test(c)).join(",") })}
+                />
+              </label>
+              <label class="row one">
+                At most{" "}
+                <select value={limit} onChange={(e) => change({ limit: e.currentTarget.value === "50" ? "" : e.currentTarget.value })}>
+                  {["20", "50", "200", "1000"].map((n) => <option key={n}>{n}</option>)}
+                </select>
+              </label>
+            </div>
+            <AskedFrame asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. Zoom out for a wider range, or ask for less.</p> : undefined)}>
+              {() => (
+                <div class="table-scroll">
+                  <SortTable label="Traces" columns={columns} rows={rows} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, to(r)))} max={200} stateKey="sort" />
+                </div>
+              )}
+            </AskedFrame>
           </div>
-        )}
-      </AskedFrame>
+        </>
+      )}
     </section>
   );
 }

@@ -3,12 +3,12 @@
 import { metrics } from "../api/metrics";
 import type { MetricAnswer } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
-import type { Line, Mark } from "../charts/line_chart";
+import type { Line } from "../charts/line_chart";
 import { duration, rate } from "../format/units";
 import type { Range } from "../state/range";
 import { plain } from "../trace/rows";
 
-const COLORS = ["#c2410c", "#1266b8", "#2f855a"];
+const COLORS = ["var(--accent)", "var(--ink-2)", "var(--ink-3)"];
 
 export const perSecond = (n: number) => rate(n);
 export const asDuration = (n: number) => duration(n * 1e9);
@@ -21,7 +21,7 @@ export function useMetrics(q: string, range: Range, stepS: number): Asked<Metric
 export function linesOf(
   a: MetricAnswer | undefined,
   names: (at: number, label: string) => string,
-  colors: (at: number, label: string) => string = (i) => COLORS[i % COLORS.length] ?? "#888",
+  colors: (at: number, label: string) => string = (i) => COLORS[i % COLORS.length] ?? "var(--ink-3)",
   isDuration = false,
 ): { times: number[]; lines: Line[] } {
   const series = a?.series ?? [];
@@ -32,16 +32,4 @@ export function linesOf(
     return { name: names(i, label), color: colors(i, label), values: times.map((t) => (isDuration ? at.get(t) || null : (at.get(t) ?? null))) };
   });
   return { times, lines };
-}
-
-/** Moments at which a new version or commit begins; the first one there is is no deploy. */
-export function versionMarks(a: MetricAnswer | undefined): Mark[] {
-  const firsts = (a?.series ?? []).map((s) => ({
-    words: [...new Set(s.labels.map((l) => plain(l.value)))].filter((v) => v !== "" && v !== "nil").join(" "),
-    ms: Math.min(...(s.samples ?? []).filter((p) => (p.value ?? 0) > 0).map((p) => Number(p.timestampMs))),
-  }));
-  return firsts
-    .filter((f) => f.words !== "" && Number.isFinite(f.ms))
-    .sort((x, y) => x.ms - y.ms)
-    .slice(1);
 }

@@ -2,100 +2,178 @@ import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { MetricAnswer, Operation, Services } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
-import { LineChart } from "../charts/line_chart";
-import { asDuration, linesOf, perSecond, useMetrics, versionMarks } from "./series";
-import { serviceColor } from "../format/color";
-import { count, duration, percent, rate } from "../format/units";
+import { LineChart, type Mark } from "../charts/line_chart";
+import { visible } from "../format/safe_text";
+import { changeWords, count, duration, percent, rate } from "../format/units";
+import { before, ENTRY } from "../overview/use_red";
+import { sidesOf, useDeploys, type Deploy } from "../overview/use_deploys";
+import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame, Failure } from "../parts/states";
+import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
-import { change } from "../state/url";
+import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { DeployVerdict } from "./deploy_verdict";
 import { Latency, stepOf } from "./latency";
+import { asDuration, linesOf, perSecond, useMetrics } from "./series";
 
+const COLORS = ["var(--ink-2)", "var(--accent)", "var(--accent)"];
 
-function Charts(props: { inner: string; range: Range }) {
+/** Rate, failures and duration over time, below one another in time; what has no data is one line of text. */
+function Charts(props: { inner: string; range: Range; marks: readonly Mark[]; onMark: (m: Mark) => void }) {
   const { inner, range } = props;
   const step = stepOf(range);
-  const qs = { rate: `{ ${inner} } | rate()`, errors: `{ ${inner} && status = error } | rate()`, p: `{ ${inner} } | quantile_over_time(duration, .5, .95, .99)` };
-  const requests = useMetrics(qs.rate, range, step);
-  const errors = useMetrics(qs.errors, range, step);
-  const quantiles = useMetrics(qs.p, range, step);
-  const versions = useMetrics(`{ ${inner} } | count_over_time() by (resource.service.version, resource.commit)`, range, Math.max(1, Math.floor(step / 8)));
-  const marks = useMemo(() => versionMarks(versions.data), [versions.data]);
-  const a = useMemo(() => linesOf(requests.data, () => "requests"), [requests.data]);
-  const b = useMemo(() => linesOf(errors.data, () => "errors"), [errors.data]);
-  const c = useMemo(() => linesOf(quantiles.data, (_, l) => `p${String(Math.round(Number(l) * 100))}`, undefined, true), [quantiles.data]);
+  const requests = useMetrics(`{ ${inner} } | rate()`, range, step);
+  const errors = useMetrics(`{ ${inner} && status = error } | rate()`, range, step);
+  const quantiles = useMetrics(`{ ${inner} } | quantile_over_time(duration, .5, .95, .99)`, range, step);
+  const a = useMemo(() => linesOf(requests.data, () => "requests", () => "var(--ink-2)"), [requests.data]);
+  const b = useMemo(() => linesOf(errors.data, () => "errors", () => "var(--bad)"), [errors.data]);
+  const c = useMemo(() => {
+    const drawn = linesOf(quantiles.data, (_, l) => `p${String(Math.round(Number(l) * 100))}`, (i) => COLORS[i] ?? "var(--accent)", true);
+    return { ...drawn, lines: drawn.lines.map((l) => (l.name === "p99" ? { ...l, isDashed: true } : l)) };
+  }, [quantiles.data]);
   const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
   const failure = (what: string, of: Asked<MetricAnswer>) => of.error && <Failure sentence={`${what}: ${of.error.message}`} status={of.error.status} retryAfterS={of.error.retryAfterS} again={of.again} />;
+  const common = { onRange, ...range, marks: props.marks, onMark: props.onMark, height: 104 };
+  const hasErrors = b.lines.some((l) => l.values.some((v) => (v ?? 0) > 0));
   return (
-    <>
-    {failure("Could not ask for versions", versions)}
-    <div class="cards">
-      <div class="card">{failure("Could not count spans", requests)}{a.times.length > 0 && <LineChart title="Spans per second" {...a} format={perSecond} onRange={onRange} {...range} marks={marks} />}</div>
-      <div class="card">{failure("Could not count errors", errors)}{errors.error ? null : b.times.length > 0 ? <LineChart title="Errors per second" {...b} format={perSecond} onRange={onRange} {...range} marks={marks} /> : <p class="note">{errors.isLoading ? "Errors per second…" : "No errors."}</p>}</div>
-      <div class="card">{failure("Could not ask for durations", quantiles)}{c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} onRange={onRange} {...range} marks={marks} />}</div>
+    <div class="red">
+      <div class="card pad">
+        {failure("Could not count spans", requests)}
+        {a.times.length > 0 && <LineChart title="Requests" {...a} format={perSecond} isArea {...common} />}
+      </div>
+      <div class={hasErrors ? "card pad" : "card pad folded"}>
+        {failure("Could not count errors", errors)}
+        {errors.error ? null : hasErrors ? <LineChart title="Failed" {...b} format={perSecond} {...common} /> : <p class="f2">{errors.isLoading ? "Failed…" : "No errors in this time."}</p>}
+      </div>
+      <div class="card pad">
+        {failure("Could not ask for durations", quantiles)}
+        {c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} {...common} />}
+      </div>
     </div>
-    </>
   );
 }
 
-function columns(service: string): Column<Operation>[] {
+function columns(service: string, past: ReadonlyMap<string, Operation>, most: number): Column<Operation>[] {
+  const q = (o: Operation) => `{ resource.service.name = ${JSON.stringify(service)} && name = ${JSON.stringify(o.operation)} }`;
   return [
-    { key: "name", title: "Operation", by: (o) => o.operation, cell: (o) => <ViewLink to={{ view: "service", service, operation: o.operation }}><Name text={o.operation} /></ViewLink> },
-    { key: "rate", title: "Spans", isNumber: true, by: (o) => o.ratePerSecond, cell: (o) => rate(o.ratePerSecond) },
-    { key: "errors", title: "Errors", isNumber: true, by: (o) => o.errorShare, cell: (o) => <span class={o.errors > 0 ? "bad" : undefined} title={`${count(o.errors)} of ${count(o.spans)}`}>{percent(o.errorShare)}</span> },
-    { key: "p50", title: "p50", isNumber: true, by: (o) => o.p50Ns, cell: (o) => duration(o.p50Ns) },
-    { key: "p95", title: "p95", isNumber: true, by: (o) => o.p95Ns, cell: (o) => duration(o.p95Ns) },
-    { key: "p99", title: "p99", isNumber: true, by: (o) => o.p99Ns, cell: (o) => duration(o.p99Ns) },
+    { key: "name", title: "Operation", by: (o) => o.operation, cell: (o) => <ViewLink to={{ view: "service", service, operation: o.operation }} class="service"><Name text={o.operation} /></ViewLink> },
+    { key: "rate", title: "Spans", isNumber: true, by: (o) => o.ratePerSecond, cell: (o) => <Fig text={rate(o.ratePerSecond)} /> },
+    { key: "errors", title: "Failed", isNumber: true, by: (o) => o.errorShare, cell: (o) => <span class={o.errors > 0 ? "bad" : "f3"} title={`${count(o.errors)} of ${count(o.spans)}`}><Fig text={percent(o.errorShare)} /></span> },
+    { key: "p50", title: "p50", isNumber: true, by: (o) => o.p50Ns, cell: (o) => <Fig text={duration(o.p50Ns)} /> },
+    { key: "p95", title: "p95", isNumber: true, by: (o) => o.p95Ns, cell: (o) => <Fig text={duration(o.p95Ns)} /> },
+    { key: "p99", title: "p99", isNumber: true, by: (o) => o.p99Ns, cell: (o) => <Fig text={duration(o.p99Ns)} /> },
+    {
+      key: "change",
+      title: "Change of mean",
+      hint: "against the time before, of the same length; grey within a tenth or below 30 spans",
+      isNumber: true,
+      by: (o) => o.meanNs / (past.get(o.operation)?.meanNs ?? o.meanNs),
+      cell: (o) => {
+        const was = past.get(o.operation);
+        if (!was || was.spans === 0) return <span class="f3">new</span>;
+        const isNews = was.spans >= 30 && o.spans >= 30 && Math.abs(o.meanNs / (was.meanNs || 1) - 1) > 0.1;
+        return <span class={isNews ? (o.meanNs > was.meanNs ? "up" : "down") : "f3"}>{changeWords(was.meanNs, o.meanNs)}</span>;
+      },
+    },
+    { key: "bar", title: "Time per span", by: (o) => o.meanNs, cell: (o) => <span class="row one"><span class="len wide"><i style={{ width: `${String((o.meanNs / most) * 100)}%` }} /></span><Fig text={duration(o.meanNs)} /></span> },
     {
       key: "do",
       title: "",
-      cell: (o) => {
-        const q = `{ resource.service.name = ${JSON.stringify(service)} && name = ${JSON.stringify(o.operation)} }`;
-        return (
-          <>
-            <ViewLink to={{ view: "search", q }} class="small">traces</ViewLink> <ViewLink to={{ view: "compare", q }} class="small">slow against fast</ViewLink>
-          </>
-        );
-      },
+      cell: (o) => (
+        <span class="row one">
+          <ViewLink to={{ view: "compare", q: q(o), split: "p95" }} class="btn s" label={`Why slow? ${visible(o.operation)}`}>
+            Why slow?
+          </ViewLink>
+          <ViewLink to={{ view: "search", q: q(o) }} class="link sm">
+            Traces
+          </ViewLink>
+        </span>
+      ),
     },
   ];
+}
+
+/** The newest deploy of the range, and what it changed. */
+function LastDeploy(props: { deploy: Deploy; range: Range; onOpen: () => void }) {
+  const { deploy: d } = props;
+  return (
+    <div class="card why-card">
+      <div class="why">
+        <p class="says" data-answer>
+          <Name text={d.version} class="mono b" /> after <Name text={d.against} class="mono" />: <DeployVerdict deploy={d} range={props.range} />
+        </p>
+      </div>
+      <button type="button" class="btn main" onClick={props.onOpen}>
+        Before and after
+      </button>
+    </div>
+  );
 }
 
 export function ServiceView(props: { range: Range }) {
   const url = useUrl();
   const service = url["service"] ?? "";
   const operation = url["operation"] ?? "";
-  const inner = [`resource.service.name = ${JSON.stringify(service)}`, ...(operation === "" ? [] : [`name = ${JSON.stringify(operation)}`])].join(" && ");
+  const of = `resource.service.name = ${JSON.stringify(service)}`;
+  const inner = operation === "" ? `${of} && ${ENTRY}` : `${of} && name = ${JSON.stringify(operation)}`;
+  const whole = operation === "" ? of : inner;
   const q = { service, ...asked(props.range) };
   const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
+  const p = { service, ...asked(before(props.range)) };
+  const past = useAsk<Services>(JSON.stringify(p), (s) => get("/api/v1/services", p, s));
+  const was = useMemo(() => new Map((past.data?.services[0]?.operations ?? []).map((o) => [o.operation, o])), [past.data]);
+  const operations = services.data?.services[0]?.operations ?? [];
+  const most = Math.max(1, ...operations.map((o) => o.meanNs));
+  const shown = useMemo(() => columns(service, was, most), [service, was, most]);
+  const { asked: versions, deploys } = useDeploys(props.range, service);
+  const marks = useMemo(() => deploys.map((d) => ({ ms: d.ms, words: d.version })), [deploys]);
+  const open = (words: string) => {
+    const d = deploys.find((x) => x.version === words);
+    if (d) goTo(within(params(), { view: "compare", ...sidesOf(d, operation === "" ? "" : `name = ${JSON.stringify(operation)}`) }));
+  };
+  useHead(operation === "" ? visible(service) : `${visible(operation)} of ${visible(service)}`, operation === "" ? service : `${service} / ${operation}`, service);
+  const hasRequests = services.data === undefined || services.data.services.some((s) => s.requests.count > 0) || operation !== "";
+  const last = deploys[0];
   return (
-    <section aria-labelledby="service-title">
-      <h1 id="service-title" class="row">
-        <span class="dot" style={{ background: serviceColor(service) }} />
-        <Name text={service} />
+    <section aria-labelledby="page-title">
+      <div class="row">
         {operation !== "" && (
-          <>
-            <span class="faint">›</span> <Name text={operation} />
-            <ViewLink to={{ view: "service", service }} class="small">all operations</ViewLink>
-          </>
+          <ViewLink to={{ view: "service", service }} class="btn">
+            All operations
+          </ViewLink>
         )}
-        <span class="spring" />
-        <ViewLink to={{ view: "search", q: `{ ${inner} }` }} class="button">Traces</ViewLink>
-        <ViewLink to={{ view: "compare", q: `{ ${inner} }` }} class="button">Slow against fast</ViewLink>
-        <ViewLink to={{ view: "profiles", service }} class="button">Profiles</ViewLink>
-        <ViewLink to={{ view: "findings", service }} class="button">Findings</ViewLink>
-      </h1>
-      <Latency inner={inner} range={props.range} />
-      <Charts inner={inner} range={props.range} />
+        <ViewLink to={{ view: "search", q: `{ ${whole} }` }} class="btn">
+          Traces
+        </ViewLink>
+        <ViewLink to={{ view: "compare", q: `{ ${inner} }`, split: "p95" }} class="btn main">
+          Why slow?
+        </ViewLink>
+        <ViewLink to={{ view: "profiles", service }} class="btn">
+          Profiles
+        </ViewLink>
+        <ViewLink to={{ view: "findings", service }} class="btn">
+          Findings
+        </ViewLink>
+      </div>
+      {versions.error && <p class="note bad">Could not ask for versions: {visible(versions.error.message)}</p>}
+      {last && <LastDeploy deploy={last} range={props.range} onOpen={() => open(last.version)} />}
+      <Latency inner={hasRequests ? inner : whole} range={props.range} title={operation === "" ? (hasRequests ? "requests" : "all spans") : visible(operation)} marks={marks} onMark={(m) => open(m.words)} />
+      <Charts inner={hasRequests ? inner : whole} range={props.range} marks={marks} onMark={(m) => open(m.words)} />
       {operation === "" && (
         <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No spans of this service in the time range.</p> : undefined)}>
           {(d) => (
-            <div class="panel">
-              <SortTable label="Operations" columns={columns(service)} rows={d.services[0]?.operations ?? []} rowKey={(o) => o.operation} first="rate" stateKey="sort" />
+            <div class="card">
+              <div class="toolbar">
+                <h2>Operations</h2>
+                <span class="f3">{count(d.services[0]?.operations.length ?? 0)}</span>
+              </div>
+              <div class="table-scroll">
+                <SortTable label="Operations" columns={shown} rows={operations} rowKey={(o) => o.operation} first="rate" stateKey="sort" max={100} />
+              </div>
             </div>
           )}
         </AskedFrame>

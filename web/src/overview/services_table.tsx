@@ -1,0 +1,164 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Service } from "../api/types";
+import { Sparkline } from "../charts/sparkline";
+import { serviceColor } from "../format/color";
+import { visible } from "../format/safe_text";
+import { changeWords, count, duration, percent, rate } from "../format/units";
+import { Fig } from "../parts/figure";
+import { ViewLink } from "../parts/link";
+import { Name } from "../parts/name";
+import { Segment } from "../parts/segment";
+import { ServiceMark } from "../parts/service_mark";
+import { change, goTo, params, within } from "../state/url";
+import { useUrl } from "../state/use_url";
+import { evidenceOf, shortFact } from "./answer_cards";
+import { ranked, type AllFindings } from "./use_findings";
+import type { RedData } from "./use_red";
+import { isNews, worstFirst } from "./worst";
+import type { Asked } from "../api/use_ask";
+import { useCosts } from "../views/use_costs";
+import type { Range } from "../state/range";
+import { bytes, short } from "../format/units";
+
+const ROW = 41;
+/** Below this all rows exist; above, only those on screen. */
+const VIRTUAL = 200;
+type Order = "worst" | "name" | "rate" | "p95" | "errors";
+
+function sorted(services: readonly Service[], order: Order, before: ReadonlyMap<string, Service>): Service[] {
+  const by = (f: (s: Service) => number) => [...services].sort((a, b) => f(b) - f(a) || (a.service < b.service ? -1 : 1));
+  if (order === "name") return [...services].sort((a, b) => (a.service < b.service ? -1 : 1));
+  if (order === "rate") return by((s) => s.requests.ratePerSecond);
+  if (order === "p95") return by((s) => s.requests.p95Ns);
+  if (order === "errors") return by((s) => s.requests.errorShare);
+  return worstFirst(services, before);
+}
+
+function Says(props: { service: string; findings: Asked<AllFindings>; first: ReturnType<typeof ranked>[number] | undefined }) {
+  const { findings, first } = props;
+  if (first)
+    return (
+      <ViewLink to={evidenceOf(first)} title={visible(first.sentence)} class="says">
+        <bdi>{visible(shortFact(first))}</bdi>
+      </ViewLink>
+    );
+  if (findings.error)
+    return (
+      <span class="bad sm" title={visible(findings.error.message)}>
+        failed: {visible(findings.error.message)}
+      </span>
+    );
+  if (!findings.data) return <span class="faint">…</span>;
+  const own = findings.data.services.find((s) => s.service === props.service);
+  if (own?.error !== undefined && own.error !== "") return <span class="bad sm" title={visible(own.error)}>failed: {visible(own.error)}</span>;
+  if (!own) return <span class="faint sm">not looked at: the question took too long</span>;
+  return (
+    <span class="faint sm" title={visible(own.reason)}>
+      {own.samples === 0 ? "no profiles" : "nothing stands out"}
+    </span>
+  );
+}
+
+/** Services as rows: requests that enter them, what changed, what stands out. Five hundred of them scroll like five. */
+export function ServicesTable(props: { range: Range; services: readonly Service[]; red: RedData; findings: Asked<AllFindings>; marks: ReadonlyMap<string, readonly number[]> }) {
+  const url = useUrl();
+  const text = url["filter"] ?? "";
+  const order = (["worst", "name", "rate", "p95", "errors"] as const).find((o) => o === url["sort"]) ?? "worst";
+  const costs = useCosts(props.range);
+  const fit = useMemo(() => props.services.filter((s) => s.service.toLowerCase().includes(text.toLowerCase())), [props.services, text]);
+  const rows = useMemo(() => sorted(fit, order, props.red.before), [fit, order, props.red.before]);
+  const told = useMemo(() => {
+    const out = new Map<string, ReturnType<typeof ranked>[number]>();
+    for (const f of ranked(props.findings.data)) if (!out.has(f.service)) out.set(f.service, f);
+    return out;
+  }, [props.findings.data]);
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 640 });
+  const isVirtual = rows.length > VIRTUAL;
+  const begin = isVirtual ? Math.max(0, Math.floor(view.top / ROW) - 6) : 0;
+  const end = isVirtual ? Math.min(rows.length, Math.ceil((view.top + view.height) / ROW) + 6) : rows.length;
+  useEffect(() => {
+    if (box.current) box.current.scrollTop = 0;
+    setView((v) => ({ ...v, top: 0 }));
+  }, [text, order]);
+  const head = (key: Order, words: string, isNumber = true) => (
+    <th class={isNumber ? "number" : undefined} aria-sort={order === key ? (key === "name" ? "ascending" : "descending") : undefined}>
+      <button type="button" class="plain" onClick={() => change({ sort: key === "worst" ? "" : key })}>
+        {words}
+        {order === key && <span aria-hidden="true"> ↓</span>}
+      </button>
+    </th>
+  );
+  const cell = (n: number | undefined, words: (n: number) => string) => (costs.error ? <span class="bad" title={visible(costs.error.message)}>failed</span> : !costs.of ? <span class="faint">…</span> : n === undefined ? <span class="faint" title="no such profiles">–</span> : <Fig text={words(n)} />);
+  return (
+    <div class="card services">
+      <div class="toolbar">
+        <h2>Services</h2>
+        <span class="f3" role="status">
+          {text === "" ? count(rows.length) : `${count(rows.length)} of ${count(props.services.length)}`}
+        </span>
+        <input type="search" class="filter" placeholder="Filter services" aria-label="Filter services" value={text} onInput={(e) => change({ filter: e.currentTarget.value }, true)} />
+        <span class="spring" />
+        <span class="f3 sm m-hide" title="Change is of p95 against the time before, of the same length; grey within a tenth or with fewer than 30 requests, coloured beyond">
+          {props.red.beforeError === "" ? "against the time before" : <span class="bad">the time before failed: {visible(props.red.beforeError)}</span>}
+        </span>
+        <Segment label="Order" value={order === "name" ? "name" : "worst"} of={[["worst", "Worst first"], ["name", "A–Z"]]} onChange={(o) => change({ sort: o === "worst" ? "" : o })} />
+      </div>
+      <div class="table-scroll" ref={box} {...(isVirtual ? { tabIndex: 0, role: "region", "aria-label": "Services" } : {})} onScroll={(e) => isVirtual && setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })} data-virtual={isVirtual ? "" : undefined}>
+        <table aria-label="Services" class="tall" aria-rowcount={rows.length + 1}>
+          <thead>
+            <tr>
+              {head("name", "Service", false)}
+              {head("rate", "Requests")}
+              {head("errors", "Failed")}
+              <th class="c-hide" />
+              {head("p95", "p95")}
+              <th class="number">Change</th>
+              <th class="number c-hide" title="cores, as profiles say">CPU</th>
+              <th class="number c-hide2" title="heap in use, as profiles say">Memory</th>
+              <th>What stands out</th>
+            </tr>
+          </thead>
+          <tbody>
+            {begin > 0 && <tr aria-hidden="true" class="space"><td colSpan={9} style={{ height: `${String(begin * ROW)}px` }} /></tr>}
+            {rows.slice(begin, end).map((s) => {
+              const r = s.requests;
+              const was = props.red.before.get(s.service)?.requests;
+              const news = isNews(was, r);
+              const cost = costs.of?.get(s.service);
+              return (
+                <tr key={s.service} class="clickable" onClick={(e) => !(e.target instanceof Element && e.target.closest("a,button")) && goTo(within(params(), { view: "service", service: s.service }))}>
+                  <td>
+                    <ViewLink to={{ view: "service", service: s.service }} class="service">
+                      <ServiceMark name={s.service} />
+                      <Name text={s.service} />
+                    </ViewLink>
+                  </td>
+                  <td class="number"><Fig text={rate(r.ratePerSecond)} /></td>
+                  <td class={r.errors > 0 ? "number bad" : "number f3"} title={`${count(r.errors)} of ${count(r.count)} requests`}>
+                    {r.count > 0 && <Fig text={percent(r.errorShare)} />}
+                  </td>
+                  <td class="sp c-hide">
+                    <Sparkline values={props.red.sparks.get(s.service)?.values ?? []} color={serviceColor(s.service)} width={64} height={22} marks={props.marks.get(s.service) ?? []} />
+                  </td>
+                  <td class="number">{r.count > 0 ? <Fig text={duration(r.p95Ns)} /> : <span class="faint" title="No request enters it: it has child spans only">–</span>}</td>
+                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ${duration(was.p95Ns)} in the time before, ${count(was.count)} requests` : "no requests in the time before"}>
+                    {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
+                  </td>
+                  <td class="number c-hide">{cell(cost?.cores, (n) => `${short(n)} cores`)}</td>
+                  <td class="number c-hide2">{cell(cost?.memory, bytes)}</td>
+                  <td class="wide">
+                    <Says service={s.service} findings={props.findings} first={told.get(s.service)} />
+                  </td>
+                </tr>
+              );
+            })}
+            {end < rows.length && <tr aria-hidden="true" class="space"><td colSpan={9} style={{ height: `${String((rows.length - end) * ROW)}px` }} /></tr>}
+          </tbody>
+        </table>
+      </div>
+      {rows.length === 0 && <p class="state">No service has “{visible(text)}” in its name.</p>}
+      {props.red.sparkError !== "" && <p class="note bad pad">The lines failed: {visible(props.red.sparkError)}</p>}
+    </div>
+  );
+}

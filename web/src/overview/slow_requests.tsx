@@ -1,0 +1,86 @@
+import { get } from "../api/client";
+import type { Found, MetricAnswer } from "../api/types";
+import { useAsk } from "../api/use_ask";
+import { visible } from "../format/safe_text";
+import { duration, moment, nanoToMs, queryDuration } from "../format/units";
+import { Fig } from "../parts/figure";
+import { ViewLink } from "../parts/link";
+import { Name } from "../parts/name";
+import { ServiceMark } from "../parts/service_mark";
+import { askedSeconds, type Range } from "../state/range";
+
+const SHOWN = 5;
+const DAY_MS = 86400e3;
+
+interface Slow {
+  readonly rows: readonly { id: string; name: string; service: string; ms: number; ns: number }[];
+  readonly q: string;
+}
+
+/** The slowest of each entry: many of one kind say no more than one. */
+async function slowest(range: Range, signal: AbortSignal): Promise<Slow> {
+  const last = { fromMs: Math.max(range.fromMs, range.untilMs - DAY_MS + 120e3), untilMs: range.untilMs };
+  const p99 = await get<MetricAnswer>("/api/metrics/query", { q: "{ nestedSetParent < 0 } | quantile_over_time(duration, .99)", ...askedSeconds(last) }, signal);
+  const ns = (p99.data.series?.[0]?.value ?? 0) * 1e9;
+  // The quantile is right within a tenth: a little less, so that something is always above it.
+  const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(ns * 0.85, Math.floor)} }`;
+  const found = await get<Found>("/api/search", { q, limit: "100", spss: "1", ...askedSeconds(range) }, signal);
+  const rows = (found.data.traces ?? []).map((t) => {
+    const span = (t.spanSets?.[0] ?? t.spanSet)?.spans[0];
+    return { id: t.traceID, name: t.rootTraceName ?? span?.name ?? "", service: t.rootServiceName ?? "", ms: nanoToMs(t.startTimeUnixNano), ns: Number(span?.durationNanos ?? "0") || (t.durationMs ?? 0) * 1e6 };
+  });
+  rows.sort((a, b) => b.ns - a.ns);
+  const kinds = new Map<string, number>();
+  const some = rows.filter((r) => {
+    const n = (kinds.get(`${r.service}\0${r.name}`) ?? 0) + 1;
+    kinds.set(`${r.service}\0${r.name}`, n);
+    return n <= 2;
+  });
+  return { rows: (some.length >= 3 ? some : rows).slice(0, SHOWN), q };
+}
+
+export function SlowRequests(props: { range: Range }) {
+  const { range } = props;
+  const asked = useAsk<Slow>(`slowest ${JSON.stringify(range)}`, async (s) => ({ data: await slowest(range, s), partial: "" }));
+  return (
+    <div class="card">
+      <header>
+        <h2>Slowest requests</h2>
+        <span class="spring" />
+        {asked.data && (
+          <ViewLink to={{ view: "search", q: asked.data.q }} class="link sm">
+            All traces past p99
+          </ViewLink>
+        )}
+      </header>
+      {asked.error && <p class="note bad pad">The slowest requests failed: {visible(asked.error.message)}</p>}
+      {!asked.data && !asked.error && <p class="state">…</p>}
+      {asked.data?.rows.length === 0 && <p class="state">No requests in this time.</p>}
+      {asked.data && asked.data.rows.length > 0 && (
+        <table aria-label="Slowest requests">
+          <tbody>
+            {asked.data.rows.map((r) => (
+              <tr key={r.id}>
+                <td class="f3 num nw">{moment(r.ms).slice(11, 19)}</td>
+                <td class="wide">
+                  <ViewLink to={{ view: "trace", id: r.id }} class="service">
+                    <ServiceMark name={r.service} />
+                    <Name text={r.name} />
+                  </ViewLink>
+                </td>
+                <td class="number">
+                  <Fig text={duration(r.ns)} />
+                </td>
+                <td class="number">
+                  <ViewLink to={{ view: "trace", id: r.id, pane: "why" }} class="btn s" label={`Why slow? ${visible(r.name)}, ${duration(r.ns)}`}>
+                    Why slow?
+                  </ViewLink>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}

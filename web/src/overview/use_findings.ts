@@ -1,0 +1,61 @@
+// What stands out in every service, by one question.
+
+import { get } from "../api/client";
+import type { Finding, Findings } from "../api/types";
+import { useAsk, type Asked } from "../api/use_ask";
+import { asked, type Range } from "../state/range";
+
+export interface ServiceFindings extends Findings {
+  service: string;
+  /** Why there are none: the question about it failed */
+  error?: string;
+}
+export interface AllFindings {
+  services: ServiceFindings[];
+  /** Services that were not looked at any more: the question took too long */
+  left: number;
+}
+
+export interface Told extends Finding {
+  readonly service: string;
+}
+
+export function useFindings(range: Range): Asked<AllFindings> {
+  const q = { each: "service", ...asked(range) };
+  return useAsk<AllFindings>(`findings ${JSON.stringify(q)}`, (s) => get("/api/v1/findings", q, s));
+}
+
+/** Largest share first, one cause once: the same function, or the same way with the same share, whatever kind says it. */
+export function ranked(all: AllFindings | undefined): Told[] {
+  const out: Told[] = [];
+  const seen = new Set<string>();
+  const list = (all?.services ?? []).flatMap((s) => s.findings.map((f) => ({ ...f, service: s.service })));
+  list.sort((a, b) => b.share - a.share);
+  const way = (f: Told) => f.path.replace(/^(\.\.\. > )?/, "");
+  for (const f of list) {
+    const key = `${f.service}\0${f.subject}`;
+    const isSame = (o: Told) => o.service === f.service && way(f) !== "" && way(o) !== "" && Math.abs(o.share - f.share) < 0.02 && (way(o).includes(way(f)) || way(f).includes(way(o)));
+    if (seen.has(key) || out.some(isSame)) continue;
+    seen.add(key);
+    out.push(f);
+  }
+  return out;
+}
+
+export const KIND_WORDS: Readonly<Record<string, string>> = {
+  hot_function: "Hot function",
+  repeated_function: "Called from many places",
+  repeated_parse: "Parsed again and again",
+  repeated_spans: "Repeated calls",
+  deep_stack: "Deep stack",
+  gc: "Garbage collection",
+  allocator: "Allocation",
+  lock: "Lock",
+  theme: "Kind of work",
+};
+
+/** The sentence without what to do about it, which stands apart. */
+export function factOf(f: Finding): string {
+  const tail = `: ${f.action}`;
+  return f.action !== "" && f.sentence.endsWith(tail) ? f.sentence.slice(0, -tail.length) : f.sentence;
+}
