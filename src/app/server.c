@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "intake/intake.h"
+#include "intake/recent_traces.h"
 #include "intake/redact.h"
 #include "intake/series_cap.h"
 #include "listen/listener.h"
@@ -552,7 +553,9 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         .max_inflated_len = c->limits.inflated_len};
     v->series_cap = sf_series_cap_new((uint32_t)c->limits.series);
     v->max_frames = (uint32_t)c->limits.stack_depth;
-    if (!v->series_cap)
+    v->recent = sf_recent_traces_new((struct sf_recent_rule){
+        .slow_ns = c->profiling.slow_request_ns, .has_errors = c->profiling.has_errors});
+    if (!v->series_cap || !v->recent)
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory to count series");
     v->finding_limits = (struct sf_finding_limits){.leaf = c->findings.leaf_per_10000 / 10000.0,
                                                    .repeat = c->findings.repeat_per_10000 / 10000.0,
@@ -749,6 +752,7 @@ void sf_server_free(struct sf_server *s)
     sf_proxy_users_close(s->users);
     sf_overrides_close(s->overrides);
     sf_quota_free(s->service.quota);
+    sf_recent_traces_free(s->service.recent);
     sf_dir_close(s->dir);
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);

@@ -16,6 +16,8 @@ static void sum_up(struct sf_profile_upload *u, const struct sf_intake_profiles_
     u->sum.n_folded += r->n_folded;
     u->sum.n_retimed += r->n_retimed;
     u->sum.n_cut_labels += r->n_cut_labels;
+    u->sum.shed.n_baseline += r->shed.n_baseline;
+    u->sum.shed.n_other += r->shed.n_other;
     u->drops.n_samples += d->n_samples;
     u->drops.n_frames += d->n_frames;
     u->drops.n_parts += d->n_parts;
@@ -34,6 +36,7 @@ static enum sf_err decode(struct sf_profile_upload *u, struct sf_batch *b, sf_st
                                      .cap = u->cap,
                                      .quota = u->quota,
                                      .tenant_name = u->tenant_name,
+                                     .shed = u->shed,
                                      .tools = u->tools,
                                      .tenant = u->tenant,
                                      .recv_ns = u->recv_ns,
@@ -68,6 +71,7 @@ enum sf_err sf_profile_upload_add(struct sf_profile_upload *u, sf_str bytes,
     if (!b)
         return sf_fail(why, SF_ERR_NOMEM, "intake: no memory for a profile");
     err = decode(u, b, bytes, hint, &result, why);
+    u->is_over_series = result.is_over_series;
     if (err || b->profiles->n_series == 0) {
         sf_batch_free(b); /* SDKs send profiles without samples: nothing to keep, no mistake */
         return err;

@@ -15,6 +15,8 @@ struct sf_profile_upload {
     struct sf_series_cap *cap;
     struct sf_quota *quota; /* NULL: no limits of tenants */
     sf_str tenant_name;
+    struct sf_shed_detail shed;
+    bool is_over_series; /* a profile was refused with BUSY for this */
     uint32_t tenant;
     int64_t recv_ns;
     size_t max_len;                /* of one profile, inflated */

@@ -81,6 +81,7 @@ static enum sf_err admit_series(const struct sf_intake_profiles *how, struct sf_
     case SF_SERIES_FOLDED: out->n_folded++; break;
     case SF_SERIES_NO_ROOM: return full(why);
     case SF_SERIES_REFUSED:
+        out->is_over_series = true;
         return sf_fail(why, SF_ERR_BUSY,
                        "tenant %.*s is over its limit series: %u; the service %.*s is new and has "
                        "to wait",
@@ -206,8 +207,12 @@ enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_b
         err = settle_series(how, &b->arena, p, &result, why);
     if (!err)
         err = settle_samples(how, &b->arena, p, &result, why);
-    if (err)
+    if (!err)
+        err = sf_shed_detail(&how->shed, &b->arena, p, &result.shed, why);
+    if (err) {
+        out->is_over_series = result.is_over_series;
         return err;
+    }
     b->profiles = p;
     result.n_samples = p->n_samples;
     result.n_series = p->n_series;

@@ -6,6 +6,7 @@
  * than is kept (environments, command lines), and none of that may reach the disk. */
 #pragma once
 #include "base/err.h"
+#include "intake/shed_detail.h"
 #include "model/batch.h"
 
 struct sf_intake_tools; /* intake/intake.h */
@@ -22,6 +23,7 @@ struct sf_intake_profiles {
     uint32_t tenant;
     int64_t recv_ns;
     uint64_t dup_hash; /* of the request; 0: never taken for a repeat */
+    struct sf_shed_detail shed;
 };
 
 struct sf_intake_profiles_result {
@@ -30,6 +32,8 @@ struct sf_intake_profiles_result {
     uint64_t n_folded;  /* series whose labels went over the cap */
     uint64_t n_retimed; /* profiles and samples from the future */
     uint64_t n_cut_labels;
+    struct sf_shed_counts shed;
+    bool is_over_series; /* with BUSY: why; the rest is set with OK only */
 };
 
 /* Finishes `b`, whose `profiles` and what they point into live in its arena and `plain`. A batch

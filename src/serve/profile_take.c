@@ -1,6 +1,7 @@
 #include "serve/profile_take.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "intake/series_cap.h"
 #include "serve/admission.h"
@@ -48,14 +49,16 @@ static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
     const struct sf_service *s = t->call->service;
     enum sf_err err;
     sf_profile_upload_done(&t->upload);
-    t->upload = (struct sf_profile_upload){.config = &s->intake,
-                                           .tools = t->worker->tools,
-                                           .cap = s->series_cap,
-                                           .quota = s->quota,
-                                           .tenant_name = t->call->tenant,
-                                           .tenant = t->upload.tenant,
-                                           .recv_ns = t->call->request->recv_ns,
-                                           .max_len = max_len};
+    t->upload = (struct sf_profile_upload){
+        .config = &s->intake,
+        .tools = t->worker->tools,
+        .cap = s->series_cap,
+        .quota = s->quota,
+        .tenant_name = t->call->tenant,
+        .shed = {sf_service_pressure(t->call->service), s->recent, t->call->tenant},
+        .tenant = t->upload.tenant,
+        .recv_ns = t->call->request->recv_ns,
+        .max_len = max_len};
     t->is_malformed = false;
     sf_arena_reset(&t->worker->arena);
     sf_buf_reset(&trial->b->wire);
@@ -110,6 +113,8 @@ static bool give_to_store(struct sf_profile_take *t, struct sf_store *store,
     if (!err)
         return false;
     sf_admission_refund(admission, 0);
+    if (err == SF_ERR_BUSY || err == SF_ERR_FULL)
+        sf_service_count_shed(call->service, call->tenant, SF_SHED_PROFILES);
     sf_batch_free(batch);
     return sf_call_fail(call, err, &why);
 }
@@ -124,6 +129,33 @@ static bool refuse_services(struct sf_profile_take *t, struct sf_admission *admi
             return sf_admission_refuse(admission);
     }
     return false;
+}
+
+static void say_shed(struct sf_profile_take *t, const char *what, uint64_t n, enum sf_shed shed)
+{
+    struct sf_tenant_counts counts = {0};
+    char text[60];
+    if (!n)
+        return;
+    counts.n_shed[shed] = 1;
+    counts.n_shed_samples[shed] = n;
+    sf_counters_tenant(t->call->service->counters, t->call->tenant, &counts);
+    snprintf(text, sizeof(text), "%s=%llu", what, (unsigned long long)n);
+    sf_response_header(t->call->response, "x-spanflame-shed", sf_str_from(text));
+}
+
+/* Samples that lost their detail are told to the sender, in whatever form the answer has. */
+static void tell_shed(struct sf_profile_take *t)
+{
+    const struct sf_shed_counts *shed = &t->upload.sum.shed;
+    struct sf_profile_drops *d = &t->upload.drops;
+    say_shed(t, "baseline_detail", shed->n_baseline, SF_SHED_BASELINE_DETAIL);
+    say_shed(t, "detail", shed->n_other, SF_SHED_DETAIL);
+    if (shed->n_baseline + shed->n_other && !d->first[0])
+        snprintf(d->first, sizeof(d->first),
+                 "%llu samples were taken without their span ids and times: the server is under "
+                 "load",
+                 (unsigned long long)(shed->n_baseline + shed->n_other));
 }
 
 /* A service that is new, and a tenant that has all its series: for the rest of the hour. */
@@ -164,7 +196,9 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {
         sf_large_turn_pass(call);
-        if (err == SF_ERR_BUSY && call->service->quota)
+        if (err == SF_ERR_BUSY && !t.upload.is_over_series)
+            sf_service_count_shed(call->service, call->tenant, SF_SHED_DETAIL);
+        if (err == SF_ERR_BUSY && t.upload.is_over_series)
             refuse_series(&t);
         else if (refuse)
             refuse(&t, err, &why);
@@ -175,6 +209,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
     } else if (turn == SF_LARGE_TURN_MINE) {
         count(&t);
         sf_call_ok(call, NULL);
+        tell_shed(&t);
         if (answer)
             answer(&t);
         sf_large_turn_pass(call);

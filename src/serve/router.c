@@ -427,6 +427,30 @@ static bool takes_spans(const struct sf_route *route)
     return route->handle == sf_otlp_traces_export || route->handle == sf_zipkin_spans_take;
 }
 
+/* Profiles go before spans; of these, half at first: the others keep the disk busy while senders
+ * back off. Detail is left out further in, where samples are known. */
+static bool admit_under_load(struct sf_call *call)
+{
+    struct sf_service *s = call->service;
+    enum sf_pressure level = sf_service_pressure(s);
+    bool is_spans = takes_spans(call->route);
+    bool is_full = sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE;
+    bool is_refused = is_full || level == SF_PRESSURE_REFUSE ||
+                      (level >= SF_PRESSURE_PROFILES && !is_spans) ||
+                      (level == SF_PRESSURE_SPANS && (sf_random_u64() & 1));
+    if (!is_refused)
+        return true;
+    sf_service_count_shed(s, call->tenant, is_spans ? SF_SHED_SPANS : SF_SHED_PROFILES);
+    if (level == SF_PRESSURE_REFUSE)
+        return refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
+                      "writes are refused just now; /ready says why");
+    if (is_full)
+        return refuse_full_queue(call);
+    return refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
+                  "the server is under load and takes %s; send it again",
+                  is_spans ? "half of the requests" : "no profiles just now");
+}
+
 static bool admit_work(struct sf_call *call)
 {
     struct sf_service *s = call->service;
@@ -443,20 +467,8 @@ static bool admit_work(struct sf_call *call)
                       unready ? unready : "starting");
     if (class != SF_CLASS_INGEST)
         return true;
-    switch (store->ops->pressure(store)) {
-    case SF_PRESSURE_REFUSE:
-        return refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
-                      "writes are refused just now; /ready says why");
-    case SF_PRESSURE_SLOW:
-        /* Half of them: the others keep the disk busy while senders back off. */
-        if (sf_random_u64() & 1)
-            return refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
-                          "the store is behind; send it again");
-        break;
-    case SF_PRESSURE_NONE: break;
-    }
-    if (sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE)
-        return refuse_full_queue(call);
+    if (!admit_under_load(call))
+        return false;
     return sf_admission_check_tenant(call, takes_spans(call->route));
 }
 

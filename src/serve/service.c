@@ -61,3 +61,20 @@ const char *sf_service_unready(struct sf_service *s, char room[200])
              (unsigned long long)(done / 1000000), (unsigned long long)((all + 999999) / 1000000));
     return room;
 }
+
+enum sf_pressure sf_service_pressure(struct sf_service *s)
+{
+    struct sf_store *store = atomic_load(&s->store);
+    /* Full, it refuses by itself; until then it is no reason to refuse spans. */
+    enum sf_pressure queue = sf_pressure_min(
+        sf_pressure_of_fill(sf_queue_depth(s->ingest), SF_LIMIT_INGEST_QUEUE),
+        SF_PRESSURE_PROFILES);
+    return store ? sf_pressure_max(queue, store->ops->pressure(store)) : queue;
+}
+
+void sf_service_count_shed(struct sf_service *s, sf_str tenant, enum sf_shed what)
+{
+    struct sf_tenant_counts counts = {0};
+    counts.n_shed[what] = 1;
+    sf_counters_tenant(s->counters, tenant, &counts);
+}

@@ -20,6 +20,7 @@
 struct sf_listener;
 struct sf_series_cap;      /* intake/series_cap.h */
 struct sf_quota;           /* intake/quota.h */
+struct sf_recent_traces;   /* intake/recent_traces.h */
 struct sf_settings;        /* serve/pyroscope/settings.h */
 struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
 struct sf_control;         /* serve/own/control.h */
@@ -64,6 +65,7 @@ struct sf_service {
     struct sf_service_auth auth;
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_quota *quota;           /* limits of tenants and services; NULL in tests */
+    struct sf_recent_traces *recent;  /* failed and slow ones; NULL in tests */
     struct sf_settings *settings;     /* of readers; NULL in tests */
     struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
     struct sf_control *control_docs;  /* what collectors are told; NULL in tests */
@@ -108,6 +110,10 @@ enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why);
 void sf_service_done(struct sf_service *s);
 void sf_service_say(struct sf_service *s, enum sf_say_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* How much is taken just now: what the store says, and the queue before it. */
+enum sf_pressure sf_service_pressure(struct sf_service *s);
+/* Something of a request was refused under load. */
+void sf_service_count_shed(struct sf_service *s, sf_str tenant, enum sf_shed what);
 /* Why nothing can be served just now, or NULL when it can; written into `room`. */
 const char *sf_service_unready(struct sf_service *s, char room[200]);
 

@@ -14,6 +14,7 @@
 #include "model/batch.h"
 #include "model/namer.h"
 #include "model/pin.h"
+#include "model/pressure.h"
 #include "model/retention.h"
 #include "model/rows.h"
 #include "model/select.h"
@@ -103,12 +104,6 @@ struct sf_ticket {
     void (*done)(struct sf_ticket *t);
     enum sf_err result;
     struct sf_why why;
-};
-
-enum sf_pressure {
-    SF_PRESSURE_NONE,
-    SF_PRESSURE_SLOW,  /* answer 429 to new work at random, or delay it */
-    SF_PRESSURE_REFUSE /* writes are refused: disk full, log failed, too far behind */
 };
 
 /* ---- reading: what is asked ---- */

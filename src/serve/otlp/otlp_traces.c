@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decode/zipkin/zipkin.h"
+#include "intake/recent_traces.h"
 #include "os/clock.h"
 #include "serve/admission.h"
 #include "serve/otlp/otlp_partial.h"
@@ -115,6 +116,7 @@ static enum sf_err find_tenant(struct sf_call *call, struct sf_store *store, uin
 /* What the spans of one request add to the metrics made of spans. */
 struct sums {
     const struct sf_service *service;
+    sf_str tenant; /* of the call, while that is here */
     struct sf_arena *req;
     int64_t now_ns;
     bool has_failed; /* no memory: nothing of this request is counted */
@@ -128,6 +130,8 @@ static void sum_up(void *arg, const struct sf_span_batch *spans)
     struct sums *sums = arg;
     const struct sf_service *s = sums->service;
     bool is_ok = !sums->has_failed;
+    if (s->recent)
+        sf_recent_traces_note(s->recent, sums->tenant, spans);
     if (is_ok && s->has_span_metrics)
         is_ok = sf_span_tally_add(s->span_metrics, spans, sums->now_ns, sums->req, &sums->tally);
     if (is_ok && s->service_graph)
@@ -212,8 +216,10 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
     config.sift = sf_admission_sift;
     config.sift_arg = admission;
     sf_admission_begin(admission, call, &worker->arena);
-    *sums = (struct sums){
-        .service = call->service, .req = &worker->arena, .now_ns = sf_clock_wall_ns()};
+    *sums = (struct sums){.service = call->service,
+                          .tenant = call->tenant,
+                          .req = &worker->arena,
+                          .now_ns = sf_clock_wall_ns()};
     if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
         config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
     enum sf_err err = read_body(call, &body, why);
@@ -289,6 +295,8 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     sf_admission_refund(admission, call->n_spans);
     sf_batch_free(batch);
     count_refused(call, call->n_spans);
+    if (err == SF_ERR_BUSY || err == SF_ERR_FULL)
+        sf_service_count_shed(s, call->tenant, SF_SHED_SPANS);
     return sf_call_fail(call, err, &why);
 }
 

@@ -88,6 +88,10 @@ static void queues(struct sf_service *s, const struct sf_store_stats *stats,
     labelled(e, "queue", "query", sf_lane_depth(s->query));
     labelled(e, "queue", "control", sf_queue_depth(s->control));
     labelled(e, "queue", "log", stats->queue_depth);
+    one(e, "spanflame_shed_level", SF_METRIC_GAUGE,
+        "What is refused under load: 1 baseline detail, 2 all detail, 3 profiles, 4 half of the "
+        "spans, 5 everything; 0 nothing.",
+        (uint64_t)sf_service_pressure(s));
 }
 
 static void listener(struct sf_service *s, struct sf_exposition *e)
@@ -186,7 +190,7 @@ static void store_numbers(const struct sf_store_stats *st, struct sf_exposition 
         st->disk_free_len);
     sf_exposition_family(e, "spanflame_pressure", SF_METRIC_GAUGE,
                          "What the store says to new writes: 0 come, 1 slower, 2 refused.");
-    sf_exposition_u64(e, NULL, 0, (uint64_t)st->pressure);
+    sf_exposition_u64(e, NULL, 0, st->pressure == SF_PRESSURE_REFUSE ? 2u : st->pressure ? 1u : 0u);
 }
 
 static void symbols(const struct sf_service *s, struct sf_exposition *e)

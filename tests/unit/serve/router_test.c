@@ -322,7 +322,7 @@ TEST(router, pushes_back_when_the_store_does)
     assert_true(response.retry_after_s > 0);
     struct sf_request read = request(SF_METHOD_GET, "/api/traces/1");
     assert_int_equal(admit(s, &read), 0); /* reading goes on */
-    pressure = SF_PRESSURE_SLOW;
+    pressure = SF_PRESSURE_SPANS;
     int n_taken = 0, n_refused = 0;
     for (int i = 0; i < 200; i++) {
         int status = admit(s, &r);
@@ -331,6 +331,16 @@ TEST(router, pushes_back_when_the_store_does)
     }
     assert_int_equal(n_taken + n_refused, 200);
     assert_true(n_taken > 40 && n_refused > 40);
+    struct sf_request profile = request(SF_METHOD_POST, "/ingest");
+    assert_int_equal(admit(s, &profile), 429);
+    assert_true(response.retry_after_s > 0);
+    pressure = SF_PRESSURE_PROFILES; /* profiles go before spans */
+    assert_int_equal(admit(s, &profile), 429);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(admit(s, &r), 0);
+    pressure = SF_PRESSURE_DETAIL; /* nothing is refused as a whole */
+    assert_int_equal(admit(s, &profile), 0);
+    assert_int_equal(admit(s, &r), 0);
     free_service(s);
 }
 

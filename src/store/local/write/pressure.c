@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "wal/wal.h"
 
 static const uint64_t MIN_FREE_LEN = UINT64_C(2) << 30;
@@ -32,22 +33,24 @@ static uint32_t count_level0(struct sf_local *l)
     return most;
 }
 
-static bool disk_is_short(struct sf_local *l, char *reason, size_t len)
+static enum sf_pressure look_at_disk(struct sf_local *l, char *reason, size_t len)
 {
     uint64_t free_len, all_len, min_len;
+    enum sf_pressure level;
     if (sf_dir_free_len(l->dir, &free_len, &all_len, NULL))
-        return false;
+        return SF_PRESSURE_NONE;
     atomic_store(&l->disk_free_len, free_len);
     sf_mutex_lock(&l->rule_lock);
     min_len = l->retention.min_free_len;
     sf_mutex_unlock(&l->rule_lock);
     if (min_len == 0) /* a small disk keeps a twentieth free, a large one 2 GB or more */
         min_len = all_len / 20 > MIN_FREE_LEN ? all_len / 20 : MIN_FREE_LEN;
-    if (free_len >= min_len)
-        return false;
-    snprintf(reason, len, "disk is nearly full: %" PRIu64 " MB free, %" PRIu64 " MB must stay free",
-             free_len >> 20, min_len >> 20);
-    return true;
+    level = sf_pressure_of_free(free_len, min_len);
+    if (level == SF_PRESSURE_REFUSE)
+        snprintf(reason, len,
+                 "disk is nearly full: %" PRIu64 " MB free, %" PRIu64 " MB must stay free",
+                 free_len >> 20, min_len >> 20);
+    return level;
 }
 
 unsigned sf_pressure_rows(const struct sf_local *l)
@@ -65,20 +68,16 @@ void sf_pressure_update(struct sf_local *l)
 {
     char reason[160] = "";
     uint32_t n_level0 = count_level0(l);
-    enum sf_pressure level = SF_PRESSURE_NONE;
-    bool is_short = disk_is_short(l, reason, sizeof(reason));
+    enum sf_pressure level = look_at_disk(l, reason, sizeof(reason)), blocks;
+    bool is_short = level == SF_PRESSURE_REFUSE;
 
     atomic_store(&l->is_disk_full, is_short);
-    if (is_short) {
-        level = SF_PRESSURE_REFUSE;
-    } else if (atomic_load(&l->is_flush_failing)) {
+    if (!is_short && atomic_load(&l->is_flush_failing))
         return; /* its own sentence stays */
-    } else if (n_level0 >= l->tune.refuse_blocks) {
-        level = SF_PRESSURE_REFUSE;
+    blocks = sf_pressure_of_blocks(n_level0, l->tune.slow_blocks, l->tune.refuse_blocks);
+    if (!is_short && blocks == SF_PRESSURE_REFUSE)
         snprintf(reason, sizeof(reason), "compaction is behind: %u blocks wait", n_level0);
-    } else if (n_level0 >= l->tune.slow_blocks || sf_pressure_rows(l) > 7) {
-        level = SF_PRESSURE_SLOW;
-    }
+    level = sf_pressure_max(level, blocks);
     atomic_store(&l->pressure, level);
     say(l, reason);
     if (is_short)
@@ -119,6 +118,23 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
         sf_local_notice(l, "store: blocks can be merged and removed again");
 }
 
+/* Of the lines that fill between two looks at the disk. Profiles have a line of their own, and the
+ * log's queue takes long records one by one: neither is a reason to refuse spans before it is full.
+ */
+static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf_wal_stats *wal)
+{
+    const struct sf_budget *b = &l->budget;
+    size_t parts = sf_budget_used(b, SF_LINE_PARTS);
+    size_t rows = parts + sf_budget_used(b, SF_LINE_MEMTABLES);
+    enum sf_pressure of_rows = sf_pressure_max(
+        sf_pressure_of_fill(parts, b->cap[SF_LINE_PARTS]),
+        sf_pressure_of_fill(rows, b->cap[SF_LINE_PARTS] + b->cap[SF_LINE_MEMTABLES]));
+    enum sf_pressure of_rest = sf_pressure_max(
+        sf_pressure_of_fill(sf_budget_used(b, SF_LINE_PROFILES), b->cap[SF_LINE_PROFILES]),
+        sf_pressure_of_fill(wal->queue_len, SF_LIMIT_BODIES_LEN));
+    return sf_pressure_max(of_rows, sf_pressure_min(of_rest, SF_PRESSURE_PROFILES));
+}
+
 enum sf_pressure sf_pressure_now(struct sf_local *l)
 {
     struct sf_wal_stats wal;
@@ -126,7 +142,7 @@ enum sf_pressure sf_pressure_now(struct sf_local *l)
     if (own == SF_PRESSURE_REFUSE)
         return own;
     sf_wal_stats(l->wal, &wal);
-    return wal.is_failed ? SF_PRESSURE_REFUSE : own;
+    return wal.is_failed ? SF_PRESSURE_REFUSE : sf_pressure_max(own, look_at_memory(l, &wal));
 }
 
 void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_degraded)

@@ -1,0 +1,60 @@
+/* pressure.h - how much a store that is under load still takes, and when it takes less.
+ *
+ * Each level refuses one thing more, the least worth first: the detail of samples whose traces
+ * nobody looks for, all detail, profiles, half of the spans, everything. What fills (a line of the
+ * memory budget, a queue) and what runs out (free space) is held against the same steps, so the
+ * order is the same whatever is short. docs/overload.md states it for operators. */
+#pragma once
+#include <stdint.h>
+
+enum sf_pressure {
+    SF_PRESSURE_NONE,
+    SF_PRESSURE_BASELINE, /* samples of traces that neither failed nor were slow lose their detail
+                           */
+    SF_PRESSURE_DETAIL,   /* all samples do */
+    SF_PRESSURE_PROFILES, /* profiles are refused */
+    SF_PRESSURE_SPANS,    /* and half of the requests with spans, at random */
+    SF_PRESSURE_REFUSE    /* and all of them: disk full, log failed, too far behind */
+};
+
+static inline enum sf_pressure sf_pressure_max(enum sf_pressure a, enum sf_pressure b)
+{
+    return a > b ? a : b;
+}
+
+static inline enum sf_pressure sf_pressure_min(enum sf_pressure a, enum sf_pressure b)
+{
+    return a < b ? a : b;
+}
+
+/* Of something that fills. A flush begins at 20 of 32, so all of this is above what is usual. */
+static inline enum sf_pressure sf_pressure_of_fill(uint64_t used, uint64_t cap)
+{
+    uint64_t parts = cap / 32 ? used / (cap / 32) : 0;
+    return parts >= 30   ? SF_PRESSURE_SPANS
+           : parts >= 28 ? SF_PRESSURE_PROFILES
+           : parts >= 27 ? SF_PRESSURE_DETAIL
+           : parts >= 26 ? SF_PRESSURE_BASELINE
+                         : SF_PRESSURE_NONE;
+}
+
+/* Of free space of which `min_len` must stay. */
+static inline enum sf_pressure sf_pressure_of_free(uint64_t free_len, uint64_t min_len)
+{
+    return free_len < min_len                  ? SF_PRESSURE_REFUSE
+           : free_len < min_len + min_len / 16 ? SF_PRESSURE_PROFILES
+           : free_len < min_len + min_len / 8  ? SF_PRESSURE_DETAIL
+           : free_len < min_len + min_len / 4  ? SF_PRESSURE_BASELINE
+                                               : SF_PRESSURE_NONE;
+}
+
+/* Of blocks that wait to be merged: from `slow` on in four steps to `refuse`. */
+static inline enum sf_pressure sf_pressure_of_blocks(uint32_t n, uint32_t slow, uint32_t refuse)
+{
+    uint32_t step = refuse > slow ? (refuse - slow + 3) / 4 : 1;
+    if (n >= refuse)
+        return SF_PRESSURE_REFUSE;
+    return n < slow ? SF_PRESSURE_NONE
+                    : sf_pressure_min((enum sf_pressure)(SF_PRESSURE_BASELINE + (n - slow) / step),
+                                      SF_PRESSURE_SPANS);
+}

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""What the server refuses under load, and in which order: baseline detail, other detail, profiles, spans. Free space is the
+pressure that a test can set; the flood at the end is the one that senders make."""
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pprof_make import otlp, pprof  # noqa: E402
+from server import PB, TRACE_METHOD, Server, export_request, first, make_span, tap  # noqa: E402
+
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
+SECONDS = 2 if IS_SHORT else 120
+TENANT = 'tenant="single-tenant"'
+
+
+def free_len(path):
+    st = os.statvfs(path)
+    return st.f_bavail * st.f_frsize
+
+
+def server_at(level, ratio):
+    """A server whose free space is `ratio` times what must stay free, which is that level."""
+    for _ in range(20):  # others use the disk, too
+        server = Server()
+        server.config = f"retention:\n  min_free: {int(free_len(server.home) / ratio)}\n"
+        server.wait = False
+        server.start()
+        for _ in range(600):
+            try:
+                if server.metric("spanflame_shed_level") == level:
+                    return server
+                if server.get("/ready").status == 200 and server.metric("spanflame_disk_free_bytes"):
+                    break
+            except OSError:
+                pass
+            time.sleep(0.02)
+        if server.metric("spanflame_shed_level") == level:
+            return server
+        server.stop()
+    raise AssertionError(f"no server at level {level}")
+
+
+def shed(server, what, family="spanflame_shed_total"):
+    return server.metric(f'{family}{{{TENANT},what="{what}"}}')
+
+
+def traces(server):
+    """{name: (trace, span)} of a failed, a slow and a dull trace"""
+    spans = {"failed": make_span(service="shop", error=True), "slow": make_span(service="shop", ms=1500),
+             "dull": make_span(service="shop")}
+    server.send(list(spans.values()))
+    return {name: (s["trace_id"].hex(), s["span_id"].hex()) for name, s in spans.items()}
+
+
+def push(server, ids):
+    body = pprof({(f"main;{name}", (("span_id", span), ("trace_id", trace))): 10 for name, (trace, span) in ids.items()})
+    return server.post("/api/v1/profile?service=shop", body, "application/octet-stream")
+
+
+def with_detail(server, ids):
+    found = set()
+    for name, (_, span) in ids.items():
+        answer = server.get(f"/api/v1/profile?service=shop&span_id={span}&format=folded")
+        if answer.status == 200 and answer.text.startswith(f"main;{name} "):  # no estimate from the time alone
+            found.add(name)
+    return found
+
+
+def totals(server):
+    answer = server.get("/api/v1/profile?service=shop&format=folded")
+    assert answer.status == 200, answer.text
+    return {line.split(";")[1].split()[0] for line in answer.text.splitlines()}
+
+
+def test_without_pressure_nothing_is_shed():
+    with Server() as server:
+        ids = traces(server)
+        answer = push(server, ids)
+        assert answer.status == 200 and "X-Spanflame-Shed" not in answer.headers, answer.headers
+        assert with_detail(server, ids) == set(ids)
+
+
+def test_level_1_takes_the_detail_of_dull_traces():
+    with server_at(1, 1.18) as server:
+        ids = traces(server)
+        answer = push(server, ids)
+        assert answer.status == 200 and answer.headers["X-Spanflame-Shed"] == "baseline_detail=1", answer.headers
+        assert with_detail(server, ids) == {"failed", "slow"} and totals(server) == set(ids)
+        assert (shed(server, "baseline_detail"), shed(server, "detail"), shed(server, "profiles"), shed(server, "spans")) == (1, 0, 0, 0)
+        assert shed(server, "baseline_detail", "spanflame_shed_samples_total") == 1
+        answer = server.post("/v1/profiles", otlp("other", {"main;x": 5}, (os.urandom(16), os.urandom(8))), PB)
+        assert b"1 samples were taken without their span ids" in first(first(answer.body, 1), 2), answer.body
+        # what belongs to one request is nothing but detail
+        assert server.post("/api/v1/profile?service=shop&trace_id=" + "1" * 32, pprof({"main;one": 5})).status == 429
+        server.stop(signal.SIGKILL)
+        server.config = ""
+        server.wait = True
+        server.start()
+        assert with_detail(server, ids) == {"failed", "slow"} and totals(server) == set(ids)
+
+
+def test_level_2_takes_all_detail():
+    with server_at(2, 1.09) as server:
+        ids = traces(server)
+        answer = push(server, ids)
+        assert answer.status == 200, answer.text
+        assert sorted(answer.headers.get_all("X-Spanflame-Shed")) == ["baseline_detail=1", "detail=2"], answer.headers
+        assert with_detail(server, ids) == set() and totals(server) == set(ids)
+
+
+def test_level_3_refuses_profiles_and_takes_spans():
+    with server_at(3, 1.03) as server:
+        ids = traces(server)
+        answer = push(server, ids)
+        assert answer.status == 429 and int(answer.headers["Retry-After"]) >= 1, answer.text
+        status, _, details, _ = server.grpc_stream("/push.v1.PusherService/Push", b"", seconds=1)
+        assert status == 8 and details, status
+        assert (shed(server, "profiles"), shed(server, "spans")) == (2, 0)
+        assert server.get("/api/traces/" + ids["dull"][0]).status == 200
+
+
+def test_level_5_refuses_everything_and_keeps_what_was_acknowledged():
+    with server_at(5, 0.5) as server:
+        answer = server.post("/v1/traces", export_request([make_span()]))
+        assert answer.status == 503 and int(answer.headers["Retry-After"]) >= 1, answer.text
+        status, _, details, _ = server.grpc_stream(TRACE_METHOD, export_request([make_span()]), seconds=1)
+        assert status == 14 and details, status
+        assert shed(server, "spans") == 2
+
+
+# ---- a flood ----
+
+class Sender(threading.Thread):
+    """Sends as fast as it can and never waits for Retry-After."""
+
+    def __init__(self, server, end, profiles):
+        super().__init__()
+        self.server, self.end, self.profiles = server, end, profiles
+        self.acked, self.answers, self.broken = [], {}, []
+
+    def body(self):
+        if self.profiles:
+            stack = os.urandom(4).hex()
+            return pprof({(f"main;{stack};f{i}", (("span_id", os.urandom(8).hex()),)): 5 for i in range(50)}, zipped=False), stack
+        trace = os.urandom(16)
+        return SPANS[0] + trace + SPANS[1], trace
+
+    def run(self):
+        path = "/api/v1/profile?service=flood" if self.profiles else "/v1/traces"
+        sock = socket.create_connection(("127.0.0.1", self.server.port), timeout=120)
+        stream = sock.makefile("rb")
+        while time.monotonic() < self.end:
+            body, key = self.body()
+            sock.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {PB}\r\nContent-Length: {len(body)}\r\n"
+                         "Expect: 100-continue\r\n\r\n".encode())
+            status, headers = int(stream.readline().split()[1]), {}
+            if status == 100:  # what is refused costs its sender no body, so that a few of them make a flood
+                stream.readline()
+                sock.sendall(body)
+                status = int(stream.readline().split()[1])
+            while (line := stream.readline()) not in (b"\r\n", b""):
+                name, value = line.decode("latin-1").split(":", 1)
+                headers[name.lower()] = value.strip()
+            answer = stream.read(int(headers.get("content-length", 0)))
+            self.answers[status] = self.answers.get(status, 0) + 1
+            if status == 200:
+                self.acked.append(key)
+                if answer and not self.profiles:  # a partial success nobody asked for
+                    self.broken.append(answer)
+            elif status not in (429, 503) or "retry-after" not in headers:
+                self.broken.append((status, headers))
+            if headers.get("connection") == "close":
+                sock.close()
+                sock = socket.create_connection(("127.0.0.1", self.server.port), timeout=120)
+                stream = sock.makefile("rb")
+        sock.close()
+
+
+def span_template():
+    """A request of 2,000 spans; the bytes before and behind the trace id of the first."""
+    mark = b"\x01TRACE-ID-HERE\x02\x03"
+    spans = [make_span(trace=mark if i == 0 else None, service="flood", attributes={"noise": os.urandom(40).hex()})
+             for i in range(2000)]
+    before, behind = export_request(spans).split(mark)
+    return before, behind
+
+
+SPANS = span_template()
+
+
+def test_a_flood_is_refused_in_order_within_memory_and_loses_nothing_acknowledged():
+    server = Server("memory: 64MiB\nstore:\n  flush_interval: 1s\n").start()
+    end = time.monotonic() + SECONDS
+    senders = [Sender(server, end, profiles=i % 4 == 3) for i in range(4 if IS_SHORT else 16)]
+    for s in senders:
+        s.start()
+    for s in senders:
+        s.join()
+    counts = {"spans": {}, "profiles": {}}
+    for s in senders:
+        assert not s.broken, s.broken[0]
+        kind = counts["profiles" if s.profiles else "spans"]
+        for status, n in s.answers.items():
+            kind[status] = kind.get(status, 0) + n
+    print(f"# answers: {counts}")
+    refused = {kind: sum(n for status, n in of.items() if status != 200) for kind, of in counts.items()}
+    assert shed(server, "spans") == refused["spans"] and shed(server, "profiles") + shed(server, "detail") >= refused["profiles"]
+    if not IS_SHORT:  # the stated order: whatever came so far that spans were refused had refused profiles before
+        assert refused["spans"] == 0 or refused["profiles"] > 0, counts
+        offered = sum(sum(of.values()) for of in counts.values())
+        assert offered >= 10 * counts["spans"][200], "this was no flood: ten times what is taken"
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+        most_kib = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+    print(f"# resident at most: {most_kib >> 10} MiB of 64")
+    # Bodies and the log's queue have 16 MiB each whatever `memory` is; the rest is the program and what malloc keeps.
+    assert most_kib >> 10 <= 64 + 48, most_kib
+    server.stop(signal.SIGKILL)
+    server.start()
+    acked = [key for s in senders if not s.profiles for key in s.acked]
+    for trace in acked[::max(1, len(acked) // 300)]:
+        assert server.get("/api/traces/" + trace.hex()).status == 200, trace.hex()
+    stacks = {line.split(";")[1] for line in
+              server.get("/api/v1/profile?service=flood&format=folded&max_nodes=0").text.splitlines() if ";" in line}
+    pushed = [key for s in senders if s.profiles for key in s.acked]
+    missing = [key for key in pushed if key not in stacks]
+    assert not missing or "other" in stacks, missing[:3]
+    server.stop()
+
+
+tap.run(sys.modules[__name__])
