@@ -91,7 +91,9 @@ def test_mistakes_are_told():
         assert word in told["message"], (method, body, told)
     answer = server.post(SERVICE + "Upload", json.dumps({"name": "x", "profile": "QUFB"}), JSON, headers={"X-Scope-OrgID": "a|b"})
     assert answer.status in (400, 401, 403), answer.text
-    large = call("Upload", {"name": "x", "profile": "A" * (23 << 20)}, 400)
+    largest = FOLDED + b"\n" * ((16 << 20) - len(FOLDED))
+    call("Upload", {"name": "x", "profile": base64.b64encode(largest).decode()})
+    large = call("Upload", {"name": "x", "profile": base64.b64encode(largest + b"\n").decode()}, 400)
     assert "exceeds limit" in large["message"], large
 
 

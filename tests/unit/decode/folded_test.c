@@ -118,6 +118,22 @@ TEST(folded, a_very_deep_line_is_cut)
     profile_rig_done(&rig);
 }
 
+TEST(folded, a_line_is_as_long_as_it_may_be)
+{
+    for (size_t more = 0; more < 2; more++) {
+        struct sf_buf text = {0};
+        hint("folded");
+        for (size_t i = 0; i < SF_LIMIT_LINE_LEN + more - 2; i++)
+            sf_buf_add_u8(&text, 'f');
+        sf_buf_print(&text, " 1\nb 2\n");
+        assert_ok(profile_decode_text(&rig, sf_buf_str(&text)));
+        assert_int_equal(rig.got.n_stacks, more ? 1 : 2);
+        assert_int_equal(rig.got.drops.n_parts, more);
+        sf_buf_done(&text);
+    }
+    profile_rig_done(&rig);
+}
+
 TEST(folded, shared_files_hold_what_is_stated)
 {
     static const struct {

@@ -518,3 +518,42 @@ TEST(pprof, every_truncation_is_an_error_or_a_shorter_profile)
     sf_buf_done(&b);
     profile_rig_done(&rig);
 }
+
+TEST(pprof, has_as_many_samples_as_it_may_have)
+{
+    for (uint32_t more = 0; more < 2; more++) {
+        simple(); /* has one */
+        for (uint32_t i = 1; i < SF_LIMIT_SAMPLES + more; i++)
+            sf_buf_add(&b, "\x12\0", 2); /* an empty one */
+        add_strings();
+        enum sf_err err = decode();
+        assert_int_equal(err, more ? SF_ERR_LIMIT : SF_OK);
+        if (!more)
+            assert_int_equal(profile_value(&rig, "samples:count", "main;work"), 5);
+    }
+    sf_buf_done(&b);
+    profile_rig_done(&rig);
+}
+
+TEST(pprof, keeps_as_many_labels_of_a_sample_as_it_may_have)
+{
+    for (int more = 0; more < 2; more++) {
+        size_t m;
+        simple();
+        m = begin_sample(7);
+        sf_pb_write_u64(&b, 1, 2);
+        for (int i = 0; i < SF_LIMIT_SAMPLE_LABELS + more; i++)
+            add_label(N_STRINGS + i, PAY, 0);
+        sf_pb_write_end(&b, m);
+        add_strings();
+        for (int i = 0; i < SF_LIMIT_SAMPLE_LABELS + more; i++) {
+            char key[16];
+            snprintf(key, sizeof(key), "key%d", i);
+            sf_pb_write_str(&b, 6, sf_str_from(key));
+        }
+        assert_ok(decode());
+        assert_int_equal(rig.got.drops.n_labels, more);
+    }
+    sf_buf_done(&b);
+    profile_rig_done(&rig);
+}

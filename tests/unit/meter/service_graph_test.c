@@ -262,6 +262,37 @@ TEST(service_graph, stays_below_the_cap_whatever_peers_are_named)
     done(g);
 }
 
+TEST(service_graph, has_room_for_so_many_edges_and_no_more)
+{
+    struct sf_service_graph *g = sf_service_graph_new(NULL);
+    for (uint32_t i = 0; i <= SF_LIMIT_METER_EDGES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "db%u", i);
+        struct sf_attr attr = text_attr("db.name", name);
+        struct sf_span s = span(SHOP, SF_KIND_CLIENT, i + 1, 0, 1);
+        s.attrs = (struct sf_attrs){&attr, 1};
+        if (i == SF_LIMIT_METER_EDGES)
+            assert_non_null(strstr(render(g, false, NOW_NS), "{reason=\"too_many_series\"} 0\n"));
+        add(g, s, NOW_NS);
+    }
+    assert_non_null(strstr(render(g, false, NOW_NS), "{reason=\"too_many_series\"} 1\n"));
+    done(g);
+}
+
+TEST(service_graph, lets_so_many_wait_and_no_more)
+{
+    struct sf_service_graph *g = sf_service_graph_new(NULL);
+    for (uint32_t i = 0; i <= SF_LIMIT_METER_WAITING; i++) {
+        if (i == SF_LIMIT_METER_WAITING)
+            assert_non_null(
+                strstr(render(g, false, NOW_NS), "traces_service_graph_dropped_spans_total 0\n"));
+        add(g, span(SHOP, SF_KIND_CLIENT, i + 1, 0, 1), NOW_NS);
+    }
+    assert_non_null(
+        strstr(render(g, false, NOW_NS), "traces_service_graph_dropped_spans_total 1\n"));
+    done(g);
+}
+
 TEST(service_graph, bounds_what_one_request_may_add)
 {
     struct sf_service_graph *g = sf_service_graph_new(NULL);

@@ -1,6 +1,7 @@
 #include "meter/span_metrics.h"
 
 #include "base/heap.h"
+#include "base/limits.h"
 #include "strict_text.h"
 
 #define NOW_NS ((int64_t)1700000000 * 1000000000)
@@ -136,6 +137,23 @@ TEST(span_metrics, count_what_does_not_fit_under_the_cap)
     char *text = render(m, &out, false, NOW_NS);
     assert_non_null(strstr(text, "ignored_spans_total{reason=\"too_many_series\"} 90\n"));
     assert_non_null(strstr(text, "spanflame_span_metrics_series 10\n"));
+    sf_span_metrics_free(m);
+    sf_buf_done(&out);
+}
+
+TEST(span_metrics, has_room_for_so_many_series_and_no_more)
+{
+    struct sf_buf out = {0};
+    struct sf_span_metrics *m = sf_span_metrics_new(NULL);
+    static char names[SF_LIMIT_METER_SERIES + 1][8];
+    for (size_t i = 0; i <= SF_LIMIT_METER_SERIES; i++) {
+        snprintf(names[i], sizeof(names[i]), "op%zu", i);
+        struct sf_span one = span(0, sf_str_from(names[i]), 1);
+        if (i == SF_LIMIT_METER_SERIES)
+            assert_null(strstr(render(m, &out, false, NOW_NS), "{reason=\"too_many_series\"} 1\n"));
+        add(m, SF_STR_NONE, &one, 1, NOW_NS);
+    }
+    assert_non_null(strstr(render(m, &out, false, NOW_NS), "{reason=\"too_many_series\"} 1\n"));
     sf_span_metrics_free(m);
     sf_buf_done(&out);
 }

@@ -106,6 +106,21 @@ TEST(target_info, keeps_a_bounded_number_for_15_minutes)
     done(t);
 }
 
+TEST(target_info, has_room_for_so_many_resources_and_no_more)
+{
+    struct sf_target_info *t = sf_target_info_new(0);
+    for (int i = 0; i <= SF_LIMIT_METER_TARGETS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "h%d", i);
+        struct sf_attr attrs[] = {text_attr("service.name", "shop"), text_attr("host.name", name)};
+        if (i == SF_LIMIT_METER_TARGETS)
+            assert_non_null(strstr(render(t, NOW_NS), "ignored_resources_total 0\n"));
+        add(t, SF_STR_NONE, attrs, 2, NOW_NS);
+    }
+    assert_non_null(strstr(render(t, NOW_NS), "ignored_resources_total 1\n"));
+    done(t);
+}
+
 TEST(target_info, leaves_out_resources_of_old_spans)
 {
     struct sf_target_info *t = sf_target_info_new(0);

@@ -148,3 +148,34 @@ TEST(recording_totals, come_back_from_their_file)
     sf_buf_done(&text);
     sf_arena_done(&arena);
 }
+
+TEST(recording_totals, has_a_limit_of_label_sets_of_all_rules)
+{
+    enum { RULES = SF_LIMIT_RULES_SERIES / SF_LIMIT_RULE_SERIES };
+    struct sf_recording_totals t = {0};
+    struct sf_why why;
+    static char names[SF_LIMIT_RULE_SERIES][12];
+    static struct sf_label labels[SF_LIMIT_RULE_SERIES];
+    static uint32_t ends[SF_LIMIT_RULE_SERIES];
+    static struct sf_prof_point list[SF_LIMIT_RULE_SERIES];
+    for (uint32_t i = 0; i < SF_LIMIT_RULE_SERIES; i++) {
+        int len = snprintf(names[i], sizeof(names[i]), "%u", i);
+        labels[i] = (struct sf_label){SF_STR("pod"), {names[i], (size_t)len}};
+        ends[i] = i + 1;
+        list[i] = (struct sf_prof_point){.group = i, .value = 1};
+    }
+    for (uint32_t k = 0; k <= RULES; k++) { /* the last rule has one label set too many */
+        uint32_t n = k < RULES ? SF_LIMIT_RULE_SERIES : 1;
+        struct sf_prof_points all = {{labels, ends, n}, list, n};
+        char id[12];
+        int len = snprintf(id, sizeof(id), "rule%u", k);
+        assert_int_equal(t.n_dropped, 0);
+        assert_non_null(sf_recording_totals_add(&t, TENANT, (sf_str){id, (size_t)len}, NOW));
+        assert_ok(sf_recording_totals_apply(
+            &t, sf_recording_totals_find(&t, TENANT, (sf_str){id, (size_t)len}), NOW, &NONE, &all,
+            NOW, &why));
+    }
+    assert_int_equal(t.n_series, SF_LIMIT_RULES_SERIES);
+    assert_int_equal(t.n_dropped, 1);
+    sf_recording_totals_done(&t);
+}
