@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Keys of the server that no other test changes: each is changed on one of two servers that are otherwise alike, and the
+difference is seen from outside. tests/flow/keys_flow.py has the list of all keys."""
+import glob
+import gzip
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import symbols_flow  # noqa: E402
+from pprof_make import pprof  # noqa: E402
+from server import PROGRAM, Server, export_request, first, json_request, make_span, tap  # noqa: E402
+
+PLAIN = Server().start()
+CHANGED = Server("""limits: {inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 3}
+log: {format: human}
+metrics: {service_graph: {max_series: 10, max_items: 20, wait: 10m}}
+findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%}
+symbols: {wait: 0}
+""").start()
+
+
+def both(ask):
+    """(of the plain server, of the changed one)"""
+    return ask(PLAIN), ask(CHANGED)
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(what)
+
+
+def test_limits_inflated():
+    body = gzip.compress(export_request([make_span(attributes={"a": "x" * 2000}) for _ in range(40)]))
+    assert len(body) < 64 << 10
+    assert both(lambda s: s.post("/v1/traces", body, headers={"Content-Encoding": "gzip"}).status) == (200, 413)
+
+
+def test_limits_idle_timeout():
+    plain, changed = (socket.create_connection(("127.0.0.1", s.port), timeout=60) for s in (PLAIN, CHANGED))
+    for sock in (plain, changed):  # a whole request and its answer; before that it is limits.header_timeout
+        sock.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head = b""
+        while not head.endswith(b"ready\n"):
+            more = sock.recv(4096)
+            assert more, head
+            head += more
+    assert changed.recv(1) == b""  # closed
+    plain.setblocking(False)
+    try:
+        raise AssertionError(plain.recv(1))
+    except BlockingIOError:
+        pass  # open
+
+
+def partial(server, span):
+    answer = server.post("/v1/traces", export_request([span]))
+    assert answer.status == 200, answer.text
+    return first(first(answer.body, 1), 2).decode() if answer.body else ""
+
+
+def test_limits_attributes():
+    span = make_span(attributes={f"k{i}": "v" for i in range(5)})
+    assert both(lambda s: partial(s, span)) == ("", "2 attributes dropped (over the limits of this server)")
+
+
+def test_limits_value():
+    span = make_span(attributes={"long": "x" * 17})
+    assert both(lambda s: partial(s, span)) == ("", "1 value cut (over the limits of this server)")
+
+
+def folded(server, service):
+    answer = server.get(f"/api/v1/profile?service={service}&format=folded")
+    assert answer.status == 200, answer.text
+    return answer.text
+
+
+def push(server, service, stacks):
+    answer = server.post(f"/api/v1/profile?service={service}", pprof(stacks), "application/octet-stream")
+    assert answer.status == 200, answer.text
+
+
+def test_limits_stack_depth():
+    both(lambda s: push(s, "deep", {"a;b;c;d;e": 5}))
+    plain, changed = both(lambda s: folded(s, "deep"))
+    assert plain.startswith("a;b;c;d;e ") and changed.startswith("a;(truncated);e "), (plain, changed)
+
+
+def test_log_format():
+    plain, changed = both(lambda s: s.log().splitlines()[0])
+    assert "level=" in plain and "level=" not in changed, (plain, changed)
+
+
+def ignored(reason):
+    """Spans that made no edge for that reason, of both servers"""
+    return both(lambda s: s.metric(f'spanflame_service_graph_ignored_spans_total{{reason="{reason}"}}'))
+
+
+def test_metrics_service_graph_max_series():
+    spans = []
+    for i in range(15):
+        client = make_span(kind=3, service=f"client{i}")
+        spans += [client, make_span(trace=client["trace_id"], parent=client["span_id"], kind=2, service="server")]
+    for s in (PLAIN, CHANGED):
+        for i in range(0, len(spans), 10):  # no more at a time than may wait
+            s.post("/v1/traces", export_request(spans[i:i + 10]))
+    plain, changed = ignored("too_many_series")
+    assert plain == 0 < changed, (plain, changed)
+
+
+def test_metrics_service_graph_max_items():
+    for s in (PLAIN, CHANGED):
+        for _ in range(3):
+            s.post("/v1/traces", export_request([make_span(kind=3, service="waits") for _ in range(10)]))
+    plain, changed = ignored("too_many_waiting")
+    assert plain == 0 < changed, (plain, changed)
+
+
+# One profile has all of it: a third each of waiting for locks, garbage collection and regular expressions, a function with many
+# callers, and a stack of 150 frames.
+STACKS = {"main;pthread_mutex_lock;__lll_lock_wait": 300, "main;runtime.gcBgMarkWorker;runtime.gcDrain;runtime.scanobject": 300,
+          "main;price;regexp.(*Regexp).doExecute": 300, ";".join(f"level{i}" for i in range(150)): 60}
+STACKS.update({f"main;caller{i};helper": 20 for i in range(10)})
+
+
+IS_SENT = []
+
+
+def kinds(server):
+    found = server.json("/api/v1/findings?" + urllib.parse.urlencode({"service": "stands-out"}))["findings"]
+    return {f["kind"]: f["sentence"] for f in found}
+
+
+def check_finding(word):
+    if not IS_SENT:
+        both(lambda s: push(s, "stands-out", STACKS))
+        IS_SENT.append(True)
+    plain, changed = both(kinds)
+    assert any(word in s for s in plain.values()), plain
+    assert not any(word in s for s in changed.values()), changed
+
+
+def test_findings_stack_depth():
+    check_finding("150 frames")
+
+
+def test_findings_callers():
+    check_finding("called from 10 places")
+
+
+def test_findings_gc():
+    check_finding("garbage collection")
+
+
+def test_findings_lock():
+    check_finding("waiting for locks")
+
+
+def test_findings_theme():
+    check_finding("pattern matching")
+
+
+def test_store_flush_log():
+    blocks = lambda s: len(glob.glob(os.path.join(s.data, "**", "*.sfs"), recursive=True))
+    with Server("memory: 2GiB\nstore: {flush_log: 64MiB, flush_interval: 10m}\n") as s:
+        body = export_request([make_span(attributes={"long": "x" * 60000}) for _ in range(130)])  # 7.8 MB
+        for i in range(10):
+            at = body.rindex(b"x" * 8)
+            text = body[:at] + b"%08d" % i + body[at + 8:]  # no repeat
+            assert s.post("/v1/traces", text, timeout=120).status == 200
+            assert i > 5 or blocks(s) == 0, i  # 47 MB
+        wait_for(lambda: blocks(s), "the log is longer than flush_log, and nothing became a block")
+
+
+# ---- redaction: the command reads the same keys ----
+
+def redacted(text, **keys):
+    """Places that `spanflame redact` would change."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as f:
+        f.write(text)
+        f.flush()
+        args = [word for key, value in keys.items() for word in ("--set", f"redact.{key}={value}")]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("SPANFLAME_")}
+        done = subprocess.run([PROGRAM, "redact", "--dry-run", f.name, "--output", "json", *args], capture_output=True, text=True,
+                              check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def check_redact(span, before, after, **common):
+    text = json_request([span])
+    plain, changed = redacted(text, **common, **before), redacted(text, **common, **after)
+    assert plain != changed, (plain, changed)
+
+
+def test_redact_builtin():
+    check_redact(make_span(attributes={"db.password": "hunter2"}), {"builtin": "true"}, {"builtin": "false"})
+
+
+def test_redact_match():
+    check_redact(make_span(attributes={"tokenize": "hunter2"}), {"match": "words"}, {"match": "substring"})
+
+
+def test_redact_keys():
+    check_redact(make_span(attributes={"db.password": "hunter2"}), {"keys": "true"}, {"keys": "false"})
+
+
+def test_redact_values():
+    check_redact(make_span(attributes={"note": "password=hunter2"}), {"values": "true"}, {"values": "false"})
+
+
+def test_redact_names():
+    check_redact(make_span(name="login password=hunter2"), {"names": "true"}, {"names": "false"})
+
+
+def test_redact_files():
+    profile = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json",
+                          "shared": {"frames": [{"name": "work", "file": "/home/acme/src/work.c", "line": 1}]},
+                          "profiles": [{"type": "sampled", "name": "p", "unit": "seconds", "startValue": 0, "endValue": 1,
+                                        "samples": [[0]], "weights": [1]}]}).encode()
+    plain, changed = (redacted(profile, patterns="acme", files=how) for how in ("match", "none"))
+    assert plain != changed, (plain, changed)
+
+
+# ---- names of code ----
+
+def test_symbols_wait():
+    """A query that does not wait says that names are pending, the first time at least: the file is large enough to be read
+    while it is answered, and a program of the same kind is tried until that was seen."""
+    seen = []
+    for i in range(40):
+        p = symbols_flow.Program(name=f"worker{i}")
+        assert symbols_flow.put(CHANGED, p.build_id, p.debug).status == 201
+        assert symbols_flow.put(PLAIN, p.build_id, p.debug).status == 201
+        pending = []
+        for s in (PLAIN, CHANGED):
+            symbols_flow.send(s, f"named{i}", p)
+            pending.append(symbols_flow.folded(s, f"named{i}")[1].headers.get("x-spanflame-symbols") is not None)
+        p.close()
+        seen.append(pending)
+        if pending == [False, True]:
+            return
+    raise AssertionError(seen)
+
+
+def test_symbols_timeout():
+    p = symbols_flow.the_program()
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(8)
+    with Server(symbols_flow.config(f"http://127.0.0.1:{silent.getsockname()[1]}", more="  timeout: 100ms\n")) as s:
+        symbols_flow.send(s, "silent", p)
+        symbols_flow.folded(s, "silent")
+        wait_for(lambda: "symbols: " in s.log(), "the server that does not answer is waited for")
+    silent.close()
+
+
+def test_symbols_cache():
+    p = symbols_flow.the_program()
+    with open(p.debug, "rb") as f:
+        listening, url = symbols_flow.peer({f"/buildid/{p.build_id}/debuginfo": (200, {}, f.read())})
+    kept = {}
+    for size in ("1", "2GiB"):
+        with Server(symbols_flow.config(url, more=f"  cache: {size}\n")) as s:
+            symbols_flow.send(s, "far", p)
+            symbols_flow.folded(s, "far")
+            wait_for(lambda: symbols_flow.Peer.asked, "the file is not asked for")
+            wait_for(lambda: symbols_flow.NAMED <= symbols_flow.functions(s, "far") or size == "1", "no names")
+            if size == "1":
+                time.sleep(0.5)
+            kept[size] = len(glob.glob(os.path.join(s.data, "symbols", "fetched", "*")))
+    listening.shutdown()
+    assert kept == {"1": 0, "2GiB": 1}, kept
+
+
+tap.run(sys.modules[__name__])
