@@ -1,3 +1,4 @@
+#include "base/heap.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -675,6 +676,13 @@ TEST(wal, verify_says_what_is_wrong)
                             NULL));
     assert_int_equal(n_faults, 0);
     assert_string_equal(said, "");
+    n_faults = 99;
+    sf_heap_fail_after(1); /* what could not be looked at is not whole */
+    enum sf_err err = sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said,
+                                    &n_faults, NULL);
+    sf_heap_fail_after(0);
+    assert_int_equal(err, SF_ERR_NOMEM);
+    assert_int_equal(n_faults, 99);
     flip(&r, slot_of(&r, 1), 4096 * 4 + 500);
     assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said, &n_faults,
                             NULL));
