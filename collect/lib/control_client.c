@@ -223,7 +223,7 @@ static int64_t pause_after(enum sf_err err, const struct sf_answer *a, int64_t t
         /* Told at once that there is nothing new: it does not let us wait. */
         ns = a->status == 304 && took_ns < SF_NS_PER_S && !c.capture_end_ns ? 5 * SF_NS_PER_S
                                                                             : SF_NS_PER_S / 10;
-        return ns / 2 + (int64_t)(chance % (uint64_t)ns);
+        return ns / 2 + (int64_t)(chance % (uint64_t)(ns / 2));
     }
     if (!err && (a->status == 404 || a->status == 405 || a->status == 401 || a->status == 403)) {
         c.failing_ns = c.pause_ms = 0;
@@ -233,7 +233,7 @@ static int64_t pause_after(enum sf_err err, const struct sf_answer *a, int64_t t
     ns = c.pause_ms * SF_NS_PER_MS;
     if (!err && a->retry_after_s)
         ns = a->retry_after_s * SF_NS_PER_S;
-    return ns / 2 + (int64_t)(chance % (uint64_t)ns);
+    return ns / 2 + (int64_t)(chance % (uint64_t)(ns / 2));
 }
 
 static void sleep_for(int64_t ns)

@@ -209,7 +209,9 @@ static bool parse_tenants(struct walk *w)
 
 static bool parse_stream(struct walk *w)
 {
-    if (!next_event(w) || !next_event(w)) /* stream start; document start or stream end */
+    if (!next_event(w)) /* stream start */
+        return false;
+    if (!next_event(w)) /* document start or stream end */
         return false;
     if (w->event.type == YAML_STREAM_END_EVENT)
         return true;
@@ -227,7 +229,9 @@ static bool parse_stream(struct walk *w)
     } else if (w->event.type != YAML_SCALAR_EVENT || scalar(w).len) {
         return refuse(w, line_of(w), "the file has one key, overrides, and tenants below it");
     }
-    if (w->err || !next_event(w) || !next_event(w)) /* document end, stream end */
+    if (w->err || !next_event(w)) /* document end */
+        return false;
+    if (!next_event(w)) /* stream end, or one more document */
         return false;
     return w->event.type == YAML_STREAM_END_EVENT ||
            refuse(w, line_of(w), "only one document is read");

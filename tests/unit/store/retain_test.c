@@ -353,3 +353,76 @@ TEST(retain, keeps_spans_that_came_while_the_clock_was_a_day_back)
     assert_int_equal(count_rows(&r), 100);
     store_rig_done(&r);
 }
+
+/* ---- rules of tenants ---- */
+
+static struct sf_tenant_rule red_rule;
+
+static void rule_of(__attribute__((unused)) void *arg, sf_str tenant, struct sf_tenant_rule *io)
+{
+    if (tenant.len == 0) /* the longest of any */
+        io->spans_ns = red_rule.spans_ns > io->spans_ns ? red_rule.spans_ns : io->spans_ns;
+    else if (sf_str_eq(tenant, SF_STR("red")))
+        *io = red_rule;
+}
+
+/* 100 rows of the usual tenant and 50 of red in one block. */
+static void open_with_rules(struct store_rig *r, struct sf_tenant_rule red)
+{
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    uint32_t tenant;
+    red_rule = red;
+    store_rig_init(r);
+    r->config.tenant_rule = rule_of;
+    wall_ns = INT64_C(1763200000) * SF_NS_PER_S;
+    mono_ns = 1000 * SF_NS_PER_S;
+    r->config.tuning.wall_ns = fake_wall;
+    r->config.tuning.mono_ns = fake_mono;
+    r->config.retention.spans_ns = 24 * HOUR;
+    assert_ok(store_rig_open(r));
+    put_now(r, 1, 100);
+    assert_ok(r->store->ops->tenant(r->store, SF_STR("red"), true, &tenant, &r->why));
+    sf_otlp_make_init(&m, 2, (uint64_t)wall_ns - 1000000000);
+    sf_otlp_make_batch(&m, 50, &r->arena, &b);
+    assert_ok(store_put(r, 0, tenant, &b, 0));
+    work(r);
+    assert_int_equal(count_rows(r), 150);
+}
+
+TEST(retain, a_tenant_with_less_time_loses_its_blocks_once_they_are_its_own)
+{
+    struct store_rig r;
+    open_with_rules(&r, (struct sf_tenant_rule){.spans_ns = 2 * HOUR});
+    pass(3 * HOUR); /* the hour is closed: it is merged into blocks of one tenant each */
+    work(&r);
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    pass(22 * HOUR);
+    work(&r);
+    assert_int_equal(count_rows(&r), 0);
+    store_rig_done(&r);
+}
+
+TEST(retain, a_tenant_with_more_time_keeps_its_blocks_when_others_go)
+{
+    struct store_rig r;
+    open_with_rules(&r, (struct sf_tenant_rule){.spans_ns = 48 * HOUR});
+    for (int i = 0; i < 26; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), 50);
+    store_rig_done(&r);
+}
+
+TEST(retain, a_tenant_over_its_size_loses_its_oldest_blocks_and_nobody_elses)
+{
+    struct store_rig r;
+    open_with_rules(&r, (struct sf_tenant_rule){.spans_ns = 24 * HOUR, .max_len = 1});
+    pass(3 * HOUR);
+    work(&r);
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    store_rig_done(&r);
+}
