@@ -31,6 +31,7 @@ struct sf_quota {
     struct sf_quota_rules *rules;
     struct tenant *list;
     uint32_t n, cap, n_named;
+    uint32_t n_services; /* of all tenants */
     struct sf_table at;
     struct tenant others; /* shared by tenants that found no room */
     int64_t swept_ns;     /* when the idle ones were last looked for: not at every new name */
@@ -190,31 +191,40 @@ static struct meter *find_service(struct tenant *t, uint64_t hash)
 }
 
 /* Those that are full again go: what is asked of them next is what a new one would say. */
-static void sweep_services(struct tenant *t, int64_t now_ns)
+static void sweep_services(struct sf_quota *q, struct tenant *t, int64_t now_ns)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->n; i++) {
         if (t->services[i].full_ns > now_ns)
             t->services[n++] = t->services[i];
     }
+    q->n_services -= t->n - n;
     t->n = n;
     sf_table_clear(&t->at);
     for (uint32_t i = 0; i < n; i++)
         sf_table_put(&t->at, t->services[i].hash, i);
 }
 
-static struct meter *need_service(struct tenant *t, uint64_t hash, int64_t now_ns)
+/* A tenant's own end, and one for all of them: an operator may name very many tenants. */
+static bool has_room(const struct sf_quota *q, const struct tenant *t)
+{
+    return t->n < SF_LIMIT_QUOTA_SERVICES &&
+           q->n_services < SF_LIMIT_QUOTA_SERVICES * SF_LIMIT_QUOTA_TENANTS;
+}
+
+static struct meter *need_service(struct sf_quota *q, struct tenant *t, uint64_t hash,
+                                  int64_t now_ns)
 {
     struct meter *m = find_service(t, hash);
     if (m)
         return m;
-    if (t->n == SF_LIMIT_QUOTA_SERVICES)
-        sweep_services(t, now_ns);
-    if (t->n == SF_LIMIT_QUOTA_SERVICES || !sf_list_room(&t->services, t->n, &t->cap, 4) ||
-        !sf_table_more(&t->at))
+    if (!has_room(q, t))
+        sweep_services(q, t, now_ns);
+    if (!has_room(q, t) || !sf_list_room(&t->services, t->n, &t->cap, 4) || !sf_table_more(&t->at))
         return &t->others;
     sf_table_put(&t->at, hash, t->n);
     t->services[t->n] = (struct meter){.hash = hash};
+    q->n_services++;
     return &t->services[t->n++];
 }
 
@@ -229,11 +239,11 @@ static struct tenant *find_tenant(struct sf_quota *q, uint64_t hash)
     return NULL;
 }
 
-static bool is_idle(struct tenant *t, int64_t now_ns)
+static bool is_idle(struct sf_quota *q, struct tenant *t, int64_t now_ns)
 {
     if (t->is_named || t->n_queries || t->own.full_ns > now_ns || t->others.full_ns > now_ns)
         return false;
-    sweep_services(t, now_ns);
+    sweep_services(q, t, now_ns);
     return t->n == 0;
 }
 
@@ -241,7 +251,7 @@ static void sweep_tenants(struct sf_quota *q, int64_t now_ns)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < q->n; i++) {
-        if (is_idle(&q->list[i], now_ns))
+        if (is_idle(q, &q->list[i], now_ns))
             tenant_done(&q->list[i]);
         else
             q->list[n++] = q->list[i];
@@ -293,7 +303,7 @@ static struct meter *find_meter(struct sf_quota *q, sf_str tenant, sf_str servic
     if (!service.len)
         return &t->own;
     m = find_service(t, sf_key_str(service));
-    return m ? m : t->n >= SF_LIMIT_QUOTA_SERVICES || t == &q->others ? &t->others : NULL;
+    return m ? m : !has_room(q, t) || t == &q->others ? &t->others : NULL;
 }
 
 /* ---- calls ---- */
@@ -370,7 +380,7 @@ void sf_quota_charge(struct sf_quota *q, sf_str tenant, sf_str service, uint64_t
     r = rates_of(q, tenant, service);
     if (r.spans.rate || r.bytes.rate) {
         struct tenant *t = need_tenant(q, tenant, now_ns);
-        struct meter *m = service.len ? need_service(t, sf_key_str(service), now_ns) : &t->own;
+        struct meter *m = service.len ? need_service(q, t, sf_key_str(service), now_ns) : &t->own;
         charge(m, &r, n_spans, len, now_ns);
     }
     sf_mutex_unlock(&q->lock);
