@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "app/overrides.h"
 #include "cli/answer.h"
 #include "intake/redact.h"
 
@@ -43,6 +44,22 @@ static int print_effective(const struct sf_config *c, bool is_json)
     return is_refused ? sf_answer_fault("check-config", &why) : result;
 }
 
+/* The file of limits that the configuration names is a part of it. */
+static enum sf_err check_limits(const struct sf_config *config, struct sf_why *why)
+{
+    struct sf_overrides *o = NULL;
+    struct sf_quota *quota;
+    enum sf_err err;
+    if (!config->limits.overrides_file)
+        return SF_OK;
+    quota = sf_quota_new();
+    err = quota ? sf_overrides_open(config->limits.overrides_file, quota, &o, why)
+                : sf_fail(why, SF_ERR_NOMEM, "no memory for limits");
+    sf_overrides_close(o);
+    sf_quota_free(quota);
+    return err;
+}
+
 int sf_check_config_run(int argc, char **argv)
 {
     struct sf_config_flags config_flags;
@@ -57,7 +74,8 @@ int sf_check_config_run(int argc, char **argv)
         .details = "Settings come from a YAML file, from the environment (retention.spans is "
                    "SPANFLAME_RETENTION_SPANS) and from flags, later ones winning. Each line shows "
                    "a key, its value and where the value came from. A mistake is said with its "
-                   "line and the nearest known key, and the exit code is 1.",
+                   "line and the nearest known key, and the exit code is 1. The file of "
+                   "limits.overrides_file is checked along.",
         .examples = "spanflame check-config --config /etc/spanflame/spanflame.yaml\n"
                     "spanflame check-config --set retention.spans=3d\n"
                     "spanflame check-config --example > spanflame.yaml",
@@ -97,7 +115,8 @@ int sf_check_config_run(int argc, char **argv)
     }
     if (sf_config_flags_load(&config_flags, &config, &why))
         return sf_answer_fault("check-config", &why);
-    result = print_effective(config, form == SF_OUTPUT_JSON);
+    result = check_limits(config, &why) ? sf_answer_fault("check-config", &why)
+                                        : print_effective(config, form == SF_OUTPUT_JSON);
     sf_config_free(config);
     return result;
 }

@@ -7,12 +7,13 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from pprof_make import pprof  # noqa: E402
-from server import TRACE_METHOD, Server, export_request, first, json_request, make_span, span_ids, tap  # noqa: E402
+from server import PROGRAM, TRACE_METHOD, Server, export_request, first, json_request, make_span, span_ids, tap  # noqa: E402
 
 RULES = """overrides:
   spans:
@@ -295,6 +296,10 @@ def test_a_mistake_at_start_ends_the_server():
     with broken as server:
         server.process.wait(60)
         assert server.process.returncode == 1 and "limits.yaml:3: disk wants a size" in server.log(), server.log()
+        path = os.path.join(broken.home, "limits.yaml")
+        done = subprocess.run([PROGRAM, "check-config", "--set", f"limits.overrides_file={path}"], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 1 and "limits.yaml:3: disk wants a size" in done.stderr, done
 
 
 tap.run(sys.modules[__name__])
