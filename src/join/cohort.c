@@ -9,6 +9,7 @@
 #include "join/cohort_set.h"
 #include "join/known_level.h"
 #include "join/sample_count.h"
+#include "join/set_fates.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/share_cut.h"
@@ -26,8 +27,34 @@ struct work {
     struct sf_span_set set;
     struct sf_link_keep keep; /* of its traces */
     double taken;             /* samples of the profilers */
+    struct sf_set_fates fates;
+    double weight; /* of the spans looked at */
     struct sf_cohort_view out;
 };
+
+/* Of the trace of a span: all spans of one have the same chance. The set is sorted by trace. */
+static double weight_of(const struct work *w, sf_trace_id trace)
+{
+    uint32_t low = 0, high = w->set.n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (sf_trace_id_cmp(w->set.spans[mid].trace, trace) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < w->set.n && sf_trace_id_eq(w->set.spans[low].trace, trace)
+               ? sf_set_span_weight(&w->set.spans[low])
+               : 1;
+}
+
+static void weigh(const struct work *w, const struct sf_cohort_set *c, struct sf_attribution *a)
+{
+    struct sf_claim *claims = (struct sf_claim *)a->claims;
+    for (uint32_t i = 0; w->fates.n_weighted > 0 && i < a->n_claims; i++)
+        claims[i].value = llround((double)claims[i].value *
+                                  weight_of(w, c->link.spans[claims[i].span].trace_id));
+}
 
 /* ---- samples that carry ids: all spans at once ---- */
 
@@ -58,11 +85,24 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
         !sf_known_claims_keep(&known, &a, w->q->req, &sure))
         return sf_no_room(why, "the query");
     w->out.sure_taken = sf_claims_view_samples(&c->link, known.value, known.n_samples);
+    weigh(w, c, &sure);
+    weigh(w, c, &a);
     enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
     return err ? err : sf_claims_view_tree(&c->link, &sure, w->q->req, &w->out.sure, NULL, why);
 }
 
 /* ---- samples without: each span by itself ---- */
+
+static bool weigh_tree(struct sf_tree *t, const struct sf_set_span *s, struct sf_query_ctx *q)
+{
+    struct sf_tree_node *nodes = sf_arena_new_n(q->req, t->n_nodes + 1u, sizeof(*nodes));
+    for (uint32_t i = 0; nodes && i < t->n_nodes; i++) {
+        nodes[i] = t->nodes[i];
+        nodes[i].self = llround((double)t->nodes[i].self * sf_set_span_weight(s));
+    }
+    t->nodes = nodes;
+    return nodes != NULL;
+}
 
 static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 {
@@ -96,6 +136,12 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         }
         if (err || p.n_samples == 0)
             continue;
+        if (w->fates.n_weighted > 0 && !weigh_tree(&p.view.tree, &w->set.spans[i], &q))
+            err = sf_no_room(why, "the query");
+        if (!err && w->fates.n_weighted > 0 && !weigh_tree(&p.sure, &w->set.spans[i], &q))
+            err = sf_no_room(why, "the query");
+        if (err)
+            continue;
         sf_tree_builder_add_tree(&b, &p.view.tree);
         sf_tree_builder_add_tree(&sure, &p.sure);
         w->out.known.n_samples += p.known.n_samples;
@@ -126,7 +172,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 static enum sf_err divide(struct work *w, struct sf_tree *t, struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));
-    int64_t mean = w->out.n_spans ? llround((double)t->total / (double)w->out.n_spans) : 0;
+    int64_t mean = w->weight > 0 ? llround((double)t->total / w->weight) : 0;
     struct sf_share_cut cut = {.value = mean};
     if (!nodes)
         return sf_no_room(why, "the query");
@@ -216,6 +262,11 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     sf_span_set_sort(&w.set);
     w.out.n_found = sf_span_set_found(&w.set);
     w.out.is_estimate = w.set.one_of > 1;
+    err = sf_set_fates_apply(store, &w.set, q, &w.fates, why);
+    if (err)
+        return err;
+    w.out.n_thinned = w.fates.n_thinned;
+    w.out.n_weighted = w.fates.n_weighted;
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
         return sf_no_room(why, "the query");
     if (w.set.n > 0)
@@ -223,13 +274,19 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     if (err)
         return err;
     w.out.n_spans = w.set.n;
-    struct sf_set_cut cut = sf_span_set_cut(&w.set, w.out.n_found, w.out.n_spans);
+    struct sf_set_cut cut = sf_span_set_cut(
+        &w.set, w.out.n_found > w.fates.n_thinned ? w.out.n_found - w.fates.n_thinned : 0,
+        w.out.n_spans);
     w.out.is_sample = sf_set_cut_is_sample(&cut);
-    if (!sf_set_cut_note(&cut, "", q->req, &w.out.note))
+    if (!sf_set_cut_note(&cut, "", q->req, &w.out.note) ||
+        !sf_set_fates_note(&w.fates, "", q->req, &w.out.note))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w.set.n; i++)
-        w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.set.n;
-    w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.set.n : 0;
+        w.weight += sf_set_span_weight(&w.set.spans[i]);
+    for (uint32_t i = 0; i < w.set.n; i++)
+        w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.weight *
+                                  sf_set_span_weight(&w.set.spans[i]);
+    w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.weight : 0;
     w.out.view.tree.n_samples = w.out.grades.n_samples;
     w.out.known.value = w.out.sure.total;
     err = explain(&w) ? divide(&w, &w.out.view.tree, why) : sf_no_room(why, "the query");

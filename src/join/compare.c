@@ -12,6 +12,7 @@
 #include "flame/tree_top.h"
 #include "join/cohort_set.h"
 #include "join/compare_time.h"
+#include "join/set_fates.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/cohort.h"
@@ -28,6 +29,8 @@ struct side {
     uint32_t cap_costs;
     struct sf_cohort cohort;
     struct sf_cohort_when *when; /* of its spans */
+    struct sf_set_fates fates;
+    double weight; /* of all of them */
     struct sf_comparison_side view;
 };
 
@@ -176,9 +179,11 @@ static enum sf_err find_sets(struct work *w, struct sf_why *why)
 /* The place of its costs. */
 static uint32_t add_span(struct side *s, const struct sf_set_span *span)
 {
+    double weight = sf_set_span_weight(span);
     s->when[s->cohort.n_spans] = (struct sf_cohort_when){sf_trace_id_hash(span->trace, 0),
-                                                         span->start_ns};
-    s->view.mean_duration_ns += (double)span->duration_ns;
+                                                         span->start_ns, weight};
+    s->view.mean_duration_ns += (double)span->duration_ns * weight;
+    s->weight += weight;
     return s->cohort.n_spans++;
 }
 
@@ -189,7 +194,7 @@ static void deal(struct work *w, const struct sf_span_pair *b, const struct sf_c
         uint32_t place = add_span(s, &b->spans[i]);
         bool is_known = c->costs.n_known[i] > 0;
         w->n_estimated += c->costs.n_samples[i] - c->costs.n_known[i];
-        s->view.mean_value += (double)c->costs.totals[i];
+        s->view.mean_value += (double)c->costs.totals[i] * sf_set_span_weight(&b->spans[i]);
         s->view.n_sampled += is_known;
         for (uint32_t k = c->costs.first[i]; k < c->costs.first[i + 1]; k++)
             s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){place, c->costs.costs[k].frame,
@@ -201,6 +206,11 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
     struct sf_span_pair *b = &w->pair;
+    enum sf_err err = sf_set_fates_apply(w->store, &w->left.set, w->q, &w->left.fates, why);
+    if (!err)
+        err = sf_set_fates_apply(w->store, &w->right.set, w->q, &w->right.fates, why);
+    if (err)
+        return err;
     if (!c || !sf_span_set_thin(&w->left.set, SF_COHORT_SPANS, w->q->req) ||
         !sf_span_set_thin(&w->right.set, SF_COHORT_SPANS, w->q->req))
         return sf_no_room(why, "the query");
@@ -218,7 +228,7 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
                                 .kept = &w->keep,
                                 .scratch = w->want->scratch,
                                 .has_calls = true};
-    enum sf_err err = sf_link_set_gather(w->store, &many, w->q, &w->gathered, why);
+    err = sf_link_set_gather(w->store, &many, w->q, &w->gathered, why);
     if (!err)
         err = sf_cohort_set_load_gathered(w->store, &w->gathered, b->spans, w->want->type, false,
                                           w->q, c, why);
@@ -285,7 +295,7 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     if (err || p.known.n_samples == 0)
         return err;
     s->view.n_sampled++;
-    s->view.mean_value += (double)p.sure.total;
+    s->view.mean_value += (double)p.sure.total * sf_set_span_weight(span);
     return add_profile(w, s, place, &p, q.req, why);
 }
 
@@ -297,6 +307,7 @@ static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_t
                           ? SF_OK
                           : sf_no_room(why, "the query");
     s->cohort = (struct sf_cohort){0};
+    s->weight = 0;
     s->view = (struct sf_comparison_side){.words = s->view.words};
     for (uint32_t i = 0; !err && i < s->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
@@ -336,8 +347,8 @@ static void sum_up(struct side *s)
     s->view.is_estimate = s->set.one_of > 1;
     s->view.n_spans = s->cohort.n_spans;
     if (s->cohort.n_spans > 0) {
-        s->view.mean_duration_ns /= s->cohort.n_spans;
-        s->view.mean_value /= s->cohort.n_spans;
+        s->view.mean_duration_ns /= s->weight;
+        s->view.mean_value /= s->weight;
     }
 }
 
@@ -363,8 +374,12 @@ static bool note_sample(struct work *w)
         struct side *s = sides[i];
         struct sf_set_cut cut = sf_span_set_cut(&s->set, s->n_found, s->cohort.n_spans);
         w->out.is_sample = w->out.is_sample || sf_set_cut_is_sample(&cut);
-        if (!sf_set_cut_note(&cut, names[i], w->q->req, &notes[i]))
+        cut.n_found -= s->fates.n_thinned < cut.n_found ? s->fates.n_thinned : cut.n_found;
+        if (!sf_set_cut_note(&cut, names[i], w->q->req, &notes[i]) ||
+            !sf_set_fates_note(&s->fates, notes[i].len ? "" : names[i], w->q->req, &notes[i]))
             return false;
+        w->out.n_thinned[i] = s->fates.n_thinned;
+        w->out.n_weighted[i] = s->fates.n_weighted;
     }
     return sf_arena_print(w->q->req, &w->out.note, "%.*s%s%.*s", SF_STR_ARG(notes[0]),
                           notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));

@@ -81,7 +81,7 @@ static void add_parts(struct work *w, uint32_t span)
     }
     s->part_costs[s->n_parts++] = (struct sf_cohort_cost){s->n_spans, DURATION, sum};
     s->when[s->n_spans++] = (struct sf_cohort_when){sf_trace_id_hash(from->trace, 0),
-                                                    from->start_ns};
+                                                    from->start_ns, from->weight};
     w->estimates |= w->b.estimates[span];
 }
 

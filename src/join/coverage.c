@@ -160,7 +160,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     if (!w->spans.spans)
         return sf_no_room(why, "the query");
     w->spans.spans[w->spans.n++] = (struct sf_set_span){w->want->trace, w->want->span,
-                                                        (uint64_t)p.view.time_ns, p.duration_ns};
+                                                        (uint64_t)p.view.time_ns, p.duration_ns, 0};
     return SF_OK;
 }
 

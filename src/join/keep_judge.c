@@ -19,7 +19,7 @@
 #include "join/keep_walk.h"
 
 #define MARGIN_NS (900 * SF_NS_PER_S)
-enum { MOST_PIECES = 64 };
+enum { MOST_PIECES = 64, MOST_SERVICES = 10000 };
 
 struct work {
     const struct sf_keep_due *due;
@@ -29,7 +29,8 @@ struct work {
     struct sf_verdict_entry *traces;
     sf_span_id *spans;
     struct sf_verdict_root *roots;
-    uint32_t cap_traces, cap_spans, cap_roots;
+    sf_str *services; /* names are owned */
+    uint32_t cap_traces, cap_spans, cap_roots, cap_services;
     bool is_over; /* a limit of the verdict */
 };
 
@@ -119,6 +120,26 @@ static enum sf_err see_stray(void *arg, const struct sf_keep_stray *s, struct sf
     return SF_OK;
 }
 
+static enum sf_err see_service(void *arg, sf_str service, struct sf_why *why)
+{
+    struct work *w = arg;
+    char *copy;
+    for (uint32_t i = 0; i < w->v.n_services; i++) {
+        if (sf_str_eq(w->services[i], service))
+            return SF_OK;
+    }
+    copy = sf_heap_new(service.len + 1);
+    if (!copy || w->v.n_services >= MOST_SERVICES ||
+        !sf_list_room(&w->services, w->v.n_services, &w->cap_services, 16)) {
+        sf_heap_free(copy);
+        w->is_over = true;
+        return copy ? SF_OK : sf_no_memory(why, "a verdict");
+    }
+    memcpy(copy, service.p, service.len);
+    w->services[w->v.n_services++] = (sf_str){copy, service.len};
+    return SF_OK;
+}
+
 static void begin(struct work *w)
 {
     w->v.n_traces = w->v.n_spans = 0;
@@ -149,6 +170,7 @@ static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *stor
                                  .scratch = scratch,
                                  .see = see,
                                  .see_stray = see_stray,
+                                 .see_service = see_service,
                                  .arg = w};
         *q->req = as_it_was;
         err = sf_keep_walk_run(&k, store, q, why);
@@ -183,11 +205,13 @@ static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf
         for (uint32_t k = 0; !w->is_over && k < t->n_spans; k++)
             w->is_over = !add_span(w, old.spans[t->first_span + k]);
     }
+    for (uint32_t i = 0; !err && !w->is_over && i < old.n_services; i++)
+        err = see_service(w, old.services[i], why);
     for (uint32_t i = 0; !w->is_over && i < old.n_roots; i++)
         w->is_over = !add_root(w, &old.roots[i]);
     w->is_over = w->is_over || old.head.is_whole;
     *q->req = as_it_was;
-    return SF_OK;
+    return err;
 }
 
 static enum sf_err judge(struct work *w, struct sf_store *store, struct sf_query_ctx *q,
@@ -207,6 +231,11 @@ static enum sf_err judge(struct work *w, struct sf_store *store, struct sf_query
     return err;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
+}
+
 static void sort(struct work *w)
 {
     if (w->v.head.is_whole)
@@ -217,6 +246,9 @@ static void sort(struct work *w)
         qsort(w->roots, w->v.n_roots, sizeof(*w->roots), sf_verdict_root_cmp);
     w->v.traces = w->traces;
     w->v.spans = w->spans;
+    if (w->v.n_services)
+        qsort(w->services, w->v.n_services, sizeof(*w->services), by_name);
+    w->v.services = w->services;
     w->v.roots = w->roots;
 }
 
@@ -241,6 +273,10 @@ enum sf_err sf_keep_judge_run(struct sf_store *store, const struct sf_keep_due *
     out->traces = NULL;
     out->spans = NULL;
     out->roots = NULL;
+    out->services = NULL;
+    for (uint32_t i = 0; i < w.v.n_services; i++)
+        sf_heap_free((void *)w.services[i].p);
+    sf_heap_free(w.services);
     sf_heap_free(w.traces);
     sf_heap_free(w.spans);
     sf_heap_free(w.roots);

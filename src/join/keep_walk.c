@@ -279,6 +279,10 @@ static enum sf_err read_traces(struct work *w, struct sf_why *why)
 static enum sf_err give_strays(struct work *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && w->k->see_service && i < w->n_costs; i++) {
+        if (i == 0 || !sf_str_eq(w->costs[i].s.service, w->costs[i - 1].s.service))
+            err = w->k->see_service(w->k->arg, w->costs[i].s.service, why);
+    }
     for (uint32_t i = 0; !err && w->k->see_stray && i < w->n_costs; i++) {
         const struct cost *c = &w->costs[i];
         if (!c->is_seen && c->start_ns >= w->k->from_ns && c->start_ns < w->k->until_ns)

@@ -27,6 +27,8 @@ struct sf_keep_walk {
     enum sf_err (*see)(void *arg, const struct sf_keep_seen *t, struct sf_why *why);
     /* Samples of [from, until) whose span is not there; may be NULL. */
     enum sf_err (*see_stray)(void *arg, const struct sf_keep_stray *s, struct sf_why *why);
+    /* Once or more for each service whose samples name spans; may be NULL. */
+    enum sf_err (*see_service)(void *arg, sf_str service, struct sf_why *why);
     void *arg;
     bool is_cut; /* set: not all spans or samples fitted */
 };

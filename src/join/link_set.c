@@ -616,21 +616,46 @@ static enum sf_err add_by_thread(struct load *l, struct sf_why *why)
     return err;
 }
 
+/* What became of the trace's samples. Of several traces whoever chose them has asked. */
+static enum sf_err find_fate(struct load *l, const sf_trace_id *traces, struct sf_why *why)
+{
+    struct sf_keep_ask ask = {
+        .trace = traces[0], .start_ns = l->spans.from_ns, .end_ns = l->spans.to_ns};
+    if (!l->is_one_trace || !l->store->ops->keep_states)
+        return SF_OK;
+    if (l->set.span != SF_NOBODY)
+        ask.service = l->spans.services[l->set.span];
+    return l->store->ops->keep_states(l->store, &ask, 1, l->q, &l->set.keep, why);
+}
+
+/* In an hour that was thinned, what is left of a profile when its rows are taken off is not work
+ * without an id: rows of other requests are missing. */
+static bool has_lost_rows(const struct load *l)
+{
+    return l->set.keep.fate != SF_FATE_WHOLE && l->set.keep.has_tags;
+}
+
 static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
                                struct sf_why *why)
 {
-    enum sf_err err = add_tagged(l, traces, n_traces, why);
+    enum sf_err err = find_fate(l, traces, why);
+    if (!err)
+        err = add_tagged(l, traces, n_traces, why);
     if (!err && l->n_samples > 0)
         l->set.source = SF_LINK_IDS;
     if (err)
         return err;
+    l->set.is_thinned = l->n_samples == 0 && l->set.keep.fate == SF_FATE_THINNED &&
+                        l->set.keep.has_tags;
+    if (l->set.is_thinned)
+        return SF_OK;
     if (is_answered(l))
         return add_by_thread(l, why);
     l->set.source = SF_LINK_NOTHING; /* for this span */
     err = find_windows(l, why);
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
-    if (!err && l->set.source == SF_LINK_NOTHING)
+    if (!err && l->set.source == SF_LINK_NOTHING && !has_lost_rows(l))
         err = add_aggregate(l, why);
     if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
         err = add_others(l, why);

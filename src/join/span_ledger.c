@@ -7,6 +7,7 @@
 #include "join/span_clocks.h"
 #include "join/span_figures.h"
 #include "join/span_profile.h"
+#include "join/thinned.h"
 #include "join/time_samples.h"
 #include "link/ledger_stacks.h"
 #include "link/trust.h"
@@ -122,6 +123,8 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
                     struct sf_ledger_view *v, struct sf_arena *req)
 {
     bool sends_wall = sends(set, SF_TIME_WALL), sends_off = sends(set, SF_TIME_OFF_CPU);
+    if (set->is_thinned)
+        return sf_thinned_say(&set->keep, req, &v->reason);
     if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
         return true;
     if (set->n_types == 0)
@@ -192,6 +195,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.name = set->spans[set->span].name;
     v.is_partial = set->is_partial;
     fill(&h, set, &ledger, &v);
+    v.keep = set->keep;
     if (!explain(set, &ledger, &v, q->req) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_no_room(why, "the query");

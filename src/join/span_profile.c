@@ -9,6 +9,7 @@
 #include "join/known_level.h"
 #include "join/span_clocks.h"
 #include "join/span_moments.h"
+#include "join/thinned.h"
 #include "link/trust.h"
 
 /* The span, and unless only itself is wanted all below it in its process. */
@@ -67,6 +68,8 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
                     struct sf_span_profile *p, struct sf_arena *req)
 {
     sf_str service = p->service;
+    if (set->is_thinned)
+        return sf_thinned_say(&set->keep, req, &p->reason);
     if (set->n_types == 0)
         return sf_arena_print(req, &p->reason,
                               "no profiles from %.*s around this time: point its profiler at this "
@@ -225,6 +228,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
+    p.keep = set->keep;
     p.is_by_service = set->is_by_service;
     p.has_strange_threads = set->n_thread_ignored > 0;
     p.has_untagged = set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE;

@@ -73,7 +73,7 @@ static void take(struct gather *g, const struct sf_trace_view *v, const struct s
             const struct sf_span *s = &v->spans[sets->list[i].spans[k]];
             if (at == t.n * n_all / most)
                 g->spans[g->n + t.n++] = (struct sf_set_span){v->id, s->span_id, s->start_ns,
-                                                              sf_span_duration_ns(s)};
+                                                              sf_span_duration_ns(s), 0};
         }
     }
     t.n_cut = n_all - t.n;

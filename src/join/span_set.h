@@ -9,6 +9,7 @@ struct sf_set_span {
     sf_trace_id trace;
     sf_span_id id;
     uint64_t start_ns, duration_ns;
+    double weight; /* spans it stands for, since the samples of those were thinned; 0: itself */
 };
 
 struct sf_span_set {

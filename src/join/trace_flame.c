@@ -6,6 +6,7 @@
 #include "join/claims_view.h"
 #include "join/known_level.h"
 #include "join/span_clocks.h"
+#include "join/thinned.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
 #include "link/trust.h"
@@ -61,6 +62,9 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
         v->n_sampled += has[i];
     v->n_spans = set->n_own;
     v->n_samples = set->n_samples - a->n_samples[SF_GRADE_NONE];
+    v->keep = set->keep;
+    if (set->is_thinned)
+        return sf_thinned_say(&set->keep, req, &v->reason);
     if (set->n_types == 0)
         v->reason = SF_STR("none of these services sent profiles around this time: point their "
                            "profilers at this server");

@@ -50,7 +50,10 @@ struct side {
     const uint32_t *cluster; /* by span */
     double *sums;            /* by frame */
     uint32_t *n_with;        /* by frame: spans that have it */
-    double *parts;           /* by cluster: of the side's spans */
+    double *parts;           /* by cluster: of the side's weight */
+    double *part_squares;    /* the same: of its spans, each squared */
+    double weight;           /* of all spans */
+    double worth;            /* as many spans of equal weight know as much */
     double fix, fix_pairs;   /* of variances: their mean is not known but of the same clusters */
     double *moves;           /* of the side's mean: n_clusters rows of n_columns */
     double *squares;         /* the same: sums over spans of what each moves, squared */
@@ -82,9 +85,14 @@ static uint64_t next_random(struct work *w)
     return sf_hash_mix(w->random, w->random >> 7);
 }
 
+static double weight_of(const struct sf_cohort *c, uint32_t span)
+{
+    return c->when && c->when[span].weight > 0 ? c->when[span].weight : 1;
+}
+
 static double mean(const struct side *s, uint32_t f)
 {
-    return s->cohort->n_spans ? s->sums[f] / s->cohort->n_spans : 0;
+    return s->cohort->n_spans ? s->sums[f] / s->weight : 0;
 }
 
 /* ---- what is judged ---- */
@@ -95,14 +103,25 @@ static bool prepare(struct work *w, struct side *s, struct sf_arena *req)
     s->sums = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->sums));
     s->n_with = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->n_with));
     s->parts = sf_arena_new_n(req, w->n_clusters + 1u, sizeof(*s->parts));
-    if (!s->sums || !s->n_with || !s->parts)
+    s->part_squares = sf_arena_new_n(req, w->n_clusters + 1u, sizeof(*s->part_squares));
+    if (!s->sums || !s->n_with || !s->parts || !s->part_squares)
         return false;
+    double squares = 0;
+    for (uint32_t i = 0; i < c->n_spans; i++) {
+        double weight = weight_of(c, i);
+        s->weight += weight;
+        squares += weight * weight;
+    }
+    s->worth = squares > 0 ? s->weight * s->weight / squares : 0;
     for (uint32_t i = 0; i < c->n_costs; i++) {
-        s->sums[c->costs[i].frame] += c->costs[i].value;
+        s->sums[c->costs[i].frame] += c->costs[i].value * weight_of(c, c->costs[i].span);
         s->n_with[c->costs[i].frame]++;
     }
-    for (uint32_t i = 0; i < c->n_spans; i++)
-        s->parts[s->cluster[i]] += 1.0 / c->n_spans;
+    for (uint32_t i = 0; i < c->n_spans; i++) {
+        double part = weight_of(c, i) / s->weight;
+        s->parts[s->cluster[i]] += part;
+        s->part_squares[s->cluster[i]] += part * part;
+    }
     return true;
 }
 
@@ -148,14 +167,14 @@ static bool make_moves(struct work *w, struct side *s, struct sf_arena *req)
         if (column == SF_NONE)
             continue;
         size_t at = s->cluster[cost->span] * n + column;
-        s->moves[at] += cost->value / c->n_spans;
-        s->squares[at] += cost->value / c->n_spans * (cost->value - 2 * mean(s, cost->frame)) /
-                          c->n_spans;
+        double part = weight_of(c, cost->span) / s->weight;
+        s->moves[at] += cost->value * part;
+        s->squares[at] += cost->value * part * (cost->value - 2 * mean(s, cost->frame)) * part;
     }
     for (uint32_t f = 0; f < w->n_frames; f++)
         for (uint32_t k = 0; w->column[f] != SF_NONE && k < w->n_clusters; k++) {
             s->moves[k * n + w->column[f]] -= s->parts[k] * mean(s, f);
-            s->squares[k * n + w->column[f]] += s->parts[k] * mean(s, f) * mean(s, f) / c->n_spans;
+            s->squares[k * n + w->column[f]] += s->part_squares[k] * mean(s, f) * mean(s, f);
         }
     return true;
 }
@@ -181,7 +200,7 @@ static void add_cluster(const struct work *w, uint32_t cluster, double weight, s
 /* Of the difference; or what it would be if both sides varied alike, where that is more. */
 static double variance_of(const struct work *w, double left, double right)
 {
-    double ratio = (double)w->left.cohort->n_spans / w->right.cohort->n_spans;
+    double ratio = w->left.worth / w->right.worth;
     return fmax(left + right, left * ratio + right / ratio);
 }
 
@@ -212,7 +231,7 @@ static void find_fixes(const struct work *w, struct side *s)
 
 static double of_spans(const struct work *w, const struct spread *s)
 {
-    double n_left = w->left.cohort->n_spans, n_right = w->right.cohort->n_spans;
+    double n_left = w->left.worth, n_right = w->right.worth;
     double v = variance_of(w, s->left_spans * n_left / (n_left - 1),
                            s->right_spans * n_right / (n_right - 1));
     return v > 0 ? v : 0;
@@ -373,7 +392,7 @@ static struct sf_cohort_row make_row(const struct work *w, uint32_t f, double bo
     row.delta = row.right - row.left;
     if (is_judged && row.left > 0) {
         double seen = SF_COHORT_SEE * row.left / (half + Z80 * w->errors[w->column[f]]);
-        double n = w->left.cohort->n_spans + w->right.cohort->n_spans;
+        double n = w->left.worth + w->right.worth;
         row.n_needed = fmax(n / (seen * seen), 2 * SF_COHORT_SUPPORT);
     }
     row.low = row.delta - half;
@@ -401,7 +420,7 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
         w.n_clusters = clusters.n;
         has_room = prepare(&w, &w.left, req) && prepare(&w, &w.right, req) && choose(&w, req);
     }
-    result.is_too_small = left->n_spans < SF_COHORT_SUPPORT || right->n_spans < SF_COHORT_SUPPORT;
+    result.is_too_small = w.left.worth < SF_COHORT_SUPPORT || w.right.worth < SF_COHORT_SUPPORT;
     has_room = has_room && (result.is_too_small || make_table(&w, req));
     if (!has_room)
         return sf_fail(why, SF_ERR_LIMIT, "compare: no memory for %u frames", n_frames);

@@ -10,7 +10,11 @@
  *
  * Frames that fewer than SF_COHORT_SUPPORT spans have, or spans of too few clusters, and all frames
  * where a side has fewer spans than that, are listed but never called significant. The draw is
- * seeded: same input, same answer. */
+ * seeded: same input, same answer.
+ *
+ * A span may stand for others that were left out at random with a known chance: its weight is 1 /
+ * chance. Means are then weighted ones, and their spread is that of weighted spans: a side is worth
+ * as many spans as its square of the sum of weights through the sum of their squares. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -29,6 +33,7 @@ struct sf_cohort_cost {
 struct sf_cohort_when {
     uint64_t trace; /* equal: the same one */
     uint64_t start_ns;
+    double weight; /* spans it stands for; 0: itself alone */
 };
 
 struct sf_cohort {

@@ -35,7 +35,7 @@ static uint32_t add_side(struct place *places, const struct sf_cohort *c, bool i
 {
     for (uint32_t i = 0; i < c->n_spans; i++) {
         struct sf_cohort_when when = c->when ? c->when[i]
-                                             : (struct sf_cohort_when){2 * i + is_right, i};
+                                             : (struct sf_cohort_when){2 * i + is_right, i, 0};
         places[i] = (struct place){.trace = when.trace,
                                    .start_ns = when.start_ns,
                                    .trace_ns = when.start_ns,

@@ -8,6 +8,7 @@
  *      (model/keep_rules.c)
  *      n varint, traces: id[16], varints reasons, share, spans; then their span ids u64
  *      n varint, roots: u64 process; start (signed), length (varint)
+ *      n varint, services whose samples named spans: length (varint), name
  *      u64 XXH3 of all before it
  *
  * A trace is there with its spans so that an erasure can take it out. Ids are random: packing saves
@@ -95,6 +96,11 @@ void sf_verdict_encode(const struct sf_verdict *v, const uint8_t uuid[16], struc
         sf_put_zigzag(out, r->start_ns);
         sf_buf_add_varint(out, r->end_ns > r->start_ns ? (uint64_t)(r->end_ns - r->start_ns) : 0);
     }
+    sf_buf_add_varint(out, v->n_services);
+    for (uint32_t i = 0; i < v->n_services; i++) {
+        sf_buf_add_varint(out, v->services[i].len);
+        sf_buf_add_str(out, v->services[i]);
+    }
     if (sf_buf_ok(out))
         sf_buf_add_u64le(out, sf_hash(out->p, out->len));
 }
@@ -181,6 +187,24 @@ static void get_roots(struct sf_decoder *d, struct sf_verdict *v)
     v->until_ns = until;
 }
 
+static void get_services(struct sf_decoder *d, struct sf_verdict *v)
+{
+    sf_str *list;
+    v->n_services = sf_get_count(d, 1);
+    list = sf_get_list(d, v->n_services, sizeof(*list));
+    for (uint32_t i = 0; !d->fault && i < v->n_services; i++) {
+        uint32_t len = sf_get_count(d, 1);
+        const uint8_t *name = sf_get_raw(d, len);
+        if (!d->fault && !sf_arena_copy(d->req, (sf_str){(const char *)name, len}, &list[i])) {
+            d->is_arena_full = true;
+            sf_get_fail(d, "no room");
+        }
+        if (!d->fault && i > 0 && sf_str_cmp(list[i - 1], list[i]) >= 0)
+            sf_get_fail(d, "services out of order");
+    }
+    v->services = list;
+}
+
 static int by_id(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
@@ -214,6 +238,7 @@ enum sf_err sf_verdict_decode(sf_bytes in, const uint8_t uuid[16], struct sf_are
         return err;
     get_traces(&d, &v);
     get_roots(&d, &v);
+    get_services(&d, &v);
     sorted = sf_get_list(&d, d.fault ? 0 : v.n_kept_spans + 1u, sizeof(*sorted));
     if (!d.fault && d.at != d.end)
         sf_get_fail(&d, "bytes behind the end");
@@ -266,4 +291,20 @@ bool sf_verdict_has_root(const struct sf_verdict *v, uint64_t process, int64_t s
             high = mid;
     }
     return low > 0 && v->roots[low - 1].process == process && v->until_ns[low - 1] >= start_ns;
+}
+
+bool sf_verdict_has_service(const struct sf_verdict *v, sf_str service)
+{
+    uint32_t low = 0, high = v->n_services;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        int order = sf_str_cmp(v->services[mid], service);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
 }

@@ -44,6 +44,8 @@ struct sf_verdict {
     uint32_t n_kept_spans;
     const struct sf_verdict_root *roots; /* sorted by process and start */
     uint32_t n_roots;
+    const sf_str *services; /* whose samples named spans in that hour; sorted */
+    uint32_t n_services;
     /* Made when it is read: */
     const sf_span_id *by_id; /* the spans, sorted */
     const int64_t *until_ns; /* of each root: the latest end of those up to it in its process */
@@ -66,6 +68,9 @@ bool sf_verdict_has_span(const struct sf_verdict *v, sf_span_id id);
 /* Does a root that is kept overlap [start, end] in the process? */
 bool sf_verdict_has_root(const struct sf_verdict *v, uint64_t process, int64_t start_ns,
                          int64_t end_ns);
+/* Did samples of the service name spans? Of one whose samples do not, nothing was removed that an
+ * answer would be made of. */
+bool sf_verdict_has_service(const struct sf_verdict *v, sf_str service);
 /* Sorts what a verdict is made of. */
 int sf_verdict_entry_cmp(const void *a, const void *b);
 int sf_verdict_root_cmp(const void *a, const void *b);

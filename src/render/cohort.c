@@ -38,6 +38,10 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     sf_grades_json(&c->grades, &w);
     sf_known_json(&c->known, &w);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
+    if (c->n_thinned > 0) {
+        sf_json_write_key_u64(&w, SF_STR("thinnedSpans"), c->n_thinned);
+        sf_json_write_key_u64(&w, SF_STR("weightedSpans"), c->n_weighted);
+    }
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
     sf_json_write_key(&w, SF_STR("types"));
     sf_json_write_array(&w);

@@ -119,6 +119,18 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("significant"), c->n_significant);
     write_bool(&w, "isSample", c->is_sample);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
+    if (c->n_thinned[0] + c->n_thinned[1] > 0) {
+        sf_json_write_key(&w, SF_STR("thinnedSpans"));
+        sf_json_write_array(&w);
+        sf_json_write_u64(&w, c->n_thinned[0]);
+        sf_json_write_u64(&w, c->n_thinned[1]);
+        sf_json_write_array_end(&w);
+        sf_json_write_key(&w, SF_STR("weightedSpans"));
+        sf_json_write_array(&w);
+        sf_json_write_u64(&w, c->n_weighted[0]);
+        sf_json_write_u64(&w, c->n_weighted[1]);
+        sf_json_write_array_end(&w);
+    }
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
     write_functions(&w, c->rows, c->n_rows);
     write_time(&w, &c->time);

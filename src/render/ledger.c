@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "render/clocks.h"
+#include "render/keep_state.h"
 #include "render/known.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
@@ -57,6 +58,7 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
     sf_json_write_key_u64(&w, SF_STR("apartSamples"), v->n_apart);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_keep_state_json(&v->keep, &w);
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key(&w, SF_STR("clockShiftNs"));

@@ -3,6 +3,7 @@
 
 #include "render/clocks.h"
 #include "render/grades.h"
+#include "render/keep_state.h"
 #include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
@@ -27,6 +28,7 @@ static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p
     sf_json_write_key(w, SF_STR("clockShiftNs"));
     sf_json_write_i64(w, p->clocks.shift_ns);
     sf_clocks_json(&p->clocks, w);
+    sf_keep_state_json(&p->keep, w);
 }
 
 static void write_share(struct sf_json_writer *w, const struct sf_span_share *s)

@@ -3,6 +3,7 @@
 
 #include "render/clocks.h"
 #include "render/grades.h"
+#include "render/keep_state.h"
 #include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
@@ -25,6 +26,7 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_keep_state_json(&v->keep, &w);
     sf_clocks_json(&v->clocks, &w);
     sf_json_write_key(&w, SF_STR("types"));
     sf_json_write_array(&w);

@@ -39,7 +39,7 @@ const char *draw_world_name(enum draw_world world)
 static uint32_t add_span(struct draw *d, bool is_right, uint64_t trace, double ms, uint32_t unit)
 {
     struct sf_cohort *s = &d->sides[is_right];
-    d->when[is_right][s->n_spans] = (struct sf_cohort_when){trace, (uint64_t)(ms * 1e6)};
+    d->when[is_right][s->n_spans] = (struct sf_cohort_when){trace, (uint64_t)(ms * 1e6), 0};
     d->unit[is_right][s->n_spans] = unit;
     return s->n_spans++;
 }

@@ -104,4 +104,78 @@ def test_the_command_says_it_and_asks_for_dry_run():
     assert run("--since", "15m").returncode == 2
 
 
+# ---- a server that has thinned an hour ----
+
+THINNED = Server(config="retention: {tail_delay: 0s}\nprofiling: {conditional: {baseline: 20%}}\nstore: {flush_interval: 1s}\n")
+HOUR = (time.time_ns() // (3600 * S) - 3) * 3600 * S + 600 * S
+SHOP = f"from={HOUR // S - 60}&until={HOUR // S + 600}"
+
+
+def span_profile(number):
+    return THINNED.get(f"/api/v1/spans/{number:032x}/{number + 1:016x}/profile")
+
+
+def is_thinned(number):
+    answer = span_profile(number)
+    return answer.status == 200 and json.loads(answer.body).get("keep", {}).get("state") == "thinned"
+
+
+def total():
+    answer = THINNED.json(f"/api/v1/profile?service=shop&type=cpu&{SHOP}&format=json")
+    return answer["total"], answer["samples"]
+
+
+def wait_until_thinned():
+    THINNED.start()
+    made = [send(n, 50 * MS, at=HOUR, cpu=(3 + n % 5) * MS) for n in range(1, 301)]
+    made += [send(n, 2 * S, at=HOUR, cpu=90 * MS) for n in range(1000, 1010)]
+    THINNED.send([span for span, _ in made])
+    stacks = {}
+    for _, more in made:
+        stacks.update(more)
+    answer = THINNED.post("/api/v1/profile?service=shop", pprof(stacks, when=HOUR, seconds=10), "application/octet-stream")
+    assert answer.status == 200, answer.text
+    before = total()
+    whole = THINNED.json(f"/api/v1/cohort?q=%7B%7D&{SHOP}&format=json")
+    for _ in range(1200):
+        gone = [n for n in range(1, 301) if is_thinned(n)] if "keep: " in THINNED.log() else []
+        if gone:
+            return before, whole, gone
+        time.sleep(0.05)
+    raise AssertionError(THINNED.log())
+
+
+BEFORE, WHOLE, GONE = wait_until_thinned()
+
+
+def test_a_thinned_span_says_so_and_a_kept_one_why():
+    assert 300 * 0.8 - 50 < len(GONE) < 300 * 0.8 + 50, len(GONE)  # seven standard deviations
+    told = json.loads(span_profile(GONE[0]).body)
+    assert told["samples"] == 0 and told["reason"].startswith("thinned: ") and "rule set 1" in told["reason"], told
+    assert told["keep"]["probability"] == 0.2 and told["keep"]["rules"] == [] and told["keep"]["ruleSet"] == 1, told["keep"]
+    kept = json.loads(span_profile(1000).body)
+    assert kept["samples"] == SAMPLES and kept["keep"] == dict(told["keep"], state="kept", rules=["slow"], probability=1), kept["keep"]
+    base = next(n for n in range(1, 301) if n not in GONE)
+    kept = json.loads(span_profile(base).body)
+    assert kept["samples"] == SAMPLES and kept["keep"]["rules"] == ["baseline"] and kept["keep"]["probability"] == 0.2, kept["keep"]
+    for path in (f"/api/v1/spans/{GONE[0]:032x}/{GONE[0] + 1:016x}/ledger", f"/api/v1/traces/{GONE[0]:032x}/flame"):
+        told = THINNED.json(path)
+        assert told["reason"].startswith("thinned: ") and told["keep"]["state"] == "thinned", (path, told)
+
+
+def test_totals_are_as_they_were():
+    assert total() == BEFORE, (total(), BEFORE)
+
+
+def test_a_thinned_span_set_is_weighted():
+    told = THINNED.json(f"/api/v1/cohort?q=%7B%7D&{SHOP}&format=json")
+    assert told["thinnedSpans"] == len(GONE) and told["weightedSpans"] == 300 - len(GONE), told
+    assert "stand for them, with weights up to 5" in told["note"], told["note"]
+    # 310 requests of 3 to 7 ms and 90 ms: a plain mean of what is left would be twice as much.
+    print(f"# mean {WHOLE['meanValue']} before, {told['meanValue']} after")
+    assert abs(told["meanValue"] / WHOLE["meanValue"] - 1) < 0.25, (told["meanValue"], WHOLE["meanValue"])
+    slow = THINNED.json(f"/api/v1/compare?q=%7B%7D&split=p90&{SHOP}&format=json")
+    assert sum(slow["thinnedSpans"]) == len(GONE), slow
+
+
 tap.run(sys.modules[__name__])

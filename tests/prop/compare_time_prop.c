@@ -94,7 +94,7 @@ static void add_span(struct drawn *d, const struct means *m, uint64_t trace)
     assert_ok(sf_ledger_make(&tree, 0, samples, n, &sf_ledger_unsaid, &tmp, &ledger, NULL));
     sf_ledger_costs_parts(&ledger, &d->parts[d->cohort.n_spans]);
     d->durations[d->cohort.n_spans] = (double)(spans[0].end_ns - start);
-    d->when[d->cohort.n_spans++] = (struct sf_cohort_when){trace, start};
+    d->when[d->cohort.n_spans++] = (struct sf_cohort_when){trace, start, 0};
     clock_ns = (double)spans[0].end_ns;
 }
 

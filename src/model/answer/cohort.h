@@ -7,12 +7,14 @@
 
 struct sf_cohort_view {
     sf_str query, type;
-    bool is_self;     /* without the spans' children */
-    bool is_sum;      /* values are sums; otherwise means per span */
-    uint64_t n_found; /* spans the query found */
-    bool is_estimate; /* n_found is: there were too many to count */
-    uint64_t n_spans; /* looked at */
-    bool is_sample;   /* not all that match were: `note` says how they were chosen */
+    bool is_self;        /* without the spans' children */
+    bool is_sum;         /* values are sums; otherwise means per span */
+    uint64_t n_found;    /* spans the query found */
+    bool is_estimate;    /* n_found is: there were too many to count */
+    uint64_t n_spans;    /* looked at */
+    uint64_t n_thinned;  /* spans that lost their samples, and are left out; */
+    uint64_t n_weighted; /* those of the baseline stand for them */
+    bool is_sample;      /* not all that match were: `note` says how they were chosen */
     uint64_t n_sampled;
     struct sf_grades grades;
     struct sf_known_view known; /* samples known to be of these spans; the rest is an estimate */

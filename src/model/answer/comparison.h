@@ -61,7 +61,9 @@ struct sf_comparison {
     struct sf_comparison_time time;
     const struct sf_comparison_row *rows; /* significant first, then by size of the difference */
     uint32_t n_rows, n_significant;
-    bool is_sample; /* not all that match were compared, on a side or both */
-    sf_str note;    /* what was left out; empty: nothing */
-    sf_str reason;  /* why nothing can be said; empty: well */
+    bool is_sample;         /* not all that match were compared, on a side or both */
+    uint64_t n_thinned[2];  /* left and right: spans that lost their samples, and are left out; */
+    uint64_t n_weighted[2]; /* those of the baseline stand for them */
+    sf_str note;            /* what was left out; empty: nothing */
+    sf_str reason;          /* why nothing can be said; empty: well */
 };

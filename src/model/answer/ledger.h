@@ -2,6 +2,7 @@
 #pragma once
 #include "model/answer/clocks.h"
 #include "model/ids.h"
+#include "model/keep_state.h"
 
 enum { SF_LEDGER_VIEW_PARTS = 16 };
 
@@ -21,10 +22,11 @@ struct sf_ledger_view {
         double few;                /* samples it comes from, too few for times; 0: enough */
     } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
     uint32_t n_parts;
-    uint64_t other_cpu_ns; /* of other threads that worked for the span */
-    uint64_t n_samples;    /* in the parts */
-    uint64_t n_apart;      /* not in them */
-    sf_str reason;         /* why much is unknown, and what to change; empty: well */
+    uint64_t other_cpu_ns;     /* of other threads that worked for the span */
+    uint64_t n_samples;        /* in the parts */
+    uint64_t n_apart;          /* not in them */
+    struct sf_keep_state keep; /* what became of its request's samples */
+    sf_str reason;             /* why much is unknown, and what to change; empty: well */
     bool is_partial;
     struct sf_clocks_view clocks; /* that were corrected for it */
 };

@@ -7,6 +7,7 @@
 #include "model/answer/known.h"
 #include "model/answer/profile_view.h"
 #include "model/ids.h"
+#include "model/keep_state.h"
 
 struct sf_span_moment { /* one sample that has a time of its own */
     int64_t start_ns;   /* after the span's start; samples of spans below may lie around it */
@@ -47,9 +48,10 @@ struct sf_span_profile {
     const sf_str *types; /* all it could be asked for */
     uint32_t n_types;
     bool is_partial;
-    bool is_by_service;       /* joined with profiles of the whole service */
-    bool has_strange_threads; /* spans and samples number threads differently: they are ignored */
-    bool has_untagged;        /* some of it comes from profiles that name no span */
+    bool is_by_service;        /* joined with profiles of the whole service */
+    bool has_strange_threads;  /* spans and samples number threads differently: they are ignored */
+    bool has_untagged;         /* some of it comes from profiles that name no span */
+    struct sf_keep_state keep; /* what became of its request's samples */
     struct sf_clocks_view clocks; /* that were corrected for it */
     bool has_timeline;
     const struct sf_span_moment *moments; /* by time */

@@ -6,6 +6,7 @@
 #include "model/answer/known.h"
 #include "model/answer/profile_view.h"
 #include "model/ids.h"
+#include "model/keep_state.h"
 
 struct sf_trace_flame_view {
     sf_trace_id trace;
@@ -16,7 +17,8 @@ struct sf_trace_flame_view {
     struct sf_known_view known; /* which samples are known to be of the span they are drawn in */
     const char *trust;          /* "good": of those */
     struct sf_profile_view view;
-    sf_str reason; /* why there are no samples; empty: well */
+    struct sf_keep_state keep; /* what became of its samples */
+    sf_str reason;             /* why there are no samples; empty: well */
     const sf_str *types;
     uint32_t n_types;
     bool is_partial;

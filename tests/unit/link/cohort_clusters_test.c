@@ -19,8 +19,8 @@ static struct sf_cohort_clusters make(uint32_t n_left, uint32_t n_right)
 TEST(cohort_clusters, are_stretches_of_time_over_both_sides)
 {
     for (uint32_t i = 0; i < 400; i++) { /* right ones run between left ones */
-        left[i] = (struct sf_cohort_when){2 * i, 1000 - 2 * i};
-        right[i] = (struct sf_cohort_when){2 * i + 1, 1000 - 2 * i - 1};
+        left[i] = (struct sf_cohort_when){2 * i, 1000 - 2 * i, 0};
+        right[i] = (struct sf_cohort_when){2 * i + 1, 1000 - 2 * i - 1, 0};
     }
     struct sf_cohort_clusters c = make(400, 400);
     assert_int_equal(c.n, SF_CLUSTERS_MOST);
@@ -33,8 +33,8 @@ TEST(cohort_clusters, are_stretches_of_time_over_both_sides)
 TEST(cohort_clusters, are_as_many_of_a_small_side_that_ran_at_another_time)
 {
     for (uint32_t i = 0; i < 400; i++) {
-        left[i] = (struct sf_cohort_when){i, i};
-        right[i] = (struct sf_cohort_when){1000 + i, 1000 + i};
+        left[i] = (struct sf_cohort_when){i, i, 0};
+        right[i] = (struct sf_cohort_when){1000 + i, 1000 + i, 0};
     }
     struct sf_cohort_clusters c = make(400, 16);
     assert_int_equal(c.n, SF_CLUSTERS_MOST);
@@ -46,8 +46,8 @@ TEST(cohort_clusters, are_as_many_of_a_small_side_that_ran_at_another_time)
 TEST(cohort_clusters, do_not_part_a_trace)
 {
     for (uint32_t i = 0; i < 200; i++) { /* traces of ten spans, all at once, right ones too */
-        left[i] = (struct sf_cohort_when){i % 20, i};
-        right[i] = (struct sf_cohort_when){i % 20, 5000 + i};
+        left[i] = (struct sf_cohort_when){i % 20, i, 0};
+        right[i] = (struct sf_cohort_when){i % 20, 5000 + i, 0};
     }
     struct sf_cohort_clusters c = make(200, 200);
     assert_int_equal(c.n, 20);
@@ -60,8 +60,8 @@ TEST(cohort_clusters, do_not_part_a_trace)
 TEST(cohort_clusters, part_traces_when_there_are_hardly_any)
 {
     for (uint32_t i = 0; i < 100; i++) {
-        left[i] = (struct sf_cohort_when){1, i};
-        right[i] = (struct sf_cohort_when){2 + i % 7, i};
+        left[i] = (struct sf_cohort_when){1, i, 0};
+        right[i] = (struct sf_cohort_when){2 + i % 7, i, 0};
     }
     assert_int_equal(make(100, 100).n, 200 / SF_CLUSTERS_SPANS);
 }
@@ -69,7 +69,7 @@ TEST(cohort_clusters, part_traces_when_there_are_hardly_any)
 TEST(cohort_clusters, are_single_spans_when_those_are_few)
 {
     for (uint32_t i = 0; i < 6; i++)
-        left[i] = right[i] = (struct sf_cohort_when){i, i};
+        left[i] = right[i] = (struct sf_cohort_when){i, i, 0};
     for (uint32_t i = 0; i < 6; i++)
         right[i].trace += 100;
     assert_int_equal(make(6, 6).n, 12);

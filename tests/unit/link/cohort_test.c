@@ -148,7 +148,7 @@ static struct crowd make_crowd(void)
 static uint32_t add_span(struct crowd *c, bool is_right, uint64_t trace, double ms)
 {
     struct sf_cohort *s = &c->sides[is_right];
-    c->when[is_right][s->n_spans] = (struct sf_cohort_when){trace, (uint64_t)(ms * 1e6)};
+    c->when[is_right][s->n_spans] = (struct sf_cohort_when){trace, (uint64_t)(ms * 1e6), 0};
     return s->n_spans++;
 }
 

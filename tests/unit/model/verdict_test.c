@@ -13,6 +13,7 @@ static sf_trace_id trace(uint8_t n)
 
 static const struct sf_keep_service SERVICES[] = {
     {{"shop", 4}, {.slow_ns = 7, .baseline_per_10000 = 500, .flagged = SF_KEEP_FLAG_SAMPLED}}};
+static const sf_str NAMES[] = {{"shop", 4}, {"stock", 5}};
 static const sf_span_id SPANS[] = {30, 10, 20};
 static const struct sf_verdict_root ROOTS[] = {{5, 100, 900}, {5, 200, 300}, {6, 50, 60}};
 
@@ -35,7 +36,9 @@ static struct sf_verdict make(struct sf_verdict_entry traces[2])
         .spans = SPANS,
         .n_kept_spans = 3,
         .roots = ROOTS,
-        .n_roots = 3};
+        .n_roots = 3,
+        .services = NAMES,
+        .n_services = 2};
 }
 
 TEST(verdict, is_read_as_it_was_written)
@@ -57,6 +60,8 @@ TEST(verdict, is_read_as_it_was_written)
     assert_int_equal(sf_verdict_trace(&got, trace(9))->reasons, 1u << SF_KEEP_CPU);
     assert_null(sf_verdict_trace(&got, trace(2)));
     assert_true(sf_verdict_has_span(&got, 10) && sf_verdict_has_span(&got, 30));
+    assert_true(sf_verdict_has_service(&got, SF_STR("stock")));
+    assert_false(sf_verdict_has_service(&got, SF_STR("sto")));
     assert_false(sf_verdict_has_span(&got, 11) || sf_verdict_has_span(&got, 0));
     sf_buf_done(&bytes);
     sf_arena_done(&a);

@@ -109,7 +109,7 @@ static void check_thinned(struct profile_store *r, const struct rows *before)
         }
     }
     assert_true(n_gone > 20);
-    assert_true(n_baseline > 0); /* how many: tests/prop/keep_prop.c */
+    assert_true(n_baseline > 0); /* how many: tests/prop/keep_share_prop.c */
     profile_store_check(r);      /* every aggregate, and the span that is kept */
 }
 
@@ -141,9 +141,10 @@ TEST(keep, says_what_became_of_each_trace)
     struct profile_store r;
     int64_t hour = fill_an_hour(&r, SHARE);
     int64_t at_ns = hour * HOUR + 90 * SF_NS_PER_S;
-    struct sf_keep_ask asks[] = {{sf_profile_make_trace(1, 4), at_ns, at_ns + 1},
-                                 {sf_profile_make_trace(1, 16), at_ns, at_ns + 1},
-                                 {sf_profile_make_trace(1, 16), at_ns - HOUR, at_ns - HOUR}};
+    struct sf_keep_ask asks[] = {
+        {sf_profile_make_trace(1, 4), at_ns, at_ns + 1, SF_STR_NONE},
+        {sf_profile_make_trace(1, 16), at_ns, at_ns + 1, SF_STR_NONE},
+        {sf_profile_make_trace(1, 16), at_ns - HOUR, at_ns - HOUR, SF_STR_NONE}};
     struct sf_keep_state states[3];
     wait_for_the_verdict(&r);
     assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 3, &r.r.q, states, &r.r.why));

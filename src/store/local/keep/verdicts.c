@@ -371,9 +371,10 @@ static bool list_hours(struct sf_local *l, const struct sf_keep_ask *ask, uint32
     return true;
 }
 
-static void take_state(const struct sf_verdict *v, sf_trace_id id, struct sf_keep_state *out)
+static void take_state(const struct sf_verdict *v, const struct sf_keep_ask *ask,
+                       struct sf_keep_state *out)
 {
-    const struct sf_verdict_entry *t = sf_verdict_trace(v, id);
+    const struct sf_verdict_entry *t = sf_verdict_trace(v, ask->trace);
     if (v->head.is_whole || out->fate == SF_FATE_KEPT)
         return;
     *out = (struct sf_keep_state){
@@ -381,7 +382,9 @@ static void take_state(const struct sf_verdict *v, sf_trace_id id, struct sf_kee
         .reasons = t ? t->reasons : 0,
         .baseline_per_10000 = t ? t->baseline_per_10000 : (uint16_t)v->rules.all.baseline_per_10000,
         .version = v->head.version,
-        .hour = v->head.hour};
+        .hour = v->head.hour,
+        .has_tags = ask->service.len == 0 ? v->n_services > 0
+                                          : sf_verdict_has_service(v, ask->service)};
 }
 
 enum sf_err sf_local_keep_states(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
@@ -411,7 +414,7 @@ enum sf_err sf_local_keep_states(struct sf_store *s, const struct sf_keep_ask *a
              end < n_list && list[end].tenant == list[i].tenant && list[end].hour == list[i].hour;
              end++) {
             if (!err)
-                take_state(&v, asks[list[end].place].trace, &out[list[end].place]);
+                take_state(&v, &asks[list[end].place], &out[list[end].place]);
         }
         if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
             err = SF_OK; /* said; or it went by its age meanwhile */
