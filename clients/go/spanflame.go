@@ -32,6 +32,9 @@ import (
 //go:linkname currentLabels runtime/pprof.runtime_getProfLabel
 func currentLabels() unsafe.Pointer
 
+// ChooseRequest says whose samples name their spans; nil: everybody's. control.go sets it.
+var ChooseRequest func(context.Context, trace.TraceID) bool
+
 type provider struct {
 	embedded.TracerProvider
 	inner trace.TracerProvider
@@ -66,6 +69,9 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	id := inner.SpanContext()
 	started = trace.ContextWithSpan(started, s) // else its End in the context would be the inner one's
 	if !id.IsSampled() {
+		return started, s
+	}
+	if ChooseRequest != nil && !ChooseRequest(ctx, id.TraceID()) {
 		return started, s
 	}
 	inner.SetAttributes(attribute.String("pyroscope.profile.id", id.SpanID().String()))

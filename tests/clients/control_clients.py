@@ -127,5 +127,13 @@ def test_python_heeds_load():
     heeds_load("python")
 
 
+def test_go_obeys():
+    obeys("go", can_drop=False)
+
+
+def test_go_heeds_load():
+    heeds_load("go")
+
+
 if __name__ == "__main__":
     tap.run(sys.modules[__name__])

@@ -66,7 +66,8 @@ def go(folder):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
             f.write(text)
     copy_client("go", "spanflame.go", folder, "spanflame")
-    return {"app": ["go", "run", "."]}, GO
+    copy_client("go", "control.go", folder, "spanflame")
+    return {"app": ["go", "run", "."], "build": ["go", "build", "-o", "server", "./serve"], "server": ["./server"]}, GO
 
 
 def python(folder):
