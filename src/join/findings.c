@@ -1,14 +1,15 @@
 /* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
 #include "join/findings.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "flame/batch_tree.h"
-#include "flame/tree_group.h"
 #include "join/claims_view.h"
 #include "join/cohort.h"
 #include "join/findings_diff.h"
 #include "join/findings_requests.h"
+#include "join/findings_waits.h"
 #include "join/known_level.h"
 #include "join/link_spans.h"
 #include "join/sample_count.h"
@@ -19,7 +20,7 @@ struct work {
     struct sf_store *store;
     const struct sf_findings_want *want;
     struct sf_query_ctx *q;
-    struct sf_tree tree; /* grouped by function */
+    struct sf_tree tree;
     struct sf_profile_type type;
     sf_str of, reason;
     uint64_t n_samples, n_estimated; /* looked at; left out */
@@ -28,15 +29,17 @@ struct work {
     struct sf_finding_list in_code, in_spans;
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
+    struct sf_waits_findings in_waits;
+    double n_requests; /* what values of code are of; 0: not known */
 };
 
-static enum sf_err group(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
+static enum sf_err keep(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
 {
     if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", sf_findings_kind_of_time(&w->type),
                         SF_STR_ARG(of)))
         return sf_no_room(why, "the query");
-    return sf_tree_group(tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, w->q->req,
-                         &w->tree, why);
+    w->tree = *tree;
+    return SF_OK;
 }
 
 /* Equal calls made by the span, or by one below it. */
@@ -96,6 +99,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     enum sf_err err = sf_span_profile_best(w->store, &ask, w->q, &p, why);
     if (err)
         return err;
+    w->n_requests = 1;
     w->type = p.view.type;
     w->n_samples = p.known.n_samples;
     w->n_estimated = p.known.n_estimated;
@@ -105,7 +109,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     if (p.known.n_estimated > 0 && !say_estimated(w, &p.known))
         return sf_no_room(why, "the query");
     err = find_loops_below(w, why);
-    return err ? err : group(w, &p.sure, p.name, why);
+    return err ? err : keep(w, &p.sure, p.name, why);
 }
 
 /* Code of the whole request, without the bars that stand for services and spans; and its spans. */
@@ -130,6 +134,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         err = sf_no_room(why, "the query");
     if (err)
         return err;
+    w->n_requests = 1;
     w->type = set->type;
     w->n_samples = known.n_samples;
     w->n_estimated = known.n_estimated;
@@ -159,7 +164,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         sums.total += a.claims[i].value;
     }
     sums.nodes = nodes;
-    return group(w, &sums, SF_STR("this trace"), why);
+    return keep(w, &sums, SF_STR("this trace"), why);
 }
 
 /* ---- many requests ---- */
@@ -174,7 +179,8 @@ static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why 
                                    .to_ns = w->want->until_ns,
                                    .limits = &w->want->limits,
                                    .scratch = w->want->scratch};
-    return sf_findings_requests(w->store, &ask, w->q, &w->in_requests, why);
+    enum sf_err err = sf_findings_requests(w->store, &ask, w->q, &w->in_requests, why);
+    return err ? err : sf_findings_waits(w->store, &ask, w->q, &w->in_waits, why);
 }
 
 static enum sf_err of_query(struct work *w, struct sf_why *why)
@@ -196,7 +202,8 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->reason = c.reason;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
         return sf_no_room(why, "the query");
-    err = group(w, &c.sure, w->want->query, why);
+    err = keep(w, &c.sure, w->want->query, why);
+    w->n_requests = 1; /* a mean per span */
     return err ? err : look_at_requests(w, w->want->query, why);
 }
 
@@ -238,10 +245,13 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     w->n_samples = tree->n_samples;
     w->period = types[chosen].period;
     w->taken = sf_samples_count(&w->type, w->period, tree->total, tree->n_samples);
-    err = group(w, tree, w->want->service, why);
+    err = keep(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
-    return err ? err : look_at_requests(w, query, why);
+    if (!err)
+        err = look_at_requests(w, query, why);
+    w->n_requests = w->in_waits.n_requests;
+    return err;
 }
 
 static enum sf_err of_diff(struct work *w, struct sf_why *why)
@@ -285,13 +295,17 @@ static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, st
 
 static struct sf_finding_view view_of(const struct work *w, const struct sf_finding *f)
 {
-    bool is_span = f->kind == SF_FINDING_SPANS;
+    bool is_span = f->kind == SF_FINDING_SPANS || f->kind == SF_FINDING_DISK ||
+                   f->kind == SF_FINDING_NETWORK;
     return (struct sf_finding_view){.kind = sf_finding_kind_name(f->kind),
                                     .action = sf_finding_action(f->kind),
                                     .subject = f->subject,
                                     .path = f->path,
                                     .sentence = f->sentence,
                                     .unit = is_span ? SF_STR("nanoseconds") : w->type.sample_unit,
+                                    .file = f->file,
+                                    .line = f->line,
+                                    .per_request = NAN,
                                     .share = f->share,
                                     .value = f->value,
                                     .count = f->count,
@@ -299,37 +313,97 @@ static struct sf_finding_view view_of(const struct work *w, const struct sf_find
                                     .span = w->want->span};
 }
 
-/* Largest share first; equal ones stay as they were, and there are few. */
+/* What costs a request most first; without requests the largest share. Equal ones stay as they
+ * were, and there are few. */
 static void sort_views(struct sf_finding_view *items, uint32_t n)
 {
+    bool has_costs = true;
+    for (uint32_t i = 0; i < n; i++)
+        has_costs = has_costs && isfinite(items[i].per_request);
     for (uint32_t i = 1; i < n; i++) {
         struct sf_finding_view one = items[i];
         uint32_t at = i;
-        for (; at > 0 && items[at - 1].share < one.share; at--)
+        while (at > 0 && (has_costs ? items[at - 1].per_request < one.per_request
+                                    : items[at - 1].share < one.share)) {
             items[at] = items[at - 1];
+            at--;
+        }
         items[at] = one;
     }
+}
+
+/* Is the function one of those on the path? */
+static bool is_on_path(sf_str path, sf_str function)
+{
+    size_t at;
+    for (sf_str rest = path; sf_str_find(rest, function, &at);) {
+        bool is_start = at == 0 || (at >= 2 && rest.p[at - 2] == '>');
+        sf_str tail = sf_str_from_at(rest, at + function.len);
+        if (is_start && (tail.len == 0 || (tail.len > 1 && tail.p[0] == ' ' && tail.p[1] == '>')))
+            return true;
+        rest = sf_str_from_at(rest, at + 1);
+    }
+    return false;
+}
+
+/* Said already, in other words: the same is parsed again and again; requests wait for that lock. */
+static bool is_said(const struct work *w, const struct sf_finding *f)
+{
+    for (uint32_t i = 0; i < w->in_requests.again.n; i++)
+        if (is_on_path(f->path, w->in_requests.again.items[i].subject))
+            return true;
+    for (uint32_t i = 0; i < w->in_waits.n_places; i++) /* it is the code of calls made in a loop */
+        for (uint32_t k = 0; k < w->in_requests.loops.n; k++)
+            if (sf_str_eq(w->in_waits.places[i].function, f->subject) &&
+                sf_str_eq(w->in_waits.places[i].span, w->in_requests.loops.items[k].subject))
+                return true;
+    for (uint32_t i = 0; i < w->in_waits.list.n && f->kind == SF_FINDING_LOCK; i++)
+        if (w->in_waits.list.items[i].kind == SF_FINDING_LOCK)
+            return true;
+    return false;
+}
+
+static double per_request(const struct work *w, const struct sf_finding *f)
+{
+    bool is_time = sf_str_eq(w->type.sample_unit, SF_STR("nanoseconds"));
+    return is_time && w->n_requests > 0 ? (double)f->value / w->n_requests : NAN;
 }
 
 static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct sf_why *why)
 {
     const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
-    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + 1u, n = 0;
+    const struct sf_finding_list *waits = &w->in_waits.list;
+    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + waits->n + 1u, n = 0;
     struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
     if (!items)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->in_code.n; i++)
-        items[n++] = view_of(w, &w->in_code.items[i]);
-    for (uint32_t i = 0; i < again->n; i++)
-        items[n++] = view_of(w, &again->items[i]);
+    for (uint32_t i = 0; i < w->in_code.n; i++) {
+        if (is_said(w, &w->in_code.items[i]))
+            continue;
+        items[n] = view_of(w, &w->in_code.items[i]);
+        items[n++].per_request = per_request(w, &w->in_code.items[i]);
+    }
+    for (uint32_t i = 0; i < again->n; i++) {
+        items[n] = view_of(w, &again->items[i]);
+        items[n++].per_request = (double)again->items[i].value;
+    }
     for (uint32_t i = 0; i < w->in_spans.n; i++) {
         items[n] = view_of(w, &w->in_spans.items[i]);
+        items[n].per_request = (double)w->in_spans.items[i].value;
         items[n++].span = w->spans[w->in_spans.items[i].span].span_id;
     }
     for (uint32_t i = 0; i < loops->n; i++) {
         items[n] = view_of(w, &loops->items[i]);
+        items[n].per_request = (double)loops->items[i].value * w->in_requests.shares[i];
         items[n].trace = w->in_requests.ids[i].trace;
         items[n++].span = w->in_requests.ids[i].span;
+    }
+    for (uint32_t i = 0; i < waits->n; i++) {
+        items[n] = view_of(w, &waits->items[i]);
+        items[n].unit = SF_STR("nanoseconds");
+        items[n].per_request = (double)waits->items[i].value;
+        items[n].trace = w->in_waits.ids[i].trace;
+        items[n++].span = w->in_waits.ids[i].span;
     }
     sort_views(items, n);
     *out = (struct sf_findings_view){.of = w->of,

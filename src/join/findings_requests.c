@@ -159,7 +159,8 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
     uint32_t n = w->n_loops < SHOWN_LOOPS ? w->n_loops : SHOWN_LOOPS;
     struct sf_finding *items = sf_arena_new_n(w->q->req, n + 1u, sizeof(*items));
     struct sf_request_span *ids = sf_arena_new_n(w->q->req, n + 1u, sizeof(*ids));
-    if (!items || !ids)
+    double *shares = sf_arena_new_n(w->q->req, n + 1u, sizeof(*shares));
+    if (!items || !ids || !shares)
         return sf_no_room(why, "the query");
     qsort(w->loops, w->n_loops, sizeof(*w->loops), by_time);
     for (uint32_t i = 0; i < n; i++) {
@@ -169,6 +170,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
         items[i].value = l->value / l->n_requests;
         items[i].share = l->share / l->n_requests;
         ids[i] = l->id;
+        shares[i] = (double)l->n_requests / (double)w->n_traces;
         if (!sf_arena_print(w->q->req, &items[i].sentence,
                             "%.*s calls %.*s up to %u times, %.0f %% of its duration, in %u of %u "
                             "requests, in %.*s: %s",
@@ -179,6 +181,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
     }
     out->loops = (struct sf_finding_list){items, n, w->n_loops - n + w->n_more};
     out->ids = ids;
+    out->shares = shares;
     return SF_OK;
 }
 

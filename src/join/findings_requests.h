@@ -13,14 +13,16 @@ struct sf_requests_want {
     struct sf_arena *scratch; /* for one thing at a time; reset */
 };
 
+struct sf_request_span {
+    sf_trace_id trace;
+    sf_span_id span;
+};
+
 struct sf_requests_findings {
     struct sf_finding_list again; /* in code */
     struct sf_finding_list loops; /* of spans; their places mean nothing, `ids` has their parents */
     const struct sf_request_span *ids;
-};
-struct sf_request_span {
-    sf_trace_id trace;
-    sf_span_id span;
+    const double *shares; /* of the requests, that have the loop */
 };
 
 /* Looks at the newest traces, which are enough for "most". Lives in q->req. */

@@ -114,6 +114,16 @@ static bool name_children(struct work *w, struct sf_name_list *names, struct sf_
     return true;
 }
 
+/* The names of those that are children themselves. */
+static bool name_spans(struct work *w)
+{
+    uint32_t *items = sf_arena_new_n(w->q->req, w->g->n_read + 1u, sizeof(*items));
+    for (uint32_t i = 0; items && i < w->g->n_read; i++)
+        items[i] = w->members[i] == SF_NOBODY ? SF_NOBODY : w->child_items[w->members[i]];
+    w->out.span_items = items;
+    return items != NULL;
+}
+
 static bool name_items(struct work *w)
 {
     struct sf_name_list names;
@@ -124,7 +134,7 @@ static bool name_items(struct work *w)
         return false;
     w->child_items = sf_arena_new_n(w->q->req, w->first->tree.n_spans + 1u,
                                     sizeof(*w->child_items));
-    bool is_ok = w->child_items && name_children(w, &names, &text);
+    bool is_ok = w->child_items && name_children(w, &names, &text) && name_spans(w);
     sf_buf_done(&text);
     if (!is_ok)
         return false;
@@ -239,6 +249,9 @@ static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struc
         if (ledger.sources[part] == SF_SOURCE_ESTIMATE)
             w->out.estimates[i] |= (uint16_t)(1u << part);
     w->out.n_samples += ledger.n_samples;
+    for (uint32_t k = tree->first[span]; k < tree->first[span + 1]; k++)
+        if (!sf_span_tree_is_local(tree, tree->children[k], span))
+            w->out.remote_ns[i] += (double)sf_span_duration_ns(&tree->spans[tree->children[k]]);
     add_lines(w);
     for (uint32_t k = 0; k < w->times.n; k++)
         w->out.part_samples[w->times.samples[k].part] += sf_ledger_stacks_has(
@@ -257,7 +270,8 @@ enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathere
     w.times = (struct sf_time_samples){.req = q->req, .stacks = &w.builder, .is_known_only = true};
     w.out.parts = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.parts));
     w.out.estimates = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.estimates));
-    if (!w.out.parts || !w.out.estimates)
+    w.out.remote_ns = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.remote_ns));
+    if (!w.out.parts || !w.out.estimates || !w.out.remote_ns)
         return sf_no_room(why, "the query");
     sf_tree_builder_init(&w.builder, q->req, MAX_STACKS, SF_TREE_BORROWS);
     enum sf_err err = load(&w, why);

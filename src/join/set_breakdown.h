@@ -29,6 +29,8 @@ struct sf_set_breakdown {
     uint32_t n_costs, cap_costs;
     sf_str *items;            /* functions or nodes, then children: their names (nodes have none) */
     uint32_t n_items, n_code; /* all; of functions or nodes */
+    const uint32_t *span_items; /* by span: its own name among the children's; SF_NOBODY: none */
+    double *remote_ns; /* by span: how long children in other processes ran, one after another */
     const struct sf_frame **frames; /* by function: its line that cost most; NULL: none has any */
     struct sf_tree stacks;
     uint64_t part_samples[SF_PARTS];

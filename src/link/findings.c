@@ -7,9 +7,9 @@
 
 #include "base/num.h"
 #include "flame/frame_name.h"
-#include "flame/runtime_frame.h"
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
+#include "link/hot_code.h"
 #include "link/leaf_state.h"
 #include "link/theme.h"
 
@@ -19,7 +19,9 @@ enum {
 };
 
 struct work {
-    const struct sf_tree *t;
+    const struct sf_tree *t; /* by function */
+    struct sf_hot_code hot;  /* of the stacks as they are */
+    const double *values;    /* by node of the stacks */
     const struct sf_finding_limits *limits;
     const char *takes, *of_word; /* "takes" ... "of"; of a difference "adds" ... "to" */
     sf_str of;
@@ -87,14 +89,13 @@ static void add(struct work *w, struct sf_finding f, const char *before)
 
 /* ---- one function ---- */
 
-static uint32_t heaviest(const struct work *w, uint32_t frame, bool is_self)
+static uint32_t heaviest(const struct work *w, uint32_t frame)
 {
     uint32_t best = SF_NONE;
     int64_t most = INT64_MIN;
     for (uint32_t i = 1; i < w->t->n_nodes; i++) {
-        int64_t value = is_self ? w->t->nodes[i].self : w->totals[i];
-        if (w->t->nodes[i].frame == frame && value > most) {
-            most = value;
+        if (w->t->nodes[i].frame == frame && w->totals[i] > most) {
+            most = w->totals[i];
             best = i;
         }
     }
@@ -118,67 +119,185 @@ static uint32_t count_callers(const struct work *w, uint32_t frame, uint8_t *see
     return n;
 }
 
-/* Nobody can optimise a collector's loop or the runtime's interruption of a goroutine: the
- * collector is a finding of its own, and other time of a runtime is its caller's. */
-static bool is_runtimes(const struct work *w, uint32_t frame, const uint32_t *owners)
-{
-    const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[frame]);
-    uint32_t node = heaviest(w, frame, true);
-    return (rule && rule->weight == SF_LEAF_GLUE) || w->states[node] == SF_STATE_GC ||
-           owners[node] != node;
-}
+/* ---- where the time is ---- */
 
-/* By frame: its own time, with what the runtime did for it. */
-static int64_t *own_times(const struct work *w, const uint32_t *owners)
+/* What a piece of code is: a wait for a lock and the collector are findings of their own. */
+struct piece_kind {
+    bool is_told; /* elsewhere */
+    enum sf_finding_kind kind;
+    const char *what; /* kind of work: "pattern matching"; NULL: none */
+};
+
+/* How much of a piece threads spent waiting for a lock, or collecting. */
+static double waited(const struct work *w, const struct sf_hot_pieces *found, uint32_t piece)
 {
-    int64_t *own = sf_arena_new_n(w->req, w->t->n_frames + 1u, sizeof(*own));
-    for (uint32_t i = 1; own && i < w->t->n_nodes; i++) {
-        uint32_t frame = w->t->nodes[owners[i]].frame;
-        if (owners[i] != 0)
-            own[frame] = sf_add_sat_i64(own[frame], w->t->nodes[i].self);
+    double sum = 0;
+    for (uint32_t i = 1; i < w->hot.stacks->n_nodes; i++) {
+        uint8_t state = w->states[w->hot.of[i]];
+        if (found->of[i] == piece && (state == SF_STATE_LOCK || state == SF_STATE_GC))
+            sum += w->values[i];
     }
-    return own;
+    return sum;
 }
 
-static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
+static struct piece_kind kind_of(const struct work *w, const struct sf_hot_pieces *found,
+                                 uint32_t i)
+{
+    const struct sf_hot_piece *p = &found->list[i];
+    uint8_t theme = w->themes[w->t->nodes[p->node].frame];
+    const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[w->t->nodes[p->node].frame]);
+    bool is_library = p->library_value * 2 > p->value;
+    struct piece_kind k = {.kind = SF_FINDING_LEAF};
+    k.is_told = p->is_spread || (rule && rule->weight == SF_LEAF_GLUE) ||
+                waited(w, found, i) * 2 > p->value;
+    if (is_library && sf_str_eq(p->library, SF_STR("the allocator")))
+        k.kind = SF_FINDING_ALLOC;
+    else if (theme != SF_THEME_NONE && theme != SF_THEME_ALLOCATOR) {
+        k.kind = SF_FINDING_THEME;
+        k.what = sf_theme_words((enum sf_theme)theme);
+    } else if (is_library)
+        k.kind = SF_FINDING_LIBRARY;
+    return k;
+}
+
+static void add_piece(struct work *w, const struct sf_hot_piece *p, const struct piece_kind *k)
+{
+    struct sf_finding f = {.kind = k->kind,
+                           .share = share_of(w, (int64_t)p->value),
+                           .value = (int64_t)p->value,
+                           .node = p->node,
+                           .subject = p->function,
+                           .file = p->file,
+                           .line = p->line,
+                           .span = SF_NOBODY};
+    const char *in = k->kind == SF_FINDING_LIBRARY || k->kind == SF_FINDING_ALLOC ? " in " : "";
+    sf_str where = k->what ? sf_str_from(k->what) : in[0] ? p->library : SF_STR_NONE;
+    const char *takes = in[0] && w->takes[0] == 't' ? "spends" : w->takes;
+    w->n_more += w->n == MAX_FINDINGS;
+    if (w->n == MAX_FINDINGS || w->is_full)
+        return;
+    if (!sf_finding_path(w->t, f.node, w->req, &f.path) ||
+        !sf_arena_print(w->req, &f.sentence, "%.*s %s %.0f %% %s %.*s%s%.*s, in %.*s: %s",
+                        SF_STR_ARG(f.subject), takes, f.share * 100, w->of_word, SF_STR_ARG(w->of),
+                        k->what ? " in " : in, SF_STR_ARG(where), SF_STR_ARG(f.path),
+                        sf_finding_action(f.kind)))
+        w->is_full = true;
+    else
+        w->items[w->n++] = f;
+}
+
+static bool is_named(const struct work *w, sf_str subject)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (sf_str_eq(w->items[i].subject, subject))
+            return true;
+    return false;
+}
+
+struct own { /* a function's own time that no piece has */
+    uint32_t frame, node;
+    double value, most;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct own *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+/* Functions that are much by themselves, wherever they were called from. */
+static void find_rest(struct work *w, const struct sf_hot_pieces *found, const bool *is_said)
+{
+    const struct sf_hot_code *h = &w->hot;
+    struct own *list = sf_arena_new_n(w->req, w->t->n_frames + 1u, sizeof(*list));
+    if (!list) {
+        w->is_full = true;
+        return;
+    }
+    for (uint32_t i = 1; i < h->stacks->n_nodes; i++) {
+        uint32_t owner = h->of[h->owners[i]], frame = w->t->nodes[owner].frame;
+        uint8_t state = w->states[h->of[i]];
+        if (owner == 0 || w->values[i] <= 0 || state == SF_STATE_LOCK || state == SF_STATE_GC ||
+            (found->of[i] != SF_NONE && is_said[found->of[i]]))
+            continue;
+        list[frame].value += w->values[i];
+        if (w->values[i] > list[frame].most) {
+            list[frame].most = w->values[i];
+            list[frame].node = owner;
+        }
+    }
+    for (uint32_t i = 0; i < w->t->n_frames; i++)
+        list[i].frame = i;
+    qsort(list, w->t->n_frames, sizeof(*list), by_value);
+    for (uint32_t i = 0; i < w->t->n_frames; i++) {
+        const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[list[i].frame]);
+        struct sf_finding f = {.kind = SF_FINDING_LEAF,
+                               .share = share_of(w, (int64_t)list[i].value),
+                               .value = (int64_t)list[i].value,
+                               .node = list[i].node};
+        if (list[i].value <= 0 || f.share < w->limits->leaf)
+            break;
+        f.subject = name_of(w, list[i].frame);
+        if (!(rule && rule->weight == SF_LEAF_GLUE) && !is_named(w, f.subject))
+            add(w, f, "");
+    }
+}
+
+static enum sf_err find_pieces(struct work *w, double *themes, struct sf_why *why)
+{
+    struct sf_hot_pieces found;
+    enum sf_err err = sf_hot_code_find(&w->hot, w->values, MAX_FINDINGS, w->req, &found, why);
+    bool is_said[MAX_FINDINGS] = {false};
+    for (uint32_t i = 0; !err && i < found.n; i++) {
+        struct sf_hot_piece *p = &found.list[i];
+        struct piece_kind k = kind_of(w, &found, i);
+        uint8_t theme = w->themes[w->t->nodes[p->node].frame];
+        if (k.is_told || share_of(w, (int64_t)p->value) < w->limits->leaf || p->value <= 0)
+            continue;
+        while (k.kind == SF_FINDING_THEME) { /* by its outermost function */
+            uint32_t up = w->t->nodes[p->node].parent;
+            if (up == 0 || w->themes[w->t->nodes[up].frame] != theme)
+                break;
+            p->node = up;
+            p->function = name_of(w, w->t->nodes[up].frame);
+        }
+        themes[k.kind == SF_FINDING_ALLOC ? SF_THEME_ALLOCATOR : theme] += p->value;
+        is_said[i] = true;
+        if (!is_named(w, p->function))
+            add_piece(w, p, &k);
+    }
+    if (!err)
+        find_rest(w, &found, is_said);
+    return err;
+}
+
+static void find_repeats(struct work *w, struct sf_why *why, enum sf_err *err)
 {
     const struct sf_top_row *rows;
     uint32_t n_rows;
     uint8_t *seen = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
-    const uint32_t *owners = sf_runtime_owners(w->t, w->req);
-    int64_t *own = owners ? own_times(w, owners) : NULL;
-    *err = seen && own ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why)
-                       : SF_ERR_LIMIT;
-    if (*err)
-        return;
-    for (uint32_t i = 0; i < n_rows; i++) {
-        if (share_of(w, rows[i].total) < w->limits->leaf &&
-            share_of(w, rows[i].total) < w->limits->repeat)
-            break; /* by total: nothing further down has a share that counts */
-        int64_t self_value = own[rows[i].frame];
-        double self = share_of(w, self_value), total = share_of(w, rows[i].total);
-        if (is_runtimes(w, rows[i].frame, owners))
+    *err = seen ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why) : SF_ERR_LIMIT;
+    for (uint32_t i = 0; !*err && i < n_rows; i++) {
+        double total = share_of(w, rows[i].total);
+        if (total < w->limits->repeat)
+            break; /* by total */
+        if (w->hot.is_library[rows[i].frame])
             continue;
-        if (self >= w->limits->leaf && self > 0) {
-            struct sf_finding f = {.kind = SF_FINDING_LEAF,
-                                   .share = self,
-                                   .value = self_value,
-                                   .node = heaviest(w, rows[i].frame, true),
-                                   .subject = name_of(w, rows[i].frame)};
-            add(w, f, "alone ");
-        }
-        uint32_t n_callers = total >= w->limits->repeat ? count_callers(w, rows[i].frame, seen) : 0;
-        if (n_callers >= w->limits->callers && n_callers > 0) {
-            struct sf_finding f = {.kind = SF_FINDING_REPEAT,
-                                   .share = total,
-                                   .value = rows[i].total,
-                                   .node = heaviest(w, rows[i].frame, false),
-                                   .count = n_callers,
-                                   .subject = name_of(w, rows[i].frame)};
-            char before[64];
-            snprintf(before, sizeof(before), "is called from %u places and ", n_callers);
-            add(w, f, before);
-        }
+        uint32_t n_callers = count_callers(w, rows[i].frame, seen);
+        sf_str name = name_of(w, rows[i].frame);
+        if (n_callers < w->limits->callers || n_callers == 0 || is_named(w, name))
+            continue;
+        struct sf_finding f = {.kind = SF_FINDING_REPEAT,
+                               .share = total,
+                               .value = rows[i].total,
+                               .node = heaviest(w, rows[i].frame),
+                               .count = n_callers,
+                               .subject = name};
+        char before[64];
+        snprintf(before, sizeof(before), "is called from %u places and ", n_callers);
+        add(w, f, before);
     }
 }
 
@@ -199,8 +318,18 @@ static void gather(struct gathered *g, int64_t value, uint32_t node)
     }
 }
 
-/* A theme counts from its outermost frame down, once. */
-static void find_themes(struct work *w)
+/* The service's frame that a place belongs to. */
+static uint32_t owner_of(const struct work *w, uint32_t node)
+{
+    uint32_t at = node;
+    while (at != 0 && w->hot.is_library[w->t->nodes[at].frame])
+        at = w->t->nodes[at].parent;
+    return at != 0 ? at : node;
+}
+
+/* A theme counts from its outermost frame down, once. `told`: how much of each was said by
+ * function. */
+static void find_themes(struct work *w, const double *told)
 {
     struct gathered themes[SF_THEMES] = {0};
     uint32_t *within = sf_arena_new_n(w->req, w->t->n_nodes + 1u, sizeof(*within)); /* bits */
@@ -219,12 +348,13 @@ static void find_themes(struct work *w)
     for (int theme = SF_THEME_NONE + 1; theme < SF_THEMES; theme++) {
         bool is_alloc = theme == SF_THEME_ALLOCATOR;
         double share = share_of(w, themes[theme].value);
-        if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme))
-            continue;
+        if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme) ||
+            told[theme] * 2 > (double)themes[theme].value)
+            continue; /* the same cause is not said twice */
         struct sf_finding f = {.kind = is_alloc ? SF_FINDING_ALLOC : SF_FINDING_THEME,
                                .share = share,
                                .value = themes[theme].value,
-                               .node = themes[theme].node,
+                               .node = owner_of(w, themes[theme].node),
                                .subject = sf_str_from(sf_theme_words((enum sf_theme)theme))};
         add(w, f, "");
     }
@@ -249,7 +379,7 @@ static void find_states(struct work *w)
         struct sf_finding f = {.kind = asked[k].kind,
                                .share = share_of(w, g->value),
                                .value = g->value,
-                               .node = g->node,
+                               .node = owner_of(w, g->node),
                                .subject = sf_str_from(asked[k].words)};
         add(w, f, "");
     }
@@ -297,6 +427,34 @@ static int order_findings(const void *a, const void *b)
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
+/* The stacks by function, with their values. */
+static enum sf_err group(struct work *w, const struct sf_tree *stacks, struct sf_why *why)
+{
+    enum sf_err err = sf_hot_code_init(&w->hot, stacks, w->req, why);
+    struct sf_tree *t = sf_arena_new(w->req, sizeof(*t));
+    double *values = sf_arena_new_n(w->req, stacks->n_nodes + 1u, sizeof(*values));
+    struct sf_tree_node *nodes = err ? NULL
+                                     : sf_arena_new_n(w->req, w->hot.by_function.n_nodes + 1u,
+                                                      sizeof(*nodes));
+    if (err || !t || !values || !nodes)
+        return err ? err : sf_no_room(why, "findings");
+    *t = w->hot.by_function;
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        nodes[i] = t->nodes[i];
+        nodes[i].self = 0;
+    }
+    for (uint32_t i = 0; i < stacks->n_nodes; i++) {
+        struct sf_tree_node *to = &nodes[w->hot.of[i]];
+        to->self = sf_add_sat_i64(to->self, stacks->nodes[i].self);
+        values[i] = (double)stacks->nodes[i].self;
+    }
+    t->nodes = nodes;
+    t->total = stacks->total;
+    w->t = t;
+    w->values = values;
+    return SF_OK;
+}
+
 static bool prepare(struct work *w)
 {
     w->states = sf_leaf_states(w->t, w->req);
@@ -309,18 +467,24 @@ static bool prepare(struct work *w)
     return true;
 }
 
-static enum sf_err look(struct work *w, struct sf_finding_list *out, struct sf_why *why)
+static enum sf_err look(struct work *w, const struct sf_tree *stacks, struct sf_finding_list *out,
+                        struct sf_why *why)
 {
-    enum sf_err err = sf_tree_totals(w->t, w->req, &w->totals, why);
+    double told[SF_THEMES] = {0};
+    enum sf_err err = group(w, stacks, why);
+    if (!err)
+        err = sf_tree_totals(w->t, w->req, &w->totals, why);
     if (err)
         return err;
     w->whole = w->whole > 0 ? w->whole : w->totals[0];
     if (!prepare(w))
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
     find_states(w);
-    find_themes(w);
+    err = find_pieces(w, told, why);
+    find_themes(w, told);
     find_depth(w);
-    find_functions(w, why, &err);
+    if (!err)
+        find_repeats(w, why, &err);
     if (err || w->is_full)
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
     qsort(w->items, w->n, sizeof(*w->items), order_findings);
@@ -332,10 +496,9 @@ enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why)
 {
-    struct work w = {
-        .t = tree, .limits = limits, .takes = "takes", .of_word = "of", .of = of, .req = req};
+    struct work w = {.limits = limits, .takes = "takes", .of_word = "of", .of = of, .req = req};
     *out = (struct sf_finding_list){0};
-    return tree->n_nodes > 0 ? look(&w, out, why) : SF_OK;
+    return tree->n_nodes > 0 ? look(&w, tree, out, why) : SF_OK;
 }
 
 /* Only what grew: what shrank elsewhere would hide it in the totals. */
@@ -344,8 +507,7 @@ enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
                                 struct sf_finding_list *out, struct sf_why *why)
 {
     struct sf_tree grown = diff->shape;
-    struct work w = {.t = &grown,
-                     .limits = limits,
+    struct work w = {.limits = limits,
                      .takes = "adds",
                      .of_word = "to",
                      .of = of,
@@ -362,22 +524,40 @@ enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
         grown.total = sf_add_sat_i64(grown.total, nodes[i].self);
     }
     grown.nodes = nodes;
-    return grown.n_nodes > 0 && diff->right.total > 0 ? look(&w, out, why) : SF_OK;
+    return grown.n_nodes > 0 && diff->right.total > 0 ? look(&w, &grown, out, why) : SF_OK;
 }
 
 const char *sf_finding_kind_name(enum sf_finding_kind kind)
 {
-    static const char *const names[SF_FINDINGS] = {
-        "hot_function", "deep_stack", "repeated_function", "repeated_spans", "gc", "allocator",
-        "lock",         "theme",      "repeated_parse"};
+    static const char *const names[SF_FINDINGS] = {[SF_FINDING_LEAF] = "hot_function",
+                                                   [SF_FINDING_DEEP] = "deep_stack",
+                                                   [SF_FINDING_REPEAT] = "repeated_function",
+                                                   [SF_FINDING_SPANS] = "repeated_spans",
+                                                   [SF_FINDING_GC] = "gc",
+                                                   [SF_FINDING_ALLOC] = "allocator",
+                                                   [SF_FINDING_LOCK] = "lock",
+                                                   [SF_FINDING_THEME] = "theme",
+                                                   [SF_FINDING_AGAIN] = "repeated_parse",
+                                                   [SF_FINDING_LIBRARY] = "library",
+                                                   [SF_FINDING_DISK] = "disk",
+                                                   [SF_FINDING_NETWORK] = "network"};
     return names[kind];
 }
 
 const char *sf_finding_action(enum sf_finding_kind kind)
 {
     static const char *const actions[SF_FINDINGS] = {
-        "optimise that function", "consider refactoring",   "cache its result or batch the calls",
-        "cache or batch them",    "reduce allocations",     "reduce allocations",
-        "reduce lock scope",      "do less of it, or once", "parse it once and keep the result"};
+        [SF_FINDING_LEAF] = "optimise that function",
+        [SF_FINDING_DEEP] = "consider refactoring",
+        [SF_FINDING_REPEAT] = "cache its result or batch the calls",
+        [SF_FINDING_SPANS] = "cache or batch them",
+        [SF_FINDING_GC] = "reduce allocations",
+        [SF_FINDING_ALLOC] = "reduce allocations",
+        [SF_FINDING_LOCK] = "reduce lock scope",
+        [SF_FINDING_THEME] = "cache the result, or do it once",
+        [SF_FINDING_AGAIN] = "parse it once and keep the result",
+        [SF_FINDING_LIBRARY] = "call it less often, or with less to do",
+        [SF_FINDING_DISK] = "write and read less often, or in batches",
+        [SF_FINDING_NETWORK] = "call it less often, in parallel, or cache the answer"};
     return actions[kind];
 }

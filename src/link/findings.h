@@ -11,15 +11,18 @@
 #include "link/span_tree.h"
 
 enum sf_finding_kind {
-    SF_FINDING_LEAF,   /* one function is much by itself: optimise it */
-    SF_FINDING_DEEP,   /* very deep stacks: consider refactoring */
-    SF_FINDING_REPEAT, /* one function under many callers: cache or batch */
-    SF_FINDING_SPANS,  /* many equal sibling spans: cache or batch */
-    SF_FINDING_GC,     /* collector: reduce allocations */
-    SF_FINDING_ALLOC,  /* allocator: reduce allocations */
-    SF_FINDING_LOCK,   /* reduce lock scope */
-    SF_FINDING_THEME,  /* regex, JSON, serialisation, crypto, logging: cache, or do less of it */
-    SF_FINDING_AGAIN,  /* the same is parsed in most requests: parse it once */
+    SF_FINDING_LEAF,    /* one function is much by itself: optimise it */
+    SF_FINDING_DEEP,    /* very deep stacks: consider refactoring */
+    SF_FINDING_REPEAT,  /* one function under many callers: cache or batch */
+    SF_FINDING_SPANS,   /* many equal sibling spans: cache or batch */
+    SF_FINDING_GC,      /* collector: reduce allocations */
+    SF_FINDING_ALLOC,   /* allocator: reduce allocations */
+    SF_FINDING_LOCK,    /* reduce lock scope */
+    SF_FINDING_THEME,   /* regex, JSON, serialisation, crypto, logging: cache, or do less of it */
+    SF_FINDING_AGAIN,   /* the same is parsed in most requests: parse it once */
+    SF_FINDING_LIBRARY, /* a function of the service that spends its time in a library */
+    SF_FINDING_DISK,    /* requests wait for a disk */
+    SF_FINDING_NETWORK, /* requests wait for an answer of something that sends no spans */
     SF_FINDINGS
 };
 
@@ -39,13 +42,15 @@ struct sf_finding_limits { /* shares of the view */
 
 struct sf_finding {
     enum sf_finding_kind kind;
-    double share;    /* of the view; of the parent's duration for spans; 0 for depth */
-    int64_t value;   /* in the view's unit; ns for spans; per request of what is done again */
-    uint32_t node;   /* the heaviest place, or SF_NONE */
-    uint32_t span;   /* parent of the equal spans, or SF_NOBODY */
-    uint32_t count;  /* callers, spans, frames of depth */
-    sf_str subject;  /* function, theme or span name */
-    sf_str path;     /* "main > serve > render", the innermost frames when it is long */
+    double share;   /* of the view; of the parent's duration for spans; 0 for depth */
+    int64_t value;  /* in the view's unit; ns for spans; per request of what is done again */
+    uint32_t node;  /* the heaviest place, or SF_NONE */
+    uint32_t span;  /* parent of the equal spans, or SF_NOBODY */
+    uint32_t count; /* callers, spans, frames of depth */
+    sf_str subject; /* function, theme or span name */
+    sf_str path;    /* "main > serve > render", the innermost frames when it is long */
+    sf_str file;    /* of the line that cost most; empty: not known */
+    uint32_t line;
     sf_str sentence; /* for a person: number, path and action in one */
 };
 
@@ -55,8 +60,9 @@ struct sf_finding_list {
     uint32_t n_more; /* smaller ones that are left out */
 };
 
-/* `tree` should be grouped by function. `of` names what the shares are of ("CPU time"). In `req`;
- * strings are borrowed from the tree. LIMIT: it is full. */
+/* The stacks as they are; time of libraries is that of the service's functions that called them
+ * (link/hot_code.h), and one cause is said once. `of` names what the shares are of ("CPU time"). In
+ * `req`; strings are borrowed from the tree. LIMIT: it is full. */
 enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why);

@@ -18,6 +18,7 @@ struct piece {
     uint32_t node;  /* of by_function: the first place it was found in */
     uint32_t found; /* which it was */
     double value;
+    bool is_spread;
 };
 
 struct work {
@@ -97,7 +98,7 @@ static bool is_worth(const struct work *w, uint32_t node)
     return w->total[node] >= w->total[up] * WORTH && w->total[node] >= w->all * SMALLEST;
 }
 
-static uint32_t add_piece(struct work *w, uint32_t node, double value)
+static uint32_t add_piece(struct work *w, uint32_t node, double value, bool is_spread)
 {
     const struct sf_tree *t = &w->h->by_function;
     if (value < w->all * SMALLEST || value <= 0)
@@ -105,10 +106,11 @@ static uint32_t add_piece(struct work *w, uint32_t node, double value)
     for (uint32_t i = 0; i < w->n_pieces; i++) {
         if (t->nodes[w->pieces[i].node].frame == t->nodes[node].frame) {
             w->pieces[i].value += value;
+            w->pieces[i].is_spread = w->pieces[i].is_spread && is_spread;
             return i;
         }
     }
-    w->pieces[w->n_pieces] = (struct piece){node, w->n_pieces, value};
+    w->pieces[w->n_pieces] = (struct piece){node, w->n_pieces, value, is_spread};
     return w->n_pieces++;
 }
 
@@ -133,9 +135,11 @@ static bool open_tree(struct work *w)
         w->of[i] = w->of[up];
         if (!is_open[up] || !is_worth(w, i))
             continue;
-        is_open[i] = w->self[i] < w->total[i] * MOSTLY && w->again[i] < w->total[i] * MOSTLY &&
-                     covered[i] >= w->total[i] * COVERED;
-        w->of[i] = add_piece(w, i, is_open[i] ? w->total[i] - covered[i] : w->total[i]);
+        bool is_own = w->self[i] >= w->total[i] * MOSTLY || w->again[i] >= w->total[i] * MOSTLY;
+        is_open[i] = !is_own && covered[i] >= w->total[i] * COVERED;
+        double value = is_open[i] ? w->total[i] - covered[i] : w->total[i];
+        bool is_spread = w->self[i] < value * MOSTLY && w->again[i] < w->total[i] * MOSTLY;
+        w->of[i] = add_piece(w, i, value, is_spread);
     }
     return true;
 }
@@ -209,7 +213,9 @@ static bool describe(struct work *w, const struct piece *p, double *lines, uint3
     struct library list[LIBRARIES];
     uint32_t n_list = 0, n_touched = 0, best = SF_NONE;
     *out = (struct sf_hot_piece){.function = t->frames[t->nodes[p->node].frame].function,
-                                 .value = p->value};
+                                 .value = p->value,
+                                 .node = p->node,
+                                 .is_spread = p->is_spread};
     for (uint32_t up = t->nodes[p->node].parent; up != 0; up = t->nodes[up].parent) {
         if (t->nodes[up].frame != t->nodes[p->node].frame && !h->is_library[t->nodes[up].frame]) {
             out->caller = t->frames[t->nodes[up].frame].function;

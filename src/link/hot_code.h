@@ -25,6 +25,8 @@ struct sf_hot_piece {
     sf_str file;                      /* of the line that cost most; empty: not known */
     uint32_t line;
     double value, library_value;
+    uint32_t node;  /* of by_function: the largest place */
+    bool is_spread; /* named because its callees are many and small */
 };
 
 /* In `req`; `stacks` must stay. LIMIT: it is full. */

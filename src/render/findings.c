@@ -1,6 +1,8 @@
 /* findings.c - what stands out, as JSON and as text. */
 #include "render/findings.h"
 
+#include <math.h>
+
 #include "render/units.h"
 #include "wire/json_writer.h"
 
@@ -27,6 +29,13 @@ void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer
         sf_json_write_key(w, SF_STR("value"));
         sf_json_write_i64(w, f->value);
         sf_json_write_key_str(w, SF_STR("unit"), f->unit);
+        sf_json_write_key(w, SF_STR("perRequestNs"));
+        if (isfinite(f->per_request))
+            sf_json_write_i64(w, llround(f->per_request));
+        else
+            sf_json_write_null(w);
+        sf_json_write_key_str(w, SF_STR("file"), f->file);
+        sf_json_write_key_u64(w, SF_STR("line"), f->line);
         sf_json_write_key_u64(w, SF_STR("count"), f->count);
         sf_trace_id_render(f->trace, trace);
         sf_json_write_key_str(w, SF_STR("traceId"),
@@ -46,23 +55,39 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
     sf_json_write_object_end(&w);
 }
 
+/* "(4.85 ms per request, order_service.c:53)" */
+static void amount_text(const struct sf_finding_view *f, struct sf_buf *out)
+{
+    sf_buf_add_str(out, SF_STR("("));
+    if (isfinite(f->per_request) && f->per_request >= 0.5) {
+        sf_units_duration(out, (uint64_t)llround(f->per_request));
+        sf_buf_add_str(out, SF_STR(" per request"));
+    } else {
+        sf_units_amount(out, f->value, f->unit);
+    }
+    if (f->file.len > 0) {
+        sf_buf_add_str(out, SF_STR(", "));
+        sf_units_text(out, f->file, 60);
+        if (f->line > 0)
+            sf_buf_print(out, ":%u", f->line);
+    }
+    sf_buf_add_str(out, SF_STR(")\n"));
+}
+
 /* The number moves to the next line as a whole: it is no use broken. */
 static void sentence_text(const struct sf_finding_view *f, struct sf_buf *out)
 {
     enum { COLUMNS = 78, INDENT = 4 };
     size_t column = sf_units_prose(out, f->sentence, INDENT, INDENT);
     size_t start = out->len;
-    sf_buf_add_str(out, SF_STR(" ("));
-    sf_units_amount(out, f->value, f->unit);
-    sf_buf_add_str(out, SF_STR(")\n"));
+    sf_buf_add_str(out, SF_STR(" "));
+    amount_text(f, out);
     if (!sf_buf_ok(out) || column + (out->len - 1 - start) <= COLUMNS)
         return;
     out->len = start;
     sf_buf_add_u8(out, '\n');
     sf_units_pad(out, INDENT);
-    sf_buf_add_str(out, SF_STR("("));
-    sf_units_amount(out, f->value, f->unit);
-    sf_buf_add_str(out, SF_STR(")\n"));
+    amount_text(f, out);
 }
 
 void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)

@@ -6,6 +6,9 @@ struct sf_finding_view {
     const char *kind;   /* "hot_function" */
     const char *action; /* "optimise that function" */
     sf_str subject, path, sentence, unit;
+    sf_str file; /* of the line that cost most; empty: not known */
+    uint32_t line;
+    double per_request; /* nanoseconds; NAN: not known */
     double share;
     int64_t value;
     uint32_t count;
