@@ -19,6 +19,7 @@
 #include "cli/search_command.h"
 #include "cli/series_command.h"
 #include "cli/services_command.h"
+#include "cli/source_command.h"
 #include "cli/spans_with_command.h"
 #include "cli/symbols_command.h"
 #include "cli/tags_command.h"
@@ -47,6 +48,7 @@ const struct sf_command sf_cli_commands[] = {
     {"mcp", "let an assistant ask a server", sf_mcp_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
+    {"source", "show a function's source with what each line cost", sf_source_run, NULL},
     {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},
     {"series", "show how much profiles measured over time", sf_series_run, NULL},
     {"labels", "list the labels of profiles, or the values of one", sf_labels_run, NULL},

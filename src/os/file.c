@@ -160,6 +160,21 @@ enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_w
     return SF_OK;
 }
 
+enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct sf_why *why)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return sf_fail(why, errno == ENOENT || errno == ENOTDIR ? SF_ERR_NOT_FOUND : SF_ERR_IO,
+                       "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return sf_fail(why, SF_ERR_INPUT, "%s is no regular file", path);
+    }
+    out->fd_plus_1 = fd + 1;
+    return SF_OK;
+}
+
 enum sf_err sf_file_make_private(const char *path, struct sf_why *why)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -294,6 +294,47 @@ def test_the_first_sentence_names_the_planted_cause():
             assert f.readlines() == lines, "".join(lines)
 
 
+def test_source_is_shown_with_the_cost_of_its_lines():
+    needs_true_times()
+    def run(*flags):
+        return subprocess.run([PROGRAM, "source", "checkPriceRules", "--q", TOTALS, "--since", "100000h", "--server",
+                               f"http://127.0.0.1:{planted.port}", *flags], capture_output=True, text=True, timeout=120, check=False)
+    listed = run()
+    assert "The source cannot be read here" in listed.stdout or "regexMatch(" in listed.stdout, listed
+    shown_here = run("--root", os.environ["SOURCE_ROOT"])
+    line = next(line for line in shown_here.stdout.splitlines() if "9*9*9*9*x" in line)
+    assert re.match(r"\s+(\.|[\d.]+ \w+)\s+[\d.]+ ms\s+\d+  ", line), shown_here.stdout
+    nobody = run("--span", "1")
+    assert nobody.returncode == 2, nobody
+
+
+# By service: what its findings begin with, most expensive first; then what else was planted. One cause is named once.
+FINDINGS = {"order-service": (["evaluateRules", "regexMatch", "serialize", "jsonParse"], 4),
+            "pricing": (["pricing.load_attribute", "applyLegacyTax"], 1),
+            "inventory": (["shop_http_read", "findBoxes", "reserveStock"], 2),
+            "gateway": (["assembleResponse"], 1)}
+OTHERS_CODE = ("malloc", "free", "pread", "sqlite3", "_int_", "clock_gettime", "pthread_", "memcpy")
+
+
+def test_findings_begin_with_what_was_planted():
+    needs_true_times()
+    if SANITIZER != "none":
+        raise tap.Skip(f"allocations are the sanitizer's ({SANITIZER})")
+    for service, (planted_in, n_first) in FINDINGS.items():
+        found = ask(planted, "/api/v1/findings", service=service)["findings"]
+        subjects = [f["subject"] for f in found]
+        assert set(planted_in) <= set(subjects), (service, subjects)
+        assert set(subjects[:min(2, n_first)]) <= set(planted_in), (service, subjects)
+        assert len(subjects) == len(set(subjects)), (service, subjects)
+        costs = [f["perRequestNs"] for f in found]
+        assert None not in costs and costs == sorted(costs, reverse=True), (service, costs)
+        for f in found:
+            assert not f["subject"].startswith(OTHERS_CODE), f
+            assert f["sentence"].endswith(f["action"]), f
+    lookups = [f for f in ask(planted, "/api/v1/findings", service="pricing")["findings"] if f["subject"] == "lookUp"]
+    assert not lookups, lookups  # the code of the calls in a loop: the same cause
+
+
 def test_why_fits_a_screen_and_says_the_same_in_text():
     answer = ask(planted, "/api/v1/explain", q='{ name = "POST /checkout" }', split="p95")
     text = planted.get("/api/v1/explain?" + urllib.parse.urlencode(
