@@ -10,7 +10,7 @@ SOAK_SECONDS ?= 300
 KILLS ?= 2000
 MUTANT_SECONDS ?= 1800
 
-.PHONY: all demo check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image clean help
+.PHONY: all demo shots check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -20,6 +20,12 @@ all: ## install what is missing, build build/spanflame and build/collect/libspan
 
 demo: all ## start a server and a shop with planted problems, and find them (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)
+
+shots: ## pictures of the page for README.md and docs/page.md, from the recorded demo
+	@tools/deps build test page
+	@tools/page --tests
+	@tools/build release
+	@SOURCE_ROOT='$(CURDIR)' BUILD_ROOT='$(CURDIR)/build' SPANFLAME='$(CURDIR)/build/spanflame' tests/page/demo_page.py --shots
 
 check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows; static checks of what changed
 	@tools/deps build test page

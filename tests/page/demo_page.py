@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Lets the demo's shop sell for a while, and walks from its slow requests to the lines that make them slow, in a
-real browser. PAGE_DEMO=DIR looks at what an earlier run has kept (`spanflame demo --once --keep`) instead."""
+real browser. PAGE_DEMO=DIR looks at what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded at
+the recording of tests/data/demo, in its time. --shots writes the pictures of docs/images from the recording (`make shots`)."""
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 
 SOURCE = os.environ["SOURCE_ROOT"]
-sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.dirname(os.path.abspath(__file__))]
+sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.dirname(os.path.abspath(__file__)), os.path.join(SOURCE, "tests")]
 from server import PROGRAM, Server  # noqa: E402
+from support.faultfs import faultfs  # noqa: E402
 import chromium  # noqa: E402
 
 SECONDS = 24  # nine orders or more take the slow way: a comparison wants eight
@@ -24,14 +28,35 @@ def sell():
     return kept.group(1)
 
 
+def recorded(home):
+    """A server on a copy of the recording, at the time it was made, and that time."""
+    source = os.path.join(SOURCE, "tests", "data", "demo")
+    shutil.copytree(os.path.join(source, "planted"), os.path.join(home, "data"))
+    with open(os.path.join(source, "made"), encoding="ascii") as f:
+        made = int(f.read())
+    clock = faultfs.Control(os.path.join(home, "clock"), os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so"))
+    clock.set_clock(made - time.time())
+    return Server(data=os.path.join(home, "data"), env=clock.env()), made
+
+
 chromium.need()
 kept = os.environ.get("PAGE_DEMO")
-home = kept or sell()
+is_shots = "--shots" in sys.argv
+is_recorded = is_shots or kept == "recorded"
+home = tempfile.mkdtemp(prefix="spanflame-page-") if is_recorded else kept or sell()
 try:
-    with Server(data=os.path.join(home, "data")) as server:
+    made = None
+    if is_recorded:
+        server, made = recorded(home)
+    else:
+        server = Server(data=os.path.join(home, "data"))
+    with server:
         chromium.need_page(server)
-        code = chromium.drive("demo.mjs", {"url": f"http://127.0.0.1:{server.port}"}, "page-shots/demo")
+        told = {"url": f"http://127.0.0.1:{server.port}", "images": os.path.join(SOURCE, "docs", "images")}
+        if made is not None:
+            told["nowMs"] = made * 1000
+        code = chromium.drive("shots.mjs" if is_shots else "demo.mjs", told, "page-shots/demo")
 finally:
-    if not kept:
+    if is_recorded or not kept:
         shutil.rmtree(home, ignore_errors=True)
 sys.exit(code)

@@ -23,6 +23,8 @@ export async function open(path, options = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(Number(process.env.PAGE_WAIT_MS ?? 30000));
   page.faults = [];
+  // Recorded data is looked at in the time it was recorded.
+  if (story.nowMs !== undefined) await page.clock.setFixedTime(new Date(story.nowMs));
   const base = options.base ?? story.url;
   page.on("pageerror", (e) => page.faults.push(String(e)));
   page.on("request", (r) => {
@@ -86,13 +88,13 @@ export async function looksLike(page, name, rows) {
 export const params = (page) => new URL(page.url()).searchParams;
 export const canvas = (page) => page.locator(".flame-canvas").first();
 
-/** Runs what was named; PAGE_TEST picks those whose name has that text. */
+/** Runs what was named; PAGE_TEST picks those whose name has that text, or one of several between bars. */
 export async function run() {
   console.log(`1..${tests.length}`);
   let failed = 0;
   const only = process.env.PAGE_TEST;
   for (const [i, { name, body }] of tests.entries()) {
-    if (only && !name.includes(only)) {
+    if (only && !only.split("|").some((part) => name.includes(part))) {
       console.log(`ok ${i + 1} - ${name} # SKIP not asked for`);
       continue;
     }

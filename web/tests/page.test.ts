@@ -153,6 +153,7 @@ test("all time of a span is what ran, hatched waits, and what is unknown", () =>
   const deep = composed([{ part: part("on_cpu", 3), profile: profile({ "a;b;c;d;e;x": 1, "a;b;c;d;e;y": 2 }) }], false);
   assert.equal(withoutStart(deep).rows, 3);
   assert.equal(withoutStart(deep).tree.total[0], 3);
+  assert.equal(withoutStart(t).rows, 0);
 });
 
 test("differences have seven steps", () => {

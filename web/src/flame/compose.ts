@@ -45,23 +45,32 @@ export function composed(parts: readonly PartStacks[], isEstimate: boolean): Tre
 /** Frames from the root to the first fork are what starts a thread, and say nothing about the request: without them, but
  * for the last two. `rows`: how many were left out. */
 export function withoutStart(t: Tree): { tree: Tree; rows: number } {
-  let node = 0;
-  let found = 0;
-  for (;;) {
-    const only = t.first[node] ?? -1;
-    if (only < 0 || (t.self[node] ?? 0) > 0 || (t.next[only] ?? -1) >= 0 || (t.first[only] ?? -1) < 0) break;
+  const isCode = (n: number) => !/^(wait |running$|span$|service$|marker$)/.test(t.frames[t.frame[n] ?? -1]?.kind ?? "");
+  const childrenOf = (n: number) => {
+    const out: number[] = [];
+    for (let c = t.first[n] ?? -1; c >= 0 && out.length < 64; c = t.next[c] ?? -1) out.push(c);
+    return out;
+  };
+  // Beside the root's one stack there may be waits and child spans that nobody has a stack for.
+  const chain: number[] = [];
+  const tops = childrenOf(0).filter(isCode);
+  for (let node = tops.length === 1 ? (tops[0] ?? -1) : -1; node > 0; ) {
+    const below = childrenOf(node);
+    const only = below[0];
+    if (below.length !== 1 || only === undefined || (t.self[node] ?? 0) > 0 || !isCode(only)) break;
+    chain.push(node);
     node = only;
-    found++;
   }
-  const rows = Math.max(0, found - 2);
+  const rows = Math.max(0, chain.length - 1);
   if (rows < 2) return { tree: t, rows: 0 };
+  const left = new Set(chain.slice(0, rows));
   const b = new Builder();
   const frames = t.frames.map((f) => b.frameOf(f));
   const to = new Int32Array(t.n);
   for (let i = 1; i < t.n; i++) {
-    if ((t.depth[i] ?? 0) <= rows) continue;
-    to[i] = b.child(to[t.parent[i] ?? 0] ?? 0, frames[t.frame[i] ?? 0] ?? 0);
-    b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
+    const up = to[t.parent[i] ?? 0] ?? 0;
+    to[i] = left.has(i) ? up : b.child(up, frames[t.frame[i] ?? 0] ?? 0);
+    if (!left.has(i)) b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
   }
   return { tree: b.finish(t.measure, t.otherSelf !== undefined), rows };
 }

@@ -83,6 +83,7 @@ export function signed(text: string, n: number): string {
 }
 
 export function rate(perSecond: number): string {
+  if (perSecond > 0 && perSecond < 0.1 / 60) return `${short(perSecond * 3600)}/h`;
   if (perSecond > 0 && perSecond < 0.1) return `${short(perSecond * 60)}/min`;
   return `${count(perSecond)}/s`;
 }

@@ -3,7 +3,7 @@ import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
 import type { Range } from "../state/range";
-import { sidesOf, type Deploy } from "./use_deploys";
+import { deployLink, type Deploy } from "./use_deploys";
 
 /** Deploys that were seen in the range; each opens before and after. */
 export function DeployList(props: { deploys: readonly Deploy[]; range: Range; max: number }) {
@@ -17,7 +17,7 @@ export function DeployList(props: { deploys: readonly Deploy[]; range: Range; ma
             <ServiceMark name={d.service} />
             <Name text={d.service} />
           </span>
-          <ViewLink to={{ view: "compare", ...sidesOf(d) }} class="link sm">
+          <ViewLink to={deployLink(d)} class="link sm">
             Before and after
           </ViewLink>
           <span class="f3 sm">

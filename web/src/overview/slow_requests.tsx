@@ -1,5 +1,5 @@
 import { get } from "../api/client";
-import type { Found, MetricAnswer } from "../api/types";
+import type { Found } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
 import { duration, moment, nanoToMs, queryDuration } from "../format/units";
@@ -10,7 +10,6 @@ import { ServiceMark } from "../parts/service_mark";
 import { askedSeconds, type Range } from "../state/range";
 
 const SHOWN = 5;
-const DAY_MS = 86400e3;
 
 interface Slow {
   readonly rows: readonly { id: string; name: string; service: string; ms: number; ns: number }[];
@@ -18,12 +17,9 @@ interface Slow {
 }
 
 /** The slowest of each entry: many of one kind say no more than one. */
-async function slowest(range: Range, signal: AbortSignal): Promise<Slow> {
-  const last = { fromMs: Math.max(range.fromMs, range.untilMs - DAY_MS + 120e3), untilMs: range.untilMs };
-  const p99 = await get<MetricAnswer>("/api/metrics/query", { q: "{ nestedSetParent < 0 } | quantile_over_time(duration, .99)", ...askedSeconds(last) }, signal);
-  const ns = (p99.data.series?.[0]?.value ?? 0) * 1e9;
+async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promise<Slow> {
   // The quantile is right within a tenth: a little less, so that something is always above it.
-  const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(ns * 0.85, Math.floor)} }`;
+  const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(p99Ns * 0.85, Math.floor)} }`;
   const found = await get<Found>("/api/search", { q, limit: "100", spss: "1", ...askedSeconds(range) }, signal);
   const rows = (found.data.traces ?? []).map((t) => {
     const span = (t.spanSets?.[0] ?? t.spanSet)?.spans[0];
@@ -39,9 +35,9 @@ async function slowest(range: Range, signal: AbortSignal): Promise<Slow> {
   return { rows: (some.length >= 3 ? some : rows).slice(0, SHOWN), q };
 }
 
-export function SlowRequests(props: { range: Range }) {
+export function SlowRequests(props: { range: Range; p99Ns: number }) {
   const { range } = props;
-  const asked = useAsk<Slow>(`slowest ${JSON.stringify(range)}`, async (s) => ({ data: await slowest(range, s), partial: "" }));
+  const asked = useAsk<Slow>(props.p99Ns > 0 ? `slowest ${JSON.stringify(range)} ${String(props.p99Ns)}` : "", async (s) => ({ data: await slowest(range, props.p99Ns, s), partial: "" }));
   return (
     <div class="card">
       <header>

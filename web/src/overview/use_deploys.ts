@@ -62,3 +62,9 @@ export function sidesOf(d: Deploy, inner = ""): { left: string; right: string } 
   const of = (version: string) => `{ resource.service.name = ${JSON.stringify(d.service)} && ${d.key} = ${JSON.stringify(version)}${inner === "" ? "" : ` && ${inner}`} }`;
   return { left: of(d.against), right: of(d.version) };
 }
+
+/** Before and after of a deploy. Where versions told it, the server explains the difference, too. */
+export function deployLink(d: Deploy, inner = ""): Readonly<Record<string, string | undefined>> {
+  const entry = inner === "" ? "(kind = server || kind = consumer)" : inner;
+  return { view: "compare", ...sidesOf(d, entry), ...(d.key === KEYS[0] && inner === "" ? { service: d.service, version: d.version, against: d.against } : {}) };
+}

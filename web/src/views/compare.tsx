@@ -9,7 +9,7 @@ import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
 import { count, duration, ESTIMATE, moment, signed, value } from "../format/units";
-import { sidesOf, useDeploys } from "../overview/use_deploys";
+import { deployLink, KEYS, useDeploys } from "../overview/use_deploys";
 import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -23,6 +23,8 @@ import { useUrl } from "../state/use_url";
 import { inOrder as typesInOrder, typeWords } from "../trace/span_profile";
 import { inOrder, partClass } from "../why/parts";
 import { Sentence } from "../why/sentence";
+import { SetWhy } from "../why/set_why";
+import { useExplain } from "../why/use_explain";
 import { TimeParts } from "./compare_time";
 
 interface Cohort {
@@ -266,7 +268,7 @@ function Start(props: { range: Range }) {
           {spans("a", "Before", d?.against ?? "")}
           {spans("b", "After", d?.version ?? "")}
         </>,
-        (of) => sidesOf({ service: of("service"), version: of("b"), against: of("a"), ms: 0, key: d?.key ?? "resource.service.version" }),
+        (of) => deployLink({ service: of("service"), version: of("b"), against: of("a"), ms: 0, key: d?.key ?? KEYS[0] }),
       )}
       {form(
         "Two times",
@@ -291,6 +293,14 @@ export function Compare(props: { range: Range }) {
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
   const answer = useAsk<Comparison>(has ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
   const sides = answer.data && sidesFrom(url, answer.data);
+  // The server explains slow spans of a query, and two versions of a service; other pairs are told by the comparison itself.
+  const explained =
+    url["version"] !== undefined
+      ? { service: url["service"], version: url["version"], against: url["against"], ...asked(props.range) }
+      : query.q !== undefined && query.split !== "errors"
+        ? { q: query.q, split: query.split, ...asked(props.range) }
+        : undefined;
+  const why = useExplain(explained);
   useHead("Compare", has ? (url["q"] ?? "two queries") : "");
   if (!has)
     return (
@@ -333,6 +343,7 @@ export function Compare(props: { range: Range }) {
           </form>
         )}
       </div>
+      {explained && <SetWhy asked={why} />}
       <AskedFrame asked={answer}>
         {(c) => (
           <>
@@ -340,7 +351,7 @@ export function Compare(props: { range: Range }) {
               <Side title="Before" color="var(--less-2)" side={c.left} unit={c.unit} />
               <Side title="After" color="var(--more-2)" side={c.right} unit={c.unit} />
             </div>
-            <div class="card why">
+            {!explained && <div class="card why">
               <p class="says" data-answer>
                 {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary)}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : visible(c.reason || c.note)}
               </p>
@@ -357,7 +368,8 @@ export function Compare(props: { range: Range }) {
               </div>
               {c.note !== "" && c.time.summary !== "" && <p class="note">{visible(c.note)}</p>}
               {c.reason !== "" && c.time.summary !== "" && <p class="note warn">{visible(c.reason)}</p>}
-            </div>
+            </div>}
+            {explained && c.note !== "" && <p class="note">{visible(c.note)}</p>}
             {c.time.parts.length > 0 && <Bridge c={c} />}
             <TimeParts time={c.time} />
             {c.functions.length > 0 && (

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { clock, count, moment } from "../format/units";
-import { sidesOf, useDeploys, type Deploy } from "../overview/use_deploys";
+import { deployLink, useDeploys, type Deploy } from "../overview/use_deploys";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -23,7 +23,7 @@ export function DeploysView(props: { range: Range }) {
       { key: "version", title: "Version", by: (d) => d.version, cell: (d) => <Name text={d.version} class="mono b" /> },
       { key: "against", title: "Before", by: (d) => d.against, cell: (d) => <Name text={d.against} class="mono" /> },
       { key: "verdict", title: "What it changed", isWide: true, cell: (d) => <DeployVerdict deploy={d} range={range} /> },
-      { key: "do", title: "", cell: (d) => <ViewLink to={{ view: "compare", ...sidesOf(d) }} class="btn s">Before and after</ViewLink> },
+      { key: "do", title: "", cell: (d) => <ViewLink to={deployLink(d)} class="btn s">Before and after</ViewLink> },
     ],
     [range],
   );

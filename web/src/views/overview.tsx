@@ -4,7 +4,7 @@ import { visible } from "../format/safe_text";
 import { count } from "../format/units";
 import { AnswerCard } from "../overview/answer_cards";
 import { DeployList } from "../overview/deploy_list";
-import { KpiStrip } from "../overview/kpi_strip";
+import { entriesOf, KpiStrip } from "../overview/kpi_strip";
 import { neighbours } from "../overview/map_layout";
 import { MAP_WORDS, ServiceMap, useCalls, type MapBy } from "../overview/service_map";
 import { ServicesTable } from "../overview/services_table";
@@ -26,9 +26,9 @@ import { isDismissed } from "./dismissed";
 const ANSWERS = 3;
 const MAP_MOST = 14;
 
-function MapCard(props: { range: Range; services: Services["services"]; before: Parameters<typeof ServiceMap>[0]["before"] }) {
+function MapCard(props: { range: Range; services: Services["services"]; before: Parameters<typeof ServiceMap>[0]["before"]; calls: ReturnType<typeof useCalls> }) {
   const url = useUrl();
-  const calls = useCalls(props.range);
+  const { calls } = props;
   const by = MAP_WORDS.find(([k]) => k === url["map"])?.[0] ?? "time";
   const text = (url["filter"] ?? "").toLowerCase();
   const shown = useMemo(() => {
@@ -71,6 +71,9 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   const { range, red } = props;
   const { services } = props.data;
   const findings = useFindings(range);
+  const calls = useCalls(range);
+  const isKnown = calls.data !== undefined || calls.error !== undefined;
+  const entries = useMemo(() => (isKnown ? entriesOf(services, calls.data ?? []) : []), [services, calls.data, isKnown]);
   const { asked: versions, deploys } = useDeploys(range);
   const told = useMemo(() => ranked(findings.data).filter((f) => !isDismissed(f)), [findings.data]);
   // The first three are of three services, where there are as many.
@@ -92,7 +95,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   useEffect(() => tellServices(services.map((s) => s.service)), [services]);
   return (
     <>
-      <KpiStrip range={range} marks={[...marks.values()].flat().slice(0, 3)} />
+      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat().slice(0, 3)} />
       {first.length > 0 && (
         <div class="answers" aria-label="What stands out most" role="group">
           {first.map((f) => (
@@ -110,10 +113,10 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
       )}
       <div class="over">
         <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} />
-        <MapCard range={range} services={services} before={red.before} />
+        <MapCard range={range} services={services} before={red.before} calls={calls} />
       </div>
       <div class="over">
-        <SlowRequests range={range} />
+        <SlowRequests range={range} p99Ns={entries[0]?.requests.p99Ns ?? 0} />
         <div class="card">
           <header>
             <h2>Deploys</h2>

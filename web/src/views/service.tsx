@@ -6,7 +6,7 @@ import { LineChart, type Mark } from "../charts/line_chart";
 import { visible } from "../format/safe_text";
 import { changeWords, count, duration, percent, rate } from "../format/units";
 import { before, ENTRY } from "../overview/use_red";
-import { sidesOf, useDeploys, type Deploy } from "../overview/use_deploys";
+import { deployLink, useDeploys, type Deploy } from "../overview/use_deploys";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -133,7 +133,7 @@ export function ServiceView(props: { range: Range }) {
   const marks = useMemo(() => deploys.map((d) => ({ ms: d.ms, words: d.version })), [deploys]);
   const open = (words: string) => {
     const d = deploys.find((x) => x.version === words);
-    if (d) goTo(within(params(), { view: "compare", ...sidesOf(d, operation === "" ? "" : `name = ${JSON.stringify(operation)}`) }));
+    if (d) goTo(within(params(), deployLink(d, operation === "" ? "" : `name = ${JSON.stringify(operation)}`)));
   };
   useHead(operation === "" ? visible(service) : `${visible(operation)} of ${visible(service)}`, operation === "" ? service : `${service} / ${operation}`, service);
   const hasRequests = services.data === undefined || services.data.services.some((s) => s.requests.count > 0) || operation !== "";

@@ -6,10 +6,16 @@ const NUMBER = /~?\d[\d.,]*(?:\u2009|\u00a0| )?(?:ns|µs|us|ms|s|min|h|%|MB|MiB|
 
 function namesIn(parts: readonly ExplainPart[]): string[] {
   const out = new Set<string>();
-  for (const p of parts) for (const f of p.functions ?? []) {
-    out.add(f.function);
-    if (f.caller !== "") out.add(f.caller);
-  }
+  const look = (some: readonly ExplainPart[]) => {
+    for (const p of some) {
+      for (const f of p.functions ?? []) {
+        out.add(f.function);
+        if (f.caller !== "") out.add(f.caller);
+      }
+      for (const c of p.children ?? []) look(c.parts ?? []);
+    }
+  };
+  look(parts);
   return [...out].filter((n) => n.length > 1).sort((a, b) => b.length - a.length);
 }
 
@@ -17,7 +23,7 @@ function namesIn(parts: readonly ExplainPart[]): string[] {
 export function Sentence(props: { text: string; parts?: readonly ExplainPart[] }) {
   const names = namesIn(props.parts ?? []);
   const escaped = names.map((n) => n.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pattern = new RegExp(`(${[...escaped, NUMBER.source].join("|")})`, "u");
+  const pattern = new RegExp(`(${[...escaped.map((n) => `(?<![\\w/])${n}(?!\\w)`), NUMBER.source].join("|")})`, "u");
   const out: ComponentChildren[] = props.text.split(pattern).map((piece, i) => {
     if (i % 2 === 0) return visible(piece);
     return names.includes(piece) ? (

@@ -108,8 +108,8 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
     <>
       <Segment label="Time shown" value={mode} of={modes} onChange={(m) => change({ mode: m === "all" ? "" : m, part: "", type: "", gap: "", fz: "" })} />
       {others.length > 0 && (
-        <select aria-label="Other profiles" class="types opt" value={mode === "type" ? (url["type"] ?? "") : ""} onChange={(e) => change({ type: e.currentTarget.value, part: "", gap: "", fz: "" })}>
-          <option value="">other profiles</option>
+        <select aria-label="Other profiles" class="types" value={mode === "type" ? (url["type"] ?? "") : ""} onChange={(e) => change({ type: e.currentTarget.value, part: "", gap: "", fz: "" })}>
+          <option value="">other</option>
           {others.map((t) => (
             <option key={t} value={t}>
               {typeWords(t)}
