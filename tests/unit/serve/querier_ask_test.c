@@ -102,8 +102,7 @@ TEST(querier_ask, refuses_what_it_knows_and_does_not_do)
 {
     struct sf_buf body = {0};
     struct sf_querier_ask *a;
-    static const char *const words[] = {"{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
-                                        "{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
+    static const char *const words[] = {"{\"format\":\"PROFILE_FORMAT_SANDWICH\"}",
                                         "{\"format\":9}", "{\"format\":-1}",
                                         "{\"sandwichFunction\":\"f\"}"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

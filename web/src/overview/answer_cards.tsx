@@ -49,7 +49,7 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
           Show in the graph
         </ViewLink>
         <span class="spring" />
-        <span class="f3 sm" title="of what was looked at: CPU time of the service, or the duration of the span that calls">
+        <span class="f3 sm" title="of what was examined: CPU time of the service, or the duration of the span that calls">
           {percent(f.share)}
         </span>
         {props.onDismiss && (

@@ -51,7 +51,7 @@ function Says(props: { service: string; findings: Asked<AllFindings>; first: Ret
   if (!findings.data) return <span class="faint">…</span>;
   const own = findings.data.services.find((s) => s.service === props.service);
   if (own?.error !== undefined && own.error !== "") return <span class="bad sm" title={visible(own.error)}>failed: {visible(own.error)}</span>;
-  if (!own) return <span class="faint sm">not looked at: the question took too long</span>;
+  if (!own) return <span class="faint sm">not examined: the question took too long</span>;
   return (
     <span class="faint sm" title={visible(own.reason)}>
       {own.samples === 0 ? "no profiles" : "nothing stands out"}

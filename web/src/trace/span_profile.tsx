@@ -42,7 +42,7 @@ export function inOrder(types: readonly string[]): string[] {
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
   return (
-    <p class="grades pad-x" role="note" title="Match quality: how samples came to this span">
+    <p class="matched pad-x" role="note" title="Match quality: how samples came to this span">
       {p.isEstimate === true ? (
         <span class="trust none" title="Samples that other spans share: no intervals and no conclusions are made from them">
           {ESTIMATE} estimate
