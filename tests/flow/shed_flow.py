@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the server refuses under load, and in which order: baseline detail, other detail, profiles, spans. Free space is the
 pressure that a test can set; the flood at the end is the one that senders make."""
+import contextlib
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ def free_len(path):
     return st.f_bavail * st.f_frsize
 
 
+@contextlib.contextmanager
 def server_at(level, ratio):
     """A server whose free space is `ratio` times what must stay free, which is that level."""
     for _ in range(20):  # others use the disk, too
@@ -32,15 +34,19 @@ def server_at(level, ratio):
         for _ in range(600):
             try:
                 if server.metric("spanflame_shed_level") == level:
-                    return server
+                    break
                 if server.get("/ready").status == 200 and server.metric("spanflame_disk_free_bytes"):
                     break
             except OSError:
                 pass
             time.sleep(0.02)
-        if server.metric("spanflame_shed_level") == level:
-            return server
-        server.stop()
+        is_there = server.metric("spanflame_shed_level") == level
+        try:
+            if is_there:
+                yield server
+                return
+        finally:
+            server.kill()
     raise AssertionError(f"no server at level {level}")
 
 
