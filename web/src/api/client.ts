@@ -71,7 +71,48 @@ async function failure(response: Response): Promise<ApiError> {
   return new ApiError(response.status, message, Number(response.headers.get("Retry-After") ?? "0") || 0);
 }
 
+/** Questions that are with the server at one time: it refuses a client that has too many waiting. */
+const AT_ONCE = 3;
+let asking = 0;
+const waiting: (() => void)[] = [];
+
+async function turn(signal: AbortSignal): Promise<void> {
+  if (asking < AT_ONCE) {
+    asking++;
+    return;
+  }
+  await new Promise<void>((go, stop) => {
+    const begin = () => {
+      signal.removeEventListener("abort", leave);
+      go();
+    };
+    const leave = () => {
+      const at = waiting.indexOf(begin);
+      if (at >= 0) waiting.splice(at, 1);
+      stop(new DOMException("given up", "AbortError"));
+    };
+    waiting.push(begin);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+}
+
+/** The place goes to who has waited longest. */
+function over(): void {
+  const next = waiting.shift();
+  if (next) next();
+  else asking--;
+}
+
 async function request(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  await turn(signal);
+  try {
+    return await sent(url, body, signal);
+  } finally {
+    over();
+  }
+}
+
+async function sent(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, {
