@@ -63,6 +63,7 @@ def obeys(language, can_drop=True):
             program.serving(server, OTEL_BSP_SCHEDULE_DELAY="200") as (port, process):
         assert wait_for(lambda: ask(port, "/cart?ms=1")[0] == 200)
         seen = collector(server, rate=100, paused=False)
+        assert seen["ownCostPercent"] is None, seen  # what is not known is not told
         assert seen["agent"].startswith(f"spanflame-{language}/") and seen["pid"] == process.pid, seen
         change(server, {"rate": {"cpu": 50}})
         collector(server, rate=50)

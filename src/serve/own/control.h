@@ -17,6 +17,7 @@ struct sf_collector { /* as its last poll said */
     char version[17];          /* of what it has applied; empty: nothing yet */
     uint32_t pid, rate_hz;     /* rate 0: nothing is sampled */
     uint32_t cost_per_1000000; /* of the process's CPU time */
+    bool has_cost;             /* it told */
     bool is_paused;
     int64_t seen_ms, first_ms; /* unix */
     bool is_waiting;           /* its poll waits now */

@@ -188,7 +188,7 @@ static enum sf_err read_collector(const struct sf_call *call, struct sf_collecto
                                   struct sf_why *why)
 {
     const struct sf_request *r = call->request;
-    uint64_t pid = 0, rate = 0, cost = 0;
+    uint64_t pid = 0, rate = 0, cost = UINT64_MAX;
     enum sf_err err = read_target(call, true, &out->who, why);
     if (!err)
         err = sf_params_count(r, SF_STR("pid"), &pid, why);
@@ -198,11 +198,12 @@ static enum sf_err read_collector(const struct sf_call *call, struct sf_collecto
         err = sf_params_count(r, SF_STR("cost"), &cost, why);
     if (!err)
         err = sf_params_bool(r, SF_STR("paused"), &out->is_paused, why);
-    if (!err && (pid > UINT32_MAX || rate > 1000000 || cost > 1000000))
+    out->has_cost = cost != UINT64_MAX;
+    if (!err && (pid > UINT32_MAX || rate > 1000000 || (out->has_cost && cost > 1000000)))
         err = sf_fail(why, SF_ERR_INPUT, "pid, rate or cost is out of bounds");
     out->pid = (uint32_t)pid;
     out->rate_hz = (uint32_t)rate;
-    out->cost_per_1000000 = (uint32_t)cost;
+    out->cost_per_1000000 = out->has_cost ? (uint32_t)cost : 0;
     copy_param(r, "host", out->host, sizeof(out->host));
     copy_param(r, "agent", out->agent, sizeof(out->agent));
     copy_param(r, "problem", out->problem, sizeof(out->problem));
@@ -492,7 +493,10 @@ static void write_collector(struct sf_json_writer *j, const struct sf_collector 
     sf_json_write_key(j, SF_STR("paused"));
     sf_json_write_bool(j, c->is_paused);
     sf_json_write_key(j, SF_STR("ownCostPercent"));
-    sf_json_write_f64(j, c->cost_per_1000000 / 10000.0);
+    if (c->has_cost)
+        sf_json_write_f64(j, c->cost_per_1000000 / 10000.0);
+    else
+        sf_json_write_null(j);
     time_text(c->seen_ms, time);
     sf_json_write_key_str(j, SF_STR("lastSeen"), sf_str_from(time));
     sf_json_write_key_u64(j, SF_STR("secondsAgo"), (uint64_t)((now_ms - c->seen_ms) / 1000));
@@ -504,12 +508,14 @@ static void write_collector(struct sf_json_writer *j, const struct sf_collector 
 
 static void print_collector(struct sf_buf *out, const struct sf_collector *c, int64_t now_ms)
 {
-    char rate[16] = "paused";
+    char rate[16] = "paused", cost[16] = "-";
     if (!c->is_paused)
         snprintf(rate, sizeof(rate), "%u Hz", c->rate_hz);
-    sf_buf_print(out, "%-24s %-36s %-16s %7u %7s %7.3f%% %6" PRId64 "s  %-16s %s\n", c->who.service,
-                 c->who.instance, c->host, c->pid, rate, c->cost_per_1000000 / 10000.0,
-                 (now_ms - c->seen_ms) / 1000, c->version[0] ? c->version : "-", c->problem);
+    if (c->has_cost)
+        snprintf(cost, sizeof(cost), "%.3f%%", c->cost_per_1000000 / 10000.0);
+    sf_buf_print(out, "%-24s %-36s %-16s %7u %7s %8s %6" PRId64 "s  %-16s %s\n", c->who.service,
+                 c->who.instance, c->host, c->pid, rate, cost, (now_ms - c->seen_ms) / 1000,
+                 c->version[0] ? c->version : "-", c->problem);
 }
 
 static void show_collectors(void *arg, const struct sf_control_set *set,
