@@ -16,6 +16,7 @@ from pprof_make import pprof  # noqa: E402
 from server import Server, make_span, tap  # noqa: E402
 
 CART = {"GET /cart": "renderCart", "check price rules": "matchRules", "apply tax": "computeTax"}
+C_CART = {"GET /cart": "render_cart", "check price rules": "match_rules", "apply tax": "compute_tax"}
 PYTHON = {"GET /cart": "render_cart", "check price rules": "match_rules", "apply tax": "compute_tax", "load user": "load_user",
           "load offers": "load_offers"}
 
@@ -71,6 +72,12 @@ def test_the_java_page():
     with pages.program("java") as java, Server() as server:
         java.run(server)
         check(server, CART, {})
+
+
+def test_the_c_page():
+    with pages.program("cpp") as program, Server() as server:
+        program.run(server)
+        check(server, C_CART, {})
 
 
 def lines_of(server, service, language, kind):

@@ -91,7 +91,14 @@ def java(folder):
         {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
 
 
-LANGUAGES = {"go": go, "python": python, "node": node, "java": java}
+def cpp(folder):
+    toolchain.need("cc", "pkg-config")
+    toolchain.run("installing the library", [os.path.join(SOURCE, "tools", "install"), os.path.join(folder, "usr")])
+    lib = os.path.join(folder, "usr", "lib")
+    return {"build": ["sh", "build.sh"], "app": ["./app"]}, {"PKG_CONFIG_PATH": os.path.join(lib, "pkgconfig"), "LD_LIBRARY_PATH": lib}
+
+
+LANGUAGES = {"cpp": cpp, "go": go, "python": python, "node": node, "java": java}
 
 
 class Program:
@@ -106,7 +113,8 @@ class Program:
             with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
                 f.write(content)
         if "build" in self.argv:
-            toolchain.run("building the page's programs", self.argv["build"], cwd=folder, env=dict(os.environ, **self.env))
+            toolchain.run("building the page's programs", self.argv["build"], cwd=folder,
+                          env=dict(os.environ, **self.env))
 
     def run(self, server, name="app"):
         return run(self.argv[name], self.folder, server, **self.env)
