@@ -1,16 +1,51 @@
 #include "cli/keep_command.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/time_unit.h"
+#include "cli/answer.h"
 #include "cli/ask.h"
+
+enum { PIN_DAYS = 7 };
+
+/* "pin", "unpin": one call, whose answer is said in a word. */
+static int change_pin(const struct sf_client *client, const char *trace, bool is_pin,
+                      int64_t for_ns, const char *note)
+{
+    struct sf_buf path = {0}, answer = {0};
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    sf_buf_print(&path, "/api/v1/pins/");
+    sf_client_encode(&path, sf_str_from(trace));
+    if (is_pin)
+        sf_buf_print(&path, "?for=%" PRId64 "s", for_ns / SF_NS_PER_S);
+    if (is_pin)
+        sf_ask_param(&path, "note", note);
+    sf_buf_add_u8(&path, 0);
+    if (!sf_buf_ok(&path))
+        err = sf_fail(&why, SF_ERR_NOMEM, "no memory");
+    if (!err)
+        err = is_pin ? sf_client_post(client, (char *)path.p, "application/json",
+                                      sf_str_bytes(SF_STR("{}")), &answer, &why)
+                     : sf_client_delete(client, (char *)path.p, &answer, &why);
+    sf_buf_done(&path);
+    if (err) {
+        sf_buf_done(&answer);
+        return sf_answer_fault("keep", &why);
+    }
+    sf_buf_reset(&answer);
+    sf_buf_print(&answer, is_pin ? "pinned %s\n" : "unpinned %s\n", trace);
+    return sf_answer_write(&answer);
+}
 
 int sf_keep_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *slow = NULL, *cpu = NULL, *baseline = NULL;
     bool is_dry_run = false, is_without_errors = false;
-    int64_t since_ns = SF_NS_PER_DAY;
+    const char *trace = NULL, *note = NULL;
+    int64_t since_ns = SF_NS_PER_DAY, for_ns = PIN_DAYS * SF_NS_PER_DAY;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only say what would be kept"},
@@ -22,21 +57,31 @@ int sf_keep_run(int argc, char **argv)
         {"no-errors", SF_FLAG_BOOL, &is_without_errors, NULL, "do not keep those that failed"},
         {"baseline", SF_FLAG_STR, &baseline, "PERCENT",
          "keep this share of all requests (default: as configured, 1)"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "say whether a trace was kept, and by which rule"},
+        {"for", SF_FLAG_DURATION, &for_ns, "TIME", "of pin: until then (default 7d)"},
+        {"note", SF_FLAG_STR, &note, "TEXT", "of pin: what it is for"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "keep",
-        .usage = "--dry-run [--since 1d] [--slow 1s] [--cpu 80] [--baseline 1]",
-        .summary = "Say what rules would keep of the samples of single requests.",
-        .details = "Samples that name a span are whole for retention.tail_delay (1h). Then only "
-                   "those of interesting requests are kept, until retention.detail: failed, slow, "
-                   "longer than 99 % of the calls of their operation the day before, CPU-heavy, "
-                   "marked with profile.keep=true, and a share of all; totals keep every sample. "
-                   "--dry-run says for each rule how many traces, samples and bytes it would keep "
-                   "of what is there, and how many traces no other rule would. What is not given "
-                   "is as configured (profiling.conditional).",
-        .examples = "spanflame keep --dry-run --since 1d\n"
-                    "spanflame keep --dry-run --since 6h --slow 500ms --baseline 0.5",
+        .usage = "--dry-run [--since 1d] [--slow 1s] [--cpu 80] [--baseline 1] | --trace ID | "
+                 "pin ID [--for 7d] [--note TEXT] | unpin ID | list",
+        .summary = "Say what rules keep of the samples of single requests; pin requests.",
+        .details =
+            "Samples that name a span are whole for retention.tail_delay (1h). Then only "
+            "those of interesting requests are kept, until retention.detail: failed, slow, "
+            "longer than 99 % of the calls of their operation the day before, CPU-heavy, "
+            "marked with profile.keep=true, and a share of all; totals keep every sample. "
+            "--dry-run says for each rule how many traces, samples and bytes it would keep "
+            "of what is there, and how many traces no other rule would. What is not given "
+            "is as configured (profiling.conditional). --trace says what became of one, and its "
+            "probability to be kept. pin keeps the spans and samples of a trace until an end "
+            "whatever its outcome, unpin ends that, list shows what is pinned.",
+        .examples =
+            "spanflame keep --dry-run --since 1d\n"
+            "spanflame keep --dry-run --since 6h --slow 500ms --baseline 0.5\n"
+            "spanflame keep --trace 4bf92f3577b34da6a3ce929d0e0e4736\n"
+            "spanflame keep pin 4bf92f3577b34da6a3ce929d0e0e4736 --for 30d --note incident-7",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -46,9 +91,23 @@ int sf_keep_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (!is_dry_run || args.n_words > 0)
-        return sf_answer_usage(
-            "keep", "give --dry-run: rules are set in the configuration (profiling.conditional)");
+    const char *verb = args.n_words > 0 ? args.words[0] : "";
+    bool is_pin = strcmp(verb, "pin") == 0;
+    if (args.n_words == 2 && (is_pin || strcmp(verb, "unpin") == 0))
+        return change_pin(&client, args.words[1], is_pin, for_ns, note);
+    if (args.n_words == 1 && strcmp(verb, "list") == 0) {
+        sf_buf_print(&path, "/api/v1/pins");
+        return sf_ask_and_print("keep", &client, output, &path);
+    }
+    if (trace && !is_dry_run && args.n_words == 0) {
+        sf_buf_print(&path, "/api/v1/keep/");
+        sf_client_encode(&path, sf_str_from(trace));
+        return sf_ask_and_print("keep", &client, output, &path);
+    }
+    if (!is_dry_run || trace || args.n_words > 0)
+        return sf_answer_usage("keep",
+                               "give --dry-run, --trace ID, pin ID, unpin ID or list; rules "
+                               "are set in the configuration (profiling.conditional)");
     sf_buf_print(&path, "/api/v1/keep?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "slow", slow);
     sf_ask_param(&path, "cpu", cpu);

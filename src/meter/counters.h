@@ -60,7 +60,7 @@ enum sf_count {
     SF_COUNTS
 };
 
-enum { SF_COUNTERS_ROUTES = 160, SF_COUNTERS_TENANTS = 512 };
+enum { SF_COUNTERS_ROUTES = 192, SF_COUNTERS_TENANTS = 512 };
 
 struct sf_counters;
 

@@ -14,6 +14,7 @@
 #include "serve/own/findings.h"
 #include "serve/own/frame_spans.h"
 #include "serve/own/keep.h"
+#include "serve/own/pins.h"
 #include "serve/own/page.h"
 #include "serve/own/profile_read.h"
 #include "serve/own/profile_upload.h"
@@ -109,6 +110,9 @@ static bool has_no_trace(const struct sf_call *call)
 #define CHANGE(m, p, tenant, json, handler, names) \
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
      .handle = handler, .params = names, .needs_json = json}
+#define PIN(m, json, handler, names) \
+    {.method = m, .path = "/api/v1/pins/{}", .scope = SF_MAY_CONTROL, .class = SF_CLASS_QUERY, \
+     .has_tenant = true, .handle = handler, .params = names, .needs_json = json}
 #define ADHOC_PACKAGE "/adhocprofiles.v1.AdHocProfileService/"
 #define RULES_PACKAGE "/settings.v1.RecordingRulesService/"
 /* Tempo's: which of its blocks are asked, and which part of a trace is answered. `mode` chooses
@@ -246,6 +250,10 @@ const struct sf_route sf_routes[] = {
         "service each trace span q left right baseline comparison type from until format leaf "
         "stack_depth repeated callers equal_spans gc lock theme"),
     OWN("/api/v1/keep", sf_keep_handle, SF_KEEP_PARAMS),
+    OWN_POINT("/api/v1/keep/{}", sf_pins_trace, "format"),
+    OWN_POINT("/api/v1/pins", sf_pins_list, "format"),
+    PIN(SF_METHOD_POST, true, sf_pins_post, "for note"),
+    PIN(SF_METHOD_DELETE, false, sf_pins_delete, ""),
     OWN("/api/v1/frames/spans", sf_frame_spans_handle,
         "function pattern service type limit from until format"),
     OWN_POINT("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),

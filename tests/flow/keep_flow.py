@@ -178,4 +178,41 @@ def test_a_thinned_span_set_is_weighted():
     assert sum(slow["thinnedSpans"]) == len(GONE), slow
 
 
+def run_thinned(*args):
+    return subprocess.run([PROGRAM, "keep", *args, "--server", f"http://127.0.0.1:{THINNED.port}"], capture_output=True, text=True,
+                          timeout=60)
+
+
+def test_a_trace_tells_its_probability_and_rules():
+    told = THINNED.json(f"/api/v1/keep/{GONE[0]:032x}")
+    assert told["keep"]["state"] == "thinned" and told["rules"]["baselinePercent"] == 20 and "pin" not in told, told
+    assert THINNED.get(f"/api/v1/keep/{77777:032x}").status == 404
+    done = run_thinned("--trace", f"{1000:032x}")
+    assert done.returncode == 0 and done.stdout.startswith("kept: slow") and "probability to be kept: 1" in done.stdout, done
+
+
+def test_pins_are_made_listed_and_ended():
+    trace = f"{GONE[1]:032x}"
+    pins = f"/api/v1/pins/{trace}"
+    assert THINNED.json("/api/v1/pins") == {"pins": [], "limit": 1000}
+    assert THINNED.post(pins, b"", "text/plain").status == 415
+    assert THINNED.post(f"{pins}?for=366d", b"{}", "application/json").status == 400
+    assert THINNED.post(f"/api/v1/pins/{77777:032x}", b"{}", "application/json").status == 404
+    made = json.loads(THINNED.post(f"{pins}?for=2d&note=incident", b"{}", "application/json").body)
+    assert made["traceId"] == trace and made["note"] == "incident", made
+    assert int(made["untilUnixNano"]) - int(made["createdUnixNano"]) == 2 * 86400 * S, made
+    assert THINNED.json("/api/v1/pins")["pins"] == [made]
+    assert THINNED.json(f"/api/v1/keep/{trace}")["pin"] == made
+    THINNED.stop()
+    THINNED.start()
+    assert THINNED.json("/api/v1/pins")["pins"] == [made]
+    assert run_thinned("list").stdout.startswith(f"{trace}  until ")
+    assert run_thinned("unpin", trace).returncode == 0 and run_thinned("unpin", trace).returncode == 1
+    assert run_thinned("pin", trace, "--for", "1h").stdout == f"pinned {trace}\n"
+    assert run_thinned("pin").returncode == 2
+    # An erasure takes the pin along.
+    assert THINNED.post("/api/v1/erase", json.dumps({"traces": [trace]}).encode(), "application/json").status == 200
+    assert THINNED.json("/api/v1/pins")["pins"] == []
+
+
 tap.run(sys.modules[__name__])
