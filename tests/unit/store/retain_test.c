@@ -426,3 +426,86 @@ TEST(retain, a_tenant_over_its_size_loses_its_oldest_blocks_and_nobody_elses)
     assert_int_equal(count_rows(&r), 100);
     store_rig_done(&r);
 }
+
+TEST(retain, spares_the_spans_of_a_pinned_trace_until_the_pin_ends)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    struct sf_pin pin = {.tenant = 1};
+    uint64_t n_own = 0;
+    open_at(&r, 24 * HOUR);
+    sf_otlp_make_init(&m, 1, (uint64_t)wall_ns - 1000000000);
+    sf_otlp_make_batch(&m, 100, &r.arena, &b);
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    pin.trace = b.spans[0].trace_id;
+    for (uint32_t i = 0; i < b.n_spans; i++)
+        n_own += sf_trace_id_eq(b.spans[i].trace_id, pin.trace);
+    assert_true(n_own > 0 && n_own < 100);
+    pin.until_ns = wall_ns + 60 * HOUR;
+    assert_ok(r.store->ops->pin(r.store, &pin, &r.why));
+    for (int i = 0; i < 28; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), n_own);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    work(&r);
+    assert_int_equal(count_rows(&r), n_own);
+    for (int i = 0; i < 33; i++)
+        pass(HOUR);
+    work(&r);
+    work(&r);
+    for (int i = 0; i < 4 && count_rows(&r) > 0; i++) {
+        pass(60 * SF_NS_PER_S);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), 0);
+    store_rig_done(&r);
+}
+
+TEST(retain, spares_the_spans_of_traces_that_were_kept_by_outcome)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    struct sf_keep_due due;
+    struct sf_verdict_entry kept = {.reasons = 1u << SF_KEEP_ERROR};
+    struct sf_verdict v = {.traces = &kept, .n_kept = 1};
+    struct sf_retention rule = {.min_free_len = 1,
+                                .spans_ns = 24 * HOUR,
+                                .spans_by_outcome_ns = 72 * HOUR,
+                                .tail_delay_ns = HOUR,
+                                .keep = {.is_on = true}};
+    uint64_t n_own = 0;
+    open_at(&r, 24 * HOUR);
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    pass(HOUR);
+    sf_otlp_make_init(&m, 1, (uint64_t)wall_ns - 1000000000);
+    sf_otlp_make_batch(&m, 100, &r.arena, &b);
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    kept.id = b.spans[0].trace_id;
+    for (uint32_t i = 0; i < b.n_spans; i++)
+        n_own += sf_trace_id_eq(b.spans[i].trace_id, kept.id);
+    for (int i = 0; i < 4; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_ok(r.store->ops->keep_due(r.store, &r.arena, &due, &r.why)); /* without any profile */
+    v.head = (struct sf_verdict_head){
+        .tenant = 1, .hour = due.hour, .lsn = due.lsn, .created_ns = wall_ns, .version = 1};
+    v.rules = due.rules;
+    assert_ok(r.store->ops->keep_put(r.store, &v, &r.why));
+    for (int i = 0; i < 27; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), n_own);
+    for (int i = 0; i < 50; i++)
+        pass(HOUR);
+    work(&r);
+    work(&r);
+    assert_int_equal(count_rows(&r), 0);
+    store_rig_done(&r);
+}

@@ -277,7 +277,8 @@ enum sf_err sf_local_keep_due(struct sf_store *s, struct sf_arena *req, struct s
                               struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
-    struct sf_snapshot *blocks;
+    struct sf_snapshot *blocks, *spans;
+    bool is_by_spans;
     struct due first = {0}, one;
     int64_t now_ns, delay_ns;
     bool is_paused;
@@ -285,14 +286,16 @@ enum sf_err sf_local_keep_due(struct sf_store *s, struct sf_arena *req, struct s
     sf_mutex_lock(&l->rule_lock);
     now_ns = l->now_ns;
     delay_ns = l->retention.tail_delay_ns;
+    is_by_spans = l->retention.spans_by_outcome_ns > l->retention.spans_ns;
     is_paused = l->is_clock_ahead;
     sf_mutex_unlock(&l->rule_lock);
     if (is_paused)
         return sf_fail(why, SF_ERR_NOT_FOUND, "the clock is ahead: removal pauses");
     blocks = sf_snapshot_take(&l->prof_snapshots);
+    spans = is_by_spans ? sf_snapshot_take(&l->snapshots) : NULL;
     sf_mutex_lock(&l->keep.lock);
-    for (size_t i = 0; i < blocks->n; i++) {
-        const struct sf_run *run = blocks->runs[i];
+    for (size_t i = 0; i < blocks->n + (spans ? spans->n : 0); i++) {
+        const struct sf_run *run = i < blocks->n ? blocks->runs[i] : spans->runs[i - blocks->n];
         if (sf_run_is_part(run) || run->row.level != 1 || atomic_load(&run->is_bad))
             continue;
         if (is_due(l, &run->row, now_ns, delay_ns, &one) && (!first.row || one.hour < first.hour))
@@ -308,6 +311,8 @@ enum sf_err sf_local_keep_due(struct sf_store *s, struct sf_arena *req, struct s
                                     .since_hour = first.since_hour,
                                     .has_before = first.has_before};
     sf_snapshot_unref(blocks);
+    if (spans)
+        sf_snapshot_unref(spans);
     if (!err)
         err = give_rules(l, first.hour, req, &out->rules, why);
     sf_mutex_lock(&l->number_lock);

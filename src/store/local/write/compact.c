@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "store/local/keep/outlive.h"
 #include "store/local/keep/pins.h"
 #include "store/local/keep/thinning.h"
 #include "store/local/keep/verdicts.h"
@@ -233,8 +234,9 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     return err;
 }
 
-static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, size_t n,
-                              enum sf_merge_split split, uint8_t level, struct sf_why *why)
+static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, size_t n,
+                              enum sf_merge_split split, uint8_t level,
+                              const struct sf_compact_only *only, struct sf_why *why)
 {
     struct sf_snapshot *s = sf_snapshot_take(&l->snapshots), *now;
     struct sf_merge merge = {
@@ -244,6 +246,8 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
         .split = split,
         .level = level,
         .lsn_lo = UINT64_MAX,
+        .keeps = only->keeps,
+        .keeps_arg = only->arg,
         .has_sources = true,
     };
     struct sf_profile_ages ages = sf_profile_ages_now(l);
@@ -283,11 +287,25 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
     return err;
 }
 
-enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why)
+static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, size_t n,
+                              enum sf_merge_split split, uint8_t level, struct sf_why *why)
+{
+    struct sf_compact_only all = {0};
+    return merge_only(l, inputs, n, split, level, &all, why);
+}
+
+enum sf_err sf_compact_reduce(struct sf_local *l, struct sf_run *run,
+                              const struct sf_compact_only *only, struct sf_why *why)
 {
     static const enum sf_merge_split splits[] = {SF_SPLIT_DAY, SF_SPLIT_HOUR, SF_SPLIT_TENANT_DAY};
     unsigned level = run->row.level < 2 ? run->row.level : 2;
-    return merge_runs(l, &run, 1, splits[level], run->row.level, why);
+    return merge_only(l, &run, 1, splits[level], run->row.level, only, why);
+}
+
+enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why)
+{
+    struct sf_compact_only all = {0};
+    return sf_compact_reduce(l, run, &all, why);
 }
 
 /* Hours first: a day is merged when all of them are. */
@@ -434,6 +452,8 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     one = sf_profile_age_work(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_thinning_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_outlive_work(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_pins_work(l, err ? NULL : why);
     err = err ? err : one;

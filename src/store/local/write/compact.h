@@ -9,6 +9,14 @@
 #include "store/local/engine.h"
 
 /* Rewrites one block without what tombstones hide. The caller holds merge_lock. */
+/* Which traces of a block of spans stay. */
+struct sf_compact_only {
+    bool (*keeps)(void *arg, uint32_t tenant, sf_trace_id id);
+    void *arg;
+};
+/* The same with some traces only. */
+enum sf_err sf_compact_reduce(struct sf_local *l, struct sf_run *run,
+                              const struct sf_compact_only *only, struct sf_why *why);
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
 /* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */
 enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why);

@@ -218,6 +218,8 @@ static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule
     s.rows = &view.rows;
     for (uint32_t t = 0; !err && t < view.info->n_traces; t++) {
         struct piece p = {.tenant = view.info->tenant, .granule = granule, .input = input};
+        if (w->m->keeps && !w->m->keeps(w->m->keeps_arg, view.info->tenant, view.trace_ids[t]))
+            continue;
         s.from = view.firsts[t];
         s.to = view.firsts[t + 1];
         p.hash = sf_trace_id_hash(view.trace_ids[t], view.info->tenant);

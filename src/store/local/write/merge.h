@@ -25,8 +25,11 @@ struct sf_merge {
     size_t n_dup_hashes;
     int64_t coarse_before_ns; /* profiles: slots that end before then keep their sums only */
     bool has_no_details;      /* profiles: single samples stay behind */
-    bool has_sources;         /* outputs list the inputs as replaced */
-    uint16_t n_more;          /* further siblings that the caller writes, numbered behind these */
+    /* Spans: traces that stay; NULL: all. */
+    bool (*keeps)(void *arg, uint32_t tenant, sf_trace_id id);
+    void *keeps_arg;
+    bool has_sources; /* outputs list the inputs as replaced */
+    uint16_t n_more;  /* further siblings that the caller writes, numbered behind these */
 };
 
 struct sf_merged {

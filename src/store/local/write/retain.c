@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "store/local/files/directory.h"
+#include "store/local/keep/outlive.h"
 #include "store/local/keep/rule_sets.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/tenant_rules.h"
@@ -164,7 +165,8 @@ static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n
     for (size_t i = 0; i < n; i++) {
         struct sf_run *run = blocks[i];
         int64_t age_ns = sf_tenant_rules_age(tenants, run);
-        bool is_old = (may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns) ||
+        bool is_old = (may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns &&
+                       !sf_outlive_spares(l, &run->row, rule, now_ns)) ||
                       sf_tenant_rules_is_over(tenants, run);
         err = is_old ? SF_OK : shrink_beside(l, run->row.ts_max_ns, rule->max_len, &len, why);
         *beside = *beside ? *beside : err;
