@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <signal.h>
+
 #include "base/limits.h"
 #include "base/trace_share.h"
 #include "store/local/keep/verdicts.h"
@@ -441,5 +443,62 @@ TEST(keep, forgets_verdict_and_pin_of_an_erased_trace)
     assert_ok(r.r.store->ops->keep_get(r.r.store, 1, hour, &r.a, &v, &r.r.why));
     assert_int_equal(v.n_kept, 0);
     assert_int_equal(read_rows(&r).n[1][4], 0);
+    profile_store_done(&r);
+}
+
+/* ---- kill -9 ---- */
+
+static struct profile_store *dying;
+static int64_t dying_hour;
+
+static pid_t start_rewriting(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct sf_verdict_head head;
+        if (store_rig_open(&dying->r))
+            _exit(1);
+        if (!sf_verdicts_find(store_rig_local(&dying->r), 1, dying_hour, &head))
+            put_verdict(dying, dying_hour);
+        for (int i = 0; i < 4; i++)
+            (void)sf_compact_all(store_rig_local(&dying->r), &dying->r.why);
+        _exit(0);
+    }
+    return pid;
+}
+
+TEST(keep, survives_kills_while_blocks_are_rewritten)
+{
+    enum { KILLS = 6 };
+    struct profile_store r;
+    struct rows before, now;
+    int status = 0;
+    uint32_t n_killed = 0;
+    dying_hour = fill_an_hour(&r, SHARE);
+    dying = &r;
+    before = read_rows(&r);
+    wait_for_the_verdict(&r);
+    store_rig_close(&r.r); /* no thread may run while it forks */
+    for (unsigned i = 0; i < KILLS; i++) {
+        pid_t pid = start_rewriting();
+        usleep(500u << i); /* from half a millisecond to 16 */
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        n_killed += WIFSIGNALED(status);
+        assert_ok(store_rig_open(&r.r));
+        profile_store_check(&r); /* no aggregate, and no kept row is ever missing or there twice */
+        now = read_rows(&r);
+        for (uint32_t s = 0; s < 3; s++) {
+            for (uint32_t k = 0; k < 50; k++)
+                assert_true(now.n[s][k] == before.n[s][k] || now.n[s][k] == 0);
+        }
+        store_rig_close(&r.r);
+    }
+    printf("# %u of %d were killed before they ended\n", n_killed, KILLS);
+    waitpid(start_rewriting(), &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_ok(store_rig_open(&r.r));
+    check_thinned(&r, &before);
+    profile_store_check_disk(&r);
     profile_store_done(&r);
 }
