@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/alert_yaml.h"
 #include "app/config_value.h"
 #include "base/heap.h"
 #include "os/file.h"
@@ -13,6 +14,7 @@ enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 64, VARIABLE
 void sf_config_free(struct sf_config *c)
 {
     if (c) {
+        sf_alert_rules_free(c->alerts.rules);
         sf_arena_done(&c->arena);
         sf_heap_free(c);
     }
@@ -289,6 +291,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = check_whole(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
+    if (!err)
+        err = sf_alert_yaml_finish(c, why);
     if (!err) {
         *out = c;
         c = NULL;
@@ -315,6 +319,8 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = check_whole(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
+    if (!err)
+        err = sf_alert_yaml_finish(c, why);
     if (!err) {
         *out = c;
         c = NULL;

@@ -14,6 +14,8 @@
 #include "model/retention.h"
 #include "wire/json_writer.h"
 
+struct sf_alert_rules; /* serve/alerts/alert_rule.h */
+
 struct sf_config_list {
     const char *const *items;
     size_t n;
@@ -90,6 +92,12 @@ struct sf_config {
         uint64_t graph_max_series, graph_max_items;
         int64_t graph_wait_ns, rules_interval_ns;
     } metrics;
+    struct {
+        int64_t interval_ns;
+        struct sf_config_list alertmanager, webhook, rules_files;
+        const char *url;              /* of this server, for links; NULL: none */
+        struct sf_alert_rules *rules; /* shared with the server */
+    } alerts;
     struct { /* from which share, or how many, something is said */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
         uint64_t depth, callers, siblings;
@@ -166,6 +174,7 @@ enum sf_config_type {
     SF_CONFIG_LIST,     /* struct sf_config_list */
     SF_CONFIG_CHOICE,   /* uint32_t place in `choices` */
     SF_CONFIG_LISTEN,   /* the addresses */
+    SF_CONFIG_RULES,    /* of alerts: a list of maps, in the file only */
     SF_CONFIG_PART      /* documents one field of a `listen` item; cannot be set alone */
 };
 

@@ -204,6 +204,11 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
             *(const char **)field_of(c, key) = NULL;
         break;
     case SF_CONFIG_CHOICE: err = set_choice(c, key, text, at, why); break;
+    case SF_CONFIG_RULES:
+        if (text.len)
+            err = sf_config_fail(c, at, why, "%s is a list of maps, and stands in the file only",
+                                 key->path);
+        break;
     case SF_CONFIG_LIST:
     case SF_CONFIG_LISTEN:
     case SF_CONFIG_PART: SF_ASSERT(false && "lists have their own function"); break;

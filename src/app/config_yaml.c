@@ -6,6 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "app/alert_yaml.h"
 #include "app/config_value.h"
 #include "base/text.h"
 
@@ -270,6 +271,20 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
     return !w->err;
 }
 
+static bool parse_rules(struct walk *w, size_t key, struct sf_config_origin at)
+{
+    if (w->event.type != YAML_SEQUENCE_START_EVENT)
+        return refuse(w, "%s wants a list of maps, not %s", w->path,
+                      w->event.type == YAML_SCALAR_EVENT ? "one value" : kind_of_event(w));
+    w->c->alerts.rules = sf_alert_rules_new();
+    if (!w->c->alerts.rules)
+        return refuse(w, "no memory for rules");
+    w->c->origins[key] = at;
+    w->err = sf_alert_yaml_list(&w->parser, w->c->file ? w->c->file : "configuration",
+                                w->c->alerts.rules, w->why);
+    return !w->err;
+}
+
 static bool parse_value(struct walk *w, size_t key)
 {
     enum sf_config_type type = sf_config_keys[key].type;
@@ -288,6 +303,8 @@ static bool parse_value(struct walk *w, size_t key)
         w->err = sf_config_set_list(w->c, key, &one, 1, at, w->why);
         return !w->err;
     }
+    if (type == SF_CONFIG_RULES)
+        return parse_rules(w, key, at);
     if (type == SF_CONFIG_LISTEN)
         return parse_listen(w, key, at);
     if (type == SF_CONFIG_LIST)

@@ -102,9 +102,24 @@ static void reload_limits(struct sf_server *server, struct sf_log *log, bool is_
         sf_log_print(log, SF_SAY_INFO, "server: limits of tenants read again");
 }
 
+/* Of the configuration only the alerts are taken again: the rest needs a new start. */
+static void reload_alerts(struct sf_server *server, struct sf_log *log,
+                          const struct sf_config_flags *flags)
+{
+    struct sf_config *config = NULL;
+    struct sf_why why = {0};
+    if (sf_config_flags_load(flags, &config, &why)) {
+        sf_log_print(log, SF_SAY_ERROR, "server: alerts stay as they were: %s", why.text);
+    } else {
+        sf_server_replace_alerts(server, config);
+        sf_log_print(log, SF_SAY_INFO, "server: alerts read again");
+    }
+    sf_config_free(config);
+}
+
 /* Until a signal says stop. Returns the exit code. */
 static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config,
-                 const struct sf_notify *manager)
+                 const struct sf_config_flags *flags, const struct sf_notify *manager)
 {
     bool is_ready = false;
     int64_t started_ns = sf_clock_mono_ns(), told_ns = started_ns;
@@ -121,8 +136,10 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
                 _exit(0);
             return 0;
         }
-        if (sig == SIGHUP)
+        if (sig == SIGHUP) {
             reload(server, log, manager);
+            reload_alerts(server, log, flags);
+        }
         reload_limits(server, log, sig == SIGHUP);
         if (!is_ready)
             tell_starting(manager, &told_ns);
@@ -141,7 +158,8 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
     }
 }
 
-static int serve(const struct sf_config *config, struct sf_log *log)
+static int serve(const struct sf_config *config, const struct sf_config_flags *flags,
+                 struct sf_log *log)
 {
     struct sf_server *server = NULL;
     struct sf_thread impatience = {0};
@@ -162,7 +180,7 @@ static int serve(const struct sf_config *config, struct sf_log *log)
         sf_notify_close(&manager);
         return 1;
     }
-    int code = watch(server, log, config, &manager);
+    int code = watch(server, log, config, flags, &manager);
     /* Not joined: it ends with the process, or ends the process. */
     (void)sf_thread_start(&impatience, "signals", 0, end_on_second_signal, NULL, NULL);
     sf_server_stop(server);
@@ -184,8 +202,8 @@ int sf_serve_run(int argc, char **argv)
             "Takes OTLP traces and answers queries on every address it listens on, by default "
             "127.0.0.1 and ::1 on 4317, 4318, 4040 and 3200. --listen replaces these. Addresses "
             "other machines can reach need auth.token_file, TLS client certificates or "
-            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens and "
-            "the limits of tenants again.",
+            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens, "
+            "the limits of tenants and the rules of alerts again.",
         .examples = "spanflame serve --data /var/lib/spanflame\n"
                     "spanflame serve --listen 127.0.0.1:4319 --listen [::1]:4319\n"
                     "spanflame serve --config /etc/spanflame/spanflame.yaml --memory 512MB",
@@ -211,7 +229,7 @@ int sf_serve_run(int argc, char **argv)
         return 1;
     }
     struct sf_log *log = open_log(config);
-    int code = log ? serve(config, log) : 1;
+    int code = log ? serve(config, &flags, log) : 1;
     sf_log_free(log);
     sf_config_free(config);
     return code;

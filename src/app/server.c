@@ -23,6 +23,7 @@
 #include "os/own_names.h"
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
+#include "serve/alerts/alerts.h"
 #include "serve/keep_hours.h"
 #include "serve/own/control.h"
 #include "serve/pyroscope/adhoc_files.h"
@@ -63,9 +64,10 @@ struct sf_server {
     unsigned n_ingest, n_query;
     int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
-    struct sf_thread opener, recorder, keeper;
+    struct sf_thread opener, recorder, keeper, watcher;
     struct sf_worker recorder_work; /* of recording rules */
     struct sf_worker keeper_work;   /* of judging hours */
+    struct sf_worker alerts_work;   /* of rules of alerts */
     atomic_bool is_stopping;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
     struct sf_signal wake;  /* of the recorder and the keeper, with the mutex: the server stops */
@@ -266,6 +268,44 @@ static enum sf_err start_keeper(struct sf_server *s, struct sf_why *why)
     return sf_thread_start(&s->keeper, "keep", SF_NICE_QUERIES, keep, s, why);
 }
 
+/* ---- alerts ---- */
+
+static void watch(void *arg)
+{
+    struct sf_server *s = arg;
+    while (!atomic_load(&s->is_stopping)) {
+        if (atomic_load(&s->service.state) == SF_SERVICE_READY)
+            sf_alerts_run(&s->service, &s->alerts_work, sf_clock_wall_ns(), &s->is_stopping);
+        sf_mutex_lock(&s->mutex);
+        if (!atomic_load(&s->is_stopping))
+            sf_signal_wait_until(&s->wake, &s->mutex, sf_clock_mono_ns() + SF_NS_PER_S / 4);
+        sf_mutex_unlock(&s->mutex);
+    }
+}
+
+void sf_server_replace_alerts(struct sf_server *s, const struct sf_config *config)
+{
+    sf_alerts_replace(s->service.alerts, sf_alert_rules_share(config->alerts.rules));
+}
+
+static enum sf_err open_alerts(struct sf_server *s, struct sf_why *why)
+{
+    char notice[240];
+    enum sf_err err = sf_alerts_open(s->dir, sf_alert_rules_share(s->config->alerts.rules),
+                                     &s->service.alerts, notice, why);
+    if (notice[0])
+        sf_log_print(s->log, SF_SAY_WARN, "%s", notice);
+    return err;
+}
+
+static enum sf_err start_watcher(struct sf_server *s, struct sf_why *why)
+{
+    if (!sf_arena_init(&s->alerts_work.arena, s->service.query_memory_len) ||
+        !sf_arena_count(&s->alerts_work.arena))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for alerts");
+    return sf_thread_start(&s->watcher, "alerts", SF_NICE_QUERIES, watch, s, why);
+}
+
 static void stop_recorder(struct sf_server *s)
 {
     sf_mutex_lock(&s->mutex);
@@ -274,6 +314,7 @@ static void stop_recorder(struct sf_server *s)
     sf_mutex_unlock(&s->mutex);
     sf_thread_join(&s->recorder);
     sf_thread_join(&s->keeper);
+    sf_thread_join(&s->watcher);
 }
 
 static enum sf_err start_recorder(struct sf_server *s, struct sf_why *why)
@@ -539,6 +580,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_rules(s, why);
     if (!err)
+        err = open_alerts(s, why);
+    if (!err)
         err = sf_control_open(s->dir, v, &v->control_docs, why);
     if (!err)
         err = open_symbols(s, why);
@@ -645,6 +688,10 @@ static enum sf_err enter_sandbox(struct sf_server *s, struct sf_why *why)
         err = sf_sandbox_read(&box, c->auth.users_file, why);
     if (!err)
         err = sf_sandbox_read(&box, c->limits.overrides_file, why);
+    if (!err) /* read again at SIGHUP, for rules of alerts */
+        err = sf_sandbox_read(&box, c->file, why);
+    for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)
+        err = sf_sandbox_read(&box, c->alerts.rules_files.items[i], why);
     if (!err) /* the names of its own functions, for its profile of itself */
         err = sf_sandbox_read(&box, "/proc/self/exe", why);
     if (!err && sf_own_profiler_library(library))
@@ -695,6 +742,8 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     if (!err)
         err = start_keeper(s, why);
     if (!err)
+        err = start_watcher(s, why);
+    if (!err)
         err = sf_thread_start(&s->opener, "open", 0, open_store, s, why);
     if (err) {
         sf_server_stop(s);
@@ -742,9 +791,11 @@ void sf_server_free(struct sf_server *s)
     sf_heap_free(s->workers);
     sf_arena_done(&s->recorder_work.arena);
     sf_arena_done(&s->keeper_work.arena);
+    sf_arena_done(&s->alerts_work.arena);
     sf_control_close(s->service.control_docs);
     sf_settings_close(s->service.settings);
     sf_recording_rules_close(s->service.rules);
+    sf_alerts_close(s->service.alerts);
     sf_symbolizer_close(s->service.symbols);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);

@@ -24,6 +24,8 @@ enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why);
  * What was there stays in force when that fails. */
 bool sf_server_reload_limits(struct sf_server *s, bool is_asked, enum sf_err *out_err,
                              struct sf_why *why);
+/* From the next evaluation on, the rules and receivers of alerts of `config`. */
+void sf_server_replace_alerts(struct sf_server *s, const struct sf_config *config);
 /* Ends everything in order. */
 void sf_server_stop(struct sf_server *s);
 void sf_server_free(struct sf_server *s); /* after stop; NULL is fine */

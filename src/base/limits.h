@@ -126,6 +126,14 @@
 #define SF_LIMIT_PIN_DAYS      365  /* of one pin: a pin that somebody forgot */
 #define SF_LIMIT_PIN_NOTE_LEN  200  /* bytes of the words that say what a pin is for */
 
+/* --- alerts (serve) --- */
+#define SF_LIMIT_ALERT_RULES     256  /* each is a query at every evaluation */
+#define SF_LIMIT_ALERT_SERIES    100  /* alerts of one rule, the rest is counted: by() over ids */
+#define SF_LIMIT_ALERT_LABELS    16   /* of one rule, and as many annotations */
+#define SF_LIMIT_ALERT_TEXT_LEN  4096 /* one text of a rule */
+#define SF_LIMIT_ALERT_RECEIVERS 16   /* each may take its time-out at every evaluation */
+#define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
+
 /* --- names of code (symbol) --- */
 #define SF_LIMIT_SYMBOL_FILE_LEN                                    \
     (512u << 20) /* (conf) one debug file: a disk filled by uploads \

@@ -1,3 +1,4 @@
+#include "cli/alerts_command.h"
 #include "cli/command.h"
 #include "cli/compare_command.h"
 #include "cli/control_command.h"
@@ -40,6 +41,7 @@ const struct sf_command sf_cli_commands[] = {
     {"ledger", "show where a span's time went", sf_ledger_run, NULL},
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"guard", "fail when a new version of a service costs more", sf_guard_run, NULL},
+    {"alerts", "list alerts, or say when a rule would have fired", sf_alerts_run_command, NULL},
     {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"control", "switch the profiling of running programs, or capture a profile now",

@@ -1,5 +1,6 @@
 #include "serve/route_table.h"
 
+#include "serve/alerts/alerts.h"
 #include "serve/jaeger/jaeger.h"
 #include "serve/mcp/mcp.h"
 #include "serve/otlp/other_signals.h"
@@ -241,6 +242,10 @@ const struct sf_route sf_routes[] = {
     POINT("/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
+    OWN_OF(SF_CLASS_POINT, "/api/v1/alerts", sf_alerts_list_handle, "format"),
+    OWN("/api/v1/alerts/test", sf_alerts_test_handle, "rule from until format"),
+    LOOSE(SF_METHOD_GET, "/api/v1/rules", SF_MAY_READ, SF_CLASS_POINT, sf_alerts_rules_handle,
+          "type"),
     OWN("/api/v1/balance", sf_balance_handle, "service instance type from until limit"),
     OWN("/api/v1/cohort", sf_cohort_handle, "q per type self from until format"),
     OWN("/api/v1/compare", sf_compare_handle, "q split left right by type from until format"),

@@ -162,6 +162,8 @@ ELSEWHERE = {
     "metrics.span_metrics.max_series": "unit span_metrics", "metrics.service_graph.enabled": "flow service_graph",
     "metrics.service_graph.dimensions": "flow service_graph", "metrics.service_graph.wait": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
+    "alerts.interval": "flow alerts", "alerts.alertmanager": "flow alerts", "alerts.webhook": "flow alerts",
+    "alerts.url": "flow alerts", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
     "findings.leaf": "flow findings", "findings.repeated": "flow findings", "findings.equal_spans": "flow findings",
 }
 # Each has a test of its name in flow server_keys.

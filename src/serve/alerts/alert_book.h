@@ -1,0 +1,49 @@
+/* alert_book.h - which alerts there are: pending, firing, resolved, and since when.
+ *
+ * Decides nothing about data and knows no clock: a step is given what a rule found and when. One
+ * thread at a time. */
+#pragma once
+#include "serve/alerts/alert_rule.h"
+
+enum sf_alert_state { SF_ALERT_PENDING, SF_ALERT_FIRING, SF_ALERT_RESOLVED };
+
+struct sf_alert_value { /* what a rule found: one of its series */
+    sf_str labels;      /* members of a JSON object, without braces: they name the alert */
+    sf_str notes;       /* its annotations, likewise */
+    double value;
+};
+
+struct sf_alert {
+    char *rule, *tenant, *labels, *notes; /* owned */
+    char *reason;                         /* why it is so, in a sentence; NULL: not known */
+    enum sf_alert_state state;
+    double value;
+    int64_t since_ns;    /* true since then */
+    int64_t fired_ns;    /* 0: not yet */
+    int64_t resolved_ns; /* 0: not yet */
+    int64_t changed_ns;  /* it began to fire, or was resolved */
+    bool is_seen;
+};
+
+struct sf_alert_book {
+    struct sf_alert *list;
+    size_t n, cap;
+    int64_t last_ns;    /* of the last evaluation of all rules; 0: never */
+    uint64_t n_dropped; /* alerts above SF_LIMIT_ALERT_SERIES, counted in each evaluation */
+    bool is_changed;    /* since it was written */
+};
+
+void sf_alert_book_done(struct sf_alert_book *b);
+/* What `rule` found at `now_ns`: those values are true. NOMEM leaves what was done so far. */
+enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_rule *rule,
+                               const struct sf_alert_value *values, size_t n, int64_t now_ns,
+                               struct sf_why *why);
+/* Alerts of rules that are no more are resolved; those resolved long ago go. */
+void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *rules,
+                        int64_t now_ns);
+bool sf_alert_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule);
+
+/* As a file of lines whose first is a checksum. CORRUPT: another's bytes, or damaged; nothing is
+ * taken then. */
+void sf_alert_book_write(const struct sf_alert_book *b, struct sf_buf *out);
+enum sf_err sf_alert_book_read(struct sf_alert_book *b, sf_str text, struct sf_why *why);

@@ -1,0 +1,350 @@
+/* alert_calls.c - rules and alerts as Prometheus lists them, and what a rule would have done. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "serve/alerts/alert_eval.h"
+#include "serve/alerts/alerts_private.h"
+#include "serve/own/own_form.h"
+#include "serve/params.h"
+#include "serve/tenant.h"
+#include "wire/json_writer.h"
+#include "wire/time_text.h"
+
+static bool is_ours(const struct sf_call *call, sf_str tenant)
+{
+    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    while (sf_str_split_next(&rest, '|', &one)) {
+        if (sf_str_eq(one, tenant))
+            return true;
+    }
+    return false;
+}
+
+static const char *state_name(enum sf_alert_state state)
+{
+    return state == SF_ALERT_FIRING ? "firing" : state == SF_ALERT_PENDING ? "pending" : "inactive";
+}
+
+static void add_alert(const struct sf_alert *a, struct sf_buf *out)
+{
+    sf_buf_print(out, "{\"labels\":");
+    sf_alert_json_labels(a, out);
+    sf_buf_print(out, ",\"annotations\":");
+    sf_alert_json_notes(a, out);
+    sf_buf_print(out, ",\"state\":\"%s\",\"activeAt\":", state_name(a->state));
+    sf_alert_json_time(a->since_ns, out);
+    sf_buf_print(out, ",\"value\":\"%.6g\"}", a->value);
+}
+
+/* ---- /api/v1/alerts ---- */
+
+static void add_time(struct sf_buf *out, int64_t ns)
+{
+    sf_time_text_add(out, (uint64_t)ns);
+}
+
+static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *out)
+{
+    size_t n_rules = 0, n_active = 0;
+    for (size_t i = 0; i < a->rules->n; i++) {
+        const struct sf_alert_rule *rule = &a->rules->list[i];
+        if (!is_ours(call, rule->tenant))
+            continue;
+        n_rules++;
+        if (a->health[i].why.text[0])
+            sf_buf_print(out, "unknown   %.*s: %s\n", SF_STR_ARG(rule->name),
+                         a->health[i].why.text);
+    }
+    for (size_t i = 0; i < a->book.n; i++) {
+        const struct sf_alert *one = &a->book.list[i];
+        if (!is_ours(call, sf_str_from(one->tenant)) || one->state == SF_ALERT_RESOLVED)
+            continue;
+        n_active++;
+        sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
+        add_time(out, one->since_ns);
+        sf_buf_print(out, ", value %.6g  {%s}\n", one->value, one->labels);
+        if (one->reason)
+            sf_buf_print(out, "          %s\n", one->reason);
+    }
+    if (n_rules == 0)
+        sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
+    else
+        sf_buf_print(out, "%zu rule%s, %zu alert%s pending or firing\n", n_rules,
+                     n_rules == 1 ? "" : "s", n_active, n_active == 1 ? "" : "s");
+}
+
+bool sf_alerts_list_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_alerts *a = call->service->alerts;
+    struct sf_buf *out = &call->response->body;
+    size_t n = 0;
+    bool is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
+    sf_call_ok(call, is_text ? "text/plain; charset=utf-8" : "application/json");
+    sf_mutex_lock(&a->lock);
+    if (is_text) {
+        list_text(a, call, out);
+    } else {
+        sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"alerts\":[");
+        for (size_t i = 0; i < a->book.n; i++) {
+            const struct sf_alert *one = &a->book.list[i];
+            if (one->state == SF_ALERT_RESOLVED || !is_ours(call, sf_str_from(one->tenant)))
+                continue;
+            if (n++)
+                sf_buf_add_u8(out, ',');
+            add_alert(one, out);
+        }
+        sf_buf_print(out, "]}}");
+    }
+    sf_mutex_unlock(&a->lock);
+    return out->err ? sf_call_fail(call, out->err, NULL) : true;
+}
+
+/* ---- /api/v1/rules ---- */
+
+static void add_pairs(const struct sf_alert_pairs *p, struct sf_json_writer *j)
+{
+    sf_json_write_object(j);
+    for (size_t i = 0; i < p->n; i++)
+        sf_json_write_key_str(j, p->list[i].key, p->list[i].val);
+    sf_json_write_object_end(j);
+}
+
+static void add_rule(struct sf_alerts *a, size_t index, struct sf_buf *out)
+{
+    const struct sf_alert_rule *rule = &a->rules->list[index];
+    const struct sf_alert_health *h = &a->health[index];
+    struct sf_json_writer j = sf_json_writer_init(out);
+    struct sf_buf text = {0};
+    const char *state = "inactive";
+    size_t n = 0;
+    for (size_t i = 0; i < a->book.n; i++) {
+        const struct sf_alert *one = &a->book.list[i];
+        if (!sf_alert_is_of(one, rule))
+            continue;
+        if (one->state == SF_ALERT_FIRING)
+            state = "firing";
+        else if (one->state == SF_ALERT_PENDING && strcmp(state, "firing") != 0)
+            state = "pending";
+    }
+    sf_alert_rule_print(rule, &text);
+    sf_json_write_object(&j);
+    sf_json_write_key_str(&j, SF_STR("state"), sf_str_from(state));
+    sf_json_write_key_str(&j, SF_STR("name"), rule->name);
+    sf_json_write_key_str(&j, SF_STR("query"), sf_buf_str(&text));
+    sf_json_write_key(&j, SF_STR("duration"));
+    sf_json_write_f64(&j, (double)rule->for_ns / SF_NS_PER_S);
+    sf_json_write_key_u64(&j, SF_STR("keepFiringFor"), 0);
+    sf_json_write_key(&j, SF_STR("labels"));
+    add_pairs(&rule->labels, &j);
+    sf_json_write_key(&j, SF_STR("annotations"));
+    add_pairs(&rule->annotations, &j);
+    sf_json_write_key(&j, SF_STR("alerts"));
+    sf_buf_add_u8(out, '[');
+    for (size_t i = 0; i < a->book.n; i++) {
+        if (!sf_alert_is_of(&a->book.list[i], rule) || a->book.list[i].state == SF_ALERT_RESOLVED)
+            continue;
+        if (n++)
+            sf_buf_add_u8(out, ',');
+        add_alert(&a->book.list[i], out);
+    }
+    sf_buf_add_u8(out, ']');
+    j.needs_comma = true;
+    sf_json_write_key_str(&j, SF_STR("health"),
+                          h->why.text[0] ? SF_STR("err")
+                          : h->last_ns   ? SF_STR("ok")
+                                         : SF_STR("unknown"));
+    if (h->why.text[0])
+        sf_json_write_key_str(&j, SF_STR("lastError"), sf_str_from(h->why.text));
+    sf_json_write_key(&j, SF_STR("evaluationTime"));
+    sf_json_write_f64(&j, (double)h->took_ns / SF_NS_PER_S);
+    sf_json_write_key(&j, SF_STR("lastEvaluation"));
+    sf_alert_json_time(h->last_ns, out);
+    j.needs_comma = true;
+    sf_json_write_key_str(&j, SF_STR("type"), SF_STR("alerting"));
+    sf_json_write_object_end(&j);
+    sf_buf_done(&text);
+}
+
+bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_alerts *a = call->service->alerts;
+    struct sf_buf *out = &call->response->body;
+    sf_str type = sf_params_word(call->request, "type", &worker->arena);
+    bool wants = type.len == 0 || sf_str_eq(type, SF_STR("alert"));
+    size_t n = 0;
+    sf_call_ok(call, "application/json");
+    sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"groups\":[");
+    sf_mutex_lock(&a->lock);
+    for (size_t i = 0; wants && i < a->rules->n; i++) {
+        if (!is_ours(call, a->rules->list[i].tenant))
+            continue;
+        sf_buf_print(out, n++ ? "," : "{\"name\":\"spanflame\",\"file\":\"alerts\",\"rules\":[");
+        add_rule(a, i, out);
+    }
+    if (n) {
+        sf_buf_print(out,
+                     "],\"interval\":%.3f,\"limit\":0,\"evaluationTime\":0,\"lastEvaluation\":",
+                     (double)a->rules->interval_ns / SF_NS_PER_S);
+        sf_alert_json_time(a->book.last_ns, out);
+        sf_buf_add_u8(out, '}');
+    }
+    sf_mutex_unlock(&a->lock);
+    sf_buf_print(out, "]}}");
+    return out->err ? sf_call_fail(call, out->err, NULL) : true;
+}
+
+/* ---- what would have fired ---- */
+
+struct trial {
+    const struct sf_alert_rule *rule;
+    int64_t from_ns, to_ns, step_ns;
+    size_t n_moments, n_unknown; /* evaluations, and those that could not be told */
+    struct sf_alert_book book;
+    struct sf_buf fired; /* JSON or text of alerts that are over */
+    size_t n_fired;
+    bool is_text;
+};
+
+static void tell(struct trial *t, const struct sf_alert *a)
+{
+    if (!a->fired_ns)
+        return;
+    if (t->is_text) {
+        sf_buf_print(&t->fired, "fired ");
+        add_time(&t->fired, a->fired_ns);
+        if (a->resolved_ns) {
+            sf_buf_print(&t->fired, " until ");
+            add_time(&t->fired, a->resolved_ns);
+        } else {
+            sf_buf_print(&t->fired, " and still at the end");
+        }
+        sf_buf_print(&t->fired, ", value %.6g  {%s}\n", a->value, a->labels);
+    } else {
+        if (t->n_fired)
+            sf_buf_add_u8(&t->fired, ',');
+        sf_buf_print(&t->fired, "{\"labels\":");
+        sf_alert_json_labels(a, &t->fired);
+        sf_buf_print(&t->fired, ",\"activeAt\":");
+        sf_alert_json_time(a->since_ns, &t->fired);
+        sf_buf_print(&t->fired, ",\"firedAt\":");
+        sf_alert_json_time(a->fired_ns, &t->fired);
+        sf_buf_print(&t->fired, ",\"resolvedAt\":");
+        if (a->resolved_ns)
+            sf_alert_json_time(a->resolved_ns, &t->fired);
+        else
+            sf_buf_print(&t->fired, "null");
+        sf_buf_print(&t->fired, ",\"value\":\"%.6g\"}", a->value);
+    }
+    t->n_fired++;
+}
+
+static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
+                       struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
+{
+    struct sf_arena before = worker->arena;
+    for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
+        struct sf_alert_ask ask = {atomic_load(&call->service->store), t->rule, at_ns, scratch};
+        struct sf_alert_value *values;
+        size_t n;
+        enum sf_err err;
+        worker->arena = before;
+        t->n_moments++;
+        err = sf_alert_eval(&ask, q, &values, &n, why);
+        if (err == SF_ERR_LIMIT && sf_clock_mono_ns() < q->deadline_ns) {
+            t->n_unknown++;
+            continue;
+        }
+        if (!err)
+            err = sf_alert_book_step(&t->book, t->rule, values, n, at_ns, why);
+        if (err)
+            return err;
+        for (size_t i = 0; i < t->book.n; i++) {
+            struct sf_alert *a = &t->book.list[i];
+            if (a->state != SF_ALERT_RESOLVED || !a->fired_ns)
+                continue;
+            tell(t, a);
+            a->fired_ns = 0;
+        }
+    }
+    for (size_t i = 0; i < t->book.n; i++)
+        tell(t, &t->book.list[i]);
+    return SF_OK;
+}
+
+static void answer(struct sf_call *call, const struct trial *t)
+{
+    struct sf_buf *out = &call->response->body;
+    struct sf_json_writer j = sf_json_writer_init(out);
+    if (t->is_text) {
+        sf_call_ok(call, "text/plain; charset=utf-8");
+        sf_buf_add_str(out, sf_buf_str(&t->fired));
+        sf_buf_print(out, "%.*s would have fired %zu time%s; asked at %zu moments, %.3f s apart",
+                     SF_STR_ARG(t->rule->name), t->n_fired, t->n_fired == 1 ? "" : "s",
+                     t->n_moments, (double)t->step_ns / SF_NS_PER_S);
+        if (t->n_unknown)
+            sf_buf_print(out, "; %zu of them could not be told", t->n_unknown);
+        sf_buf_add_u8(out, '\n');
+        return;
+    }
+    sf_call_ok(call, "application/json");
+    sf_json_write_object(&j);
+    sf_json_write_key_str(&j, SF_STR("rule"), t->rule->name);
+    sf_json_write_key_u64(&j, SF_STR("moments"), t->n_moments);
+    sf_json_write_key_u64(&j, SF_STR("unknown"), t->n_unknown);
+    sf_json_write_key(&j, SF_STR("stepSeconds"));
+    sf_json_write_f64(&j, (double)t->step_ns / SF_NS_PER_S);
+    sf_json_write_key(&j, SF_STR("fired"));
+    sf_buf_print(out, "[%.*s]}", SF_STR_ARG(sf_buf_str(&t->fired)));
+}
+
+static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
+                           const struct sf_alert_rules *rules, struct trial *t, struct sf_why *why)
+{
+    sf_str name = sf_params_word(call->request, "rule", &worker->arena);
+    enum sf_err err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &t->from_ns,
+                                      &t->to_ns, why);
+    if (err)
+        return err;
+    for (size_t i = 0; i < rules->n; i++) {
+        if (sf_str_eq(rules->list[i].name, name) && is_ours(call, rules->list[i].tenant))
+            t->rule = &rules->list[i];
+    }
+    if (!t->rule)
+        return sf_fail(why, SF_ERR_NOT_FOUND, "there is no rule \"%.*s\"",
+                       SF_STR_ARG(sf_str_part(name, 0, 60)));
+    t->step_ns = (t->to_ns - t->from_ns) / (SF_LIMIT_ALERT_MOMENTS - 1) + 1;
+    if (t->step_ns < rules->interval_ns)
+        t->step_ns = rules->interval_ns;
+    return SF_OK;
+}
+
+bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_alerts *a = call->service->alerts;
+    struct sf_alert_rules *rules;
+    struct trial t = {0};
+    struct sf_arena scratch = {0};
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    struct sf_why why = {0};
+    enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
+    sf_mutex_lock(&a->lock);
+    rules = sf_alert_rules_share(a->rules);
+    sf_mutex_unlock(&a->lock);
+    t.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
+    if (!err)
+        err = prepare(call, worker, rules, &t, &why);
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
+        err = sf_no_memory(&why, "the query");
+    if (!err)
+        err = run(call, worker, &t, &q, &scratch, &why);
+    sf_arena_done(&scratch);
+    if (!err)
+        answer(call, &t);
+    sf_alert_book_done(&t.book);
+    sf_buf_done(&t.fired);
+    sf_alert_rules_free(rules);
+    return err ? sf_call_fail(call, err, &why) : true;
+}

@@ -1,0 +1,281 @@
+#include "serve/alerts/alert_eval.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "exec/metrics.h"
+#include "exec/profile_types.h"
+#include "flame/stack_filter.h"
+#include "join/explain_set.h"
+#include "query/label_selector.h"
+#include "query/query_parse.h"
+#include "render/explain.h"
+#include "wire/json_writer.h"
+
+/* Below it a share says little: of 30 samples one is 3 %. */
+enum { MIN_SAMPLES = 30, MAX_PAIRS = 64 };
+
+struct found { /* an alert being put together */
+    struct sf_alert_pair pairs[MAX_PAIRS];
+    size_t n;
+};
+
+/* ---- labels and annotations ---- */
+
+static bool has_key(const struct found *f, sf_str key)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (sf_str_eq(f->pairs[i].key, key))
+            return true;
+    }
+    return false;
+}
+
+/* The first of a name stays: the rule's own labels come before those of the series. */
+static bool add_label(struct found *f, sf_str key, sf_str val, struct sf_arena *req)
+{
+    struct sf_buf name = {.max = 200};
+    struct sf_alert_pair *p = &f->pairs[f->n];
+    bool is_ok;
+    sf_alert_label_name(key, &name);
+    is_ok = sf_arena_copy(req, sf_buf_str(&name), &p->key) &&
+            sf_arena_copy(req, sf_str_part(val, 0, SF_LIMIT_ALERT_TEXT_LEN), &p->val);
+    sf_buf_done(&name);
+    if (is_ok && f->n < MAX_PAIRS - 1 && !has_key(f, p->key))
+        f->n++;
+    return is_ok;
+}
+
+static bool add_value(struct found *f, sf_str key, struct sf_value v, struct sf_arena *req)
+{
+    sf_str text = SF_STR_NONE;
+    bool is_ok = true;
+    switch (v.type) {
+    case SF_VALUE_STR: text = v.str; break;
+    case SF_VALUE_BOOL: text = v.is_true ? SF_STR("true") : SF_STR("false"); break;
+    case SF_VALUE_INT: is_ok = sf_arena_print(req, &text, "%" PRId64, v.i64); break;
+    case SF_VALUE_DOUBLE: is_ok = sf_arena_print(req, &text, "%.17g", v.f64); break;
+    default: break;
+    }
+    return is_ok && add_label(f, key, text, req);
+}
+
+static bool begin(struct found *f, const struct sf_alert_rule *rule, struct sf_arena *req)
+{
+    bool is_ok = true;
+    *f = (struct found){.n = 1};
+    f->pairs[0] = (struct sf_alert_pair){SF_STR("alertname"), rule->name};
+    for (size_t i = 0; is_ok && i < rule->labels.n; i++)
+        is_ok = add_label(f, rule->labels.list[i].key, rule->labels.list[i].val, req);
+    return is_ok;
+}
+
+/* Members of a JSON object; templates filled where `value` is given. */
+static bool write_pairs(const struct sf_alert_pair *list, size_t n, const struct found *f,
+                        const double *value, struct sf_arena *req, sf_str *out)
+{
+    struct sf_buf text = {0}, filled = {.max = 4 * SF_LIMIT_ALERT_TEXT_LEN};
+    struct sf_json_writer j = sf_json_writer_init(&text);
+    bool is_ok;
+    for (size_t i = 0; i < n; i++) {
+        sf_buf_reset(&filled);
+        if (value)
+            sf_alert_text_fill(list[i].val, f->pairs, f->n, *value, &filled);
+        else
+            sf_buf_add_str(&filled, list[i].val);
+        sf_json_write_key_str(&j, list[i].key, sf_buf_str(&filled));
+    }
+    is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&filled);
+    sf_buf_done(&text);
+    return is_ok;
+}
+
+static enum sf_err finish(const struct found *f, const struct sf_alert_rule *rule, double value,
+                          struct sf_arena *req, struct sf_alert_value *out, struct sf_why *why)
+{
+    out->value = value;
+    return write_pairs(f->pairs, f->n, f, NULL, req, &out->labels) &&
+                   write_pairs(rule->annotations.list, rule->annotations.n, f, &value, req,
+                               &out->notes)
+               ? SF_OK
+               : sf_no_room(why, "the rule");
+}
+
+/* ---- TraceQL ---- */
+
+static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_metrics_result *r,
+                               struct sf_arena *req, struct sf_alert_value *list, size_t *out_n,
+                               struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    bool is_present = false;
+    struct found f;
+    for (uint32_t i = 0; !err && i < r->n_series; i++) {
+        const struct sf_metric_series *s = &r->series[i];
+        double value = r->n_steps ? s->values[r->n_steps - 1] : NAN;
+        bool is_ok = true;
+        is_present |= !isnan(value) && value != 0;
+        if (!sf_alert_rule_holds(ask->rule, value))
+            continue;
+        is_ok = begin(&f, ask->rule, req);
+        for (uint32_t k = 0; is_ok && k < s->labels.n; k++) {
+            if (!sf_str_eq(s->labels.list[k].key, SF_STR("__name__")))
+                is_ok = add_value(&f, s->labels.list[k].key, s->labels.list[k].val, req);
+        }
+        err = is_ok ? finish(&f, ask->rule, value, req, &list[*out_n], why)
+                    : sf_no_room(why, "the rule");
+        ++*out_n;
+    }
+    if (!err && ask->rule->test == SF_ALERT_ABSENT && !is_present)
+        err = begin(&f, ask->rule, req) ? finish(&f, ask->rule, 0, req, &list[(*out_n)++], why)
+                                        : sf_no_room(why, "the rule");
+    return err;
+}
+
+static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                              struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    struct sf_metrics_ask metrics = {.scratch = ask->scratch};
+    struct sf_metrics_result r = {0};
+    struct sf_alert_value *list;
+    enum sf_err err = sf_query_parse(ask->rule->query, q->req, &metrics.query, NULL, why);
+    if (!err)
+        err = sf_metrics_window_instant(ask->at_ns - ask->rule->window_ns, ask->at_ns,
+                                        &metrics.window, why);
+    if (!err && q->n_tenants)
+        err = sf_metrics_run(ask->store, &metrics, q, &r, why);
+    if (!err && r.is_partial)
+        err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
+                      SF_STR_ARG(sf_str_part(r.note, 0, 160)));
+    if (err)
+        return err;
+    list = sf_arena_new_n(q->req, r.n_series + 1u, sizeof(*list));
+    if (!list)
+        return sf_no_room(why, "the rule");
+    *out = list;
+    return keep_series(ask, &r, q->req, list, out_n, why);
+}
+
+/* ---- functions in profiles ---- */
+
+static enum sf_err sum(const struct sf_alert_ask *ask, struct sf_prof_query *query,
+                       struct sf_query_ctx *q, double *out, uint64_t *out_samples,
+                       struct sf_why *why)
+{
+    struct sf_prof_points points = {0};
+    enum sf_err err = ask->store->ops->prof_points(ask->store, query, NULL, 0,
+                                                   query->to_ns - query->from_ns, q, &points, why);
+    *out = 0;
+    *out_samples = 0;
+    for (uint32_t i = 0; !err && i < points.n_points; i++) {
+        *out += (double)points.points[i].value;
+        *out_samples += points.points[i].n_samples;
+    }
+    return err;
+}
+
+/* Which type is meant. False: there are no such profiles in the window. */
+static enum sf_err choose_type(const struct sf_alert_ask *ask, struct sf_prof_query *query,
+                               struct sf_query_ctx *q, bool *has, struct sf_why *why)
+{
+    const struct sf_alert_rule *rule = ask->rule;
+    struct sf_prof_list list = {0};
+    const struct sf_batch_type *types;
+    uint32_t n = 0, at = 0;
+    bool is_time, is_size;
+    enum sf_err err = ask->store->ops->prof_list(ask->store, query, q, &list, why);
+    *has = false;
+    if (!err)
+        err = sf_profile_types(&list, q->req, &types, &n, why);
+    if (err || n == 0 || sf_batch_choose(types, n, rule->type, &at, NULL))
+        return err;
+    is_time = sf_str_eq(types[at].type.sample_unit, SF_STR("nanoseconds"));
+    is_size = sf_str_eq(types[at].type.sample_unit, SF_STR("bytes"));
+    if (rule->test != SF_ALERT_ABSENT &&
+        ((rule->unit == SF_ALERT_TIME && !is_time) || (rule->unit == SF_ALERT_SIZE && !is_size)))
+        return sf_fail(why, SF_ERR_INPUT, "profiles are in %.*s, the rule says %.*s",
+                       SF_STR_ARG(sf_str_part(types[at].type.sample_unit, 0, 40)),
+                       SF_STR_ARG(rule->threshold_text));
+    *has = true;
+    return sf_profile_type_print(&types[at].type, q->req, &query->type) ? SF_OK
+                                                                        : sf_no_room(why, "a type");
+}
+
+static enum sf_err measure(const struct sf_alert_ask *ask, struct sf_query_ctx *q, double *out,
+                           struct sf_why *why)
+{
+    const struct sf_alert_rule *rule = ask->rule;
+    struct sf_label_selector selector = {0};
+    struct sf_stack_term term = {rule->function, SF_STACK_HAS_PATTERN};
+    struct sf_stack_ask stacks = {.terms = &term, .n_terms = 1};
+    struct sf_stack_filter *filter = NULL;
+    struct sf_prof_query query = {.from_ns = ask->at_ns - rule->window_ns, .to_ns = ask->at_ns};
+    double all = 0, part = 0;
+    uint64_t n_all = 0, n_part = 0;
+    bool has = false;
+    enum sf_err err = sf_label_selector_parse_loose(rule->selector, q->req, &selector, why);
+    *out = NAN;
+    query.match = selector.list;
+    query.n_match = selector.n;
+    if (!err && q->n_tenants)
+        err = choose_type(ask, &query, q, &has, why);
+    if (err || !has)
+        return err;
+    if (rule->kind == SF_ALERT_SHARE)
+        err = sum(ask, &query, q, &all, &n_all, why);
+    if (!err)
+        err = sf_stack_filter_new(&stacks, &filter, why);
+    query.stacks = filter;
+    if (!err)
+        err = sum(ask, &query, q, &part, &n_part, why);
+    sf_stack_filter_free(filter);
+    if (!err && rule->kind == SF_ALERT_AMOUNT)
+        *out = part;
+    else if (!err && n_all >= MIN_SAMPLES && all > 0)
+        *out = part / all;
+    return err;
+}
+
+static enum sf_err eval_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                             struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    struct sf_alert_value *one = sf_arena_new(q->req, sizeof(*one));
+    struct found f;
+    double value = NAN;
+    bool is_absent;
+    enum sf_err err = one ? measure(ask, q, &value, why) : sf_no_room(why, "the rule");
+    if (err)
+        return err;
+    is_absent = ask->rule->test == SF_ALERT_ABSENT && (isnan(value) || value == 0);
+    *out = one;
+    if (!is_absent && !sf_alert_rule_holds(ask->rule, value))
+        return SF_OK;
+    if (!begin(&f, ask->rule, q->req))
+        return sf_no_room(why, "the rule");
+    *out_n = 1;
+    return finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
+}
+
+enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                          struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    *out = NULL;
+    *out_n = 0;
+    return ask->rule->kind == SF_ALERT_TRACEQL ? eval_query(ask, q, out, out_n, why)
+                                               : eval_code(ask, q, out, out_n, why);
+}
+
+void sf_alert_eval_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                          struct sf_buf *out)
+{
+    struct sf_explain_set_want want = {.query = ask->rule->spans,
+                                       .from_ns = ask->at_ns - ask->rule->window_ns,
+                                       .to_ns = ask->at_ns,
+                                       .scratch = ask->scratch};
+    struct sf_explain_view view = {0};
+    if (ask->rule->spans.len == 0 || ask->rule->test == SF_ALERT_ABSENT || q->n_tenants == 0)
+        return;
+    if (!sf_explain_set(ask->store, &want, q, &view, NULL) && view.n_spans)
+        sf_explain_sentence(&view, out);
+}

@@ -1,0 +1,19 @@
+/* alert_eval.h - what a rule finds in the store, as of one moment. */
+#pragma once
+#include "serve/alerts/alert_book.h"
+#include "store/store.h"
+
+struct sf_alert_ask {
+    struct sf_store *store;
+    const struct sf_alert_rule *rule;
+    int64_t at_ns;            /* it looks at the rule's window before this */
+    struct sf_arena *scratch; /* reset */
+};
+
+/* Values of which the rule is true; in q->req. What cannot be known is an error, never a value: a
+ * query that was cut short, or too few samples to speak of a share. */
+enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                          struct sf_alert_value **out, size_t *out_n, struct sf_why *why);
+/* Why spans of a TraceQL rule are as they are, in a sentence; empty when nobody knows. */
+void sf_alert_eval_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                          struct sf_buf *out);

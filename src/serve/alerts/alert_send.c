@@ -1,0 +1,212 @@
+#include "serve/alerts/alert_send.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/time_unit.h"
+#include "wire/json_writer.h"
+#include "wire/time_text.h"
+
+enum { CONNECT_MS = 3000, ALL_MS = 10000, BODY_MAX = 16 << 20 };
+static const int64_t RESEND_NS = SF_NS_PER_MIN;
+
+/* ---- JSON ---- */
+
+void sf_alert_json_time(int64_t ns, struct sf_buf *out)
+{
+    struct sf_buf text = {0};
+    sf_time_text_add(&text, (uint64_t)(ns > 0 ? ns : 0));
+    for (size_t i = 0; i < text.len; i++)
+        text.p[i] = text.p[i] == ' ' ? 'T' : text.p[i];
+    sf_buf_print(out, "\"%.*sZ\"", SF_STR_ARG(sf_buf_str(&text)));
+    sf_buf_done(&text);
+}
+
+void sf_alert_json_labels(const struct sf_alert *a, struct sf_buf *out)
+{
+    sf_buf_print(out, "{%s}", a->labels);
+}
+
+void sf_alert_json_notes(const struct sf_alert *a, struct sf_buf *out)
+{
+    struct sf_json_writer j = sf_json_writer_init(out);
+    sf_buf_print(out, "{%s", a->notes ? a->notes : "");
+    j.needs_comma = a->notes && a->notes[0];
+    sf_json_write_key(&j, SF_STR("value"));
+    sf_buf_print(out, "\"%.6g\"", a->value);
+    j.needs_comma = true;
+    if (a->reason)
+        sf_json_write_key_str(&j, SF_STR("why"), sf_str_from(a->reason));
+    sf_buf_add_u8(out, '}');
+}
+
+/* The page with what the rule looked at. */
+static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rules,
+                     struct sf_buf *out)
+{
+    struct sf_json_writer j = sf_json_writer_init(out);
+    struct sf_buf url = {0};
+    const struct sf_alert_rule *rule = NULL;
+    sf_str ask = SF_STR_NONE;
+    for (size_t i = 0; i < rules->n; i++) {
+        if (sf_alert_is_of(a, &rules->list[i]))
+            rule = &rules->list[i];
+    }
+    if (rules->url.len) {
+        sf_buf_print(&url, "%.*s/?", SF_STR_ARG(rules->url));
+        if (rule && rule->kind == SF_ALERT_TRACEQL) {
+            ask = rule->spans;
+            sf_buf_print(&url, "view=search&q=");
+        } else if (rule) {
+            ask = rule->service;
+            sf_buf_print(&url, "view=profiles&service=");
+        }
+        for (size_t i = 0; i < ask.len; i++) {
+            unsigned char c = (unsigned char)ask.p[i];
+            bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                            (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+            sf_buf_print(&url, is_plain ? "%c" : "%%%02X", c);
+        }
+        sf_buf_print(&url, "&from=%" PRId64 "&until=%" PRId64,
+                     (a->since_ns - (rule ? rule->window_ns : 0)) / SF_NS_PER_MS,
+                     (a->resolved_ns ? a->resolved_ns : a->fired_ns) / SF_NS_PER_MS);
+    }
+    sf_json_write_str(&j, sf_buf_str(&url));
+    sf_buf_done(&url);
+}
+
+static bool is_told(const struct sf_alert *a, const struct sf_alert_receiver *r)
+{
+    return a->state == SF_ALERT_FIRING ||
+           (a->state == SF_ALERT_RESOLVED && a->fired_ns && a->changed_ns > r->told_ns);
+}
+
+static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *r,
+                      const struct sf_alert_sending *s, struct sf_buf *out)
+{
+    int64_t pause_ns = s->rules->interval_ns > RESEND_NS ? s->rules->interval_ns : RESEND_NS;
+    bool is_over = a->state == SF_ALERT_RESOLVED;
+    sf_buf_add_u8(out, '{');
+    if (r->is_webhook)
+        sf_buf_print(out, "\"status\":\"%s\",\"fingerprint\":\"%016" PRIx64 "\",",
+                     is_over ? "resolved" : "firing", sf_hash_str(sf_str_from(a->labels)));
+    sf_buf_print(out, "\"labels\":");
+    sf_alert_json_labels(a, out);
+    sf_buf_print(out, ",\"annotations\":");
+    sf_alert_json_notes(a, out);
+    sf_buf_print(out, ",\"startsAt\":");
+    sf_alert_json_time(a->fired_ns, out);
+    sf_buf_print(out, ",\"endsAt\":");
+    if (is_over)
+        sf_alert_json_time(a->resolved_ns, out);
+    else if (r->is_webhook)
+        sf_buf_print(out, "\"0001-01-01T00:00:00Z\"");
+    else /* an Alertmanager that hears nothing of us any more resolves it then */
+        sf_alert_json_time(s->now_ns + 4 * pause_ns, out);
+    sf_buf_print(out, ",\"generatorURL\":");
+    add_link(a, s->rules, out);
+    sf_buf_add_u8(out, '}');
+}
+
+size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
+                          struct sf_buf *out)
+{
+    size_t n = 0, n_firing = 0;
+    struct sf_json_writer j = sf_json_writer_init(out);
+    for (size_t i = 0; i < s->book->n; i++)
+        n_firing += s->book->list[i].state == SF_ALERT_FIRING;
+    if (r->is_webhook) {
+        sf_buf_print(out,
+                     "{\"version\":\"4\",\"groupKey\":\"spanflame\",\"truncatedAlerts\":0,"
+                     "\"status\":\"%s\",\"receiver\":\"spanflame\",\"groupLabels\":{},"
+                     "\"commonLabels\":{},\"commonAnnotations\":{},\"externalURL\":",
+                     n_firing ? "firing" : "resolved");
+        sf_json_write_str(&j, s->rules->url);
+        sf_buf_print(out, ",\"alerts\":");
+    }
+    sf_buf_add_u8(out, '[');
+    for (size_t i = 0; i < s->book->n; i++) {
+        if (!is_told(&s->book->list[i], r))
+            continue;
+        if (n++)
+            sf_buf_add_u8(out, ',');
+        add_alert(&s->book->list[i], r, s, out);
+    }
+    sf_buf_print(out, r->is_webhook ? "]}" : "]");
+    return n;
+}
+
+/* ---- when, and how ---- */
+
+bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_alert_sending *s)
+{
+    for (size_t i = 0; i < s->book->n; i++) {
+        const struct sf_alert *a = &s->book->list[i];
+        if (is_told(a, r) && (a->changed_ns > r->told_ns || s->now_ns - r->last_ns >= RESEND_NS))
+            return true;
+    }
+    return false;
+}
+
+static size_t on_answer(char *p, size_t size, size_t n, void *arg)
+{
+    (void)p, (void)arg;
+    return size * n; /* not kept */
+}
+
+static int on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
+                       curl_off_t out)
+{
+    const atomic_bool *is_stopping = arg;
+    (void)all_in, (void)all_out, (void)out;
+    return (is_stopping && atomic_load(is_stopping)) || in > BODY_MAX;
+}
+
+enum sf_err sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
+                               const atomic_bool *is_stopping, struct sf_why *why)
+{
+    char detail[CURL_ERROR_SIZE] = "", url[SF_LIMIT_ALERT_TEXT_LEN + 32];
+    CURL *c = curl_easy_init();
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    size_t len = strlen(r->url);
+    long status = 0;
+    CURLcode code;
+    if (!c || !headers) {
+        curl_slist_free_all(headers);
+        curl_easy_cleanup(c);
+        return sf_no_memory(why, "a request");
+    }
+    while (len && r->url[len - 1] == '/' && !r->is_webhook)
+        len--;
+    snprintf(url, sizeof(url), "%.*s%s", (int)len, r->url, r->is_webhook ? "" : "/api/v2/alerts");
+    curl_easy_setopt(c, CURLOPT_URL, url);
+    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, detail);
+    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)ALL_MS);
+    curl_easy_setopt(c, CURLOPT_USERAGENT, "spanflame");
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+    curl_easy_setopt(c, CURLOPT_POSTFIELDS, (const char *)body.p);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_answer);
+    curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(c, CURLOPT_XFERINFODATA, (void *)(uintptr_t)is_stopping);
+    code = curl_easy_perform(c);
+    curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(c);
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return sf_fail(why, SF_ERR_CANCELLED, "the server is stopping");
+    if (code != CURLE_OK)
+        return sf_fail(why, code == CURLE_OPERATION_TIMEDOUT ? SF_ERR_DEADLINE : SF_ERR_IO,
+                       "%.100s: %.100s", url, detail[0] ? detail : curl_easy_strerror(code));
+    return status >= 200 && status < 300
+               ? SF_OK
+               : sf_fail(why, SF_ERR_IO, "%.100s: status %ld", url, status);
+}

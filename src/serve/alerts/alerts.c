@@ -1,0 +1,340 @@
+#include "serve/alerts/alerts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "serve/alerts/alert_eval.h"
+#include "serve/alerts/alerts_private.h"
+#include "serve/query_turn.h"
+#include "serve/tenant.h"
+
+enum { FILE_MAX = 256 << 20 };
+static const char state_file[] = "alerts", damaged_file[] = "alerts.damaged";
+static const int64_t RETRY_NS = 5 * SF_NS_PER_S;
+
+/* ---- open and close ---- */
+
+static void list_receivers(struct sf_alerts *a)
+{
+    const struct sf_alert_rules *r = a->rules;
+    struct sf_alert_receiver old[SF_LIMIT_ALERT_RECEIVERS];
+    size_t n_old = a->n_receivers;
+    memcpy(old, a->receivers, sizeof(old));
+    a->n_receivers = 0;
+    for (size_t i = 0; i < r->n_alertmanagers + r->n_webhooks; i++) {
+        bool is_webhook = i >= r->n_alertmanagers;
+        struct sf_alert_receiver to = {.url = is_webhook ? r->webhooks[i - r->n_alertmanagers]
+                                                         : r->alertmanagers[i],
+                                       .is_webhook = is_webhook};
+        for (size_t k = 0; k < n_old; k++) { /* the same as before knows what it was told */
+            if (old[k].is_webhook == is_webhook && strcmp(old[k].url, to.url) == 0) {
+                to.told_ns = old[k].told_ns;
+                to.last_ns = old[k].last_ns;
+            }
+        }
+        a->receivers[a->n_receivers++] = to;
+    }
+}
+
+static enum sf_err load(struct sf_alerts *a, char notice[240], struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf text = {0};
+    struct sf_why bad = {0};
+    enum sf_err err = sf_dir_open_read(a->dir, state_file, &file, why);
+    if (err == SF_ERR_NOT_FOUND)
+        return SF_OK;
+    if (!err)
+        err = sf_file_read_all(&file, FILE_MAX, &text, why);
+    sf_file_close(&file);
+    if (!err && sf_alert_book_read(&a->book, sf_buf_str(&text), &bad)) {
+        err = sf_dir_rename(a->dir, state_file, damaged_file, why);
+        snprintf(notice, 240, "%.100s; the file is now %s, and alerts begin anew", bad.text,
+                 damaged_file);
+    }
+    sf_buf_done(&text);
+    return err;
+}
+
+enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, struct sf_alerts **out,
+                           char notice[240], struct sf_why *why)
+{
+    struct sf_alerts *a = sf_heap_new(sizeof(*a));
+    enum sf_err err = SF_OK;
+    notice[0] = 0;
+    if (!a) {
+        sf_alert_rules_free(rules);
+        return sf_no_memory(why, "alerts");
+    }
+    sf_mutex_init(&a->lock, SF_LOCK_SERVE_ALERTS);
+    a->dir = dir;
+    a->rules = rules;
+    a->health = sf_heap_new_n(SF_LIMIT_ALERT_RULES, sizeof(*a->health));
+    list_receivers(a);
+    err = a->health ? load(a, notice, why) : sf_no_memory(why, "alerts");
+    if (err)
+        sf_alerts_close(a);
+    else
+        *out = a;
+    return err;
+}
+
+void sf_alerts_close(struct sf_alerts *a)
+{
+    if (!a)
+        return;
+    sf_alert_rules_free(a->rules);
+    sf_alert_rules_free(a->next);
+    sf_alert_book_done(&a->book);
+    sf_heap_free(a->health);
+    sf_mutex_done(&a->lock);
+    sf_heap_free(a);
+}
+
+void sf_alerts_replace(struct sf_alerts *a, struct sf_alert_rules *rules)
+{
+    struct sf_alert_rules *old;
+    sf_mutex_lock(&a->lock);
+    old = a->next;
+    a->next = rules;
+    sf_mutex_unlock(&a->lock);
+    sf_alert_rules_free(old);
+}
+
+static void take_next(struct sf_alerts *a)
+{
+    struct sf_alert_rules *old = NULL;
+    sf_mutex_lock(&a->lock);
+    if (a->next) {
+        old = a->rules;
+        a->rules = a->next;
+        a->next = NULL;
+        list_receivers(a);
+        memset(a->health, 0, SF_LIMIT_ALERT_RULES * sizeof(*a->health));
+    }
+    sf_mutex_unlock(&a->lock);
+    sf_alert_rules_free(old);
+}
+
+/* ---- one rule ---- */
+
+struct pass {
+    struct sf_service *service;
+    struct sf_worker *worker;
+    struct sf_alerts *alerts;
+    const atomic_bool *is_stopping;
+    struct sf_arena scratch;
+    int64_t now_ns;
+};
+
+/* What is missing or little may be so because this server was away: not judged until it has been
+ * here for the whole window. */
+static bool is_too_early(const struct pass *p, const struct sf_alert_rule *rule)
+{
+    return rule->test != SF_ALERT_ABOVE && p->now_ns - p->alerts->started_ns < rule->window_ns;
+}
+
+static bool begins_to_fire(struct sf_alerts *a, const struct sf_alert_rule *rule)
+{
+    for (size_t i = 0; i < a->book.n; i++) {
+        if (sf_alert_is_of(&a->book.list[i], rule) && a->book.list[i].state == SF_ALERT_FIRING &&
+            !a->book.list[i].reason)
+            return true;
+    }
+    return false;
+}
+
+static void give_reason(struct sf_alerts *a, const struct sf_alert_rule *rule, sf_str reason)
+{
+    sf_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->book.n; i++) {
+        struct sf_alert *one = &a->book.list[i];
+        if (!sf_alert_is_of(one, rule) || one->state != SF_ALERT_FIRING || one->reason)
+            continue;
+        one->reason = sf_heap_new(reason.len + 1);
+        if (one->reason)
+            memcpy(one->reason, reason.p, reason.len);
+        a->book.is_changed = true;
+    }
+    sf_mutex_unlock(&a->lock);
+}
+
+/* Then nobody may believe what came out. */
+static bool is_cut_short(const struct sf_worker *worker)
+{
+    return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
+}
+
+static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, struct sf_why *why)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_alert_ask ask = {atomic_load(&p->service->store), rule, p->now_ns, &p->scratch};
+    struct sf_alert_value *values = NULL;
+    struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+    struct sf_account *paused;
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    size_t n = 0;
+    enum sf_err err = sf_call_query_own(p->service, rule->tenant, p->is_stopping, p->worker,
+                                        tenants, &q, why);
+    if (!err)
+        err = sf_alert_eval(&ask, &q, &values, &n, why);
+    if (!err && is_cut_short(p->worker))
+        err = sf_fail(why, SF_ERR_BUSY, "the query was ended before its time");
+    if (err)
+        return err;
+    paused = sf_account_pause(); /* the book is no query's */
+    sf_mutex_lock(&a->lock);
+    err = sf_alert_book_step(&a->book, rule, values, n, p->now_ns, why);
+    sf_mutex_unlock(&a->lock);
+    sf_account_resume(paused);
+    if (err || !begins_to_fire(a, rule))
+        return err;
+    sf_alert_eval_reason(&ask, &q, &reason);
+    if (sf_buf_ok(&reason) && reason.len && !is_cut_short(p->worker)) {
+        paused = sf_account_pause();
+        give_reason(a, rule, sf_buf_str(&reason));
+        sf_account_resume(paused);
+    }
+    sf_buf_done(&reason);
+    return SF_OK;
+}
+
+static void evaluate(struct pass *p, size_t index)
+{
+    struct sf_alerts *a = p->alerts;
+    const struct sf_alert_rule *rule = &a->rules->list[index];
+    struct sf_why why = {0};
+    int64_t begun_ns = sf_clock_mono_ns();
+    bool is_new;
+    enum sf_err err;
+    if (is_too_early(p, rule))
+        return;
+    sf_arena_reset(&p->worker->arena);
+    sf_query_turn_open_own(p->service, p->worker, begun_ns + p->service->query_ns, p->is_stopping);
+    err = sf_arena_init(&p->scratch, p->service->query_memory_len) ? judge(p, rule, &why)
+                                                                   : sf_no_memory(&why, "a rule");
+    sf_arena_done(&p->scratch);
+    err = sf_query_turn_close_own(p->worker, err, &why);
+    if (err == SF_ERR_CANCELLED)
+        return;
+    sf_mutex_lock(&a->lock);
+    is_new = err && !a->health[index].why.text[0];
+    a->health[index].last_ns = p->now_ns;
+    a->health[index].took_ns = sf_clock_mono_ns() - begun_ns;
+    a->health[index].why = err ? why : (struct sf_why){0};
+    a->n_evaluations++;
+    a->n_failed += err != SF_OK;
+    sf_mutex_unlock(&a->lock);
+    if (is_new)
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: rule %.*s is not evaluated: %s",
+                       SF_STR_ARG(sf_str_part(rule->name, 0, 60)), why.text);
+}
+
+/* ---- receivers ---- */
+
+static void tell(struct pass *p, struct sf_alert_receiver *r)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_alert_sending sending = {&a->book, a->rules, p->now_ns, p->is_stopping};
+    struct sf_buf body = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    size_t n;
+    if ((r->failed_ns && p->now_ns - r->failed_ns < RETRY_NS) || !sf_alert_send_is_due(r, &sending))
+        return;
+    n = sf_alert_send_body(r, &sending, &body);
+    err = sf_buf_ok(&body) ? sf_alert_send_post(r, sf_buf_bytes(&body), p->is_stopping, &why)
+                           : sf_no_memory(&why, "alerts");
+    sf_buf_done(&body);
+    if (err == SF_ERR_CANCELLED)
+        return;
+    if (err && !r->failed_ns)
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: not delivered, tried again: %s", why.text);
+    sf_mutex_lock(&a->lock);
+    a->n_sent += err ? 0 : n;
+    a->n_send_failed += err != SF_OK;
+    sf_mutex_unlock(&a->lock);
+    r->failed_ns = err ? p->now_ns : 0;
+    if (!err)
+        r->told_ns = r->last_ns = p->now_ns;
+}
+
+/* ---- a pass ---- */
+
+static void save(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!a->book.is_changed)
+        return;
+    sf_alert_book_write(&a->book, &text);
+    err = sf_buf_ok(&text) ? sf_dir_replace(a->dir, state_file, sf_buf_bytes(&text), &why)
+                           : sf_no_memory(&why, "alerts");
+    sf_buf_done(&text);
+    a->book.is_changed = err != SF_OK; /* the next pass tries again */
+    if (err)
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: the state is not saved: %s", why.text);
+}
+
+void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
+                   const atomic_bool *is_stopping)
+{
+    struct sf_alerts *a = s->alerts;
+    struct pass p = {
+        .service = s, .worker = worker, .alerts = a, .is_stopping = is_stopping, .now_ns = now_ns};
+    take_next(a);
+    if (!a->started_ns)
+        a->started_ns = now_ns;
+    if (a->book.last_ns > now_ns || now_ns - a->book.last_ns >= a->rules->interval_ns) {
+        for (size_t i = 0; i < a->rules->n && !atomic_load(is_stopping); i++)
+            evaluate(&p, i);
+        sf_mutex_lock(&a->lock);
+        sf_alert_book_tidy(&a->book, a->rules, now_ns);
+        a->book.last_ns = now_ns;
+        sf_mutex_unlock(&a->lock);
+        sf_arena_release(&worker->arena);
+        save(&p);
+    }
+    for (size_t i = 0; i < a->n_receivers && !atomic_load(is_stopping); i++)
+        tell(&p, &a->receivers[i]);
+}
+
+/* ---- /metrics ---- */
+
+static void one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
+                const char *help, uint64_t value)
+{
+    sf_exposition_family(e, name, type, help);
+    sf_exposition_u64(e, NULL, 0, value);
+}
+
+void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
+{
+    uint64_t n[3] = {0};
+    if (!a)
+        return;
+    sf_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->book.n; i++)
+        n[a->book.list[i].state]++;
+    one(e, "spanflame_alerts_rules", SF_METRIC_GAUGE, "Rules of alerts.", a->rules->n);
+    one(e, "spanflame_alerts_pending", SF_METRIC_GAUGE, "Alerts that are true, not long enough.",
+        n[SF_ALERT_PENDING]);
+    one(e, "spanflame_alerts_firing", SF_METRIC_GAUGE, "Alerts that fire.", n[SF_ALERT_FIRING]);
+    one(e, "spanflame_alerts_evaluations", SF_METRIC_COUNTER, "Evaluations of rules.",
+        a->n_evaluations);
+    one(e, "spanflame_alerts_evaluation_failures", SF_METRIC_COUNTER,
+        "Evaluations of rules that failed; the alerts stay as they were.", a->n_failed);
+    one(e, "spanflame_alerts_dropped", SF_METRIC_COUNTER,
+        "Alerts left out because a rule had too many, counted in each evaluation.",
+        a->book.n_dropped);
+    one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.", a->n_sent);
+    one(e, "spanflame_alerts_send_failures", SF_METRIC_COUNTER,
+        "Requests to receivers that failed.", a->n_send_failed);
+    sf_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,27 @@
+/* alerts.h - rules evaluated in time, and what became of them.
+ *
+ * One thread of the server evaluates (sf_alerts_run); any thread may ask, or put another set of
+ * rules in the place of the one there is. */
+#pragma once
+#include "meter/exposition.h"
+#include "os/dir.h"
+#include "serve/alerts/alert_rule.h"
+#include "serve/call.h"
+
+struct sf_alerts;
+
+/* Reads the state of an earlier run; one that cannot be read is set aside, and `notice` (240
+ * bytes) says so. Takes `rules`, also on failure. */
+enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, struct sf_alerts **out,
+                           char notice[240], struct sf_why *why);
+/* From the next evaluation on; takes `rules`. */
+void sf_alerts_replace(struct sf_alerts *a, struct sf_alert_rules *rules);
+/* Evaluates all rules when that is due, and tells receivers; to be called a few times a second. */
+void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
+                   const atomic_bool *is_stopping);
+void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e); /* /metrics */
+void sf_alerts_close(struct sf_alerts *a);                           /* NULL is fine */
+
+bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_alerts_list_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker);

@@ -1,0 +1,24 @@
+/* alerts_private.h - what alerts.c and alert_calls.c share. */
+#pragma once
+#include "os/thread.h"
+#include "serve/alerts/alert_book.h"
+#include "serve/alerts/alert_send.h"
+#include "serve/alerts/alerts.h"
+
+struct sf_alert_health { /* of a rule, in the order of the set */
+    int64_t last_ns;     /* evaluated then; 0: not yet */
+    int64_t took_ns;
+    struct sf_why why; /* of the last evaluation; empty: it went well */
+};
+
+struct sf_alerts {
+    struct sf_dir *dir;
+    int64_t started_ns;                  /* wall clock of the first run; 0: not yet */
+    struct sf_mutex lock;                /* guards what follows; takes nothing */
+    struct sf_alert_rules *rules, *next; /* only the thread that evaluates changes `rules` */
+    struct sf_alert_book book;           /* likewise */
+    struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */
+    struct sf_alert_receiver receivers[SF_LIMIT_ALERT_RECEIVERS];
+    size_t n_receivers;
+    uint64_t n_evaluations, n_failed, n_sent, n_send_failed;
+};

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Alerts: rules of the configuration are evaluated, state survives a restart, real receivers on loopback are told of what
+fires and what is over, a bad rule names its line."""
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pprof_make import pprof  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+GOT = []  # (path, body)
+STATUS = {"/hook": 200, "/api/v2/alerts": 200, "/moved": 302}
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        GOT.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+        self.send_response(STATUS[self.path])
+        if STATUS[self.path] == 302:
+            self.send_header("Location", "/hook")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+RECEIVER = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+threading.Thread(target=RECEIVER.serve_forever, daemon=True).start()
+URL = f"http://127.0.0.1:{RECEIVER.server_address[1]}"
+RULES = """    - name: errors
+      traceql: '{ status = error } | count_over_time() by (resource.service.name)'
+      above: 2
+      window: 10s
+      labels: {severity: page}
+      annotations: {summary: '{{ $labels.resource_service_name }} has {{ $value }} errors'}
+    - {name: never, traceql: '{ } | rate()', above: 1000000}
+    - {name: patient, traceql: '{ status = error } | count_over_time()', above: 2, for: 1h, window: 1h}
+    - {name: hot, share: {selector: 'order-service', function: 'json.*', type: cpu}, above: 20%, window: 1h}
+    - {name: much, amount: {selector: 'order-service', function: 'json.*', type: cpu}, above: 1h, window: 1h}
+"""
+HEAD = f"""alerts:
+  interval: 1s
+  url: http://spanflame.example/
+  alertmanager: ["{URL}"]
+  webhook: ["{URL}/hook", "{URL}/moved"]
+  rules_files: ["HOME/rules/*.yaml"]
+  rules:
+"""
+SERVER = Server(HEAD + RULES)
+os.mkdir(os.path.join(SERVER.home, "rules"))
+SERVER.start()
+
+
+def wait_for(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what}: {GOT} {SERVER.log()}")
+
+
+def told(path, name, status=None):
+    for at, body in list(GOT):
+        for alert in [] if at != path else body if path.startswith("/api") else body["alerts"]:
+            if alert["labels"]["alertname"] == name and status in (None, alert.get("status")):
+                return alert, body
+    return None
+
+
+def alerts():
+    return {a["labels"]["alertname"]: a for a in SERVER.json("/api/v1/alerts")["data"]["alerts"]}
+
+
+def rules():
+    groups = SERVER.json("/api/v1/rules?type=alert")["data"]["groups"]
+    return {r["name"]: r for g in groups for r in g["rules"]}
+
+
+def send_errors():
+    SERVER.send([make_span(service="shop", error=True) for _ in range(5)])
+
+
+def test_1_an_alert_fires_and_everybody_is_told():
+    send_errors()
+    alert, body = wait_for(lambda: told("/hook", "errors", "firing"), "the webhook is told")
+    assert alert["labels"] == {"alertname": "errors", "severity": "page", "resource_service_name": "shop"}, alert
+    assert alert["annotations"]["summary"] == "shop has 5 errors", alert
+    assert alert["annotations"]["value"] == "5" and "5" in alert["annotations"]["why"], alert
+    assert alert["generatorURL"].startswith("http://spanflame.example/?view=search&q=%7B%20status"), alert
+    assert body["version"] == "4" and body["status"] == "firing", body
+    alert, _ = wait_for(lambda: told("/api/v2/alerts", "errors"), "Alertmanager is told")
+    assert alert["startsAt"] < alert["endsAt"], alert
+    assert not told("/hook", "never") and not told("/hook", "patient")
+
+
+def test_2_prometheus_shape_of_rules_and_alerts():
+    wait_for(lambda: alerts().get("patient", {}).get("state") == "pending", "for is waited for")
+    known = rules()
+    assert set(known) == {"errors", "never", "patient", "hot", "much"}, known
+    assert known["never"]["state"] == "inactive" and known["never"]["health"] == "ok", known["never"]
+    assert known["patient"]["state"] == "pending" and known["patient"]["duration"] == 3600, known["patient"]
+    assert known["errors"]["type"] == "alerting" and known["errors"]["labels"] == {"severity": "page"}
+    assert SERVER.metric("spanflame_alerts_rules") == 5 and SERVER.metric("spanflame_alerts_pending") >= 1
+    assert SERVER.metric("spanflame_alerts_evaluations_total") >= 5
+    assert SERVER.metric("spanflame_alerts_evaluation_failures_total") == 0
+
+
+def test_3_it_is_resolved_and_nobody_is_followed_elsewhere():
+    wait_for(lambda: told("/hook", "errors", "resolved"), "the webhook hears the end")
+    assert "errors" not in alerts()
+    wait_for(lambda: SERVER.metric("spanflame_alerts_send_failures_total") > 0, "a redirect is a failure")
+    assert "status 302" in SERVER.log()
+    assert SERVER.metric("spanflame_alerts_sent_total") >= 2
+
+
+def test_4_a_share_of_profiles():
+    few = pprof({"main;json.decode": 9 * 10**7, "main;work": 10**7})
+    assert SERVER.post("/ingest?name=order-service&format=pprof", few).status == 200
+    seen = rules()["hot"]["lastEvaluation"]
+    wait_for(lambda: rules()["hot"]["lastEvaluation"] > seen, "an evaluation")
+    assert rules()["hot"]["state"] == "inactive", "ten samples are no share"
+    many = {f"main;json.decode;a{i}": 10**7 for i in range(40)}
+    many.update({f"main;work{i}": 10**7 for i in range(59)})
+    many["main;other"] = 10**7
+    assert SERVER.post("/ingest?name=order-service&format=pprof", pprof(many)).status == 200
+    alert, _ = wait_for(lambda: told("/hook", "hot", "firing"), "the share")
+    assert 0.4 < float(alert["annotations"]["value"]) < 0.5, alert
+    assert "view=profiles&service=order-service" in alert["generatorURL"], alert
+    assert rules()["much"]["state"] == "inactive" and rules()["much"]["health"] == "ok", rules()["much"]
+
+
+def test_5_state_survives_a_restart():
+    since = alerts()["patient"]["activeAt"]
+    assert SERVER.stop() == 0
+    SERVER.start()
+    assert alerts()["patient"]["activeAt"] == since
+    assert SERVER.stop() == 0
+    path = os.path.join(SERVER.data, "alerts")
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    data[-3] ^= 1
+    with open(path, "wb") as f:
+        f.write(data)
+    SERVER.start()
+    assert "checksum is wrong" in SERVER.log() and os.path.exists(path + ".damaged")
+
+
+def test_6_what_would_have_fired():
+    text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}", "--test", "errors",
+                           "--since", "3m"], capture_output=True, text=True, check=True).stdout
+    assert "errors would have fired 1 time; asked at" in text and "fired 20" in text, text
+    answer = SERVER.json("/api/v1/alerts/test?rule=errors&from=now-3m")
+    assert len(answer["fired"]) == 1 and answer["stepSeconds"] >= 1, answer
+    assert SERVER.get("/api/v1/alerts/test?rule=nothing").status == 404
+    assert 490 < SERVER.json("/api/v1/alerts/test?rule=never&from=now-7d")["moments"] <= 500
+    text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True,
+                          text=True, check=True).stdout
+    assert "5 rules" in text, text
+
+
+def test_7_reload_takes_good_rules_and_keeps_the_old_set_over_bad_ones():
+    path = os.path.join(SERVER.home, "rules", "more.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("rules:\n  - {name: more, traceql: '{ } | rate()', above: 1000000}\n")
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "more" in rules(), "a rule of a file")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("rules:\n  - name: bad\n    traceql: '{ } | rate()'\n    abvoe: 1\n")
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "more.yaml:4: a rule has no abvoe; did you mean above?" in SERVER.log(), "the line is named")
+    assert "more" in rules()
+    done = subprocess.run([PROGRAM, "serve", "--config", os.path.join(SERVER.home, "spanflame.yaml"), "--data",
+                           os.path.join(SERVER.home, "other")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "more.yaml:4" in done.stderr, done
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])

@@ -1,0 +1,121 @@
+#include "test.h"
+
+#include "base/time_unit.h"
+#include "serve/alerts/alert_book.h"
+#include "serve/alerts/alert_send.h"
+
+static struct sf_why why;
+static const int64_t T = INT64_C(1763200000) * SF_NS_PER_S, MIN = SF_NS_PER_MIN;
+static const struct sf_alert_rule RULE = {
+    .name = SF_STR("r"), .tenant = SF_STR("t"), .for_ns = 5 * SF_NS_PER_MIN};
+static const struct sf_alert_value ONE = {SF_STR("\"alertname\":\"r\""), SF_STR("\"a\":\"b\""), 7};
+
+static void step(struct sf_alert_book *b, size_t n, int64_t now_ns)
+{
+    assert_ok(sf_alert_book_step(b, &RULE, &ONE, n, now_ns, &why));
+}
+
+TEST(alert_book, waits_fires_and_is_resolved)
+{
+    struct sf_alert_book b = {0};
+    struct sf_alert_rules rules = {.list = (struct sf_alert_rule *)(uintptr_t)&RULE, .n = 1};
+    step(&b, 1, T);
+    assert_int_equal(b.n, 1);
+    assert_int_equal(b.list[0].state, SF_ALERT_PENDING);
+    step(&b, 1, T + 4 * MIN);
+    assert_int_equal(b.list[0].state, SF_ALERT_PENDING);
+    step(&b, 1, T + 5 * MIN);
+    assert_int_equal(b.list[0].state, SF_ALERT_FIRING);
+    assert_true(b.list[0].since_ns == T && b.list[0].fired_ns == T + 5 * MIN);
+    step(&b, 0, T + 6 * MIN);
+    assert_int_equal(b.list[0].state, SF_ALERT_RESOLVED);
+    sf_alert_book_tidy(&b, &rules, T + 20 * MIN);
+    assert_int_equal(b.n, 1);
+    step(&b, 1, T + 20 * MIN); /* and it begins anew */
+    assert_int_equal(b.list[0].state, SF_ALERT_PENDING);
+    assert_true(b.list[0].since_ns == T + 20 * MIN);
+    step(&b, 0, T + 21 * MIN);
+    assert_int_equal(b.n, 0);
+    sf_alert_book_done(&b);
+}
+
+TEST(alert_book, forgets_what_was_resolved_and_resolves_what_has_no_rule)
+{
+    struct sf_alert_book b = {0};
+    struct sf_alert_rules none = {0};
+    step(&b, 1, T);
+    step(&b, 1, T + 5 * MIN);
+    sf_alert_book_tidy(&b, &none, T + 6 * MIN);
+    assert_int_equal(b.list[0].state, SF_ALERT_RESOLVED);
+    sf_alert_book_tidy(&b, &none, T + 22 * MIN);
+    assert_int_equal(b.n, 0);
+    sf_alert_book_done(&b);
+}
+
+TEST(alert_book, keeps_its_limit)
+{
+    struct sf_alert_book b = {0};
+    struct sf_alert_value many[SF_LIMIT_ALERT_SERIES + 3];
+    char names[SF_LIMIT_ALERT_SERIES + 3][16];
+    for (size_t i = 0; i < SF_LIMIT_ALERT_SERIES + 3; i++) {
+        snprintf(names[i], sizeof(names[i]), "\"a\":\"%zu\"", i);
+        many[i] = (struct sf_alert_value){sf_str_from(names[i]), SF_STR_NONE, 1};
+    }
+    assert_ok(sf_alert_book_step(&b, &RULE, many, SF_LIMIT_ALERT_SERIES + 3, T, &why));
+    assert_int_equal(b.n, SF_LIMIT_ALERT_SERIES);
+    assert_int_equal(b.n_dropped, 3);
+    sf_alert_book_done(&b);
+}
+
+TEST(alert_book, is_read_as_it_was_written_or_not_at_all)
+{
+    struct sf_alert_book b = {.last_ns = T}, other = {0};
+    struct sf_buf text = {0};
+    step(&b, 1, T);
+    step(&b, 1, T + 5 * MIN);
+    sf_alert_book_write(&b, &text);
+    assert_ok(sf_alert_book_read(&other, sf_buf_str(&text), &why));
+    assert_int_equal(other.n, 1);
+    assert_string_equal(other.list[0].labels, b.list[0].labels);
+    assert_string_equal(other.list[0].notes, b.list[0].notes);
+    assert_true(other.list[0].state == SF_ALERT_FIRING && other.list[0].value == 7 &&
+                other.list[0].since_ns == T && other.last_ns == T);
+    sf_alert_book_done(&other);
+    for (size_t i = 0; i < text.len; i++) {
+        text.p[i] ^= 1;
+        assert_int_equal(sf_alert_book_read(&other, sf_buf_str(&text), &why), SF_ERR_CORRUPT);
+        assert_int_equal(other.n, 0);
+        text.p[i] ^= 1;
+    }
+    for (size_t len = 0; len < text.len; len++)
+        assert_int_equal(sf_alert_book_read(&other, (sf_str){(char *)text.p, len}, &why),
+                         SF_ERR_CORRUPT);
+    sf_alert_book_done(&b);
+    sf_buf_done(&text);
+}
+
+TEST(alert_book, a_receiver_hears_changes_repeats_and_the_end)
+{
+    struct sf_alert_book b = {0};
+    struct sf_alert_rules rules = {.list = (struct sf_alert_rule *)(uintptr_t)&RULE, .n = 1};
+    struct sf_alert_receiver r = {.url = "http://127.0.0.1:1", .is_webhook = true};
+    struct sf_alert_sending s = {&b, &rules, T, NULL};
+    struct sf_buf body = {0};
+    step(&b, 1, T);
+    assert_false(sf_alert_send_is_due(&r, &s)); /* pending */
+    step(&b, 1, s.now_ns = T + 5 * MIN);
+    assert_true(sf_alert_send_is_due(&r, &s));
+    r.told_ns = r.last_ns = s.now_ns;
+    assert_false(sf_alert_send_is_due(&r, &s));
+    s.now_ns += MIN;
+    assert_true(sf_alert_send_is_due(&r, &s)); /* said again */
+    r.last_ns = s.now_ns;
+    step(&b, 0, s.now_ns += 1);
+    assert_true(sf_alert_send_is_due(&r, &s));
+    assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
+    r.told_ns = s.now_ns;
+    s.now_ns += 2 * MIN;
+    assert_false(sf_alert_send_is_due(&r, &s));
+    sf_buf_done(&body);
+    sf_alert_book_done(&b);
+}

@@ -1,0 +1,129 @@
+#include "test.h"
+
+#include "base/time_unit.h"
+#include "serve/alerts/alert_rule.h"
+
+static struct sf_why why;
+
+static enum sf_err set(struct sf_alert_rules *r, struct sf_alert_rule *rule, const char *path,
+                       const char *val)
+{
+    return sf_alert_rule_set(r, rule, sf_str_from(path), sf_str_from(val), &why);
+}
+
+static struct sf_alert_rule *add(struct sf_alert_rules *r, const char *name)
+{
+    struct sf_alert_rule *rule = NULL;
+    assert_ok(sf_alert_rules_add(r, &rule, &why));
+    assert_ok(set(r, rule, "name", name));
+    return rule;
+}
+
+static void says(const char *part)
+{
+    size_t at;
+    if (!sf_str_find(sf_str_from(why.text), sf_str_from(part), &at))
+        fail_msg("\"%s\" does not say \"%s\"", why.text, part);
+}
+
+TEST(alert_rule, a_query_gets_its_spans_and_seconds)
+{
+    struct sf_alert_rules *r = sf_alert_rules_new();
+    struct sf_alert_rule *rule = add(r, "slow");
+    assert_ok(set(r, rule, "traceql",
+                  "{ name =~ \"a|b\" } | quantile_over_time(duration, .95) by (resource.x)"));
+    assert_ok(set(r, rule, "above", "500ms"));
+    assert_ok(set(r, rule, "for", "5m"));
+    assert_ok(sf_alert_rule_check(r, rule, &why));
+    assert_true(sf_str_eq(rule->spans, SF_STR("{ name =~ \"a|b\" }")));
+    assert_true(rule->threshold == 0.5 && rule->for_ns == 5 * SF_NS_PER_MIN);
+    assert_true(sf_alert_rule_holds(rule, 0.6) && !sf_alert_rule_holds(rule, 0.5));
+    sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, what_is_wrong_is_said)
+{
+    static const struct {
+        const char *path, *val, *said;
+    } cases[] = {
+        {"traceqll", "x", "did you mean traceql?"},
+        {"ledger.part", "lock", "ledger are not known yet"},
+        {"above", "much", "wants a number"},
+        {"for", "2d", "up to 1d"},
+        {"labels.a-b", "x", "no name of a label"},
+        {"labels.alertname", "x", "cannot be set"},
+        {"share.selectr", "x", "did you mean selector?"},
+        {"absent", "no", "absent is true"},
+    };
+    struct sf_alert_rules *r = sf_alert_rules_new();
+    struct sf_alert_rule *rule = add(r, "a");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(set(r, rule, cases[i].path, cases[i].val), SF_ERR_INPUT);
+        says(cases[i].said);
+        *rule = (struct sf_alert_rule){.name = rule->name};
+    }
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    says("one of traceql, share, amount");
+    assert_ok(set(r, rule, "traceql", "{ } | rate("));
+    assert_ok(set(r, rule, "above", "1"));
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    assert_ok(set(r, rule, "traceql", "{ }"));
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    says("not a metrics query");
+    assert_int_equal(set(r, rule, "share.selector", "x"), SF_ERR_INPUT);
+    says("not two");
+    rule = add(r, "b");
+    assert_ok(set(r, rule, "share.selector", "shop{env=prod}"));
+    assert_ok(set(r, rule, "share.function", "json.("));
+    assert_ok(set(r, rule, "above", "20%"));
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    assert_ok(set(r, rule, "share.function", "json.*"));
+    assert_ok(sf_alert_rule_check(r, rule, &why));
+    assert_true(sf_str_eq(rule->service, SF_STR("shop")));
+    rule = add(r, "b");
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    says("already");
+    sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, keeps_its_limits)
+{
+    struct sf_alert_rules *r = sf_alert_rules_new();
+    struct sf_alert_rule *rule = NULL;
+    char path[32], text[SF_LIMIT_ALERT_TEXT_LEN + 2] = "";
+    const char *urls[SF_LIMIT_ALERT_RECEIVERS + 1];
+    for (int i = 0; i < SF_LIMIT_ALERT_RULES; i++)
+        assert_ok(sf_alert_rules_add(r, &rule, &why));
+    for (int i = 0; i < SF_LIMIT_ALERT_LABELS; i++) {
+        snprintf(path, sizeof(path), "labels.a%d", i);
+        assert_ok(set(r, rule, path, "x"));
+    }
+    assert_int_equal(set(r, rule, "labels.more", "x"), SF_ERR_LIMIT);
+    assert_int_equal(sf_alert_rules_add(r, &rule, &why), SF_ERR_LIMIT);
+    memset(text, 'a', SF_LIMIT_ALERT_TEXT_LEN);
+    assert_ok(set(r, rule, "traceql", text));
+    text[SF_LIMIT_ALERT_TEXT_LEN] = 'a';
+    assert_int_equal(set(r, rule, "traceql", text), SF_ERR_LIMIT);
+    for (size_t i = 0; i <= SF_LIMIT_ALERT_RECEIVERS; i++)
+        urls[i] = "http://127.0.0.1:1";
+    assert_ok(sf_alert_rules_receivers(r, urls, SF_LIMIT_ALERT_RECEIVERS, NULL, 0, NULL, &why));
+    assert_int_equal(
+        sf_alert_rules_receivers(r, urls, SF_LIMIT_ALERT_RECEIVERS, urls, 1, NULL, &why),
+        SF_ERR_LIMIT);
+    urls[0] = "file:///etc/passwd";
+    assert_int_equal(sf_alert_rules_receivers(r, urls, 1, NULL, 0, NULL, &why), SF_ERR_INPUT);
+    sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, fills_templates)
+{
+    struct sf_alert_pair labels[] = {{SF_STR("svc"), SF_STR("shop")}};
+    struct sf_buf out = {0};
+    sf_alert_text_fill(SF_STR("{{ $labels.svc }}: {{$value}} {{ $labels.none }}{{ .x }} {{ open"),
+                       labels, 1, 2.5, &out);
+    assert_true(sf_str_eq(sf_buf_str(&out), SF_STR("shop: 2.5 {{ .x }} {{ open")));
+    sf_buf_reset(&out);
+    sf_alert_label_name(SF_STR("resource.service.name"), &out);
+    assert_true(sf_str_eq(sf_buf_str(&out), SF_STR("resource_service_name")));
+    sf_buf_done(&out);
+}
