@@ -26,6 +26,8 @@ def read(path):
 
 def version(folder, package):
     """As the folder's files pin it."""
+    if folder == "docs/rust.md":  # the page's Cargo.toml
+        return re.search(rf'^{re.escape(package)} = .*?"=([\d.]+)"', read(os.path.join(ROOT, folder)), re.M)[1]
     at = os.path.join(CLIENTS, folder)
     if os.path.exists(os.path.join(at, "package.json")):
         return json.loads(read(os.path.join(at, "package.json")))["dependencies"][package]

@@ -95,8 +95,8 @@ static const struct language languages[] = {
       ".build()?.start()?;"},
      {"let (add_tag, remove_tag) = agent.tag_wrapper();",
       "add_tag(\"span_id\".into(), span.span_context().span_id().to_string())?;"},
-     {"remove_tag(\"span_id\".into(), outer)?; // when a span becomes the current one",
-      "add_tag(\"span_id\".into(), inner)?; // and the reverse when it ends"},
+     {"spanflame::install(add_tag, remove_tag); // clients/rust of Spanflame: docs/rust.md",
+      "let _current = spanflame::enter(&cart); // in the place of cart.attach()"},
      {"let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build()?;",
       "global::set_tracer_provider(SdkTracerProvider::builder()"
       ".with_batch_exporter(exporter).build());"}},

@@ -91,6 +91,16 @@ def java(folder):
         {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
 
 
+def rust(folder):
+    """Built in the build folder: the crates take minutes, once."""
+    toolchain.need("cargo")
+    os.makedirs(os.path.join(folder, "src"))
+    copy_client("rust", "spanflame.rs", folder, "src")
+    env = {"CARGO_TARGET_DIR": os.path.join(toolchain.CACHE, "rust"), "CARGO_TERM_COLOR": "never"}
+    return {"build": ["cargo", "build", "--release", "-j", "2"],
+            "app": ["cargo", "run", "--release", "--offline", "--quiet"]}, env
+
+
 def cpp(folder):
     toolchain.need("cc", "pkg-config")
     toolchain.run("installing the library", [os.path.join(SOURCE, "tools", "install"), os.path.join(folder, "usr")])
@@ -98,7 +108,7 @@ def cpp(folder):
     return {"build": ["sh", "build.sh"], "app": ["./app"]}, {"PKG_CONFIG_PATH": os.path.join(lib, "pkgconfig"), "LD_LIBRARY_PATH": lib}
 
 
-LANGUAGES = {"cpp": cpp, "go": go, "python": python, "node": node, "java": java}
+LANGUAGES = {"cpp": cpp, "rust": rust, "go": go, "python": python, "node": node, "java": java}
 
 
 class Program:
@@ -113,7 +123,7 @@ class Program:
             with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
                 f.write(content)
         if "build" in self.argv:
-            toolchain.run("building the page's programs", self.argv["build"], cwd=folder,
+            toolchain.run("building the page's programs", self.argv["build"], language == "rust", patience_s=900, cwd=folder,
                           env=dict(os.environ, **self.env))
 
     def run(self, server, name="app"):

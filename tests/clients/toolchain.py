@@ -23,12 +23,12 @@ NO_NETWORK = re.compile(r"resol|timed? ?out|ENOTFOUND|EAI_AGAIN|ECONN|connection
 done = {}  # language: what it takes to run its client, or why it cannot be run
 
 
-def run(what, argv, is_download=False, **more):
+def run(what, argv, is_download=False, patience_s=PATIENCE_S, **more):
     try:
         result = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=False, **more)
+                                timeout=patience_s, stdin=subprocess.DEVNULL, check=False, **more)
     except subprocess.TimeoutExpired:
-        raise tap.Skip(f"{what} took more than {PATIENCE_S} s")
+        raise tap.Skip(f"{what} took more than {patience_s} s")
     if result.returncode:
         if is_download and NO_NETWORK.search(result.stdout):
             raise tap.Skip(f"{what} failed: no network, it seems")

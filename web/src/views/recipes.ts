@@ -89,6 +89,11 @@ END
 rustc -O -g app.rs
 OTEL_SERVICE_NAME=my-service spanflame record --cpu --server ${server} -- ./app
 
+# profiles from inside, by the crate pyroscope, that name a span:
+# let agent = PyroscopeAgentBuilder::new("${server}", "my-service", 100, "pyroscope-rs", "2.1.5",
+#     pprof_backend(PprofConfig { sample_rate: 100 }, BackendConfig::default())).build()?.start()?;
+# let (add_tag, remove_tag) = agent.tag_wrapper();
+# add_tag("span_id".into(), span.span_context().span_id().to_string())?;
 # spans: the crate opentelemetry-otlp takes these variables
 ${env(server)}`,
   },
