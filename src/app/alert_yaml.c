@@ -189,7 +189,10 @@ static enum sf_err read_pattern(struct sf_alert_rules *rules, const char *patter
 {
     glob_t found = {0};
     enum sf_err err = SF_OK;
-    int code = glob(pattern, GLOB_NOMAGIC, NULL, &found);
+    int code;
+    if (strcmp(pattern, "-") == 0)
+        return sf_fail(why, SF_ERR_INPUT, "alerts.rules_files: rules are in files, not in \"-\"");
+    code = glob(pattern, GLOB_NOMAGIC, NULL, &found);
     if (code == GLOB_NOMATCH)
         return SF_OK;
     if (code)
@@ -203,14 +206,14 @@ static enum sf_err read_pattern(struct sf_alert_rules *rules, const char *patter
     return err;
 }
 
-enum sf_err sf_alert_yaml_finish(struct sf_config *c, struct sf_why *why)
+enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (!c->alerts.rules)
         c->alerts.rules = sf_alert_rules_new();
     if (!c->alerts.rules)
         return sf_no_memory(why, "rules of alerts");
-    for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)
+    for (size_t i = 0; !err && reads_files && i < c->alerts.rules_files.n; i++)
         err = read_pattern(c->alerts.rules, c->alerts.rules_files.items[i], why);
     for (size_t i = 0; !err && !c->has_tenancy && i < c->alerts.rules->n; i++) {
         if (!sf_str_eq(c->alerts.rules->list[i].tenant, SF_STR("single-tenant")))

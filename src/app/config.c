@@ -292,7 +292,7 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
-        err = sf_alert_yaml_finish(c, why);
+        err = sf_alert_yaml_finish(c, true, why);
     if (!err) {
         *out = c;
         c = NULL;
@@ -320,7 +320,7 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
-        err = sf_alert_yaml_finish(c, why);
+        err = sf_alert_yaml_finish(c, false, why);
     if (!err) {
         *out = c;
         c = NULL;

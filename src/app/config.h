@@ -127,7 +127,8 @@ struct sf_config_inputs {
  * the file. LIMIT: it is too large. NOMEM. */
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why);
-/* The same from text, no environment; `name` stands for the file in messages. */
+/* The same from text, no environment, and no further files; `name` stands for the file in messages.
+ */
 enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **out,
                             struct sf_why *why);
 void sf_config_free(struct sf_config *c); /* NULL is fine */

@@ -140,7 +140,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"symbols.debuginfod", SF_CONFIG_LIST, AT(symbols.debuginfod), "", NULL, 0, 0,
      "debuginfod servers to ask for the names of code, such as https://debuginfod.example.com; "
      "none: "
-     "no call leaves the machine"},
+     "nobody is asked"},
     {"symbols.timeout", SF_CONFIG_DURATION, AT(symbols.fetch_ns), "1m", NULL, SF_NS_PER_S / 10,
      SF_NS_PER_HOUR, "time of one answer of a debuginfod server; queries do not wait for it"},
     {"symbols.cache", SF_CONFIG_SIZE, AT(symbols.cache_len), "2GiB", NULL, 0, 0,

@@ -183,6 +183,10 @@ def test_7_reload_takes_good_rules_and_keeps_the_old_set_over_bad_ones():
     done = subprocess.run([PROGRAM, "serve", "--config", os.path.join(SERVER.home, "spanflame.yaml"), "--data",
                            os.path.join(SERVER.home, "other")], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "more.yaml:4" in done.stderr, done
+    for name in ("/nonexistent/rules.yaml", "-"):
+        done = subprocess.run([PROGRAM, "check-config", "--set", f"alerts.rules_files={name}"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and name in done.stderr, done
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ TEST(alert_yaml, a_bad_rule_names_its_line)
         {"alerts:\n  rules:\n    - {name: a, traceql: '{ } | rate()', above: 1, tenant: red}\n",
          "names a tenant"},
         {"alerts:\n  webhook: ['ftp://x']\n", "no address to send to"},
-        {"alerts:\n  rules_files: [/nonexistent/rules.yaml]\n", "/nonexistent/rules.yaml"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sf_config *c = NULL;
