@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import PROGRAM, Server, tap  # noqa: E402
+from server import PROGRAM, Server, json_request, tap  # noqa: E402
 
 MS, S = 10**6, 10**9
 server = Server().start()
@@ -161,6 +161,43 @@ def test_a_thinned_span_says_so_and_a_kept_one_why():
     for path in (f"/api/v1/spans/{GONE[0]:032x}/{GONE[0] + 1:016x}/ledger", f"/api/v1/traces/{GONE[0]:032x}/flame"):
         told = THINNED.json(path)
         assert told["reason"].startswith("thinned: ") and told["keep"]["state"] == "thinned", (path, told)
+
+
+RULED = Server(config="""
+retention: {tail_delay: 0s}
+store: {flush_interval: 1s}
+profiling:
+  conditional:
+    baseline: 0%
+    rules:
+      - {service: vip, baseline: 100%}
+      - service=marked flagged=sampled
+""")
+
+
+def test_rules_of_single_services_and_the_sampled_flag():
+    services = {"shop": range(1, 11), "vip": range(101, 111), "marked": range(201, 211)}
+    with RULED as server:
+        for service, numbers in services.items():
+            made = [send(n, 50 * MS, service=service, at=HOUR, cpu=3 * MS) for n in numbers]
+            body = json.loads(json_request([span for span, _ in made]))
+            for i, group in enumerate(body["resourceSpans"]):
+                group["scopeSpans"][0]["spans"][0]["flags"] = i % 2  # the sampled flag
+            assert server.post("/v1/traces", json.dumps(body).encode(), "application/json").status == 200
+            stacks = {}
+            for _, more in made:
+                stacks.update(more)
+            assert server.post(f"/api/v1/profile?service={service}", pprof(stacks, when=HOUR, seconds=10), "application/octet-stream").status == 200
+
+        def states(service):
+            told = [server.get(f"/api/v1/spans/{n:032x}/{n + 1:016x}/profile") for n in services[service]]
+            return [json.loads(a.body).get("keep", {}).get("state") if a.status == 200 else a.status for a in told]
+        until = time.monotonic() + 300
+        while "thinned" not in states("shop") and time.monotonic() < until:
+            time.sleep(0.1)
+        assert states("shop") == ["thinned"] * 10, (states("shop"), server.log())
+        assert states("vip") == ["kept"] * 10, states("vip")
+        assert states("marked") == ["thinned", "kept"] * 5, states("marked")
 
 
 def test_totals_are_as_they_were():

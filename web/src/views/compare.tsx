@@ -272,7 +272,7 @@ function Start(props: { range: Range }) {
       )}
       {form(
         "Two times",
-        "Profiles of a service in two stretches of time.",
+        "Profiles of a service in two time ranges.",
         <>
           {spans("service", "Service", busiest?.service ?? "")}
           {spans("from", "Baseline from", t(props.range.fromMs))}
