@@ -72,6 +72,15 @@ def test_completions_and_an_example_configuration_are_there():
                 "share/doc/spanflame/examples/spanflame.yaml"} <= install(root)
 
 
+def test_every_client_file_is_there():
+    with tempfile.TemporaryDirectory() as root:
+        files = install(root)
+        for folder, _, names in os.walk(os.path.join(SOURCE, "clients")):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), SOURCE)
+                assert "__pycache__" in path or f"share/spanflame/{path}" in files, path
+
+
 def test_the_example_configuration_is_valid():
     with tempfile.TemporaryDirectory() as root:
         install(root)
