@@ -130,7 +130,7 @@ def test_metrics_service_graph_max_items():
 # callers, and a stack of 150 frames.
 STACKS = {"main;pthread_mutex_lock;__lll_lock_wait": 300, "main;runtime.gcBgMarkWorker;runtime.gcDrain;runtime.scanobject": 300,
           "main;price;regexp.(*Regexp).doExecute": 300, ";".join(f"level{i}" for i in range(150)): 60}
-STACKS.update({f"main;caller{i};helper": 20 for i in range(10)})
+STACKS.update({f"main;caller{i};helper;step{i}": 20 for i in range(10)})
 
 
 IS_SENT = []
