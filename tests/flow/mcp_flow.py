@@ -57,7 +57,7 @@ def test_every_tool_is_listed_and_answers():
              "flame": {"trace": TRACE, "span": SPAN}, "compare": {"q": '{ name = "POST /orders" }'},
              "diff": {"baseline": "shop", "comparison": "shop"}, "findings": {"service": "shop"},
              "spans_with": {"function": "applyLegacyTax"}, "coverage": {"service": "shop"}}
-    named = {"services": "shop", "search": TRACE, "why": "applyLegacyTax", "flame": "applyLegacyTax", "compare": "applyLegacyTax",
+    named = {"services": "shop", "search": TRACE.lstrip("0"), "why": "applyLegacyTax", "flame": "applyLegacyTax", "compare": "applyLegacyTax",
              "diff": "", "findings": "applyLegacyTax", "spans_with": SPAN, "coverage": "shop"}
     assert set(tools) == set(asked), set(tools) ^ set(asked)
     for name, arguments in asked.items():
