@@ -6,6 +6,7 @@
 #include "base/time_unit.h"
 #include "cli/client.h"
 #include "render/units.h"
+#include "render/xml_text.h"
 #include "wire/json_writer.h"
 
 static const char *verdict_word(enum sf_guard_verdict v)
@@ -215,16 +216,8 @@ static void add_xml(struct sf_buf *out, sf_str text)
 {
     struct sf_buf plain = {0};
     sf_units_plain(&plain, text);
-    sf_str rest = sf_buf_str(&plain);
-    for (size_t i = 0; i < rest.len; i++) {
-        switch (rest.p[i]) {
-        case '&': sf_buf_print(out, "&amp;"); break;
-        case '<': sf_buf_print(out, "&lt;"); break;
-        case '>': sf_buf_print(out, "&gt;"); break;
-        case '"': sf_buf_print(out, "&quot;"); break;
-        default: sf_buf_add_u8(out, (uint8_t)rest.p[i]); break;
-        }
-    }
+    sf_xml_drop_noncharacters(&plain);
+    sf_xml_escape(out, sf_buf_str(&plain));
     sf_buf_done(&plain);
 }
 

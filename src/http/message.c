@@ -32,6 +32,22 @@ bool sf_request_decode(sf_str in, struct sf_buf *out)
     return sf_buf_ok(out);
 }
 
+void sf_request_encode(sf_str in, struct sf_buf *out)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < in.len; i++) {
+        uint8_t c = (uint8_t)in.p[i];
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            c == '-' || c == '_' || c == '.' || c == '~') {
+            sf_buf_add_u8(out, c);
+            continue;
+        }
+        sf_buf_add_u8(out, '%');
+        sf_buf_add_u8(out, (uint8_t)hex[c >> 4]);
+        sf_buf_add_u8(out, (uint8_t)hex[c & 15]);
+    }
+}
+
 bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *out)
 {
     sf_str rest = r->query, pair;

@@ -57,6 +57,8 @@ struct sf_request {
 sf_str sf_request_header(const struct sf_request *r, sf_str name);
 /* Percent- and plus-decodes to the end of `out`; false: a broken escape, or it is full. */
 bool sf_request_decode(sf_str in, struct sf_buf *out);
+/* Percent-encodes a parameter: all but letters, digits and "-_.~". */
+void sf_request_encode(sf_str in, struct sf_buf *out);
 /* The first query parameter of that name, percent- and plus-decoded into `out` (reset first).
  * False when it is not there; INPUT-worthy escapes count as not there. */
 bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *out);

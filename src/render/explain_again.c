@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/time_unit.h"
+#include "http/message.h"
 #include "render/explain.h"
 
 /* As one word of a shell. */
@@ -47,22 +48,10 @@ void sf_explain_command(const struct sf_explain_view *v, struct sf_buf *out)
 
 static void add_param(struct sf_buf *out, const char *name, sf_str value)
 {
-    static const char hex[] = "0123456789ABCDEF";
     if (value.len == 0)
         return;
     sf_buf_print(out, "&%s=", name);
-    for (size_t i = 0; i < value.len; i++) {
-        uint8_t c = (uint8_t)value.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-        if (is_plain) {
-            sf_buf_add_u8(out, c);
-            continue;
-        }
-        sf_buf_add_u8(out, '%');
-        sf_buf_add_u8(out, (uint8_t)hex[c >> 4]);
-        sf_buf_add_u8(out, (uint8_t)hex[c & 15]);
-    }
+    sf_request_encode(value, out);
 }
 
 void sf_explain_page(const struct sf_explain_view *v, struct sf_buf *out)

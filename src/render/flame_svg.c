@@ -5,6 +5,7 @@
 #include "flame/tree_order.h"
 #include "render/known.h"
 #include "render/units.h"
+#include "render/xml_text.h"
 
 enum { WIDTH = 1200, MARGIN = 10, TOP = 46, ROW = 17, BOTTOM = 26, NAME_COLUMNS = 400 };
 static const double char_width = 6.9, least_width = 0.1;
@@ -62,36 +63,12 @@ static const char style[] =
 
 /* ---- text ---- */
 
-static void add_escaped(struct sf_buf *out, sf_str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        switch (s.p[i]) {
-        case '&': sf_buf_add_str(out, SF_STR("&amp;")); break;
-        case '<': sf_buf_add_str(out, SF_STR("&lt;")); break;
-        case '>': sf_buf_add_str(out, SF_STR("&gt;")); break;
-        case '"': sf_buf_add_str(out, SF_STR("&quot;")); break;
-        case '\'': sf_buf_add_str(out, SF_STR("&#39;")); break;
-        default: sf_buf_add_u8(out, (uint8_t)s.p[i]); break;
-        }
-    }
-}
-
-/* U+FFFE and U+FFFF are characters of UTF-8 and none of XML. */
-static void drop_noncharacters(struct sf_buf *text)
-{
-    for (size_t i = 0; i + 2 < text->len; i++) {
-        if (text->p[i] == 0xef && text->p[i + 1] == 0xbf && text->p[i + 2] >= 0xbe) {
-            text->p[i] = text->p[i + 1] = text->p[i + 2] = '?';
-        }
-    }
-}
-
 static void add_text(struct sf_buf *out, sf_str name, size_t columns)
 {
     struct sf_buf text = {0};
     sf_units_text(&text, name, columns);
-    drop_noncharacters(&text);
-    add_escaped(out, sf_buf_str(&text));
+    sf_xml_drop_noncharacters(&text);
+    sf_xml_escape(out, sf_buf_str(&text));
     if (!sf_buf_ok(&text))
         out->err = text.err;
     sf_buf_done(&text);

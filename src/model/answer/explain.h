@@ -73,7 +73,7 @@ struct sf_explain_view {
     sf_str service, name;
     int64_t duration_ns;    /* of a set the mean; of a difference right less left */
     double low_ns, high_ns; /* of a mean or a difference; NAN: not known */
-    bool is_significant, is_faster;
+    bool is_significant;
     bool is_few; /* of a difference: too few spans to tell */
     double before_ns, after_ns;
     uint64_t n_spans, n_left;      /* of a set; of a difference right and left */

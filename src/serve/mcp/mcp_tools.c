@@ -166,23 +166,10 @@ void sf_mcp_tools_list(struct sf_json_writer *w)
 
 /* ---- tools/call ---- */
 
-/* Percent-encoded: what is no letter or digit. */
 static void add_parameter(struct sf_buf *out, const char *name, sf_str value)
 {
-    static const char hex[] = "0123456789ABCDEF";
     sf_buf_print(out, "%s%s=", out->len ? "&" : "", name);
-    for (size_t i = 0; i < value.len; i++) {
-        uint8_t c = (uint8_t)value.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-        if (is_plain) {
-            sf_buf_add_u8(out, c);
-        } else {
-            sf_buf_add_u8(out, '%');
-            sf_buf_add_u8(out, (uint8_t)hex[c >> 4]);
-            sf_buf_add_u8(out, (uint8_t)hex[c & 15]);
-        }
-    }
+    sf_request_encode(value, out);
 }
 
 static enum sf_err add_since(const struct argument *a, sf_str value, int64_t now_s,
