@@ -5,14 +5,12 @@
  *
  * A mistake is one sentence with file and line. */
 #pragma once
-#include <yaml.h>
-
 #include "app/config.h"
+#include "app/yaml_reader.h"
 #include "serve/alerts/alert_rule.h"
 
-/* The rest of a list whose beginning the parser has just given out. INPUT, LIMIT, NOMEM. */
-enum sf_err sf_alert_yaml_list(yaml_parser_t *parser, const char *file,
-                               struct sf_alert_rules *rules, struct sf_why *why);
+/* The rest of a list whose beginning is the newest event. */
+bool sf_alert_yaml_list(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules);
 /* Files that match the patterns of alerts.rules_files, if `reads_files`, and receivers, into the
  * configuration's rules. INPUT, LIMIT, NOT_FOUND: a file that is named and is not there. */
 enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct sf_why *why);

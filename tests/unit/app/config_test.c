@@ -182,10 +182,10 @@ TEST(config, refuses_bad_addresses)
 
 TEST(config, refuses_what_makes_yaml_dangerous)
 {
-    assert_refused("data: &a x\n", "f.yaml:1: anchors (&name) are not allowed in a configuration");
-    assert_refused("data: *a\n", "f.yaml:1: aliases (*name) are not allowed in a configuration");
+    assert_refused("data: &a x\n", "f.yaml:1: anchors (&name) are not allowed here");
+    assert_refused("data: *a\n", "f.yaml:1: aliases (*name) are not allowed here");
     assert_refused("data: x\n---\ndata: y\n",
-                   "f.yaml:2: a configuration is one YAML document; here a second begins");
+                   "f.yaml:2: only one YAML document is read; here a second begins");
     assert_refused("data: x\nmemory: 1GiB\ndata: y\n",
                    "f.yaml:3: data is given twice; first on line 1");
 }

@@ -96,9 +96,10 @@ TEST(overrides, a_mistake_is_named_with_its_line)
             "f:2: X-Scope-OrgID: ' ' is not allowed; letters, digits and ! - _ . * ' ( )");
     refuses("limits: {}\n", "f:1: the file has one key, overrides");
     refuses("- a\n", "f:1: the file has one key, overrides, and tenants below it");
-    refuses("overrides:\n  red: 5\n", "f:2: a tenant wants keys below it");
-    refuses("overrides:\n  red: &a {series: 1}\n", "f:2: anchors and aliases are not allowed here");
-    refuses("overrides: {}\n---\noverrides: {}\n", "f:2: only one document is read");
+    refuses("overrides:\n  red: 5\n", "f:2: a tenant wants keys below it, not one value");
+    refuses("overrides:\n  red: &a {series: 1}\n", "f:2: anchors (&name) are not allowed here");
+    refuses("overrides: {}\n---\noverrides: {}\n",
+            "f:2: only one YAML document is read; here a second begins");
 }
 
 /* Names up to SF_LIMIT_OVERRIDE_NAMES; the next is named with its line. */
