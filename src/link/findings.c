@@ -148,8 +148,10 @@ static struct piece_kind kind_of(const struct work *w, const struct sf_hot_piece
     const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[w->t->nodes[p->node].frame]);
     bool is_library = p->library_value * 2 > p->value;
     struct piece_kind k = {.kind = SF_FINDING_LEAF};
-    k.is_told = p->is_spread || (rule && rule->weight == SF_LEAF_GLUE) ||
-                waited(w, found, i) * 2 > p->value;
+    /* A library's own frame has the time where no frame of the service is above it: nothing of the
+     * service can be advised. */
+    k.is_told = w->hot.is_library[w->t->nodes[p->node].frame] || p->is_spread ||
+                (rule && rule->weight == SF_LEAF_GLUE) || waited(w, found, i) * 2 > p->value;
     if (is_library && sf_str_eq(p->library, SF_STR("the allocator")))
         k.kind = SF_FINDING_ALLOC;
     else if (theme != SF_THEME_NONE && theme != SF_THEME_ALLOCATOR) {
@@ -219,8 +221,8 @@ static void find_rest(struct work *w, const struct sf_hot_pieces *found, const b
     for (uint32_t i = 1; i < h->stacks->n_nodes; i++) {
         uint32_t owner = h->of[h->owners[i]], frame = w->t->nodes[owner].frame;
         uint8_t state = w->states[h->of[i]];
-        if (owner == 0 || w->values[i] <= 0 || state == SF_STATE_LOCK || state == SF_STATE_GC ||
-            (found->of[i] != SF_NONE && is_said[found->of[i]]))
+        if (owner == 0 || h->is_library[frame] || w->values[i] <= 0 || state == SF_STATE_LOCK ||
+            state == SF_STATE_GC || (found->of[i] != SF_NONE && is_said[found->of[i]]))
             continue;
         list[frame].value += w->values[i];
         if (w->values[i] > list[frame].most) {

@@ -42,9 +42,11 @@ enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks
     uint32_t *of = sf_arena_new_n(req, stacks->n_nodes + 1u, sizeof(*of));
     uint32_t *frames = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*frames));
     bool *is_library = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*is_library));
-    *h = (struct sf_hot_code){.stacks = stacks, .of = of, .is_library = is_library};
+    bool *is_unnamed = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*is_unnamed));
+    *h = (struct sf_hot_code){
+        .stacks = stacks, .of = of, .is_library = is_library, .is_unnamed = is_unnamed};
     h->owners = sf_library_owners(stacks, req);
-    if (!of || !frames || !is_library || !h->owners)
+    if (!of || !frames || !is_library || !is_unnamed || !h->owners)
         return sf_no_room(why, "the query");
     sf_tree_builder_init(&b, req, 0, SF_TREE_BORROWS);
     bool is_full = false;
@@ -53,8 +55,10 @@ enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks
         is_full = !sf_frame_name(&stacks->frames[i], SF_GROUP_FUNCTION, req, &f.function);
         frames[i] = is_full ? SF_NONE : sf_tree_builder_frame(&b, &f);
         is_full = frames[i] == SF_NONE;
-        if (!is_full)
-            is_library[frames[i]] = sf_library_frame_is(&stacks->frames[i]);
+        if (is_full)
+            break;
+        is_library[frames[i]] = sf_library_frame_is(&stacks->frames[i]);
+        is_unnamed[frames[i]] = stacks->frames[i].function.len == 0;
     }
     for (uint32_t i = 1; i < stacks->n_nodes && !is_full; i++)
         of[i] = sf_tree_builder_child(&b, of[stacks->nodes[i].parent],
@@ -84,8 +88,11 @@ static void find_recursion(struct work *w)
 {
     const struct sf_tree *t = &w->h->by_function;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
+        uint32_t frame = t->nodes[i].frame;
         if (w->total[i] < w->all * SMALLEST)
             continue; /* so that long stacks are walked for few nodes */
+        if (w->h->is_library[frame] || w->h->is_unnamed[frame])
+            continue;
         for (uint32_t up = t->nodes[i].parent; up != 0; up = t->nodes[up].parent)
             if (t->nodes[up].frame == t->nodes[i].frame && w->again[up] < w->total[i])
                 w->again[up] = w->total[i];

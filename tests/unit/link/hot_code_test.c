@@ -103,6 +103,23 @@ TEST(hot_code, charges_libraries_to_the_service_and_names_them)
     expect("find<(SQLite)=35 build<(the allocator)=24");
 }
 
+/* Frames without a name are one frame a file: the two of libc that start a thread are no recursion.
+ */
+TEST(hot_code, takes_no_library_and_no_code_without_names_for_recursion)
+{
+    begin();
+    spend("[libc.so.6];[libc.so.6];find;[libsqlite3.so.0];[libc.so.6]", 30);
+    spend("[libc.so.6];[libc.so.6];build;[libc.so.6]", 20);
+    expect("find<(SQLite)=30 build<(the C library)=20");
+    begin();
+    spend("[app];[app];[app];find", 30);
+    spend("[app];[app];[app];build", 20);
+    expect("find<app (no symbols)()=30 build<app (no symbols)()=20");
+    begin();
+    spend("[libc.so.6]clone;[libc.so.6]clone;find", 30);
+    expect("find<()=30");
+}
+
 TEST(hot_code, names_the_function_whose_callees_are_many_and_small)
 {
     begin();
