@@ -1,17 +1,17 @@
 #include "serve/alerts/alert_send.h"
 
-#include <curl/curl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/time_unit.h"
+#include "os/fetch.h"
 #include "wire/json_writer.h"
 #include "wire/time_text.h"
 
-enum { CONNECT_MS = 3000, ALL_MS = 10000, BODY_MAX = 16 << 20 };
-static const int64_t RESEND_NS = SF_NS_PER_MIN;
+static const int64_t RESEND_NS = SF_NS_PER_MIN, CONNECT_NS = 3 * SF_NS_PER_S,
+                     ALL_NS = 10 * SF_NS_PER_S;
 
 /* ---- JSON ---- */
 
@@ -151,62 +151,19 @@ bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_ale
     return false;
 }
 
-static size_t on_answer(char *p, size_t size, size_t n, void *arg)
-{
-    (void)p, (void)arg;
-    return size * n; /* not kept */
-}
-
-static int on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
-                       curl_off_t out)
-{
-    const atomic_bool *is_stopping = arg;
-    (void)all_in, (void)all_out, (void)out;
-    return (is_stopping && atomic_load(is_stopping)) || in > BODY_MAX;
-}
-
 enum sf_err sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
                                const atomic_bool *is_stopping, struct sf_why *why)
 {
-    char detail[CURL_ERROR_SIZE] = "", url[SF_LIMIT_ALERT_TEXT_LEN + 32];
-    CURL *c = curl_easy_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    char url[SF_LIMIT_ALERT_TEXT_LEN + 32];
+    struct sf_fetch f = {.url = url,
+                         .content_type = "application/json",
+                         .body = body,
+                         .connect_ns = CONNECT_NS,
+                         .whole_ns = ALL_NS,
+                         .cancel = is_stopping};
     size_t len = strlen(r->url);
-    long status = 0;
-    CURLcode code;
-    if (!c || !headers) {
-        curl_slist_free_all(headers);
-        curl_easy_cleanup(c);
-        return sf_no_memory(why, "a request");
-    }
     while (len && r->url[len - 1] == '/' && !r->is_webhook)
         len--;
     snprintf(url, sizeof(url), "%.*s%s", (int)len, r->url, r->is_webhook ? "" : "/api/v2/alerts");
-    curl_easy_setopt(c, CURLOPT_URL, url);
-    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, detail);
-    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)ALL_MS);
-    curl_easy_setopt(c, CURLOPT_USERAGENT, "spanflame");
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
-    curl_easy_setopt(c, CURLOPT_POSTFIELDS, (const char *)body.p);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_answer);
-    curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
-    curl_easy_setopt(c, CURLOPT_XFERINFODATA, (void *)(uintptr_t)is_stopping);
-    code = curl_easy_perform(c);
-    curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(c);
-    if (code == CURLE_ABORTED_BY_CALLBACK)
-        return sf_fail(why, SF_ERR_CANCELLED, "the server is stopping");
-    if (code != CURLE_OK)
-        return sf_fail(why, code == CURLE_OPERATION_TIMEDOUT ? SF_ERR_DEADLINE : SF_ERR_IO,
-                       "%.100s: %.100s", url, detail[0] ? detail : curl_easy_strerror(code));
-    return status >= 200 && status < 300
-               ? SF_OK
-               : sf_fail(why, SF_ERR_IO, "%.100s: status %ld", url, status);
+    return sf_fetch_run(&f, why);
 }
