@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/background.h"
 #include "app/overrides.h"
 #include "app/port_owner.h"
 #include "app/proxy_users.h"
+#include "app/server_sandbox.h"
 #include "app/tokens.h"
 #include "app/version.h"
 #include "base/heap.h"
@@ -17,14 +19,10 @@
 #include "intake/redact.h"
 #include "intake/series_cap.h"
 #include "listen/listener.h"
-#include "os/clock.h"
 #include "os/dir.h"
 #include "os/memory.h"
 #include "os/own_names.h"
-#include "os/own_profiler.h"
-#include "os/sandbox.h"
 #include "serve/alerts/alerts.h"
-#include "serve/keep_hours.h"
 #include "serve/own/control.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/recording_rules.h"
@@ -64,13 +62,9 @@ struct sf_server {
     unsigned n_ingest, n_query;
     int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
-    struct sf_thread opener, recorder, keeper, watcher;
-    struct sf_worker recorder_work; /* of recording rules */
-    struct sf_worker keeper_work;   /* of judging hours */
-    struct sf_worker alerts_work;   /* of rules of alerts */
-    atomic_bool is_stopping;
+    struct sf_background *background;
+    struct sf_thread opener;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
-    struct sf_signal wake;  /* of the recorder and the keeper, with the mutex: the server stops */
     struct sf_mutex mutex;  /* guards what follows; takes nothing */
     bool is_open;
     enum sf_err open_err;
@@ -226,62 +220,7 @@ static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
     return err;
 }
 
-/* ---- recording rules ---- */
-
-static void record(void *arg)
-{
-    struct sf_server *s = arg;
-    while (!atomic_load(&s->is_stopping)) {
-        bool is_ready = atomic_load(&s->service.state) == SF_SERVICE_READY;
-        int64_t wait_ns = is_ready ? s->config->metrics.rules_interval_ns : SF_NS_PER_S / 4;
-        if (is_ready)
-            sf_recording_rules_run(&s->service, &s->recorder_work, sf_clock_wall_ns(),
-                                   &s->is_stopping);
-        sf_mutex_lock(&s->mutex);
-        if (!atomic_load(&s->is_stopping))
-            sf_signal_wait_until(&s->wake, &s->mutex, sf_clock_mono_ns() + wait_ns);
-        sf_mutex_unlock(&s->mutex);
-    }
-}
-
-/* ---- keep by outcome ---- */
-
-static void keep(void *arg)
-{
-    struct sf_server *s = arg;
-    while (!atomic_load(&s->is_stopping)) {
-        bool is_ready = atomic_load(&s->service.state) == SF_SERVICE_READY;
-        if (is_ready)
-            sf_keep_hours_judge(&s->service, &s->keeper_work, sf_clock_wall_ns(), &s->is_stopping);
-        sf_mutex_lock(&s->mutex);
-        if (!atomic_load(&s->is_stopping))
-            sf_signal_wait_until(&s->wake, &s->mutex,
-                                 sf_clock_mono_ns() + (is_ready ? SF_NS_PER_S : SF_NS_PER_S / 4));
-        sf_mutex_unlock(&s->mutex);
-    }
-}
-
-static enum sf_err start_keeper(struct sf_server *s, struct sf_why *why)
-{
-    if (!sf_arena_init(&s->keeper_work.arena, s->service.query_memory_len))
-        return sf_fail(why, SF_ERR_NOMEM, "server: no memory to judge hours");
-    return sf_thread_start(&s->keeper, "keep", SF_NICE_QUERIES, keep, s, why);
-}
-
-/* ---- alerts ---- */
-
-static void watch(void *arg)
-{
-    struct sf_server *s = arg;
-    while (!atomic_load(&s->is_stopping)) {
-        if (atomic_load(&s->service.state) == SF_SERVICE_READY)
-            sf_alerts_run(&s->service, &s->alerts_work, sf_clock_wall_ns(), &s->is_stopping);
-        sf_mutex_lock(&s->mutex);
-        if (!atomic_load(&s->is_stopping))
-            sf_signal_wait_until(&s->wake, &s->mutex, sf_clock_mono_ns() + SF_NS_PER_S / 4);
-        sf_mutex_unlock(&s->mutex);
-    }
-}
+/* ---- rules ---- */
 
 void sf_server_replace_alerts(struct sf_server *s, const struct sf_config *config)
 {
@@ -296,33 +235,6 @@ static enum sf_err open_alerts(struct sf_server *s, struct sf_why *why)
     if (notice[0])
         sf_log_print(s->log, SF_SAY_WARN, "%s", notice);
     return err;
-}
-
-static enum sf_err start_watcher(struct sf_server *s, struct sf_why *why)
-{
-    if (!sf_arena_init(&s->alerts_work.arena, s->service.query_memory_len) ||
-        !sf_arena_count(&s->alerts_work.arena))
-        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for alerts");
-    return sf_thread_start(&s->watcher, "alerts", SF_NICE_QUERIES, watch, s, why);
-}
-
-static void stop_recorder(struct sf_server *s)
-{
-    sf_mutex_lock(&s->mutex);
-    atomic_store(&s->is_stopping, true);
-    sf_signal_all(&s->wake);
-    sf_mutex_unlock(&s->mutex);
-    sf_thread_join(&s->recorder);
-    sf_thread_join(&s->keeper);
-    sf_thread_join(&s->watcher);
-}
-
-static enum sf_err start_recorder(struct sf_server *s, struct sf_why *why)
-{
-    if (!sf_arena_init(&s->recorder_work.arena, s->service.query_memory_len) ||
-        !sf_arena_count(&s->recorder_work.arena))
-        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for recording rules");
-    return sf_thread_start(&s->recorder, "record", SF_NICE_QUERIES, record, s, why);
 }
 
 static enum sf_err open_rules(struct sf_server *s, struct sf_why *why)
@@ -659,58 +571,12 @@ static void find_owners(struct sf_server *s)
                                                     : 0;
 }
 
-static void tell_sandbox(const struct sf_server *s, const struct sf_sandbox_state *state)
-{
-    sf_log_print(s->log, SF_SAY_INFO, "server: sandbox: files %s%s, calls %s%s",
-                 state->has_files ? "on (Landlock)" : "off: ",
-                 state->has_files ? "" : strerror(state->files_err),
-                 state->has_calls ? "on (seccomp)" : "off: ",
-                 state->has_calls ? "" : strerror(state->calls_err));
-}
-
-/* Before the first thread: threads inherit it. Everything that a later request opens is named. */
+/* Before the first thread: threads inherit it. */
 static enum sf_err enter_sandbox(struct sf_server *s, struct sf_why *why)
 {
-    const struct sf_config *c = s->config;
-    struct sf_sandbox box = {.write = {c->data_dir}, .n_write = 1};
-    struct sf_sandbox_state state;
-    char library[SF_LIBRARY_PATH_CAP];
-    enum sf_err err;
-
-    if (!c->has_sandbox) {
-        sf_log_print(s->log, SF_SAY_INFO, "server: sandbox: off (server.sandbox)");
-        return SF_OK;
-    }
-    find_owners(s);
-    sf_sandbox_usual(&box);
-    err = sf_sandbox_read(&box, c->auth.token_file, why);
-    if (!err)
-        err = sf_sandbox_read(&box, c->auth.users_file, why);
-    if (!err)
-        err = sf_sandbox_read(&box, c->limits.overrides_file, why);
-    if (!err) /* read again at SIGHUP, for rules of alerts */
-        err = sf_sandbox_read(&box, c->file, why);
-    for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)
-        err = sf_sandbox_read(&box, c->alerts.rules_files.items[i], why);
-    if (!err) /* the names of its own functions, for its profile of itself */
-        err = sf_sandbox_read(&box, "/proc/self/exe", why);
-    if (!err && sf_own_profiler_library(library))
-        err = sf_sandbox_read(&box, library, why);
-    for (size_t i = 0; !err && i < c->n_addresses; i++) {
-        const struct sf_listen_tls *tls = c->addresses[i].tls;
-        if (!tls)
-            continue;
-        err = sf_sandbox_read(&box, tls->cert_file, why);
-        if (!err)
-            err = sf_sandbox_read(&box, tls->key_file, why);
-        if (!err)
-            err = sf_sandbox_read(&box, tls->client_ca_file, why);
-    }
-    if (err)
-        return err;
-    sf_sandbox_enter(&box, &state);
-    tell_sandbox(s, &state);
-    return SF_OK;
+    if (s->config->has_sandbox)
+        find_owners(s);
+    return sf_server_sandbox_enter(s->config, s->log, why);
 }
 
 enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
@@ -722,7 +588,6 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     s->config = config;
     s->log = log;
     sf_mutex_init(&s->mutex, SF_LOCK_APP_SERVER);
-    sf_signal_init(&s->wake);
     sf_memory_tune();
     check_limit(s);
     unsigned cores = sf_thread_cores();
@@ -738,11 +603,7 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     if (!err)
         err = start_listener(s, why);
     if (!err)
-        err = start_recorder(s, why);
-    if (!err)
-        err = start_keeper(s, why);
-    if (!err)
-        err = start_watcher(s, why);
+        err = sf_background_start(&s->service, config, &s->background, why);
     if (!err)
         err = sf_thread_start(&s->opener, "open", 0, open_store, s, why);
     if (err) {
@@ -758,7 +619,8 @@ void sf_server_stop(struct sf_server *s)
 {
     atomic_store(&s->service.state, SF_SERVICE_STOPPING);
     sf_thread_join(&s->opener);
-    stop_recorder(s);
+    sf_background_stop(s->background);
+    s->background = NULL;
     sf_control_stop(s->service.control_docs); /* polls that wait are answered */
     if (s->listener)
         sf_listener_drain(s->listener, DRAIN_MS);
@@ -789,9 +651,6 @@ void sf_server_free(struct sf_server *s)
         sf_intake_tools_free(s->workers[i].work.tools);
     }
     sf_heap_free(s->workers);
-    sf_arena_done(&s->recorder_work.arena);
-    sf_arena_done(&s->keeper_work.arena);
-    sf_arena_done(&s->alerts_work.arena);
     sf_control_close(s->service.control_docs);
     sf_settings_close(s->service.settings);
     sf_recording_rules_close(s->service.rules);
@@ -810,7 +669,6 @@ void sf_server_free(struct sf_server *s)
     sf_buf_done(&s->config_text);
     sf_buf_done(&s->own_names);
     sf_buf_done(&s->defaults_text);
-    sf_signal_done(&s->wake);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

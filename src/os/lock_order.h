@@ -59,6 +59,7 @@
     X(OS_QUEUE, "os: items of one queue")                                                   \
     X(APP_TOKENS, "app: the table of tokens")                                               \
     X(APP_USERS, "app: rules for people signed in by a proxy")                              \
+    X(APP_BACKGROUND, "app: that threads in the background are to end")                     \
     X(APP_SERVER, "app: whether the store is open")                                         \
     X(APP_LOG, "app: faults said lately")                                                   \
     X(APART, "cli, tests and benchmarks: taken alone")
