@@ -49,18 +49,6 @@ static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf
     return err;
 }
 
-enum sf_err sf_tree_match_name(const struct sf_tree *t, sf_str name, struct sf_arena *req,
-                               const bool **out, struct sf_why *why)
-{
-    bool *found = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*found));
-    if (!found)
-        return sf_fail(why, SF_ERR_LIMIT, "flame graph: no room to filter");
-    for (uint32_t i = 0; i < t->n_frames; i++)
-        found[i] = sf_str_eq(t->frames[i].function, name);
-    *out = found;
-    return SF_OK;
-}
-
 /* ---- which stacks ---- */
 
 enum filter_kind { FOCUS, IGNORE, HIDE, FROM, FILTERS };

@@ -17,7 +17,3 @@ struct sf_tree_filter { /* empty: not asked for */
 /* In that order. INPUT: a bad pattern; LIMIT: one that takes too long. */
 enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter *filter,
                            struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
-
-/* Which frames are called exactly so. */
-enum sf_err sf_tree_match_name(const struct sf_tree *t, sf_str name, struct sf_arena *req,
-                               const bool **out, struct sf_why *why);

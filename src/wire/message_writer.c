@@ -157,6 +157,18 @@ void sf_message_u64(struct sf_message *m, uint32_t field, const char *key, uint6
     }
 }
 
+void sf_message_u32(struct sf_message *m, uint32_t field, const char *key, uint32_t v)
+{
+    if (v == 0)
+        return;
+    if (m->is_json) {
+        key_of(m, key);
+        sf_json_write_u64(&m->w, v);
+    } else {
+        sf_pb_write_u64(m->out, field, v);
+    }
+}
+
 void sf_message_f64(struct sf_message *m, uint32_t field, const char *key, double v)
 {
     if (v == 0)

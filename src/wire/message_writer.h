@@ -42,5 +42,7 @@ void sf_message_str(struct sf_message *m, uint32_t field, const char *key, sf_st
 void sf_message_bytes(struct sf_message *m, uint32_t field, const char *key, sf_bytes v);
 void sf_message_i64(struct sf_message *m, uint32_t field, const char *key, int64_t v);
 void sf_message_u64(struct sf_message *m, uint32_t field, const char *key, uint64_t v);
+/* A number in JSON too. */
+void sf_message_u32(struct sf_message *m, uint32_t field, const char *key, uint32_t v);
 void sf_message_f64(struct sf_message *m, uint32_t field, const char *key, double v);
 void sf_message_bool(struct sf_message *m, uint32_t field, const char *key, bool v);

@@ -198,10 +198,41 @@ def test_a_comparison_of_two_ranges():
     side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=16384)
     flame = querier("Diff", left=side, right=side)["flamegraph"]
     assert all(isinstance(v, str) for v in flame["levels"][0]["values"]) and flame["leftTicks"] == flame["rightTicks"], flame
-    wide = dict(side, format="PROFILE_FORMAT_SANDWICH", sandwichFunction="parse")  # it falls back when told so
-    for method, body in (("SelectMergeStacktraces", wide), ("Diff", {"left": wide, "right": side})):
-        answer = server.post("/querier.v1.QuerierService/" + method, json.dumps({**MILLIS, **body}), JSON)
-        assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
+    wide = dict(side, format="PROFILE_FORMAT_SANDWICH", sandwichFunction="parse")  # it asks for that only without a comparison
+    answer = server.post("/querier.v1.QuerierService/Diff", json.dumps({"left": wide, "right": side}), JSON)
+    assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
+
+
+def sandwich_nodes(report, node):
+    """Its half, as the app reads it: numbers are text, what is zero or empty is absent, names are in one table."""
+    children = [sandwich_nodes(report, child) for child in node.get("children", [])]
+    return {"name": report["names"][node.get("nameIndex", 0)], "total": int(node.get("total", 0)), "self": int(node.get("self", 0)),
+            "truncated": node.get("truncated", False), "children": children}
+
+
+def test_callers_and_callees_of_one_function():
+    side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=16384)
+    table = {f["name"]: f for f in querier("SelectMergeStacktraces", **side, format="PROFILE_FORMAT_FUNCTIONS")["functions"]["functions"]}
+    wide = dict(side, format="PROFILE_FORMAT_SANDWICH")
+    for name in ("main", "handle", "parse", "render"):
+        report = querier("SelectMergeStacktraces", **wide, sandwichFunction=name)["sandwich"]
+        row = table[name]
+        assert (report["total"], report.get("self", "0")) == (row["total"], row.get("self", "0")), (report, row)
+        callers, callees = (sandwich_nodes(report, report[half]) for half in ("callers", "callees"))
+        assert callers["name"] == callees["name"] == name and len(set(report["names"])) == len(report["names"]), report
+        assert callers["total"] == callees["total"] >= int(report["total"]) and callees["self"] == int(report.get("self", 0)), report
+        for half in (callers, callees):
+            assert half["self"] + sum(child["total"] for child in half["children"]) == half["total"], half
+    few = querier("SelectMergeStacktraces", **dict(wide, maxNodes=1), sandwichFunction="handle")["sandwich"]
+    callees = sandwich_nodes(few, few["callees"])
+    assert [(c["name"], c["truncated"]) for c in callees["children"]] == [("other", True)], few
+    assert callees["total"] == callees["self"] + callees["children"][0]["total"], few
+    assert querier("SelectMergeStacktraces", **wide, sandwichFunction="nobody")["sandwich"] == {"names": ["nobody"], "callers": {}, "callees": {}}
+    nothing = dict(wide, labelSelector='{service_name="nobody"}', sandwichFunction="parse")
+    assert querier("SelectMergeStacktraces", **nothing)["sandwich"] == {}
+    for body in (wide, dict(side, sandwichFunction="parse")):
+        answer = server.post("/querier.v1.QuerierService/SelectMergeStacktraces", json.dumps(body), JSON)
+        assert answer.status == 400 and "sandwich_function" in json.loads(answer.body)["message"], answer.text
 
 
 def test_the_top_table():

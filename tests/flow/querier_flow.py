@@ -254,10 +254,10 @@ def unknown(api):
 
 
 def test_fields_are_obeyed_refused_or_counted():
-    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_SANDWICH"}), ("SelectMergeStacktraces", {"format": -2}),
+    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_OTHER"}), ("SelectMergeStacktraces", {"format": -2}),
                          ("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {"functionTree": {"direction": "ASIDE"}}}),
                          ("Diff", {"format": "PROFILE_FORMAT_FUNCTION_TREE"}),
-                         ("SelectMergeStacktraces", {"format": -1}), ("SelectMergeStacktraces", {"sandwichFunction": "f"}),
+                         ("SelectMergeStacktraces", {"format": -1}), ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_SANDWICH", "spanSelector": [SPAN]}),
                          ("Diff", {"format": "PROFILE_FORMAT_DOT"}), ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_FUNCTIONS", "spanSelector": [SPAN]}),
                          ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_PPROF", "spanSelector": [SPAN]}),
                          ("SelectSeries", {"step": 15, "exemplarType": 7}),

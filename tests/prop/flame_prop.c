@@ -8,6 +8,7 @@
 #include "flame/tree_focus.h"
 #include "flame/tree_group.h"
 #include "flame/tree_order.h"
+#include "flame/tree_sandwich.h"
 #include "flame/tree_top.h"
 #include "test.h"
 
@@ -257,32 +258,41 @@ TEST(flame, the_table_counts_recursion_once)
     sf_arena_done(&req);
 }
 
+/* Of every occurrence: a stack with three of them is in each half three times, and once in the
+ * total. */
 TEST(flame, a_sandwich_has_the_callers_above_and_the_callees_below)
 {
+    static struct list callers, callees;
     FOR_EACH_CASE(l, t, req)
     {
         const char *name = names[pick(NAMES)];
-        struct list callers = {0}, callees = {0};
-        struct sf_sandwich s;
-        const bool *is_chosen;
+        int64_t total = 0, self = 0;
+        struct sf_tree_sandwich s;
+        callers = callees = (struct list){0};
         for (int i = 0; i < l.n; i++) {
             const struct stack *from = &l.stacks[i];
-            struct stack *up = &callers.stacks[callers.n], *down = &callees.stacks[callees.n];
-            int first;
-            if (!contains(from, name, &first))
-                continue;
-            for (int k = first; k >= 0; k--)
-                up->names[up->depth++] = from->names[k];
-            for (int k = first; k < from->depth; k++)
-                down->names[down->depth++] = from->names[k];
-            up->value = down->value = from->value;
-            callers.n++;
-            callees.n++;
+            bool has = false;
+            for (int at = 0; at < from->depth; at++) {
+                struct stack *up = &callers.stacks[callers.n], *down = &callees.stacks[callees.n];
+                if (strcmp(names[from->names[at]], name) != 0)
+                    continue;
+                has = true;
+                for (int k = at; k >= 0; k--)
+                    up->names[up->depth++] = from->names[k];
+                for (int k = at; k < from->depth; k++)
+                    down->names[down->depth++] = from->names[k];
+                up->value = down->value = from->value;
+                callers.n++;
+                callees.n++;
+                self += at == from->depth - 1 ? from->value : 0;
+            }
+            total += has ? from->value : 0;
         }
-        assert_ok(sf_tree_match_name(&t, sf_str_from(name), &req, &is_chosen, NULL));
-        assert_ok(sf_tree_sandwich(&t, is_chosen, &req, &s, NULL));
+        assert_ok(sf_tree_sandwich(&t, sf_str_from(name), &req, &s, NULL));
         expect(&s.callers, &callers);
         expect(&s.callees, &callees);
+        assert_int_equal(s.total, total);
+        assert_int_equal(s.self, self);
     }
     sf_arena_done(&req);
 }

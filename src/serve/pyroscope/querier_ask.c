@@ -11,6 +11,7 @@ enum slot {
     SELECTOR,
     NAME,
     QUERY,
+    FUNCTION,
     KEYS,
     SPANS,
     TRACES,
@@ -131,6 +132,8 @@ static const struct {
     {"step", STEP},
     {"aggregation", AVERAGE},
     {"query", QUERY},
+    {"sandwichFunction", FUNCTION},
+    {"sandwich_function", FUNCTION},
     {"traceIdSelector", TRACES},
     {"trace_id_selector", TRACES},
     {"profileIdSelector", PROFILES},
@@ -161,6 +164,7 @@ static const struct {
     {FORMAT, "PROFILE_FORMAT_PPROF", SF_QUERIER_PPROF},
     {FORMAT, "PROFILE_FORMAT_FUNCTIONS", SF_QUERIER_FUNCTIONS},
     {FORMAT, "PROFILE_FORMAT_FUNCTION_TREE", SF_QUERIER_CALLS},
+    {FORMAT, "PROFILE_FORMAT_SANDWICH", SF_QUERIER_SANDWICH},
     {CALLS_OF, "FUNCTION_TREE_SELECTION_UNSPECIFIED", SF_QUERIER_CALLS_UNSET},
     {CALLS_OF, "FUNCTION_TREE_SELECTION_ROOT_PATH", SF_QUERIER_CALLS_FROM_ROOT},
     {CALLS_OF, "FUNCTION_TREE_SELECTION_FUNCTION_CHAIN", SF_QUERIER_CALLS_OF_CHAIN},
@@ -178,10 +182,6 @@ static const struct {
     {AVERAGE, "TIME_SERIES_AGGREGATION_TYPE_SUM", 0},
     {AVERAGE, "TIME_SERIES_AGGREGATION_TYPE_AVERAGE", 1},
 };
-
-/* Of newer clients: each asks for another answer than the one without it. They have no numbers yet
- * that all servers agree on. */
-static const char *const refused[] = {"sandwichFunction", "sandwich_function"};
 
 /* The lists of a frame filter, by field number. */
 static const struct {
@@ -227,6 +227,7 @@ static enum sf_err put_text(struct sf_querier_ask *a, enum slot slot, sf_str tex
     case TYPE: a->type = text; return SF_OK;
     case NAME: a->name = text; return SF_OK;
     case QUERY: a->query = text; return SF_OK;
+    case FUNCTION: a->function = text; return SF_OK;
     case SELECTOR: return sf_label_selector_parse(text, req, &a->selector, why);
     case KEYS:
         if (a->n_keys == SF_QUERIER_LIST)
@@ -628,15 +629,6 @@ static bool has_field(enum sf_querier_method method, enum slot slot)
     return false;
 }
 
-static enum sf_err check_refused(sf_str key, struct sf_why *why)
-{
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        if (sf_str_eq(key, sf_str_from(refused[i])))
-            return sf_fail(why, SF_ERR_UNSUPPORTED, "%s is not supported", refused[i]);
-    }
-    return SF_OK;
-}
-
 static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, struct sf_arena *req,
                              struct sf_querier_ask *a, struct sf_why *why)
 {
@@ -648,13 +640,14 @@ static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, s
         size_t i = 0, n = sizeof(names) / sizeof(names[0]);
         while (i < n && !sf_str_eq(key, sf_str_from(names[i].key)))
             i++;
-        /* A comparison has a format of its own in newer clients; options are only in JSON. */
+        /* A comparison has a format of its own in newer clients; what has no number yet that all
+         * servers agree on is only in JSON. */
         bool is_known = i < n && (has_field(method, names[i].slot) ||
                                   (method == SF_QUERIER_DIFF &&
                                    (names[i].slot == FORMAT || names[i].slot == MAX_NODES)) ||
-                                  (method == SF_QUERIER_STACKTRACES && names[i].slot == OPTIONS));
+                                  (method == SF_QUERIER_STACKTRACES &&
+                                   (names[i].slot == OPTIONS || names[i].slot == FUNCTION)));
         if (!is_known) {
-            err = check_refused(key, why);
             skip_unknown(j, a);
         } else if (sf_json_peek(j) == SF_JSON_ARRAY) {
             sf_json_array(j);

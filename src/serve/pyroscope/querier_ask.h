@@ -31,7 +31,8 @@ enum sf_querier_format {
     SF_QUERIER_PPROF,
     /* These have no numbers yet that all servers agree on: by their words only. */
     SF_QUERIER_FUNCTIONS = -1,
-    SF_QUERIER_CALLS = -2 /* PROFILE_FORMAT_FUNCTION_TREE */
+    SF_QUERIER_CALLS = -2, /* PROFILE_FORMAT_FUNCTION_TREE */
+    SF_QUERIER_SANDWICH = -3
 };
 enum sf_querier_calls_of {
     SF_QUERIER_CALLS_UNSET,
@@ -55,6 +56,7 @@ enum sf_querier_dots { SF_QUERIER_DOTS_DEFAULT, SF_QUERIER_DOTS_PROFILES, SF_QUE
 
 struct sf_querier_ask {
     sf_str type, name, query;
+    sf_str function; /* of a sandwich */
     struct sf_label_selector selector;
     sf_str keys[SF_QUERIER_LIST]; /* label_names, group_by */
     sf_str sites[SF_QUERIER_LIST];

@@ -12,6 +12,7 @@
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_calls.h"
 #include "serve/pyroscope/querier_functions.h"
+#include "serve/pyroscope/querier_sandwich.h"
 #include "serve/pyroscope/querier_work.h"
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100 };
@@ -176,6 +177,13 @@ static enum sf_err answer_calls(struct sf_querier_work *x, const struct sf_tree 
     return err ? err : sf_querier_calls_write(x, x->ask, &marked);
 }
 
+static enum sf_err answer_sandwich(struct sf_querier_work *x, const struct sf_tree *grouped)
+{
+    struct sf_tree marked;
+    enum sf_err err = mark(x, grouped, &marked);
+    return err ? err : sf_querier_sandwich_write(x, &marked, nodes_of(x->ask));
+}
+
 /* With lines and files. Nothing at all when there are no samples. */
 static enum sf_err write_profile(struct sf_querier_work *x)
 {
@@ -201,7 +209,9 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
 {
     struct sf_tree grouped;
     size_t outer, inner;
-    enum sf_err err;
+    enum sf_err err = sf_querier_sandwich_check(x->ask, &x->why);
+    if (err)
+        return err;
     if (x->ask->format == SF_QUERIER_PPROF) {
         outer = sf_message_begin(&x->m, 5, "pprof");
         inner = sf_message_begin(&x->m, 1, "profile");
@@ -222,6 +232,7 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
     case SF_QUERIER_DOT: return answer_graph(x, &grouped);
     case SF_QUERIER_FUNCTIONS: return sf_querier_functions_write(x, &grouped);
     case SF_QUERIER_CALLS: return answer_calls(x, &grouped);
+    case SF_QUERIER_SANDWICH: return answer_sandwich(x, &grouped);
     default: return answer_flame(x, &grouped);
     }
 }
@@ -289,7 +300,7 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     struct sf_flamebearer flame;
     uint32_t max_nodes = 0;
     enum sf_err err = SF_OK;
-    if (x->ask->format > SF_QUERIER_FLAMEGRAPH || x->ask->format == SF_QUERIER_CALLS)
+    if (x->ask->format > SF_QUERIER_FLAMEGRAPH || x->ask->format < SF_QUERIER_FUNCTIONS)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is a flame graph only");
     err = take_options(x);
     for (size_t i = 0; !err && i < 2; i++) {
@@ -297,6 +308,8 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
         struct sf_prof_query query;
         if (!side)
             return sf_fail(&x->why, SF_ERR_INPUT, "%s is missing", i ? "right" : "left");
+        if (side->format == SF_QUERIER_SANDWICH || side->function.len)
+            return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison has no sandwich");
         if (side->is_async || side->request_id.len)
             return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is not asynchronous");
         err = sf_querier_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);

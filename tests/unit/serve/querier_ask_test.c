@@ -102,9 +102,8 @@ TEST(querier_ask, refuses_what_it_knows_and_does_not_do)
 {
     struct sf_buf body = {0};
     struct sf_querier_ask *a;
-    static const char *const words[] = {"{\"format\":\"PROFILE_FORMAT_SANDWICH\"}",
-                                        "{\"format\":9}", "{\"format\":-1}",
-                                        "{\"sandwichFunction\":\"f\"}"};
+    static const char *const words[] = {"{\"format\":\"PROFILE_FORMAT_OTHER\"}", "{\"format\":9}",
+                                        "{\"format\":-1}", "{\"format\":-3}"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         read_json(SF_QUERIER_STACKTRACES, words[i], SF_ERR_UNSUPPORTED);
     read_json(SF_QUERIER_POINTS, "{\"exemplarType\":\"EXEMPLAR_TYPE_OTHER\"}", SF_ERR_UNSUPPORTED);
@@ -119,6 +118,19 @@ TEST(querier_ask, refuses_what_it_knows_and_does_not_do)
     a = read_json(SF_QUERIER_POINTS, "{\"spanSelector\":[\"0011223344556677\"],\"x\":1}", SF_OK);
     assert_int_equal(a->n_spans, 0);
     assert_int_equal(a->n_unknown, 2);
+}
+
+TEST(querier_ask, reads_whose_callers_and_callees_are_wanted)
+{
+    static const char *const forms[] = {
+        "{\"format\":\"PROFILE_FORMAT_SANDWICH\",\"sandwichFunction\":\"f\"}",
+        "{\"sandwich_function\":\"f\",\"format\":\"PROFILE_FORMAT_SANDWICH\"}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct sf_querier_ask *a = read_json(SF_QUERIER_STACKTRACES, forms[i], SF_OK);
+        assert_int_equal(a->format, SF_QUERIER_SANDWICH);
+        assert_true(sf_str_eq(a->function, SF_STR("f")));
+        assert_int_equal(a->n_unknown, 0);
+    }
 }
 
 TEST(querier_ask, refuses_ids_that_are_none)
