@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "flame/batch_tree.h"
-#include "join/claims_view.h"
 #include "join/span_figures.h"
 #include "join/time_samples.h"
 #include "link/claims_by_span.h"
 #include "link/share_cut.h"
-#include "link/trust.h"
 
 struct fit {
     const struct sf_link_set *set;
@@ -32,16 +30,14 @@ static bool is_own(const struct fit *f, uint32_t span, const struct sf_claim *c,
     return !is_own_only || thread == 0 || own == 0 || thread == own;
 }
 
-static int64_t sum_of(const struct fit *f, uint32_t span, bool is_own_only, uint64_t *n)
+static int64_t sum_of(const struct fit *f, uint32_t span, bool is_own_only)
 {
     int64_t sum = 0;
-    *n = 0;
     for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
         if (c->value <= 0 || !is_own(f, span, c, is_own_only))
             continue;
         sum = sf_add_sat_i64(sum, c->value);
-        ++*n;
     }
     return sum;
 }
@@ -82,13 +78,12 @@ static uint32_t count_threads(const struct fit *f, uint32_t span)
 static int64_t fit_span(struct fit *f, uint32_t span)
 {
     const struct sf_span_place *p = &f->set->tree.places[span];
-    uint64_t n, duration_ns = p->end_ns - p->start_ns;
+    uint64_t duration_ns = p->end_ns - p->start_ns;
     int64_t exact = f->is_cpu ? sf_span_figures_of(f->set, span).ns[SF_PART_CPU] : SF_LEDGER_UNSAID;
-    int64_t sum = sum_of(f, span, exact >= 0, &n);
+    int64_t sum = sum_of(f, span, exact >= 0);
     if (exact >= 0) {
         exact = (uint64_t)exact < duration_ns ? exact : (int64_t)duration_ns;
-        bool is_enough = sf_claims_view_samples(f->set, sum, n) >= SF_TRUST_FEW;
-        if (sum > exact || (sum > 0 && is_enough))
+        if (sum > 0)
             scale(f, span, true, sum, exact);
         return 0;
     }
@@ -123,6 +118,24 @@ static int64_t fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole)
         if (f->claims[i].value > 0)
             f->claims[i].value = sf_share_cut_next(&cut, (double)f->claims[i].value / (double)sum);
     return sum - (int64_t)most;
+}
+
+int64_t sf_claims_fit_measured(const struct sf_link_set *set, const bool *is_wanted)
+{
+    int64_t sum = 0;
+    if (!is_type(set, SF_STR("cpu")))
+        return SF_LEDGER_UNSAID;
+    for (uint32_t i = 0; i < set->n_own; i++) {
+        const struct sf_span_place *p = &set->tree.places[i];
+        int64_t most = (int64_t)(p->end_ns - p->start_ns);
+        if (!is_wanted[i])
+            continue;
+        int64_t own = sf_span_figures_of(set, i).ns[SF_PART_CPU];
+        if (own < 0)
+            return SF_LEDGER_UNSAID;
+        sum = sf_add_sat_i64(sum, own < most ? own : most);
+    }
+    return sum;
 }
 
 enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,

@@ -2,9 +2,9 @@
  *
  * A sample stands for the time between two samples of the profiler, which may be longer than the
  * span. Where a span carries the CPU time its thread used, its CPU samples on that thread are
- * scaled to it: down always, up when there are enough of them to stand for the rest. Elsewhere they
- * are cut in proportion where they exceed the span's duration times the threads they name. So flame
- * graph, ledger and waterfall give one number, and none that the span had no room for. */
+ * scaled to it, up or down. Elsewhere they are cut in proportion where they exceed the span's
+ * duration times the threads they name. So flame graph, ledger and waterfall give one number, and
+ * none that the span had no room for. */
 #pragma once
 #include "join/link_set.h"
 
@@ -13,3 +13,8 @@
  * *out_cut: what was cut of spans without a figure. */
 enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,
                           struct sf_arena *req, int64_t *out_cut, struct sf_why *why);
+
+/* The CPU time that the wanted spans of the trace carry, each by itself: what their samples are
+ * scaled to, and what the ledger has. SF_LEDGER_UNSAID: the set is of another type, or one of them
+ * carries none. */
+int64_t sf_claims_fit_measured(const struct sf_link_set *set, const bool *is_wanted);

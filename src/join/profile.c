@@ -208,37 +208,41 @@ static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *as
     return sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s", whose, SF_STR_ARG(meant));
 }
 
-/* A span whose id no sample carries: what the link gives it, as its own page has it. NOT_FOUND with
- * `why` as it was when there is no such span, or nothing for it. */
+/* What the link gives a stored span, as its own page has it; without samples an empty tree and the
+ * reason. NOT_FOUND: `why` stays as it was when no trace has such a span. */
 static enum sf_err ask_link(struct sf_store *store, const struct sf_profile_ask *ask,
-                            struct sf_query_ctx *q, struct sf_profile_view *out, struct sf_why *why)
+                            sf_span_id span, struct sf_query_ctx *q, struct sf_profile_view *out,
+                            struct sf_why *why)
 {
-    struct sf_span_profile_want want = {.trace = ask->trace_id, .type = ask->type};
+    struct sf_span_profile_want want = {.trace = ask->trace_id, .span = span, .type = ask->type};
     struct sf_arena scratch = {0};
     struct sf_span_profile p;
     struct sf_why own = {0};
+    char id[17];
     enum sf_err err = SF_OK;
-    if (ask->span_id.len != 16 || !sf_span_id_parse(ask->span_id, &want.span) ||
-        !sf_arena_init(&scratch, SCRATCH_CAP))
-        return SF_ERR_NOT_FOUND;
+    if (!sf_arena_init(&scratch, SCRATCH_CAP))
+        return sf_no_memory(why, "the query");
     if (!ask->has_trace)
         err = sf_span_find(store, want.span, ask->from_ns, ask->until_ns, &scratch, q, &want.trace,
                            &own);
     sf_arena_done(&scratch);
-    if (!err)
-        err = sf_span_profile_best(store, &want, q, &p, &own);
     if (err == SF_ERR_NOT_FOUND)
         return err;
+    if (!err)
+        err = sf_span_profile_best(store, &want, q, &p, &own);
     if (err)
         return sf_fail(why, err, "%s", own.text);
+    sf_span_id_render(span, id);
     if (ask->service.len && !sf_str_eq(ask->service, p.service))
-        return sf_fail(why, SF_ERR_NOT_FOUND, "span %.*s belongs to %.*s, not to %.*s",
-                       SF_STR_ARG(ask->span_id), SF_STR_ARG(sf_str_part(p.service, 0, 80)),
+        return sf_fail(why, SF_ERR_NOT_FOUND, "span %s belongs to %.*s, not to %.*s", id,
+                       SF_STR_ARG(sf_str_part(p.service, 0, 80)),
                        SF_STR_ARG(sf_str_part(ask->service, 0, 80)));
-    if (p.n_samples == 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "%.*s", SF_STR_ARG(sf_str_part(p.reason, 0, 400)));
-    q->is_exact = false; /* none of it names the span */
+    if (p.grades.rows[SF_GRADE_ROW_EXACT].n_samples +
+            p.grades.rows[SF_GRADE_ROW_SUBTREE].n_samples ==
+        0)
+        q->is_exact = false; /* none of it names the span or one below it */
     *out = p.view;
+    out->reason = p.reason;
     return SF_OK;
 }
 
@@ -254,6 +258,18 @@ static enum sf_err shape(const struct sf_profile_ask *ask, struct sf_query_ctx *
         err = sf_tree_cut(&whole, ask->max_nodes, q->req, &io->tree, why);
     }
     return err;
+}
+
+/* A stored span has one answer, whichever way it is asked for. Labels and ranges choose among the
+ * samples that carry its id; so do ids that no stored span has. */
+static bool is_of_link(const struct sf_profile_ask *ask, enum sf_err found, sf_span_id *io)
+{
+    if (ask->n_match > 0)
+        return false;
+    if (!found)
+        return ask->from_ns == 0 && ask->until_ns == 0;
+    return found == SF_ERR_NOT_FOUND && ask->span_id.len == 16 &&
+           sf_span_id_parse(ask->span_id, io);
 }
 
 enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *ask,
@@ -275,13 +291,17 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         match[query.n_match++] = ask->match[i];
     if (ask->span_id.len) {
         err = find_span(store, ask, q, &span, why);
-        if (err == SF_ERR_NOT_FOUND && ask->n_match == 0) {
-            err = ask_link(store, ask, q, &view, why);
-            if (!err)
-                err = shape(ask, q, &view, why);
-            if (!err)
+        if (is_of_link(ask, err, &span)) {
+            struct sf_why other = err ? *why : (struct sf_why){0};
+            enum sf_err linked = ask_link(store, ask, span, q, &view, &other);
+            if (!linked)
+                linked = shape(ask, q, &view, &other);
+            if (!linked)
                 *out = view;
-            return err;
+            if (!linked || err || (linked != SF_ERR_NOT_FOUND && linked != SF_ERR_INPUT)) {
+                *why = other;
+                return linked;
+            }
         }
         query.span_ids = &span;
         query.n_spans = 1;

@@ -253,7 +253,8 @@ static void count_grades(const struct sf_time_samples *h, const struct sf_ledger
     }
 }
 
-/* As in the span's flame graph: where it says its CPU time, enough samples stand for all of it. */
+/* Where the span says its CPU time, enough samples stand for all of it; the total is the same with
+ * fewer, of which the rest has no stack. */
 static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set *set,
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
@@ -320,7 +321,8 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
     sf_tree_builder_init(&stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
     err = divide(&h, store, trace, span, q, &set, &ledger, why);
     if (!err) {
-        struct sf_span_profile p = {.trace = trace, .span = span, .is_self = true};
+        struct sf_span_profile p = {
+            .trace = trace, .span = span, .is_self = true, .measured_ns = SF_LEDGER_UNSAID};
         p.part = sf_str_from(sf_ledger_part_name(which));
         p.view.service = p.service = set->services[set->span];
         p.name = set->spans[set->span].name;

@@ -140,6 +140,18 @@ static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
                           p->taken < 1.5 ? "" : "s", p->taken < 1.5 ? "is" : "are");
 }
 
+/* Where samples are missing or too few for times, the spans' own figure is the CPU time that the
+ * time breakdown has. */
+static bool say_measured(struct sf_span_profile *p, struct sf_arena *req)
+{
+    if (p->measured_ns < 0 || (p->n_samples > 0 && !p->view.is_few))
+        return true;
+    return sf_arena_print(req, &p->reason, "%.*s%sCPU time measured by the span%s: %.3g ms",
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "",
+                          p->is_self ? "" : " and its children in this process",
+                          (double)p->measured_ns / 1e6);
+}
+
 static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
 {
     if (cut <= 0)
@@ -193,7 +205,9 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         err = sf_no_room(why, "the query");
     if (!err)
         sf_claims_view_grades(&a, asked, &p.as_sent);
-    if (!err)
+    p.measured_ns = err ? SF_LEDGER_UNSAID : sf_claims_fit_measured(set, is_wanted);
+    if (!err &&
+        !want->is_member) /* of many, samples as they are sum up to the truth; cut, to less */
         err = sf_claims_fit(set, &a, set->span, q->req, &cut, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
@@ -234,7 +248,8 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.has_untagged = set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
-        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_cut(cut, &p, q->req) ||
+        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_measured(&p, q->req) ||
+         !say_cut(cut, &p, q->req) ||
          (!want->is_member && !sf_known_level_say(&p.known, q->req, &p.reason)) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_no_room(why, "the query");

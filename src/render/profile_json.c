@@ -54,6 +54,8 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
         sf_json_write_key(w, SF_STR("looks"));
         sf_json_write_f64(w, v->taken);
     }
+    if (v->reason.len)
+        sf_json_write_key_str(w, SF_STR("reason"), v->reason);
 }
 
 static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)

@@ -67,6 +67,10 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_key_u64(w, SF_STR("threads"), p->n_threads);
     sf_json_write_key(w, SF_STR("mostSamples"));
     sf_json_write_f64(w, p->most_samples);
+    if (p->measured_ns >= 0 && p->part.len == 0) {
+        sf_json_write_key(w, SF_STR("measuredCpuNs"));
+        sf_json_write_i64(w, p->measured_ns);
+    }
     sf_json_write_key_str(w, SF_STR("trust"), sf_str_from(p->trust));
     sf_grades_json(&p->grades, w);
     sf_known_json(&p->known, w);

@@ -8,6 +8,7 @@
 #include "render/pprof.h"
 #include "render/profile_json.h"
 #include "render/speedscope.h"
+#include "render/units.h"
 #include "render/unnamed_text.h"
 #include "wire/deflate.h"
 
@@ -36,6 +37,10 @@ static enum sf_err draw_text(const struct sf_profile_view *v, struct sf_arena *r
     enum sf_err err = sf_flame_text_render(&f, *req, out, &rest, why);
     if (!err && rest.n_hidden)
         sf_buf_print(out, "(%u frames below 1 %% are not drawn)\n", rest.n_hidden);
+    if (!err && v->reason.len) {
+        sf_units_prose(out, v->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
     return err;
 }
 

@@ -273,6 +273,36 @@ WHY = {
 }
 
 
+def test_every_span_has_one_cpu_time():
+    """Flame graph, time breakdown and waterfall of every span of some traces; both ways to ask for a span's flame graph"""
+    needs_true_times()
+    n_spans = n_sampled = n_hot = 0
+    for trace in [t["traceID"] for t in ask(planted, "/api/search", q="{ name = \"POST /checkout\" }", limit=3)["traces"]]:
+        rows = planted.json(f"/api/v1/trace/{trace}")["spans"]
+        ledgers_of = {x["spanId"]: x for x in planted.json(f"/api/v1/traces/{trace}/ledgers")["spans"]}
+        for row in rows:
+            span, where = row["spanId"], (trace, row["spanId"], row["name"])
+            profile = ask(planted, f"/api/v1/spans/{trace}/{span}/profile", type="cpu", self="true")
+            cpu = ledgers_of[span]["parts"].get("cpu", 0)
+            if n_spans % 8 == 0:
+                alone = planted.json(f"/api/v1/spans/{trace}/{span}/ledger")
+                assert next(p["ns"] for p in alone["parts"] if p["part"] == "cpu") == cpu, (where, alone, cpu)
+            assert profile["measuredCpuNs"] == cpu, (where, profile["measuredCpuNs"], cpu)
+            if profile["samples"] > 0:
+                assert profile["profile"]["total"] == cpu, (where, profile["profile"]["total"], cpu)
+            else:
+                assert "CPU time measured by the span" in profile["reason"], (where, profile["reason"])
+            if row.get("hot"):
+                assert row["hot"]["value"] <= cpu and abs(row["hot"]["value"] - row["hot"]["share"] * cpu) < 2, (where, row, cpu)
+                n_hot += 1
+            with_children = ask(planted, f"/api/v1/spans/{trace}/{span}/profile", type="cpu")
+            other = ask(planted, "/api/v1/profile", app=row["service"], span_id=span, type="cpu", format="json")
+            assert other.get("reason", "") == with_children["reason"], (where, other, with_children["reason"])
+            assert all(other[k] == with_children["profile"][k] for k in ("total", "samples", "nodes", "frames")), (where, other)
+            n_spans, n_sampled = n_spans + 1, n_sampled + (profile["samples"] > 0)
+    assert n_spans >= 60 and n_spans > n_sampled >= 8 and n_hot >= 2, (n_spans, n_sampled, n_hot)
+
+
 def test_the_first_sentence_names_the_planted_cause():
     """Of a recording the sentences are those of tests/golden/why.txt (SF_GOLDEN_WRITE=1 writes it)."""
     needs_true_times()

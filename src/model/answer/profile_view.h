@@ -16,4 +16,5 @@ struct sf_profile_view {
     bool is_estimate; /* some of it may belong to others */
     bool has_no_hot;  /* the same where bars are times of spans: no function is named */
     double taken;     /* samples the profiler took, when there are few */
+    sf_str reason;    /* of one span: why there is little or nothing; empty: well */
 };

@@ -38,6 +38,7 @@ struct sf_span_profile {
     struct sf_grades grades;
     struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
     uint64_t n_samples;
+    int64_t measured_ns; /* CPU time that the spans themselves carry; below 0: they do not */
     double taken;        /* samples of the profiler, where a record stands for several */
     uint32_t n_threads;  /* that the samples name; at least one */
     double most_samples; /* that the span could have had on them; 0: unknown */
