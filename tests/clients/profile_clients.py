@@ -113,6 +113,23 @@ def test_real_pprof_files_read_as_go_reads_them():
         compare_pprof(path)
 
 
+def test_legacy_profiles_read_as_go_reads_them():
+    """They have no names: values and how deep each stack is."""
+    need("go")
+    files = [f for f in sorted(glob.glob(FIXTURES + "/pprof-legacy/*")) if not f.endswith(".string")]
+    assert files
+    for path in files:
+        text = run("go tool pprof", ["go", "tool", "pprof", "-symbolize=none", "-raw", path],
+                   env=dict(os.environ, HOME=folder.name, GOCACHE=os.path.join(folder.name, "go")))
+        types, *rows = text.split("\nSamples:\n")[1].split("\nLocations\n")[0].splitlines()
+        kinds = [re.sub(r"\[dflt\]$", "", t).split("/")[0] for t in types.split()]
+        kinds = [{"objects": "inuse_objects", "space": "inuse_space"}.get(kind, kind) for kind in kinds]
+        found = [re.match(r"((?: +-?\d+)+): ([\d ]*)$", row) for row in rows]
+        theirs = totals(((kind, len(row[2].split())), int(value)) for row in found if row for kind, value in zip(kinds, row[1].split()))
+        mine = totals(((s.type.split(":")[1], len(s.stack.split(";")) if s.stack else 0), s.value) for s in ours(path))
+        assert theirs and not differ(mine, theirs), f"{path}: ours and theirs differ: {differ(mine, theirs)}"
+
+
 # --- JFR ---
 
 def recording():

@@ -178,6 +178,14 @@ static const struct range *find_range(const struct sf_legacy *l, uint64_t addr)
     return low && addr < all[low - 1].limit ? &all[low - 1] : NULL;
 }
 
+bool sf_legacy_file(const struct sf_legacy *l, uint64_t addr, sf_str *out)
+{
+    const struct range *r = find_range(l, addr);
+    if (r)
+        *out = r->file;
+    return r;
+}
+
 static const struct name *find_name(const struct sf_legacy *l, uint64_t addr)
 {
     struct name key = {.addr = addr};

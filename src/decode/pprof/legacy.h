@@ -21,6 +21,8 @@ void sf_legacy_init(struct sf_legacy *l, struct sf_profile_build *b);
 /* The text behind the samples: /proc/self/maps in any of its spellings, or "0xADDR name
  * (file:line)" per line. */
 void sf_legacy_read_map(struct sf_legacy *l, sf_str text);
+/* The file that the address lies in. */
+bool sf_legacy_file(const struct sf_legacy *l, uint64_t addr, sf_str *out);
 /* Sample types "type/unit", and the period with its own. The first type counts events when
  * `has_count`. */
 struct sf_legacy_period {

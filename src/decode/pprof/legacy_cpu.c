@@ -6,14 +6,19 @@
  *
  * and behind it /proc/self/maps as text, or Java's addresses with names. The leaf is where the
  * program was; the others are where calls return to. A second address that is the leaf's own again
- * comes from the signal's frame and is left out. */
+ * comes from the signal's frame and is left out, and so is the C library's function that returns
+ * from a signal: the second address of practically all stacks. A caller that all stacks share lies
+ * in the program, and stays. */
 #include <inttypes.h>
 
 #include "base/limits.h"
 #include "base/num.h"
 #include "decode/pprof/legacy.h"
 
-enum { HEADER_WORDS = 5 };
+enum {
+    HEADER_WORDS = 5,
+    FEW_STACKS = 32 /* one in so many may differ from the others; fewer prove nothing */
+};
 
 struct words {
     const uint8_t *p;
@@ -68,8 +73,40 @@ static bool find_end(const struct words *w, size_t *out)
     return false;
 }
 
+static bool has_trampoline(sf_str file)
+{
+    size_t slash = file.len;
+    sf_str name;
+    while (slash && file.p[slash - 1] != '/')
+        slash--;
+    name = sf_str_from_at(file, slash);
+    return sf_str_starts(name, SF_STR("libc-")) || sf_str_starts(name, SF_STR("libc.")) ||
+           sf_str_starts(name, SF_STR("libpthread")) || sf_str_starts(name, SF_STR("ld-musl")) ||
+           sf_str_starts(name, SF_STR("[vdso]"));
+}
+
+/* The second address of practically all stacks, when code that returns from signals lies there, or
+ * nobody knows what does; 0: none. What more than half of them share is left at the end of a count
+ * that goes up for itself and down for any other. */
+static uint64_t find_trampoline(const struct sf_legacy *l, const struct words *w, size_t end)
+{
+    uint64_t found = 0, lead = 0, n = 0, n_found = 0;
+    sf_str file;
+    for (size_t at = HEADER_WORDS; at + 3 < end; at += 2 + (size_t)word_at(w, at + 1), n++) {
+        uint64_t second = word_at(w, at + 1) > 1 ? word_at(w, at + 3) : 0;
+        if (lead == 0)
+            found = second;
+        lead = second == found ? lead + 1 : lead - 1;
+    }
+    for (size_t at = HEADER_WORDS; at + 3 < end; at += 2 + (size_t)word_at(w, at + 1))
+        n_found += word_at(w, at + 1) > 1 && word_at(w, at + 3) == found;
+    if (n < FEW_STACKS || n_found < n - n / FEW_STACKS)
+        return 0;
+    return !sf_legacy_file(l, found - 1, &file) || has_trampoline(file) ? found : 0;
+}
+
 static void add_sample(struct sf_legacy *l, const struct words *w, size_t at, int64_t period_ns,
-                       bool is_java)
+                       uint64_t trampoline, bool is_java)
 {
     uint64_t count = word_at(w, at), depth = word_at(w, at + 1), leaf = word_at(w, at + 2);
     int64_t values[2];
@@ -77,7 +114,7 @@ static void add_sample(struct sf_legacy *l, const struct words *w, size_t at, in
     values[1] = sf_mul_sat_i64(values[0], period_ns);
     for (uint64_t i = 0; i < depth; i++) {
         uint64_t addr = word_at(w, at + 2 + (size_t)i);
-        if (i == 1 && !is_java && addr == leaf + 1)
+        if (i == 1 && !is_java && (addr == leaf + 1 || (trampoline && addr == trampoline)))
             continue;
         if (sf_profile_build_is_cut(l->b, (size_t)i, (size_t)depth))
             continue;
@@ -94,6 +131,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     size_t end;
     bool is_java;
     int64_t period_ns;
+    uint64_t trampoline;
     if (!find_words(bytes, &w))
         return sf_fail(b->why, SF_ERR_INPUT, "legacy CPU profile: its header is not one");
     if (!find_end(&w, &end))
@@ -104,11 +142,12 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     period_ns = (int64_t)word_at(&w, 3) * 1000;
     sf_legacy_init(&l, b);
     sf_legacy_read_map(&l, sf_str_from_at(bytes, end * w.size));
+    trampoline = is_java ? 0 : find_trampoline(&l, &w, end);
     sf_legacy_types(&l, types, 2,
                     &(struct sf_legacy_period){"cpu/nanoseconds", period_ns, 0, true});
     for (size_t at = HEADER_WORDS; at + 3 < end && sf_profile_build_ok(b);
          at += 2 + (size_t)word_at(&w, at + 1))
-        add_sample(&l, &w, at, period_ns, is_java);
+        add_sample(&l, &w, at, period_ns, trampoline, is_java);
     return SF_OK;
 }
 

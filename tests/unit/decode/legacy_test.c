@@ -41,6 +41,53 @@ TEST(legacy, cpu_profiles_of_every_word)
     }
 }
 
+/* 40 stacks of one function with one caller, as a signal handler sees them; `n_other` without its
+ * frame. */
+static void decode_signals(uint64_t n, uint64_t n_other, const char *map)
+{
+    static uint8_t file[8192];
+    size_t at = 0;
+    const uint64_t header[] = {0, 3, 0, 10000, 0}, end[] = {0, 1, 0};
+    for (size_t i = 0; i < 5; i++)
+        put(file, &at, 8, false, header[i]);
+    for (uint64_t i = 0; i < n; i++) {
+        bool is_other = i < n_other;
+        put(file, &at, 8, false, 1);
+        put(file, &at, 8, false, is_other ? 3 : 4);
+        put(file, &at, 8, false, 0x401000 + i);
+        if (!is_other)
+            put(file, &at, 8, false, 0x7f0000000500);
+        put(file, &at, 8, false, 0x402001);
+        put(file, &at, 8, false, 0x403001);
+    }
+    for (size_t i = 0; i < 3; i++)
+        put(file, &at, 8, false, end[i]);
+    memcpy(file + at, map, strlen(map));
+    decode((sf_str){(char *)file, at + strlen(map)}, "pprof-legacy-cpu");
+}
+
+TEST(legacy, the_way_back_from_a_signal_is_no_caller)
+{
+    static const char libc[] =
+        "00400000-00500000 r-xp 00000000 08:01 5 /bin/app\n"
+        "7f0000000000-7f0000010000 r-xp 00000000 08:01 6 /lib/libc-2.15.so\n";
+    static const char own[] = "00400000-00500000 r-xp 00000000 08:01 5 /bin/app\n"
+                              "7f0000000000-7f0000010000 r-xp 00000000 08:01 6 /lib/libshop.so\n";
+    decode_signals(40, 0, libc);
+    assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x1007"), 1);
+    decode_signals(40, 1, libc);
+    assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x1007"), 1);
+    decode_signals(40, 0, ""); /* nobody knows what is there: as pprof does */
+    assert_int_equal(profile_value(&rig, "samples:count", "0x403000;0x402000;0x401007"), 1);
+    /* A library of the program, two stacks that have no such frame, and few stacks. */
+    decode_signals(40, 0, own);
+    assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x4ff;0x1007"), 1);
+    decode_signals(40, 2, libc);
+    assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x4ff;0x1007"), 1);
+    decode_signals(31, 0, libc);
+    assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x4ff;0x1007"), 1);
+}
+
 TEST(legacy, heaps_are_scaled_by_what_was_sampled)
 {
     decode(SF_STR("heap profile: 1: 9216 [ 1: 9216] @ heapz_v2/524288\n"
