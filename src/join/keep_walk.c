@@ -15,7 +15,8 @@ enum {
     MAX_SPANS = 200000, /* of one trace: more are judged by the first of them */
     FEW = 100,          /* calls of an operation: fewer have no 99th percentile */
     SAMPLED = 1,        /* W3C trace flags, in those of OTLP */
-    N_KEYS = 2
+    N_KEYS = 3, /* the first two are switches */
+    N_SWITCHES = 2
 };
 
 struct cost { /* of the samples of a span */
@@ -191,8 +192,12 @@ static bool is_true(const struct sf_value_column *c, uint32_t row)
 
 static bool is_flagged(const struct work *w, const struct sf_span_rows *rows, uint32_t row)
 {
-    for (uint32_t k = 0; k < N_KEYS; k++) {
+    for (uint32_t k = 0; k < N_SWITCHES; k++) {
         if (is_true(&rows->want[k], row))
+            return true;
+    }
+    for (uint32_t k = N_SWITCHES; k < N_KEYS; k++) {
+        if (rows->want[k].code[row] != SF_NONE)
             return true;
     }
     return rows->spans && rows->spans[row].flags & SAMPLED &&
@@ -247,9 +252,11 @@ static bool wants_flags(const struct sf_keep_rules *r)
 
 static enum sf_err read_traces(struct work *w, struct sf_why *why)
 {
-    /* What says "keep this one": our own attribute, and the debug flag as Zipkin has it. */
+    /* What says "keep this one": our own attribute, the debug flag as Zipkin has it, and the name
+     * that Jaeger's header jaeger-debug-id gives a request, which its clients put on the root. */
     const struct sf_key keys[N_KEYS] = {{SF_SCOPE_SPAN, SF_STR("profile.keep")},
-                                        {SF_SCOPE_SPAN, SF_STR("debug")}};
+                                        {SF_SCOPE_SPAN, SF_STR("debug")},
+                                        {SF_SCOPE_SPAN, SF_STR("jaeger-debug-id")}};
     struct sf_span_query ask = {.from_ns = w->k->from_ns,
                                 .to_ns = w->k->until_ns,
                                 .is_all = true,

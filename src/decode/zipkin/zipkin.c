@@ -30,7 +30,7 @@ enum {
     SPAN_STATUS = 15
 };
 enum { EVENT_TIME = 1, EVENT_NAME = 2, STATUS_TEXT = 2, STATUS_CODE = 3 };
-enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, VALUE_STR = 1, VALUE_INT = 3 };
+enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, VALUE_STR = 1, VALUE_BOOL = 2, VALUE_INT = 3 };
 enum { CODE_OK = 1, CODE_ERROR = 2, KIND_INTERNAL = 1, KIND_SERVER = 2 };
 
 enum { MAX_SHARED = 100000 };
@@ -53,6 +53,16 @@ static void write_int_attr(struct sf_buf *out, uint32_t field, sf_str key, uint6
     sf_pb_write_str(out, KEY_VALUE_KEY, key);
     value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
     sf_pb_write_u64(out, VALUE_INT, val);
+    sf_pb_write_end(out, value);
+    sf_pb_write_end(out, attr);
+}
+
+static void write_bool_attr(struct sf_buf *out, uint32_t field, sf_str key, bool val)
+{
+    size_t attr = sf_pb_write_begin(out, field), value;
+    sf_pb_write_str(out, KEY_VALUE_KEY, key);
+    value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
+    sf_pb_write_bool(out, VALUE_BOOL, val);
     sf_pb_write_end(out, value);
     sf_pb_write_end(out, attr);
 }
@@ -279,6 +289,8 @@ static enum sf_err write_span(void *arg, const struct sf_zipkin_span *s, struct 
         write_attr(out, SPAN_ATTRS, SF_STR("peer.service"), s->remote.service);
     write_address(out, &s->remote, SF_STR("network.peer.address"), SF_STR("network.peer.port"));
     write_address(out, &s->local, SF_STR("network.local.address"), SF_STR("network.local.port"));
+    if (s->is_debug)
+        write_bool_attr(out, SPAN_ATTRS, SF_STR("debug"), true);
     sf_buf_add(out, s->fields->p, s->fields->len);
     write_status(out, s);
     sf_pb_write_end(out, mark);

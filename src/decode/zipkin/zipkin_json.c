@@ -114,6 +114,8 @@ static void read_field(struct sf_json *j, sf_str key, struct sf_zipkin_span *s)
         read_tags(j, s);
     else if (sf_str_eq(key, SF_STR("shared")))
         s->is_shared = sf_json_bool(j);
+    else if (sf_str_eq(key, SF_STR("debug")))
+        s->is_debug = sf_json_bool(j);
     else
         sf_json_skip(j);
 }

@@ -110,6 +110,7 @@ static void read_span(struct sf_pb *pb, struct sf_arena *req, struct sf_zipkin_s
         case SF_PB_TAG(9, SF_PB_LEN): read_endpoint(&msg, req, &s->remote); break;
         case SF_PB_TAG(10, SF_PB_LEN): read_note(&msg, s); break;
         case SF_PB_TAG(11, SF_PB_LEN): read_tag(&msg, s); break;
+        case SF_PB_TAG(12, SF_PB_VARINT): s->is_debug = sf_pb_u64(&msg) != 0; break;
         case SF_PB_TAG(13, SF_PB_VARINT): s->is_shared = sf_pb_u64(&msg) != 0; break;
         default: sf_pb_skip(&msg); break;
         }

@@ -18,6 +18,7 @@ struct sf_zipkin_span {
     uint8_t trace_id[16], id[8], parent_id[8];
     bool has_trace_id, has_id, has_parent_id;
     bool is_shared; /* the server's half of a span whose client has the same id */
+    bool is_debug;  /* the sender asked to keep the trace, whatever sampling says */
     uint8_t kind;   /* as OTLP counts; 0: a local span */
     sf_str name;
     uint64_t time_us, duration_us, first_note_us;
