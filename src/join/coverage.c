@@ -11,6 +11,7 @@
 #include "join/claims_view.h"
 #include "join/cohort_set.h"
 #include "join/coverage_notes.h"
+#include "join/coverage_thinned.h"
 #include "join/coverage_time.h"
 #include "join/link_spans.h"
 #include "join/span_profile.h"
@@ -85,14 +86,20 @@ static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
 static enum sf_err join(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
-    struct sf_link_many many = {.spans = w->spans.spans,
-                                .n = w->spans.n,
-                                .type = w->want->type,
-                                .scratch = w->want->scratch};
-    if (w->spans.n == 0)
-        return SF_OK;
-    enum sf_err err = c ? sf_cohort_set_load(w->store, &many, true, w->q, c, why)
-                        : sf_no_room(why, "the query");
+    struct sf_span_set left = w->spans; /* clocks are told by all of them */
+    enum sf_err err = SF_OK;
+    left.spans = sf_arena_new_n(w->q->req, left.n + 1u, sizeof(*left.spans));
+    if (!c || !left.spans)
+        return sf_no_room(why, "the query");
+    if (left.n)
+        memcpy(left.spans, w->spans.spans, left.n * sizeof(*left.spans));
+    err = sf_coverage_thinned_find(w->store, w->out.service, &left, w->q, &w->out, why);
+    w->out.n_looked_at = w->out.n_thinned;
+    struct sf_link_many many = {
+        .spans = left.spans, .n = left.n, .type = w->want->type, .scratch = w->want->scratch};
+    if (err || left.n == 0)
+        return err;
+    err = sf_cohort_set_load(w->store, &many, true, w->q, c, why);
     if (err)
         return err;
     bool *is_asked = sf_arena_new_n(w->q->req, c->link.tree.n_spans + 1u, sizeof(*is_asked));
@@ -147,6 +154,8 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.span = p.name;
     w->out.grades = p.grades;
     w->out.n_looked_at = 1;
+    if (!sf_coverage_thinned_one(&p.keep, w->q->req, &w->out))
+        return sf_no_room(why, "the query");
     w->out.n_sampled = p.n_samples > 0;
     w->out.expected = p.most_samples;
     w->out.received = p.taken;
@@ -238,7 +247,8 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
         return err;
     all = all > tagged ? all : tagged;
     all = all > total ? all : total;
-    if (all > 0)
+    /* Where rows were removed, what is left does not tell how many there were. */
+    if (all > 0 && w->out.n_thinned == 0)
         w->out.tagged_share = (double)tagged / (double)all;
     return SF_OK;
 }
@@ -354,18 +364,19 @@ static bool is_missing(const struct work *w, enum sf_missing what)
 {
     const struct sf_coverage *c = &w->out;
     bool has_types = c->n_types > 0, has_gaps = false;
-    bool has_ids = c->tagged_share >= 0.01;
+    bool has_ids = c->tagged_share >= 0.01, is_thinned = c->n_thinned > 0;
     for (uint32_t i = 0; i < c->n_types; i++)
         has_gaps = has_gaps || c->types[i].n_gaps > 0;
     switch (what) {
     case SF_MISSING_PROFILES: return !has_types;
     case SF_MISSING_SPANS: return c->n_spans == 0 && c->n_looked_at == 0;
-    case SF_MISSING_SPAN_IDS: return has_types && !has_ids;
+    case SF_MISSING_SPAN_IDS: return has_types && !has_ids && !is_thinned;
     case SF_MISSING_SOME_IDS: return has_ids && (c->tagged_share < 0.5 || w->has_untagged);
     case SF_MISSING_EVERY_SPAN:
         return c->estimated > 0 &&
                c->counts[SF_GRADE_ROW_SHARED] + c->counts[SF_GRADE_ROW_INHERITED] > 0;
-    case SF_MISSING_PROCESS: return w->is_by_service && has_types && c->tagged_share < 0.5;
+    case SF_MISSING_PROCESS:
+        return w->is_by_service && has_types && c->tagged_share < 0.5 && !is_thinned;
     case SF_MISSING_SYMBOLS: return c->symbolised_share >= 0 && c->symbolised_share < 0.9;
     case SF_MISSING_SAMPLES:
         return has_ids && c->expected >= FEW_SAMPLES && c->received < FEW_SHARE * c->expected;

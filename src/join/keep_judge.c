@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "base/trace_share.h"
 #include "join/keep_walk.h"
 
 #define MARGIN_NS (900 * SF_NS_PER_S)
@@ -101,7 +102,8 @@ static enum sf_err see(void *arg, const struct sf_keep_seen *t, struct sf_why *w
 }
 
 /* A request that still runs has not sent its span. What its samples say of it is that it took at
- * least as long as they did. */
+ * least as long as they did. Of those whose trace is not known, the baseline is chosen here by the
+ * span's id: merges cannot tell them from spans of traces that were judged and not kept. */
 static enum sf_err see_stray(void *arg, const struct sf_keep_stray *s, struct sf_why *why)
 {
     struct work *w = arg;
@@ -114,6 +116,8 @@ static enum sf_err see_stray(void *arg, const struct sf_keep_stray *s, struct sf
         is_kept = add_trace(w, s->trace, 1u << SF_KEEP_PINNED, rule->baseline_per_10000);
     else if (rule->slow_ns > 0 && s->cpu_ns >= rule->slow_ns)
         is_kept = add_trace(w, s->trace, 1u << SF_KEEP_SLOW, rule->baseline_per_10000);
+    else if (sf_trace_id_is_zero(s->trace) && sf_span_share_has(s->id, rule->baseline_per_10000))
+        is_kept = add_trace(w, s->trace, 1u << SF_KEEP_BASELINE, rule->baseline_per_10000);
     else
         return SF_OK;
     w->is_over = !is_kept || !add_span(w, s->id);

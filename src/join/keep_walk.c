@@ -15,7 +15,7 @@ enum {
     MAX_SPANS = 200000, /* of one trace: more are judged by the first of them */
     FEW = 100,          /* calls of an operation: fewer have no 99th percentile */
     SAMPLED = 1,        /* W3C trace flags, in those of OTLP */
-    N_KEYS = 3, /* the first two are switches */
+    N_KEYS = 3,         /* the first two are switches */
     N_SWITCHES = 2
 };
 

@@ -68,6 +68,9 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key_str(w, SF_STR("type"), c->type);
     sf_json_write_key_u64(w, SF_STR("spans"), c->n_looked_at);
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), c->n_sampled);
+    sf_json_write_key_u64(w, SF_STR("thinnedSpans"), c->n_thinned);
+    if (c->n_thinned)
+        sf_json_write_key_str(w, SF_STR("thinned"), c->thinned);
     write_f64(w, "expectedSamples", c->expected);
     write_f64(w, "receivedSamples", c->received);
     write_counts(w, c);
@@ -174,6 +177,10 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
         if (c->counts[i] >= 0.5)
             sf_buf_print(out, ", %.0f %s", c->counts[i], sf_grades_name((enum sf_grade_row)i));
     sf_buf_add_u8(out, '\n');
+    if (c->n_thinned) {
+        sf_units_prose(out, c->thinned, 0, 12);
+        sf_buf_add_u8(out, '\n');
+    }
     if (c->received > 0)
         sf_buf_print(out, "known       %.0f of %.0f samples are known to be of their span%s\n",
                      c->known, c->received, c->estimated >= 0.5 ? "; the rest are estimates" : "");

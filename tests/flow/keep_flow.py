@@ -170,6 +170,54 @@ def test_a_thinned_span_says_so_and_a_kept_one_why():
         assert told["reason"].startswith("thinned: ") and told["keep"]["state"] == "thinned", (path, told)
 
 
+def test_coverage_says_thinned_and_not_none():
+    told = THINNED.json(f"/api/v1/spans/{GONE[0]:032x}/{GONE[0] + 1:016x}/coverage")
+    assert told["link"]["thinnedSpans"] == 1 and told["link"]["thinned"].startswith("thinned: "), told
+    assert "rule set 1" in told["link"]["thinned"] and "taggedShare" not in told["link"], told
+    kinds = {m["kind"] for m in told["missing"]}
+    assert not kinds & {"no_span_ids", "few_span_ids", "few_samples", "no_instance"}, kinds
+    path = f"/api/v1/coverage?service=shop&{SHOP}"
+    told = THINNED.json(path)
+    assert 0 < told["link"]["thinnedSpans"] < told["link"]["spans"], told
+    assert f"of {told['link']['spans']} spans checked were removed" in told["link"]["thinned"], told
+    assert told["link"]["sampledSpans"] == told["link"]["spans"] - told["link"]["thinnedSpans"], told
+    assert "no_span_ids" not in {m["kind"] for m in told["missing"]}, told
+    assert "thinned: the samples of" in " ".join(THINNED.get(path + "&format=text").text.split())
+    kept = THINNED.json(f"/api/v1/spans/{1000:032x}/{1001:016x}/coverage")
+    assert kept["link"]["thinnedSpans"] == 0 and "thinned" not in kept["link"], kept
+
+
+def test_metrics_count_what_was_removed():
+    n = THINNED.metric("spanflame_samples_thinned_total")
+    assert n == len(GONE) * SAMPLES, (n, len(GONE))
+    assert THINNED.metric("spanflame_hours_judged") >= 1 and THINNED.metric("spanflame_pins") == 0
+
+
+WHOLE_ONES = Server(config="retention: {tail_delay: 0s, detail_by_outcome: false}\nprofiling: {conditional: {baseline: 0%}}\n"
+                    "store: {flush_interval: 1s}\n")
+
+
+def test_without_detail_by_outcome_nothing_is_removed():
+    numbers = range(1, 11)
+    with WHOLE_ONES as server:
+        made = [send(n, 50 * MS, at=HOUR, cpu=3 * MS) for n in numbers]
+        server.send([span for span, _ in made])
+        stacks = {}
+        for _, more in made:
+            stacks.update(more)
+        assert server.post("/api/v1/profile?service=shop", pprof(stacks, when=HOUR, seconds=10), "application/octet-stream").status == 200
+        until = time.monotonic() + 300
+        while not server.metric('spanflame_blocks{level="1"}') and time.monotonic() < until:
+            time.sleep(0.1)
+        assert server.metric('spanflame_blocks{level="1"}'), server.log()
+        time.sleep(2)  # an hour that is due is judged within a second, see above
+        assert server.metric("spanflame_hours_judged") == 0 and server.metric("spanflame_samples_thinned_total") == 0
+        for n in numbers:
+            assert server.json(f"/api/v1/keep/{n:032x}")["keep"]["state"] == "whole"
+            told = server.json(f"/api/v1/spans/{n:032x}/{n + 1:016x}/profile")
+            assert told["samples"] == SAMPLES and "keep" not in told, told
+
+
 RULED = Server(config="""
 retention: {tail_delay: 0s}
 store: {flush_interval: 1s}

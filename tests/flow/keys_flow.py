@@ -156,7 +156,7 @@ ELSEWHERE = {
     "redact.replace": "flow redact", "redact.hash_key_file": "flow redact", "redact.allow": "unit redact",
     "retention.spans": "flow read", "retention.profiles": "flow adhoc", "retention.full_resolution": "flow adhoc",
     "retention.detail": "flow old_data", "retention.max_bytes": "flow adhoc", "retention.min_free": "flow old_data",
-    "retention.detail_by_outcome": "spanflame demo, which turns it off", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "unit retain",
+    "retention.detail_by_outcome": "flow keep, unit keep", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "unit retain",
     "profiling.conditional.flagged": "flow keep", "profiling.conditional.rules": "flow keep",
     "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols", "symbols.max_total": "flow symbols",
     "store.flush_interval": "flow lifecycle", "log.level": "flow redact",

@@ -187,6 +187,12 @@ static void store_numbers(const struct sf_store_stats *st, struct sf_exposition 
         st->is_log_missing);
     one(e, "spanflame_tombstones", SF_METRIC_GAUGE, "Erasures not yet worked into blocks.",
         st->n_tombstones);
+    one(e, "spanflame_samples_thinned", SF_METRIC_COUNTER,
+        "Samples of single requests that were removed by outcome; totals have them.",
+        st->n_thinned);
+    one(e, "spanflame_hours_judged", SF_METRIC_GAUGE,
+        "Verdicts on hours of tenants: which requests keep their samples.", st->n_verdicts);
+    one(e, "spanflame_pins", SF_METRIC_GAUGE, "Traces that are pinned.", st->n_pins);
     one(e, "spanflame_disk_free_bytes", SF_METRIC_GAUGE, "Free space where the data is.",
         st->disk_free_len);
     sf_exposition_family(e, "spanflame_pressure", SF_METRIC_GAUGE,

@@ -668,6 +668,11 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
         .pressure = sf_pressure_now(l),
     };
     memcpy(out->sync_buckets, wal.sync_buckets, sizeof(out->sync_buckets));
+    sf_mutex_lock(&l->keep.lock);
+    out->n_thinned = l->keep.n_thinned;
+    out->n_verdicts = l->keep.n_heads;
+    out->n_pins = l->keep.n_pins;
+    sf_mutex_unlock(&l->keep.lock);
     sf_mutex_lock(&l->number_lock);
     out->ckpt_lsn = l->ckpt_lsn;
     sf_mutex_unlock(&l->number_lock);

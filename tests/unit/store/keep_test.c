@@ -233,6 +233,25 @@ TEST(keep, never_judges_what_came_before_the_first_rules)
     profile_store_done(&r);
 }
 
+TEST(keep, judges_nothing_when_all_is_kept)
+{
+    struct profile_store r;
+    struct sf_retention rule = rules(0);
+    struct sf_keep_due due;
+    struct rows before;
+    rule.keep.is_on = false; /* retention.detail_by_outcome */
+    profile_store_init(&r);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why));
+    profile_store_now_ns = (profile_store_now_ns / HOUR + 1) * HOUR + 60 * SF_NS_PER_S;
+    profile_store_send(&r, 9);
+    before = read_rows(&r);
+    wait_for_the_verdict(&r);
+    assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
+    work(&r);
+    assert_true(before.all > 0 && read_rows(&r).all == before.all);
+    profile_store_done(&r);
+}
+
 TEST(keep, judges_all_of_a_directory_that_begins_with_rules)
 {
     struct profile_store r;

@@ -153,8 +153,7 @@ static bool is_kept(const struct sf_thinning *t, const struct sf_thinning_row *r
     if (has_trace && (sf_trace_share_has(d->trace_id.b, share) || sf_verdict_trace(v, d->trace_id)))
         return true;
     if (d->span_id)
-        return sf_verdict_has_span(v, d->span_id) ||
-               (!has_trace && is_chosen(d->span_id, d->span_id, share));
+        return sf_verdict_has_span(v, d->span_id);
     if (has_trace)
         return false;
     return is_near_root(t, row) ||
