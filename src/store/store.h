@@ -370,7 +370,7 @@ struct sf_store_stats {
     uint64_t n_quarantined, n_replayed, n_lost_lsn;
     uint64_t n_tombstones;
     uint64_t n_thinned, n_verdicts, n_pins; /* samples left out by merges since start; there are */
-    uint64_t memory_len, memory_cap; /* the store's lines of the budget */
+    uint64_t memory_len, memory_cap;        /* the store's lines of the budget */
     uint64_t disk_free_len;
     int64_t oldest_ns, newest_ns; /* of what is kept; 0 when empty */
     enum sf_pressure pressure;

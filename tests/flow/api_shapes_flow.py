@@ -71,10 +71,14 @@ ANSWERS = {
     "findings-each": (f"findings?each=service&{RANGE}", None),
     "frames-spans": (f"frames/spans?function=applyLegacyTax&limit=2&{RANGE}", "/api/v1/frames/spans"),
     "services": (f"services?service=shop&{RANGE}", "/api/v1/services"),
+    "keep": (f"keep?slow=250ms&baseline=20&{RANGE}", "/api/v1/keep"),
+    "keep-trace": (f"keep/{TRACE}", "/api/v1/keep/{trace}"),
+    "pins": ("pins", "/api/v1/pins"),
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
-             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of", "few_samples"}
+             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of", "few_samples", "thinned", "rules",
+             "hourUnixNano", "ruleSet"}
 
 
 def wait_for_search():
@@ -87,6 +91,9 @@ def wait_for_search():
 
 def told(value):
     """Moments count from the story's beginning, and the server's port is any."""
+    if isinstance(value, dict) and "createdUnixNano" in value:  # a pin: made now, for so long
+        seconds = (int(value["untilUnixNano"]) - int(value["createdUnixNano"])) // 10**9
+        value = dict(value, createdUnixNano="now", untilUnixNano=f"now +{seconds} s")
     if isinstance(value, dict):
         return {k: told(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -149,6 +156,14 @@ def make_test(name, path, call):
 
 
 wait_for_search()
+PIN = server.post(f"/api/v1/pins/{TRACE}?for=2d&note=incident-7", b"{}", "application/json")
+
+
+def test_pin():
+    golden("pin", json.loads(PIN.body))
+    compare("pin", shown("/api/v1/keep/{trace}")["pin"], json.loads(PIN.body))
+
+
 for key, (asked, documented) in ANSWERS.items():
     make_test(key, asked, documented)
 tap.run(sys.modules[__name__])
