@@ -445,6 +445,83 @@ TEST(keep, keeps_the_samples_of_a_trace_pinned_after_the_verdict)
     profile_store_done(&r);
 }
 
+static int64_t cpu_total(struct profile_store *r)
+{
+    struct sf_prof_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds")};
+    const struct sf_tree *tree;
+    assert_ok(r->r.store->ops->prof_merge(r->r.store, &query, &r->r.q, &tree, &r->r.why));
+    return tree->total;
+}
+
+static void pass(struct profile_store *r, int hours)
+{
+    for (int i = 0; i < hours; i++) {
+        profile_store_now_ns += HOUR;
+        work(r);
+    }
+}
+
+/* Past retention.detail its samples stay in their block; past retention.profiles they are all that
+ * stays; when the pin ends they go. */
+TEST(keep, keeps_the_samples_of_a_pinned_trace_until_the_pin_ends)
+{
+    struct profile_store r;
+    struct rows before, now;
+    struct sf_store_stats stats;
+    struct sf_retention rule = {
+        .min_free_len = 1, .detail_ns = 3 * HOUR, .profiles_ns = 8 * HOUR, .spans_ns = 8 * HOUR};
+    struct sf_pin pin = {.tenant = 1, .trace = sf_profile_make_trace(2, 5)};
+    int64_t total;
+    profile_store_init(&r);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why));
+    profile_store_send(&r, 30);
+    pin.until_ns = profile_store_now_ns + 20 * HOUR;
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    work(&r);
+    before = read_rows(&r);
+    total = cpu_total(&r);
+    assert_true(before.n[2][5] > 0 && before.all > before.n[2][5] && total > 0);
+    pass(&r, 6);
+    now = read_rows(&r);
+    assert_int_equal(now.n[2][5], before.n[2][5]);
+    assert_true(now.all < before.all / 2); /* its trace has four spans */
+    assert_int_equal(now.n[0][5], 0);
+    assert_int_equal(cpu_total(&r), total);
+    r.r.config.retention = rule;
+    profile_store_reopen(&r);
+    work(&r);
+    assert_int_equal(read_rows(&r).all, now.all);
+    pass(&r, 6);
+    assert_int_equal(read_rows(&r).all, now.all);
+    assert_int_equal(cpu_total(&r), 0); /* totals go with retention.profiles */
+    profile_store_check_disk(&r);
+    pass(&r, 12);
+    assert_int_equal(read_rows(&r).all, 0);
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1] + stats.n_blocks[2], 0);
+    profile_store_done(&r);
+}
+
+TEST(keep, erases_the_samples_of_a_pinned_trace_past_their_age)
+{
+    struct profile_store r;
+    struct sf_retention rule = {.min_free_len = 1, .detail_ns = 3 * HOUR};
+    struct sf_pin pin = {.tenant = 1, .trace = sf_profile_make_trace(2, 5), .until_ns = INT64_MAX};
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &pin.trace, .n_traces = 1};
+    profile_store_init(&r);
+    assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why));
+    profile_store_send(&r, 30);
+    assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+    pass(&r, 6);
+    assert_true(read_rows(&r).n[2][5] > 0);
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    assert_int_equal(read_rows(&r).all, 0);
+    assert_int_equal(count_pins(&r), 0);
+    pass(&r, 2);
+    assert_int_equal(read_rows(&r).all, 0);
+    profile_store_done(&r);
+}
+
 TEST(keep, forgets_verdict_and_pin_of_an_erased_trace)
 {
     struct profile_store r;

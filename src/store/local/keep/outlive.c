@@ -24,12 +24,12 @@ bool sf_outlive_spares(struct sf_local *l, const struct sf_block_row *row,
                        const struct sf_retention *rule, int64_t now_ns)
 {
     uint64_t version;
-    return row->kind == SF_BLOCK_SPANS &&
-           (has_outcome(row, rule, now_ns) || sf_pins_any(l, row->tenant, &version));
+    return (row->kind == SF_BLOCK_SPANS && has_outcome(row, rule, now_ns)) ||
+           sf_pins_any(l, row->tenant, &version);
 }
 
 struct outlive {
-    sf_trace_id *pinned; /* of the block's tenant, or of all */
+    struct sf_pin *pinned; /* of the block's tenant, or of all */
     size_t n_pinned;
     struct sf_verdict verdicts[MOST_HOURS]; /* of the block's hours */
     uint32_t n;
@@ -38,14 +38,14 @@ struct outlive {
 
 static int by_trace(const void *a, const void *b)
 {
-    return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
+    return sf_trace_id_cmp(*(const sf_trace_id *)a, ((const struct sf_pin *)b)->trace);
 }
 
 static bool keeps(void *arg, uint32_t tenant, sf_trace_id id)
 {
     const struct outlive *o = arg;
     (void)tenant;
-    if (o->n_pinned && bsearch(&id, o->pinned, o->n_pinned, sizeof(id), by_trace))
+    if (o->n_pinned && bsearch(&id, o->pinned, o->n_pinned, sizeof(*o->pinned), by_trace))
         return true;
     for (uint32_t i = 0; i < o->n; i++) {
         if (sf_verdict_trace(&o->verdicts[i], id))
@@ -74,8 +74,13 @@ static enum sf_err reduce(struct sf_local *l, struct sf_run *run, bool is_by_out
                           struct sf_why *why)
 {
     struct outlive o = {0};
-    struct sf_compact_only only = {keeps, &o};
-    enum sf_err err = sf_pins_traces(l, run->row.tenant, INT64_MIN, &o.pinned, &o.n_pinned, why);
+    struct sf_compact_only only = {.keeps = keeps, .arg = &o};
+    enum sf_err err;
+    if (run->row.kind == SF_BLOCK_PROFILES) {
+        only = (struct sf_compact_only){.is_pinned_alone = true};
+        return sf_compact_reduce(l, run, &only, why);
+    }
+    err = sf_pins_now(l, run->row.tenant, INT64_MIN, &o.pinned, &o.n_pinned, why);
     if (!err && is_by_outcome)
         err = load_verdicts(l, &run->row, &o, why);
     if (!err)
@@ -85,56 +90,82 @@ static enum sf_err reduce(struct sf_local *l, struct sf_run *run, bool is_by_out
     return err;
 }
 
-/* What was made of it needs no second look until the pins change. */
-static void mark(struct sf_local *l, const struct sf_block_row *was, uint64_t number)
+static uint64_t mark_of(uint64_t pins_version, bool is_alone)
 {
-    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    return 2 * (pins_version + 1) + is_alone;
+}
+
+bool sf_outlive_is_marked(const struct sf_run *run, uint64_t pins_version, bool is_alone)
+{
+    uint64_t mark = atomic_load(&run->outlive_mark);
+    return mark == mark_of(pins_version, true) ||
+           (!is_alone && mark == mark_of(pins_version, false));
+}
+
+void sf_outlive_mark(struct sf_local *l, const struct sf_block_row *was, uint64_t pins_version,
+                     bool is_alone)
+{
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, was->kind));
     for (size_t i = 0; i < s->n; i++) {
         struct sf_run *run = s->runs[i];
         if (!sf_run_is_part(run) && run->row.id >= was->id && run->row.lsn_lo == was->lsn_lo &&
             run->row.lsn_hi == was->lsn_hi && run->row.day == was->day)
-            atomic_store(&run->outlive_mark, number);
+            atomic_store(&run->outlive_mark, mark_of(pins_version, is_alone));
     }
     sf_snapshot_unref(s);
 }
 
-enum sf_err sf_outlive_work(struct sf_local *l, struct sf_why *why)
-{
+struct pass {
     struct sf_retention rule;
-    struct sf_tenant_rules tenants = {0};
-    struct sf_snapshot *s;
     int64_t now_ns;
-    bool may_age, did_work = false;
-    uint64_t version = 0;
-    enum sf_err err = SF_OK;
-    sf_mutex_lock(&l->rule_lock);
-    rule = l->retention;
-    now_ns = l->now_ns;
-    may_age = !l->is_clock_ahead;
-    sf_mutex_unlock(&l->rule_lock);
-    (void)sf_pins_any(l, 0, &version);
-    if (!may_age)
-        return SF_OK;
-    s = sf_snapshot_take(&l->snapshots);
-    err = sf_tenant_rules_init(&tenants, l, &rule, s->runs, s->n, why);
-    for (size_t i = 0; !err && !did_work && i < s->n; i++) {
+    uint64_t version; /* of the pins */
+    bool did_work;
+};
+
+static enum sf_err work(struct sf_local *l, struct pass *p, enum sf_block_kind kind,
+                        struct sf_why *why)
+{
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
+    struct sf_tenant_rules tenants = {0};
+    enum sf_err err = sf_tenant_rules_init(&tenants, l, &p->rule, s->runs, s->n, why);
+    for (size_t i = 0; !err && !p->did_work && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
         struct sf_block_row was = run->row;
         int64_t age_ns = sf_run_is_part(run) ? 0 : sf_tenant_rules_age(&tenants, run);
         if (sf_run_is_part(run) || atomic_load(&run->is_bad) || age_ns <= 0 ||
-            was.ts_max_ns >= now_ns - age_ns || !sf_outlive_spares(l, &was, &rule, now_ns) ||
-            atomic_load(&run->outlive_mark) == version + 1)
+            was.ts_max_ns >= p->now_ns - age_ns ||
+            !sf_outlive_spares(l, &was, &p->rule, p->now_ns) ||
+            sf_outlive_is_marked(run, p->version, true))
             continue;
-        err = reduce(l, run, has_outcome(&was, &rule, now_ns), why);
-        did_work = true;
+        err = reduce(l, run, has_outcome(&was, &p->rule, p->now_ns), why);
+        p->did_work = true;
         if (!err)
-            mark(l, &was, version + 1);
+            sf_outlive_mark(l, &was, p->version, true);
         else if (err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-            atomic_store(&run->outlive_mark, version + 1); /* said once */
+            atomic_store(&run->outlive_mark, mark_of(p->version, true)); /* said once */
     }
     sf_tenant_rules_done(&tenants);
     sf_snapshot_unref(s);
-    if (did_work && !err)
+    return err;
+}
+
+enum sf_err sf_outlive_work(struct sf_local *l, struct sf_why *why)
+{
+    struct pass p = {0};
+    bool may_age;
+    enum sf_err err;
+    sf_mutex_lock(&l->rule_lock);
+    p.rule = l->retention;
+    p.now_ns = l->now_ns;
+    may_age = !l->is_clock_ahead;
+    sf_mutex_unlock(&l->rule_lock);
+    (void)sf_pins_any(l, 0, &p.version);
+    if (!may_age)
+        return SF_OK;
+    err = work(l, &p, SF_BLOCK_SPANS, why);
+    if (!err)
+        err = work(l, &p, SF_BLOCK_PROFILES, why);
+    if (p.did_work && !err)
         sf_local_wake_compact(l);
     return err;
 }

@@ -306,23 +306,25 @@ enum sf_err sf_pins_work(struct sf_local *l, struct sf_why *why)
 
 static int by_trace(const void *a, const void *b)
 {
-    return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
+    return sf_trace_id_cmp(((const struct sf_pin *)a)->trace, ((const struct sf_pin *)b)->trace);
 }
 
-enum sf_err sf_pins_traces(struct sf_local *l, uint32_t tenant, int64_t since_ns, sf_trace_id **out,
-                           size_t *out_n, struct sf_why *why)
+enum sf_err sf_pins_now(struct sf_local *l, uint32_t tenant, int64_t since_ns, struct sf_pin **out,
+                        size_t *out_n, struct sf_why *why)
 {
     struct sf_keep_book *b = &l->keep;
     int64_t now_ns = sf_local_wall_ns(l);
-    sf_trace_id *list;
+    struct sf_pin *list;
     size_t n = 0;
     sf_mutex_lock(&b->lock);
     list = sf_heap_new_n(b->n_pins + 1, sizeof(*list));
     for (size_t i = 0; list && i < b->n_pins; i++) {
         const struct sf_pin *p = &b->pins[i];
         if ((tenant == 0 || p->tenant == tenant) && p->until_ns > now_ns &&
-            p->created_ns >= since_ns)
-            list[n++] = p->trace;
+            p->created_ns >= since_ns) {
+            list[n] = *p;
+            list[n++].note = SF_STR_NONE;
+        }
     }
     sf_mutex_unlock(&b->lock);
     if (!list)

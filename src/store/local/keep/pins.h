@@ -18,9 +18,9 @@ enum sf_err sf_pins_erase(struct sf_local *l, uint32_t tenant, const struct sf_s
                           struct sf_why *why);
 /* Takes out those that ended. */
 enum sf_err sf_pins_work(struct sf_local *l, struct sf_why *why);
-/* The traces of a tenant (0: of any) that are pinned now, made after `since_ns`; sorted, on the
- * heap. */
-enum sf_err sf_pins_traces(struct sf_local *l, uint32_t tenant, int64_t since_ns, sf_trace_id **out,
-                           size_t *out_n, struct sf_why *why);
+/* Those of a tenant (0: of any) that hold now and were made at `since_ns` or later, by their
+ * traces, without notes; on the heap. */
+enum sf_err sf_pins_now(struct sf_local *l, uint32_t tenant, int64_t since_ns, struct sf_pin **out,
+                        size_t *out_n, struct sf_why *why);
 /* Is there any pin of the tenant (0: of any)? And a number that changes with the list. */
 bool sf_pins_any(struct sf_local *l, uint32_t tenant, uint64_t *out_version);

@@ -3,99 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/num.h"
 #include "base/time_unit.h"
 #include "base/trace_share.h"
 #include "block/profile/profile_block_reader.h"
 #include "model/process.h"
 #include "store/local/engine.h"
-#include "store/local/keep/pins.h"
 #include "store/local/keep/verdicts.h"
-#include "store/local/read/trace_read.h"
 #include "store/local/write/compact.h"
 
 #define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
-enum { MAX_PINNED_SPANS = 1 << 20 };
-
-/* ---- pins ---- */
-
-static int by_span(const void *a, const void *b)
-{
-    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
-    return x < y ? -1 : x > y;
-}
-
-static int by_trace(const void *a, const void *b)
-{
-    return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
-}
-
-/* Samples often name their span alone: which spans are those of the trace? */
-static enum sf_err add_spans(struct sf_thinning *t, uint32_t tenant, sf_trace_id id,
-                             struct sf_arena *tmp, struct sf_why *why)
-{
-    struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = tmp, .is_exact = true};
-    struct sf_span_cursor *cursor;
-    struct sf_span_rows rows;
-    enum sf_err err = sf_local_trace_get(&t->l->base, id, 0, 0, &q, &cursor, why);
-    if (err)
-        return err;
-    while (!err && cursor->next(cursor, &rows)) {
-        for (uint32_t i = 0; !err && i < rows.n_rows; i++) {
-            if (!sf_list_room_max(&t->pinned_spans, t->n_pinned_spans, &t->cap_pinned_spans, 64,
-                                  MAX_PINNED_SPANS))
-                err = sf_no_memory(why, "the spans of pinned traces");
-            else
-                t->pinned_spans[t->n_pinned_spans++] = rows.span_id[i];
-        }
-    }
-    if (!err && cursor->err)
-        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
-    cursor->close(cursor);
-    return err;
-}
-
-/* Pins that are older than the verdict are in it. */
-static enum sf_err load_pins(struct sf_thinning *t, uint32_t tenant, struct sf_why *why)
-{
-    struct sf_arena tmp = {0};
-    int64_t since_ns = t->is_pins_only ? INT64_MIN : t->verdict.head.created_ns;
-    enum sf_err err = sf_pins_traces(t->l, tenant, since_ns, &t->pinned, &t->n_pinned, why);
-    if (err || t->n_pinned == 0)
-        return err;
-    if (!sf_arena_init(&tmp, ARENA_CAP))
-        return sf_no_memory(why, "the spans of pinned traces");
-    for (size_t i = 0; !err && i < t->n_pinned; i++) {
-        sf_arena_reset(&tmp);
-        err = add_spans(t, tenant, t->pinned[i], &tmp, why);
-    }
-    sf_arena_done(&tmp);
-    if (!err && t->n_pinned_spans)
-        qsort(t->pinned_spans, t->n_pinned_spans, sizeof(*t->pinned_spans), by_span);
-    return err;
-}
-
-static bool is_pinned(const struct sf_thinning *t, const struct sf_profile_detail *d)
-{
-    return (t->n_pinned &&
-            bsearch(&d->trace_id, t->pinned, t->n_pinned, sizeof(*t->pinned), by_trace) != NULL) ||
-           (t->n_pinned_spans && d->span_id &&
-            bsearch(&d->span_id, t->pinned_spans, t->n_pinned_spans, sizeof(d->span_id), by_span) !=
-                NULL);
-}
 
 /* ---- rows ---- */
 
 enum sf_err sf_thinning_begin(struct sf_thinning *t, struct sf_local *l, uint32_t tenant,
-                              int64_t window, bool is_hour, bool is_pins_only, struct sf_why *why)
+                              int64_t window, bool is_hour, struct sf_why *why)
 {
     struct sf_verdict_head head;
     enum sf_err err;
-    *t = (struct sf_thinning){.l = l, .is_pins_only = is_pins_only};
-    if (is_pins_only)
-        return load_pins(t, tenant, why);
+    *t = (struct sf_thinning){.l = l};
     if (!is_hour || !sf_verdicts_find(l, tenant, window, &head) || head.is_whole)
         return SF_OK;
     if (!sf_arena_init(&t->arena, ARENA_CAP))
@@ -104,19 +29,26 @@ enum sf_err sf_thinning_begin(struct sf_thinning *t, struct sf_local *l, uint32_
     if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
         return SF_OK;
     t->is_on = !err;
-    return err ? err : load_pins(t, tenant, why);
+    /* Pins that are older than the verdict are in it. */
+    return err ? err : sf_pinned_load(&t->pins, l, tenant, t->verdict.head.created_ns, why);
+}
+
+enum sf_err sf_thinning_begin_pins(struct sf_thinning *t, struct sf_local *l, uint32_t tenant,
+                                   struct sf_why *why)
+{
+    *t = (struct sf_thinning){.l = l, .is_pins_only = true};
+    return sf_pinned_load(&t->pins, l, tenant, INT64_MIN, why);
 }
 
 void sf_thinning_end(struct sf_thinning *t)
 {
-    if (t->n_left_out) {
+    if (t->n_left_out && !t->is_pins_only) {
         sf_mutex_lock(&t->l->keep.lock);
         t->l->keep.n_thinned += t->n_left_out;
         sf_mutex_unlock(&t->l->keep.lock);
     }
     sf_arena_done(&t->arena);
-    sf_heap_free(t->pinned);
-    sf_heap_free(t->pinned_spans);
+    sf_pinned_done(&t->pins);
     *t = (struct sf_thinning){0};
 }
 
@@ -148,7 +80,7 @@ static bool is_kept(const struct sf_thinning *t, const struct sf_thinning_row *r
     const struct sf_profile_detail *d = row->d;
     uint32_t share = sf_keep_rules_of(&v->rules, row->service)->baseline_per_10000;
     bool has_trace = !sf_trace_id_is_zero(d->trace_id);
-    if (row->is_uploaded || is_pinned(t, d))
+    if (row->is_uploaded || sf_pinned_has(&t->pins, d, row->service))
         return true;
     if (has_trace && (sf_trace_share_has(d->trace_id.b, share) || sf_verdict_trace(v, d->trace_id)))
         return true;
@@ -162,9 +94,9 @@ static bool is_kept(const struct sf_thinning *t, const struct sf_thinning_row *r
 
 bool sf_thinning_keeps(struct sf_thinning *t, const struct sf_thinning_row *row)
 {
-    bool is_left = t->is_pins_only ? is_pinned(t, row->d) : is_kept(t, row);
+    bool is_left = t->is_pins_only ? sf_pinned_has(&t->pins, row->d, row->service)
+                                   : is_kept(t, row);
     t->n_left_out += !is_left;
-    t->n_pins_kept += is_left;
     return is_left;
 }
 

@@ -2,7 +2,7 @@
  * traces that the verdict on their hour does not keep. Aggregates hold every sample, always. */
 #pragma once
 #include "block/profile/profile_block.h"
-#include "store/local/keep/keep_book.h"
+#include "store/local/keep/pinned.h"
 
 struct sf_run;
 
@@ -13,11 +13,8 @@ struct sf_thinning { /* of one output of a merge: one tenant and one hour */
     bool is_pins_only;
     struct sf_verdict verdict;
     struct sf_arena arena; /* of the verdict */
-    sf_trace_id *pinned;   /* since the verdict */
-    size_t n_pinned;
-    sf_span_id *pinned_spans;
-    size_t n_pinned_spans, cap_pinned_spans;
-    uint64_t n_left_out, n_pins_kept;
+    struct sf_pinned pins; /* since the verdict */
+    uint64_t n_left_out;
 };
 
 struct sf_thinning_row { /* what a row's table says of it */
@@ -30,7 +27,10 @@ struct sf_thinning_row { /* what a row's table says of it */
 /* `window` is the hour. A verdict that cannot be read is an error, but for a damaged one: that is
  * set aside, and all rows are kept until the hour has another. */
 enum sf_err sf_thinning_begin(struct sf_thinning *t, struct sf_local *l, uint32_t tenant,
-                              int64_t window, bool is_hour, bool is_pins_only, struct sf_why *why);
+                              int64_t window, bool is_hour, struct sf_why *why);
+/* The same by pins alone, of a tenant (0: of any). */
+enum sf_err sf_thinning_begin_pins(struct sf_thinning *t, struct sf_local *l, uint32_t tenant,
+                                   struct sf_why *why);
 void sf_thinning_end(struct sf_thinning *t);
 /* Does the verdict concern the rows of this block? */
 bool sf_thinning_concerns(const struct sf_thinning *t, const struct sf_run *run);

@@ -5,6 +5,8 @@
 
 #include "base/num.h"
 #include "block/profile/profile_block_reader.h"
+#include "store/local/keep/outlive.h"
+#include "store/local/keep/pins.h"
 #include "store/local/write/compact.h"
 
 #define ARENA_CAP ((size_t)1 << 30) /* address space; only what is used counts */
@@ -53,7 +55,8 @@ static enum sf_err has_fine_chunks(const struct sf_profile_block_reader *r, uint
 
 /* Has it still what it should have no more? */
 static enum sf_err look(struct sf_run *run, const struct sf_profile_ages *ages,
-                        struct sf_arena *scratch, bool *out_is_due, struct sf_why *why)
+                        uint64_t pins_version, struct sf_arena *scratch, bool *out_is_due,
+                        struct sf_why *why)
 {
     const struct sf_profile_block_reader *r;
     const struct sf_profile_service *services;
@@ -70,7 +73,9 @@ static enum sf_err look(struct sf_run *run, const struct sf_profile_ages *ages,
     if (!err && !has_fine && !has_details)
         atomic_store(&run->is_aged, true);
     *out_is_due = (has_fine && is_all_coarse(run, ages)) ||
-                  (has_details && is_past_detail(run, ages));
+                  (has_details && is_past_detail(run, ages) &&
+                   !sf_outlive_is_marked(run, pins_version,
+                                         false)); /* else those left are pinned */
     return err;
 }
 
@@ -78,9 +83,15 @@ static enum sf_err age(struct sf_local *l, struct sf_run *run, const struct sf_p
                        struct sf_arena *scratch, bool *out_did_work, struct sf_why *why)
 {
     bool is_due = false;
-    enum sf_err err = look(run, ages, scratch, &is_due, why);
-    if (!err && is_due)
+    struct sf_block_row was = run->row;
+    uint64_t version;
+    (void)sf_pins_any(l, 0, &version);
+    enum sf_err err = look(run, ages, version, scratch, &is_due, why);
+    if (!err && is_due) {
         err = sf_compact_rewrite(l, run, why);
+        if (!err && is_past_detail(run, ages))
+            sf_outlive_mark(l, &was, version, false);
+    }
     if (err && err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
         atomic_store(&run->is_aged, true); /* not once a second: said once, tried after a restart */
     *out_did_work = is_due;

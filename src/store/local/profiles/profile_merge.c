@@ -62,6 +62,8 @@ static enum sf_err plan(struct sf_profile_merging *w, struct sf_why *why)
             const struct sf_profile_service *s = &in->services[k];
             const struct sf_profile_row *rows;
             struct sf_arena tmp = w->arena;
+            if (in->is_wanted && !in->is_wanted[k])
+                continue;
             enum sf_err err = sf_profile_block_rows(in->reader, k, &tmp, &rows, why);
             if (err)
                 return sf_profile_merge_blame(in, err, why);
@@ -92,7 +94,9 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
     uint32_t n = 0;
     for (size_t i = 0; i < w->n_entered; i++) {
         struct sf_merge_input *in = &w->inputs[i];
-        while (o->tenant && in->at < in->n_services && in->services[in->at].tenant != o->tenant)
+        while (in->at < in->n_services &&
+               ((o->tenant && in->services[in->at].tenant != o->tenant) ||
+                (in->is_wanted && !in->is_wanted[in->at])))
             in->at++;
         if (in->at < in->n_services &&
             (!least || compare_services(&in->services[in->at], least) < 0))
@@ -139,6 +143,11 @@ static enum sf_err write_services(struct sf_profile_merging *w, const struct sf_
     }
     sf_heap_free(parts);
     return err;
+}
+
+static bool is_by_pins(const struct sf_merge *m)
+{
+    return m->details == SF_DETAILS_PINNED || m->details == SF_DETAILS_PINNED_ALONE;
 }
 
 static enum sf_err write_output(struct sf_profile_merging *w, size_t number,
@@ -190,12 +199,13 @@ static enum sf_err write_output(struct sf_profile_merging *w, size_t number,
     if (err)
         return err;
     err = sf_profile_block_writer_new(&options, &writer, why);
-    if (!err)
+    if (!err && !is_by_pins(w->m))
         err = sf_thinning_begin(&w->thinning, l, o->tenant, o->window, w->m->split == SF_SPLIT_HOUR,
-                                false, why);
+                                why);
     if (!err)
         err = write_services(w, o, writer, why);
-    sf_thinning_end(&w->thinning);
+    if (!is_by_pins(w->m))
+        sf_thinning_end(&w->thinning);
     if (!err)
         err = sf_profile_block_writer_finish(writer, &row.len, &info, NULL, why);
     if (!err)
@@ -282,6 +292,24 @@ static enum sf_err enter_all(struct sf_profile_merging *w, struct sf_why *why)
     return SF_OK;
 }
 
+/* Whose samples stay, and of which services nothing does. */
+static enum sf_err load_pins(struct sf_profile_merging *w, struct sf_why *why)
+{
+    uint32_t tenant = w->inputs[0].run->row.tenant;
+    for (size_t i = 1; i < w->n_entered; i++)
+        tenant = w->inputs[i].run->row.tenant == tenant ? tenant : 0;
+    enum sf_err err = sf_thinning_begin_pins(&w->thinning, w->l, tenant, why);
+    for (size_t i = 0; !err && w->m->details == SF_DETAILS_PINNED_ALONE && i < w->n_entered; i++) {
+        struct sf_merge_input *in = &w->inputs[i];
+        in->is_wanted = sf_heap_new_n(in->n_services + 1u, sizeof(*in->is_wanted));
+        if (!in->is_wanted)
+            return sf_profile_merge_no_memory(why);
+        for (uint32_t k = 0; !err && k < in->n_services; k++)
+            err = sf_profile_merge_has_pinned(w, in, k, &in->is_wanted[k], why);
+    }
+    return err;
+}
+
 enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merge,
                                  struct sf_merged *out, struct sf_why *why)
 {
@@ -291,6 +319,8 @@ enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merg
         err = sf_profile_merge_no_memory(why);
     if (!err)
         err = enter_all(&w, why);
+    if (!err && is_by_pins(merge))
+        err = load_pins(&w, why);
     if (!err)
         err = plan(&w, why);
     if (!err && w.n_outputs > UINT16_MAX)
@@ -301,8 +331,11 @@ enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merg
         sf_merged_discard(l, &w.done);
     else
         *out = w.done;
-    for (size_t i = 0; i < w.n_entered; i++)
+    for (size_t i = 0; i < w.n_entered; i++) {
         sf_run_leave(w.inputs[i].run);
+        sf_heap_free(w.inputs[i].is_wanted);
+    }
+    sf_thinning_end(&w.thinning);
     sf_budget_sub(&l->budget, SF_LINE_MERGE, w.counted_len);
     sf_heap_free(w.inputs);
     sf_heap_free(w.outputs);

@@ -162,3 +162,26 @@ enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profi
     sf_heap_free(d.streams);
     return err;
 }
+
+enum sf_err sf_profile_merge_has_pinned(struct sf_profile_merging *w,
+                                        const struct sf_merge_input *in, uint32_t service,
+                                        bool *out, struct sf_why *why)
+{
+    const struct sf_profile_service *me = &in->services[service];
+    struct sf_arena a = w->arena;
+    struct sf_profile_places places = {0};
+    enum sf_err err = me->n_details ? sf_profile_block_places(in->reader, service, &a, &places, why)
+                                    : SF_OK;
+    *out = false;
+    for (uint32_t g = 0; !err && !*out && g < places.n_granules; g++) {
+        struct sf_arena tmp = a;
+        const struct sf_profile_detail *rows;
+        uint32_t n = 0;
+        err = sf_profile_block_granule(in->reader, service, &places, g, &tmp, &rows, &n, why);
+        for (uint32_t i = 0; !err && !*out && i < n; i++)
+            *out = sf_pinned_has(&w->thinning.pins, &rows[i], me->name) &&
+                   !sf_profile_merge_hides(w, in, me->tenant, me->name, rows[i].trace_id,
+                                           rows[i].start_ns);
+    }
+    return sf_profile_merge_blame(in, err, why);
+}

@@ -50,10 +50,11 @@ static enum sf_err join_threads(struct sf_service_merge *s, const struct sf_merg
     struct sf_arena tmp = s->w->arena;
     const struct sf_profile_thread *threads;
     uint32_t n;
-    enum sf_err err = s->w->m->has_no_details ? SF_OK
-                                              : sf_profile_block_threads(p->in->reader, p->service,
-                                                                         &tmp, &threads, &n, why);
-    if (err || s->w->m->has_no_details)
+    enum sf_err err = s->w->m->details == SF_DETAILS_NONE
+                          ? SF_OK
+                          : sf_profile_block_threads(p->in->reader, p->service, &tmp, &threads, &n,
+                                                     why);
+    if (err || s->w->m->details == SF_DETAILS_NONE)
         return sf_profile_merge_blame(p->in, err, why);
     return sf_profile_set_join_threads(s->set, threads, n, p->process_map, why);
 }
@@ -160,6 +161,8 @@ static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
         s->rows[i] = *list[i].row;
         s->rows[i].series = list[i].series;
         s->rows[i].process = list[i].process;
+        if (s->w->m->details == SF_DETAILS_PINNED_ALONE)
+            s->rows[i].total = 0, s->rows[i].n_samples = 0;
         s->parts[list[i].part].row_map[list[i].from] = i;
     }
     s->t.rows = s->rows;
@@ -289,9 +292,9 @@ enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile
         !sf_profile_set_threads(s->set, &s->w->arena, &s->t.threads, &s->t.n_threads))
         return sf_profile_merge_no_room(why);
     err = sf_profile_block_writer_begin(to, &s->t, why);
-    if (!err)
+    if (!err && s->w->m->details != SF_DETAILS_PINNED_ALONE)
         err = write_samples(s, to, why);
-    if (!err && !s->w->m->has_no_details)
+    if (!err && s->w->m->details != SF_DETAILS_NONE)
         err = sf_service_merge_details(s, to, why);
     return err ? err : sf_profile_block_writer_end(to, why);
 }

@@ -20,6 +20,7 @@ struct sf_merge_input {
     const struct sf_profile_block_reader *reader;
     const struct sf_profile_service *services;
     uint32_t n_services, at;
+    bool *is_wanted; /* of each service; NULL: all are */
 };
 
 struct sf_profile_merging {
@@ -30,7 +31,7 @@ struct sf_profile_merging {
     struct sf_merge_output *outputs;
     size_t n_outputs, cap_outputs;
     struct sf_arena arena;
-    struct sf_thinning thinning; /* of the output in hand */
+    struct sf_thinning thinning; /* of the output in hand; by pins: of all */
     size_t counted_len;
     struct sf_merged done;
 };
@@ -75,5 +76,9 @@ enum sf_err sf_profile_merge_blame(const struct sf_merge_input *in, enum sf_err 
 /* Everything of one service into the output; nothing when it has no profile there. */
 enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile_block_writer *to,
                                    struct sf_why *why);
+/* Has the service of an input samples of pinned traces? */
+enum sf_err sf_profile_merge_has_pinned(struct sf_profile_merging *w,
+                                        const struct sf_merge_input *in, uint32_t service,
+                                        bool *out, struct sf_why *why);
 enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
                                      struct sf_why *why);

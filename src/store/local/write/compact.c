@@ -234,6 +234,15 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     return err;
 }
 
+/* 0: of several. */
+static uint32_t tenant_of(struct sf_run *const *inputs, size_t n)
+{
+    uint32_t tenant = inputs[0]->row.tenant;
+    for (size_t i = 1; i < n; i++)
+        tenant = inputs[i]->row.tenant == tenant ? tenant : 0;
+    return tenant;
+}
+
 static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, size_t n,
                               enum sf_merge_split split, uint8_t level,
                               const struct sf_compact_only *only, struct sf_why *why)
@@ -252,13 +261,16 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
     };
     struct sf_profile_ages ages = sf_profile_ages_now(l);
     struct sf_merged merged = {0};
+    uint64_t version;
     enum sf_err err;
 
     merge.coarse_before_ns = ages.coarse_before_ns;
-    merge.has_no_details = true;
+    merge.details = only->is_pinned_alone                            ? SF_DETAILS_PINNED_ALONE
+                    : sf_pins_any(l, tenant_of(inputs, n), &version) ? SF_DETAILS_PINNED
+                                                                     : SF_DETAILS_NONE;
     for (size_t i = 0; i < n; i++) {
-        if (inputs[i]->row.ts_max_ns >= ages.detail_before_ns)
-            merge.has_no_details = false;
+        if (inputs[i]->row.ts_max_ns >= ages.detail_before_ns && !only->is_pinned_alone)
+            merge.details = SF_DETAILS_ALL;
         if (inputs[i]->row.lsn_lo < merge.lsn_lo)
             merge.lsn_lo = inputs[i]->row.lsn_lo;
         if (inputs[i]->row.lsn_hi > merge.lsn_hi)

@@ -8,15 +8,16 @@
 #pragma once
 #include "store/local/engine.h"
 
-/* Rewrites one block without what tombstones hide. The caller holds merge_lock. */
 /* Which traces of a block of spans stay. */
 struct sf_compact_only {
     bool (*keeps)(void *arg, uint32_t tenant, sf_trace_id id);
     void *arg;
+    bool is_pinned_alone; /* of a block of profiles: samples of pinned traces, and no totals */
 };
-/* The same with some traces only. */
+/* Rewrites one block with some traces only. The caller holds merge_lock. */
 enum sf_err sf_compact_reduce(struct sf_local *l, struct sf_run *run,
                               const struct sf_compact_only *only, struct sf_why *why);
+/* Without what tombstones hide. */
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
 /* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */
 enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why);

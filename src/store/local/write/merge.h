@@ -14,6 +14,14 @@ enum sf_merge_split {
     SF_SPLIT_TENANT_DAY /* level 2, of profiles: one block (or more) per tenant and day */
 };
 
+enum sf_merge_details {                 /* which single samples of profiles go along */
+                        SF_DETAILS_ALL, /* but those that a verdict removes */
+                        SF_DETAILS_NONE,
+                        SF_DETAILS_PINNED,      /* of pinned traces */
+                        SF_DETAILS_PINNED_ALONE /* of these, and nothing else: no totals, no other
+                                                   services */
+};
+
 struct sf_merge {
     struct sf_run *const *inputs; /* at most 65,535 */
     size_t n_inputs;
@@ -24,7 +32,7 @@ struct sf_merge {
     const uint64_t *dup_hashes;
     size_t n_dup_hashes;
     int64_t coarse_before_ns; /* profiles: slots that end before then keep their sums only */
-    bool has_no_details;      /* profiles: single samples stay behind */
+    enum sf_merge_details details;
     /* Spans: traces that stay; NULL: all. */
     bool (*keeps)(void *arg, uint32_t tenant, sf_trace_id id);
     void *keeps_arg;
