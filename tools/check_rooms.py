@@ -2,7 +2,7 @@
 """check_rooms.py [ROOT] - includes point to the right, and a few names stay out.
 
   app > [serve cli] > join > exec > [intake store link render meter]
-      > [listen decode query flame wal block symbol] > [os model wire http regex] > base
+      > [listen decode query flame wal block symbol scrape] > [os model wire http regex] > base
 
 A room sees itself and everything to its right; rooms in one bracket do not see each other. `link`
 is pure: it sees model, flame and base only. collect/ sees itself, base, wire, http and symbol, and src/
@@ -18,7 +18,7 @@ ORDER = [
     ["join"],
     ["exec"],
     ["intake", "store", "link", "render", "meter"],
-    ["listen", "decode", "query", "flame", "wal", "block", "symbol"],
+    ["listen", "decode", "query", "flame", "wal", "block", "symbol", "scrape"],
     ["os", "model", "wire", "http", "regex"],
     ["base"],
 ]

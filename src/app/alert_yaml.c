@@ -1,6 +1,5 @@
 #include "app/alert_yaml.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,7 +98,7 @@ static void parse_file(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules
         sf_yaml_end(yaml);
 }
 
-static enum sf_err read_file(struct sf_alert_rules *rules, const char *path, struct sf_why *why)
+static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
 {
     struct sf_yaml_reader yaml;
     struct sf_buf text = {0};
@@ -107,34 +106,19 @@ static enum sf_err read_file(struct sf_alert_rules *rules, const char *path, str
     if (!err)
         err = sf_yaml_open(&yaml, path, sf_buf_str(&text), why);
     if (!err) {
-        parse_file(&yaml, rules);
+        parse_file(&yaml, arg);
         err = sf_yaml_close(&yaml);
     }
     sf_buf_done(&text);
     return err;
 }
 
-/* A pattern that matches nothing is fine; a name without * must be there. */
 static enum sf_err read_pattern(struct sf_alert_rules *rules, const char *pattern,
                                 struct sf_why *why)
 {
-    glob_t found = {0};
-    enum sf_err err = SF_OK;
-    int code;
     if (strcmp(pattern, "-") == 0)
         return sf_fail(why, SF_ERR_INPUT, "alerts.rules_files: rules are in files, not in \"-\"");
-    code = glob(pattern, GLOB_NOMAGIC, NULL, &found);
-    if (code == GLOB_NOMATCH)
-        return SF_OK;
-    if (code)
-        return sf_fail(why, SF_ERR_IO, "alerts.rules_files: %.100s cannot be listed", pattern);
-    if (found.gl_pathc > MAX_FILES)
-        err = sf_fail(why, SF_ERR_LIMIT, "alerts.rules_files: %.100s: more than %d files", pattern,
-                      MAX_FILES);
-    for (size_t i = 0; !err && i < found.gl_pathc; i++)
-        err = read_file(rules, found.gl_pathv[i], why);
-    globfree(&found);
-    return err;
+    return sf_text_file_match(pattern, MAX_FILES, read_file, rules, why);
 }
 
 enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct sf_why *why)

@@ -7,6 +7,7 @@
 #include "serve/alerts/alerts.h"
 #include "serve/keep_hours.h"
 #include "serve/pyroscope/recording_rules.h"
+#include "serve/scrape/scraping.h"
 
 #define NOT_READY_NS (SF_NS_PER_S / 4) /* until the store is asked for again */
 
@@ -20,6 +21,7 @@ struct job {
 static const struct job jobs[] = {
     {.name = "record", .run = sf_recording_rules_run},
     {.name = "keep", .run = sf_keep_hours_judge, .interval_ns = SF_NS_PER_S},
+    {.name = "scrape", .run = sf_scraping_run, .interval_ns = SF_NS_PER_S / 20},
     {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* it knows when */
 };
 

@@ -8,6 +8,7 @@
 #include "app/config_value.h"
 #include "base/heap.h"
 #include "os/file.h"
+#include "scrape/scrape_job.h"
 
 enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 64, VARIABLE_LEN = 96 };
 
@@ -15,6 +16,7 @@ void sf_config_free(struct sf_config *c)
 {
     if (c) {
         sf_alert_rules_free(c->alerts.rules);
+        sf_scrape_jobs_free(c->scrape);
         sf_arena_done(&c->arena);
         sf_heap_free(c);
     }

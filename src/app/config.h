@@ -15,6 +15,7 @@
 #include "wire/json_writer.h"
 
 struct sf_alert_rules; /* serve/alerts/alert_rule.h */
+struct sf_scrape_jobs; /* scrape/scrape_job.h */
 
 struct sf_config_list {
     const char *const *items;
@@ -98,7 +99,8 @@ struct sf_config {
         const char *url;              /* of this server, for links; NULL: none */
         struct sf_alert_rules *rules; /* shared with the server */
     } alerts;
-    struct { /* from which share, or how many, something is said */
+    struct sf_scrape_jobs *scrape; /* shared with the server; NULL: nothing is scraped */
+    struct {                       /* from which share, or how many, something is said */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
         uint64_t depth, callers, siblings;
     } findings;
@@ -176,6 +178,7 @@ enum sf_config_type {
     SF_CONFIG_CHOICE,   /* uint32_t place in `choices` */
     SF_CONFIG_LISTEN,   /* the addresses */
     SF_CONFIG_RULES,    /* of alerts: a list of maps, in the file only */
+    SF_CONFIG_SCRAPE,   /* likewise, of what is scraped */
     SF_CONFIG_PART      /* documents one field of a `listen` item; cannot be set alone */
 };
 

@@ -3,6 +3,7 @@
 
 #include "app/config.h"
 #include "base/time_unit.h"
+#include "scrape/scrape_job.h"
 #include "serve/alerts/alert_rule.h"
 
 static void add_duration(struct sf_buf *out, uint64_t ns)
@@ -121,6 +122,10 @@ void sf_config_render_value(const struct sf_config *c, size_t index, struct sf_b
         for (size_t i = 0; c->alerts.rules && i < c->alerts.rules->n; i++)
             sf_buf_print(out, "%s%.*s", i ? ", " : "", SF_STR_ARG(c->alerts.rules->list[i].name));
         break;
+    case SF_CONFIG_SCRAPE:
+        for (size_t i = 0; c->scrape && i < c->scrape->n; i++)
+            sf_buf_print(out, "%s%.*s", i ? ", " : "", SF_STR_ARG(c->scrape->list[i].name));
+        break;
     case SF_CONFIG_PART: break;
     }
 }
@@ -183,7 +188,7 @@ void sf_config_render_example(struct sf_buf *out)
         if (key->choices)
             sf_buf_print(out, " (%s)", key->choices);
         if (key->type == SF_CONFIG_LISTEN || key->type == SF_CONFIG_LIST ||
-            key->type == SF_CONFIG_RULES) {
+            key->type == SF_CONFIG_RULES || key->type == SF_CONFIG_SCRAPE) {
             sf_buf_print(out, "\n#%*s%s: [", (int)(2 * depth), "", word);
             if (key->type == SF_CONFIG_LISTEN) { /* brackets of IPv6 need quotes */
                 sf_str rest = sf_str_from(key->initial), item;
@@ -219,6 +224,7 @@ static const char *type_name(enum sf_config_type type)
     case SF_CONFIG_LIST: return "list";
     case SF_CONFIG_LISTEN: return "list of addresses";
     case SF_CONFIG_RULES: return "list of rules";
+    case SF_CONFIG_SCRAPE: return "list of scrapes";
     case SF_CONFIG_STR:
     case SF_CONFIG_CHOICE:
     case SF_CONFIG_PART: break;

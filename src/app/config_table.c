@@ -197,6 +197,11 @@ const struct sf_config_key sf_config_keys[] = {
     {"alerts.rules", SF_CONFIG_RULES, AT(alerts.rules), "", NULL, 0, 0,
      "rules, a map each (docs/alerts.md); a mistake ends the start, at SIGHUP the old set stays"},
 
+    {"scrape", SF_CONFIG_SCRAPE, AT(scrape), "", NULL, 0, 0,
+     "addresses that are asked for profiles, a map each (docs/scrape.md): url, or targets, "
+     "file_sd, "
+     "http_sd; read again at SIGHUP"},
+
     {"findings.leaf", SF_CONFIG_PERCENT, AT(findings.leaf_per_10000), "10%", NULL, 0, 0,
      "said of a function that takes this share by itself"},
     {"findings.stack_depth", SF_CONFIG_COUNT, AT(findings.depth), "100", NULL, 1, 2048,

@@ -205,6 +205,7 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
         break;
     case SF_CONFIG_CHOICE: err = set_choice(c, key, text, at, why); break;
     case SF_CONFIG_RULES:
+    case SF_CONFIG_SCRAPE:
         if (text.len)
             err = sf_config_fail(c, at, why, "%s is a list of maps, and stands in the file only",
                                  key->path);

@@ -5,6 +5,7 @@
 
 #include "app/alert_yaml.h"
 #include "app/config_value.h"
+#include "app/scrape_yaml.h"
 #include "app/yaml_reader.h"
 #include "base/text.h"
 
@@ -227,6 +228,18 @@ static bool parse_rules(struct walk *w, size_t key, struct sf_config_origin at)
     return sf_alert_yaml_list(&w->yaml, w->c->alerts.rules);
 }
 
+static bool parse_scrape(struct walk *w, size_t key, struct sf_config_origin at)
+{
+    if (w->yaml.event.type != YAML_SEQUENCE_START_EVENT)
+        return sf_yaml_refuse(&w->yaml, "%s wants a list of maps, not %s", w->path,
+                              sf_yaml_kind(&w->yaml));
+    w->c->scrape = sf_scrape_jobs_new();
+    if (!w->c->scrape)
+        return sf_yaml_refuse(&w->yaml, "no memory for what is scraped");
+    w->c->origins[key] = at;
+    return sf_scrape_yaml_list(&w->yaml, w->c->scrape);
+}
+
 static bool parse_value(struct walk *w, size_t key)
 {
     enum sf_config_type type = sf_config_keys[key].type;
@@ -248,6 +261,8 @@ static bool parse_value(struct walk *w, size_t key)
     }
     if (type == SF_CONFIG_RULES)
         return parse_rules(w, key, at);
+    if (type == SF_CONFIG_SCRAPE)
+        return parse_scrape(w, key, at);
     if (type == SF_CONFIG_LISTEN)
         return parse_listen(w, key, at);
     if (type == SF_CONFIG_LIST)

@@ -102,17 +102,18 @@ static void reload_limits(struct sf_server *server, struct sf_log *log, bool is_
         sf_log_print(log, SF_SAY_INFO, "server: limits of tenants read again");
 }
 
-/* Of the configuration only the alerts are taken again: the rest needs a new start. */
+/* Of the configuration only alerts and scraping are taken again: the rest needs a new start. */
 static void reload_alerts(struct sf_server *server, struct sf_log *log,
                           const struct sf_config_flags *flags)
 {
     struct sf_config *config = NULL;
     struct sf_why why = {0};
     if (sf_config_flags_load(flags, &config, &why)) {
-        sf_log_print(log, SF_SAY_ERROR, "server: alerts stay as they were: %s", why.text);
+        sf_log_print(log, SF_SAY_ERROR, "server: alerts and scraping stay as they were: %s",
+                     why.text);
     } else {
         sf_server_replace_alerts(server, config);
-        sf_log_print(log, SF_SAY_INFO, "server: alerts read again");
+        sf_log_print(log, SF_SAY_INFO, "server: alerts and scraping read again");
     }
     sf_config_free(config);
 }
@@ -203,7 +204,7 @@ int sf_serve_run(int argc, char **argv)
             "127.0.0.1 and ::1 on 4317, 4318, 4040 and 3200. --listen replaces these. Addresses "
             "other machines can reach need auth.token_file, TLS client certificates or "
             "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens, "
-            "the limits of tenants and the rules of alerts again.",
+            "the limits of tenants, the rules of alerts and what is scraped again.",
         .examples = "spanflame serve --data /var/lib/spanflame\n"
                     "spanflame serve --listen 127.0.0.1:4319 --listen [::1]:4319\n"
                     "spanflame serve --config /etc/spanflame/spanflame.yaml --memory 512MB",

@@ -8,6 +8,7 @@
 #include "app/overrides.h"
 #include "app/port_owner.h"
 #include "app/proxy_users.h"
+#include "app/scrape_yaml.h"
 #include "app/server_sandbox.h"
 #include "app/tokens.h"
 #include "app/version.h"
@@ -29,6 +30,7 @@
 #include "serve/pyroscope/settings.h"
 #include "serve/query_turn.h"
 #include "serve/router.h"
+#include "serve/scrape/scraping.h"
 #include "store/local/local.h"
 #include "symbol/symbolizer.h"
 
@@ -224,7 +226,22 @@ static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
 
 void sf_server_replace_alerts(struct sf_server *s, const struct sf_config *config)
 {
+    struct sf_scrape_jobs *jobs = config->scrape ? sf_scrape_jobs_share(config->scrape)
+                                                 : sf_scrape_jobs_new();
     sf_alerts_replace(s->service.alerts, sf_alert_rules_share(config->alerts.rules));
+    if (jobs)
+        sf_scraping_replace(s->service.scraping, jobs);
+}
+
+static enum sf_err open_scraping(struct sf_server *s, struct sf_why *why)
+{
+    struct sf_scrape_jobs *jobs = s->config->scrape ? sf_scrape_jobs_share(s->config->scrape)
+                                                    : sf_scrape_jobs_new();
+    enum sf_err err = jobs ? sf_scraping_open(&s->service, jobs, &s->service.scraping, why)
+                           : sf_no_memory(why, "scraping");
+    if (!err)
+        sf_scraping_read_yaml(s->service.scraping, sf_scrape_yaml_groups);
+    return err;
 }
 
 static enum sf_err open_alerts(struct sf_server *s, struct sf_why *why)
@@ -494,6 +511,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_alerts(s, why);
     if (!err)
+        err = open_scraping(s, why);
+    if (!err)
         err = sf_control_open(s->dir, v, &v->control_docs, why);
     if (!err)
         err = open_symbols(s, why);
@@ -655,6 +674,7 @@ void sf_server_free(struct sf_server *s)
     sf_settings_close(s->service.settings);
     sf_recording_rules_close(s->service.rules);
     sf_alerts_close(s->service.alerts);
+    sf_scraping_close(s->service.scraping);
     sf_symbolizer_close(s->service.symbols);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);

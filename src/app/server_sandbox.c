@@ -4,6 +4,7 @@
 
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
+#include "scrape/scrape_job.h"
 
 static enum sf_err allow_certificates(struct sf_sandbox *box, const struct sf_config *c,
                                       struct sf_why *why)
@@ -22,6 +23,21 @@ static enum sf_err allow_certificates(struct sf_sandbox *box, const struct sf_co
     return err;
 }
 
+static enum sf_err allow_scraping(struct sf_sandbox *box, const struct sf_scrape_jobs *jobs,
+                                  struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < jobs->n; i++) {
+        const struct sf_scrape_job *job = &jobs->list[i];
+        const sf_str files[] = {job->token_file, job->ca_file, job->cert_file, job->key_file};
+        for (size_t k = 0; !err && k < sizeof(files) / sizeof(files[0]); k++)
+            err = sf_sandbox_read(box, files[k].p, why);
+        for (size_t k = 0; !err && k < job->file_sd.n; k++)
+            err = sf_sandbox_read(box, job->file_sd.list[k].p, why);
+    }
+    return err;
+}
+
 static enum sf_err allow_files(struct sf_sandbox *box, const struct sf_config *c,
                                struct sf_why *why)
 {
@@ -35,6 +51,8 @@ static enum sf_err allow_files(struct sf_sandbox *box, const struct sf_config *c
         err = sf_sandbox_read(box, c->file, why);
     for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)
         err = sf_sandbox_read(box, c->alerts.rules_files.items[i], why);
+    if (!err && c->scrape)
+        err = allow_scraping(box, c->scrape, why);
     if (!err) /* the names of its own functions, for its profile of itself */
         err = sf_sandbox_read(box, "/proc/self/exe", why);
     if (!err && sf_own_profiler_library(library))

@@ -134,6 +134,23 @@
 #define SF_LIMIT_ALERT_RECEIVERS 16   /* each may take its time-out at every evaluation */
 #define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
 
+/* --- scraping (scrape) --- */
+#define SF_LIMIT_SCRAPE_JOBS     256   /* a configuration without end */
+#define SF_LIMIT_SCRAPE_STATIC   1000  /* targets written into one scrape */
+#define SF_LIMIT_SCRAPE_TARGETS  10000 /* addresses to ask, of all scrapes, the rest is counted */
+#define SF_LIMIT_SCRAPE_LABELS   32    /* of one target */
+#define SF_LIMIT_SCRAPE_SOURCES  16    /* labels that one rule of relabelling joins */
+#define SF_LIMIT_SCRAPE_TEXT_LEN 4096  /* one text of a scrape or a label */
+#define SF_LIMIT_SCRAPE_AT_ONCE  64    /* requests under way: sockets, and bodies in memory */
+#define SF_LIMIT_SCRAPE_PER_HOST 2     /* of these to one address: a target that is slow or huge */
+#define SF_LIMIT_SCRAPE_BODY_LEN (32u << 20) /* one answer of a target, as sent and inflated */
+#define SF_LIMIT_SCRAPE_FLIGHT_LEN \
+    (64u << 20) /* answers above 1 MiB that are being read, together: huge targets */
+#define SF_LIMIT_SCRAPE_KEPT_LEN \
+    (32u                         \
+     << 20) /* answers kept for the next difference, together; without one totals are left out */
+#define SF_LIMIT_SCRAPE_SD_LEN (2u << 20) /* one answer or file of a service discovery */
+
 /* --- names of code (symbol) --- */
 #define SF_LIMIT_SYMBOL_FILE_LEN                                    \
     (512u << 20) /* (conf) one debug file: a disk filled by uploads \

@@ -24,6 +24,7 @@
 #include "cli/spans_with_command.h"
 #include "cli/symbols_command.h"
 #include "cli/tags_command.h"
+#include "cli/targets_command.h"
 #include "cli/top_command.h"
 #include "cli/trace_command.h"
 #include "cli/upload_command.h"
@@ -42,6 +43,7 @@ const struct sf_command sf_cli_commands[] = {
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"guard", "fail when a new version of a service costs more", sf_guard_run, NULL},
     {"alerts", "list alerts, or say when a rule would have fired", sf_alerts_run_command, NULL},
+    {"targets", "list what the server scrapes, and how that went", sf_targets_run, NULL},
     {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"control", "switch the profiling of running programs, or capture a profile now",

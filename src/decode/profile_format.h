@@ -20,6 +20,10 @@
 #include "model/profile.h"
 #include "wire/inflate.h"
 
+/* Go serves levels (inuse_space) and totals since process start (alloc_space) together, under two
+ * addresses: a scrape of both takes each from one. */
+enum sf_profile_part { SF_PROFILE_WHOLE, SF_PROFILE_TOTALS, SF_PROFILE_LEVELS };
+
 struct sf_profile_hint { /* what the door knows; all of it may be zero */
     sf_str format;       /* "pprof", "jfr", "folded", "lines", "tree", ...; empty: by content */
     sf_str service;      /* a label service_name wins; neither: unknown_service */
@@ -36,7 +40,10 @@ struct sf_profile_hint { /* what the door knows; all of it may be zero */
     int64_t from_ns, until_ns; /* for formats without a time of their own; 0: unknown */
     int64_t now_ns;            /* when nobody knows */
     bool is_request;           /* uploaded for one request: series of its own */
-    bool is_scrape; /* fetched by us from an endpoint: Go's totals are marked as cumulative */
+    /* Fetched by us from an endpoint: totals since process start are marked as cumulative, or, with
+     * `prev`, subtracted; a total that shrank means that the process began anew. */
+    bool is_scrape;
+    enum sf_profile_part part; /* of a pprof */
     bool has_sample_rate;
     uint32_t sample_rate;      /* Hz, of text formats and JFR; 0 is "values are no time" */
     sf_str otlp_version;       /* "1.9": what a listener was told; empty: found out */

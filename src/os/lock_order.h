@@ -40,6 +40,7 @@
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
     X(SYMBOL, "symbol: names that were found, and files that are asked for")                \
+    X(SCRAPE, "scrape: targets, and how scraping them went")                                \
     X(INTAKE_SERIES, "intake: label sets of each service")                                  \
     X(INTAKE_QUOTA, "intake: limits of tenants and services, and what is used of them")     \
     X(METER_COUNTERS, "meter: counters by tenant")                                          \

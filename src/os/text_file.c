@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,4 +57,23 @@ struct sf_text_stamp sf_text_file_stamp(const char *path)
                                               st.st_mtim.tv_nsec,
                                   .inode = (uint64_t)st.st_ino,
                                   .len = (uint64_t)st.st_size};
+}
+
+enum sf_err sf_text_file_match(const char *pattern, size_t max,
+                               enum sf_err (*each)(void *arg, const char *path, struct sf_why *why),
+                               void *arg, struct sf_why *why)
+{
+    glob_t found = {0};
+    enum sf_err err = SF_OK;
+    int code = glob(pattern, GLOB_NOMAGIC, NULL, &found);
+    if (code == GLOB_NOMATCH)
+        return SF_OK;
+    if (code)
+        return sf_fail(why, SF_ERR_IO, "%.100s cannot be listed", pattern);
+    if (found.gl_pathc > max)
+        err = sf_fail(why, SF_ERR_LIMIT, "%.100s: more than %zu files", pattern, max);
+    for (size_t i = 0; !err && i < found.gl_pathc; i++)
+        err = each(arg, found.gl_pathv[i], why);
+    globfree(&found);
+    return err;
 }

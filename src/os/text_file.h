@@ -13,3 +13,11 @@ struct sf_text_stamp {
     uint64_t inode, len;
 };
 struct sf_text_stamp sf_text_file_stamp(const char *path);
+
+/* Calls `each` with the path of every file that a shell's pattern (*, ?, [...]) matches, sorted,
+ * and ends at its first error. A pattern that matches nothing is fine; a name without such
+ * characters is given on whether or not the file is there. LIMIT: more than `max` files; IO, NOMEM.
+ */
+enum sf_err sf_text_file_match(const char *pattern, size_t max,
+                               enum sf_err (*each)(void *arg, const char *path, struct sf_why *why),
+                               void *arg, struct sf_why *why);

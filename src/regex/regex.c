@@ -168,10 +168,9 @@ static enum sf_err new_list(sf_str pattern, struct sf_regex **out, struct sf_why
     return SF_OK;
 }
 
-enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
+static enum sf_err new_anchored(sf_str pattern, uint32_t options, struct sf_regex **out,
+                                struct sf_why *why)
 {
-    if (is_long_list(pattern))
-        return new_list(pattern, out, why);
     struct sf_buf anchored = {0};
     struct sf_regex *re = NULL;
     enum sf_err err = sf_regex_check_whole(pattern, why);
@@ -183,7 +182,7 @@ enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_
     if (!sf_buf_ok(&anchored))
         err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     if (!err)
-        err = compile(sf_buf_str(&anchored), pattern, whole, FAST, &re, why);
+        err = compile(sf_buf_str(&anchored), pattern, options, FAST, &re, why);
     if (!err && !keep_pattern(re, pattern))
         err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     if (!err) {
@@ -193,6 +192,20 @@ enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_
     sf_regex_free(re);
     sf_buf_done(&anchored);
     return err;
+}
+
+enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
+{
+    return is_long_list(pattern) ? new_list(pattern, out, why)
+                                 : new_anchored(pattern, whole, out, why);
+}
+
+enum sf_err sf_regex_new_grouped(sf_str pattern, struct sf_regex **out, struct sf_why *why)
+{
+    if (pattern.len > SF_REGEX_MAX_LEN)
+        return sf_fail(why, SF_ERR_LIMIT, "regular expression: longer than %d bytes",
+                       SF_REGEX_MAX_LEN);
+    return new_anchored(pattern, whole & ~PCRE2_NO_AUTO_CAPTURE, out, why);
 }
 
 void sf_regex_free(struct sf_regex *re)
@@ -211,7 +224,7 @@ struct sf_regex_scratch *sf_regex_scratch_new(void)
     pcre2_general_context *general = pcre2_general_context_create(take_memory, give_memory, NULL);
 
     if (s && general) {
-        s->data = pcre2_match_data_create(1, general);
+        s->data = pcre2_match_data_create(SF_REGEX_GROUPS, general);
         s->context = pcre2_match_context_create(general);
     }
     pcre2_general_context_free(general);
@@ -324,4 +337,28 @@ enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
     if (found == PCRE2_ERROR_NOMATCH)
         return SF_REGEX_NONE;
     return found >= 0 ? SF_REGEX_FOUND : SF_REGEX_GAVE_UP;
+}
+
+enum sf_regex_result sf_regex_groups(const struct sf_regex *re, sf_str text,
+                                     struct sf_regex_scratch *scratch, sf_str out[SF_REGEX_GROUPS])
+{
+    const PCRE2_SIZE *bounds;
+    int found;
+    if (!sf_utf8_is_valid(text))
+        return SF_REGEX_NONE;
+    found = pcre2_match(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0,
+                        PCRE2_NO_UTF_CHECK, scratch->data, scratch->context);
+    if (found == PCRE2_ERROR_NOMATCH)
+        return SF_REGEX_NONE;
+    if (found < 0)
+        return SF_REGEX_GAVE_UP;
+    if (found == 0) /* more groups than there is room for */
+        found = SF_REGEX_GROUPS;
+    bounds = pcre2_get_ovector_pointer(scratch->data);
+    for (int i = 0; i < SF_REGEX_GROUPS; i++) {
+        bool has = i < found && bounds[2 * i] != PCRE2_UNSET && bounds[2 * i] <= bounds[2 * i + 1];
+        out[i] = has ? sf_str_part(text, bounds[2 * i], bounds[2 * i + 1] - bounds[2 * i])
+                     : SF_STR_NONE;
+    }
+    return SF_REGEX_FOUND;
 }

@@ -25,6 +25,8 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
  * match nothing), '.' takes newlines too. Words with bars between them (a|b|c) may be of any
  * length, other patterns have 16 KiB. Ask it with sf_regex_match(). */
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
+/* The same with groups that can be asked for: sf_regex_groups(). 16 KiB, no long lists of words. */
+enum sf_err sf_regex_new_grouped(sf_str pattern, struct sf_regex **out, struct sf_why *why);
 void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 
 struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */
@@ -42,3 +44,8 @@ enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_
  * or the scratch's owner wants it to end. */
 enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
                                     struct sf_regex_scratch *scratch);
+/* The same of a pattern made by sf_regex_new_grouped(), with what its first groups took; the whole
+ * text is group 0, a group that took no part is empty. GAVE_UP: the bound was hit. */
+enum { SF_REGEX_GROUPS = 10 };
+enum sf_regex_result sf_regex_groups(const struct sf_regex *re, sf_str text,
+                                     struct sf_regex_scratch *scratch, sf_str out[SF_REGEX_GROUPS]);

@@ -69,12 +69,11 @@ static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
     return err ? err : trial->door(t, why);
 }
 
-static void count(const struct sf_profile_take *t)
+void sf_profile_take_count(struct sf_counters *c, const struct sf_profile_upload *u)
 {
-    struct sf_counters *c = t->call->service->counters;
-    const struct sf_intake_profiles_result *sum = &t->upload.sum;
-    const struct sf_profile_drops *d = &t->upload.drops;
-    sf_counters_add(c, SF_COUNT_PROFILES_RECEIVED, t->upload.n);
+    const struct sf_intake_profiles_result *sum = &u->sum;
+    const struct sf_profile_drops *d = &u->drops;
+    sf_counters_add(c, SF_COUNT_PROFILES_RECEIVED, u->n);
     sf_counters_add(c, SF_COUNT_SAMPLES_RECEIVED, sum->n_samples + d->n_samples);
     sf_counters_add(c, SF_COUNT_SAMPLES_DROPPED, d->n_samples);
     sf_counters_add(c, SF_COUNT_SERIES_FOLDED, sum->n_folded);
@@ -207,7 +206,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
     } else if (turn == SF_LARGE_TURN_MINE && refuse_services(&t, &admission)) {
         sf_large_turn_pass(call);
     } else if (turn == SF_LARGE_TURN_MINE) {
-        count(&t);
+        sf_profile_take_count(call->service->counters, &t.upload);
         sf_call_ok(call, NULL);
         tell_shed(&t);
         if (answer)

@@ -24,3 +24,5 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
                                         const struct sf_why *why));
 /* The sender's host: what a process is known by when it says nothing. */
 sf_str sf_profile_take_peer(const struct sf_call *call);
+/* Counts what was decoded. */
+void sf_profile_take_count(struct sf_counters *c, const struct sf_profile_upload *u);

@@ -33,6 +33,7 @@
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
+#include "serve/scrape/scraping.h"
 #include "serve/tempo/metrics_query.h"
 #include "serve/tempo/search.h"
 #include "serve/tempo/status_pages.h"
@@ -242,6 +243,7 @@ const struct sf_route sf_routes[] = {
     POINT("/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
+    OWN_OF(SF_CLASS_POINT, "/api/v1/targets", sf_scraping_targets_handle, "format"),
     OWN_OF(SF_CLASS_POINT, "/api/v1/alerts", sf_alerts_list_handle, "format"),
     OWN("/api/v1/alerts/test", sf_alerts_test_handle, "rule from until format"),
     LOOSE(SF_METHOD_GET, "/api/v1/rules", SF_MAY_READ, SF_CLASS_POINT, sf_alerts_rules_handle,

@@ -355,6 +355,11 @@ ELSEWHERE = {
     "alert rules": "tests/unit/serve/alert_rule_test.c", "alert labels": "tests/unit/serve/alert_rule_test.c",
     "alert text": "tests/unit/serve/alert_rule_test.c", "alert receivers": "tests/unit/serve/alert_rule_test.c",
     "alert series": "tests/unit/serve/alert_book_test.c", "alert moments": "tests/flow/alerts_flow.py",
+    "scrape jobs": "tests/unit/scrape/scrape_job_test.c", "scrape static": "tests/unit/scrape/scrape_job_test.c",
+    "scrape at once": "tests/unit/scrape/scrape_job_test.c", "scrape body": "tests/flow/scrape_flow.py",
+    "scrape targets": "tests/unit/scrape/target_list_test.c", "scrape labels": "tests/unit/scrape/relabel_test.c",
+    "scrape text": "tests/unit/scrape/relabel_test.c", "scrape sources": "tests/unit/scrape/relabel_test.c",
+    "scrape sd": "tests/flow/scrape_flow.py",
     "overrides": "tests/unit/app/overrides_test.c", "override names": "tests/unit/app/overrides_test.c",
     "quota tenants": "tests/unit/intake/quota_test.c", "quota services": "tests/unit/intake/quota_test.c",
     "samples": "tests/unit/decode/pprof_test.c", "sample labels": "tests/unit/decode/pprof_test.c",
@@ -379,7 +384,8 @@ INSIDE = {
     "ratio floor": "a part of ratio", "search slack s": "how far a search looks", "meter stale time": "time passes", "meter slack time": "time passes",
     "meter wait time": "time passes", "symbol wait time": "time passes", "symbol fetch time": "time passes", "symbol absent s": "time passes",
     "symbol retry s": "time passes", "symbol names": "a cache", "symbol module": "a cache", "symbol addresses": "lookups are cut into parts",
-    "total timeout": "time passes"}
+    "total timeout": "time passes", "scrape per host": "how requests of our own are spread", "scrape kept": "a cache of totals",
+    "scrape flight": "answers to requests of our own; one above it fails for itself"}
 
 # Met by no test exactly, and why. A limit that is new does not belong here: give it a case.
 OPEN = {

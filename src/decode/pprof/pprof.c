@@ -207,7 +207,7 @@ static void name_types(struct sf_pprof *p)
             .time_ns = p->time_ns,
             .duration_ns = p->duration_ns,
             .period = p->period,
-            .is_cumulative = b->hint->is_scrape && !p->duration_ns &&
+            .is_cumulative = b->hint->is_scrape && !b->hint->prev.len && !p->duration_ns &&
                              sf_profile_is_total(p->type_names[t]),
         };
         if (p->is_before)
@@ -274,14 +274,14 @@ static void match_types(struct sf_pprof *p, const struct sf_pprof *after)
     }
 }
 
-/* What happened between two dumps of one process. */
-static enum sf_err decode_pair(struct sf_profile_build *b, sf_str bytes)
+/* What happened between two dumps of one process; `after` has its head. */
+static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *after)
 {
     struct sf_pprof_delta delta;
-    struct sf_pprof *after = new_reader(b, bytes), *before = new_reader(b, b->hint->prev);
+    struct sf_pprof *before = new_reader(b, b->hint->prev);
     enum sf_err err;
 
-    if (!after || !before)
+    if (!before)
         return SF_OK; /* finish says so */
     sf_pprof_delta_init(&delta, b);
     after->delta = before->delta = &delta;
@@ -291,11 +291,11 @@ static enum sf_err decode_pair(struct sf_profile_build *b, sf_str bytes)
         read_names(before);
     if (err)
         goto before_failed;
-    err = read_head(after);
-    if (err)
-        return err;
-    if (before->time_ns > 0 && after->time_ns > before->time_ns)
+    if (before->time_ns > 0 && after->time_ns > before->time_ns) {
         after->duration_ns = after->time_ns - before->time_ns;
+        if (b->hint->is_scrape)
+            after->time_ns = before->time_ns; /* it happened between the two */
+    }
     read_names(after);
     if (b->is_full)
         return SF_OK;
@@ -319,14 +319,15 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_pprof *p;
     enum sf_err err;
-    if (b->hint->prev.len)
-        return decode_pair(b, bytes);
     p = new_reader(b, bytes);
     if (!p)
         return SF_OK; /* finish says so */
     err = read_head(p);
     if (err)
         return err;
+    /* What is of a time already is no total, whoever fetched it. */
+    if (b->hint->prev.len && !(b->hint->is_scrape && p->duration_ns))
+        return decode_pair(b, p);
     read_names(p);
     return b->is_full ? SF_OK : read_content(p);
 }

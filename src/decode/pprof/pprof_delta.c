@@ -51,17 +51,33 @@ void sf_pprof_delta_add(struct sf_pprof_delta *d, const struct sf_pprof_delta_ke
     }
 }
 
+/* Totals of one process never shrink, but for times: those are made of a clock's ticks, whose rate
+ * is measured again and again. */
+static bool has_shrunk(const struct sum *s)
+{
+    return s->after < s->before - s->before / 32;
+}
+
+/* Was this another process? Of a scrape one total that shrank says so. An upload may mix several
+ * processes, so that most of them must say it. */
+static bool is_restart(const struct sf_pprof_delta *d)
+{
+    const struct sum *sums = d->sums.items;
+    uint32_t n_shrunk = 0;
+    for (uint32_t i = 0; i < d->sums.n; i++)
+        n_shrunk += d->b->hint->is_scrape ? has_shrunk(&sums[i]) : sums[i].after < sums[i].before;
+    return n_shrunk > (d->b->hint->is_scrape ? 0 : d->sums.n / 2);
+}
+
 void sf_pprof_delta_finish(struct sf_pprof_delta *d, const uint32_t *whats)
 {
     struct sum *sums = d->sums.items;
-    uint32_t n_shrunk = 0;
-    for (uint32_t i = 0; i < d->sums.n; i++)
-        n_shrunk += sums[i].after < sums[i].before;
+    bool is_scrape = d->b->hint->is_scrape, has_restarted = is_restart(d);
     for (uint32_t i = 0; i < d->sums.n && sf_profile_build_ok(d->b); i++) {
         struct sum *s = &sums[i];
-        bool is_new = s->after < s->before || n_shrunk > d->sums.n / 2;
-        if (s->after == 0)
-            continue; /* gone with the old process */
+        bool is_new = has_restarted || (!is_scrape && s->after < s->before);
+        if (s->after == 0 || (is_scrape && !is_new && s->after <= s->before))
+            continue; /* gone with the old process, or nothing happened */
         s->sample.stack = s->key.stack;
         s->sample.series = sf_profile_build_series(d->b, s->key.set, whats[s->key.type]);
         if (is_new || __builtin_sub_overflow(s->after, s->before, &s->sample.value))

@@ -142,6 +142,13 @@ static void add_derived(struct sf_pprof *p, const struct sample_read *s, uint32_
     sf_profile_build_sample(p->b, &p->b->me, out);
 }
 
+static bool is_wanted(const struct sf_pprof *p, uint32_t t)
+{
+    enum sf_profile_part part = p->b->hint->part;
+    return part == SF_PROFILE_WHOLE ||
+           sf_profile_is_total(p->type_names[t]) == (part == SF_PROFILE_TOTALS);
+}
+
 static void add_sample(struct sf_pprof *p, const struct sample_read *s)
 {
     struct sf_profile_build *b = p->b;
@@ -150,7 +157,7 @@ static void add_sample(struct sf_pprof *p, const struct sample_read *s)
 
     sf_profile_ids_put(&s->ids, &out);
     for (uint32_t t = 0; t < p->n_types && sf_profile_build_ok(b); t++) {
-        if (!s->values[t])
+        if (!s->values[t] || !is_wanted(p, t))
             continue;
         out.value = s->values[t];
         out.count = count_of(p, s, t);

@@ -6,6 +6,7 @@
 #include "serve/alerts/alerts.h"
 #include "serve/auth.h"
 #include "serve/pyroscope/recording_rules.h"
+#include "serve/scrape/scraping.h"
 #include "wire/json_writer.h"
 
 #define TEXT "text/plain; charset=utf-8"
@@ -252,6 +253,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
         sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
     sf_recording_rules_render(s->rules, s->has_tenancy, &e);
     sf_alerts_render(s->alerts, &e);
+    sf_scraping_render(s->scraping, &e);
     sf_exposition_end(&e);
     sf_buf_done(&grant.tenants);
     if (call->response->body.err)

@@ -360,6 +360,26 @@ TEST(regex, a_long_walk_asks_whether_to_go_on)
     sf_regex_scratch_free(scratch);
 }
 
+TEST(regex, gives_out_groups)
+{
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
+    struct sf_regex *re = NULL;
+    sf_str groups[SF_REGEX_GROUPS];
+    assert_ok(sf_regex_new_grouped(SF_STR("([a-z]+):(\\d+)(/x)?"), &re, &why));
+    assert_int_equal(sf_regex_groups(re, SF_STR("host:80"), scratch, groups), SF_REGEX_FOUND);
+    assert_true(sf_str_eq(groups[0], SF_STR("host:80")) && sf_str_eq(groups[1], SF_STR("host")));
+    assert_true(sf_str_eq(groups[2], SF_STR("80")) && groups[3].len == 0 && groups[9].len == 0);
+    assert_int_equal(sf_regex_groups(re, SF_STR("host:80/"), scratch, groups), SF_REGEX_NONE);
+    assert_int_equal(sf_regex_groups(re, SF_STR("h\xff:80"), scratch, groups), SF_REGEX_NONE);
+    sf_regex_free(re);
+    re = NULL;
+    assert_ok(sf_regex_new_grouped(SF_STR("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)"), &re, &why));
+    assert_int_equal(sf_regex_groups(re, SF_STR("abcdefghijk"), scratch, groups), SF_REGEX_FOUND);
+    assert_true(sf_str_eq(groups[9], SF_STR("i"))); /* those there is room for */
+    sf_regex_free(re);
+    sf_regex_scratch_free(scratch);
+}
+
 TEST(regex, takes_long_lists_of_words)
 {
     struct sf_regex_scratch *scratch = sf_regex_scratch_new();
