@@ -40,7 +40,8 @@ static bool has_any(const struct sf_symbol_files *files, uint32_t owner,
            sf_symbol_files_has(files, owner, id, SF_SYMBOL_PROGRAM);
 }
 
-/* What a tenant uploaded goes before what was fetched for all. */
+/* What a tenant uploaded goes before what was fetched for all. Of a tenant's .dwp file alone the
+ * names are the tenant's, too, as soon as the program was fetched. */
 static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, size_t n_tenants,
                        const struct sf_symbol_id *id, uint32_t *out)
 {
@@ -51,7 +52,15 @@ static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, s
         }
     }
     *out = SF_SYMBOL_FETCHED;
-    return has_any(&s->files, SF_SYMBOL_FETCHED, id);
+    if (!has_any(&s->files, SF_SYMBOL_FETCHED, id))
+        return false;
+    for (size_t i = 0; i < n_tenants; i++) {
+        if (sf_symbol_files_has(&s->files, tenants[i], id, SF_SYMBOL_SPLIT)) {
+            *out = tenants[i];
+            break;
+        }
+    }
+    return true;
 }
 
 /* ---- looking up in files that are here: the thread `symbols` ---- */
@@ -137,9 +146,10 @@ static void read_files(struct sf_symbolizer *s, struct sf_name_module *m, const 
     struct reading r = {s, m};
     char program[PATH_CAP], debug[PATH_CAP], shared[PATH_CAP], package[PATH_CAP];
     struct sf_file_names_paths paths = {program, debug, NULL, package};
+    uint32_t owner = has_any(&s->files, m->owner, &m->id) ? m->owner : SF_SYMBOL_FETCHED;
     struct sf_symbol_id id;
-    file_path(s, m->owner, &m->id, SF_SYMBOL_PROGRAM, program);
-    file_path(s, m->owner, &m->id, SF_SYMBOL_DEBUG, debug);
+    file_path(s, owner, &m->id, SF_SYMBOL_PROGRAM, program);
+    file_path(s, owner, &m->id, SF_SYMBOL_DEBUG, debug);
     file_path(s, m->owner, &m->id, SF_SYMBOL_SPLIT, package);
     if ((sf_symbol_files_shared_id(debug, &id) || sf_symbol_files_shared_id(program, &id)) &&
         find_shared(s, m, &id, shared))

@@ -340,6 +340,19 @@ def test_inlined_calls_of_split_dwarf_come_from_its_package():
             assert done.returncode != 0 and words in done.stderr, done
         assert cli(s, "symbols", "delete", p.build_id).returncode == 0
         assert "split" not in cli(s, "symbols", "list").stdout
+    # The program comes from a debuginfod server: the package is of the tenant that sent it.
+    listening, url = peer({f"/buildid/{p.build_id}/debuginfo": (200, {}, open(p.path, "rb").read())})
+    a, b = {"X-Scope-OrgID": "a"}, {"X-Scope-OrgID": "b"}
+    with Server(config(url, more="tenancy:\n  enabled: true\n")) as s:
+        for tenant in (a, b):
+            send(s, "package", p, headers=tenant)
+        assert put(s, p.build_id, p.path + ".dwp", headers=a).status == 201
+        assert eventually(lambda: NAMED <= functions(s, "package", headers=a)), (functions(s, "package", headers=a), s.log())
+        assert eventually(lambda: "outer_work" in functions(s, "package", headers=b)), functions(s, "package", headers=b)
+        assert "innermost" not in functions(s, "package", headers=b)
+        assert s.request("DELETE", f"/api/v1/symbols/{p.build_id}", headers=a).status == 200
+        assert eventually(lambda: "innermost" not in functions(s, "package", headers=a))
+    listening.shutdown()
     p.close()
 
 
