@@ -28,7 +28,8 @@ from server import Server  # noqa: E402
 
 home = tempfile.TemporaryDirectory()
 CLIENT = os.path.join(home.name, "drilldown.cjs")
-toolchain.run("bundling Traces Drilldown", ["node", os.path.join(toolchain.HERE, "drilldown_source", "bundle.mjs"), ESBUILD, SOURCE, CLIENT])
+toolchain.run("bundling Traces Drilldown", ["node", os.path.join(toolchain.HERE, "drilldown_source", "bundle.mjs"), ESBUILD, SOURCE,
+                                                os.path.join(toolchain.HERE, "drilldown_source", "read.js"), CLIENT])
 server = Server().start()
 TRACES = shop_data.fill(server)
 START, END = int(time.time()) - 1800, int(time.time()) + 10
