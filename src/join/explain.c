@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "join/explain_times.h"
+#include "join/thinned.h"
 #include "link/explain_part.h"
 
 #define SMALLEST 0.02 /* of the duration: spans behind a part that are listed */
@@ -267,6 +268,11 @@ static bool has_samples(const struct sf_explain_times *t, sf_str service)
     return false;
 }
 
+static bool is_thinned(const struct sf_keep_state *s)
+{
+    return s->fate == SF_FATE_THINNED && s->has_tags;
+}
+
 static bool explain_unknown(struct work *w)
 {
     struct sf_explain_part *p = find_part(w, SF_PART_UNKNOWN);
@@ -274,6 +280,10 @@ static bool explain_unknown(struct work *w)
     sf_str who = p && p->n_children > 0 ? p->children[0].service : w->out.service;
     if (!p || p->ns * 10 <= w->out.duration_ns)
         return true;
+    if (is_thinned(&t->set->keep) && !has_samples(t, who))
+        return sf_thinned_say(&t->set->keep, w->q->req, &w->out.reason) &&
+               sf_arena_print(w->q->req, &p->reason, "its samples were thinned by rule set %u",
+                              t->set->keep.version);
     if (t->set->n_types == 0 || !has_samples(t, who))
         return sf_arena_print(w->q->req, &p->reason, "no sample of %.*s is tied to it",
                               SF_STR_ARG(who));

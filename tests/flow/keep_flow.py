@@ -170,6 +170,13 @@ def test_a_thinned_span_says_so_and_a_kept_one_why():
         assert told["reason"].startswith("thinned: ") and told["keep"]["state"] == "thinned", (path, told)
 
 
+def test_why_says_thinned_and_not_none():
+    for path in (f"/api/v1/explain?trace={GONE[0]:032x}&span={GONE[0] + 1:016x}", f"/api/v1/explain?trace={GONE[0]:032x}"):
+        told = THINNED.json(path)
+        assert "its samples were thinned by rule set 1" in told["sentence"] and told["reason"].startswith("thinned: "), told
+    assert "thinned" not in THINNED.json(f"/api/v1/explain?trace={1000:032x}")["sentence"]
+
+
 def test_coverage_says_thinned_and_not_none():
     told = THINNED.json(f"/api/v1/spans/{GONE[0]:032x}/{GONE[0] + 1:016x}/coverage")
     assert told["link"]["thinnedSpans"] == 1 and told["link"]["thinned"].startswith("thinned: "), told

@@ -528,6 +528,49 @@ test("collectors are listed, switched off and on, and captured", async () => {
   await done(page);
 });
 
+test("a trace is pinned with an end and a note, listed, and let go", async () => {
+  const page = await open(trace(ids.fast));
+  await page.getByRole("button", { name: "Pin", exact: true }).click();
+  await page.getByLabel("For").selectOption("30d");
+  await page.getByLabel("Note").fill("incident <7>");
+  await page.getByRole("button", { name: "Pin this trace" }).click();
+  await page.getByText("Pinned until", { exact: false }).waitFor();
+  await isAccessible(page);
+  const told = await (await fetch(`${story.url}/api/v1/pins`)).json();
+  assert.deepEqual(told.pins.map((p) => [p.traceId, p.note, (p.untilUnixNano - p.createdUnixNano) / 86400e9]), [[ids.fast, "incident <7>", 30]]);
+  await page.screenshot({ path: `${story.shots}/pin.png` });
+  await page.getByRole("link", { name: "All pins" }).click();
+  const row = page.getByRole("table", { name: "Pins" }).getByRole("row", { name: /incident <7>/ });
+  await row.getByRole("link", { name: ids.fast }).waitFor();
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/pins.png` });
+  await row.getByRole("button", { name: "Remove" }).click();
+  await page.getByText("No trace is pinned", { exact: false }).waitFor();
+  assert.equal((await (await fetch(`${story.url}/api/v1/pins`)).json()).pins.length, 0);
+  await page.goto(`${story.url}/?view=search`);
+  await page.getByRole("link", { name: "Pins", exact: true }).click();
+  await page.getByText("No trace is pinned", { exact: false }).waitFor();
+  await done(page);
+});
+
+test("what lost its samples by outcome says thinned, with the rule, and never that there were none", async () => {
+  const state = async () => (await (await fetch(`${story.old}/api/v1/keep/${ids.thinned}`)).json()).keep.state;
+  for (let i = 0; i < 1200 && (await state()) !== "thinned"; i++) await new Promise((go) => setTimeout(go, 100));
+  const page = await open(trace(ids.thinned, `&span=${ids.thinnedSpan}`), { base: story.old });
+  await page.locator(".trace-title").getByText(/^thinned · rule set 1, hour /).waitFor();
+  await page.locator(".side").getByText("samples thinned").waitFor();
+  await page.getByRole("button", { name: "CPU", exact: true }).or(page.locator(".span-profile")).first().waitFor();
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/thinned.png` });
+  await page.goto(`${story.old}${trace(ids.thinned, `&span=${ids.thinnedSpan}&mode=cpu`)}`);
+  await page.getByText("The samples of this span were removed.").waitFor();
+  await page.locator(".span-profile").getByText(/^thinned · rule set 1/).waitFor();
+  assert.equal(await page.getByText("no samples").count(), 0);
+  await page.getByRole("button", { name: "Flame", exact: true }).click();
+  await page.locator(".trace-left").getByText(/^thinned · rule set 1/).waitFor();
+  await done(page, "thinned-flame");
+});
+
 test("a token that may only read is told which scope the buttons of collectors need", async () => {
   const page = await open("/?view=collectors", { base: story.locked });
   await page.getByLabel("Token").fill(story.token);
@@ -725,7 +768,7 @@ test("a server that stops and comes back is said to, and asked again", async () 
 });
 
 test("every view says what failed and keeps what was there", async () => {
-  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", collectors: "", spans: "&function=main", trace: `&id=${ids.slow}` };
+  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
   for (const [view, more] of Object.entries(views)) {
     const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
     await page.getByRole("alert").filter({ hasText: "too many queries at once" }).first().waitFor();

@@ -24,15 +24,18 @@ def token_file(folder):
 
 
 chromium.need()
-with Server() as full, Server() as empty:
+OLD = "retention: {tail_delay: 0s}\nstore: {flush_interval: 1s}\n"  # hours that are over are thinned
+with Server() as full, Server() as empty, Server(OLD) as old:
     chromium.need_page(full)
     tokens, token = token_file(empty.home)
     with Server(f"auth:\n  token_file: {tokens}\n") as locked:
         ids = seed.fill(full)
+        ids["thinned"], ids["thinnedSpan"] = seed.thinned_trace(old)
         ids["big"] = seed.big_trace(full)
         seed.big_profile(full)
         code = chromium.drive("browser.mjs", {
             "url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
             "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids,
+            "old": f"http://127.0.0.1:{old.port}",
             "emptyPid": empty.process.pid}, "page-shots")
 sys.exit(code)

@@ -103,6 +103,16 @@ def big_trace(server, n=10000):
     return trace.hex()
 
 
+def thinned_trace(server):
+    """An ordinary request of hours ago, whose samples its hour's verdict removes."""
+    start = (time.time_ns() // (3600 * 10**9) - 5) * 3600 * 10**9 + 600 * 10**9
+    span = {"trace_id": ident(0xa7, 1, 16), "span_id": ident(0xb8, 1, 8), "name": "GET /old", "service": "archive", "kind": 2,
+            "start": start, "end": start + 80 * MS}
+    server.send([span])
+    send_profile(server, "archive", {("main;read", (("span_id", span["span_id"].hex()),)): 40 * MS}, when=start, seconds=10)
+    return span["trace_id"].hex(), span["span_id"].hex()
+
+
 def big_profile(server, nodes=100000):
     """A graph of that many bars: every stack shares a part of the one before it."""
     state, stack, lines, made = 1, [], [], 0

@@ -17,6 +17,7 @@ import { FindingsView } from "./views/findings";
 import { FrameSpansView } from "./views/frame_spans";
 import { MapView } from "./views/map";
 import { Overview } from "./views/overview";
+import { PinsView } from "./views/pins";
 import { Profiles } from "./views/profiles";
 import { Search } from "./views/search";
 import { ServiceView } from "./views/service";
@@ -46,6 +47,8 @@ function viewOf(url: Params, range: Range) {
       return <DeploysView range={range} />;
     case "spans":
       return <FrameSpansView range={range} />;
+    case "pins":
+      return <PinsView />;
     case "trace":
       return <TraceView range={range} />;
     default:

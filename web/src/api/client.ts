@@ -103,23 +103,23 @@ function over(): void {
   else asking--;
 }
 
-async function request(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+async function request(url: string, body: unknown, signal: AbortSignal, method = "POST"): Promise<Response> {
   await turn(signal);
   try {
-    return await sent(url, body, signal);
+    return await sent(url, body, signal, method);
   } finally {
     over();
   }
 }
 
-async function sent(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+async function sent(url: string, body: unknown, signal: AbortSignal, method: string): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, {
       headers: headers(body !== undefined),
       signal,
       credentials: "omit",
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { method, body: JSON.stringify(body) }),
     });
   } catch (e) {
     if (signal.aborted) throw e;
@@ -148,6 +148,11 @@ export async function get<T>(path: string, query: Query, signal: AbortSignal, mo
 export async function send<T>(path: string, query: Query, body: unknown, signal: AbortSignal): Promise<T> {
   const response = await request(address(path, query), body, signal);
   return (await response.json()) as T;
+}
+
+/** A call that takes something away (DELETE). */
+export async function remove(path: string, signal: AbortSignal): Promise<void> {
+  await request(path, {}, signal, "DELETE");
 }
 
 /** A Connect call of the profile API. */

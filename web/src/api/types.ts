@@ -157,6 +157,26 @@ export interface Known {
   of?: { service: string; spanId?: string; name?: string; fromUnixNano?: string; untilUnixNano?: string; command: string };
 }
 
+/** What became of the samples of a trace when its hour was judged */
+export interface Keep {
+  state: "whole" | "kept" | "thinned";
+  rules: string[];
+  probability: number;
+  hourUnixNano?: string;
+  ruleSet?: number;
+}
+export interface Pin {
+  traceId: string;
+  untilUnixNano: string;
+  createdUnixNano: string;
+  startUnixNano: string;
+  note: string;
+}
+export interface KeptTrace {
+  traceId: string;
+  keep: Keep;
+  pin?: Pin;
+}
 export type GradeName = "exact" | "subtree" | "inherited" | "shared" | "window";
 export interface SpanProfile {
   traceId: string;
@@ -176,6 +196,7 @@ export interface SpanProfile {
   isEstimate?: boolean;
   known?: Known;
   top?: { function: string; shareLow: number; shareHigh: number };
+  keep?: Keep;
   reason: string;
   types: string[];
   profile: Profile;
@@ -214,6 +235,7 @@ export interface TraceFlame {
   isEstimate?: boolean;
   known?: Known;
   isPartial: boolean;
+  keep?: Keep;
   reason: string;
   clocks?: Clock[];
   moreClocks?: number;
@@ -300,6 +322,8 @@ export interface Coverage {
     type: string;
     spans: number;
     sampledSpans: number;
+    thinnedSpans?: number;
+    thinned?: string;
     expectedSamples: number;
     receivedSamples: number;
     knownSamples?: number;

@@ -14,7 +14,7 @@ export interface Entry {
 
 const ASK: readonly Entry[] = [
   { view: "overview", words: "Services", icon: "services", holds: ["service", "map"] },
-  { view: "search", words: "Traces", icon: "traces", holds: ["trace"] },
+  { view: "search", words: "Traces", icon: "traces", holds: ["trace", "pins"] },
   { view: "profiles", words: "Profiles", icon: "profiles", holds: ["spans"] },
   { view: "compare", words: "Compare", icon: "compare", holds: [] },
 ];

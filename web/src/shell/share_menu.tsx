@@ -37,6 +37,8 @@ export function commandOf(url: Params, nowMs: number, server: string): string {
         if (of("left") !== "") return ["compare", "--left", of("left"), "--right", of("right"), ...back];
         if (of("split") === "errors") return ["compare", "--errors-vs-ok", of("q") || "{ }", ...back];
         return ["compare", "--slow-vs-fast", of("q") || "{ }", ...(of("split") === "" ? [] : ["--split", of("split")]), ...back];
+      case "pins":
+        return ["keep", "list"];
       case "findings":
         return of("service") === "" ? ["services", ...back] : ["findings", of("service"), ...back];
       case "coverage":

@@ -13,6 +13,7 @@ import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { ThinnedMark } from "./keep_marks";
 
 const GRADES: readonly (readonly [GradeName, string])[] = [
   ["exact", "samples that name this very span"],
@@ -182,11 +183,16 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
         {(p) => (
           <>
             <Tabs p={p} isSelf={isSelf} total={total} />
+            {p.keep?.state === "thinned" && (
+              <p class="pad-x">
+                <ThinnedMark keep={p.keep} />
+              </p>
+            )}
             <Grades p={p} />
             <Narrowed p={p} gap={gap} inGap={inGap} />
             {p.reason !== "" && total > 0 && <p class="note">{visible(p.reason)}</p>}
             <KnownOf traceId={traceId} known={p.known} />
-            {(p.trust === "none" || p.trust === "thin" || p.isEstimate === true) && <More traceId={traceId} span={span} />}
+            {p.keep?.state !== "thinned" && (p.trust === "none" || p.trust === "thin" || p.isEstimate === true) && <More traceId={traceId} span={span} />}
             {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
             {tree && total > 0 ? (
               <FlameGraph
@@ -211,7 +217,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
               <>
               <div class="flame-bar">{props.before}</div>
               <Empty>
-                <p>There is no profile of this span.</p>
+                <p>{p.keep?.state === "thinned" ? "The samples of this span were removed." : "There is no profile of this span."}</p>
                 <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : visible(p.reason)}</p>
               </Empty>
               </>

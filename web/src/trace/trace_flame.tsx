@@ -9,6 +9,7 @@ import { ESTIMATE } from "../format/units";
 import { AskedFrame } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { ThinnedMark } from "./keep_marks";
 import { typeWords } from "./span_profile";
 
 const WEIGHTS: readonly (readonly [string, string])[] = [
@@ -26,7 +27,7 @@ export function TraceFlamePane(props: { traceId: string }) {
   const asked = useAsk<TraceFlame>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
   const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
   return (
-    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <p>{visible(d.reason) || "No sample fell into this trace."}</p> : undefined)}>
+    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{visible(d.reason) || "No sample fell into this trace."}</p></> : undefined)}>
       {(d) => (
         <div class="trace-flame">
           <div class="row">
@@ -49,6 +50,7 @@ export function TraceFlamePane(props: { traceId: string }) {
             <span class="faint">
               {d.sampledSpans} of {d.spans} spans have samples, {d.samples} in all
             </span>
+            <ThinnedMark keep={d.keep} />
             {d.isEstimate === true && (
               <span class="trust none" title="How samples are shared among the spans of a request is an estimate; what a service did is not">
                 {ESTIMATE} estimate

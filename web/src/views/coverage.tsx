@@ -56,6 +56,7 @@ function OfService(props: { service: string; range: Range }) {
                 )}
               </div>
             ))}
+            {c.link?.thinned !== undefined && <p class="note warn">{visible(c.link.thinned)}.</p>}
             <dl class="facts wide">
               <dt>spans</dt>
               <dd>{count(c.spans)}</dd>
@@ -68,7 +69,7 @@ function OfService(props: { service: string; range: Range }) {
               {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
                 <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
               )}
-              {c.link && c.link.spans > 0 && <Share words="spans with samples" share={c.link.sampledSpans / c.link.spans} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans)} spans checked`} />}
+              {c.link && c.link.spans > (c.link.thinnedSpans ?? 0) && <Share words="spans with samples" share={c.link.sampledSpans / (c.link.spans - (c.link.thinnedSpans ?? 0))} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans - (c.link.thinnedSpans ?? 0))} spans checked`} />}
               <Share words="samples that name a span" share={c.link?.taggedShare} hint="of the newest five minutes" />
               <Share words="samples with names" share={c.link?.symbolisedShare} hint="of the newest five minutes" />
               {c.skew.map((s) => (

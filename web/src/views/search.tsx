@@ -160,6 +160,9 @@ export function Search(props: { range: Range }) {
           </button>
           {q.trim() === "{ }" && <Examples onRun={run} />}
           <span class="spring" />
+          <ViewLink to={{ view: "pins" }} class="btn">
+            Pins
+          </ViewLink>
           {inner !== undefined && (
             <ViewLink to={{ view: "compare", q }} class="btn">
               {COMPARES}

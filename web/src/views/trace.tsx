@@ -18,6 +18,7 @@ import { setting } from "../state/settings";
 import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { ClockNotes } from "../trace/clocks";
+import { TraceKeep } from "../trace/keep_marks";
 import { Minimap, type Zoom } from "../trace/minimap";
 import { mostWaitedFor, orphans, spanMatches, type Gap } from "../trace/rows";
 import { SpanCompare } from "../trace/span_compare";
@@ -153,6 +154,7 @@ function TitleRow(props: { trace: Trace; range: Range }) {
         {trace.traceId.slice(0, 8)}…
       </span>
       <CopyButton text={trace.traceId} />
+      <TraceKeep traceId={trace.traceId} />
     </div>
   );
 }

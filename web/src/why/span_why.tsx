@@ -63,7 +63,7 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
         </p>
         {!props.brief && (
           <div class="meta">
-            <span>{e.evidence.samples === 0 ? "no samples" : `${count(e.evidence.samples)} samples`}</span>
+            <span>{e.evidence.samples > 0 ? `${count(e.evidence.samples)} samples` : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
             <ViewLink to={{ view: "compare", q: like, split: "p95" }} class="link">
               Slow against fast of these
             </ViewLink>
@@ -122,7 +122,7 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
   if (mode === "cpu" || mode === "type") return <SpanProfilePane traceId={traceId} span={span} before={before} onEnter={props.onEnter} />;
   if (asked.error) return <Failure sentence={asked.error.message} status={asked.error.status} retryAfterS={asked.error.retryAfterS} again={asked.again} />;
   if (!tree) return <div class="state">{asked.isSlow ? "Still working…" : "Loading…"}</div>;
-  if ((tree.total[0] ?? 0) <= 0) return <Empty><p>Nothing of this span is known to wait.</p></Empty>;
+  if ((tree.total[0] ?? 0) <= 0) return <Empty><p>{explain.reason.startsWith("thinned:") ? "The samples of this span were removed." : "Nothing of this span is known to wait."}</p></Empty>;
   const query = props.chosen === "" ? undefined : { part: props.chosen };
   return (
     <>
