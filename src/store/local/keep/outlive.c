@@ -125,7 +125,7 @@ struct pass {
 static enum sf_err work(struct sf_local *l, struct pass *p, enum sf_block_kind kind,
                         struct sf_why *why)
 {
-    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, (uint8_t)kind));
     struct sf_tenant_rules tenants = {0};
     enum sf_err err = sf_tenant_rules_init(&tenants, l, &p->rule, s->runs, s->n, why);
     for (size_t i = 0; !err && !p->did_work && i < s->n; i++) {
