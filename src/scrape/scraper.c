@@ -439,11 +439,11 @@ static size_t n_beside(const struct sf_target_list *l, size_t at)
     return n;
 }
 
-/* Moves to the next moment; what was missed is not made up. */
+/* Moves to the next moment; whole intervals that were missed are not made up. */
 static void plan_next(struct sf_scrape_target *t, int64_t now_ns)
 {
-    int64_t late_ns = now_ns - t->due_ns;
-    t->due_ns += (late_ns / t->job->interval_ns + 1) * t->job->interval_ns;
+    int64_t n_late = (now_ns - t->due_ns) / t->job->interval_ns;
+    t->due_ns += (n_late + 1) * t->job->interval_ns;
 }
 
 static void start_due(struct sf_scraper *s, int64_t now_ns)
@@ -455,7 +455,10 @@ static void start_due(struct sf_scraper *s, int64_t now_ns)
         struct sf_scrape_target *t = l->list[at];
         if (now_ns < t->due_ns || t->is_gone)
             continue;
-        if (t->is_busy) { /* slower than its interval */
+        /* A CPU profile may take all of the interval: the next one begins when it is over. */
+        if (t->is_busy && now_ns - t->due_ns < t->job->interval_ns)
+            continue;
+        if (t->is_busy) {
             plan_next(t, now_ns);
             sf_mutex_lock(&s->lock);
             t->n_skipped++;

@@ -571,6 +571,14 @@ test("what lost its samples by outcome says thinned, with the rule, and never th
   await done(page, "thinned-flame");
 });
 
+test("what is scraped is listed with what went wrong", async () => {
+  const page = await open("/?view=collectors");
+  const row = page.getByRole("table", { name: "Scraped targets" }).getByRole("row", { name: /127\.0\.0\.1:1\/debug\/pprof\/profile\?seconds=1/ });
+  await row.filter({ hasText: "scraped" }).filter({ hasText: "down" }).filter({ hasText: "onnect" }).waitFor();
+  await isAccessible(page);
+  await done(page);
+});
+
 test("a token that may only read is told which scope the buttons of collectors need", async () => {
   const page = await open("/?view=collectors", { base: story.locked });
   await page.getByLabel("Token").fill(story.token);

@@ -11,6 +11,7 @@ import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame, Failure } from "../parts/states";
 import { useHead } from "../state/head";
+import { Scraped } from "./scraped";
 
 interface Collector {
   readonly service: string;
@@ -216,6 +217,7 @@ export function CollectorsView() {
           ))
         }
       </AskedFrame>
+      <Scraped />
     </section>
   );
 }

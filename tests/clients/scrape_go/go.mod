@@ -1,0 +1,3 @@
+module scrape
+
+go 1.20
