@@ -2,69 +2,23 @@
 #include "join/link_set.h"
 #include "base/list.h"
 #include "base/num.h"
-#include "base/time_unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "flame/batch_tree.h"
-#include "flame/tree_builder.h"
-#include "join/link_beside.h"
+#include "join/link_aggregate.h"
+#include "join/link_load.h"
 #include "join/link_others.h"
-#include "join/link_spans.h"
-#include "join/link_threads.h"
-#include "join/link_window.h"
-#include "join/profile_names.h"
 #include "model/process.h"
 
-#define AROUND_NS  (900 * SF_NS_PER_S) /* profiles come in pieces of up to minutes, and late */
-#define SLACK_NS   SF_NS_PER_MS        /* rows of older blocks begin at whole milliseconds */
-#define MAX_MANY   50000               /* spans of all traces of a set together */
-#define MAX_STACKS ((size_t)64 << 20)  /* of tables while trees are joined */
-
-enum { MAX_SHARERS = 64 }; /* processes of a service in one trace that share a sample */
-
-struct of_trace { /* the processes of a service in a trace: the last that was asked for */
-    sf_trace_id trace;
-    sf_str service;
-    uint64_t processes[MAX_SHARERS];
-    uint32_t n;
-};
-
-struct load {
-    struct sf_store *store;
-    struct sf_query_ctx *q;
-    const struct sf_link_want *want;
-    struct sf_link_set set;
-    struct sf_link_spans spans;
-    int64_t from_ns, to_ns; /* of the spans, and around them */
-    struct sf_tree_builder stacks;
-    struct sf_link_sample *samples;
-    uint32_t n_samples, cap_samples;
-    sf_str type;                   /* whole id of the one chosen */
-    struct sf_profile_names names; /* ids that spans give their profiles */
-    struct of_trace of_trace;
-    struct sf_link_windows windows; /* of profiles without ids */
-    struct sf_link_threads threads;
-    struct sf_place_of_id { /* by id */
-        sf_span_id id;
-        uint32_t span;
-    } * ids;
-    struct sf_attrs resource; /* of the span it is about */
-    struct sf_link_beside beside;
-    bool is_one_trace;
-};
-
-enum rows_of {              /* what rows were asked for */
-               OF_IDS,      /* those of the trace's ids */
-               OF_PROCESS,  /* all of the span's process then: nothing names the span's request */
-               BESIDE_NAMED /* likewise, but some name it: of the others only what a thread decides
-                             */
-};
+#define SLACK_NS   SF_NS_PER_MS       /* rows of older blocks begin at whole milliseconds */
+#define MAX_MANY   50000              /* spans of all traces of a set together */
+#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees are joined */
 
 /* ---- spans ---- */
 
-static enum sf_err find_span(struct load *l, struct sf_why *why)
+static enum sf_err find_span(struct sf_link_load *l, struct sf_why *why)
 {
     char id[17];
     l->set.span = SF_NOBODY;
@@ -86,14 +40,14 @@ static enum sf_err find_span(struct load *l, struct sf_why *why)
 
 /* ---- types ---- */
 
-static bool is_service(const struct load *l, sf_str service)
+static bool is_service(const struct sf_link_load *l, sf_str service)
 {
     return l->set.span == SF_NOBODY ? sf_link_spans_has_service(&l->spans, service)
                                     : sf_str_eq(l->spans.services[l->set.span], service);
 }
 
 /* Of the services it is about, in the order of the list, without repeats. */
-static uint32_t list_types(const struct load *l, const struct sf_prof_list *list,
+static uint32_t list_types(const struct sf_link_load *l, const struct sf_prof_list *list,
                            struct sf_batch_type *types)
 {
     uint32_t n = 0;
@@ -110,7 +64,7 @@ static uint32_t list_types(const struct load *l, const struct sf_prof_list *list
     return n;
 }
 
-static enum sf_err choose_type(struct load *l, struct sf_why *why)
+static enum sf_err choose_type(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_prof_query ask = {
         .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
@@ -142,7 +96,7 @@ static enum sf_err choose_type(struct load *l, struct sf_why *why)
 
 /* ---- samples ---- */
 
-static bool add_sample(struct load *l, const struct sf_link_sample *s)
+bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
 {
     if (!sf_list_room_in(l->q->req, &l->samples, l->n_samples, &l->cap_samples, 1024))
         return false;
@@ -151,7 +105,7 @@ static bool add_sample(struct load *l, const struct sf_link_sample *s)
 }
 
 /* Where the span has no process of its own, neither has the sample. */
-static uint64_t process_of(const struct load *l, uint64_t process, sf_str service)
+static uint64_t process_of(const struct sf_link_load *l, uint64_t process, sf_str service)
 {
     uint64_t known = sf_link_spans_process(&l->spans, process);
     return known ? known : sf_process_hash(service, SF_STR_NONE);
@@ -163,7 +117,7 @@ static int order_places(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool index_ids(struct load *l)
+static bool index_ids(struct sf_link_load *l)
 {
     l->ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*l->ids));
     for (uint32_t i = 0; l->ids && i < l->set.n_own; i++)
@@ -174,7 +128,7 @@ static bool index_ids(struct load *l)
 }
 
 /* A sample that names a span is of the span's process. */
-static bool add_thread(struct load *l, const struct sf_link_sample *s, uint64_t raw)
+static bool add_thread(struct sf_link_load *l, const struct sf_link_sample *s, uint64_t raw)
 {
     struct sf_place_of_id key = {.id = s->span_id};
     const struct sf_place_of_id *found = s->span_id != 0 && l->set.n_own > 0
@@ -188,12 +142,14 @@ static bool add_thread(struct load *l, const struct sf_link_sample *s, uint64_t 
 
 /* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
  * service in the trace. Of several it may be each, and nobody knows when: the sample is shared. */
-static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service, uint64_t raw)
+static bool add_of_trace(struct sf_link_load *l, struct sf_link_sample s, sf_str service,
+                         uint64_t raw)
 {
-    struct of_trace *t = &l->of_trace;
+    struct sf_link_of_trace *t = &l->of_trace;
     int64_t value = s.value;
     if (t->service.p != service.p || !sf_trace_id_eq(t->trace, s.trace_id)) {
-        t->n = sf_link_spans_of_trace(&l->spans, s.trace_id, service, t->processes, MAX_SHARERS);
+        t->n = sf_link_spans_of_trace(&l->spans, s.trace_id, service, t->processes,
+                                      SF_LINK_SHARERS);
         t->trace = s.trace_id;
         t->service = service;
     }
@@ -203,14 +159,14 @@ static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service
         s.has_time = s.has_time && t->n == 1;
         s.is_split = t->n > 1;
         l->set.is_by_service = l->set.is_by_service || t->n > 1;
-        if (!add_sample(l, &s) || !add_thread(l, &s, raw))
+        if (!sf_link_load_sample(l, &s) || !add_thread(l, &s, raw))
             return false;
     }
-    return t->n > 0 || (add_sample(l, &s) && add_thread(l, &s, raw));
+    return t->n > 0 || (sf_link_load_sample(l, &s) && add_thread(l, &s, raw));
 }
 
-static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, enum rows_of of,
-                            struct sf_why *why)
+enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_list *list,
+                              enum sf_link_rows of, struct sf_why *why)
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
@@ -234,20 +190,21 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, e
             .is_lent = r->is_lent[i]};
         bool is_of_trace = s.span_id == 0 && !sf_trace_id_is_zero(s.trace_id) &&
                            sf_link_spans_process(&l->spans, r->process[i]) == 0;
-        bool is_elsewhere = of != OF_IDS && s.span_id != 0;
-        s.is_by_thread = of == BESIDE_NAMED;
-        if (of == BESIDE_NAMED && is_elsewhere && !sf_link_beside_name(&l->beside, s.span_id))
+        bool is_elsewhere = of != SF_LINK_OF_IDS && s.span_id != 0;
+        s.is_by_thread = of == SF_LINK_BESIDE_NAMED;
+        if (of == SF_LINK_BESIDE_NAMED && is_elsewhere &&
+            !sf_link_beside_name(&l->beside, s.span_id))
             return sf_no_room(why, "the query");
-        if (of == BESIDE_NAMED && !is_elsewhere && !sf_link_beside_takes(&s))
+        if (of == SF_LINK_BESIDE_NAMED && !is_elsewhere && !sf_link_beside_takes(&s))
             continue;
-        if (of != OF_IDS && !is_elsewhere && l->windows.process == 0) {
+        if (of != SF_LINK_OF_IDS && !is_elsewhere && l->windows.process == 0) {
             s.process = l->spans.origins[l->set.span].process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
                 return sf_no_room(why, "the query");
             continue;
         }
-        if (!add_thread(l, &s, r->process[i]) || (!is_elsewhere && !add_sample(l, &s)))
+        if (!add_thread(l, &s, r->process[i]) || (!is_elsewhere && !sf_link_load_sample(l, &s)))
             return sf_no_room(why, "the query");
     }
     return sf_link_threads_add_known(&l->threads, list) ? SF_OK : sf_no_room(why, "the query");
@@ -260,7 +217,7 @@ static int order_ids(const void *a, const void *b)
 }
 
 /* Rows that name one of the spans, and rows that name only a trace. */
-static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+static enum sf_err add_tagged(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
                               struct sf_why *why)
 {
     bool has_names = sf_profile_names_find(l->spans.spans, l->spans.profiles, l->set.n_own,
@@ -286,12 +243,12 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
     ask.n_spans = n_ids;
     qsort(ids, n_ids, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
-    return err ? err : add_rows(l, &list, OF_IDS, why);
+    return err ? err : sf_link_load_rows(l, &list, SF_LINK_OF_IDS, why);
 }
 
 /* The ids of the spans that ran in the process of the one asked about, in order. NULL: no memory.
  */
-static sf_span_id *ids_beside(const struct load *l, uint32_t *out_n)
+static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
 {
     sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
     uint32_t n = 0;
@@ -308,7 +265,7 @@ static sf_span_id *ids_beside(const struct load *l, uint32_t *out_n)
  * process that has nothing for the span says that there is nothing. Traces and profiles of one
  * process may come from two SDKs that name it differently; a sample that names a span of it is of
  * that process all the same. */
-static bool is_answered(const struct load *l)
+static bool is_answered(const struct sf_link_load *l)
 {
     uint32_t n_ids;
     if (l->set.span == SF_NOBODY)
@@ -334,7 +291,8 @@ static uint32_t count_tagged(const struct sf_detail_list *list)
 }
 
 /* All rows of the span's process while it ran. */
-static enum sf_err list_meanwhile(struct load *l, struct sf_detail_list *out, struct sf_why *why)
+static enum sf_err list_meanwhile(struct sf_link_load *l, struct sf_detail_list *out,
+                                  struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
     struct sf_detail_query ask = {.type = l->type,
@@ -349,7 +307,7 @@ static enum sf_err list_meanwhile(struct load *l, struct sf_detail_list *out, st
 
 /* Samples that name other spans are theirs. A process that tags most of what it sends and has
  * nothing for this span did nothing for it that was sampled; the rest is its background work. */
-static enum sf_err add_untagged(struct load *l, struct sf_why *why)
+static enum sf_err add_untagged(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
     enum sf_err err = list_meanwhile(l, &list, why);
@@ -363,13 +321,13 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     if (has_untagged && l->set.n_elsewhere * 2ull >= list.rows.n_rows)
         l->set.source = SF_LINK_IDS;
     else if (has_untagged)
-        err = add_rows(l, &list, OF_PROCESS, why);
+        err = sf_link_load_rows(l, &list, SF_LINK_OF_PROCESS, why);
     if (!err && l->n_samples > before)
         l->set.source = SF_LINK_PROCESS;
     return err;
 }
 
-static enum sf_err find_windows(struct load *l, struct sf_why *why)
+static enum sf_err find_windows(struct sf_link_load *l, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
     struct sf_link_window_ask ask = {.type = l->type,
@@ -389,147 +347,8 @@ static enum sf_err find_windows(struct load *l, struct sf_why *why)
     return err;
 }
 
-/* ---- profiles without ids and times ---- */
-
-struct rest {                     /* of the profiles that cover the span: what no row has */
-    const struct sf_tree **trees; /* by window */
-    uint32_t **nodes;             /* by window and node of its tree: the node of all stacks */
-    int64_t **values;             /* by window and node of all stacks */
-    int64_t total, tagged;        /* of all windows, and of it what names a span */
-    int64_t from_ns, to_ns;
-};
-
-static enum sf_err merge_windows(struct load *l, struct rest *r, struct sf_why *why)
-{
-    const struct sf_link_windows *ws = &l->windows;
-    enum sf_err err = SF_OK;
-    r->trees = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*r->trees));
-    r->nodes = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*r->nodes));
-    r->values = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*r->values));
-    if (!r->trees || !r->nodes || !r->values)
-        return sf_no_room(why, "the query");
-    for (uint32_t i = 0; !err && i < ws->n; i++) {
-        const struct sf_link_window *w = &ws->list[i];
-        struct sf_prof_query ask = {.type = l->type,
-                                    .match = ws->match,
-                                    .n_match = ws->n_match,
-                                    .from_ns = w->from_ns,
-                                    .to_ns = ws->is_joined ? w->to_ns : w->from_ns + 1,
-                                    .process = ws->process};
-        err = l->store->ops->prof_merge(l->store, &ask, l->q, &r->trees[i], why);
-        if (err)
-            break;
-        r->nodes[i] = sf_arena_new_n(l->q->req, r->trees[i]->n_nodes + 1u, sizeof(**r->nodes));
-        if (!r->nodes[i])
-            return sf_no_room(why, "the query");
-        sf_tree_builder_shape(&l->stacks, r->trees[i], r->nodes[i]);
-        r->total = sf_add_sat_i64(r->total, r->trees[i]->total);
-        r->from_ns = w->from_ns < r->from_ns ? w->from_ns : r->from_ns;
-        r->to_ns = w->to_ns > r->to_ns ? w->to_ns : r->to_ns;
-    }
-    return err;
-}
-
-static bool is_of_window(const struct sf_link_window *w, const struct sf_detail_rows *rows,
-                         uint32_t row)
-{
-    int64_t at_ns = rows->start_ns[row];
-    return rows->has_time[row] ? at_ns >= w->from_ns && at_ns < w->to_ns : at_ns == w->from_ns;
-}
-
-/* A row is in the aggregate too. It has an owner by its id or its time, or none: it must not be
- * shared once more. */
-static void subtract_row(const struct load *l, struct rest *r, const struct sf_detail_rows *rows,
-                         uint32_t row, uint32_t node)
-{
-    int64_t value = rows->value[row];
-    for (uint32_t i = 0; i < l->windows.n && value > 0; i++) {
-        int64_t *left = &r->values[i][node];
-        if (*left <= 0 || !is_of_window(&l->windows.list[i], rows, row))
-            continue;
-        int64_t part = value < *left ? value : *left;
-        *left -= part;
-        value -= part;
-    }
-}
-
-/* LIMIT: there are more rows than a query holds, so that hardly anything is without one. */
-static enum sf_err subtract_rows(struct load *l, struct rest *r, struct sf_why *why)
-{
-    struct sf_detail_query ask = {.type = l->type,
-                                  .match = l->windows.match,
-                                  .n_match = l->windows.n_match,
-                                  .process = l->windows.process,
-                                  .from_ns = r->from_ns,
-                                  .to_ns = r->to_ns};
-    struct sf_detail_list list;
-    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
-    uint32_t *nodes = err ? NULL
-                          : sf_arena_new_n(l->q->req, list.tree.n_nodes + 1u, sizeof(*nodes));
-    if (err || !nodes)
-        return err ? err : sf_no_room(why, "the query");
-    sf_tree_builder_shape(&l->stacks, &list.tree, nodes);
-    for (uint32_t i = 0; i < l->windows.n; i++) {
-        r->values[i] = sf_arena_new_n(l->q->req, l->stacks.n_nodes + 1u, sizeof(**r->values));
-        if (!r->values[i])
-            return sf_no_room(why, "the query");
-        for (uint32_t k = 1; k < r->trees[i]->n_nodes; k++)
-            r->values[i][r->nodes[i][k]] += r->trees[i]->nodes[k].self;
-    }
-    for (uint32_t i = 0; i < list.rows.n_rows; i++) {
-        if (list.rows.is_lent[i])
-            continue; /* not in the aggregate */
-        if (list.rows.span_id[i] != 0)
-            r->tagged = sf_add_sat_i64(r->tagged, list.rows.value[i]);
-        subtract_row(l, r, &list.rows, i, nodes[list.rows.node[i]]);
-    }
-    return SF_OK;
-}
-
-/* Every stack of the profiles that start in a window as one sample that covers it. */
-static enum sf_err add_window(struct load *l, const struct sf_link_window *w, const int64_t *values,
-                              uint32_t n_nodes, struct sf_why *why)
-{
-    for (uint32_t i = 1; i < n_nodes; i++) {
-        struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
-                                        .start_ns = w->from_ns,
-                                        .length_ns = w->to_ns - w->from_ns,
-                                        .value = values[i],
-                                        .node = i};
-        if (values[i] != 0 && !add_sample(l, &sample))
-            return sf_no_room(why, "the query");
-    }
-    return SF_OK;
-}
-
-/* Each profile covers its own length: it is shared by all that ran in its process then, so a span
- * gets its part of each that covers it. Where most of it names some span the rest is background
- * work; where all of it has times, none of these fell into the span. */
-static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
-{
-    struct rest r = {.from_ns = INT64_MAX, .to_ns = INT64_MIN};
-    uint32_t before = l->n_samples;
-    enum sf_err err = merge_windows(l, &r, why);
-    if (err || r.total == 0)
-        return err;
-    l->set.source = SF_LINK_IDS;
-    err = subtract_rows(l, &r, why);
-    if (err || r.tagged >= r.total - r.tagged)
-        return err == SF_ERR_LIMIT ? SF_OK : err;
-    uint32_t n_nodes = l->stacks.n_nodes;
-    for (uint32_t i = 0; !err && i < l->windows.n; i++)
-        err = add_window(l, &l->windows.list[i], r.values[i], n_nodes, why);
-    if (err || l->n_samples == before)
-        return err;
-    l->set.source = SF_LINK_AGGREGATE;
-    l->set.window_from_ns = r.from_ns;
-    l->set.window_to_ns = r.to_ns;
-    l->set.is_partial = l->set.is_partial || l->windows.is_joined;
-    return SF_OK;
-}
-
 /* Work without ids is shared with the other requests of the process: they must be there. */
-static enum sf_err add_others(struct load *l, struct sf_why *why)
+static enum sf_err add_others(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_link_others others = {.service = l->spans.services[l->set.span],
                                     .is_by_service = l->set.is_by_service,
@@ -576,7 +395,7 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
 /* Some samples name the span's request. Where their sender loses the id while a request runs, those
  * without one are the span's that ran on their thread then. Java's agents do, whenever a child
  * ends. Another process that tags every span does not: without an id it worked for nobody. */
-static enum sf_err add_by_thread(struct load *l, struct sf_why *why)
+static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
     uint32_t before = l->n_samples;
@@ -600,7 +419,7 @@ static enum sf_err add_by_thread(struct load *l, struct sf_why *why)
         return err;
     err = list_meanwhile(l, &list, why);
     if (!err)
-        err = add_rows(l, &list, BESIDE_NAMED, why);
+        err = sf_link_load_rows(l, &list, SF_LINK_BESIDE_NAMED, why);
     if (err || l->n_samples == before)
         return err;
     err = add_others(l, why);
@@ -617,7 +436,7 @@ static enum sf_err add_by_thread(struct load *l, struct sf_why *why)
 }
 
 /* What became of the trace's samples. Of several traces whoever chose them has asked. */
-static enum sf_err find_fate(struct load *l, const sf_trace_id *traces, struct sf_why *why)
+static enum sf_err find_fate(struct sf_link_load *l, const sf_trace_id *traces, struct sf_why *why)
 {
     struct sf_keep_ask ask = {
         .trace = traces[0], .start_ns = l->spans.from_ns, .end_ns = l->spans.to_ns};
@@ -630,12 +449,12 @@ static enum sf_err find_fate(struct load *l, const sf_trace_id *traces, struct s
 
 /* In an hour that was thinned, what is left of a profile when its rows are taken off is not work
  * without an id: rows of other requests are missing. */
-static bool has_lost_rows(const struct load *l)
+static bool has_lost_rows(const struct sf_link_load *l)
 {
     return l->set.keep.fate != SF_FATE_WHOLE && l->set.keep.has_tags;
 }
 
-static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
                                struct sf_why *why)
 {
     enum sf_err err = find_fate(l, traces, why);
@@ -656,7 +475,7 @@ static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
     if (!err && l->set.source == SF_LINK_NOTHING && !has_lost_rows(l))
-        err = add_aggregate(l, why);
+        err = sf_link_aggregate_add(l, why);
     if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
         err = add_others(l, why);
     return err;
@@ -671,7 +490,7 @@ static int order_processes(const void *a, const void *b)
 }
 
 /* Root spans that name themselves say nothing of the spans below them. */
-static enum sf_err find_exact(struct load *l, struct sf_why *why)
+static enum sf_err find_exact(struct sf_link_load *l, struct sf_why *why)
 {
     uint64_t *list = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*list));
     uint32_t n = 0;
@@ -692,7 +511,7 @@ static enum sf_err find_exact(struct load *l, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err finish(struct load *l, struct sf_why *why)
+static enum sf_err finish(struct sf_link_load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
     if (!sf_link_threads_set(&l->threads, &l->spans, n_spans, l->set.n_own,
@@ -718,7 +537,7 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
 }
 
 /* With all spans there: their samples. */
-static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+static enum sf_err load(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
                         struct sf_link_set *out, struct sf_why *why)
 {
     enum sf_err err;
@@ -728,8 +547,9 @@ static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_tr
     l->threads.req = l->beside.req = l->q->req;
     if (!index_ids(l))
         return sf_no_room(why, "the query");
-    l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;
-    l->to_ns = l->spans.to_ns < INT64_MAX - AROUND_NS ? l->spans.to_ns + AROUND_NS : INT64_MAX;
+    l->from_ns = l->spans.from_ns > SF_LINK_AROUND_NS ? l->spans.from_ns - SF_LINK_AROUND_NS : 0;
+    l->to_ns = l->spans.to_ns < INT64_MAX - SF_LINK_AROUND_NS ? l->spans.to_ns + SF_LINK_AROUND_NS
+                                                              : INT64_MAX;
     sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
     err = find_span(l, why);
     if (!err)
@@ -750,7 +570,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_query_ctx *q,
                              struct sf_link_set *out, struct sf_why *why)
 {
-    struct load l = {.store = store, .q = q, .want = want};
+    struct sf_link_load l = {.store = store, .q = q, .want = want};
     struct sf_trace whole = {0};
     char id[33];
     enum sf_err err = SF_OK;
@@ -792,13 +612,15 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
 
 static int64_t hint_ns(uint64_t ns, int64_t add_ns)
 {
-    int64_t at_ns = ns < INT64_MAX - (uint64_t)AROUND_NS ? (int64_t)ns : INT64_MAX - AROUND_NS;
+    int64_t at_ns = ns < INT64_MAX - (uint64_t)SF_LINK_AROUND_NS ? (int64_t)ns
+                                                                 : INT64_MAX - SF_LINK_AROUND_NS;
     return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
 }
 
 /* One trace after the other, each in the scratch; its ids are kept. */
-static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_trace_id *traces,
-                          uint32_t *n_traces, uint32_t *n_read, struct sf_why *why)
+static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *many,
+                          sf_trace_id *traces, uint32_t *n_traces, uint32_t *n_read,
+                          struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t at = 0, end; !err && at < many->n; at = end) {
@@ -820,8 +642,9 @@ static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_tr
             continue;
         }
         q.req = many->scratch;
-        err = sf_trace_get_bare(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
-                                hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);
+        err = sf_trace_get_bare(l->store, s->trace, hint_ns(s->start_ns, -SF_LINK_AROUND_NS),
+                                hint_ns(s->start_ns + s->duration_ns, SF_LINK_AROUND_NS), &q,
+                                &whole, why);
         l->q->stats = q.stats;
         l->q->is_exact = q.is_exact;
         if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {
@@ -854,7 +677,7 @@ enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many
                                struct sf_query_ctx *q, struct sf_link_gathered *out,
                                struct sf_why *why)
 {
-    struct load l = {.store = store, .q = q};
+    struct sf_link_load l = {.store = store, .q = q};
     sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
     struct sf_link_gathered g = {.traces = traces};
     if (!traces || !sf_link_spans_init(&l.spans, count_spans(many), q->req) ||
@@ -874,7 +697,7 @@ enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gat
                                       struct sf_why *why)
 {
     struct sf_link_want want = {.type = type};
-    struct load l = {.store = store, .q = q, .want = &want, .spans = g->spans};
+    struct sf_link_load l = {.store = store, .q = q, .want = &want, .spans = g->spans};
     l.set.is_partial = g->is_partial;
     for (uint32_t i = 0; i < g->spans.n; i++)
         g->spans.origins[i].thread = 0; /* of the last load */
