@@ -28,7 +28,8 @@ struct work {
     struct sf_link_keep keep; /* of its traces */
     double taken;             /* samples of the profilers */
     struct sf_set_fates fates;
-    double weight; /* of the spans looked at */
+    double weight;                  /* of the spans looked at */
+    const struct sf_link_set *link; /* of all of them at once; NULL: they were asked for alone */
     struct sf_cohort_view out;
 };
 
@@ -234,8 +235,10 @@ static enum sf_err look(struct work *w, struct sf_why *why)
         return sf_no_room(why, "the query");
     err = merge_claims(w, c, why);
     w->set.n = c->n;
+    w->link = &c->link;
     if (err || w->out.n_sampled > 0 || c->link.n_types == 0)
         return err;
+    w->link = NULL;
     return sf_span_set_thin(&w->set, SF_COHORT_ALONE, w->q->req) ? merge_alone(w, why)
                                                                  : sf_no_room(why, "the query");
 }
@@ -279,7 +282,8 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
         w.out.n_spans);
     w.out.is_sample = sf_set_cut_is_sample(&cut);
     if (!sf_set_cut_note(&cut, "", q->req, &w.out.note) ||
-        !sf_set_fates_note(&w.fates, "", q->req, &w.out.note))
+        !sf_set_fates_note(&w.fates, "", q->req, &w.out.note) ||
+        (w.link && !sf_link_set_say_left_out(w.link, q->req, &w.out.note)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w.set.n; i++)
         w.weight += sf_set_span_weight(&w.set.spans[i]);

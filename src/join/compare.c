@@ -47,6 +47,7 @@ struct work {
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
     uint64_t n_estimated;         /* samples that may be of these spans: not compared */
     struct sf_comparison out;
+    const struct sf_link_set *link; /* of all of them at once; NULL: there is none */
 };
 
 /* ---- the two sets ---- */
@@ -244,6 +245,7 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     w->functions = c->functions.names;
     w->n_functions = c->functions.n;
     deal(w, b, c);
+    w->link = &c->link;
     return SF_OK;
 }
 
@@ -356,8 +358,10 @@ static enum sf_err look(struct work *w, struct sf_why *why)
 {
     enum sf_err err = look_at_once(w, why);
     if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->n_estimated == 0 &&
-        w->out.type.len > 0)
+        w->out.type.len > 0) {
+        w->link = NULL;
         err = look_one_by_one(w, why);
+    }
     sum_up(&w->left);
     sum_up(&w->right);
     return err;
@@ -382,7 +386,8 @@ static bool note_sample(struct work *w)
         w->out.n_weighted[i] = s->fates.n_weighted;
     }
     return sf_arena_print(w->q->req, &w->out.note, "%.*s%s%.*s", SF_STR_ARG(notes[0]),
-                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
+                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1])) &&
+           (!w->link || sf_link_set_say_left_out(w->link, w->q->req, &w->out.note));
 }
 
 /* Nothing differs: could it have been seen? Of the function that the left side has most of. */

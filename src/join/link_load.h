@@ -3,6 +3,7 @@
 #include "base/time_unit.h"
 #include "flame/tree_builder.h"
 #include "join/link_beside.h"
+#include "join/link_others.h"
 #include "join/link_set.h"
 #include "join/link_threads.h"
 #include "join/link_window.h"
@@ -40,7 +41,12 @@ struct sf_link_load {
         uint32_t span;
     } * ids;
     struct sf_attrs resource; /* of the span it is about */
+    uint64_t process;         /* of that span, or the one that is asked what it did meanwhile */
     struct sf_link_beside beside;
+    int64_t after_ns;             /* of what it did meanwhile, only rows that start later */
+    uint32_t first_by_thread;     /* of several spans: samples from here on are given by thread */
+    struct sf_other_span *others; /* of other requests, where such samples were */
+    uint32_t n_others, cap_others;
     bool is_one_trace;
 };
 
@@ -58,3 +64,5 @@ bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
 /* Makes samples of the rows. LIMIT: no room. */
 enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_list *list,
                               enum sf_link_rows of, struct sf_why *why);
+/* The first place of a span of that id, or SF_NOBODY. */
+uint32_t sf_link_load_find(const struct sf_link_load *l, sf_span_id id);

@@ -33,7 +33,8 @@ static int order_ids(const void *a, const void *b)
 static bool is_kept(const struct load *l, const struct sf_span_rows *rows, uint32_t i)
 {
     const struct sf_link_others *o = l->others;
-    if (sf_trace_id_eq(rows->trace_id[i], o->not_trace) ||
+    if (bsearch(&rows->trace_id[i], o->not_traces, o->n_not_traces, sizeof(*o->not_traces),
+                order_ids) ||
         !sf_str_eq(rows->resources[rows->resource[i]].service, o->service) ||
         rows->start_ns[i] > (uint64_t)o->to_ns || rows->end_ns[i] < (uint64_t)l->from_ns)
         return false;

@@ -6,13 +6,15 @@
 struct sf_other_span {
     struct sf_span span; /* ids, parent and times only */
     struct sf_span_thread thread;
+    uint64_t process; /* the caller's */
 };
 
 struct sf_link_others {
     sf_str service; /* asked: of this service and, unless is_by_service, this process */
     uint64_t process;
     bool is_by_service;
-    sf_trace_id not_trace; /* the span's own trace is there already */
+    const sf_trace_id *not_traces; /* sorted: these are there already */
+    uint32_t n_not_traces;
     int64_t from_ns, to_ns;
     const struct sf_other_span *spans; /* answered */
     uint32_t n;

@@ -9,7 +9,7 @@
 #include "flame/batch_tree.h"
 #include "join/link_aggregate.h"
 #include "join/link_load.h"
-#include "join/link_others.h"
+#include "join/link_meanwhile.h"
 #include "model/process.h"
 
 #define SLACK_NS   SF_NS_PER_MS       /* rows of older blocks begin at whole milliseconds */
@@ -127,17 +127,23 @@ static bool index_ids(struct sf_link_load *l)
     return l->ids != NULL;
 }
 
-/* A sample that names a span is of the span's process. */
-static bool add_thread(struct sf_link_load *l, const struct sf_link_sample *s, uint64_t raw)
+uint32_t sf_link_load_find(const struct sf_link_load *l, sf_span_id id)
 {
-    struct sf_place_of_id key = {.id = s->span_id};
-    const struct sf_place_of_id *found = s->span_id != 0 && l->set.n_own > 0
+    struct sf_place_of_id key = {.id = id};
+    const struct sf_place_of_id *found = id != 0 && l->set.n_own > 0
                                              ? bsearch(&key, l->ids, l->set.n_own, sizeof(key),
                                                        order_places)
                                              : NULL;
+    return found ? found->span : SF_NOBODY;
+}
+
+/* A sample that names a span is of the span's process. */
+static bool add_thread(struct sf_link_load *l, const struct sf_link_sample *s, uint64_t raw)
+{
+    uint32_t span = sf_link_load_find(l, s->span_id);
     return sf_link_threads_add_row(&l->threads, raw,
-                                   found ? l->spans.origins[found->span].process : s->process,
-                                   found != NULL, s->thread);
+                                   span != SF_NOBODY ? l->spans.origins[span].process : s->process,
+                                   span != SF_NOBODY, s->thread);
 }
 
 /* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
@@ -195,10 +201,11 @@ enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_lis
         if (of == SF_LINK_BESIDE_NAMED && is_elsewhere &&
             !sf_link_beside_name(&l->beside, s.span_id))
             return sf_no_room(why, "the query");
-        if (of == SF_LINK_BESIDE_NAMED && !is_elsewhere && !sf_link_beside_takes(&s))
+        if (of == SF_LINK_BESIDE_NAMED && !is_elsewhere &&
+            (!sf_link_beside_takes(&s) || s.start_ns <= l->after_ns))
             continue;
         if (of != SF_LINK_OF_IDS && !is_elsewhere && l->windows.process == 0) {
-            s.process = l->spans.origins[l->set.span].process;
+            s.process = l->process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
                 return sf_no_room(why, "the query");
@@ -268,8 +275,6 @@ static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
 static bool is_answered(const struct sf_link_load *l)
 {
     uint32_t n_ids;
-    if (l->set.span == SF_NOBODY)
-        return true;
     if (l->n_samples == 0)
         return false;
     const sf_span_id *ids = ids_beside(l, &n_ids);
@@ -353,7 +358,8 @@ static enum sf_err add_others(struct sf_link_load *l, struct sf_why *why)
     struct sf_link_others others = {.service = l->spans.services[l->set.span],
                                     .is_by_service = l->set.is_by_service,
                                     .process = l->spans.origins[l->set.span].process,
-                                    .not_trace = l->spans.spans[0].trace_id,
+                                    .not_traces = &l->spans.spans[0].trace_id,
+                                    .n_not_traces = 1,
                                     .from_ns = (int64_t)l->spans.spans[l->set.span].start_ns,
                                     .to_ns = (int64_t)l->spans.spans[l->set.span].end_ns};
     others.is_by_service = others.is_by_service || l->windows.by == SF_LINK_BY_SERVICE;
@@ -399,9 +405,7 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
     uint32_t before = l->n_samples;
-    if (l->set.span == SF_NOBODY)
-        return SF_OK;
-    uint64_t process = l->spans.origins[l->set.span].process;
+    uint64_t process = l->process;
     bool is_java = l->spans.threads[l->set.span].is_runtime;
     if (sf_link_beside_says_all(&l->spans, process, l->q->req))
         return SF_OK;
@@ -468,6 +472,12 @@ static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces
                         l->set.keep.has_tags;
     if (l->set.is_thinned)
         return SF_OK;
+    if (l->set.span == SF_NOBODY) {
+        err = sf_link_meanwhile_add(l, traces, n_traces, why);
+        if (!err && l->n_samples > 0)
+            l->set.source = SF_LINK_IDS;
+        return err;
+    }
     if (is_answered(l))
         return add_by_thread(l, why);
     l->set.source = SF_LINK_NOTHING; /* for this span */
@@ -514,13 +524,17 @@ static enum sf_err find_exact(struct sf_link_load *l, struct sf_why *why)
 static enum sf_err finish(struct sf_link_load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
-    if (!sf_link_threads_set(&l->threads, &l->spans, n_spans, l->set.n_own,
-                             &l->set.n_thread_ignored))
-        return sf_no_room(why, "the query");
+    enum sf_err err = SF_OK;
+    if (l->set.span == SF_NOBODY)
+        err = sf_link_meanwhile_settle(l, why);
+    else if (!sf_link_threads_set(&l->threads, &l->spans, n_spans, l->set.n_own,
+                                  &l->set.n_thread_ignored))
+        err = sf_no_room(why, "the query");
+    if (err)
+        return err;
     l->set.threads = l->spans.threads;
     l->set.figures = l->spans.figures;
-    enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
-                                           why);
+    err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks, why);
     if (!err)
         err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
                                  why);
@@ -551,7 +565,10 @@ static enum sf_err load(struct sf_link_load *l, const sf_trace_id *traces, uint3
     l->to_ns = l->spans.to_ns < INT64_MAX - SF_LINK_AROUND_NS ? l->spans.to_ns + SF_LINK_AROUND_NS
                                                               : INT64_MAX;
     sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
+    l->after_ns = INT64_MIN;
     err = find_span(l, why);
+    if (!err && l->set.span != SF_NOBODY)
+        l->process = l->spans.origins[l->set.span].process;
     if (!err)
         err = choose_type(l, why);
     if (!err && l->type.len > 0)
@@ -606,6 +623,16 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
                                       .n_exact = set->n_exact,
                                       .slack_ns = SLACK_NS};
     return sf_attribute(&set->index, &in, req, out, why);
+}
+
+bool sf_link_set_say_left_out(const struct sf_link_set *set, struct sf_arena *req, sf_str *io)
+{
+    if (!set->is_beside_left_out)
+        return true;
+    return sf_arena_print(req, io,
+                          "%.*s%ssamples without ids are left out: they are too many, or of too "
+                          "many processes, to be given to these spans by thread and time",
+                          SF_STR_ARG(*io), io->len > 0 ? "; " : "");
 }
 
 /* ---- of many traces ---- */

@@ -52,9 +52,10 @@ struct sf_link_set {
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
     struct sf_keep_state keep;            /* of one trace: what became of its samples */
     bool is_thinned;                      /* they were removed, and none is left */
-    bool is_of_others;  /* profiles name their processes as the span does, and not its own */
-    bool is_by_service; /* processes of the two sides do not match: joined by service */
-    bool is_partial;    /* the trace did not fit, or the other requests did not */
+    bool is_of_others;       /* profiles name their processes as the span does, and not its own */
+    bool is_by_service;      /* processes of the two sides do not match: joined by service */
+    bool is_partial;         /* the trace did not fit, or the other requests did not */
+    bool is_beside_left_out; /* of several spans: samples without ids are too many to be given */
 };
 
 /* Lives in q->req. NOT_FOUND: no such trace or span; a type nobody has names what there is. A span
@@ -67,6 +68,9 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
 enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted,
                                   struct sf_arena *req, struct sf_attribution *out,
                                   struct sf_why *why);
+
+/* Adds a sentence to *io when samples without ids were left out. False: `req` is full. */
+bool sf_link_set_say_left_out(const struct sf_link_set *set, struct sf_arena *req, sf_str *io);
 
 struct sf_link_many {
     const struct sf_set_span *spans; /* sorted by trace */
@@ -91,8 +95,8 @@ enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many
                                struct sf_query_ctx *q, struct sf_link_gathered *out,
                                struct sf_why *why);
 /* Their samples of one type, with one look for all of them. In q->req; `g` must stay, and another
- * load may follow: spans have the same places in each. Only samples that carry ids are asked for:
- * what a process did meanwhile would need all its other requests for each span. */
+ * load may follow: spans have the same places in each. Asked for are samples that carry ids, and
+ * those without that a thread gives to a span (join/link_meanwhile.h). */
 enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
                                       sf_str type, struct sf_query_ctx *q, struct sf_link_set *out,
                                       struct sf_why *why);

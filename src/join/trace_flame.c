@@ -69,7 +69,8 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
         v->reason = SF_STR("none of these services sent profiles around this time: point their "
                            "profilers at this server");
     else if (a->n_claims == 0)
-        v->reason = SF_STR("profiles of this type carry no ids of this trace: open a span to see "
+        v->reason = SF_STR("profiles of this type carry no ids of this trace, and no thread gives "
+                           "them to its spans: open a span to see "
                            "what its process did meanwhile; spanflame coverage has the lines that "
                            "tag samples");
     else if (known.n_estimated > 0 &&
@@ -81,7 +82,8 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
                              (unsigned long long)known.n_estimated,
                              (unsigned long long)(known.n_estimated + known.n_samples)))
         return false;
-    return sf_known_level_say(&v->known, req, &v->reason);
+    return sf_known_level_say(&v->known, req, &v->reason) &&
+           sf_link_set_say_left_out(set, req, &v->reason);
 }
 
 enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,

@@ -126,6 +126,20 @@ def test_parts_of_a_balance_add_up():
         assert server.get(f"{path}&limit={limit}").status == 400, limit
 
 
+def test_sets_say_when_samples_without_ids_are_left_out():
+    """Java loses ids: samples without one are given by thread, of 16 processes at most"""
+    for n, is_left_out in ((16, False), (17, True)):
+        world = World(2000 + n, "root", f"wide-{n}", T0, n_replicas=n, n_requests=1, is_alloc=False, has_threads=True)
+        for process in world.processes:
+            process.language = "java"
+        world.send(server)
+        wait_for(world)
+        query = urllib.parse.urlencode({"q": '{ resource.service.name = "wide-%d" }' % n})
+        path = f"/api/v1/compare?{query}&split=p50&{world.range()}"
+        for answer in (server.json(f"/api/v1/cohort?{query}&{world.range()}"), server.json(path)):
+            assert ("samples without ids are left out" in answer["note"]) == is_left_out, (n, answer["note"], answer.get("reason"))
+
+
 def test_a_balance_needs_a_service_and_knows_its_types():
     assert server.get("/api/v1/balance").status == 400
     answer = server.json("/api/v1/balance?service=nobody-knows-it")
