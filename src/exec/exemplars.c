@@ -4,7 +4,12 @@
 #include "exec/static_value.h"
 #include "query/attr_text.h"
 
-enum { PER_PIECE = 2, ALL_PER_PIECE = 16 };
+enum {
+    PER_PIECE = 2,
+    ALL_PER_PIECE = 16,
+    PART_LEAST = 8, /* of one granule, if its steps are few; */
+    PART_MOST = 64  /* or if they are many: each costs about as much memory as twenty cells */
+};
 
 void sf_exemplars_init(struct sf_exemplars *x)
 {
@@ -52,35 +57,83 @@ static uint64_t piece_of(const struct sf_exemplars *x, uint64_t start_ns)
            ((uint64_t)(w->to_ns - w->from_ns) + 1);
 }
 
+bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *of,
+                            const struct sf_metrics_window *window, struct sf_arena *req)
+{
+    x->window = window;
+    x->n_max = of->n_max;
+    x->n_pieces = window->n_steps;
+    x->most = (uint8_t)(PART_LEAST / x->n_pieces > PER_PIECE ? PART_LEAST / x->n_pieces
+                                                             : PER_PIECE);
+    x->n_left = PART_MOST;
+    x->is_full = false;
+    x->req = req;
+    x->counts = x->n_max ? sf_arena_new(req, x->n_pieces) : NULL;
+    return !x->n_max || x->counts;
+}
+
 bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns)
 {
-    uint64_t piece = x->n_max ? piece_of(x, start_ns) : 0;
-    return x->n_max && x->counts[piece] < ALL_PER_PIECE &&
+    uint64_t piece;
+    if (!x->n_max || x->is_full)
+        return false;
+    piece = piece_of(x, start_ns);
+    return x->counts[piece] < (x->most ? x->most : ALL_PER_PIECE) &&
            (!s->exemplar_counts || s->exemplar_counts[piece] < PER_PIECE);
+}
+
+/* Counts one that has room; NULL: no memory. */
+static struct sf_kept_exemplar *add_one(struct sf_exemplars *x, struct sf_table_series *s,
+                                        uint64_t start_ns)
+{
+    uint64_t piece = piece_of(x, start_ns);
+    struct sf_kept_exemplar *kept;
+    if (!s->exemplar_counts)
+        s->exemplar_counts = sf_arena_new(x->req, x->n_pieces);
+    kept = s->exemplar_counts ? sf_arena_new(x->req, sizeof(*kept)) : NULL;
+    if (!kept)
+        return NULL;
+    kept->next = s->exemplars;
+    s->exemplars = kept;
+    s->exemplar_counts[piece]++;
+    x->counts[piece]++;
+    x->is_full = x->n_left && --x->n_left == 0;
+    return kept;
+}
+
+void sf_exemplars_keep(struct sf_exemplars *x, struct sf_table_series *s,
+                       const struct sf_metric_exemplar *e)
+{
+    struct sf_attr *list;
+    struct sf_kept_exemplar *kept;
+    if (!sf_exemplars_has_room(x, s, (uint64_t)e->time_ns))
+        return;
+    list = sf_arena_new_n(x->req, e->labels.n + 1, sizeof(*list));
+    for (uint32_t i = 0; list && i < e->labels.n; i++) {
+        list[i] = e->labels.list[i];
+        if (list[i].val.type == SF_VALUE_STR &&
+            !sf_arena_copy(x->req, e->labels.list[i].val.str, &list[i].val.str))
+            return;
+    }
+    kept = list ? add_one(x, s, (uint64_t)e->time_ns) : NULL;
+    if (!kept)
+        return;
+    kept->is = *e;
+    kept->is.labels.list = list;
 }
 
 bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
                       const struct sf_trace_view *v, uint32_t span, double value)
 {
     int64_t at_ns = (int64_t)v->spans[span].start_ns;
+    struct sf_attrs labels;
     struct sf_kept_exemplar *kept;
-    uint64_t piece;
-    if (!sf_exemplars_has_room(x, s, (uint64_t)at_ns))
+    if (!sf_exemplars_has_room(x, s, (uint64_t)at_ns) || !describe(x, v, span, &labels))
         return false;
-    piece = piece_of(x, (uint64_t)at_ns);
-    if (!s->exemplar_counts)
-        s->exemplar_counts = sf_arena_new(x->req, x->n_pieces);
-    if (!s->exemplar_counts)
+    kept = add_one(x, s, (uint64_t)at_ns);
+    if (!kept)
         return false;
-    kept = sf_arena_new(x->req, sizeof(*kept));
-    if (!kept || !describe(x, v, span, &kept->is.labels))
-        return false;
-    kept->is.value = value;
-    kept->is.time_ns = at_ns;
-    kept->next = s->exemplars;
-    s->exemplars = kept;
-    s->exemplar_counts[piece]++;
-    x->counts[piece]++;
+    kept->is = (struct sf_metric_exemplar){.labels = labels, .value = value, .time_ns = at_ns};
     return true;
 }

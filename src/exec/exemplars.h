@@ -16,6 +16,9 @@ struct sf_exemplars {
     sf_str *keys; /* what the touched attributes are called */
     uint32_t n_pieces;
     uint8_t *counts; /* of all series, by piece */
+    uint8_t most;    /* of those; 0: as many as a whole query keeps */
+    uint32_t n_left; /* of all pieces together; 0: no such limit */
+    bool is_full;    /* n_left were kept */
     struct sf_arena *req;
 };
 
@@ -24,6 +27,13 @@ void sf_exemplars_init(struct sf_exemplars *x);
 /* Would a span of that start be kept? It must lie in the window. */
 bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns);
+/* For the spans of one granule, of which a query with the exemplars `of` will choose: a piece is a
+ * step of the window. False: no room in `req`. */
+bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *of,
+                            const struct sf_metrics_window *window, struct sf_arena *req);
+/* Keeps a copy of one that was kept elsewhere, when there is room for it. */
+void sf_exemplars_keep(struct sf_exemplars *x, struct sf_table_series *s,
+                       const struct sf_metric_exemplar *e);
 /* Keeps the span when there is room for it. `value` NaN: it will be that of its sample. */
 bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
                       const struct sf_trace_view *v, uint32_t span, double value);

@@ -3,8 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "exec/column_filter.h"
 #include "exec/eval_attr.h"
+#include "exec/metrics_partial.h"
+#include "exec/profile_conds.h"
 #include "exec/trace_stream.h"
 
 enum {
@@ -37,6 +40,13 @@ struct run {
     uint32_t step;
     uint64_t step_from, step_to; /* starts that lie in `step`: (from, to] */
     sf_trace_id last_exemplar;
+    /* Granules that stay as they are are counted by themselves: what comes out is kept. */
+    struct sf_buf question; /* empty: nothing is to be kept */
+    struct sf_buf partial;
+    struct sf_metrics_count part; /* of the granule in hand */
+    struct sf_metrics_window part_window;
+    struct sf_arena part_room;
+    bool is_outside; /* a row of the granule does not start where the granule says */
     struct sf_why *why;
 };
 
@@ -379,10 +389,80 @@ static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
     if (!err)
         renew_memo(r);
     for (uint32_t i = 0; !err && i < cols->rows.n_rows; i++) {
-        if (r->mask[i] && place(r, cols->rows.start_ns[i]))
+        if (!r->mask[i])
+            continue;
+        if (place(r, cols->rows.start_ns[i]))
             err = count_row(r, i);
+        else
+            r->is_outside = true;
     }
     return err;
+}
+
+/* ---- granules by themselves ---- */
+
+/* Series and steps that were found belong to another table now. */
+static void turn_to(struct run *r, struct sf_metrics_count *c)
+{
+    r->c = c;
+    r->tables = 0;
+    r->step_from = r->step_to = 0;
+}
+
+static bool begin_part(struct run *r)
+{
+    struct sf_metrics_count *part = &r->part;
+    if (!r->part_room.base && !sf_arena_init(&r->part_room, r->c->q->req->cap / 2))
+        return false;
+    sf_arena_reset(&r->part_room);
+    part->table = (struct sf_metrics_table){.req = &r->part_room};
+    part->n_counted = 0;
+    part->err = SF_OK;
+    return sf_exemplars_init_part(&part->exemplars, &r->c->exemplars, &r->part_window,
+                                  &r->part_room);
+}
+
+/* *out_is_done false: count it as any other. */
+static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
+{
+    struct sf_metrics_count *whole = r->c;
+    sf_bytes question = sf_buf_bytes(&r->question), kept;
+    enum sf_err err;
+    *out_is_done = false;
+    if (!question.len || !cols->keep ||
+        !sf_metrics_partial_window(whole->window, cols->min_ns, cols->max_ns, &r->part_window))
+        return SF_OK;
+    if (cols->recall(cols, question, &kept)) {
+        sf_metrics_partial_add(whole, kept, *cols->scratch);
+        *out_is_done = true;
+        return SF_OK;
+    }
+    if (!begin_part(r))
+        return SF_OK;
+    r->is_outside = false;
+    turn_to(r, &r->part);
+    err = count_batch(r, cols);
+    turn_to(r, whole);
+    if (err || r->part.err || r->part.table.is_full || r->is_outside)
+        return err;
+    sf_buf_reset(&r->partial);
+    sf_metrics_partial_write(&r->part, &r->partial);
+    if (!sf_buf_ok(&r->partial))
+        return SF_OK;
+    sf_metrics_partial_add(whole, sf_buf_bytes(&r->partial), *cols->scratch);
+    if (r->partial.len <= SF_LIMIT_PARTIAL_LEN)
+        cols->keep(cols, question, sf_buf_bytes(&r->partial));
+    else
+        sf_buf_reset(&r->question); /* so will those of other granules */
+    *out_is_done = true;
+    return SF_OK;
+}
+
+static enum sf_err count_granule(struct run *r, struct sf_span_columns *cols)
+{
+    bool is_done;
+    enum sf_err err = count_part(r, cols, &is_done);
+    return err || is_done ? err : count_batch(r, cols);
 }
 
 static enum sf_err walk(struct run *r, struct sf_column_cursor *cursor)
@@ -391,7 +471,7 @@ static enum sf_err walk(struct run *r, struct sf_column_cursor *cursor)
     struct sf_span_columns *cols;
     enum sf_err err = SF_OK;
     while (!err && (cols = cursor->next(cursor))) {
-        err = count_batch(r, cols);
+        err = count_granule(r, cols);
         if (err == SF_ERR_CORRUPT)
             err = SF_OK; /* the store knows, and so will who reads the answer */
         c->n_traces += cols->n_traces;
@@ -439,7 +519,22 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     err = store->ops->span_columns(store, &query, c->q, &cursor, why);
     if (err)
         return err;
+    r->part = (struct sf_metrics_count){.query = c->query,
+                                        .window = &r->part_window,
+                                        .eval = c->eval,
+                                        .q = c->q,
+                                        .scratch = c->scratch,
+                                        .exemplars = c->exemplars};
+    memcpy(r->part.by_keys, c->by_keys, sizeof(c->by_keys));
+    if (!sf_eval_profiles(c->eval)) /* those change */
+        sf_metrics_question(c, &r->question);
+    if (!sf_buf_ok(&r->question))
+        sf_buf_reset(&r->question);
     err = walk(r, cursor);
+    sf_arena_done(&r->part_room);
+    sf_buf_done(&r->part.key);
+    sf_buf_done(&r->question);
+    sf_buf_done(&r->partial);
     c->left_out = sf_left_out_note(cursor->n_left_out, cursor->left_out, c->q->req);
     cursor->close(cursor);
     return err;

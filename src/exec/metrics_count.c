@@ -140,6 +140,60 @@ struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
     return s;
 }
 
+/* The value that sf_metrics_key_add wrote; a string stays in the key. */
+static struct sf_static value_of_key(sf_str *io_key)
+{
+    struct sf_static v = {.type = (enum sf_static_type) * io_key->p};
+    const char *p = io_key->p + 1;
+    size_t len = 8;
+    uint64_t bits = 0;
+    switch (v.type) {
+    case SF_TYPE_NIL: len = 0; break;
+    case SF_TYPE_BOOL:
+        v.is_true = *p != 0;
+        len = 1;
+        break;
+    case SF_TYPE_STRING:
+        len = 4 + sf_load_u32le(p);
+        v.str = (sf_str){p + 4, len - 4};
+        break;
+    default:
+        bits = sf_load_u64le(p);
+        if (v.type == SF_TYPE_FLOAT)
+            memcpy(&v.f64, &bits, sizeof(bits));
+        else
+            v.i64 = (int64_t)bits;
+        break;
+    }
+    *io_key = (sf_str){p + len, io_key->len - 1 - len};
+    return v;
+}
+
+struct sf_table_series *sf_metrics_count_keyed(struct sf_metrics_count *c, sf_str key)
+{
+    struct sf_static vals[SF_METRICS_BY];
+    struct sf_table_series *s = sf_metrics_table_series(&c->table, key);
+    if (!s || s->has_labels)
+        return s;
+    for (uint32_t i = 0; i < c->query->metric.n_by; i++)
+        vals[i] = value_of_key(&key);
+    if (label_series(c, s, vals))
+        return s;
+    c->table.is_full = true;
+    return NULL;
+}
+
+void sf_metrics_count_join(enum sf_metric_fn fn, struct sf_metrics_cell *cell,
+                           struct sf_metrics_cell more)
+{
+    if (fn == SF_FN_SUM || fn == SF_FN_AVG)
+        cell->value += more.value;
+    else if (!(cell->n > 0) ||
+             (fn == SF_FN_MIN ? more.value < cell->value : more.value > cell->value))
+        cell->value = more.value;
+    cell->n += more.n;
+}
+
 static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
                        bool *has_exemplar)
 {

@@ -47,6 +47,11 @@ bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
 struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
                                                 const struct sf_trace_view *v, uint32_t span,
                                                 uint8_t bucket);
+/* The same by the bytes that tell series apart, as another table has them. */
+struct sf_table_series *sf_metrics_count_keyed(struct sf_metrics_count *c, sf_str key);
+/* What was counted elsewhere. */
+void sf_metrics_count_join(enum sf_metric_fn fn, struct sf_metrics_cell *cell,
+                           struct sf_metrics_cell more);
 void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value,
                            double weight);
 /* A value as bytes of a series' key. */

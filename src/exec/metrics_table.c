@@ -4,13 +4,6 @@
 
 #include "base/list.h"
 
-enum { PAGE_CELLS = 16 };
-
-struct sf_metrics_page {
-    uint64_t key; /* series << 32 | page */
-    struct sf_metrics_cell *cells;
-};
-
 /* ---- series by key ---- */
 
 struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key)
@@ -72,7 +65,7 @@ static struct sf_metrics_cell *page_of(struct sf_metrics_table *t, uint64_t key)
     if (cells)
         return cells;
     t->page_at.arena = t->req;
-    cells = sf_arena_new_n(t->req, PAGE_CELLS, sizeof(*cells));
+    cells = sf_arena_new_n(t->req, SF_METRICS_PAGE_CELLS, sizeof(*cells));
     if (!cells || !sf_table_more(&t->page_at) ||
         !sf_list_room_in(t->req, &t->pages, t->n_pages, &t->cap_pages, 128))
         return NULL;
@@ -84,7 +77,7 @@ static struct sf_metrics_cell *page_of(struct sf_metrics_table *t, uint64_t key)
 struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
                                               uint32_t step)
 {
-    uint32_t page_no = step / PAGE_CELLS;
+    uint32_t page_no = step / SF_METRICS_PAGE_CELLS;
     if (!s->page || s->page_no != page_no) {
         struct sf_metrics_cell *page = page_of(t, page_key(s, page_no));
         if (!page) {
@@ -94,14 +87,14 @@ struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct
         s->page = page;
         s->page_no = page_no;
     }
-    return &s->page[step % PAGE_CELLS];
+    return &s->page[step % SF_METRICS_PAGE_CELLS];
 }
 
 struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
                                             const struct sf_table_series *s, uint32_t step)
 {
-    const struct sf_metrics_cell *page = find_page(t, page_key(s, step / PAGE_CELLS));
-    return page ? page[step % PAGE_CELLS] : (struct sf_metrics_cell){0};
+    const struct sf_metrics_cell *page = find_page(t, page_key(s, step / SF_METRICS_PAGE_CELLS));
+    return page ? page[step % SF_METRICS_PAGE_CELLS] : (struct sf_metrics_cell){0};
 }
 
 struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,

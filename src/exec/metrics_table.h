@@ -32,7 +32,12 @@ struct sf_table_series {
     uint8_t *exemplar_counts; /* per exemplar bucket of time */
 };
 
-struct sf_metrics_page;
+enum { SF_METRICS_PAGE_CELLS = 16 };
+
+struct sf_metrics_page {
+    uint64_t key; /* number of the series << 32 | page: its first step / SF_METRICS_PAGE_CELLS */
+    struct sf_metrics_cell *cells;
+};
 
 struct sf_metrics_table { /* zero it, set `req` */
     struct sf_arena *req;

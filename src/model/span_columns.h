@@ -17,12 +17,18 @@ struct sf_span_columns {
     const uint32_t *firsts;       /* likewise: first row of each trace; one more at the end */
     const uint8_t *is_parted;     /* by trace: may have rows elsewhere; NULL: any may */
     struct sf_arena *scratch;     /* for who looks; emptied with the rows */
+    int64_t min_ns, max_ns;       /* all that can be kept: starts of the rows lie in here */
     /* Reads columns (enum sf_column; not ATTRS, EVENTS, LINKS or REST) that are not there yet.
      * CORRUPT: these rows cannot be read, which the store has taken note of; the next ones can. */
     enum sf_err (*add)(struct sf_span_columns *c, uint32_t columns, struct sf_why *why);
     /* One attribute of every row. */
     enum sf_err (*value)(struct sf_span_columns *c, const struct sf_key *key,
                          struct sf_value_column *out, struct sf_why *why);
+    /* These rows will be the same whenever they are shown again: what is made of them can be kept
+     * under a question, bytes that say everything it depends on but the rows. `recall` gives what
+     * was kept, in `scratch`; false: nothing. Both NULL: other rows may be shown next time. */
+    bool (*recall)(struct sf_span_columns *c, sf_bytes question, sf_bytes *out);
+    void (*keep)(struct sf_span_columns *c, sf_bytes question, sf_bytes result);
 };
 
 /* Which traces can match? `hits` has a byte per trace, 1 where the caller still wants to know; a 0

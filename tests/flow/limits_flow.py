@@ -369,6 +369,7 @@ ELSEWHERE = {
     "rules series": "tests/unit/serve/recording_totals_test.c", "control docs": "tests/unit/serve/control_set_test.c",
     "control changes": "tests/unit/serve/control_set_test.c", "adhoc files": "tests/flow/adhoc_flow.py",
     "adhoc": "tests/flow/adhoc_flow.py", "pins": "tests/unit/store/keep_test.c",
+    "partial": "tests/unit/store/partials_test.c", "partial questions": "tests/unit/store/partials_test.c",
     "connections": "tests/flow/hostile_flow.py", "inflated": "tests/flow/hostile_flow.py", "answers": "tests/flow/hostile_flow.py",
     "header timeout": "tests/flow/hostile_flow.py", "body timeout": "tests/flow/hostile_flow.py",
     "h2 resets": "tests/flow/hostile_flow.py", "memory": "tests/flow/memory_budget_flow.py",

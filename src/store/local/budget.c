@@ -8,7 +8,7 @@
 static const unsigned shares[SF_LINES] = {
     [SF_LINE_MEMTABLES] = 16, [SF_LINE_PARTS] = 40,   [SF_LINE_DUPLICATES] = 8,
     [SF_LINE_MERGE] = 24,     [SF_LINE_QUERIES] = 48, [SF_LINE_READERS] = 16,
-    [SF_LINE_PROFILES] = 40,
+    [SF_LINE_PROFILES] = 40,  [SF_LINE_PARTIALS] = 8,
 };
 
 void sf_budget_init(struct sf_budget *b, size_t memory_len)

@@ -17,7 +17,8 @@ enum sf_budget_line {
     SF_LINE_DUPLICATES,
     SF_LINE_MERGE, /* flush and compaction */
     SF_LINE_QUERIES,
-    SF_LINE_READERS, /* tables of open blocks */
+    SF_LINE_READERS,  /* tables of open blocks */
+    SF_LINE_PARTIALS, /* what queries made of granules: read/partials.h */
     SF_LINES
 };
 

@@ -205,6 +205,9 @@ static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
     l->n_memtables = l->config.n_writers ? l->config.n_writers : 1;
     fill_tuning(l);
     sf_runs_init(&l->runs, l->dir, &l->budget);
+    if (!sf_partials_init(&l->partials, &l->budget))
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to open");
+    l->runs.partials = &l->partials;
     l->runs.notice = l->config.notice;
     l->runs.notice_arg = l->config.notice_arg;
     l->duplicates = sf_duplicates_new(l->budget.cap[SF_LINE_DUPLICATES]);
@@ -541,6 +544,7 @@ static void free_all(struct sf_local *l)
     sf_tenants_close(l->tenants);
     sf_duplicates_free(l->duplicates);
     sf_runs_done(&l->runs);
+    sf_partials_done(&l->partials);
     sf_heap_free(l->doubt.paths);
     sf_keep_book_close(l);
     sf_catalogue_close(l->catalogue);

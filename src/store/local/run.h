@@ -17,6 +17,7 @@ struct sf_dir;
 struct sf_span_block_reader;
 struct sf_profile_block_reader;
 struct sf_runs;
+struct sf_partials;
 
 struct sf_run {
     atomic_uint refs;
@@ -51,6 +52,7 @@ struct sf_run {
 struct sf_runs { /* what all runs of one store share */
     struct sf_dir *dir;
     struct sf_budget *budget;
+    struct sf_partials *partials; /* of granules of blocks; may be NULL */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
     uint8_t uuid[16];

@@ -40,6 +40,7 @@ struct cursor {
     struct sf_snapshot *snapshot; /* the trace reader's */
     struct sf_parted parted;
     struct sf_column_read show;
+    uint64_t variant; /* which of its traces are set aside */
     struct sf_arena scratch;
     struct unit *units;
     size_t n_units, units_cap, unit;
@@ -132,8 +133,10 @@ static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
     struct sf_span_columns *rows = &c->show.base;
     uint8_t *is_in;
     enum sf_err err;
+    c->variant = 0;
     if (!memchr(rows->is_parted, 1, rows->n_traces))
         return SF_OK;
+    c->variant = sf_key(rows->is_parted, rows->n_traces) | 1;
     err = rows->add(rows, SF_COL_TRACES, why);
     is_in = err ? NULL : sf_arena_raw(rows->scratch, rows->rows.n_rows, 1);
     if (!is_in)
@@ -232,6 +235,43 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
     return err;
 }
 
+/* ---- what was made of the granule before ---- */
+
+static struct sf_partial_key key_of(const struct cursor *c, sf_bytes question)
+{
+    return (struct sf_partial_key){.tenant = c->show.base.rows.tenant,
+                                   .block = c->show.run->row.id,
+                                   .granule = c->show.view.granule,
+                                   .variant = c->variant,
+                                   .question = question};
+}
+
+static bool recall(struct sf_span_columns *s, sf_bytes question, sf_bytes *out)
+{
+    struct cursor *c = (struct cursor *)((char *)s - offsetof(struct cursor, show.base));
+    struct sf_partial_key key = key_of(c, question);
+    return sf_partials_get(&c->l->partials, &key, s->scratch, out);
+}
+
+static void keep(struct sf_span_columns *s, sf_bytes question, sf_bytes result)
+{
+    struct cursor *c = (struct cursor *)((char *)s - offsetof(struct cursor, show.base));
+    struct sf_partial_key key = key_of(c, question);
+    sf_partials_put(&c->l->partials, &key, result);
+}
+
+/* Rows of a block of which no tombstone hides any. */
+static void offer_to_keep(struct cursor *c)
+{
+    struct sf_span_columns *rows = &c->show.base;
+    if (sf_run_is_part(c->show.run))
+        return;
+    rows->recall = recall;
+    rows->keep = keep;
+    rows->min_ns = c->show.view.info->ts_min_ns;
+    rows->max_ns = c->show.view.info->ts_max_ns;
+}
+
 /* ---- the cursor ---- */
 
 static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
@@ -239,12 +279,18 @@ static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
     struct sf_pace pace = {c->began_ns, c->unit, c->n_units};
     const struct unit *u = &c->units[c->unit++];
     int64_t now_ns = sf_clock_mono_ns();
+    bool has_hidden;
     enum sf_err err = sf_query_check(c->q, why);
     if (!err && sf_pace_is_hopeless(&pace, now_ns, c->q->deadline_ns))
         err = sf_pace_fail(&pace, now_ns, c->q->deadline_ns, why);
     if (!err)
         err = sf_column_read_open(&c->show, c->snapshot, u->place, u->granule, &c->parted, why);
-    return err ? err : set_aside(c, why);
+    has_hidden = c->show.base.rows.is_in != NULL;
+    if (!err)
+        err = set_aside(c, why);
+    if (!err && !has_hidden)
+        offer_to_keep(c);
+    return err;
 }
 
 static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)

@@ -257,8 +257,10 @@ enum sf_err sf_local_erase(struct sf_store *s, uint32_t tenant, const struct sf_
     if (!err)
         err = sf_pins_erase(l, tenant, which, why);
     sf_mutex_unlock(&l->erase_lock);
-    if (!err)
+    if (!err) {
+        sf_partials_drop_tenant(&l->partials, tenant); /* they may hold values of what goes */
         sf_local_wake_compact(l);
+    }
     return err;
 }
 
