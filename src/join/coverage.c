@@ -15,13 +15,15 @@
 #include "join/coverage_time.h"
 #include "join/link_spans.h"
 #include "join/span_profile.h"
+#include "join/time_part.h"
 #include "link/clock_skew.h"
 #include "link/coverage_hint.h"
 #include "link/known_claims.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
-#define WINDOW_NS (5 * SF_NS_PER_MIN) /* of samples that are looked at one by one */
-#define AROUND_NS (600 * SF_NS_PER_S) /* a span */
+#define WINDOW_NS  (5 * SF_NS_PER_MIN) /* of samples that are looked at one by one */
+#define AROUND_NS  (600 * SF_NS_PER_S) /* a span */
+#define CLOCK_TIME 0.5                 /* of what is left, for clocks */
 
 struct caller {
     sf_str service;
@@ -36,6 +38,7 @@ struct work {
     struct sf_query_ctx *q;
     struct sf_coverage out;
     struct sf_span_set spans; /* looked at */
+    struct sf_link_keep keep; /* of their traces */
     bool is_by_service;
     bool has_strange_threads; /* of spans, that no sample has */
     bool has_untagged;        /* of a span: it was shown samples that name none */
@@ -53,8 +56,10 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
                                    .to_ns = w->out.until_ns,
                                    .limit_traces = LOOKED_AT,
                                    .is_newest = true,
-                                   .scratch = w->want->scratch};
-    if (!sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
+                                   .scratch = w->want->scratch,
+                                   .keep = &w->keep};
+    if (!sf_link_keep_init(&w->keep, LOOKED_AT, w->q->req) ||
+        !sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
         return sf_no_room(why, "the query");
     enum sf_err err = sf_services_get(w->store, w->out.from_ns, w->out.until_ns, w->out.service,
                                       w->q, &services, why);
@@ -64,6 +69,7 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
         err = sf_span_set_find(w->store, &ask, w->q, &w->spans, why);
     if (err)
         return err;
+    sf_link_keep_end(&w->keep);
     sf_span_set_sort(&w->spans);
     return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_no_room(why, "the query");
 }
@@ -95,8 +101,11 @@ static enum sf_err join(struct work *w, struct sf_why *why)
         memcpy(left.spans, w->spans.spans, left.n * sizeof(*left.spans));
     err = sf_coverage_thinned_find(w->store, w->out.service, &left, w->q, &w->out, why);
     w->out.n_looked_at = w->out.n_thinned;
-    struct sf_link_many many = {
-        .spans = left.spans, .n = left.n, .type = w->want->type, .scratch = w->want->scratch};
+    struct sf_link_many many = {.spans = left.spans,
+                                .n = left.n,
+                                .type = w->want->type,
+                                .kept = &w->keep,
+                                .scratch = w->want->scratch};
     if (err || left.n == 0)
         return err;
     err = sf_cohort_set_load(w->store, &many, true, w->q, c, why);
@@ -319,10 +328,12 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Some traces tell as much as many: on a busy machine fewer are read. */
 static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     uint32_t n_traces = 0;
+    int64_t until_ns = sf_time_part(w->q, CLOCK_TIME);
     w->callers = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*w->callers));
     struct sf_coverage_skew *skews = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*skews));
     if (!w->callers || !skews)
@@ -330,7 +341,8 @@ static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
     for (uint32_t i = 0; !err && i < w->spans.n && n_traces < CLOCK_TRACES; i++) {
         if (i > 0 && sf_trace_id_eq(w->spans.spans[i].trace, w->spans.spans[i - 1].trace))
             continue;
-        n_traces++;
+        if (n_traces++ > 0 && sf_time_part_is_over(until_ns))
+            break;
         err = look_at_trace(w, &w->spans.spans[i], why);
     }
     for (uint32_t i = 0; !err && i < w->n_callers; i++) {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/ran_on.h"
 #include "join/link_others.h"
 #include "join/time_part.h"
+#include "model/process.h"
 
 enum {
     MAX_PROCESSES = 16,
@@ -133,13 +133,23 @@ static bool has_namesake(const struct work *w, const struct process *p)
 
 /* ---- whose samples they are ---- */
 
-static bool copy_attrs(struct sf_attrs from, struct sf_arena *req, struct sf_attrs *out)
+struct identity {          /* of a process, as its spans say it */
+    struct sf_attrs attrs; /* those that labels of profiles may have, too */
+    struct sf_link_alias aliases[SF_PROCESS_KINDS];
+    uint32_t n_aliases;
+};
+
+static bool copy_identity(const struct sf_resource *r, uint64_t process, struct sf_arena *tmp,
+                          struct sf_arena *req, struct identity *out)
 {
     static const char *const keys[] = {"service.instance.id", "k8s.pod.uid", "k8s.pod.name"};
     struct sf_attr *list = sf_arena_new_n(req, sizeof(keys) / sizeof(keys[0]), sizeof(*list));
+    struct sf_process_names names;
     uint32_t n = 0;
-    for (size_t i = 0; list && i < sizeof(keys) / sizeof(keys[0]); i++) {
-        sf_str value = sf_attrs_str(from, sf_str_from(keys[i]));
+    if (!list || !sf_process_names_of(r->service, r->attrs, tmp, &names))
+        return false;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        sf_str value = sf_attrs_str(r->attrs, sf_str_from(keys[i]));
         if (value.len == 0)
             continue;
         list[n].key = sf_str_from(keys[i]);
@@ -147,12 +157,16 @@ static bool copy_attrs(struct sf_attrs from, struct sf_arena *req, struct sf_att
         if (!sf_arena_copy(req, value, &list[n++].val.str))
             return false;
     }
-    *out = (struct sf_attrs){.list = list, .n = n};
-    return list != NULL;
+    for (unsigned kind = 0; kind < SF_PROCESS_KINDS; kind++)
+        if (names.hashes[kind] != 0)
+            out->aliases[out->n_aliases++] = (struct sf_link_alias){names.hashes[kind], process,
+                                                                    (uint8_t)kind};
+    out->attrs = (struct sf_attrs){.list = list, .n = n};
+    return true;
 }
 
-/* What the process says of itself: of one of its traces, since sets keep names only. */
-static enum sf_err read_resource(struct work *w, const struct process *p, struct sf_attrs *out,
+/* What the process says of itself: of one of its traces, since sets keep one name only. */
+static enum sf_err find_identity(struct work *w, const struct process *p, struct identity *out,
                                  struct sf_why *why)
 {
     const struct sf_span *span = &w->l->spans.spans[p->first];
@@ -165,8 +179,9 @@ static enum sf_err read_resource(struct work *w, const struct process *p, struct
     w->l->q->stats = q.stats;
     for (uint32_t i = 0; !err && i < trace.spans.n_spans; i++)
         if (trace.spans.spans[i].span_id == span->span_id)
-            return copy_attrs(trace.spans.resources[trace.spans.spans[i].resource].attrs,
-                              w->l->q->req, out)
+            return copy_identity(&trace.spans.resources[trace.spans.spans[i].resource],
+                                 w->l->spans.origins[p->first].process, &w->scratch, w->l->q->req,
+                                 out)
                        ? SF_OK
                        : sf_no_room(why, "the query");
     return err;
@@ -176,6 +191,9 @@ static enum sf_err read_resource(struct work *w, const struct process *p, struct
 static enum sf_err find_windows(struct work *w, const struct process *p, struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
+    struct identity self = {0};
+    enum sf_err err = find_identity(w, p, &self, why);
+    struct sf_link_spans names = {.aliases = self.aliases, .n_aliases = self.n_aliases};
     struct sf_link_window_ask ask = {.type = l->type,
                                      .service = l->spans.services[p->first],
                                      .process = l->spans.origins[p->first].process,
@@ -183,15 +201,11 @@ static enum sf_err find_windows(struct work *w, const struct process *p, struct 
                                      .to_ns = l->to_ns,
                                      .start_ns = p->from_ns,
                                      .end_ns = p->to_ns,
-                                     .spans = &l->spans};
-    bool is_one_of_several = has_namesake(w, p);
-    enum sf_err err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
-    if (!err && l->windows.by == SF_LINK_BY_SERVICE) {
-        err = read_resource(w, p, &ask.resource, why);
-        if (!err && ask.resource.n > 0)
-            err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
-    }
-    if (!err && l->windows.by == SF_LINK_BY_SERVICE && is_one_of_several)
+                                     .spans = &names,
+                                     .resource = self.attrs};
+    if (!err)
+        err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
+    if (!err && l->windows.by == SF_LINK_BY_SERVICE && has_namesake(w, p))
         l->windows.by = SF_LINK_BY_NOBODY;
     return err;
 }

@@ -204,7 +204,8 @@ enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_lis
         if (of == SF_LINK_BESIDE_NAMED && !is_elsewhere &&
             (!sf_link_beside_takes(&s) || s.start_ns <= l->after_ns))
             continue;
-        if (of != SF_LINK_OF_IDS && !is_elsewhere && l->windows.process == 0) {
+        if (of != SF_LINK_OF_IDS && !is_elsewhere &&
+            (of == SF_LINK_BESIDE_NAMED || l->windows.process == 0)) {
             s.process = l->process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))

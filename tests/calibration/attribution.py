@@ -22,6 +22,7 @@ KINDS = {  # kind: (who sends it, grade of most of it, the least share that must
     "tagged": ("libspanflame, SDKs that tag every span", "exact", 0.999),
     "labels": ("Node: labels around code, lost after an await", "exact", 0.999),
     "root": ("SDKs that tag the request's first span, with times", "inherited", 0.99),
+    "root_lost": ("SDKs that lose it while the request runs, with times", "window", 0.99),
     "java": ("Java's agents: JFR, the request's first span until its first child ends", "window", 0.99),
     "java_each": ("Java's agents, told to name each span: none after a child ended", "exact", 0.99),
     "timed": ("whole-host profilers: times and threads", "window", 0.99),
@@ -29,7 +30,7 @@ KINDS = {  # kind: (who sends it, grade of most of it, the least share that must
     "root_untimed": ("Go, Python, Ruby, .NET: the request's first span", "shared", None),
     "untimed": ("pprof that is scraped", "window", None),
 }
-ALL_GIVEN = ("tagged", "root", "java", "java_each", "timed")  # what spans have, or their threads, leaves nothing out but what is cut
+ALL_GIVEN = ("tagged", "root", "root_lost", "java", "java_each", "timed")  # what spans have, or their threads, leaves nothing out but what is cut
 THREADS = range(1001, 1009)
 JFR_WRITE = os.environ.get("JFR_WRITE", os.path.join(SOURCE, "build", "tests", "calibration", "jfr_write"))
 KERNEL = 40000  # Java's spans name Java's number of a thread; the kernel's, which is on samples too, is another
@@ -88,7 +89,7 @@ class TrueWorld(World):
             sample.says = span
         elif self.kind in ("root", "root_untimed"):
             sample.says = span.root
-        elif self.kind == "java" and self.has_context(span, at):
+        elif self.kind in ("java", "root_lost") and self.has_context(span, at):
             sample.says = span.root
         elif self.kind == "java_each" and not any(
                 s.thread == span.thread and span.start < s.end <= at for s in span.process.spans):

@@ -5,6 +5,7 @@ A world knows what is true: which span every sample belongs to. What the server 
 kind            as sent by                                   a sample says
 tagged          libspanflame, SDKs that tag every span       span, trace, time, thread
 root            Java's agents, timed SDKs that tag requests  the request's first span in the process, time, thread
+root_lost       the same, and it is lost on the way          likewise, or nothing; time, thread
 root_untimed    Go, Python, Ruby, .NET: pprof with labels    the request's first span; its profile's time
 labels          Node: labels around what runs               span, no time
 few_tagged      a process of which one library tags          a fifth of it a span, the rest nothing; no time
@@ -19,7 +20,7 @@ from pprof_make import pprof
 
 US, MS, S = 1000, 1000000, 10**9
 KINDS = ("tagged", "root", "root_untimed", "labels", "few_tagged", "timed", "timed_unnamed", "untimed")
-TIMED = ("tagged", "root", "timed", "timed_unnamed")
+TIMED = ("tagged", "root", "root_lost", "timed", "timed_unnamed")
 STACKS = ("main;serve;parse", "main;serve;sum", "main;serve;sum;sort", "main;idle")
 
 
