@@ -104,6 +104,18 @@ def test_1_an_alert_fires_and_everybody_is_told():
     assert not told("/hook", "never") and not told("/hook", "patient")
 
 
+def pins():
+    return [(p["traceId"], p["note"], int(p["untilUnixNano"]) - int(p["createdUnixNano"])) for p in SERVER.json("/api/v1/pins")["pins"]]
+
+
+def test_1a_its_evidence_is_pinned():
+    wait_for(pins, "a pin")
+    wait_for(lambda: SERVER.metric("spanflame_alerts_pinned_total") == 5, "five pins")
+    assert {(note, length) for _, note, length in pins()} == {("alert: errors", 7 * 86400 * 10**9)}, pins()
+    found = SERVER.json("/api/search?q=%7B%20status%20%3D%20error%20%7D")["traces"]
+    assert {t for t, _, _ in pins()} == {t["traceID"].rjust(32, "0") for t in found}, (pins(), found)
+
+
 def test_2_prometheus_shape_of_rules_and_alerts():
     wait_for(lambda: alerts().get("patient", {}).get("state") == "pending", "for is waited for")
     known = rules()
@@ -133,9 +145,14 @@ def test_4_a_share_of_profiles():
     many = {f"main;json.decode;a{i}": 10**7 for i in range(40)}
     many.update({f"main;work{i}": 10**7 for i in range(59)})
     many["main;other"] = 10**7
+    span = make_span(service="order-service", name="parse")
+    SERVER.send([span])
+    many[("main;json.decode;a0", (("span_id", span["span_id"].hex()), ("trace_id", span["trace_id"].hex())))] = 10**7
     assert SERVER.post("/ingest?name=order-service&format=pprof", pprof(many)).status == 200
     alert, _ = wait_for(lambda: told("/hook", "hot", "firing"), "the share")
     assert 0.4 < float(alert["annotations"]["value"]) < 0.5, alert
+    wait_for(lambda: any(note == "alert: hot" for _, note, _ in pins()), "the span with the function is pinned")
+    assert [t for t, note, _ in pins() if note == "alert: hot"] == [span["trace_id"].hex()], pins()
     assert "view=profiles&service=order-service" in alert["generatorURL"], alert
     assert rules()["much"]["state"] == "inactive" and rules()["much"]["health"] == "ok", rules()["much"]
 

@@ -355,6 +355,7 @@ ELSEWHERE = {
     "alert rules": "tests/unit/serve/alert_rule_test.c", "alert labels": "tests/unit/serve/alert_rule_test.c",
     "alert text": "tests/unit/serve/alert_rule_test.c", "alert receivers": "tests/unit/serve/alert_rule_test.c",
     "alert series": "tests/unit/serve/alert_book_test.c", "alert moments": "tests/flow/alerts_flow.py",
+    "alert pins": "tests/flow/alerts_flow.py", "alert pin days": "tests/flow/alerts_flow.py",
     "scrape jobs": "tests/unit/scrape/scrape_job_test.c", "scrape static": "tests/unit/scrape/scrape_job_test.c",
     "scrape at once": "tests/unit/scrape/scrape_job_test.c", "scrape body": "tests/flow/scrape_flow.py",
     "scrape targets": "tests/unit/scrape/target_list_test.c", "scrape labels": "tests/unit/scrape/relabel_test.c",

@@ -7,6 +7,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/alerts/alert_eval.h"
+#include "serve/alerts/alert_pin.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/query_turn.h"
 #include "serve/tenant.h"
@@ -162,6 +163,35 @@ static void give_reason(struct sf_alerts *a, const struct sf_alert_rule *rule, s
     sf_mutex_unlock(&a->lock);
 }
 
+static bool has_just_fired(struct sf_alerts *a, const struct sf_alert_rule *rule, int64_t now_ns)
+{
+    bool has = false;
+    sf_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->book.n; i++)
+        has = has ||
+              (sf_alert_is_of(&a->book.list[i], rule) && a->book.list[i].state == SF_ALERT_FIRING &&
+               a->book.list[i].fired_ns == now_ns);
+    sf_mutex_unlock(&a->lock);
+    return has;
+}
+
+/* A pin that fails is no fault of the rule: the alert fires all the same. */
+static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct sf_query_ctx *q)
+{
+    struct sf_why why = {0};
+    uint32_t n = 0;
+    enum sf_err err = sf_alert_pin(ask, q, &n, &why);
+    sf_mutex_lock(&p->alerts->lock);
+    p->alerts->n_pinned += n;
+    sf_mutex_unlock(&p->alerts->lock);
+    if (n)
+        sf_service_say(p->service, SF_SAY_INFO, "alerts: pinned traces=%u rule=%.*s", n,
+                       SF_STR_ARG(sf_str_part(ask->rule->name, 0, 60)));
+    if (err && err != SF_ERR_CANCELLED)
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: the evidence of %.*s is not pinned: %s",
+                       SF_STR_ARG(sf_str_part(ask->rule->name, 0, 60)), why.text);
+}
+
 /* Then nobody may believe what came out. */
 static bool is_cut_short(const struct sf_worker *worker)
 {
@@ -191,6 +221,8 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, struc
     err = sf_alert_book_step(&a->book, rule, values, n, p->now_ns, why);
     sf_mutex_unlock(&a->lock);
     sf_account_resume(paused);
+    if (!err && has_just_fired(a, rule, p->now_ns))
+        pin_evidence(p, &ask, &q);
     if (err || !begins_to_fire(a, rule))
         return err;
     sf_alert_eval_reason(&ask, &q, &reason);
@@ -333,6 +365,8 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
     one(e, "spanflame_alerts_dropped", SF_METRIC_COUNTER,
         "Alerts left out because a rule had too many, counted in each evaluation.",
         a->book.n_dropped);
+    one(e, "spanflame_alerts_pinned", SF_METRIC_COUNTER,
+        "Traces that alerts pinned when they began to fire.", a->n_pinned);
     one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.", a->n_sent);
     one(e, "spanflame_alerts_send_failures", SF_METRIC_COUNTER,
         "Requests to receivers that failed.", a->n_send_failed);

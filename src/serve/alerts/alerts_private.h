@@ -20,5 +20,5 @@ struct sf_alerts {
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */
     struct sf_alert_receiver receivers[SF_LIMIT_ALERT_RECEIVERS];
     size_t n_receivers;
-    uint64_t n_evaluations, n_failed, n_sent, n_send_failed;
+    uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned;
 };
