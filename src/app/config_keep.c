@@ -87,6 +87,8 @@ enum sf_err sf_config_keep_rules(struct sf_config *c, struct sf_config_origin at
     if (!list)
         return sf_fail(why, SF_ERR_NOMEM, "configuration: no memory");
     r->all = rule_of(&c->profiling, c->keep_flagged);
+    _Static_assert((int)SF_CONFIG_MAX_ITEMS <= SF_LIMIT_KEEP_SERVICES,
+                   "what the configuration takes can be read back");
     for (size_t i = 0; i < n; i++) {
         if (read_item(c, c->keep_rules.items[i], &list[i], &fault))
             return sf_config_fail(c, at, why, "profiling.conditional.rules: item %zu %s", i + 1,

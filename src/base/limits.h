@@ -120,7 +120,7 @@
 #define SF_LIMIT_VERDICT_TRACES \
     (1u << 18) /* kept of one hour; an hour with more is kept whole: memory of a merge */
 #define SF_LIMIT_VERDICT_SPANS (1u << 19) /* of these, and as many local roots, likewise */
-#define SF_LIMIT_KEEP_SERVICES 1000 /* with a rule of their own: a configuration without end */
+#define SF_LIMIT_KEEP_SERVICES 256  /* with a rule of their own: a configuration without end */
 #define SF_LIMIT_RULE_SETS     1000 /* remembered: a configuration that changes every hour */
 #define SF_LIMIT_PINS          1000 /* of one tenant: all traces pinned by a script */
 #define SF_LIMIT_PIN_DAYS      365  /* of one pin: a pin that somebody forgot */

@@ -70,8 +70,10 @@ enum sf_err sf_keep_rules_decode(sf_bytes in, struct sf_arena *req, struct sf_ke
         uint32_t len = sf_get_count(&d, 1);
         const uint8_t *name = sf_get_raw(&d, len);
         if (!d.fault &&
-            !sf_arena_copy(req, (sf_str){(const char *)name, len}, &services[i].service))
+            !sf_arena_copy(req, (sf_str){(const char *)name, len}, &services[i].service)) {
+            d.is_arena_full = true;
             sf_get_fail(&d, "no room");
+        }
         get_rule(&d, &services[i].rule);
     }
     r.services = services;

@@ -314,4 +314,30 @@ def test_pins_are_made_listed_and_ended():
     assert THINNED.json("/api/v1/pins")["pins"] == []
 
 
+def test_zz_fsck_reads_verdicts_pins_and_rules():
+    trace = f"{GONE[2]:032x}"
+    assert THINNED.post(f"/api/v1/pins/{trace}", b"{}", "application/json").status == 200
+    assert THINNED.stop() == 0
+
+    def fsck():
+        return subprocess.run([PROGRAM, "fsck", THINNED.data], capture_output=True, text=True, timeout=60)
+    done = fsck()
+    assert done.returncode == 0 and "as it should be" in done.stdout, done
+    folder = os.path.join(THINNED.data, "verdict")
+    names = sorted(os.listdir(folder))
+    assert {"pins", "rules"} < set(names) and len(names) == 3, names
+    for name in names:
+        path = os.path.join(folder, name)
+        with open(path, "rb") as f:
+            data = f.read()
+        with open(path, "wb") as f:
+            f.write(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+        done = fsck()
+        assert done.returncode == 1 and f"verdict/{name}" in done.stdout, (name, done)
+        with open(path, "wb") as f:
+            f.write(data)
+    os.rename(os.path.join(folder, names[0]), os.path.join(folder, "7-7.sfv"))
+    assert "verdict/7-7.sfv: it is of another hour or tenant" in fsck().stdout, fsck()
+
+
 tap.run(sys.modules[__name__])

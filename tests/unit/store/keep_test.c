@@ -218,6 +218,26 @@ TEST(keep, judges_hours_by_the_rules_they_began_with)
     profile_store_done(&r);
 }
 
+TEST(keep, remembers_a_bounded_number_of_rule_sets)
+{
+    struct profile_store r;
+    struct sf_retention rule;
+    const struct sf_keep_book *b;
+    profile_store_init(&r);
+    b = &store_rig_local(&r.r)->keep;
+    for (uint32_t i = 0; i <= SF_LIMIT_RULE_SETS; i++) {
+        rule = rules(i + 1);
+        assert_ok(r.r.store->ops->retain(r.r.store, &rule, &r.r.why));
+        profile_store_now_ns += HOUR; /* changed every hour */
+        if (i == SF_LIMIT_RULE_SETS - 1)
+            assert_true(b->n_sets == SF_LIMIT_RULE_SETS && b->sets[0].version == 1);
+    }
+    assert_int_equal(b->n_sets, SF_LIMIT_RULE_SETS);
+    assert_int_equal(b->sets[0].version, 2); /* the oldest went */
+    assert_int_equal(b->sets[b->n_sets - 1].version, SF_LIMIT_RULE_SETS + 1);
+    profile_store_done(&r);
+}
+
 TEST(keep, never_judges_what_came_before_the_first_rules)
 {
     struct profile_store r;

@@ -9,6 +9,7 @@
 #include "block/span/span_block_reader.h"
 #include "store/local/files/directory.h"
 #include "store/local/files/fsck_copies.h"
+#include "store/local/keep/keep_verify.h"
 #include "store/local/local.h"
 #include "symbol/symbol_files.h"
 #include "wal/wal.h"
@@ -21,6 +22,7 @@ struct check {
     void *arg;
     uint64_t n_faults;
     struct sf_catalogue_meta meta;
+    bool has_uuid; /* the catalogue could be read */
     struct sf_block_row *rows;
     size_t n, cap;
     struct sf_arena scratch;
@@ -160,6 +162,7 @@ static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
         err = sf_catalogue_verify(catalogue, c->say, c->arg, &c->n_faults, why);
     if (!err)
         err = sf_catalogue_meta(catalogue, &c->meta, why);
+    c->has_uuid = !err;
     if (!err)
         err = sf_catalogue_blocks(catalogue, see_row, c, why);
     if (!err && c->err)
@@ -191,6 +194,9 @@ static enum sf_err check_all(struct check *c, struct sf_why *why)
         err = sf_wal_verify(c->dir, &known, c->say, c->arg, &n_log_faults, why);
         c->n_faults += n_log_faults;
     }
+    if (!err)
+        err = sf_keep_verify(c->dir, c->has_uuid ? c->meta.uuid : NULL, c->scratch, c->say, c->arg,
+                             &c->n_faults, why);
     if (!err)
         err = sf_symbol_files_verify(c->dir, c->scratch, c->say, c->arg, &c->n_faults, why);
     return err;

@@ -68,7 +68,7 @@ enum sf_err sf_keep_file_read(struct sf_dir *dir, const char *name, const char m
     if (in.len < HEAD_LEN + SUM_LEN || memcmp(in.p, magic, 4) != 0 ||
         sf_load_u64le(in.p + in.len - SUM_LEN) != sf_hash(in.p, in.len - SUM_LEN))
         return sf_fail(why, SF_ERR_CORRUPT, "store: %s does not match its checksum", name);
-    if (memcmp(in.p + 8, uuid, 16) != 0)
+    if (uuid && memcmp(in.p + 8, uuid, 16) != 0)
         return sf_fail(why, SF_ERR_CORRUPT, "store: %s belongs to another store", name);
     *out = (sf_bytes){in.p + HEAD_LEN, in.len - HEAD_LEN - SUM_LEN};
     return SF_OK;

@@ -27,31 +27,48 @@ static bool remember(struct sf_keep_book *b, const struct sf_pin *pin)
     return true;
 }
 
-enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
+enum sf_err sf_pins_decode(sf_bytes in,
+                           enum sf_err (*see)(void *arg, const struct sf_pin *pin,
+                                              struct sf_why *why),
+                           void *arg, struct sf_why *why)
 {
-    struct sf_buf whole = {0};
-    sf_bytes in;
-    enum sf_err err = sf_keep_file_read(l->dir, SF_PINS_FILE, SF_PINS_MAGIC, l->uuid, &whole, &in,
-                                        why);
-    size_t at = 4, n = !err && in.len >= 4 ? sf_load_u32le(in.p) : 0;
+    size_t at = 4, n = in.len >= 4 ? sf_load_u32le(in.p) : 0;
+    enum sf_err err = SF_OK;
+    if (in.len < 4)
+        return sf_fail(why, SF_ERR_CORRUPT, "store: " SF_PINS_FILE " is cut off");
     for (size_t i = 0; !err && i < n; i++) {
         const uint8_t *p = in.p + at;
         size_t len = in.len - at >= ENTRY_LEN ? sf_load_u16le(p + 44) : SIZE_MAX;
         struct sf_pin pin;
-        if (len > in.len - at || in.len - at - len < ENTRY_LEN) {
-            err = sf_fail(why, SF_ERR_CORRUPT, "store: " SF_PINS_FILE " is cut off");
-            break;
-        }
+        if (len > in.len - at || in.len - at - len < ENTRY_LEN)
+            return sf_fail(why, SF_ERR_CORRUPT, "store: " SF_PINS_FILE " is cut off");
         pin = (struct sf_pin){.tenant = sf_load_u32le(p),
                               .until_ns = (int64_t)sf_load_u64le(p + 20),
                               .created_ns = (int64_t)sf_load_u64le(p + 28),
                               .start_ns = (int64_t)sf_load_u64le(p + 36),
                               .note = {(const char *)p + ENTRY_LEN, len}};
         memcpy(pin.trace.b, p + 4, 16);
-        if (!remember(&l->keep, &pin))
-            err = sf_no_memory(why, "pins");
+        err = see(arg, &pin, why);
         at += ENTRY_LEN + len;
     }
+    if (!err && at != in.len)
+        err = sf_fail(why, SF_ERR_CORRUPT, "store: " SF_PINS_FILE " has bytes behind its end");
+    return err;
+}
+
+static enum sf_err load_one(void *arg, const struct sf_pin *pin, struct sf_why *why)
+{
+    return remember(arg, pin) ? SF_OK : sf_no_memory(why, "pins");
+}
+
+enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_buf whole = {0};
+    sf_bytes in;
+    enum sf_err err = sf_keep_file_read(l->dir, SF_PINS_FILE, SF_PINS_MAGIC, l->uuid, &whole, &in,
+                                        why);
+    if (!err)
+        err = sf_pins_decode(in, load_one, &l->keep, why);
     sf_buf_done(&whole);
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }

@@ -8,6 +8,12 @@
 
 struct sf_selector; /* model/select.h */
 
+/* The bytes of the file, without head and checksum: `see` gets each, whose note is borrowed. It may
+ * end that with an error. CORRUPT. */
+enum sf_err sf_pins_decode(sf_bytes in,
+                           enum sf_err (*see)(void *arg, const struct sf_pin *pin,
+                                              struct sf_why *why),
+                           void *arg, struct sf_why *why);
 enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why);
 enum sf_err sf_local_pin(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why);
 enum sf_err sf_local_unpin(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why);

@@ -21,23 +21,42 @@ static enum sf_err add_set(struct sf_keep_book *b, uint32_t version, int64_t fir
     return SF_OK;
 }
 
+enum sf_err sf_rule_sets_decode(sf_bytes in,
+                                enum sf_err (*see)(void *arg, const struct sf_rule_set *set,
+                                                   struct sf_why *why),
+                                void *arg, struct sf_why *why)
+{
+    size_t at = 4, n = in.len >= 4 ? sf_load_u32le(in.p) : 0;
+    enum sf_err err = SF_OK;
+    if (in.len < 4)
+        return sf_fail(why, SF_ERR_CORRUPT, "store: " SF_RULE_SETS_FILE " is cut off");
+    for (size_t i = 0; !err && i < n; i++) {
+        size_t len = in.len - at >= 16 ? sf_load_u32le(in.p + at + 12) : SIZE_MAX;
+        if (len > in.len - at || in.len - at - len < 16)
+            return sf_fail(why, SF_ERR_CORRUPT, "store: " SF_RULE_SETS_FILE " is cut off");
+        struct sf_rule_set set = {sf_load_u32le(in.p + at), (int64_t)sf_load_u64le(in.p + at + 4),
+                                  (sf_bytes){in.p + at + 16, len}};
+        err = see(arg, &set, why);
+        at += 16 + len;
+    }
+    if (!err && at != in.len)
+        err = sf_fail(why, SF_ERR_CORRUPT, "store: " SF_RULE_SETS_FILE " has bytes behind its end");
+    return err;
+}
+
+static enum sf_err load_one(void *arg, const struct sf_rule_set *set, struct sf_why *why)
+{
+    return add_set(arg, set->version, set->first_hour, set->rules, why);
+}
+
 enum sf_err sf_rule_sets_load(struct sf_local *l, struct sf_why *why)
 {
-    struct sf_keep_book *b = &l->keep;
     struct sf_buf whole = {0};
     sf_bytes in;
     enum sf_err err = sf_keep_file_read(l->dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, l->uuid,
                                         &whole, &in, why);
-    size_t at = 4, n = !err && in.len >= 4 ? sf_load_u32le(in.p) : 0;
-    for (size_t i = 0; !err && i < n; i++) {
-        size_t len = in.len - at >= 16 ? sf_load_u32le(in.p + at + 12) : SIZE_MAX;
-        if (len > in.len - at || in.len - at - len < 16)
-            err = sf_fail(why, SF_ERR_CORRUPT, "store: " SF_RULE_SETS_FILE " is cut off");
-        if (!err)
-            err = add_set(b, sf_load_u32le(in.p + at), (int64_t)sf_load_u64le(in.p + at + 4),
-                          (sf_bytes){in.p + at + 16, len}, why);
-        at += 16 + (err ? 0 : len);
-    }
+    if (!err)
+        err = sf_rule_sets_decode(in, load_one, &l->keep, why);
     sf_buf_done(&whole);
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }

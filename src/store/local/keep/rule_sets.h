@@ -9,6 +9,12 @@
 #define SF_RULE_SETS_FILE  "verdict/rules"
 #define SF_RULE_SETS_MAGIC "SFR1"
 
+/* The bytes of the file, without head and checksum: `see` gets each set, whose rules are borrowed.
+ * It may end that with an error. CORRUPT. */
+enum sf_err sf_rule_sets_decode(sf_bytes in,
+                                enum sf_err (*see)(void *arg, const struct sf_rule_set *set,
+                                                   struct sf_why *why),
+                                void *arg, struct sf_why *why);
 enum sf_err sf_rule_sets_load(struct sf_local *l, struct sf_why *why);
 /* Takes the rules of the configuration, when they changed. */
 enum sf_err sf_rule_sets_update(struct sf_local *l, bool is_new, struct sf_why *why);
