@@ -150,8 +150,14 @@ def test_a_whole_process_uploaded_for_a_span_is_exact_for_its_threads_only():
     assert answer["grades"]["exact"] == {"samples": 1, "value": 30 * MS}, answer["grades"]
     assert answer["grades"]["window"] == {"samples": 1, "value": 50 * MS}, answer["grades"]
     assert "nothing ties" in answer["reason"], answer["reason"]
-    # By the ids alone nobody knows whose threads they are: all of it, and said to be inexact.
+    # The other call says the same of a stored span: what nothing ties to it is an estimate.
     answer = server.get("/api/v1/profile?format=folded&" + path)
+    assert answer.text == "~ estimate;main;mine 30000000\n~ estimate;main;theirs 50000000\n", answer.text
+    assert answer.getheader("x-spanflame-estimate") == "true" and not answer.getheader("x-spanflame-exact")
+    # Without it nobody knows whose threads they are: all of it, and said to be inexact.
+    alone = path.replace(trace.hex(), os.urandom(16).hex()).replace(own.hex(), os.urandom(8).hex()).replace("whole", "unspanned")
+    assert server.post("/api/v1/profile?" + alone, body).status == 200
+    answer = server.get("/api/v1/profile?format=folded&" + alone)
     assert answer.text == "main;mine 30000000\nmain;theirs 50000000\n", answer.text
     assert answer.getheader("x-spanflame-exact") == "false"
     # A sample with the span's own id ties its thread.
@@ -159,6 +165,10 @@ def test_a_whole_process_uploaded_for_a_span_is_exact_for_its_threads_only():
                   ("main;theirs", (("thread_id", "8"),)): 50 * MS}, when=now)
     assert server.post("/api/v1/profile?" + path, body).status == 200
     answer = server.get("/api/v1/profile?format=folded&" + path)
+    same = server.get(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile?format=folded")
+    assert answer.text == same.text == "~ estimate;main;mine 50000000\n~ estimate;main;theirs 100000000\n", (answer.text, same.text)
+    # Samples that a range or a label chooses are those that carry the id.
+    answer = server.get(f"/api/v1/profile?format=folded&{path}&from={now // 10**9 - 60}")
     assert answer.text == "main;mine 20000000\n" and not answer.getheader("x-spanflame-exact"), answer.text
 
 
