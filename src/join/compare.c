@@ -73,9 +73,10 @@ static int by_duration(const void *a, const void *b)
 static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
                         struct sf_span_set *out, struct sf_why *why)
 {
+    bool is_earlier = out == &w->left.set && w->want->left_to_ns > 0;
     struct sf_span_set_want ask = {.query = query,
-                                   .from_ns = w->want->from_ns,
-                                   .to_ns = w->want->to_ns,
+                                   .from_ns = is_earlier ? w->want->left_from_ns : w->want->from_ns,
+                                   .to_ns = is_earlier ? w->want->left_to_ns : w->want->to_ns,
                                    .limit_traces = limit_traces,
                                    .scratch = w->want->scratch,
                                    .keep = &w->keep};

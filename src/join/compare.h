@@ -16,6 +16,8 @@ struct sf_compare_want {
     sf_str by;          /* an attribute as TraceQL writes it */
     sf_str type;
     int64_t from_ns, to_ns;
+    int64_t left_from_ns,
+        left_to_ns;  /* of the left one, where that is another time; 0: it is not */
     bool is_charged; /* in the parts of time: libraries to the functions that called them */
     struct sf_arena *scratch; /* for one thing at a time; reset */
 };

@@ -122,6 +122,8 @@ static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule
         a->reason = NULL;
         b->is_changed = true;
     }
+    if (!a->reason && v->reason.len)
+        a->reason = copy(v->reason); /* none of it: the alert goes without */
     if (a->state == SF_ALERT_PENDING && now_ns - a->since_ns >= rule->for_ns) {
         a->state = SF_ALERT_FIRING;
         a->fired_ns = a->changed_ns = now_ns;

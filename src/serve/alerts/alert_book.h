@@ -11,6 +11,7 @@ struct sf_alert_value { /* what a rule found: one of its series */
     sf_str labels;      /* members of a JSON object, without braces: they name the alert */
     sf_str notes;       /* its annotations, likewise */
     double value;
+    sf_str reason; /* why, in a sentence; empty: not said */
 };
 
 struct sf_alert {

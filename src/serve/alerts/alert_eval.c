@@ -1,6 +1,5 @@
 #include "serve/alerts/alert_eval.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "exec/metrics.h"
@@ -10,97 +9,12 @@
 #include "query/label_selector.h"
 #include "query/query_parse.h"
 #include "render/explain.h"
-#include "wire/json_writer.h"
+#include "serve/alerts/alert_change.h"
+#include "serve/alerts/alert_look.h"
+#include "serve/alerts/alert_value.h"
 
 /* Below it a share says little: of 30 samples one is 3 %. */
-enum { MIN_SAMPLES = 30, MAX_PAIRS = 64 };
-
-struct found { /* an alert being put together */
-    struct sf_alert_pair pairs[MAX_PAIRS];
-    size_t n;
-};
-
-/* ---- labels and annotations ---- */
-
-static bool has_key(const struct found *f, sf_str key)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        if (sf_str_eq(f->pairs[i].key, key))
-            return true;
-    }
-    return false;
-}
-
-/* The first of a name stays: the rule's own labels come before those of the series. */
-static bool add_label(struct found *f, sf_str key, sf_str val, struct sf_arena *req)
-{
-    struct sf_buf name = {.max = 200};
-    struct sf_alert_pair *p = &f->pairs[f->n];
-    bool is_ok;
-    sf_alert_label_name(key, &name);
-    is_ok = sf_arena_copy(req, sf_buf_str(&name), &p->key) &&
-            sf_arena_copy(req, sf_str_part(val, 0, SF_LIMIT_ALERT_TEXT_LEN), &p->val);
-    sf_buf_done(&name);
-    if (is_ok && f->n < MAX_PAIRS - 1 && !has_key(f, p->key))
-        f->n++;
-    return is_ok;
-}
-
-static bool add_value(struct found *f, sf_str key, struct sf_value v, struct sf_arena *req)
-{
-    sf_str text = SF_STR_NONE;
-    bool is_ok = true;
-    switch (v.type) {
-    case SF_VALUE_STR: text = v.str; break;
-    case SF_VALUE_BOOL: text = v.is_true ? SF_STR("true") : SF_STR("false"); break;
-    case SF_VALUE_INT: is_ok = sf_arena_print(req, &text, "%" PRId64, v.i64); break;
-    case SF_VALUE_DOUBLE: is_ok = sf_arena_print(req, &text, "%.17g", v.f64); break;
-    default: break;
-    }
-    return is_ok && add_label(f, key, text, req);
-}
-
-static bool begin(struct found *f, const struct sf_alert_rule *rule, struct sf_arena *req)
-{
-    bool is_ok = true;
-    *f = (struct found){.n = 1};
-    f->pairs[0] = (struct sf_alert_pair){SF_STR("alertname"), rule->name};
-    for (size_t i = 0; is_ok && i < rule->labels.n; i++)
-        is_ok = add_label(f, rule->labels.list[i].key, rule->labels.list[i].val, req);
-    return is_ok;
-}
-
-/* Members of a JSON object; templates filled where `value` is given. */
-static bool write_pairs(const struct sf_alert_pair *list, size_t n, const struct found *f,
-                        const double *value, struct sf_arena *req, sf_str *out)
-{
-    struct sf_buf text = {0}, filled = {.max = 4 * SF_LIMIT_ALERT_TEXT_LEN};
-    struct sf_json_writer j = sf_json_writer_init(&text);
-    bool is_ok;
-    for (size_t i = 0; i < n; i++) {
-        sf_buf_reset(&filled);
-        if (value)
-            sf_alert_text_fill(list[i].val, f->pairs, f->n, *value, &filled);
-        else
-            sf_buf_add_str(&filled, list[i].val);
-        sf_json_write_key_str(&j, list[i].key, sf_buf_str(&filled));
-    }
-    is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
-    sf_buf_done(&filled);
-    sf_buf_done(&text);
-    return is_ok;
-}
-
-static enum sf_err finish(const struct found *f, const struct sf_alert_rule *rule, double value,
-                          struct sf_arena *req, struct sf_alert_value *out, struct sf_why *why)
-{
-    out->value = value;
-    return write_pairs(f->pairs, f->n, f, NULL, req, &out->labels) &&
-                   write_pairs(rule->annotations.list, rule->annotations.n, f, &value, req,
-                               &out->notes)
-               ? SF_OK
-               : sf_no_room(why, "the rule");
-}
+enum { MIN_SAMPLES = 30 };
 
 /* ---- TraceQL ---- */
 
@@ -110,7 +24,7 @@ static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_m
 {
     enum sf_err err = SF_OK;
     bool is_present = false;
-    struct found f;
+    struct sf_alert_found f;
     for (uint32_t i = 0; !err && i < r->n_series; i++) {
         const struct sf_metric_series *s = &r->series[i];
         double value = r->n_steps ? s->values[r->n_steps - 1] : NAN;
@@ -118,18 +32,19 @@ static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_m
         is_present |= !isnan(value) && value != 0;
         if (!sf_alert_rule_holds(ask->rule, value))
             continue;
-        is_ok = begin(&f, ask->rule, req);
+        is_ok = sf_alert_found_begin(&f, ask->rule, req);
         for (uint32_t k = 0; is_ok && k < s->labels.n; k++) {
             if (!sf_str_eq(s->labels.list[k].key, SF_STR("__name__")))
-                is_ok = add_value(&f, s->labels.list[k].key, s->labels.list[k].val, req);
+                is_ok = sf_alert_found_attr(&f, s->labels.list[k].key, s->labels.list[k].val, req);
         }
-        err = is_ok ? finish(&f, ask->rule, value, req, &list[*out_n], why)
+        err = is_ok ? sf_alert_found_finish(&f, ask->rule, value, req, &list[*out_n], why)
                     : sf_no_room(why, "the rule");
         ++*out_n;
     }
     if (!err && ask->rule->test == SF_ALERT_ABSENT && !is_present)
-        err = begin(&f, ask->rule, req) ? finish(&f, ask->rule, 0, req, &list[(*out_n)++], why)
-                                        : sf_no_room(why, "the rule");
+        err = sf_alert_found_begin(&f, ask->rule, req)
+                  ? sf_alert_found_finish(&f, ask->rule, 0, req, &list[(*out_n)++], why)
+                  : sf_no_room(why, "the rule");
     return err;
 }
 
@@ -241,7 +156,7 @@ static enum sf_err eval_code(const struct sf_alert_ask *ask, struct sf_query_ctx
                              struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
 {
     struct sf_alert_value *one = sf_arena_new(q->req, sizeof(*one));
-    struct found f;
+    struct sf_alert_found f;
     double value = NAN;
     bool is_absent;
     enum sf_err err = one ? measure(ask, q, &value, why) : sf_no_room(why, "the rule");
@@ -251,10 +166,10 @@ static enum sf_err eval_code(const struct sf_alert_ask *ask, struct sf_query_ctx
     *out = one;
     if (!is_absent && !sf_alert_rule_holds(ask->rule, value))
         return SF_OK;
-    if (!begin(&f, ask->rule, q->req))
+    if (!sf_alert_found_begin(&f, ask->rule, q->req))
         return sf_no_room(why, "the rule");
     *out_n = 1;
-    return finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
+    return sf_alert_found_finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
 }
 
 enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
@@ -262,8 +177,17 @@ enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q
 {
     *out = NULL;
     *out_n = 0;
-    return ask->rule->kind == SF_ALERT_TRACEQL ? eval_query(ask, q, out, out_n, why)
-                                               : eval_code(ask, q, out, out_n, why);
+    switch (ask->rule->kind) {
+    case SF_ALERT_NO_KIND: break;
+    case SF_ALERT_TRACEQL: return eval_query(ask, q, out, out_n, why);
+    case SF_ALERT_SHARE:
+    case SF_ALERT_AMOUNT: return eval_code(ask, q, out, out_n, why);
+    case SF_ALERT_CHANGE: return sf_alert_change(ask, q, out, out_n, why);
+    case SF_ALERT_LEDGER: return sf_alert_look_ledger(ask, q, out, out_n, why);
+    case SF_ALERT_FINDING: return sf_alert_look_findings(ask, q, out, out_n, why);
+    case SF_ALERT_COVERAGE: return sf_alert_look_coverage(ask, q, out, out_n, why);
+    }
+    return SF_OK;
 }
 
 void sf_alert_eval_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q,

@@ -1,13 +1,15 @@
 /* alert_eval.h - what a rule finds in the store, as of one moment. */
 #pragma once
+#include "link/findings.h"
 #include "serve/alerts/alert_book.h"
 #include "store/store.h"
 
 struct sf_alert_ask {
     struct sf_store *store;
     const struct sf_alert_rule *rule;
-    int64_t at_ns;            /* it looks at the rule's window before this */
-    struct sf_arena *scratch; /* reset */
+    int64_t at_ns;                     /* it looks at the rule's window before this */
+    struct sf_arena *scratch;          /* reset */
+    struct sf_finding_limits findings; /* from which share something stands out */
 };
 
 /* Values of which the rule is true; in q->req. What cannot be known is an error, never a value: a

@@ -103,10 +103,10 @@ enum sf_err sf_alert_pin(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
     *out_n = 0;
     if (ask->rule->test == SF_ALERT_ABSENT || q->n_tenants == 0 || !ask->store->ops->pin)
         return SF_OK;
-    if (ask->rule->kind != SF_ALERT_TRACEQL)
-        err = pick_by_function(ask, q, list, &n, why);
-    else if (ask->rule->spans.len)
+    if (ask->rule->spans.len)
         err = pick_spans(ask, q, list, &n, why);
+    else if (ask->rule->function.len)
+        err = pick_by_function(ask, q, list, &n, why);
     if (!err && n)
         err = ask->store->ops->pins(ask->store, q, &pins, &n_pins, why);
     if (err || n == 0)

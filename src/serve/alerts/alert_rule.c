@@ -10,6 +10,7 @@
 #include "flame/stack_filter.h"
 #include "query/label_selector.h"
 #include "query/query_parse.h"
+#include "serve/alerts/alert_rule_spans.h"
 #include "serve/tenant.h"
 
 enum { SET_LEN = 16 << 20 };
@@ -128,7 +129,7 @@ static enum sf_err set_pair(struct sf_alert_pairs *p, sf_str key, sf_str val, st
 static enum sf_err set_kind(struct sf_alert_rule *rule, enum sf_alert_kind kind, struct sf_why *why)
 {
     if (rule->kind != SF_ALERT_NO_KIND && rule->kind != kind)
-        return sf_fail(why, SF_ERR_INPUT, "a rule is one of traceql, share, amount, not two");
+        return sf_fail(why, SF_ERR_INPUT, "a rule is of one kind, not two");
     rule->kind = kind;
     return SF_OK;
 }
@@ -216,19 +217,13 @@ static enum sf_err set_code(struct sf_alert_rule *rule, enum sf_alert_kind kind,
 
 static enum sf_err unknown(sf_str path, struct sf_why *why)
 {
-    static const char *const known[] = {"name",   "traceql",     "share",  "amount",
-                                        "above",  "below",       "absent", "for",
-                                        "window", "annotations", "labels", "tenant"};
-    static const char *const later[] = {"change", "ledger", "finding", "coverage"};
+    static const char *const known[] = {"name",     "traceql",    "share",  "amount", "above",
+                                        "below",    "absent",     "for",    "window", "annotations",
+                                        "labels",   "tenant",     "change", "ledger", "finding",
+                                        "coverage", "significant"};
     sf_str head = path, rest = path;
     const char *near;
     (void)sf_str_split_next(&rest, '.', &head);
-    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-        if (sf_str_eq(head, sf_str_from(later[i])))
-            return sf_fail(why, SF_ERR_INPUT,
-                           "rules of the kind %s are not known yet; traceql, share and amount are",
-                           later[i]);
-    }
     near = sf_text_nearest(head, known, sizeof(known) / sizeof(known[0]));
     return sf_fail(why, SF_ERR_INPUT, "a rule has no %.*s%s%s%s",
                    SF_STR_ARG(sf_str_part(head, 0, 60)), near ? "; did you mean " : "",
@@ -238,10 +233,15 @@ static enum sf_err unknown(sf_str path, struct sf_why *why)
 enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *rule, sf_str path,
                               sf_str val, struct sf_why *why)
 {
+    bool is_set;
+    enum sf_err err;
     if (val.len > SF_LIMIT_ALERT_TEXT_LEN || path.len > SF_LIMIT_ALERT_TEXT_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "a text of more than %d bytes", SF_LIMIT_ALERT_TEXT_LEN);
     if (!sf_arena_copy(&r->arena, path, &path) || !sf_arena_copy(&r->arena, val, &val))
         return sf_no_room(why, "the rules");
+    err = sf_alert_rule_spans_set(rule, path, val, &is_set, why);
+    if (err || is_set)
+        return err;
     if (sf_str_eq(path, SF_STR("name")))
         rule->name = val;
     else if (sf_str_eq(path, SF_STR("tenant")))
@@ -261,9 +261,14 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
         return set_absent(rule, val, why);
     else if (sf_str_eq(path, SF_STR("for")))
         return set_time(val, "for", 0, &rule->for_ns, why);
-    else if (sf_str_eq(path, SF_STR("window")))
+    else if (sf_str_eq(path, SF_STR("significant")))
+        return sf_flag_parse(val, &rule->is_significant)
+                   ? SF_OK
+                   : sf_fail(why, SF_ERR_INPUT, "significant is true or false");
+    else if (sf_str_eq(path, SF_STR("window"))) {
+        rule->has_window = true;
         return set_time(val, "window", SF_NS_PER_S, &rule->window_ns, why);
-    else if (sf_str_starts(path, SF_STR("labels.")))
+    } else if (sf_str_starts(path, SF_STR("labels.")))
         return set_pair(&rule->labels, sf_str_from_at(path, 7), val, why);
     else if (sf_str_starts(path, SF_STR("annotations.")))
         return set_pair(&rule->annotations, sf_str_from_at(path, 12), val, why);
@@ -366,7 +371,13 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
                            SF_STR_ARG(sf_str_part(rule->name, 0, 60)));
     }
     if (rule->kind == SF_ALERT_NO_KIND)
-        return sf_fail(why, SF_ERR_INPUT, "a rule wants one of traceql, share, amount");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a rule wants one of traceql, share, amount, change, ledger, finding, "
+                       "coverage");
+    if (rule->is_significant && rule->kind != SF_ALERT_CHANGE)
+        return sf_fail(why, SF_ERR_INPUT, "only change can be significant");
+    if (rule->kind >= SF_ALERT_CHANGE)
+        return sf_alert_rule_spans_check(r, rule, why);
     if (rule->test == SF_ALERT_NO_TEST)
         return sf_fail(why, SF_ERR_INPUT, "a rule wants one of above, below, absent");
     return rule->kind == SF_ALERT_TRACEQL ? check_query(r, rule, why) : check_code(r, rule, why);
@@ -378,12 +389,14 @@ void sf_alert_rule_print(const struct sf_alert_rule *rule, struct sf_buf *out)
 {
     if (rule->kind == SF_ALERT_TRACEQL)
         sf_buf_add_str(out, rule->query);
+    else if (rule->kind >= SF_ALERT_CHANGE)
+        sf_alert_rule_spans_print(rule, out);
     else
         sf_buf_print(out, "%s of %.*s in %.*s", rule->kind == SF_ALERT_SHARE ? "share" : "amount",
                      SF_STR_ARG(rule->function), SF_STR_ARG(rule->selector));
     if (rule->test == SF_ALERT_ABSENT)
         sf_buf_print(out, " absent");
-    else
+    else if (rule->threshold_text.len)
         sf_buf_print(out, " %s %.*s", rule->test == SF_ALERT_ABOVE ? "above" : "below",
                      SF_STR_ARG(rule->threshold_text));
 }

@@ -10,7 +10,17 @@
 #include "base/err.h"
 #include "base/limits.h"
 
-enum sf_alert_kind { SF_ALERT_NO_KIND, SF_ALERT_TRACEQL, SF_ALERT_SHARE, SF_ALERT_AMOUNT };
+enum sf_alert_kind {
+    SF_ALERT_NO_KIND,
+    SF_ALERT_TRACEQL,
+    SF_ALERT_SHARE,
+    SF_ALERT_AMOUNT,
+    SF_ALERT_CHANGE,
+    SF_ALERT_LEDGER,
+    SF_ALERT_FINDING,
+    SF_ALERT_COVERAGE
+};
+enum sf_alert_against { SF_ALERT_BEFORE, SF_ALERT_YESTERDAY };
 enum sf_alert_test { SF_ALERT_NO_TEST, SF_ALERT_ABOVE, SF_ALERT_BELOW, SF_ALERT_ABSENT };
 enum sf_alert_unit { SF_ALERT_NUMBER, SF_ALERT_PERCENT, SF_ALERT_TIME, SF_ALERT_SIZE };
 
@@ -29,10 +39,15 @@ struct sf_alert_rule {
     enum sf_alert_unit unit; /* of the threshold */
     double threshold;        /* percent as a share of 1, times in ns, sizes in bytes */
     sf_str name, tenant;
-    sf_str query;                    /* of TRACEQL, with its metrics function */
-    sf_str spans;                    /* and without it; empty: cannot be told apart */
+    sf_str query; /* of TRACEQL, with its metrics function */
+    sf_str spans; /* and without it, or what others ask of; empty: cannot be told apart */
     sf_str selector, function, type; /* of SHARE and AMOUNT; type may be empty */
-    sf_str service;                  /* that the selector names, if it does */
+    sf_str service; /* that the selector names, if it does; of FINDING and COVERAGE: itself */
+    sf_str part; /* of LEDGER; of CHANGE what is measured; of FINDING its kind; of COVERAGE what */
+    sf_str by, against_text;       /* of CHANGE */
+    enum sf_alert_against against; /* likewise, without `by` */
+    bool is_significant;           /* likewise: only what is no chance */
+    bool has_window;
     sf_str threshold_text;
     int64_t for_ns, window_ns;
     struct sf_alert_pairs labels, annotations;

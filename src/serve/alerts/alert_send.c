@@ -57,7 +57,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
     }
     if (rules->url.len) {
         sf_buf_print(&url, "%.*s/?", SF_STR_ARG(rules->url));
-        if (rule && rule->kind == SF_ALERT_TRACEQL) {
+        if (rule && (rule->kind == SF_ALERT_TRACEQL || rule->spans.len)) {
             ask = rule->spans;
             sf_buf_print(&url, "view=search&q=");
         } else if (rule) {

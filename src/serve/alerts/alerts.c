@@ -201,7 +201,8 @@ static bool is_cut_short(const struct sf_worker *worker)
 static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
-    struct sf_alert_ask ask = {atomic_load(&p->service->store), rule, p->now_ns, &p->scratch};
+    struct sf_alert_ask ask = {atomic_load(&p->service->store), rule, p->now_ns, &p->scratch,
+                               p->service->finding_limits};
     struct sf_alert_value *values = NULL;
     struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;

@@ -8,7 +8,8 @@ static struct sf_why why;
 static const int64_t T = INT64_C(1763200000) * SF_NS_PER_S, MIN = SF_NS_PER_MIN;
 static const struct sf_alert_rule RULE = {
     .name = SF_STR("r"), .tenant = SF_STR("t"), .for_ns = 5 * SF_NS_PER_MIN};
-static const struct sf_alert_value ONE = {SF_STR("\"alertname\":\"r\""), SF_STR("\"a\":\"b\""), 7};
+static const struct sf_alert_value ONE = {SF_STR("\"alertname\":\"r\""), SF_STR("\"a\":\"b\""), 7,
+                                          SF_STR_NONE};
 
 static void step(struct sf_alert_book *b, size_t n, int64_t now_ns)
 {
@@ -59,7 +60,7 @@ TEST(alert_book, keeps_its_limit)
     char names[SF_LIMIT_ALERT_SERIES + 3][16];
     for (size_t i = 0; i < SF_LIMIT_ALERT_SERIES + 3; i++) {
         snprintf(names[i], sizeof(names[i]), "\"a\":\"%zu\"", i);
-        many[i] = (struct sf_alert_value){sf_str_from(names[i]), SF_STR_NONE, 1};
+        many[i] = (struct sf_alert_value){sf_str_from(names[i]), SF_STR_NONE, 1, SF_STR_NONE};
     }
     assert_ok(sf_alert_book_step(&b, &RULE, many, SF_LIMIT_ALERT_SERIES + 3, T, &why));
     assert_int_equal(b.n, SF_LIMIT_ALERT_SERIES);

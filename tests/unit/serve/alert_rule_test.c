@@ -47,7 +47,7 @@ TEST(alert_rule, what_is_wrong_is_said)
         const char *path, *val, *said;
     } cases[] = {
         {"traceqll", "x", "did you mean traceql?"},
-        {"ledger.part", "lock", "ledger are not known yet"},
+        {"ledger.prt", "lock", "there is no prt in ledger; did you mean part?"},
         {"above", "much", "wants a number"},
         {"for", "2d", "up to 1d"},
         {"labels.a-b", "x", "no name of a label"},
@@ -84,6 +84,66 @@ TEST(alert_rule, what_is_wrong_is_said)
     assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
     says("already");
     sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, kinds_about_requests_say_what_they_want)
+{
+    static const struct {
+        const char *fields, *said; /* "path=value|..."; said NULL: it is fine */
+    } cases[] = {
+        {"change.q={ }|significant=true", NULL},
+        {"change.q={ }|change.by=resource.service.version|above=20%", NULL},
+        {"change.q={ }|change.against=yesterday|above=20%", NULL},
+        {"change.q={ }|change.measure=run_queue|above=20%", NULL},
+        {"change.q={ }", "wants above, significant"},
+        {"change.above=1", "there is no above in change"},
+        {"change.by=resource.service.version|above=1%", "change wants q"},
+        {"change.q={ } \\x7c rate()|above=1%", "not of metrics"},
+        {"change.q={ |above=1%", "change.q"},
+        {"change.q={ }|change.by=a b|above=1%", "is no attribute"},
+        {"change.q={ }|change.by=name|change.against=before|above=1%", "not both"},
+        {"change.q={ }|change.against=monday|above=1%", "before or yesterday"},
+        {"change.q={ }|change.measure=luck|above=1%", "duration, value"},
+        {"change.q={ }|below=1%", "above a percentage"},
+        {"change.q={ }|above=1", "wants a percentage"},
+        {"ledger.q={ }|ledger.part=lock|above=50ms", NULL},
+        {"ledger.q={ }|ledger.part=luck|above=50ms", "ledger.part is one of"},
+        {"ledger.q={ }|ledger.part=lock|below=50ms", "wants a time per request"},
+        {"finding.service=a", NULL},
+        {"finding.q={ }|above=20%", NULL},
+        {"finding.service=a|finding.q={ }", "one of them"},
+        {"finding.service=a|above=3", "a share as above"},
+        {"coverage.service=a|below=50%", NULL},
+        {"coverage.service=a|coverage.of=luck|below=50%", "coverage.of is"},
+        {"coverage.service=a|above=50%", "below: 50%"},
+        {"coverage.below=1", "there is no below in coverage"},
+        {"finding.service=a|coverage.service=a", "one kind, not two"},
+        {"traceql={ } \\x7c rate()|above=1|significant=true", "only change"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_alert_rules *r = sf_alert_rules_new();
+        struct sf_alert_rule *rule = add(r, "a");
+        sf_str rest = sf_str_from(cases[i].fields), pair, key;
+        enum sf_err err = SF_OK;
+        while (!err && sf_str_split_next(&rest, '|', &pair)) {
+            char val[64];
+            size_t at;
+            assert_true(sf_str_split_next(&pair, '=', &key));
+            snprintf(val, sizeof(val), "%.*s", SF_STR_ARG(pair));
+            if (sf_str_find(sf_str_from(val), SF_STR("\\x7c"), &at))
+                memcpy(val + at, "|   ", 4); /* a bar that parts no fields */
+            err = sf_alert_rule_set(r, rule, key, sf_str_from(val), &why);
+        }
+        if (!err)
+            err = sf_alert_rule_check(r, rule, &why);
+        if (cases[i].said) {
+            assert_int_equal(err, SF_ERR_INPUT);
+            says(cases[i].said);
+        } else {
+            assert_ok(err);
+        }
+        sf_alert_rules_free(r);
+    }
 }
 
 TEST(alert_rule, keeps_its_limits)

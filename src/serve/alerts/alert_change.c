@@ -1,0 +1,181 @@
+#include "serve/alerts/alert_change.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/time_unit.h"
+#include "exec/metrics.h"
+#include "join/compare.h"
+#include "query/query_parse.h"
+#include "serve/alerts/alert_value.h"
+
+/* Spans of either side, below which nothing is said; steps in which versions are told apart. */
+enum { MIN_SPANS = 30, STEPS = 60 };
+
+/* ---- which two ---- */
+
+static sf_str text_of(const struct sf_metric_series *s, struct sf_arena *req)
+{
+    struct sf_alert_found f = {0};
+    for (uint32_t i = 0; i < s->labels.n; i++) {
+        if (!sf_str_eq(s->labels.list[i].key, SF_STR("__name__")) &&
+            sf_alert_found_attr(&f, s->labels.list[i].key, s->labels.list[i].val, req) && f.n)
+            return f.pairs[0].val;
+    }
+    return SF_STR_NONE;
+}
+
+struct version {
+    sf_str name;
+    uint32_t first; /* step */
+    double n;
+};
+
+static struct version version_of(const struct sf_metrics_result *r, uint32_t at,
+                                 struct sf_arena *req)
+{
+    struct version v = {.name = text_of(&r->series[at], req), .first = r->n_steps};
+    for (uint32_t i = 0; i < r->n_steps; i++) {
+        double n = r->series[at].values[i];
+        if (isnan(n) || n <= 0)
+            continue;
+        v.first = v.first < i ? v.first : i;
+        v.n += n;
+    }
+    return v;
+}
+
+/* The value that began last, and of the others the one with most spans. Empty: there are no two. */
+static enum sf_err find_versions(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                 sf_str *out_left, sf_str *out_right, struct sf_why *why)
+{
+    const struct sf_alert_rule *rule = ask->rule;
+    struct sf_metrics_ask metrics = {.scratch = ask->scratch};
+    struct sf_metrics_result r = {0};
+    struct version left = {0}, right = {0};
+    sf_str text;
+    enum sf_err err = SF_OK;
+    *out_left = *out_right = SF_STR_NONE;
+    if (!sf_arena_print(q->req, &text, "%.*s | count_over_time() by (%.*s)",
+                        SF_STR_ARG(rule->spans), SF_STR_ARG(rule->by)))
+        return sf_no_room(why, "the rule");
+    err = sf_query_parse(text, q->req, &metrics.query, NULL, why);
+    if (!err)
+        err = sf_metrics_window_range(ask->at_ns - rule->window_ns, ask->at_ns,
+                                      rule->window_ns / STEPS, &metrics.window, why);
+    if (!err)
+        err = sf_metrics_run(ask->store, &metrics, q, &r, why);
+    if (!err && r.is_partial)
+        err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
+                      SF_STR_ARG(sf_str_part(r.note, 0, 160)));
+    for (uint32_t i = 0; !err && i < r.n_series; i++) {
+        struct version v = version_of(&r, i, q->req);
+        if (v.name.len && v.n > 0 && (!right.name.len || v.first > right.first))
+            right = v;
+    }
+    for (uint32_t i = 0; !err && i < r.n_series; i++) {
+        struct version v = version_of(&r, i, q->req);
+        if (v.name.len && v.first < right.first && v.n > left.n)
+            left = v;
+    }
+    if (!err && left.name.len) {
+        *out_left = left.name;
+        *out_right = right.name;
+    }
+    return err;
+}
+
+/* ---- the difference ---- */
+
+struct change {
+    double left, right, low; /* low: the lower end of the difference; NAN: not known */
+    bool is_significant;
+};
+
+/* Of all of a type of samples no interval is known; that one of its functions grew is. */
+static struct change of_value(const struct sf_comparison *c)
+{
+    struct change d = {c->left.mean_value, c->right.mean_value, NAN, false};
+    for (uint32_t i = 0; i < c->n_rows; i++)
+        d.is_significant |= c->rows[i].is_significant && c->rows[i].low > 0;
+    return d;
+}
+
+static bool find_change(const struct sf_alert_rule *rule, const struct sf_comparison *c,
+                        struct change *out)
+{
+    const struct sf_comparison_row *row = NULL;
+    if (c->left.n_spans < MIN_SPANS || c->right.n_spans < MIN_SPANS)
+        return false;
+    if (sf_str_eq(rule->part, SF_STR("value"))) {
+        *out = of_value(c);
+        return c->type.len > 0;
+    }
+    if (sf_str_eq(rule->part, SF_STR("duration")))
+        row = &c->time.duration;
+    for (uint32_t i = 0; !row && i < c->time.n_parts; i++) {
+        if (sf_str_eq(rule->part, sf_str_from(c->time.parts[i].name)))
+            row = &c->time.parts[i].row;
+    }
+    if (!row || c->time.n_left < MIN_SPANS || c->time.n_right < MIN_SPANS)
+        return false;
+    *out = (struct change){row->left, row->right, row->low, row->is_significant && row->low > 0};
+    return true;
+}
+
+static enum sf_err compare(const struct sf_alert_ask *ask, sf_str left, sf_str right,
+                           struct sf_query_ctx *q, struct sf_comparison *out, struct sf_why *why)
+{
+    const struct sf_alert_rule *rule = ask->rule;
+    int64_t back_ns = rule->against == SF_ALERT_YESTERDAY ? SF_NS_PER_DAY : rule->window_ns;
+    struct sf_compare_want want = {.from_ns = ask->at_ns - rule->window_ns,
+                                   .to_ns = ask->at_ns,
+                                   .type = rule->type,
+                                   .is_charged = true,
+                                   .scratch = ask->scratch};
+    if (rule->by.len) {
+        want.query = rule->spans;
+        want.by = rule->by;
+        want.left = left;
+        want.right = right;
+    } else {
+        want.left = want.right = rule->spans;
+        want.left_from_ns = want.from_ns - back_ns;
+        want.left_to_ns = want.to_ns - back_ns;
+    }
+    return sf_compare_make(ask->store, &want, q, out, why);
+}
+
+enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                            struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    const struct sf_alert_rule *rule = ask->rule;
+    struct sf_alert_value *one = sf_arena_new(q->req, sizeof(*one));
+    struct sf_comparison *c = sf_arena_new(q->req, sizeof(*c));
+    struct sf_alert_found f;
+    struct change d = {0};
+    sf_str left = SF_STR_NONE, right = SF_STR_NONE;
+    double grown;
+    bool is_ok;
+    enum sf_err err = one && c ? SF_OK : sf_no_room(why, "the rule");
+    if (!err && rule->by.len)
+        err = find_versions(ask, q, &left, &right, why);
+    if (err || (rule->by.len && !right.len))
+        return err;
+    err = compare(ask, left, right, q, c, why);
+    *out = one;
+    if (err || !find_change(rule, c, &d) || d.right <= d.left)
+        return err;
+    grown = d.left > 0 ? d.right / d.left - 1 : INFINITY;
+    if ((rule->is_significant && !d.is_significant) || grown <= rule->threshold)
+        return SF_OK;
+    is_ok = sf_alert_found_begin(&f, rule, q->req);
+    if (is_ok && rule->by.len)
+        is_ok = sf_alert_found_label(&f, SF_STR("baseline"), left, q->req) &&
+                sf_alert_found_label(&f, SF_STR("candidate"), right, q->req);
+    if (!is_ok)
+        return sf_no_room(why, "the rule");
+    one->reason = c->time.summary;
+    *out_n = 1;
+    return sf_alert_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Rules of alerts about changes, parts of time, findings and coverage: each fires on what was planted, with the sentence that
+says why, and is quiet where nothing changed."""
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pprof_make import pprof  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+RULES = """alerts:
+  interval: 10s
+  rules:
+    - {name: slower, change: {q: '{ name = "GET /a" }', by: resource.service.version}, significant: true}
+    - {name: same-version, change: {q: '{ name = "GET /b" }', by: resource.service.version}, significant: true}
+    - {name: slower-than-before, change: {q: '{ name = "GET /a" }', against: before}, significant: true, above: 20%, window: 25m}
+    - {name: not-twice, change: {q: '{ name = "GET /a" }', against: before}, above: 100%, window: 25m}
+    - {name: same-as-before, change: {q: '{ name = "GET /b" }'}, significant: true, window: 25m}
+    - {name: yesterday, change: {q: '{ name = "GET /a" }', against: yesterday}, above: 1%, window: 25m}
+    - {name: more-cpu, change: {q: '{ name = "GET /a" }', by: resource.service.version, measure: value, type: cpu}, significant: true}
+    - {name: children, ledger: {q: '{ name = "GET /c" }', part: child}, above: 50ms, window: 1h}
+    - {name: children-more, ledger: {q: '{ name = "GET /c" }', part: child}, above: 90ms, window: 1h}
+    - {name: hot, finding: {service: order-service, kind: hot_function}, above: 50%, window: 1h}
+    - {name: hotter, finding: {service: order-service}, above: 90%, window: 1h}
+    - {name: fewer, coverage: {service: order-service, of: samples, type: cpu}, below: 50%, window: 10m}
+    - {name: not-fewer, coverage: {service: order-service, of: samples, type: cpu}, below: 5%, window: 10m}
+    - {name: unsampled, coverage: {service: shop}, below: 50%, window: 1h}
+"""
+SERVER = Server(RULES)
+MINUTE = 60 * 1000
+
+
+def plant():
+    for version, oldest, ms in (("v1", 50, 100), ("v2", 24, 150)):
+        spans = []
+        for i in range(80):
+            ago = int((oldest - i * 23 / 80) * MINUTE)
+            spans.append(make_span(service="shop", name="GET /a", ms=int(ms * (0.8 + (i * 37 % 80) / 200)), ago_ms=ago, kind=2,
+                                   resource={"service.version": version}))
+            spans.append(make_span(service="shop", name="GET /b", ms=int(100 * (0.8 + (i * 53 % 80) / 200)), ago_ms=ago, kind=2,
+                                   resource={"service.version": version}))
+        SERVER.send(spans)
+        stacks = {}
+        for i, s in enumerate(spans):
+            ids = (("trace_id", s["trace_id"].hex()), ("span_id", s["span_id"].hex()))
+            if s["name"] == "GET /a":
+                stacks[("main;handle;" + ("parse" if version == "v2" and i % 3 else "work"), ids)] = (4 + (version == "v2") * 4) * 10**7
+        assert SERVER.post("/ingest?name=shop&format=pprof", pprof(stacks, when=time.time_ns() - oldest * 60 * 10**9,
+                                                                   seconds=23 * 60)).status == 200
+    family = []
+    for i in range(40):
+        parent = make_span(service="shop", name="GET /c", ms=100, ago_ms=(i + 1) * MINUTE, kind=2)
+        family += [parent, dict(make_span(trace=parent["trace_id"], parent=parent["span_id"], service="shop", name="step"),
+                                start=parent["start"] + 10**7, end=parent["start"] + 9 * 10**7)]
+    SERVER.send(family)
+    for ago, n in ((15, 200), (5, 20)):
+        stacks = {"main;crunch": 10**7 * (n * 6 // 10), "main;work": 10**7 * (n * 4 // 10)}
+        assert SERVER.post("/ingest?name=order-service&format=pprof", pprof(stacks, when=time.time_ns() - ago * 60 * 10**9)).status == 200
+
+
+def tried(rule):
+    """What it would have done just now."""
+    return SERVER.json(f"/api/v1/alerts/test?rule={rule}&from=now-1s")
+
+
+def wait_for(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"{what}: {SERVER.get('/api/v1/rules').text} {SERVER.log()}")
+
+
+def alerts():
+    return {a["labels"]["alertname"]: a for a in SERVER.json("/api/v1/alerts")["data"]["alerts"]}
+
+
+def test_1_rules_find_what_was_planted_and_nothing_else():
+    SERVER.start()
+    plant()
+    for rule, fires in (("slower", 1), ("same-version", 0), ("slower-than-before", 1), ("not-twice", 0), ("same-as-before", 0),
+                        ("yesterday", 0), ("more-cpu", 1), ("children", 1), ("children-more", 0), ("hot", 1), ("hotter", 0),
+                        ("fewer", 1), ("not-fewer", 0), ("unsampled", 1)):
+        answer = tried(rule)
+        assert len(answer["fired"]) == fires and answer["unknown"] == 0, (rule, answer)
+    value = float(tried("slower-than-before")["fired"][0]["value"])
+    assert 0.4 < value < 0.6, value
+    assert tried("slower")["fired"][0]["labels"]["candidate"] == "v2"
+    assert 0.07e9 < float(tried("children")["fired"][0]["value"]) < 0.09e9
+    assert tried("hot")["fired"][0]["labels"]["subject"] == "crunch", tried("hot")
+
+
+def test_2_alerts_say_why():
+    fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot")) and alerts(), "they fire")
+    assert "ms" in fired["slower"]["annotations"]["why"], fired["slower"]
+    assert "crunch" in fired["hot"]["annotations"]["why"], fired["hot"]
+    assert "child" in fired["children"]["annotations"]["why"], fired["children"]
+    quiet = {"same-version", "not-twice", "same-as-before", "yesterday", "children-more", "hotter"}
+    assert not quiet & set(fired), fired
+    known = {r["name"]: r for g in SERVER.json("/api/v1/rules")["data"]["groups"] for r in g["rules"]}
+    assert all(r["health"] in ("ok", "unknown") for r in known.values()), known
+    assert known["slower"]["query"] == 'duration per span of { name = "GET /a" }, by resource.service.version, significantly'
+    assert known["children"]["query"] == 'child per span of { name = "GET /c" } above 50ms'
+
+
+def test_3_a_trial_of_a_day_is_bounded_and_says_so():
+    text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}", "--test", "slower-than-before",
+                           "--since", "1d"], capture_output=True, text=True, check=True).stdout
+    assert "would have fired 1 time; asked at 49 moments" in text, text
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
