@@ -62,6 +62,8 @@ static bool add_child(struct work *w, const struct sf_explain_part *part,
     }
     g->ns += (double)s->ns;
     g->n += s->count;
+    if (s->count > 1) /* the longest alone was read, which is not like the others */
+        return true;
     return sf_explain_mean_add(&g->mean, s->parts, s->n_parts);
 }
 
@@ -96,6 +98,33 @@ static int by_ns(const void *a, const void *b)
     return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : sf_str_cmp(x->span.name, y->span.name);
 }
 
+/* What is below a child was read of a few spans: its parts come to what all of it takes in a
+ * request of the set, and are an estimate. */
+static bool fit_below(struct work *w, struct sf_explain_span *s, struct sf_explain_part *parts,
+                      int64_t mean_ns)
+{
+    double by = mean_ns > 0 ? (double)s->ns / (double)mean_ns : 0;
+    for (uint32_t i = 0; i < s->n_parts; i++) {
+        struct sf_explain_part *p = &parts[i];
+        struct sf_explain_function *list = sf_arena_new_n(w->q->req, p->n_functions + 1u,
+                                                          sizeof(*list));
+        if (!list)
+            return false;
+        for (uint32_t k = 0; k < p->n_functions; k++) {
+            list[k] = p->functions[k];
+            list[k].ns *= by;
+            list[k].low_ns = list[k].high_ns = NAN;
+        }
+        p->functions = list;
+        p->ns = llround((double)p->ns * by);
+        p->low_ns = p->high_ns = NAN;
+        p->is_estimate = true;
+    }
+    sf_explain_parts_fit(parts, s->n_parts, s->ns);
+    s->parts = parts;
+    return true;
+}
+
 static bool give_children(struct work *w, struct sf_explain_part *to, double whole)
 {
     struct sf_explain_span *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_CHILDREN, sizeof(*list));
@@ -117,14 +146,17 @@ static bool give_children(struct work *w, struct sf_explain_part *to, double who
         }
         struct sf_explain_span *s = &list[to->n_children++];
         struct sf_explain_part *parts;
-        int64_t mean_ns;
+        int64_t mean_ns = 0;
         *s = g->span;
         s->ns = llround(ns);
         s->count = (uint32_t)fmax(1, round(g->n / w->n));
-        if (!sf_explain_mean_give(&g->mean, g->mean.n, FUNCTIONS, &parts, &s->n_parts, &mean_ns))
+        s->n_parts = 0;
+        s->parts = NULL;
+        if (g->mean.n > 0 &&
+            (!sf_explain_mean_give(&g->mean, g->mean.n, FUNCTIONS, &parts, &s->n_parts, &mean_ns) ||
+             !fit_below(w, s, parts, mean_ns)))
             return false;
-        s->parts = parts;
-        s->duration_ns = (uint64_t)mean_ns;
+        s->duration_ns = (uint64_t)(g->mean.n > 0 ? (double)mean_ns : g->ns / g->n);
     }
     to->children = list;
     return true;

@@ -101,12 +101,26 @@ static enum sf_err bound_functions(struct work *w, uint32_t part, const struct s
     return SF_OK;
 }
 
+/* Where the part was measured, its samples may say a little more: they fill it and no more. */
+static void fit_functions(struct sf_explain_function *list, uint32_t n, double sampled_ns,
+                          double part_ns)
+{
+    double by = sampled_ns > part_ns ? part_ns / sampled_ns : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        list[i].ns *= by;
+        list[i].low_ns *= by;
+        list[i].high_ns *= by;
+        list[i].library_ns *= by;
+    }
+}
+
 static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot, uint32_t part,
                                   struct sf_explain_part *to, struct sf_why *why)
 {
     uint32_t n = w->gathered->n_read;
     struct sf_arena *tmp = w->want->scratch;
     struct sf_hot_pieces found;
+    double sampled_ns = 0;
     double *values = sf_arena_new_n(tmp, w->b.stacks.n_nodes + 1u, sizeof(*values));
     struct sf_explain_function *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_FUNCTIONS,
                                                       sizeof(*list));
@@ -114,9 +128,13 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
         return SF_OK;
     if (!values || !list)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->b.n_costs; i++)
-        if (w->b.costs[i].part == part && w->b.costs[i].item < w->b.n_code)
-            values[w->b.costs[i].item] += cost_of(w, &w->b.costs[i]) / n;
+    for (uint32_t i = 0; i < w->b.n_costs; i++) {
+        double ns = cost_of(w, &w->b.costs[i]) / n;
+        if (w->b.costs[i].part != part || w->b.costs[i].item >= w->b.n_code)
+            continue;
+        values[w->b.costs[i].item] += ns;
+        sampled_ns += ns;
+    }
     enum sf_err err = sf_hot_code_find(hot, values, SF_EXPLAIN_FUNCTIONS, tmp, &found, why);
     for (uint32_t i = 0; !err && i < found.n; i++) {
         list[i] = sf_explain_function_of(&found.list[i], (double)to->ns, 0);
@@ -125,6 +143,8 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
     }
     if (!err)
         err = bound_functions(w, part, &found, list, why);
+    if (!err)
+        fit_functions(list, found.n, sampled_ns, (double)to->ns);
     to->functions = list;
     to->n_functions = err ? 0 : found.n;
     return err;

@@ -310,6 +310,12 @@ static void text_child(const struct sf_explain_view *v, const struct sf_explain_
     if (s->span != 0)
         sf_buf_print(out, "  %s", id);
     sf_buf_add_str(out, SF_STR("\n"));
+    if (s->count > 1 && s->n_parts > 0) {
+        sf_units_pad(out, WORDS);
+        sf_units_duration(&cell, s->duration_ns);
+        add_right(out, &cell, AMOUNT);
+        sf_buf_add_str(out, SF_STR("    the longest of them\n"));
+    }
     for (uint32_t i = 0; i < s->n_parts && i < BELOW_LINES; i++)
         text_below(v, &s->parts[i], out);
     sf_buf_done(&cell);

@@ -112,7 +112,9 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
             break;
         if ((double)s->parts[i].ns * whole < 0)
             continue; /* of a difference: it goes the other way */
-        sf_buf_add_str(out, n == 0 ? SF_STR(" (") : SF_STR("; "));
+        sf_buf_add_str(out, n > 0          ? SF_STR("; ")
+                            : s->count > 1 ? SF_STR(" (the longest: ")
+                                           : SF_STR(" ("));
         add_part(&s->parts[i], s->service, fabs(whole), false, out);
         n++;
     }
@@ -142,7 +144,7 @@ static void add_part(const struct sf_explain_part *p, sf_str service, double who
                      struct sf_buf *out)
 {
     bool is_cpu = is_part(p, "on_cpu");
-    bool has_spans = p->n_children > 0 && p->children[0].n_parts > 0;
+    bool has_spans = p->n_children > 0 && (p->children[0].n_parts > 0 || is_part(p, "child"));
     add_amount(p, out);
     sf_buf_print(out, " %s", p->words);
     if (p->few > 0) {

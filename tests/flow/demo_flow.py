@@ -315,6 +315,12 @@ def test_the_first_sentence_names_the_planted_cause():
         assert sum(part["ns"] for part in answer["parts"]) == answer["duration_ns"], answer
         assert problem == "allocation" and SANITIZER != "none" or cause in answer["sentence"], (problem, answer["sentence"])
         lines.append(f"{problem}: {answer['sentence']}\n")
+        for part in answer["parts"] if answer["of"] == "set" else []:
+            assert sum(f["ns"] for f in part["functions"]) <= part["ns"] + 8, part
+        for child in [c for part in answer["parts"] for c in part["children"] if answer["of"] == "set"]:
+            below = child["parts"]  # read of a few spans: estimates, and none of the longest of several
+            assert not below or child["count"] == 1 and sum(p["ns"] for p in below) == child["ns"], child
+            assert all(p["estimate"] and p["low_ns"] is None for p in below), child
     if os.environ.get("DEMO_RECORDED"):
         path = os.path.join(os.environ["SOURCE_ROOT"], "tests", "golden", "why.txt")
         if os.environ.get("SF_GOLDEN_WRITE"):

@@ -47,7 +47,8 @@ struct sf_explain_span { /* one behind a part; of several equal ones the longest
     int64_t ns;           /* of the part, in all `count` of them */
     uint64_t duration_ns; /* of this one */
     uint32_t count;
-    const struct sf_explain_part *parts; /* of this one with all below it; sum: duration_ns */
+    /* Of this one with all below it; sum: duration_ns. Of a set, estimates of all; sum: ns. */
+    const struct sf_explain_part *parts;
     uint32_t n_parts;
 };
 
