@@ -8,6 +8,7 @@
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/client.h"
+#include "cli/demo_score.h"
 #include "cli/demo_shop.h"
 #include "cli/demo_steps.h"
 #include "os/child.h"
@@ -37,6 +38,7 @@ struct demo {
     struct sf_demo_shop shop;
     uint64_t seconds; /* of selling before the story */
     bool is_once, is_kept;
+    bool is_told; /* the story, to its end */
 };
 
 /* ---- the server ---- */
@@ -141,7 +143,10 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
         sf_demo_shop_close(&d->shop); /* what it has measured is sent */
     else
         sf_clock_sleep_ms(UPLOAD_MS);
-    return sf_demo_steps_tell(d->server, !d->shop.off, why);
+    err = sf_demo_steps_tell(d->server, !d->shop.off, why);
+    sf_demo_score_tell(d->server, d->shop.off);
+    d->is_told = true;
+    return err;
 }
 
 static void stay(struct demo *d)
@@ -182,9 +187,11 @@ int sf_demo_run(int argc, char **argv)
         .usage = "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B]",
         .summary = "Start a server and a small shop with planted problems, and find them.",
         .details = "The shop is four services in C with libspanflame, a supplier and a shopper, "
-                   "all on loopback, with nine problems planted in them. After a while nine "
-                   "questions are asked, each with the command that asks it again; demo/README.md "
-                   "shows the code of every problem. Busy ports are replaced by free ones.",
+                   "all on loopback, with nine problems planted in them. After a while one slow "
+                   "order is explained, nine questions are asked, each with the command that asks "
+                   "it again, and a table says what was planted, what was measured and what was "
+                   "found; demo/README.md shows the code of every problem. Busy ports are replaced "
+                   "by free ones.",
         .examples = "spanflame demo\nspanflame demo --once\nspanflame demo --off all --once",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
@@ -207,8 +214,12 @@ int sf_demo_run(int argc, char **argv)
     snprintf(d.log, sizeof(d.log), "%s/server.log", d.home);
     if (!err)
         err = play(&d, &why);
-    if (!err && !d.is_once)
+    if (err && d.is_told && !d.is_once)
+        fprintf(stderr, "spanflame demo: %s\n", why.text);
+    if (d.is_told && !d.is_once) {
         stay(&d);
+        err = SF_OK;
+    }
     sf_demo_shop_close(&d.shop);
     sf_child_stop(&d.child, 10000);
     if (err)

@@ -141,6 +141,12 @@ def test_the_story_is_told_to_its_end():
     assert shown.returncode == 0, shown.stdout[-3000:] + shown.stderr
     for number in range(1, 10):
         assert f"\n{number}. " in shown.stdout, number
+    link = re.search(r"The same on the page: (http://\S+view=trace&id=([0-9a-f]{32})&span=([0-9a-f]{16})&pane=why)", shown.stdout)
+    assert link and f"why {link.group(3)} --trace {link.group(2)}" in shown.stdout, shown.stdout[:3000]
+    for problem in ("regex", "json", "serialiser", "n+1", "lock", "allocation", "database", "legacy", "regression"):
+        row = re.search(rf"^{re.escape(problem)} +(.*)$", shown.stdout, re.M)
+        assert row and re.search(r"  (yes|no)\b", row.group(1)) and "could not" not in row.group(1), (problem, row)
+    assert re.search(r"^[5-9] of 9 found\.$", shown.stdout, re.M), shown.stdout[-2000:]
 
 
 def test_shares_of_the_totals_are_the_planted_ones():

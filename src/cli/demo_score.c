@@ -1,0 +1,509 @@
+/* Costs are those of the shop's sources (demo/README.md), or what the spans' own stopwatches say
+ * where they depend on the machine. Each is held against one answer of the server: a function with
+ * what it calls in a span set, a part of an explanation, a number of child spans, or a difference
+ * that compare found. A problem is found when it is among its service's findings, or when compare
+ * calls its function significant. */
+#include "cli/demo_score.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "render/units.h"
+#include "wire/json.h"
+
+#define TOTALS   "{ name = \"order.calculate_totals\" }"
+#define OLD      "{ name = \"order.calculate_totals\" && resource.commit = \"abc123\" }"
+#define PRICES   "{ name = \"GET /price\" }"
+#define RESERVE  "{ name = \"inventory.reserve\" }"
+#define BOXES    "{ name = \"SELECT boxes\" }"
+#define ASSEMBLE "{ name = \"gateway.assemble_response\" }"
+
+enum { ANSWER_LEN = 32 << 20 };
+#define NORMAL_95 1.96
+
+enum from {
+    FROM_SET,     /* the function with what it calls, in /api/v1/cohort */
+    FROM_PART,    /* the part, in /api/v1/explain */
+    FROM_COUNT,   /* the child spans, in /api/v1/explain */
+    FROM_COMPARE, /* the function, in /api/v1/compare */
+};
+
+struct problem {
+    const char *name; /* of its switch */
+    const char *what;
+    const char *service, *finding; /* a word of the sentence that finds it; NULL: compare does */
+    enum from from;
+    const char *query, *more, *subject;
+    double planted;    /* 0: what the spans' stopwatch says: */
+    const char *watch; /* an attribute, in microseconds */
+    const char *unit;
+};
+
+static const struct problem problems[] = {
+    {.name = "regex",
+     .what = "a pattern that backtracks",
+     .service = "order-service",
+     .finding = "regexMatch",
+     .from = FROM_SET,
+     .query = OLD,
+     .subject = "checkPriceRules",
+     .planted = 6e6,
+     .unit = "nanoseconds"},
+    {.name = "json",
+     .what = "rules parsed for each order",
+     .service = "order-service",
+     .finding = "jsonParse",
+     .from = FROM_SET,
+     .query = OLD,
+     .subject = "loadDiscountRules",
+     .planted = 4e6,
+     .unit = "nanoseconds"},
+    {.name = "serialiser",
+     .what = "an answer written in quadratic time",
+     .service = "order-service",
+     .finding = "serialize",
+     .from = FROM_SET,
+     .query = OLD,
+     .subject = "formatResponse",
+     .planted = 4e6,
+     .unit = "nanoseconds"},
+    {.name = "n+1",
+     .what = "a call for each attribute",
+     .service = "pricing",
+     .finding = "pricing.load_attribute",
+     .from = FROM_COUNT,
+     .query = PRICES,
+     .subject = "pricing.load_attribute",
+     .planted = 12,
+     .unit = "count"},
+    {.name = "lock",
+     .what = "a lock held half of the time",
+     .service = "inventory",
+     .finding = "reserveStock",
+     .from = FROM_PART,
+     .query = RESERVE,
+     .subject = "lock",
+     .watch = "span.shop.lock_wait_us",
+     .unit = "nanoseconds"},
+    {.name = "allocation",
+     .what = "40,000 small allocations",
+     .service = "gateway",
+     .finding = "assembleResponse",
+     .from = FROM_SET,
+     .query = ASSEMBLE,
+     .more = "&type=alloc_space",
+     .subject = "assembleResponse",
+     .planted = 40000.0 * 512,
+     .unit = "bytes"},
+    {.name = "database",
+     .what = "a query without an index",
+     .service = "inventory",
+     .finding = "findBoxes",
+     .from = FROM_PART,
+     .query = BOXES,
+     .subject = "on_cpu",
+     .watch = "span.shop.cpu_us",
+     .unit = "nanoseconds"},
+    {.name = "legacy",
+     .what = "one order in fifty on an old path",
+     .from = FROM_COMPARE,
+     .query = PRICES,
+     .more = "&split=p98",
+     .subject = "applyLegacyTax",
+     .planted = 60e6,
+     .unit = "nanoseconds"},
+    {.name = "regression",
+     .what = "def456 evaluates three times",
+     .from = FROM_COMPARE,
+     .query = TOTALS,
+     .more = "&by=resource.commit&left=abc123&right=def456",
+     .subject = "evaluateRules",
+     .planted = 6e6,
+     .unit = "nanoseconds"},
+};
+
+struct measured {
+    double value, low, high; /* low, high: NAN, a count is exact */
+    bool is_there, is_significant;
+};
+
+struct score {
+    struct sf_client client;
+    struct sf_arena req; /* of one answer */
+    struct sf_buf answer;
+};
+
+/* ---- asking ---- */
+
+static enum sf_err ask(struct score *s, const char *path, const char *name, const char *value,
+                       const char *more, struct sf_why *why)
+{
+    struct sf_buf line = {0};
+    enum sf_err err;
+    sf_arena_reset(&s->req);
+    sf_buf_done(&s->answer);
+    sf_buf_print(&line, "%s?%s=", path, name);
+    sf_client_encode(&line, sf_str_from(value));
+    sf_buf_print(&line, "%s", more ? more : "");
+    sf_buf_add_u8(&line, 0);
+    err = sf_buf_ok(&line)
+              ? sf_client_get(&s->client, (const char *)line.p, "application/json", &s->answer, why)
+              : sf_no_memory(why, "the question");
+    sf_buf_done(&line);
+    return err;
+}
+
+/* ---- a function with what it calls ---- */
+
+struct node {
+    uint32_t parent;
+    bool is_subject, is_within; /* the function itself; it or below it */
+    double total;
+};
+
+static double share_of_subject(struct node *nodes, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 1; i < n; i++)
+        nodes[i].is_within = nodes[i].is_subject || nodes[nodes[i].parent].is_within;
+    for (uint32_t i = n; i-- > 1;) /* parents come first */
+        nodes[nodes[i].parent].total += nodes[i].total;
+    for (uint32_t i = 1; i < n; i++)
+        if (nodes[i].is_subject && !nodes[nodes[i].parent].is_within)
+            sum += nodes[i].total;
+    return n > 0 && nodes[0].total > 0 ? sum / nodes[0].total : 0;
+}
+
+/* The profile's frames come before its nodes. */
+static double read_profile(struct score *s, struct sf_json *j, sf_str subject)
+{
+    uint32_t cap = (uint32_t)(s->answer.len / 8) + 1, n_frames = 0, n = 0; /* "[0,0,0]," */
+    bool *is_subject = sf_arena_new_n(&s->req, cap, sizeof(*is_subject));
+    struct node *nodes = sf_arena_new_n(&s->req, cap, sizeof(*nodes));
+    sf_str key;
+    if (!is_subject || !nodes || !sf_json_object(j))
+        return 0;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("frames")) && sf_json_array(j)) {
+            for (; sf_json_item(j); n_frames++) {
+                if (!sf_json_object(j))
+                    return 0;
+                while (sf_json_key(j, &key)) {
+                    if (sf_str_eq(key, SF_STR("function")) && n_frames < cap)
+                        is_subject[n_frames] = sf_str_eq(sf_json_str(j), subject);
+                    else
+                        sf_json_skip(j);
+                }
+            }
+        } else if (sf_str_eq(key, SF_STR("nodes")) && sf_json_array(j)) {
+            while (sf_json_item(j) && sf_json_array(j)) {
+                int64_t of[3] = {0};
+                for (int i = 0; sf_json_item(j); i++)
+                    of[i < 3 ? i : 2] = sf_json_i64(j);
+                bool is_frame = of[1] >= 0 && of[1] < (int64_t)n_frames;
+                if (n == cap || of[0] < 0 || of[0] > (int64_t)n)
+                    return 0;
+                nodes[n++] = (struct node){.parent = (uint32_t)of[0],
+                                           .is_subject = is_frame && is_subject[of[1]],
+                                           .total = (double)of[2]};
+            }
+        } else {
+            sf_json_skip(j);
+        }
+    }
+    return share_of_subject(nodes, n);
+}
+
+static void read_set(struct score *s, struct sf_json *j, sf_str subject, struct measured *out)
+{
+    double mean = 0, samples = 0, share = 0;
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("meanValue")))
+            mean = sf_json_f64(j);
+        else if (sf_str_eq(key, SF_STR("samples")))
+            samples = sf_json_f64(j);
+        else if (sf_str_eq(key, SF_STR("profile")))
+            share = read_profile(s, j, subject);
+        else
+            sf_json_skip(j);
+    }
+    out->is_there = share * samples >= 1;
+    out->value = share * mean;
+    /* Counts of samples scatter by their root. */
+    double error = out->is_there ? NORMAL_95 * out->value / sqrt(share * samples) : 0;
+    out->low = out->value - error;
+    out->high = out->value + error;
+}
+
+/* ---- explanations and comparisons ---- */
+
+static double number_or_nan(struct sf_json *j)
+{
+    if (sf_json_peek(j) != SF_JSON_NULL)
+        return sf_json_f64(j);
+    sf_json_skip(j);
+    return NAN;
+}
+
+static void read_children(struct sf_json *j, sf_str subject, struct measured *out)
+{
+    sf_str key;
+    while (sf_json_item(j) && sf_json_object(j)) {
+        double count = 0;
+        bool is_it = false;
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("name")))
+                is_it = sf_str_eq(sf_json_str(j), subject);
+            else if (sf_str_eq(key, SF_STR("count")))
+                count = sf_json_f64(j);
+            else
+                sf_json_skip(j);
+        }
+        if (is_it && !out->is_there)
+            *out = (struct measured){.value = count, .low = NAN, .high = NAN, .is_there = true};
+    }
+}
+
+static void read_part(struct sf_json *j, const struct problem *p, struct measured *out)
+{
+    struct measured m = {.low = NAN, .high = NAN};
+    sf_str key, subject = sf_str_from(p->subject);
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("part")))
+            m.is_there = sf_str_eq(sf_json_str(j), subject);
+        else if (sf_str_eq(key, SF_STR("ns")))
+            m.value = sf_json_f64(j);
+        else if (sf_str_eq(key, SF_STR("low_ns")))
+            m.low = number_or_nan(j);
+        else if (sf_str_eq(key, SF_STR("high_ns")))
+            m.high = number_or_nan(j);
+        else if (p->from == FROM_COUNT && sf_str_eq(key, SF_STR("children")) && sf_json_array(j))
+            read_children(j, subject, out);
+        else
+            sf_json_skip(j);
+    }
+    if (p->from == FROM_PART && m.is_there)
+        *out = m;
+}
+
+static void read_function(struct sf_json *j, sf_str subject, struct measured *out)
+{
+    struct measured m = {0};
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("function")))
+            m.is_there = sf_str_eq(sf_json_str(j), subject);
+        else if (sf_str_eq(key, SF_STR("delta")))
+            m.value = sf_json_f64(j);
+        else if (sf_str_eq(key, SF_STR("low")))
+            m.low = number_or_nan(j);
+        else if (sf_str_eq(key, SF_STR("high")))
+            m.high = number_or_nan(j);
+        else if (sf_str_eq(key, SF_STR("isSignificant")))
+            m.is_significant = sf_json_bool(j);
+        else
+            sf_json_skip(j);
+    }
+    if (m.is_there)
+        *out = m;
+}
+
+static enum sf_err measure(struct score *s, const struct problem *p, struct measured *out,
+                           struct sf_why *why)
+{
+    static const char *const paths[] = {[FROM_SET] = "/api/v1/cohort",
+                                        [FROM_PART] = "/api/v1/explain",
+                                        [FROM_COUNT] = "/api/v1/explain",
+                                        [FROM_COMPARE] = "/api/v1/compare"};
+    const char *list = p->from == FROM_COMPARE ? "functions" : "parts";
+    struct sf_json j;
+    sf_str key;
+    enum sf_err err = ask(s, paths[p->from], "q", p->query, p->more, why);
+    *out = (struct measured){0};
+    if (err)
+        return err;
+    sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
+    if (!sf_json_object(&j))
+        return sf_json_why(&j, p->name, why);
+    if (p->from == FROM_SET) {
+        read_set(s, &j, sf_str_from(p->subject), out);
+        return sf_json_why(&j, p->name, why);
+    }
+    while (sf_json_key(&j, &key)) {
+        if (!sf_str_eq(key, sf_str_from(list)) || !sf_json_array(&j)) {
+            sf_json_skip(&j);
+            continue;
+        }
+        while (sf_json_item(&j) && sf_json_object(&j)) {
+            if (p->from == FROM_COMPARE)
+                read_function(&j, sf_str_from(p->subject), out);
+            else
+                read_part(&j, p, out);
+        }
+    }
+    return sf_json_why(&j, p->name, why);
+}
+
+/* ---- what was planted, what was found ---- */
+
+/* The first series' value. */
+static enum sf_err read_watch(struct score *s, const struct problem *p, double *out,
+                              struct sf_why *why)
+{
+    char query[160];
+    struct sf_json j;
+    sf_str key;
+    enum sf_err err;
+    *out = p->planted;
+    if (!p->watch)
+        return SF_OK;
+    snprintf(query, sizeof(query), "%s | avg_over_time(%s)", p->query, p->watch);
+    err = ask(s, "/api/metrics/query", "q", query, NULL, why);
+    if (err)
+        return err;
+    sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
+    if (!sf_json_object(&j))
+        return sf_json_why(&j, p->name, why);
+    while (sf_json_key(&j, &key)) {
+        if (!sf_str_eq(key, SF_STR("series")) || !sf_json_array(&j)) {
+            sf_json_skip(&j);
+            continue;
+        }
+        while (sf_json_item(&j) && sf_json_object(&j)) {
+            while (sf_json_key(&j, &key)) {
+                if (sf_str_eq(key, SF_STR("value")))
+                    *out = sf_json_f64(&j) * 1000;
+                else
+                    sf_json_skip(&j);
+            }
+        }
+    }
+    return sf_json_why(&j, p->name, why);
+}
+
+/* Which of its service's findings it is, from 1; 0: none. */
+static enum sf_err find_finding(struct score *s, const struct problem *p, uint32_t *out,
+                                struct sf_why *why)
+{
+    struct sf_json j;
+    sf_str key;
+    size_t at;
+    uint32_t n = 0;
+    enum sf_err err = ask(s, "/api/v1/findings", "service", p->service, NULL, why);
+    *out = 0;
+    if (err)
+        return err;
+    sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
+    if (!sf_json_object(&j))
+        return sf_json_why(&j, p->name, why);
+    while (sf_json_key(&j, &key)) {
+        if (!sf_str_eq(key, SF_STR("findings")) || !sf_json_array(&j)) {
+            sf_json_skip(&j);
+            continue;
+        }
+        for (n = 1; sf_json_item(&j) && sf_json_object(&j); n++) {
+            while (sf_json_key(&j, &key)) {
+                if (!sf_str_eq(key, SF_STR("sentence")))
+                    sf_json_skip(&j);
+                else if (sf_str_find(sf_json_str(&j), sf_str_from(p->finding), &at) && !*out)
+                    *out = n;
+            }
+        }
+    }
+    return sf_json_why(&j, p->name, why);
+}
+
+/* ---- the table ---- */
+
+static void add_amount(struct sf_buf *out, double value, const char *unit)
+{
+    sf_units_amount(out, (int64_t)llround(value), sf_str_from(unit));
+}
+
+static void print_row(const struct problem *p, double planted, const struct measured *m,
+                      const char *found)
+{
+    struct sf_buf cost = {0}, seen = {0};
+    add_amount(&cost, planted, p->unit);
+    if (!m->is_there)
+        sf_buf_print(&seen, "nothing");
+    else
+        add_amount(&seen, m->value, p->unit);
+    if (m->is_there && isfinite(m->low) && isfinite(m->high)) {
+        sf_buf_print(&seen, " (");
+        add_amount(&seen, m->low, p->unit);
+        sf_buf_print(&seen, " to ");
+        add_amount(&seen, m->high, p->unit);
+        sf_buf_print(&seen, ")");
+    }
+    printf("%-11s %-36s %8.*s  %-30.*s  %s\n", p->name, p->what, SF_STR_ARG(sf_buf_str(&cost)),
+           SF_STR_ARG(sf_buf_str(&seen)), found);
+    sf_buf_done(&cost);
+    sf_buf_done(&seen);
+}
+
+static bool tell(struct score *s, const struct problem *p)
+{
+    struct sf_why why = {0};
+    struct measured m;
+    double planted = 0;
+    uint32_t finding = 0;
+    char found[80];
+    enum sf_err err = read_watch(s, p, &planted, &why);
+    if (!err)
+        err = measure(s, p, &m, &why);
+    if (!err && p->finding)
+        err = find_finding(s, p, &finding, &why);
+    if (err) {
+        printf("%-11s could not be asked: %s\n", p->name, why.text);
+        return false;
+    }
+    bool is_found = p->finding ? finding > 0 : m.is_there && m.is_significant && m.low > 0;
+    if (finding)
+        snprintf(found, sizeof(found), "yes, finding %u of %s", finding, p->service);
+    else
+        snprintf(found, sizeof(found), "%s", is_found ? "yes, by comparing" : "no");
+    print_row(p, planted, &m, found);
+    return is_found;
+}
+
+static bool is_off(const char *off, const char *name)
+{
+    sf_str rest = off ? sf_str_from(off) : SF_STR_NONE, one;
+    while (sf_str_split_next(&rest, ',', &one))
+        if (sf_str_eq(one, SF_STR("all")) || sf_str_eq(one, sf_str_from(name)))
+            return true;
+    return false;
+}
+
+uint32_t sf_demo_score_tell(const char *server, const char *off)
+{
+    struct score s = {.client = {.server = server}};
+    uint32_t n_asked = 0, n_missed = 0;
+    if (is_off(off, "all"))
+        return 0;
+    if (!sf_arena_init(&s.req, ANSWER_LEN)) {
+        printf("\nThere is no memory to hold what was planted against what was found.\n");
+        return 0;
+    }
+    printf(
+        "\nWhat was planted, and what was found (95 %% intervals)\n\n%-11s %-36s %8s  %-30s  %s\n",
+        "problem", "", "planted", "measured", "found");
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
+        if (is_off(off, problems[i].name))
+            continue;
+        n_asked++;
+        n_missed += !tell(&s, &problems[i]);
+        fflush(stdout);
+    }
+    printf("\n%u of %u found.\n", n_asked - n_missed, n_asked);
+    sf_buf_done(&s.answer);
+    sf_arena_done(&s.req);
+    return n_missed;
+}
