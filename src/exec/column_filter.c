@@ -35,6 +35,7 @@ struct sf_column_filter {
     struct sf_arena *req;
     /* attribute op literal: no need for the evaluator's detours */
     bool is_simple, is_mirrored;
+    bool is_pattern; /* attribute =~ or !~ literal: likewise */
     struct sf_static literal;
     struct sf_column_filter **parts; /* AND, OR */
     uint32_t n_parts;
@@ -68,6 +69,9 @@ static enum kind kind_of(const struct sf_row_needs *n)
 static void find_simple(struct sf_column_filter *f)
 {
     const struct sf_expr *e = f->expr, *lit;
+    f->is_pattern = e->kind == SF_EXPR_BINARY &&
+                    (e->op == SF_EXPR_MATCH || e->op == SF_EXPR_NO_MATCH) &&
+                    e->left->kind == SF_EXPR_ATTR && e->right->kind == SF_EXPR_LITERAL;
     if (e->kind != SF_EXPR_BINARY || e->op > SF_EXPR_GE)
         return;
     f->is_mirrored = e->left->kind == SF_EXPR_LITERAL;
@@ -146,6 +150,8 @@ static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, s
         return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
                               : sf_static_compare(f->expr->op, have, f->literal);
     }
+    if (f->is_pattern && v.type == SF_VALUE_STR)
+        return sf_eval_goes_on(f->eval) && sf_eval_matches(f->eval, f->expr, v.str);
     b->attrs[0] = (struct sf_attr){f->needs.names[0], v};
     b->span = (struct sf_span){.attrs = {b->attrs, v.type != SF_VALUE_NONE}};
     return holds(f, b);
@@ -402,6 +408,43 @@ static bool judge_values(struct sf_column_filter *f, struct sf_column_batch *b,
     return true;
 }
 
+/* Do the texts lie one behind the other? Mostly they do, as they were stored. */
+static bool are_joined(const struct sf_value_column *column)
+{
+    for (uint32_t k = 0; k < column->n_vals; k++) {
+        const struct sf_value *v = &column->vals[k];
+        if (v->type != SF_VALUE_STR || (k && v[-1].str.p + v[-1].str.len != v->str.p))
+            return false;
+    }
+    return column->n_vals > 0;
+}
+
+/* Texts without the characters that the pattern needs are judged all at once, by looking for these
+ * in the whole column. False: others are left. */
+static bool rule_out_texts(struct sf_column_filter *f, const struct sf_value_column *column,
+                           uint8_t *verdicts)
+{
+    sf_str needs = sf_eval_pattern_needs(f->eval, f->expr);
+    const struct sf_value *vals = column->vals;
+    const char *at, *end;
+    uint32_t k = 0, n_left = 0;
+    if (!needs.len || !are_joined(column))
+        return false;
+    at = vals[0].str.p;
+    end = vals[column->n_vals - 1].str.p + vals[column->n_vals - 1].str.len;
+    memset(verdicts, f->expr->op == SF_EXPR_NO_MATCH, column->n_vals);
+    while ((at = memmem(at, (size_t)(end - at), needs.p, needs.len))) {
+        while (vals[k].str.p + vals[k].str.len <= at)
+            k++;
+        verdicts[k] = NOT_ASKED; /* the end of one and the beginning of the next may do this too */
+        at = vals[k].str.p + vals[k].str.len;
+        n_left++;
+        if (at == end)
+            break;
+    }
+    return n_left == 0;
+}
+
 static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
                             struct sf_why *why)
 {
@@ -422,6 +465,11 @@ static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *
         verdicts[0] = value_holds(f, b, none);
         for (uint32_t i = 0; i < rows->n_rows; i++)
             mask[i] &= verdicts[column.code[i] + 1]; /* SF_NONE becomes 0 */
+        return SF_OK;
+    }
+    if (f->is_pattern && rule_out_texts(f, &column, verdicts) && !is_any &&
+        f->expr->op == SF_EXPR_MATCH) {
+        memset(mask, 0, rows->n_rows); /* nor does a missing value match */
         return SF_OK;
     }
     for (uint32_t i = 0; i < rows->n_rows; i++) {

@@ -50,6 +50,10 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
  * end. A view must be linked when sf_eval_expr_needs_tree() says so. */
 bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *expr, const struct sf_trace_view *v,
                      uint32_t span);
+/* Of `attribute =~ "pattern"` and its !~: is it true of this value? And what every text that the
+ * pattern matches holds; empty: not known. */
+bool sf_eval_matches(struct sf_eval *e, const struct sf_expr *expr, sf_str text);
+sf_str sf_eval_pattern_needs(const struct sf_eval *e, const struct sf_expr *expr);
 /* The expression's value; strings may live in the evaluator until the next call. */
 struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
                               const struct sf_trace_view *v, uint32_t span);

@@ -29,6 +29,16 @@ static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v
     return (result == SF_REGEX_FOUND) == (x->op == SF_EXPR_MATCH);
 }
 
+bool sf_eval_matches(struct sf_eval *e, const struct sf_expr *expr, sf_str text)
+{
+    return match(e, expr, (struct sf_static){SF_TYPE_STRING, {.str = text}});
+}
+
+sf_str sf_eval_pattern_needs(const struct sf_eval *e, const struct sf_expr *expr)
+{
+    return sf_regex_needs(e->patterns[expr->number]);
+}
+
 static bool one_holds(struct sf_eval *e, const struct sf_expr *x, struct sf_static l,
                       struct sf_static r)
 {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/heap.h"
 #include "base/text.h"
+#include "regex/regex_literal.h"
 #include "regex/regex_program.h"
 #include "regex/regex_syntax.h"
 #include "regex/regex_tree.h"
@@ -19,6 +20,8 @@ struct sf_regex {
     pcre2_code *code;
     struct sf_word_list *words; /* of long whole patterns: instead of code */
     sf_str pattern;             /* of whole patterns: for a program */
+    struct sf_buf literal;      /* of whole patterns: what every text that matches holds */
+    bool is_literal;            /* and no more is asked of it */
     uint64_t number;
 };
 
@@ -196,8 +199,18 @@ static enum sf_err new_anchored(sf_str pattern, uint32_t options, struct sf_rege
 
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
 {
-    return is_long_list(pattern) ? new_list(pattern, out, why)
-                                 : new_anchored(pattern, whole, out, why);
+    enum sf_err err;
+    if (is_long_list(pattern))
+        return new_list(pattern, out, why);
+    err = new_anchored(pattern, whole, out, why);
+    if (!err)
+        sf_regex_literal(pattern, &(*out)->literal, &(*out)->is_literal);
+    return err;
+}
+
+sf_str sf_regex_needs(const struct sf_regex *re)
+{
+    return sf_buf_str(&re->literal);
 }
 
 enum sf_err sf_regex_new_grouped(sf_str pattern, struct sf_regex **out, struct sf_why *why)
@@ -213,6 +226,7 @@ void sf_regex_free(struct sf_regex *re)
     if (re) {
         pcre2_code_free(re->code);
         sf_word_list_free(re->words);
+        sf_buf_done(&re->literal);
         sf_heap_free((void *)(uintptr_t)re->pattern.p);
         sf_heap_free(re);
     }
@@ -318,14 +332,20 @@ static enum sf_regex_result walk(const struct slow *slow, sf_str text,
 enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
                                     struct sf_regex_scratch *scratch)
 {
-    const struct slow *slow = scratch->slow ? find_slow(scratch, re) : NULL;
+    const struct slow *slow;
     int found;
     if (re->words)
         return sf_word_list_has(re->words, text) ? SF_REGEX_FOUND : SF_REGEX_NONE;
+    if (re->literal.len &&
+        (text.len < re->literal.len || !memmem(text.p, text.len, re->literal.p, re->literal.len)))
+        return SF_REGEX_NONE;
     /* Bytes that are no character match nothing, and all of the text must be matched. (PCRE2 can
      * look at such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
     if (!sf_utf8_is_valid(text))
         return SF_REGEX_NONE;
+    if (re->is_literal)
+        return SF_REGEX_FOUND;
+    slow = scratch->slow ? find_slow(scratch, re) : NULL;
     if (slow)
         return walk(slow, text, scratch);
     found = pcre2_match(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0,

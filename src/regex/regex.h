@@ -27,6 +27,9 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
 /* The same with groups that can be asked for: sf_regex_groups(). 16 KiB, no long lists of words. */
 enum sf_err sf_regex_new_grouped(sf_str pattern, struct sf_regex **out, struct sf_why *why);
+/* Characters that every text which matches holds, known without matching; empty: there are none, or
+ * they are not known. Of a pattern made by sf_regex_new_whole(); borrowed from it. */
+sf_str sf_regex_needs(const struct sf_regex *re);
 void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 
 struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */

@@ -407,3 +407,52 @@ TEST(regex, takes_long_lists_of_words)
     sf_buf_done(&pattern);
     sf_regex_scratch_free(scratch);
 }
+
+TEST(regex, knows_what_every_match_holds)
+{
+    static const struct {
+        const char *pattern, *needs;
+    } cases[] = {{".*list.*", "list"},
+                 {"/cart/.*", "/cart/"},
+                 {"GET /a.+/item", "GET /a"},
+                 {"(a|b)cd(ef)g?", "cdef"},
+                 {"a\\.b[0-9]+long", "long"},
+                 {"x{3}yz", "yz"},
+                 {"(abc)*d", "d"},
+                 {"abc|abd", ""},
+                 {"(?i)abc/", "/"},
+                 {".*", ""},
+                 {"", ""},
+                 {"\xc3\xa4\xc3\xb6.", "\xc3\xa4\xc3\xb6"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_regex *re = NULL;
+        assert_ok(sf_regex_new_whole(sf_str_from(cases[i].pattern), &re, &why));
+        if (!sf_str_eq(sf_regex_needs(re), sf_str_from(cases[i].needs)))
+            fail_msg("%s needs %.*s", cases[i].pattern, SF_STR_ARG(sf_regex_needs(re)));
+        sf_regex_free(re);
+    }
+}
+
+/* Patterns of which only a substring is asked match what PCRE2 would match. */
+TEST(regex, looks_for_a_substring_without_matching)
+{
+    static const struct {
+        const char *pattern, *text;
+        bool is_in;
+    } cases[] = {
+        {".*ab.*", "ab", true},        {".*ab.*", "xab\ny", true},  {".*ab.*", "a", false},
+        {".*ab.*", "", false},         {".*ab.*", "ab\xff", false}, {".*ab.+", "ab", false},
+        {".+ab.*", "ab", false},       {".*ab", "abx", false},      {"ab.*", "xab", false},
+        {".*(ab).*", "xaby", true},    {".*a.*b.*", "xb", false},   {".*a.*b.*", "xa_b", true},
+        {"(?-s).*ab.*", "\nab", false}};
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_regex *re = NULL;
+        assert_ok(sf_regex_new_whole(sf_str_from(cases[i].pattern), &re, &why));
+        if ((sf_regex_match(re, sf_str_from(cases[i].text), scratch) == SF_REGEX_FOUND) !=
+            cases[i].is_in)
+            fail_msg("%s on %s", cases[i].pattern, cases[i].text);
+        sf_regex_free(re);
+    }
+    sf_regex_scratch_free(scratch);
+}
