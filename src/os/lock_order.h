@@ -33,6 +33,7 @@
     X(STORE_RUNS, "store/local: lists of open and of dead blocks")                          \
     X(STORE_RUN, "store/local: the reader of one block")                                    \
     X(STORE_PARTIALS, "store/local: results that queries made of granules")                 \
+    X(STORE_DOUBLES, "store/local: traces with a span in two blocks")                       \
     X(STORE_RULE, "store/local: the retention rule and its clock")                          \
     X(STORE_NUMBER, "store/local: next numbers of blocks, flushes and erasures")            \
     X(STORE_STATE, "store/local: why writes are refused")                                   \

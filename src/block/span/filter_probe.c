@@ -143,7 +143,7 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
     for (uint32_t t = 0; t < place; t++)
         row += rows[t];
     *out_found = true;
-    *out = (struct sf_trace_place){granule, row, rows[place]};
+    *out = (struct sf_trace_place){granule, row, rows[place], (uint32_t)trace};
     return SF_OK;
 }
 

@@ -57,6 +57,7 @@ const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r
 /* Where a trace lies: its first granule, and its rows there. */
 struct sf_trace_place {
     uint32_t granule, row, n_rows;
+    uint32_t trace; /* its number in the block */
 };
 /* May it? A probe of the filter; needs no tables. */
 enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,

@@ -7,6 +7,7 @@
 #include "store/local/budget.h"
 #include "store/local/files/catalogue.h"
 #include "store/local/keep/keep_book.h"
+#include "store/local/read/doubles.h"
 #include "store/local/read/partials.h"
 #include "store/local/read/stretch.h"
 #include "store/local/run.h"
@@ -36,6 +37,7 @@ struct sf_local {
     struct sf_snapshots snapshots;
     struct sf_stretches stretches;
     struct sf_partials partials;
+    struct sf_doubles doubles;
     struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in the other one */
 
     /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and

@@ -208,6 +208,8 @@ static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
     if (!sf_partials_init(&l->partials, &l->budget))
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to open");
     l->runs.partials = &l->partials;
+    sf_doubles_init(&l->doubles, &l->budget);
+    l->runs.doubles = &l->doubles;
     l->runs.notice = l->config.notice;
     l->runs.notice_arg = l->config.notice_arg;
     l->duplicates = sf_duplicates_new(l->budget.cap[SF_LINE_DUPLICATES]);
@@ -545,6 +547,7 @@ static void free_all(struct sf_local *l)
     sf_duplicates_free(l->duplicates);
     sf_runs_done(&l->runs);
     sf_partials_done(&l->partials);
+    sf_doubles_done(&l->doubles);
     sf_heap_free(l->doubt.paths);
     sf_keep_book_close(l);
     sf_catalogue_close(l->catalogue);

@@ -9,6 +9,7 @@
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "os/dir.h"
+#include "store/local/read/doubles.h"
 #include "store/local/read/partials.h"
 
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget)
@@ -129,6 +130,8 @@ void sf_run_bury(struct sf_run *r)
     sf_mutex_unlock(&rs->lock);
     if (rs->partials && r->row.kind == SF_BLOCK_SPANS && !sf_run_is_part(r))
         sf_partials_drop_block(rs->partials, r->row.id);
+    if (rs->doubles && r->row.kind == SF_BLOCK_SPANS && !sf_run_is_part(r))
+        sf_doubles_drop_block(rs->doubles, r->row.id);
     if (r->reader_len)
         sf_budget_sub(rs->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS,
                       r->reader_len);

@@ -18,6 +18,7 @@ struct sf_span_block_reader;
 struct sf_profile_block_reader;
 struct sf_runs;
 struct sf_partials;
+struct sf_doubles;
 
 struct sf_run {
     atomic_uint refs;
@@ -53,6 +54,7 @@ struct sf_runs { /* what all runs of one store share */
     struct sf_dir *dir;
     struct sf_budget *budget;
     struct sf_partials *partials; /* of granules of blocks; may be NULL */
+    struct sf_doubles *doubles;   /* of blocks; may be NULL */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
     uint8_t uuid[16];

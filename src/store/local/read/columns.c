@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "os/clock.h"
 #include "store/local/read/column_read.h"
-#include "store/local/read/copies.h"
+#include "store/local/read/doubles.h"
 #include "store/local/read/look.h"
 #include "store/local/read/pace.h"
 #include "store/local/read/trace_read.h"
@@ -350,10 +350,8 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
     c->snapshot = sf_snapshot_take(&c->l->snapshots);
     err = sf_trace_read_init(&c->read, c->l, c->snapshot, c->q, columns, c->keys, c->n_keys, why);
     if (!err)
-        err = sf_parted_find(&c->parted, c->snapshot, query->from_ns, query->to_ns, c->q,
-                             c->scratch, why);
-    if (!err)
-        err = sf_copies_keep(&c->parted, c->snapshot, c->l, c->q, why);
+        err = sf_doubles_find(&c->parted, c->snapshot, c->l, query->from_ns, query->to_ns, c->q,
+                              c->scratch, why);
     c->look = (struct sf_look){.q = c->q,
                                .from_ns = query->from_ns,
                                .to_ns = query->to_ns,

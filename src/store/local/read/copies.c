@@ -8,10 +8,7 @@
 #include "store/local/read/column_read.h"
 #include "store/local/read/granules.h"
 
-enum {
-    LEAST_TRACES = 256,
-    MAX_SPANS = 1 << 21
-}; /* a whole trace costs as much as 200 spans here */
+enum { MAX_SPANS = 1 << 21 };
 
 struct set { /* of keyed hashes, which stand for their keys */
     uint64_t *hashes;
@@ -143,14 +140,14 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
 }
 
 /* Are there so many that reading each of them whole would take long? */
-static bool is_worth(const struct sf_parted *p)
+static bool is_worth(const struct sf_parted *p, uint64_t least)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < p->n && n < LEAST_TRACES; i++) {
-        for (size_t at = 0; p->bits[i] && at < p->lens[i] && n < LEAST_TRACES; at++)
+    for (size_t i = 0; i < p->n && n < least; i++) {
+        for (size_t at = 0; p->bits[i] && at < p->lens[i] && n < least; at++)
             n += (uint64_t)__builtin_popcount(p->bits[i][at]);
     }
-    return n >= LEAST_TRACES;
+    return n >= least;
 }
 
 static void forget_singles(struct search *s)
@@ -163,12 +160,12 @@ static void forget_singles(struct search *s)
 }
 
 enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                           struct sf_query_ctx *q, struct sf_why *why)
+                           struct sf_query_ctx *q, uint64_t least, struct sf_why *why)
 {
     struct search search = {.p = p, .s = s};
     enum sf_err err = SF_OK;
     bool is_whole = true;
-    if (!is_worth(p))
+    if (!is_worth(p, least))
         return SF_OK;
     sf_column_read_init(&search.show, l, q);
     for (size_t i = 0; !err && i < p->n && !search.is_too_many; i++) {

@@ -5,7 +5,9 @@
 #pragma once
 #include "store/local/read/parted.h"
 
-/* Takes the traces without any copy out of `p`, when there are so many of them that it pays and
- * few enough to remember their spans; otherwise `p` stays as it is. */
+enum { SF_COPIES_LEAST = 256 }; /* a whole trace costs as much as 200 spans here */
+
+/* Takes the traces without any copy out of `p`, when there are at least `least` of them and few
+ * enough to remember their spans; otherwise `p` stays as it is. */
 enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                           struct sf_query_ctx *q, struct sf_why *why);
+                           struct sf_query_ctx *q, uint64_t least, struct sf_why *why);
