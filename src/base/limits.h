@@ -136,6 +136,13 @@
 #define SF_LIMIT_ALERT_PIN_DAYS  7    /* how long: alerts fire again and again */
 #define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
 
+#define SF_LIMIT_ALERT_HISTORY    1000  /* alerts that fired, remembered; the oldest go */
+#define SF_LIMIT_SILENCES         500   /* a script that silences each alert by itself */
+#define SF_LIMIT_SILENCE_MATCHERS 16    /* of one silence */
+#define SF_LIMIT_SILENCE_TEXT_LEN 4096  /* bytes of its texts */
+#define SF_LIMIT_SILENCE_BODY_LEN 65536 /* of one request for a silence */
+#define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: one that somebody forgot */
+
 /* --- scraping (scrape) --- */
 #define SF_LIMIT_SCRAPE_JOBS     256   /* a configuration without end */
 #define SF_LIMIT_SCRAPE_STATIC   1000  /* targets written into one scrape */

@@ -186,6 +186,42 @@ def test_6_what_would_have_fired():
     assert "5 rules" in text, text
 
 
+def silence(value, **more):
+    body = {"matchers": [{"name": "alertname", "value": value, "isRegex": False, "isEqual": True}], "duration": "1h", **more}
+    return SERVER.post("/api/v1/silences", json.dumps(body).encode(), "application/json")
+
+
+def test_6b_silences_history_and_series_of_rules():
+    fired = {e["rule"]: e for e in SERVER.json("/api/v1/alerts/history")["events"]}
+    assert fired["errors"]["resolvedAt"] and fired["errors"]["why"] and not fired["errors"]["silenced"], fired
+    assert 0.4 < float(fired["hot"]["value"]) < 0.5 and fired["hot"]["resolvedAt"] is None, fired
+    assert SERVER.get("/api/v1/alerts/history?limit=0").status == 400
+    assert len(SERVER.json("/api/v1/alerts/history?rule=errors&limit=1")["events"]) == 1
+    value = [x for x in SERVER.metrics().splitlines() if x.startswith('spanflame_alert_rule_value{rule="hot"')]
+    assert 0.4 < float(value[0].split()[-1]) < 0.5, value
+    made = silence("errors", comment="a deploy", createdBy="me")
+    assert made.status == 200, made.text
+    assert silence("errors", duration="never").status == 400 and silence("x", duration="9000d").status == 413
+    assert silence("x", comment="c" * 65536).status == 413
+    GOT.clear()
+    send_errors()
+    wait_for(lambda: alerts().get("errors", {}).get("silenced"), "it fires in silence")
+    for _ in range(2):  # receivers are told behind each evaluation
+        seen = rules()["errors"]["lastEvaluation"]
+        wait_for(lambda: rules()["errors"]["lastEvaluation"] > seen, "an evaluation")
+    assert not told("/hook", "errors") and not told("/api/v2/alerts", "errors"), GOT
+    assert SERVER.stop() == 0
+    SERVER.start()
+    known = SERVER.json("/api/v1/silences")
+    assert [(s["id"], s["status"]["state"], s["comment"]) for s in known] == [
+        (json.loads(made.text)["silenceID"], "active", "a deploy")], known
+    assert SERVER.request("DELETE", "/api/v1/silences/" + known[0]["id"]).status == 200
+    assert SERVER.request("DELETE", "/api/v1/silences/0000").status == 404
+    assert SERVER.json("/api/v1/silences")[0]["status"]["state"] == "expired"
+    send_errors()
+    wait_for(lambda: told("/hook", "errors", "firing"), "told again")
+
+
 def test_7_reload_takes_good_rules_and_keeps_the_old_set_over_bad_ones():
     path = os.path.join(SERVER.home, "rules", "more.yaml")
     with open(path, "w", encoding="utf-8") as f:

@@ -571,6 +571,21 @@ test("what lost its samples by outcome says thinned, with the rule, and never th
   await done(page, "thinned-flame");
 });
 
+test("an alert is listed with what it is about, and silenced by a button", async () => {
+  const page = await open("/?view=alerts");
+  const row = page.getByRole("table", { name: "Alerts", exact: true }).getByRole("row", { name: /any-span/ });
+  await row.filter({ hasText: "firing" }).filter({ hasText: "team=<b>" }).waitFor();
+  await page.getByRole("table", { name: "History of alerts" }).getByRole("row", { name: /still firing/ }).first().waitFor();
+  await page.getByRole("table", { name: "Rules", exact: true }).getByRole("row", { name: /count_over_time\(\) above 0/ }).waitFor();
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/alerts.png` });
+  await row.getByRole("button", { name: "Silence: any-span" }).click();
+  await page.getByText("Silenced any-span for 2h", { exact: false }).waitFor();
+  await row.getByText("firing, silenced").waitFor();
+  assert.equal((await (await fetch(`${story.url}/api/v1/silences`)).json())[0].status.state, "active");
+  await done(page);
+});
+
 test("what is scraped is listed with what went wrong", async () => {
   const page = await open("/?view=collectors");
   const row = page.getByRole("table", { name: "Scraped targets" }).getByRole("row", { name: /127\.0\.0\.1:1\/debug\/pprof\/profile\?seconds=1/ });
@@ -776,7 +791,7 @@ test("a server that stops and comes back is said to, and asked again", async () 
 });
 
 test("every view says what failed and keeps what was there", async () => {
-  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
+  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", alerts: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
   for (const [view, more] of Object.entries(views)) {
     const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
     await page.getByRole("alert").filter({ hasText: "too many queries at once" }).first().waitFor();

@@ -25,7 +25,8 @@ def token_file(folder):
 
 chromium.need()
 OLD = "retention: {tail_delay: 0s}\nstore: {flush_interval: 1s}\n"  # hours that are over are thinned
-SCRAPE = "scrape: [{url: 'http://127.0.0.1:1/debug/pprof/profile', service: scraped, interval: 1s}]\n"
+SCRAPE = """alerts: {interval: 1s, rules: [{name: any-span, traceql: "{ } | count_over_time()", above: 0, window: 1d, labels: {team: "<b>"}}]}
+""" + "scrape: [{url: 'http://127.0.0.1:1/debug/pprof/profile', service: scraped, interval: 1s}]\n"
 with Server(SCRAPE) as full, Server() as empty, Server(OLD) as old:
     chromium.need_page(full)
     tokens, token = token_file(empty.home)

@@ -9,6 +9,7 @@ import { useKnownServices } from "./shell/use_known_services";
 import { rangeOf, type Range } from "./state/range";
 import type { Params } from "./state/url";
 import { useUrl } from "./state/use_url";
+import { AlertsView } from "./views/alerts";
 import { CollectorsView } from "./views/collectors";
 import { CoverageView } from "./views/coverage";
 import { Compare } from "./views/compare";
@@ -41,6 +42,8 @@ function viewOf(url: Params, range: Range) {
       return <CoverageView range={range} />;
     case "findings":
       return <FindingsView range={range} />;
+    case "alerts":
+      return <AlertsView />;
     case "collectors":
       return <CollectorsView />;
     case "deploys":

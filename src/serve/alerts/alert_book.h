@@ -24,6 +24,7 @@ struct sf_alert {
     int64_t resolved_ns; /* 0: not yet */
     int64_t changed_ns;  /* it began to fire, or was resolved */
     bool is_seen;
+    bool is_silenced; /* nobody is told */
 };
 
 struct sf_alert_book {

@@ -35,7 +35,8 @@ static void add_alert(const struct sf_alert *a, struct sf_buf *out)
     sf_alert_json_notes(a, out);
     sf_buf_print(out, ",\"state\":\"%s\",\"activeAt\":", state_name(a->state));
     sf_alert_json_time(a->since_ns, out);
-    sf_buf_print(out, ",\"value\":\"%.6g\"}", a->value);
+    sf_buf_print(out, ",\"value\":\"%.6g\"%s}", a->value,
+                 a->is_silenced ? ",\"silenced\":true" : "");
 }
 
 /* ---- /api/v1/alerts ---- */
@@ -245,8 +246,9 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
 {
     struct sf_arena before = worker->arena;
     for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
-        struct sf_alert_ask ask = {atomic_load(&call->service->store), t->rule, at_ns, scratch,
-                                   call->service->finding_limits};
+        struct sf_alert_ask ask = {
+            atomic_load(&call->service->store), t->rule, at_ns, scratch, NULL,
+            call->service->finding_limits};
         struct sf_alert_value *values;
         size_t n;
         enum sf_err err;

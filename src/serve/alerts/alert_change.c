@@ -164,9 +164,13 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
         return err;
     err = compare(ask, left, right, q, c, why);
     *out = one;
-    if (err || !find_change(rule, c, &d) || d.right <= d.left)
+    if (err || !find_change(rule, c, &d))
         return err;
     grown = d.left > 0 ? d.right / d.left - 1 : INFINITY;
+    if (ask->measured && d.left > 0)
+        *ask->measured = grown;
+    if (d.right <= d.left)
+        return SF_OK;
     if ((rule->is_significant && !d.is_significant) || grown <= rule->threshold)
         return SF_OK;
     is_ok = sf_alert_found_begin(&f, rule, q->req);

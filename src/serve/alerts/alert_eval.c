@@ -162,6 +162,8 @@ static enum sf_err eval_code(const struct sf_alert_ask *ask, struct sf_query_ctx
     enum sf_err err = one ? measure(ask, q, &value, why) : sf_no_room(why, "the rule");
     if (err)
         return err;
+    if (ask->measured)
+        *ask->measured = value;
     is_absent = ask->rule->test == SF_ALERT_ABSENT && (isnan(value) || value == 0);
     *out = one;
     if (!is_absent && !sf_alert_rule_holds(ask->rule, value))

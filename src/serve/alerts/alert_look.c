@@ -19,6 +19,8 @@ static enum sf_err give_one(const struct sf_alert_ask *ask, double value, sf_str
 {
     struct sf_alert_found f;
     struct sf_alert_value *one;
+    if (ask->measured)
+        *ask->measured = value;
     if (!sf_alert_rule_holds(ask->rule, value))
         return SF_OK;
     one = sf_arena_new(q->req, sizeof(*one));

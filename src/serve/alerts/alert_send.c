@@ -80,6 +80,8 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
 
 static bool is_told(const struct sf_alert *a, const struct sf_alert_receiver *r)
 {
+    if (a->is_silenced)
+        return false;
     return a->state == SF_ALERT_FIRING ||
            (a->state == SF_ALERT_RESOLVED && a->fired_ns && a->changed_ns > r->told_ns);
 }

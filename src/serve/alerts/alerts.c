@@ -1,5 +1,6 @@
 #include "serve/alerts/alerts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,10 +14,17 @@
 #include "serve/tenant.h"
 
 enum { FILE_MAX = 256 << 20 };
-static const char state_file[] = "alerts", damaged_file[] = "alerts.damaged";
+static const char state_file[] = "alerts", history_file[] = "alert_history",
+                  silence_file[] = "silences";
 static const int64_t RETRY_NS = 5 * SF_NS_PER_S;
 
 /* ---- open and close ---- */
+
+static void clear_health(struct sf_alerts *a)
+{
+    for (size_t i = 0; i < SF_LIMIT_ALERT_RULES; i++)
+        a->health[i] = (struct sf_alert_health){.value = NAN};
+}
 
 static void list_receivers(struct sf_alerts *a)
 {
@@ -40,24 +48,43 @@ static void list_receivers(struct sf_alerts *a)
     }
 }
 
-static enum sf_err load(struct sf_alerts *a, char notice[240], struct sf_why *why)
+/* One of the three files; `read` takes its text. */
+static enum sf_err load(struct sf_alerts *a, const char *name,
+                        enum sf_err (*read)(struct sf_alerts *a, sf_str text, struct sf_why *why),
+                        char notice[240], struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {0};
     struct sf_why bad = {0};
-    enum sf_err err = sf_dir_open_read(a->dir, state_file, &file, why);
+    char aside[40];
+    enum sf_err err = sf_dir_open_read(a->dir, name, &file, why);
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK;
     if (!err)
         err = sf_file_read_all(&file, FILE_MAX, &text, why);
     sf_file_close(&file);
-    if (!err && sf_alert_book_read(&a->book, sf_buf_str(&text), &bad)) {
-        err = sf_dir_rename(a->dir, state_file, damaged_file, why);
-        snprintf(notice, 240, "%.100s; the file is now %s, and alerts begin anew", bad.text,
-                 damaged_file);
+    if (!err && read(a, sf_buf_str(&text), &bad)) {
+        snprintf(aside, sizeof(aside), "%s.damaged", name);
+        err = sf_dir_rename(a->dir, name, aside, why);
+        snprintf(notice, 240, "%.100s; the file is now %s, and alerts begin anew", bad.text, aside);
     }
     sf_buf_done(&text);
     return err;
+}
+
+static enum sf_err read_book(struct sf_alerts *a, sf_str text, struct sf_why *why)
+{
+    return sf_alert_book_read(&a->book, text, why);
+}
+
+static enum sf_err read_history(struct sf_alerts *a, sf_str text, struct sf_why *why)
+{
+    return sf_alert_history_read(&a->history, text, why);
+}
+
+static enum sf_err read_silences(struct sf_alerts *a, sf_str text, struct sf_why *why)
+{
+    return sf_silence_book_read(&a->silences, text, why);
 }
 
 enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, struct sf_alerts **out,
@@ -75,7 +102,13 @@ enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, str
     a->rules = rules;
     a->health = sf_heap_new_n(SF_LIMIT_ALERT_RULES, sizeof(*a->health));
     list_receivers(a);
-    err = a->health ? load(a, notice, why) : sf_no_memory(why, "alerts");
+    if (a->health)
+        clear_health(a);
+    err = a->health ? load(a, state_file, read_book, notice, why) : sf_no_memory(why, "alerts");
+    if (!err)
+        err = load(a, history_file, read_history, notice, why);
+    if (!err)
+        err = load(a, silence_file, read_silences, notice, why);
     if (err)
         sf_alerts_close(a);
     else
@@ -90,6 +123,8 @@ void sf_alerts_close(struct sf_alerts *a)
     sf_alert_rules_free(a->rules);
     sf_alert_rules_free(a->next);
     sf_alert_book_done(&a->book);
+    sf_alert_history_done(&a->history);
+    sf_silence_book_done(&a->silences);
     sf_heap_free(a->health);
     sf_mutex_done(&a->lock);
     sf_heap_free(a);
@@ -114,7 +149,7 @@ static void take_next(struct sf_alerts *a)
         a->rules = a->next;
         a->next = NULL;
         list_receivers(a);
-        memset(a->health, 0, SF_LIMIT_ALERT_RULES * sizeof(*a->health));
+        clear_health(a);
     }
     sf_mutex_unlock(&a->lock);
     sf_alert_rules_free(old);
@@ -198,11 +233,13 @@ static bool is_cut_short(const struct sf_worker *worker)
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
 }
 
-static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, struct sf_why *why)
+static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
+                         struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
-    struct sf_alert_ask ask = {atomic_load(&p->service->store), rule, p->now_ns, &p->scratch,
-                               p->service->finding_limits};
+    struct sf_alert_ask ask = {
+        atomic_load(&p->service->store), rule, p->now_ns, &p->scratch, measured,
+        p->service->finding_limits};
     struct sf_alert_value *values = NULL;
     struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;
@@ -224,7 +261,8 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, struc
     sf_account_resume(paused);
     if (!err && has_just_fired(a, rule, p->now_ns))
         pin_evidence(p, &ask, &q);
-    if (err || !begins_to_fire(a, rule))
+    /* Asked once, when it begins: it may cost more than the rule. */
+    if (err || !has_just_fired(a, rule, p->now_ns) || !begins_to_fire(a, rule))
         return err;
     sf_alert_eval_reason(&ask, &q, &reason);
     if (sf_buf_ok(&reason) && reason.len && !is_cut_short(p->worker)) {
@@ -242,13 +280,14 @@ static void evaluate(struct pass *p, size_t index)
     const struct sf_alert_rule *rule = &a->rules->list[index];
     struct sf_why why = {0};
     int64_t begun_ns = sf_clock_mono_ns();
+    double value = NAN;
     bool is_new;
     enum sf_err err;
     if (is_too_early(p, rule))
         return;
     sf_arena_reset(&p->worker->arena);
     sf_query_turn_open_own(p->service, p->worker, begun_ns + p->service->query_ns, p->is_stopping);
-    err = sf_arena_init(&p->scratch, p->service->query_memory_len) ? judge(p, rule, &why)
+    err = sf_arena_init(&p->scratch, p->service->query_memory_len) ? judge(p, rule, &value, &why)
                                                                    : sf_no_memory(&why, "a rule");
     sf_arena_done(&p->scratch);
     err = sf_query_turn_close_own(p->worker, err, &why);
@@ -259,6 +298,7 @@ static void evaluate(struct pass *p, size_t index)
     a->health[index].last_ns = p->now_ns;
     a->health[index].took_ns = sf_clock_mono_ns() - begun_ns;
     a->health[index].why = err ? why : (struct sf_why){0};
+    a->health[index].value = err ? NAN : value;
     a->n_evaluations++;
     a->n_failed += err != SF_OK;
     sf_mutex_unlock(&a->lock);
@@ -315,6 +355,40 @@ static void save(struct pass *p)
         sf_service_say(p->service, SF_SAY_WARN, "alerts: the state is not saved: %s", why.text);
 }
 
+static void save_history(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!a->history.is_changed)
+        return;
+    sf_alert_history_write(&a->history, &text);
+    err = sf_buf_ok(&text) ? sf_dir_replace(a->dir, history_file, sf_buf_bytes(&text), &why)
+                           : sf_no_memory(&why, "alerts");
+    sf_buf_done(&text);
+    a->history.is_changed = err != SF_OK;
+    if (err)
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: the history is not saved: %s", why.text);
+}
+
+/* Of one that is over it counts whether it was silenced when it began. */
+static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
+{
+    for (size_t i = 0; i < a->book.n; i++) {
+        struct sf_alert *one = &a->book.list[i];
+        int64_t at_ns = one->state == SF_ALERT_RESOLVED ? one->fired_ns : now_ns;
+        one->is_silenced = sf_silence_book_find(&a->silences, sf_str_from(one->tenant),
+                                                sf_str_from(one->labels), at_ns) != NULL;
+    }
+}
+
+enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *text,
+                                    struct sf_why *why)
+{
+    return sf_dir_replace(a->dir, silence_file, sf_buf_bytes(text), why);
+}
+
 void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                    const atomic_bool *is_stopping)
 {
@@ -330,9 +404,12 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
         sf_mutex_lock(&a->lock);
         sf_alert_book_tidy(&a->book, a->rules, now_ns);
         a->book.last_ns = now_ns;
+        mark_silenced(a, now_ns);
+        sf_alert_history_see(&a->history, &a->book, now_ns);
         sf_mutex_unlock(&a->lock);
         sf_arena_release(&worker->arena);
         save(&p);
+        save_history(&p);
     }
     for (size_t i = 0; i < a->n_receivers && !atomic_load(is_stopping); i++)
         tell(&p, &a->receivers[i]);
@@ -359,6 +436,19 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
     one(e, "spanflame_alerts_pending", SF_METRIC_GAUGE, "Alerts that are true, not long enough.",
         n[SF_ALERT_PENDING]);
     one(e, "spanflame_alerts_firing", SF_METRIC_GAUGE, "Alerts that fire.", n[SF_ALERT_FIRING]);
+    one(e, "spanflame_alerts_silences", SF_METRIC_GAUGE,
+        "Silences, those that are over for less "
+        "than a day included.",
+        a->silences.n);
+    sf_exposition_family(e, "spanflame_alert_rule_value", SF_METRIC_GAUGE,
+                         "What a rule of the kinds share, amount, change, ledger and coverage "
+                         "measured last: a share of 1, or ns, bytes, a number.");
+    for (size_t i = 0; i < a->rules->n; i++) {
+        struct sf_metric_label labels[] = {{"rule", a->rules->list[i].name},
+                                           {"tenant", a->rules->list[i].tenant}};
+        if (!isnan(a->health[i].value))
+            sf_exposition_f64(e, labels, 2, a->health[i].value);
+    }
     one(e, "spanflame_alerts_evaluations", SF_METRIC_COUNTER, "Evaluations of rules.",
         a->n_evaluations);
     one(e, "spanflame_alerts_evaluation_failures", SF_METRIC_COUNTER,

@@ -24,4 +24,9 @@ void sf_alerts_close(struct sf_alerts *a);                           /* NULL is 
 
 bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker);
 bool sf_alerts_list_handle(struct sf_call *call, struct sf_worker *worker);
+/* Silences in the shape of Alertmanager's, and what fired lately. */
+bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker);
+bool sf_alerts_silence_list(struct sf_call *call, struct sf_worker *worker);
+bool sf_alerts_silence_delete(struct sf_call *call, struct sf_worker *worker);
+bool sf_alerts_history_handle(struct sf_call *call, struct sf_worker *worker);
 bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker);

@@ -2,14 +2,21 @@
 #pragma once
 #include "os/thread.h"
 #include "serve/alerts/alert_book.h"
+#include "serve/alerts/alert_history.h"
 #include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts.h"
+#include "serve/alerts/silence_book.h"
 
 struct sf_alert_health { /* of a rule, in the order of the set */
     int64_t last_ns;     /* evaluated then; 0: not yet */
     int64_t took_ns;
     struct sf_why why; /* of the last evaluation; empty: it went well */
+    double value;      /* what it measured; NAN: nothing, or several things */
 };
+
+/* Replaces the file of silences. */
+enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *text,
+                                    struct sf_why *why);
 
 struct sf_alerts {
     struct sf_dir *dir;
@@ -20,5 +27,7 @@ struct sf_alerts {
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */
     struct sf_alert_receiver receivers[SF_LIMIT_ALERT_RECEIVERS];
     size_t n_receivers;
+    struct sf_silence_book silences; /* changed by the thread of control calls */
+    struct sf_alert_history history; /* only the thread that evaluates changes it */
     uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned;
 };

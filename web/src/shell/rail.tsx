@@ -21,6 +21,7 @@ const ASK: readonly Entry[] = [
 const TOLD: readonly Entry[] = [
   { view: "findings", words: "Findings", icon: "findings", holds: [] },
   { view: "deploys", words: "Deploys", icon: "deploys", holds: [] },
+  { view: "alerts", words: "Alerts", icon: "alerts", holds: [] },
 ];
 const SYSTEM: readonly Entry[] = [
   { view: "coverage", words: "Coverage", icon: "coverage", holds: [] },

@@ -1,0 +1,52 @@
+/* silence_book.h - alerts that nobody is told of for a while, by their labels.
+ *
+ * As Alertmanager has them: a silence is a list of matchers that all must hold, a beginning and an
+ * end. Knows no clock and no file; one thread at a time. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "regex/regex.h"
+#include "wire/json_writer.h"
+
+struct sf_silence_matcher {
+    sf_str name, value;
+    bool is_regex, is_not;
+    struct sf_regex *re; /* owned */
+};
+
+struct sf_silence {
+    char id[17];
+    sf_str tenant, comment, by; /* of `block` */
+    struct sf_silence_matcher matchers[SF_LIMIT_SILENCE_MATCHERS];
+    size_t n_matchers;
+    int64_t created_ns, start_ns, end_ns;
+    char *block; /* owned: all texts */
+};
+
+struct sf_silence_book {
+    struct sf_silence *list;
+    size_t n, cap;
+    struct sf_regex_scratch *regex;
+};
+
+void sf_silence_book_done(struct sf_silence_book *b);
+/* One from JSON: {"matchers": [{"name", "value", "isRegex", "isEqual"}], "startsAt", "endsAt" or
+ * "duration", "comment", "createdBy"}. INPUT, LIMIT, NOMEM. `out` is borrowed until the next
+ * change. */
+enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str tenant,
+                                int64_t now_ns, struct sf_silence **out, struct sf_why *why);
+/* Ends it now. NOT_FOUND. */
+enum sf_err sf_silence_book_expire(struct sf_silence_book *b, sf_str id, sf_str tenant,
+                                   int64_t now_ns, struct sf_why *why);
+/* Forgets those that ended before `before_ns`. */
+void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns);
+/* The silence that holds of an alert's labels (members of a JSON object) at that time, or NULL. */
+const struct sf_silence *sf_silence_book_find(struct sf_silence_book *b, sf_str tenant,
+                                              sf_str labels, int64_t at_ns);
+/* With its state at `now_ns`: pending, active, expired. */
+void sf_silence_json(const struct sf_silence *s, int64_t now_ns, struct sf_json_writer *j);
+
+/* As a file of lines whose first is a checksum. CORRUPT. */
+void sf_silence_book_write(const struct sf_silence_book *b, struct sf_buf *out);
+enum sf_err sf_silence_book_read(struct sf_silence_book *b, sf_str text, struct sf_why *why);
