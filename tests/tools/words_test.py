@@ -25,8 +25,8 @@ WORDS = {
     r"with 95 ?%+ certainty": "95 % interval",
 }
 PATTERN = re.compile(r"\b(" + "|".join(f"(?:{w})" for w in WORDS) + r")\b", re.I)
-# Commands, calls, fields and files keep their names.
-NAMES = re.compile(r"`[^`]*`|spanflame[- ](ledger|cohort)\b|/api/v1/\S*|\]\([^)]*\)|https?://\S+", re.I)
+# Commands, calls, fields, files and keys of alert rules keep their names.
+NAMES = re.compile(r"`[^`]*`|spanflame[- ](ledger|cohort)\b|\bledger\.\w+|change, ledger\b|^ledger wants |/api/v1/\S*|\]\([^)]*\)|https?://\S+", re.I)
 
 
 def plain(text):

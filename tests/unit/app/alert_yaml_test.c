@@ -32,7 +32,7 @@ TEST(alert_yaml, a_bad_rule_names_its_line)
         {"alerts:\n  rules:\n    - name: a\n      traceql: '{'\n      above: 1\n",
          "f.yaml:3: traceql: "},
         {"alerts:\n  rules:\n    - name: a\n      for: x\n", "f.yaml:4: for wants a time"},
-        {"alerts:\n  rules:\n    - name: a\n      change: {q: x}\n", "f.yaml:4: rules of the kind"},
+        {"alerts:\n  rules:\n    - name: a\n      change: {q: x}\n", "f.yaml:3: change.q: "},
         {"alerts:\n  rules:\n    - name: a\n      share: {selector: {x: y}}\n",
          "f.yaml:4: a rule has texts"},
         {"alerts:\n  rules:\n    - name: a\n      labels: [x]\n", "f.yaml:4: a rule has texts"},
