@@ -323,6 +323,9 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
         .n_addresses = s->config->n_addresses,
         .n_loops = cores > 4 ? cores / 4 : 1,
         .limits = {.connections = (unsigned)limits->connections,
+                   .bodies_len = s->config->memory_len / 16 < SF_LIMIT_BODIES_LEN
+                                     ? s->config->memory_len / 16
+                                     : SF_LIMIT_BODIES_LEN,
                    .body_len = limits->body_len,
                    .header_timeout_ms = (unsigned)(limits->header_timeout_ns / SF_NS_PER_MS),
                    .body_timeout_ms = (unsigned)(limits->body_timeout_ns / SF_NS_PER_MS),

@@ -16,8 +16,9 @@
 #define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body on the wire, OTLP's recommended limit */
 #define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a body inflated: compression bombs */
 #define SF_LIMIT_BODY_MEMORY_LEN \
-    (1u << 20)                           /* above it a body waits in a spool file, not in memory */
-#define SF_LIMIT_BODIES_LEN  (16u << 20) /* bodies held in memory, all together */
+    (1u << 20) /* above it a body waits in a spool file, not in memory */
+#define SF_LIMIT_BODIES_LEN \
+    (16u << 20) /* bodies held in memory, all together; less with less memory */
 #define SF_LIMIT_SPOOL_LEN   (1u << 30)  /* bodies held in spool files: a disk filled by uploads */
 #define SF_LIMIT_ANSWERS_LEN (32u << 20) /* answers nobody reads: the longest unread go first */
 #define SF_LIMIT_LATE_LEN                                                   \

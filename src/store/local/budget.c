@@ -14,6 +14,7 @@ static const unsigned shares[SF_LINES] = {
 void sf_budget_init(struct sf_budget *b, size_t memory_len)
 {
     size_t unit = (memory_len ? memory_len : SF_LIMIT_MEMORY_LEN) / 256;
+    b->log_len = 16 * unit < SF_LIMIT_BODIES_LEN ? 16 * unit : SF_LIMIT_BODIES_LEN;
     for (unsigned i = 0; i < SF_LINES; i++) {
         atomic_init(&b->used[i], 0);
         atomic_init(&b->most[i], 0);

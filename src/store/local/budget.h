@@ -23,6 +23,7 @@ enum sf_budget_line {
 };
 
 struct sf_budget {
+    size_t log_len; /* bytes that may wait for the log; the log counts them */
     atomic_size_t used[SF_LINES];
     atomic_size_t most[SF_LINES]; /* that was ever used at once */
     size_t cap[SF_LINES];

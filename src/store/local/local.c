@@ -451,7 +451,7 @@ static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
         .known = {.sequence = l->log_sequence, .first_lsn = l->log_lsn},
         .begin = wal_begin,
         .segment_len = l->tune.segment_len,
-        .queue_len = SF_LIMIT_BODIES_LEN,
+        .queue_len = l->budget.log_len,
         .notice = wal_notice,
         .notice_arg = l,
     };

@@ -341,12 +341,19 @@ ssize_t __pread64_chk(int fd, void *p, size_t len, off64_t off, size_t cap)
 
 /* --- syncs --- */
 
+static bool is_path_of(int fd)
+{
+    char path[1024];
+    return !control->path[0] ||
+           (path_of_fd(fd, path, sizeof(path)) && strstr(path, control->path) != NULL);
+}
+
 static int do_sync(long number, int fd)
 {
     long result;
     if (has_failed(is_turn_fd(FAULTFS_SYNC, fd)))
         return -1;
-    if (control->delay_us && is_watched(FAULTFS_SYNC)) {
+    if (control->delay_us && is_watched(FAULTFS_SYNC) && is_path_of(fd)) {
         struct timespec t = {.tv_sec = control->delay_us / 1000000,
                              .tv_nsec = (long)(control->delay_us % 1000000) * 1000};
         syscall(SYS_nanosleep, &t, NULL);

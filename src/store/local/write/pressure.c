@@ -131,7 +131,7 @@ static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf
         sf_pressure_of_fill(rows, b->cap[SF_LINE_PARTS] + b->cap[SF_LINE_MEMTABLES]));
     enum sf_pressure of_rest = sf_pressure_max(
         sf_pressure_of_fill(sf_budget_used(b, SF_LINE_PROFILES), b->cap[SF_LINE_PROFILES]),
-        sf_pressure_of_fill(wal->queue_len, SF_LIMIT_BODIES_LEN));
+        sf_pressure_of_fill(wal->queue_len, b->log_len));
     return sf_pressure_max(of_rows, sf_pressure_min(of_rest, SF_PRESSURE_PROFILES));
 }
 
