@@ -172,6 +172,8 @@ struct sf_prof_query {
     int64_t from_ns, to_ns; /* 0 and 0: all */
     enum sf_prof_select select;
     int64_t grid_ns;  /* of points: steps are counted from here; 0: from `from_ns` */
+    bool has_end;     /* of points: times count in whole milliseconds, and what comes after the last
+                         whole step has a point at the end of the range; else it is in the last */
     uint64_t process; /* sf_process_hash: only its profiles; 0: of any */
     /* With ids: only the detail rows of these spans or traces, wherever they were sent from;
      * without: the aggregate, which has no profiles that were uploaded for single requests. */

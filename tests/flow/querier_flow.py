@@ -91,7 +91,11 @@ def test_a_profile_belongs_where_it_starts():
         assert points == [{"value": first, "timestamp": str(start)}], (points, first)
     # What began before the range is another range's, and the end is part of it.
     assert ask("SelectSeries", profileTypeID=CPU, start=at + 1, end=at + 9999, step=10) == {}
-    assert ask("SelectSeries", profileTypeID=CPU, start=at - 5000, end=at, step=10)["series"][0]["points"][0]["value"] == 30000000
+    # no whole step reaches it: it stands at the end, and does not make the last whole step larger
+    point, = ask("SelectSeries", profileTypeID=CPU, start=at - 5000, end=at, step=10)["series"][0]["points"]
+    assert (point["value"], point["timestamp"]) == (30000000, str(at)), point
+    point, = ask("SelectSeries", profileTypeID=CPU, start=at - 5000, end=at + 4000, step=7)["series"][0]["points"]
+    assert (point["value"], point["timestamp"]) == (30000000, str(at + 2000)), point
 
 
 def test_adjacent_ranges_add_up():

@@ -279,7 +279,10 @@ int64_t sf_querier_step_end(const struct sf_querier_work *x, int64_t time_ns, in
 {
     int64_t from = x->query.from_ns, since = sf_sub_sat_i64(time_ns, from);
     int64_t most = x->query.to_ns > from ? (x->query.to_ns - 1 - from) / step_ns : 0;
-    int64_t steps = since <= 0 ? 0 : since / step_ns + (since % step_ns > 0);
+    int64_t whole = x->query.has_end ? since - since % SF_NS_PER_MS : since;
+    int64_t steps = whole <= 0 ? 0 : whole / step_ns + (whole % step_ns > 0);
+    if (steps > most && x->query.has_end)
+        return from + (x->query.to_ns - 1 - from) / SF_NS_PER_MS * SF_NS_PER_MS;
     return from + (steps < most ? steps : most) * step_ns;
 }
 

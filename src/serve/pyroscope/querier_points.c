@@ -1,7 +1,7 @@
 /* querier_points.c - SelectSeries: sums of profiles over time.
  *
- * Points stand at start, start + step, ... and no later than the end; each has what came in the
- * step before it, so the first one reaches back before the start. */
+ * Points stand at start, start + step, ...; each has what came in the step before it, the first
+ * what came with it. A last one, at the end, has what came since the last whole step. */
 #include "base/time_unit.h"
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_dots.h"
@@ -81,6 +81,7 @@ static enum sf_err write_points(struct sf_querier_work *x)
     bool has_exemplars = x->ask->exemplars == SF_QUERIER_EXEMPLARS_PROFILES;
     bool has_spans = x->ask->exemplars == SF_QUERIER_EXEMPLARS_SPANS;
     enum sf_err err;
+    x->query.has_end = true;
     step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * SF_NS_PER_MS;
     err = x->store->ops->prof_points(x->store, &x->query, x->ask->keys, x->ask->n_keys, step_ns,
                                      &x->q, &points, &x->why);

@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/format/dict.h"
 #include "model/process.h"
 #include "store/local/profiles/profile_query.h"
@@ -35,7 +36,8 @@ static bool group_of(struct summing *x, const struct sf_profile_series *s, struc
 }
 
 /* Steps end at from, from + step, ...: a profile counts where its start lies in (end - step, end].
- * What comes after the last end in the range counts there, so that all points are the range. */
+ * What comes after the last of these counts there, or at the end of the range, so that all points
+ * are the range. */
 static int64_t step_of(const struct summing *x, int64_t start_ns)
 {
     const struct sf_prof_query *q = x->query;
@@ -43,10 +45,14 @@ static int64_t step_of(const struct summing *x, int64_t start_ns)
     int64_t steps, most;
     if (x->step_ns <= 0)
         return start_ns;
+    if (q->has_end)
+        since -= since % SF_NS_PER_MS;
     if (since <= 0)
         return from;
     steps = since / x->step_ns + (since % x->step_ns > 0);
     most = q->to_ns > from ? (q->to_ns - 1 - from) / x->step_ns : steps;
+    if (steps > most && q->has_end)
+        return from + (q->to_ns - 1 - from) / SF_NS_PER_MS * SF_NS_PER_MS;
     return from + (steps < most ? steps : most) * x->step_ns;
 }
 
