@@ -8,6 +8,7 @@
 
 #include "base/time_unit.h"
 #include "collect/lib/control_order.h"
+#include "collect/lib/control_pause.h"
 #include "collect/lib/governor.h"
 #include "collect/lib/library.h"
 #include "collect/lib/own_cost.h"
@@ -19,12 +20,9 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/thread.h"
 
-#define WAIT_NS   (30 * SF_NS_PER_S)
-#define GRACE_NS  (15 * SF_NS_PER_S) /* for an answer, beyond what the server waits */
-#define SILENT_NS (10 * SF_NS_PER_MIN)
-#define FLUSH_NS  (10 * SF_NS_PER_S)
-
-enum { HASTY_MS = 500, PATIENT_MS = 4000, SLOW_MS = 30000, SLOW_AFTER_S = 300 };
+#define WAIT_NS  (30 * SF_NS_PER_S)
+#define GRACE_NS (15 * SF_NS_PER_S) /* for an answer, beyond what the server waits */
+#define FLUSH_NS (10 * SF_NS_PER_S)
 
 static struct {
     struct sf_lock lock; /* guards is_running; held while the thread starts */
@@ -43,7 +41,7 @@ static struct {
     unsigned started;       /* kinds that run for its sake */
     uint64_t last_own_ns, last_process_ns;
     uint32_t cost; /* millionths of the process's CPU time */
-    int64_t failing_ns, pause_ms;
+    struct sf_control_pause pause;
 } c;
 
 /* ---- the question ---- */
@@ -177,14 +175,14 @@ static void end_capture(void)
     c.is_done_told = false;
 }
 
-static void take(const struct sf_answer *a)
+/* False: it is not understood. */
+static bool take(const struct sf_answer *a)
 {
     struct sf_control_order d;
     bool is_other;
     if (!sf_control_order_parse((sf_str){(const char *)a->body, a->body_len}, &d)) {
         sf_profile_exporter()->say("control: the server's answer is not understood");
-        c.pause_ms = PATIENT_MS;
-        return;
+        return false;
     }
     is_other = strcmp(d.capture, c.doc.capture) != 0;
     if (c.capture_end_ns && is_other) { /* taken back: what there is so far is sent */
@@ -195,45 +193,25 @@ static void take(const struct sf_answer *a)
         begin_capture();
     else
         obey();
+    return true;
 }
 
 /* ---- the thread ---- */
 
-static void be_patient(int64_t now_ns)
+/* How long to wait before the next question. */
+static int64_t pause_after(enum sf_err err, const struct sf_answer *a, bool is_understood,
+                           int64_t took_ns)
 {
-    int64_t most = PATIENT_MS;
-    if (!c.failing_ns)
-        c.failing_ns = now_ns;
-    if (now_ns - c.failing_ns > SLOW_AFTER_S * SF_NS_PER_S)
-        most = SLOW_MS;
-    c.pause_ms = c.pause_ms ? 2 * c.pause_ms : HASTY_MS;
-    c.pause_ms = c.pause_ms > most ? most : c.pause_ms;
-}
-
-/* How long to wait before the next question. Half of it by chance: a thousand programs do not come
- * back together. */
-static int64_t pause_after(enum sf_err err, const struct sf_answer *a, int64_t took_ns)
-{
-    int64_t now_ns = sf_clock_mono_ns(), ns;
+    struct sf_control_heard h = {.status = err ? 0 : (unsigned)a->status,
+                                 .is_understood = is_understood,
+                                 .took_ns = took_ns,
+                                 .retry_after_s = err ? 0 : (int64_t)a->retry_after_s,
+                                 .is_capturing = c.capture_end_ns != 0};
     uint64_t chance;
     sf_chance_fill(&chance, sizeof(chance));
-    if (!err && (a->status == 200 || a->status == 304)) {
-        c.failing_ns = c.pause_ms = 0;
+    if (h.status == 200 || h.status == 304)
         c.is_done_told = true;
-        /* Told at once that there is nothing new: it does not let us wait. */
-        ns = a->status == 304 && took_ns < SF_NS_PER_S && !c.capture_end_ns ? 5 * SF_NS_PER_S
-                                                                            : SF_NS_PER_S / 10;
-        return ns / 2 + (int64_t)(chance % (uint64_t)(ns / 2));
-    }
-    if (!err && (a->status == 404 || a->status == 405 || a->status == 401 || a->status == 403)) {
-        c.failing_ns = c.pause_ms = 0;
-        return SILENT_NS + (int64_t)(chance % (uint64_t)SF_NS_PER_MIN);
-    }
-    be_patient(now_ns);
-    ns = c.pause_ms * SF_NS_PER_MS;
-    if (!err && a->retry_after_s)
-        ns = a->retry_after_s * SF_NS_PER_S;
-    return ns / 2 + (int64_t)(chance % (uint64_t)(ns / 2));
+    return sf_control_pause(&c.pause, &h, sf_clock_mono_ns(), chance);
 }
 
 static void sleep_for(int64_t ns)
@@ -255,6 +233,7 @@ static void run(void *arg)
     while (!atomic_load(&c.is_ending)) {
         int64_t begin_ns = sf_clock_mono_ns(), wait_ns = WAIT_NS, pause_ns;
         struct sf_why why = {0};
+        bool is_understood;
         enum sf_err err;
         if (c.capture_end_ns && begin_ns >= c.capture_end_ns)
             end_capture();
@@ -268,9 +247,8 @@ static void run(void *arg)
         err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
                                                   sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)
                                : SF_ERR_NOMEM;
-        if (!err && a.status == 200)
-            take(&a);
-        pause_ns = pause_after(err, &a, sf_clock_mono_ns() - begin_ns);
+        is_understood = !err && a.status == 200 && take(&a);
+        pause_ns = pause_after(err, &a, is_understood, sf_clock_mono_ns() - begin_ns);
         if (c.capture_end_ns && c.capture_end_ns - sf_clock_mono_ns() < pause_ns)
             pause_ns = c.capture_end_ns - sf_clock_mono_ns();
         sleep_for(pause_ns);
@@ -312,5 +290,5 @@ void sf_control_client_after_fork(void)
     c.doc = (struct sf_control_order){0};
     c.done[0] = 0;
     c.capture_end_ns = 0;
-    c.failing_ns = c.pause_ms = 0;
+    c.pause = (struct sf_control_pause){0};
 }
