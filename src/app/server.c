@@ -25,6 +25,7 @@
 #include "os/own_names.h"
 #include "serve/alerts/alerts.h"
 #include "serve/own/control.h"
+#include "serve/own/deploys.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
@@ -231,6 +232,15 @@ void sf_server_replace_alerts(struct sf_server *s, const struct sf_config *confi
     sf_alerts_replace(s->service.alerts, sf_alert_rules_share(config->alerts.rules));
     if (jobs)
         sf_scraping_replace(s->service.scraping, jobs);
+}
+
+static enum sf_err open_deploys(struct sf_server *s, struct sf_why *why)
+{
+    char notice[240];
+    enum sf_err err = sf_deploys_open(s->dir, &s->service.deploys, notice, why);
+    if (notice[0])
+        sf_log_print(s->log, SF_SAY_WARN, "%s", notice);
+    return err;
 }
 
 static enum sf_err open_scraping(struct sf_server *s, struct sf_why *why)
@@ -516,6 +526,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_scraping(s, why);
     if (!err)
+        err = open_deploys(s, why);
+    if (!err)
         err = sf_control_open(s->dir, v, &v->control_docs, why);
     if (!err)
         err = open_symbols(s, why);
@@ -678,6 +690,7 @@ void sf_server_free(struct sf_server *s)
     sf_recording_rules_close(s->service.rules);
     sf_alerts_close(s->service.alerts);
     sf_scraping_close(s->service.scraping);
+    sf_deploys_close(s->service.deploys);
     sf_symbolizer_close(s->service.symbols);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);

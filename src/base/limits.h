@@ -144,6 +144,11 @@
 #define SF_LIMIT_SILENCE_BODY_LEN 65536 /* of one request for a silence */
 #define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: one that somebody forgot */
 
+/* --- deploys (serve) --- */
+#define SF_LIMIT_DEPLOYS         1000  /* that were told, remembered; the oldest go */
+#define SF_LIMIT_DEPLOY_TEXT_LEN 4096  /* bytes of the texts of one */
+#define SF_LIMIT_DEPLOY_BODY_LEN 65536 /* of one request that tells of a deploy */
+
 /* --- scraping (scrape) --- */
 #define SF_LIMIT_SCRAPE_JOBS     256   /* a configuration without end */
 #define SF_LIMIT_SCRAPE_STATIC   1000  /* targets written into one scrape */

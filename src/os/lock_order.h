@@ -55,6 +55,7 @@
     X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \
     X(SERVE_RULES, "serve: recording rules and their sums")                                 \
     X(SERVE_ALERTS, "serve: rules of alerts and their state")                               \
+    X(SERVE_DEPLOYS, "serve: deploys that were told")                                       \
     X(SERVE_CONTROL_FILE, "serve: one change of the control file at a time")                \
     X(SERVE_CONTROL, "serve: documents for collectors, who they are, and polls that wait")  \
     X(LISTEN_EXCHANGE, "listen: what one answer streams")                                   \

@@ -10,6 +10,7 @@
 #include "serve/own/compare.h"
 #include "serve/own/control_calls.h"
 #include "serve/own/coverage.h"
+#include "serve/own/deploys.h"
 #include "serve/own/erase.h"
 #include "serve/own/explain.h"
 #include "serve/own/findings.h"
@@ -243,6 +244,8 @@ const struct sf_route sf_routes[] = {
     POINT("/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
+    OWN("/api/v1/deploys", sf_deploys_list, "service from until format"),
+    CONTROL(SF_METHOD_POST, "/api/v1/deploys", SF_MAY_WRITE, true, sf_deploys_post, ""),
     OWN_OF(SF_CLASS_POINT, "/api/v1/targets", sf_scraping_targets_handle, "format"),
     OWN_OF(SF_CLASS_POINT, "/api/v1/alerts", sf_alerts_list_handle, "format"),
     OWN("/api/v1/alerts/test", sf_alerts_test_handle, "rule from until format"),

@@ -26,6 +26,7 @@ struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
 struct sf_alerts;          /* serve/alerts/alerts.h */
 struct sf_control;         /* serve/own/control.h */
 struct sf_scraping;        /* serve/scrape/scraping.h */
+struct sf_deploys;         /* serve/own/deploys.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4, SF_MAY_CONTROL = 8 };
 
@@ -71,6 +72,7 @@ struct sf_service {
     struct sf_settings *settings;     /* of readers; NULL in tests */
     struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
     struct sf_alerts *alerts;         /* NULL in tests */
+    struct sf_deploys *deploys;       /* NULL in tests */
     struct sf_scraping *scraping;     /* NULL in tests */
     struct sf_control *control_docs;  /* what collectors are told; NULL in tests */
     struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */

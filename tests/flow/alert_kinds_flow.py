@@ -107,6 +107,27 @@ def test_2_alerts_say_why():
     assert known["children"]["query"] == 'child per span of { name = "GET /c" } above 50ms'
 
 
+def test_2b_deploys_are_seen_and_told():
+    seen = SERVER.json("/api/v1/deploys?from=now-2h")
+    assert [(d["service"], d["version"], d["against"], d["posted"], d["seen"]) for d in seen["deploys"]] == [
+        ("shop", "v2", "v1", False, True)] and seen["note"] == "", seen
+    assert abs(int(seen["deploys"][0]["timeUnixNano"]) / 1e9 - (time.time() - 24 * 60)) < 150, seen
+    told = SERVER.post("/api/v1/deploys", b'{"service": "shop", "version": "v2", "comment": "<b>", "url": "http://ci/7"}', "application/json")
+    assert told.status == 200, told.text
+    assert SERVER.post("/api/v1/deploys", b'{"service": "cart", "commit": "abc"}', "application/json").status == 200
+    assert SERVER.post("/api/v1/deploys", b'{"service": "cart"}', "application/json").status == 400
+    assert SERVER.post("/api/v1/deploys", b'{"service": "c", "version": "' + b"1" * 65536 + b'"}', "application/json").status == 413
+    assert SERVER.post("/api/v1/deploys", b'{}', "text/plain").status == 415
+    both = {d["service"]: d for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]}
+    assert both["shop"]["posted"] and both["shop"]["seen"] and both["shop"]["against"] == "v1", both
+    assert both["cart"]["version"] == "abc" and not both["cart"]["seen"], both
+    text = SERVER.get("/api/v1/deploys?from=now-2h&service=shop&format=text").text
+    assert "shop v2, before: v1 (posted and seen in spans)  <b>" in text and "cart" not in text, text
+    SERVER.stop()
+    SERVER.start()
+    assert {d["service"] for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]} == {"shop", "cart"}
+
+
 def test_3_a_trial_of_a_day_is_bounded_and_says_so():
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}", "--test", "slower-than-before",
                            "--since", "1d"], capture_output=True, text=True, check=True).stdout

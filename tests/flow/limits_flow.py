@@ -383,6 +383,8 @@ ELSEWHERE = {
     "alert text": "tests/unit/serve/alert_rule_test.c", "alert receivers": "tests/unit/serve/alert_rule_test.c",
     "alert series": "tests/unit/serve/alert_book_test.c", "alert moments": "tests/flow/alerts_flow.py",
     "alert pins": "tests/flow/alerts_flow.py", "alert pin days": "tests/flow/alerts_flow.py",
+    "deploys": "tests/unit/serve/deploy_book_test.c", "deploy text": "tests/unit/serve/deploy_book_test.c",
+    "deploy body": "tests/flow/alert_kinds_flow.py",
     "alert history": "tests/unit/serve/silence_book_test.c", "silences": "tests/unit/serve/silence_book_test.c",
     "silence matchers": "tests/unit/serve/silence_book_test.c", "silence text": "tests/unit/serve/silence_book_test.c",
     "silence days": "tests/unit/serve/silence_book_test.c", "silence body": "tests/flow/alerts_flow.py",

@@ -56,9 +56,9 @@ def test_every_tool_is_listed_and_answers():
     asked = {"services": {}, "search": {"q": '{ name = "POST /orders" && duration > 300ms }', "limit": 5}, "why": {"trace": TRACE, "span": SPAN},
              "flame": {"trace": TRACE, "span": SPAN}, "compare": {"q": '{ name = "POST /orders" }'},
              "diff": {"baseline": "shop", "comparison": "shop"}, "findings": {"service": "shop"},
-             "spans_with": {"function": "applyLegacyTax"}, "coverage": {"service": "shop"}}
+             "spans_with": {"function": "applyLegacyTax"}, "coverage": {"service": "shop"}, "deploys": {"service": "shop"}}
     named = {"services": "shop", "search": TRACE.lstrip("0"), "why": "applyLegacyTax", "flame": "applyLegacyTax", "compare": "applyLegacyTax",
-             "diff": "", "findings": "applyLegacyTax", "spans_with": SPAN, "coverage": "shop"}
+             "diff": "", "findings": "applyLegacyTax", "spans_with": SPAN, "coverage": "shop", "deploys": "version"}
     assert set(tools) == set(asked), set(tools) ^ set(asked)
     for name, arguments in asked.items():
         schema = tools[name]["inputSchema"]

@@ -6,6 +6,7 @@
 #include "base/time_unit.h"
 #include "serve/own/compare.h"
 #include "serve/own/coverage.h"
+#include "serve/own/deploys.h"
 #include "serve/own/explain.h"
 #include "serve/own/findings.h"
 #include "serve/own/frame_spans.h"
@@ -99,6 +100,10 @@ static const struct sf_mcp_tool tools[] = {
      {{"function", TEXT, "function", "function", "name of a function, or its last part", true},
       {"service", TEXT, "service", "service", "in this service only", false},
       SINCE_ARGUMENT}},
+    {"deploys", "Versions of services that began lately, and the version before each: told by whoever deployed, or seen in spans. Then ask why or compare about both versions.",
+     sf_deploys_list, "/api/v1/deploys", "format=text", "deploys",
+     {{"service", TEXT, "service", NULL, "of this service only", false},
+      {"since", SINCE, "from", NULL, "how far to look back: 1h, 7d (default 1h)", false}}},
     {"coverage", "How well are a service's traces and profiles joined, and what is missing?",
      sf_coverage_handle, "/api/v1/coverage", "format=text", "coverage",
      {{"service", TEXT, "service", "service", "the service", true},

@@ -1,0 +1,29 @@
+/* deploy_book.h - deploys that were told: which version of which service began when.
+ *
+ * Knows no clock and no file; one thread at a time. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+
+struct sf_deploy {
+    char id[17];
+    sf_str tenant, service, version, commit, environment, comment, url; /* of `block` */
+    int64_t time_ns;
+    char *block; /* owned: all texts */
+};
+
+struct sf_deploy_book { /* by time, oldest first */
+    struct sf_deploy *list;
+    size_t n;
+};
+
+void sf_deploy_book_done(struct sf_deploy_book *b);
+/* One from JSON: {"service", "version", "commit", "environment", "comment", "url", "time"}. The
+ * oldest goes when there is no room. INPUT, LIMIT, NOMEM. `out` is borrowed until the next change.
+ */
+enum sf_err sf_deploy_book_add(struct sf_deploy_book *b, sf_str json, sf_str tenant, int64_t now_ns,
+                               const struct sf_deploy **out, struct sf_why *why);
+/* As a file of lines whose first is a checksum. CORRUPT: nothing is taken. */
+void sf_deploy_book_write(const struct sf_deploy_book *b, struct sf_buf *out);
+enum sf_err sf_deploy_book_read(struct sf_deploy_book *b, sf_str text, struct sf_why *why);

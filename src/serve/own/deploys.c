@@ -1,0 +1,370 @@
+#include "serve/own/deploys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/time_unit.h"
+#include "exec/metrics.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "query/attr_text.h"
+#include "query/query_parse.h"
+#include "serve/own/deploy_book.h"
+#include "serve/own/own_form.h"
+#include "serve/params.h"
+#include "serve/tenant.h"
+#include "wire/json_writer.h"
+#include "wire/time_text.h"
+
+enum { FILE_MAX = 64 << 20, STEPS = 120 };
+static const char book_file[] = "deploys", damaged_file[] = "deploys.damaged";
+
+struct sf_deploys {
+    struct sf_dir *dir;
+    struct sf_mutex lock;       /* guards what follows; takes nothing */
+    struct sf_deploy_book book; /* only the thread of control calls changes it */
+};
+
+/* ---- open and close ---- */
+
+enum sf_err sf_deploys_open(struct sf_dir *dir, struct sf_deploys **out, char notice[240],
+                            struct sf_why *why)
+{
+    struct sf_deploys *d = sf_heap_new(sizeof(*d));
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf text = {0};
+    struct sf_why bad = {0};
+    enum sf_err err;
+    notice[0] = 0;
+    if (!d)
+        return sf_no_memory(why, "deploys");
+    sf_mutex_init(&d->lock, SF_LOCK_SERVE_DEPLOYS);
+    d->dir = dir;
+    err = sf_dir_open_read(dir, book_file, &file, why);
+    if (!err) {
+        err = sf_file_read_all(&file, FILE_MAX, &text, why);
+        sf_file_close(&file);
+        if (!err && sf_deploy_book_read(&d->book, sf_buf_str(&text), &bad)) {
+            err = sf_dir_rename(dir, book_file, damaged_file, why);
+            snprintf(notice, 240, "%.100s; the file is now %s", bad.text, damaged_file);
+        }
+        sf_buf_done(&text);
+    } else if (err == SF_ERR_NOT_FOUND) {
+        err = SF_OK;
+    }
+    if (err)
+        sf_deploys_close(d);
+    else
+        *out = d;
+    return err;
+}
+
+void sf_deploys_close(struct sf_deploys *d)
+{
+    if (!d)
+        return;
+    sf_deploy_book_done(&d->book);
+    sf_mutex_done(&d->lock);
+    sf_heap_free(d);
+}
+
+/* ---- POST ---- */
+
+bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_deploys *d = call->service->deploys;
+    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
+    const struct sf_deploy *made = NULL;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    char id[17] = "";
+    enum sf_err err = SF_OK;
+    (void)worker;
+    if (call->request->coding != SF_CODING_NONE)
+        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
+    else if (body->is_spooled || body->len > SF_LIMIT_DEPLOY_BODY_LEN)
+        err = sf_fail(&why, SF_ERR_LIMIT, "a deploy may have %d bytes", SF_LIMIT_DEPLOY_BODY_LEN);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_mutex_lock(&d->lock);
+    err = sf_deploy_book_add(&d->book, sf_bytes_str(body->memory), call->tenant, sf_clock_wall_ns(),
+                             &made, &why);
+    if (!err) {
+        memcpy(id, made->id, sizeof(id));
+        sf_deploy_book_write(&d->book, &text);
+    }
+    sf_mutex_unlock(&d->lock);
+    if (!err)
+        err = sf_buf_ok(&text) ? sf_dir_replace(d->dir, book_file, sf_buf_bytes(&text), &why)
+                               : sf_no_memory(&why, "deploys");
+    sf_buf_done(&text);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_call_ok(call, "application/json");
+    sf_buf_print(&call->response->body, "{\"id\":\"%s\"}", id);
+    return true;
+}
+
+/* ---- GET ---- */
+
+struct item {
+    const char *id; /* NULL: found in spans only */
+    sf_str service, version, against, key, commit, environment, comment, url;
+    int64_t time_ns;
+    bool is_seen; /* in spans */
+};
+
+struct found {
+    struct item *list;
+    uint32_t n, cap;
+    struct sf_arena *req;
+    bool is_full;
+};
+
+static void add(struct found *f, struct item item)
+{
+    if (!sf_list_room_in(f->req, &f->list, f->n, &f->cap, 16))
+        f->is_full = true;
+    else
+        f->list[f->n++] = item;
+}
+
+static sf_str label_of(const struct sf_metric_series *s, sf_str key)
+{
+    for (uint32_t i = 0; i < s->labels.n; i++) {
+        const struct sf_attr *a = &s->labels.list[i];
+        if (sf_str_eq(a->key, key) && a->val.type == SF_VALUE_STR &&
+            !sf_str_eq(a->val.str, SF_STR("nil")))
+            return a->val.str;
+    }
+    return SF_STR_NONE;
+}
+
+static int by_service_and_time(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = sf_str_cmp(x->service, y->service);
+    return order ? order : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+}
+
+/* Each version of each service with the step in which it is first seen. */
+static void first_seen(const struct sf_metrics_result *r, struct found *f)
+{
+    for (uint32_t i = 0; i < r->n_series; i++) {
+        const struct sf_metric_series *s = &r->series[i];
+        sf_str version = label_of(s, SF_STR("resource.service.version"));
+        sf_str commit = label_of(s, SF_STR("resource.commit"));
+        uint32_t at = 0;
+        while (at < r->n_steps && (isnan(s->values[at]) || s->values[at] <= 0))
+            at++;
+        if (at == r->n_steps || (!version.len && !commit.len))
+            continue;
+        add(f, (struct item){.service = label_of(s, SF_STR("resource.service.name")),
+                             .version = version.len ? version : commit,
+                             .key = version.len ? SF_STR("resource.service.version")
+                                                : SF_STR("resource.commit"),
+                             .commit = commit,
+                             .time_ns = r->from_ns + (int64_t)at * r->step_ns,
+                             .is_seen = true});
+    }
+}
+
+/* Of versions that were seen, those that came after another one of the same service. */
+static void keep_changes(struct found *f)
+{
+    struct item last = {0};
+    uint32_t n = 0;
+    if (f->n)
+        qsort(f->list, f->n, sizeof(*f->list), by_service_and_time);
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct item now = f->list[i];
+        bool is_same = sf_str_eq(now.service, last.service);
+        now.against = is_same ? last.version : SF_STR_NONE;
+        last = now;
+        if (is_same && !sf_str_eq(now.against, now.version))
+            f->list[n++] = now;
+    }
+    f->n = n;
+}
+
+static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_ns, int64_t to_ns,
+                          struct sf_arena *scratch, struct sf_query_ctx *q, struct found *f,
+                          sf_str *out_note, struct sf_why *why)
+{
+    struct sf_metrics_ask ask = {.scratch = scratch};
+    struct sf_metrics_result r = {0};
+    struct sf_buf text = {0};
+    sf_str query;
+    int64_t step_ns = (to_ns - from_ns) / STEPS;
+    bool is_ok;
+    enum sf_err err;
+    sf_buf_print(&text, "{ ");
+    if (service.len) {
+        sf_buf_print(&text, "resource.service.name = ");
+        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
+    }
+    sf_buf_print(&text, " } | count_over_time() by (resource.service.name, "
+                        "resource.service.version, resource.commit)");
+    is_ok = sf_buf_ok(&text) && sf_arena_copy(q->req, sf_buf_str(&text), &query);
+    sf_buf_done(&text);
+    err = is_ok ? sf_query_parse(query, q->req, &ask.query, NULL, why)
+                : sf_no_room(why, "the query");
+    if (!err)
+        err = sf_metrics_window_range(from_ns, to_ns, step_ns > SF_NS_PER_S ? step_ns : SF_NS_PER_S,
+                                      &ask.window, why);
+    if (!err && q->n_tenants)
+        err = sf_metrics_run(store, &ask, q, &r, why);
+    if (err)
+        return err;
+    *out_note = r.is_partial ? r.note : SF_STR_NONE;
+    first_seen(&r, f);
+    keep_changes(f);
+    return SF_OK;
+}
+
+static bool is_ours(const struct sf_call *call, sf_str tenant)
+{
+    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    while (sf_str_split_next(&rest, '|', &one)) {
+        if (sf_str_eq(one, tenant))
+            return true;
+    }
+    return false;
+}
+
+static void add_told(const struct sf_deploy *d, struct found *f)
+{
+    struct item told = {.time_ns = d->time_ns};
+    const sf_str from[] = {d->service, d->version, d->commit, d->environment, d->comment, d->url};
+    sf_str *to[] = {&told.service,     &told.version, &told.commit,
+                    &told.environment, &told.comment, &told.url};
+    sf_str id;
+    for (size_t i = 0; i < 6; i++)
+        f->is_full |= !sf_arena_copy(f->req, from[i], to[i]);
+    f->is_full |= !sf_arena_print(f->req, &id, "%s", d->id);
+    if (f->is_full)
+        return;
+    told.id = id.p;
+    for (uint32_t i = 0; i < f->n; i++) { /* seen as well: one */
+        struct item *seen = &f->list[i];
+        if (!seen->id && sf_str_eq(seen->service, told.service) &&
+            (sf_str_eq(seen->version, told.version) || sf_str_eq(seen->commit, told.version))) {
+            told.against = seen->against;
+            told.key = seen->key;
+            told.is_seen = true;
+            *seen = told;
+            return;
+        }
+    }
+    add(f, told);
+}
+
+static void write_json(const struct found *f, sf_str note, struct sf_buf *out)
+{
+    struct sf_json_writer j = sf_json_writer_init(out);
+    sf_json_write_object(&j);
+    sf_json_write_key(&j, SF_STR("deploys"));
+    sf_json_write_array(&j);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct item *d = &f->list[i];
+        sf_json_write_object(&j);
+        if (d->id)
+            sf_json_write_key_str(&j, SF_STR("id"), sf_str_from(d->id));
+        sf_json_write_key_str(&j, SF_STR("service"), d->service);
+        sf_json_write_key_str(&j, SF_STR("version"), d->version);
+        sf_json_write_key_str(&j, SF_STR("against"), d->against);
+        sf_json_write_key_str(&j, SF_STR("attribute"), d->key);
+        sf_json_write_key(&j, SF_STR("timeUnixNano"));
+        sf_json_write_u64_text(&j, (uint64_t)d->time_ns);
+        sf_json_write_key(&j, SF_STR("posted"));
+        sf_json_write_bool(&j, d->id != NULL);
+        sf_json_write_key(&j, SF_STR("seen"));
+        sf_json_write_bool(&j, d->is_seen);
+        sf_json_write_key_str(&j, SF_STR("commit"), d->commit);
+        sf_json_write_key_str(&j, SF_STR("environment"), d->environment);
+        sf_json_write_key_str(&j, SF_STR("comment"), d->comment);
+        sf_json_write_key_str(&j, SF_STR("url"), d->url);
+        sf_json_write_object_end(&j);
+    }
+    sf_json_write_array_end(&j);
+    sf_json_write_key_str(&j, SF_STR("note"), note);
+    sf_json_write_object_end(&j);
+}
+
+static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct item *d = &f->list[i];
+        sf_time_text_add(out, (uint64_t)d->time_ns);
+        sf_buf_print(out, "  %.*s %.*s", SF_STR_ARG(d->service), SF_STR_ARG(d->version));
+        if (d->against.len)
+            sf_buf_print(out, ", before: %.*s", SF_STR_ARG(d->against));
+        sf_buf_print(out, " (%s)",
+                     d->id && d->is_seen ? "posted and seen in spans"
+                     : d->id             ? "posted, not seen in spans"
+                                         : "seen in spans");
+        if (d->comment.len)
+            sf_buf_print(out, "  %.*s", SF_STR_ARG(d->comment));
+        sf_buf_add_u8(out, '\n');
+    }
+    if (f->n == 0)
+        sf_buf_print(out, "no service began a new version in this time\n");
+    if (note.len)
+        sf_buf_print(out, "not whole: %.*s\n", SF_STR_ARG(note));
+}
+
+bool sf_deploys_list(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_deploys *d = call->service->deploys;
+    sf_str service = sf_params_word(call->request, "service", &worker->arena), note = SF_STR_NONE;
+    bool is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    struct sf_arena scratch = {0};
+    struct sf_why why = {0};
+    struct found f = {0};
+    int64_t from_ns, to_ns;
+    enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
+    if (!err)
+        err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &from_ns, &to_ns,
+                              &why);
+    f.req = q.req;
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
+        err = sf_no_memory(&why, "the query");
+    if (!err)
+        err = detect(atomic_load(&call->service->store), service, from_ns, to_ns, &scratch, &q, &f,
+                     &note, &why);
+    sf_arena_done(&scratch);
+    if (!err) {
+        sf_mutex_lock(&d->lock);
+        for (size_t i = 0; i < d->book.n; i++) {
+            const struct sf_deploy *one = &d->book.list[i];
+            if (one->time_ns >= from_ns && one->time_ns < to_ns && is_ours(call, one->tenant) &&
+                (!service.len || sf_str_eq(service, one->service)))
+                add_told(one, &f);
+        }
+        sf_mutex_unlock(&d->lock);
+        if (f.is_full)
+            err = sf_no_room(&why, "the query");
+    }
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (f.n)
+        qsort(f.list, f.n, sizeof(*f.list), newest_first);
+    sf_call_ok(call, is_text ? "text/plain; charset=utf-8" : "application/json");
+    if (is_text)
+        write_text(&f, note, &call->response->body);
+    else
+        write_json(&f, note, &call->response->body);
+    return true;
+}

@@ -1,0 +1,63 @@
+#include "serve/own/deploy_book.h"
+
+#include "base/time_unit.h"
+#include "test.h"
+
+static const int64_t T = INT64_C(1763200000) * SF_NS_PER_S;
+static struct sf_why why;
+
+static enum sf_err add(struct sf_deploy_book *b, const char *json, int64_t now_ns)
+{
+    const struct sf_deploy *made;
+    memset(&why, 0, sizeof(why));
+    return sf_deploy_book_add(b, sf_str_from(json), SF_STR("t"), now_ns, &made, &why);
+}
+
+TEST(deploy_book, keeps_them_by_time_and_forgets_the_oldest)
+{
+    struct sf_deploy_book b = {0}, again = {0};
+    struct sf_buf text = {0};
+    assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"2\",\"comment\":\"a\\n\\\"b\\\"\"}", T));
+    assert_ok(
+        add(&b, "{\"service\":\"shop\",\"commit\":\"abc\",\"time\":\"2025-01-01T00:00:00Z\"}", T));
+    assert_true(sf_str_eq(b.list[0].version, SF_STR("abc"))); /* earlier; its commit names it */
+    sf_deploy_book_write(&b, &text);
+    assert_ok(sf_deploy_book_read(&again, sf_buf_str(&text), &why));
+    assert_int_equal(again.n, 2);
+    assert_true(again.list[1].time_ns == T);
+    assert_true(sf_str_eq(again.list[1].comment, SF_STR("a\n\"b\"")));
+    assert_string_equal(again.list[1].id, b.list[1].id);
+    sf_deploy_book_done(&again);
+    text.p[text.len - 4] ^= 1;
+    assert_err(sf_deploy_book_read(&again, sf_buf_str(&text), &why), SF_ERR_CORRUPT);
+    assert_int_equal(again.n, 0);
+    for (int i = 0; i < SF_LIMIT_DEPLOYS; i++)
+        assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"3\"}", T + 1 + i));
+    assert_int_equal(b.n, SF_LIMIT_DEPLOYS);
+    assert_true(b.list[0].time_ns == T + 1);
+    sf_buf_done(&text);
+    sf_deploy_book_done(&b);
+}
+
+TEST(deploy_book, says_what_is_wrong)
+{
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "{}",
+                                      "{\"service\":\"shop\"}",
+                                      "{\"version\":\"2\"}",
+                                      "{\"service\":\"shop\",\"version\":\"2\",\"time\":\"soon\"}",
+                                      "{\"service\":\"shop\",\"version\":\"2\",\"time\":"
+                                      "\"2099-01-01T00:00:00Z\"}",
+                                      "{\"service\":\"\xff\",\"version\":\"2\"}"};
+    struct sf_deploy_book b = {0};
+    struct sf_buf text = {0};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_true(add(&b, bad[i], T) != SF_OK && why.text[0]);
+    sf_buf_print(&text, "{\"service\":\"s\",\"version\":\"%0*d\"}%c", SF_LIMIT_DEPLOY_TEXT_LEN, 1,
+                 0);
+    assert_err(add(&b, (const char *)text.p, T), SF_ERR_LIMIT);
+    assert_int_equal(b.n, 0);
+    sf_buf_done(&text);
+    sf_deploy_book_done(&b);
+}
