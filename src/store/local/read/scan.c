@@ -268,7 +268,9 @@ static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_
     uint32_t granule = (uint32_t)u->granule, next = granule + 1;
     bool goes_on = t + 1 == rows->n_traces && next < sf_span_block_granules(c->show.view.r) &&
                    sf_span_block_granule(c->show.view.r, next)->is_continuation;
-    return (struct spot){.at = {granule, rows->firsts[t], rows->firsts[t + 1] - rows->firsts[t]},
+    return (struct spot){.at = {.granule = granule,
+                                .row = rows->firsts[t],
+                                .n_rows = rows->firsts[t + 1] - rows->firsts[t]},
                          .run = u->place,
                          .trace = info->first_trace + t,
                          .is_known = !goes_on && !(t == 0 && info->is_continuation)};
