@@ -77,8 +77,10 @@ static enum sf_err convert(void *arg, struct sf_profile_source *s, struct sf_buf
     const struct asked *a = arg;
     struct sf_profile_view view = s->view;
     enum sf_err err = SF_OK;
-    if (a->format->is_grouped || a->profile.group)
+    if (a->format->is_grouped || a->profile.group) {
         err = sf_profile_source_grouped(s, &a->profile, &view, why);
+        view.n_owned = 0; /* its nodes are others */
+    }
     return err ? err : a->format->write(&view, s->req, out, why);
 }
 
@@ -95,10 +97,13 @@ int sf_export_run(int argc, char **argv)
         .command = "export",
         .usage = "FILE|URL|SELECTOR --format FORMAT",
         .summary = "Write a profile in another format, to standard output.",
-        .details = "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
-                   "speedscope and svg go by names of functions, the others keep lines, files and "
-                   "addresses. Totals are the same in all of them. Files, URLs and "
-                   "selectors as in `spanflame flame`.",
+        .details =
+            "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
+            "speedscope and svg go by names of functions, the others keep lines, files and "
+            "addresses. Totals are the same in all of them. Trace and span ids of samples are "
+            "kept in pprof (labels) and otlp (links), where no filter or grouping is asked for. "
+            "Files, URLs and "
+            "selectors as in `spanflame flame`.",
         .examples = "spanflame export recording.jfr --format pprof >cpu.pb.gz\n"
                     "spanflame export cpu.pb.gz --format svg >cpu.svg\n"
                     "spanflame export cpu.pb.gz --format folded --focus json",

@@ -250,16 +250,18 @@ static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profil
     const struct sf_tree_filter filter = {sf_str_from(flags->focus), sf_str_from(flags->ignore),
                                           sf_str_from(flags->hide), sf_str_from(flags->from)};
     struct sf_tree whole;
-    enum sf_err err = sf_batch_tree(batch, &type->type, &s->req, &whole, why);
+    enum sf_err err = sf_batch_tree_owned(batch, &type->type, &s->req, &whole, &s->view.owned,
+                                          &s->view.n_owned, why);
     s->view.is_estimate |= batch->is_estimate;
     s->view.type = type->type;
     s->view.time_ns = type->time_ns;
     s->view.duration_ns = type->duration_ns;
     s->view.period = type->period;
     s->view.tree = whole;
-    if (!err && (filter.focus.len || filter.ignore.len || filter.hide.len || filter.from.len))
+    if (!err && (filter.focus.len || filter.ignore.len || filter.hide.len || filter.from.len)) {
+        s->view.n_owned = 0; /* its nodes are others */
         err = sf_tree_filter(&whole, &filter, &s->req, &s->view.tree, why);
-    else if (s->n_samples)
+    } else if (s->n_samples)
         s->view.tree.n_samples = s->n_samples;
     return err;
 }

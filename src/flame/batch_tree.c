@@ -1,5 +1,8 @@
 #include "flame/batch_tree.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/num.h"
 #include "flame/tree_builder.h"
@@ -274,9 +277,46 @@ static uint32_t insert_stack(const struct sf_stack *stack, const struct frames_o
     return node;
 }
 
-enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
-                          struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+static int by_node_and_ids(const void *a, const void *b)
 {
+    const struct sf_profile_owned *x = a, *y = b;
+    int order = (x->node > y->node) - (x->node < y->node);
+    if (!order)
+        order = memcmp(&x->trace, &y->trace, sizeof(x->trace));
+    return order ? order : (x->span > y->span) - (x->span < y->span);
+}
+
+/* Sorted, and equal ones together. Returns how many are left. */
+static uint32_t merge_owned(struct sf_profile_owned *list, uint32_t n)
+{
+    uint32_t kept = 0;
+    if (n)
+        qsort(list, n, sizeof(*list), by_node_and_ids);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && by_node_and_ids(&list[kept - 1], &list[i]) == 0)
+            list[kept - 1].value = sf_add_sat_i64(list[kept - 1].value, list[i].value);
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static bool has_ids(const struct sf_sample *s)
+{
+    return s->span_id || !sf_trace_id_is_zero(s->trace_id);
+}
+
+enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
+                                const struct sf_profile_type *type, struct sf_arena *req,
+                                struct sf_tree *out, const struct sf_profile_owned **out_owned,
+                                uint32_t *out_n, struct sf_why *why)
+{
+    uint32_t n_owned = 0;
+    for (uint32_t i = 0; out_owned && i < batch->n_samples; i++)
+        n_owned += has_ids(&batch->samples[i]);
+    struct sf_profile_owned *owned = out_owned
+                                         ? sf_arena_new_n(req, (size_t)n_owned + 1, sizeof(*owned))
+                                         : NULL;
     struct sf_arena scratch = *req;
     struct sf_tree_builder b;
     struct frames_of_locations frames;
@@ -284,12 +324,14 @@ enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_
     uint32_t *nodes = sf_arena_new_n(&scratch, (size_t)batch->n_stacks + 1, sizeof(*nodes));
     enum sf_err err;
     sf_tree_builder_init(&b, req, 0, SF_TREE_BORROWS);
-    if (!is_asked || !nodes || !intern_locations(batch, &b, &scratch, &frames)) {
+    if (!is_asked || !nodes || (out_owned && !owned) ||
+        !intern_locations(batch, &b, &scratch, &frames)) {
         sf_tree_builder_done(&b);
         return sf_fail(why, SF_ERR_LIMIT, "profile: no room for %u locations", batch->n_locations);
     }
     for (uint32_t i = 0; i < batch->n_series; i++)
         is_asked[i] = sf_profile_type_eq(&batch->series[i].type, type);
+    n_owned = 0;
     for (uint32_t i = 0; i < batch->n_samples; i++) {
         const struct sf_sample *s = &batch->samples[i];
         if (!is_asked[s->series])
@@ -297,8 +339,21 @@ enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_
         if (!nodes[s->stack]) /* 0: not seen, or an empty stack, which is quick to insert again */
             nodes[s->stack] = insert_stack(&batch->stacks[s->stack], &frames, &b);
         sf_tree_builder_add(&b, nodes[s->stack], s->value, s->count);
+        if (owned && has_ids(s))
+            owned[n_owned++] = (struct sf_profile_owned){nodes[s->stack], s->trace_id, s->span_id,
+                                                         s->value};
     }
     err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* over the scratch */
     sf_tree_builder_done(&b);
+    if (out_owned) {
+        *out_owned = owned;
+        *out_n = err ? 0 : merge_owned(owned, n_owned);
+    }
     return err;
+}
+
+enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
+                          struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+{
+    return sf_batch_tree_owned(batch, type, req, out, NULL, NULL, why);
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/answer/profile_view.h"
 #include "model/tree.h"
 
 struct sf_batch_type { /* all series of one type together, whatever their labels */
@@ -26,6 +27,12 @@ enum sf_err sf_batch_choose(const struct sf_batch_type *types, uint32_t n, sf_st
 /* All samples of that type, with lines and files. In `req`, strings are borrowed from the batch. */
 enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+
+/* The same, and which part of each node is of which span, by node; in `req`. */
+enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
+                                const struct sf_profile_type *type, struct sf_arena *req,
+                                struct sf_tree *out, const struct sf_profile_owned **out_owned,
+                                uint32_t *out_n, struct sf_why *why);
 
 bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
 /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */

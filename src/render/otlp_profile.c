@@ -2,6 +2,9 @@
  * one location for each frame and one stack for each node with a value. */
 #include "render/otlp_profile.h"
 
+#include <string.h>
+
+#include "base/num.h"
 #include "render/known.h"
 #include "render/string_table.h"
 #include "wire/pb_writer.h"
@@ -9,7 +12,22 @@
 struct tables {
     struct sf_string_table strings, functions, mappings;
     struct sf_string_table attributes; /* (key, value) */
+    struct sf_string_table links;      /* (trace, span) as bytes */
 };
+
+/* Both halves of a trace id and the span id, as they are written. */
+static uint32_t put_link(struct tables *s, const struct sf_profile_owned *o)
+{
+    uint64_t key[3] = {0};
+    memcpy(key, o->trace.b, sizeof(o->trace.b));
+    key[2] = o->span;
+    return sf_string_table_put_numbers(&s->links, key, 3);
+}
+
+static bool is_written(const struct sf_profile_view *v, uint32_t node, uint32_t at)
+{
+    return v->tree.nodes[node].self || (at < v->n_owned && v->owned[at].node == node);
+}
 
 static uint32_t put_function(struct tables *s, const struct sf_frame *f)
 {
@@ -85,13 +103,17 @@ static void write_locations(const struct sf_tree *t, struct tables *s, struct sf
     }
 }
 
-static void write_stacks(const struct sf_tree *t, struct sf_buf *out)
+static void write_stacks(const struct sf_profile_view *v, struct sf_buf *out)
 {
+    const struct sf_tree *t = &v->tree;
+    uint32_t at = 0;
     write_zero(out, 7);
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         size_t mark, ids;
-        if (!t->nodes[i].self)
+        if (!is_written(v, i, at))
             continue;
+        while (at < v->n_owned && v->owned[at].node == i)
+            at++;
         mark = sf_pb_write_begin(out, 7);
         ids = sf_pb_write_begin(out, 1);
         for (uint32_t up = i; up != 0; up = t->nodes[up].parent)
@@ -156,20 +178,48 @@ static void write_type(struct sf_buf *out, uint32_t field, struct tables *s, sf_
     sf_pb_write_end(out, mark);
 }
 
+static void write_sample(struct sf_buf *out, uint32_t stack, uint32_t link, int64_t value)
+{
+    size_t sample = sf_pb_write_begin(out, 2), values;
+    sf_pb_write_u64(out, 1, stack);
+    if (link)
+        sf_pb_write_u64(out, 3, link);
+    values = sf_pb_write_begin(out, 4);
+    sf_pb_write_raw_varint(out, (uint64_t)value);
+    sf_pb_write_end(out, values);
+    sf_pb_write_end(out, sample);
+}
+
+static void write_links(const struct tables *s, struct sf_buf *out)
+{
+    write_zero(out, 4);
+    for (uint32_t i = 1; i < s->links.n; i++) {
+        size_t mark = sf_pb_write_begin(out, 4);
+        uint8_t span[8];
+        for (size_t k = 0; k < 8; k++)
+            span[k] = (uint8_t)(part(&s->links, i, 2) >> (56 - 8 * k));
+        sf_pb_write_bytes(out, 1, (sf_bytes){(const uint8_t *)s->links.list[i].p, 16});
+        sf_pb_write_bytes(out, 2, (sf_bytes){span, 8});
+        sf_pb_write_end(out, mark);
+    }
+}
+
 static void write_profile(const struct sf_profile_view *v, struct tables *s, struct sf_buf *out)
 {
-    size_t mark = sf_pb_write_begin(out, 2), sample, values;
-    uint32_t stack = 0;
+    size_t mark = sf_pb_write_begin(out, 2);
+    uint32_t stack = 0, at = 0;
     write_type(out, 1, s, v->type.sample_type, v->type.sample_unit);
     for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
-        if (!v->tree.nodes[i].self)
+        int64_t rest = v->tree.nodes[i].self;
+        if (!is_written(v, i, at))
             continue;
-        sample = sf_pb_write_begin(out, 2);
-        sf_pb_write_u64(out, 1, ++stack);
-        values = sf_pb_write_begin(out, 4);
-        sf_pb_write_raw_varint(out, (uint64_t)v->tree.nodes[i].self);
-        sf_pb_write_end(out, values);
-        sf_pb_write_end(out, sample);
+        stack++;
+        for (; at < v->n_owned && v->owned[at].node == i; at++) {
+            write_sample(out, stack, put_link(s, &v->owned[at]), v->owned[at].value);
+            rest = sf_sub_sat_i64(rest, v->owned[at].value);
+        }
+        if (rest)
+            write_sample(out, stack, 0, rest);
     }
     sf_pb_write_fixed64(out, 3, (uint64_t)v->time_ns);
     sf_pb_write_u64(out, 4, (uint64_t)v->duration_ns);
@@ -223,6 +273,7 @@ enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_ar
     sf_string_table_init(&s.functions, &scratch);
     sf_string_table_init(&s.mappings, &scratch);
     sf_string_table_init(&s.attributes, &scratch);
+    sf_string_table_init(&s.links, &scratch);
     resource = sf_pb_write_begin(out, 1);
     write_resource(v, out);
     scope = sf_pb_write_begin(out, 2);
@@ -233,15 +284,16 @@ enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_ar
     sf_pb_write_end(out, resource);
     dictionary = sf_pb_write_begin(out, 2);
     write_locations(&v->tree, &s, out);
-    write_stacks(&v->tree, out);
+    write_stacks(v, out);
     write_mappings(&s, out);
     write_functions(&s, out);
-    write_zero(out, 4); /* links: none but the zero one */
+    write_links(&s, out);
     write_attributes(&s, out);
     for (uint32_t i = 0; i < s.strings.n; i++)
         sf_pb_write_str(out, 5, s.strings.list[i]);
     sf_pb_write_end(out, dictionary);
-    if (s.strings.is_full || s.functions.is_full || s.mappings.is_full || s.attributes.is_full)
+    if (s.strings.is_full || s.functions.is_full || s.mappings.is_full || s.attributes.is_full ||
+        s.links.is_full)
         return sf_fail(why, SF_ERR_LIMIT, "OTLP: the tables do not fit the memory of one query");
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "OTLP: no memory");
 }

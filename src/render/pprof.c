@@ -1,5 +1,6 @@
 #include "render/pprof.h"
 
+#include "base/num.h"
 #include "render/known.h"
 #include "render/string_table.h"
 
@@ -92,18 +93,60 @@ static bool write_mappings(const struct sf_tree *t, struct tables *s, struct sf_
     return true;
 }
 
-static void write_labels(const struct sf_profile_view *v, struct tables *s, struct sf_message *m)
+static void write_label(struct tables *s, sf_str key, sf_str val, struct sf_message *m)
 {
-    if (v->n_labels == 0)
+    size_t mark = sf_message_item(m, 3);
+    sf_message_u64(m, 1, "key", sf_string_table_put(&s->strings, key));
+    sf_message_u64(m, 2, "str", sf_string_table_put(&s->strings, val));
+    sf_message_end(m, mark);
+}
+
+static void write_id(struct tables *s, sf_str key, const char *hex, struct sf_message *m)
+{
+    sf_str kept;
+    if (!sf_arena_print(s->strings.req, &kept, "%s", hex))
+        s->strings.is_full = true;
+    else
+        write_label(s, key, kept, m);
+}
+
+/* As other profilers name them, and as they are read again. */
+static void write_ids(const struct sf_profile_owned *o, struct tables *s, struct sf_message *m)
+{
+    char hex[33];
+    if (!sf_trace_id_is_zero(o->trace)) {
+        sf_trace_id_render(o->trace, hex);
+        write_id(s, SF_STR("trace_id"), hex, m);
+    }
+    if (o->span) {
+        sf_span_id_render(o->span, hex);
+        write_id(s, SF_STR("span_id"), hex, m);
+    }
+}
+
+static void write_labels(const struct sf_profile_view *v, const struct sf_profile_owned *owned,
+                         struct tables *s, struct sf_message *m)
+{
+    if (v->n_labels == 0 && !owned)
         return;
     sf_message_list(m, "label");
+    if (owned)
+        write_ids(owned, s, m);
     for (uint32_t i = 0; i < v->n_labels; i++) {
-        size_t mark = sf_message_item(m, 3);
-        sf_message_u64(m, 1, "key", sf_string_table_put(&s->strings, v->labels[i].key));
-        sf_message_u64(m, 2, "str", sf_string_table_put(&s->strings, v->labels[i].val));
-        sf_message_end(m, mark);
+        write_label(s, v->labels[i].key, v->labels[i].val, m);
     }
     sf_message_list_end(m);
+}
+
+static void write_sample(const struct sf_profile_view *v, const struct sf_profile_owned *owned,
+                         int64_t value, struct tables *s, const int64_t *path, size_t n,
+                         struct sf_message *m)
+{
+    size_t mark = sf_message_item(m, 2);
+    sf_message_numbers(m, 1, "locationId", path, n, true);
+    sf_message_numbers(m, 2, "value", &value, 1, true);
+    write_labels(v, owned, s, m);
+    sf_message_end(m, mark);
 }
 
 /* Leaf first. `path` has room for the deepest stack. */
@@ -111,17 +154,20 @@ static void write_samples(const struct sf_profile_view *v, struct tables *s, int
                           struct sf_message *m)
 {
     const struct sf_tree *t = &v->tree;
+    uint32_t at = 0; /* among those with ids */
     for (uint32_t i = 0; i < t->n_nodes; i++) {
-        size_t mark, n = 0;
-        if (!t->nodes[i].self)
+        int64_t rest = t->nodes[i].self;
+        size_t n = 0;
+        if (!rest && !(at < v->n_owned && v->owned[at].node == i))
             continue;
         for (uint32_t up = i; up != 0; up = t->nodes[up].parent)
             path[n++] = (int64_t)t->nodes[up].frame + 1;
-        mark = sf_message_item(m, 2);
-        sf_message_numbers(m, 1, "locationId", path, n, true);
-        sf_message_numbers(m, 2, "value", &t->nodes[i].self, 1, true);
-        write_labels(v, s, m);
-        sf_message_end(m, mark);
+        for (; at < v->n_owned && v->owned[at].node == i; at++) {
+            write_sample(v, &v->owned[at], v->owned[at].value, s, path, n, m);
+            rest = sf_sub_sat_i64(rest, v->owned[at].value);
+        }
+        if (rest)
+            write_sample(v, NULL, rest, s, path, n, m);
     }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """upload, labels, series, and the selectors of flame, top, diff and export, against a server."""
+import gzip
 import http.server
 import json
 import os
@@ -12,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import PROGRAM, Server, tap  # noqa: E402
+from server import PROGRAM, Server, fields, tap  # noqa: E402
 
 ROOT = os.environ["SOURCE_ROOT"]
 server = Server().start()
@@ -127,6 +128,26 @@ def test_an_upload_may_be_one_requests():
         assert done.returncode == 0 and b"regex" in done.stdout and b"HOT PATH" in done.stdout, (ids, done)
         assert b"itself is not here" in done.stderr and b"percentages are of 10 samples" in done.stdout, (ids, done)
     assert "no span" in fault("flame", "--span", "1234")
+
+
+def test_an_export_keeps_the_ids_of_samples():
+    ids = (("trace_id", TRACE), ("span_id", SPAN))
+    other = (("trace_id", "0" * 31 + "7"), ("span_id", "0" * 15 + "9"))
+    sent = pprof({("main;work", ids): 30 * 10**6, ("main;work", other): 20 * 10**6, "main;work": 10**7, "main;idle": 40 * 10**6})
+    as_otlp = run("export", "-", "--format", "otlp", stdin=sent).stdout
+    assert bytes.fromhex(TRACE) in as_otlp and bytes.fromhex(SPAN) in as_otlp
+    as_pprof = run("export", "-", "--format", "pprof", stdin=as_otlp)  # links become labels
+    plain = gzip.decompress(as_pprof.stdout)
+    for form, content in (("pprof", gzip.decompress(run("export", "-", "--format", "pprof", stdin=sent).stdout)), ("otlp", plain)):
+        samples = [dict(fields(value)) for number, value in fields(content) if number == 2]
+        assert len(samples) == 4, (form, samples)
+        assert TRACE.encode() in content and SPAN.encode() in content and other[1][1].encode() in content, form
+    folded = "main;idle 40000000\nmain;work 60000000\n"
+    for body in (sent, as_otlp, as_pprof.stdout):
+        assert "".join(sorted(run("export", "-", "--format", "folded", stdin=body).stdout.decode().splitlines(True))) == folded
+    cut = gzip.decompress(run("export", "-", "--format", "pprof", "--focus", "work", stdin=sent).stdout)
+    assert TRACE.encode() not in cut  # other nodes than those the ids are of
+    assert server.post("/ingest?name=ids-again&format=pprof", as_pprof.stdout).status == 200
 
 
 def test_a_selector_says_how_many_samples_it_has():

@@ -2,10 +2,21 @@
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
+#include "model/ids.h"
 #include "model/tree.h"
+
+struct sf_profile_owned { /* a part of a node's own value that is known to be of a span */
+    uint32_t node;
+    sf_trace_id trace; /* zero: only the span is known */
+    sf_span_id span;   /* 0: only the trace is */
+    int64_t value;
+};
 
 struct sf_profile_view {
     struct sf_tree tree;
+    const struct sf_profile_owned
+        *owned; /* by node, each pair of ids once; those that files keep */
+    uint32_t n_owned;
     struct sf_profile_type type;
     sf_str service;                /* or the file it came from */
     const struct sf_label *labels; /* of the series, where there is one */
