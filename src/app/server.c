@@ -114,6 +114,23 @@ static void rule_of_tenant(void *arg, sf_str tenant, struct sf_tenant_rule *io)
         io->max_len = value;
 }
 
+/* The same of a service; what it has not is its tenant's. */
+static bool rule_of_service(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out)
+{
+    struct sf_quota *q = ((struct sf_server *)arg)->service.quota;
+    uint64_t spans_ns = 0, profiles_ns = 0, len = 0;
+    bool is_set = sf_quota_is_set(q, tenant, service, SF_QUOTA_RETAIN_SPANS, &spans_ns);
+    is_set |= sf_quota_is_set(q, tenant, service, SF_QUOTA_RETAIN_PROFILES, &profiles_ns);
+    is_set |= sf_quota_is_set(q, tenant, service, SF_QUOTA_DISK, &len);
+    *out = (struct sf_tenant_rule){(int64_t)spans_ns, (int64_t)profiles_ns, len};
+    return is_set;
+}
+
+static uint64_t version_of_service_rules(void *arg)
+{
+    return sf_quota_stores_version(((struct sf_server *)arg)->service.quota);
+}
+
 static void open_store(void *arg)
 {
     struct sf_server *s = arg;
@@ -130,6 +147,9 @@ static void open_store(void *arg)
                                      .namer = sf_symbolizer_namer(s->service.symbols),
                                      .beside = {sf_adhoc_files_trim, s->dir},
                                      .tenant_rule = s->overrides ? rule_of_tenant : NULL,
+                                     .service_rule = s->overrides ? rule_of_service : NULL,
+                                     .service_rules = s->overrides ? version_of_service_rules
+                                                                   : NULL,
                                      .tenant_rule_arg = s,
                                      .tuning = {
                                          .flush_interval_ns = s->config->store.flush_interval_ns,

@@ -29,6 +29,7 @@ struct tenant {
 struct sf_quota {
     struct sf_mutex lock; /* guards all below; takes nothing */
     struct sf_quota_rules *rules;
+    uint64_t version; /* of the rules */
     struct tenant *list;
     uint32_t n, cap, n_named;
     uint32_t n_services; /* of all tenants */
@@ -87,6 +88,7 @@ void sf_quota_replace(struct sf_quota *q, struct sf_quota_rules *rules)
     sf_mutex_lock(&q->lock);
     old = q->rules;
     q->rules = rules;
+    q->version++;
     q->n_named = 0;
     for (uint32_t i = 0; i < q->n; i++)
         q->list[i].is_named = false;
@@ -98,6 +100,15 @@ void sf_quota_replace(struct sf_quota *q, struct sf_quota_rules *rules)
     }
     sf_mutex_unlock(&q->lock);
     sf_quota_rules_free(old);
+}
+
+uint64_t sf_quota_stores_version(struct sf_quota *q)
+{
+    uint64_t version;
+    sf_mutex_lock(&q->lock);
+    version = sf_quota_rules_has_stores(q->rules) ? q->version : 0;
+    sf_mutex_unlock(&q->lock);
+    return version;
 }
 
 /* ---- values, under the lock ---- */

@@ -32,6 +32,8 @@ uint64_t sf_quota_value(struct sf_quota *q, sf_str tenant, sf_str service, enum 
 /* The same, and whether a rule says so. */
 bool sf_quota_is_set(struct sf_quota *q, sf_str tenant, sf_str service, enum sf_quota_key key,
                      uint64_t *out);
+/* A number that changes with the rules, while services have ages or space of their own; else 0. */
+uint64_t sf_quota_stores_version(struct sf_quota *q);
 /* The largest that holds for any tenant, and `*io`; 0 is larger than any. */
 void sf_quota_longest(struct sf_quota *q, enum sf_quota_key key, uint64_t *io);
 /* Is there a rate, of the tenant (`service` empty) or of the service, that is used up? With

@@ -29,12 +29,18 @@ const struct sf_quota_key_info sf_quota_key_infos[SF_QUOTA_KEYS] = {
                           "queries that run or wait at a time"},
     [SF_QUOTA_QUERY_MEMORY] = {"query_memory", SF_SETTING_SIZE, 1024 * KIB, 64 * KIB *KIB *KIB,
                                "memory of one query, all it holds"},
-    [SF_QUOTA_RETAIN_SPANS] = {"retention_spans", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
-                               "age at which its spans go, instead of retention.spans"},
-    [SF_QUOTA_RETAIN_PROFILES] = {"retention_profiles", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
-                                  "age at which its profiles go, instead of retention.profiles"},
-    [SF_QUOTA_DISK] = {"disk", SF_SETTING_SIZE, 1, UINT64_MAX,
-                       "bytes of its blocks; above it the oldest of them go"},
+    [SF_QUOTA_RETAIN_SPANS] =
+        {"retention_spans", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
+         "age at which its spans go, instead of retention.spans; of a service: sooner than its "
+         "tenant's"},
+    [SF_QUOTA_RETAIN_PROFILES] =
+        {"retention_profiles", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
+         "age at which its profiles go, instead of retention.profiles; of a service: sooner "
+         "than its tenant's"},
+    [SF_QUOTA_DISK] =
+        {"disk", SF_SETTING_SIZE, 1, UINT64_MAX,
+         "bytes of its blocks; above it the oldest of them go. Of a service: of its share of "
+         "their rows"},
 };
 
 struct rule {
@@ -154,7 +160,8 @@ void sf_quota_rules_longest(const struct sf_quota_rules *r, enum sf_quota_key ke
 {
     for (size_t i = 0; i < r->n && *io; i++) {
         const struct rule *rule = &r->list[i];
-        if (rule->given & 1u << key && (rule->values[key] == 0 || rule->values[key] > *io))
+        if (!rule->service.len && rule->given & 1u << key &&
+            (rule->values[key] == 0 || rule->values[key] > *io))
             *io = rule->values[key];
     }
 }
@@ -162,6 +169,17 @@ void sf_quota_rules_longest(const struct sf_quota_rules *r, enum sf_quota_key ke
 bool sf_quota_rules_has_services(const struct sf_quota_rules *r, sf_str tenant)
 {
     return has_services(r, tenant) || has_services(r, SF_STR("*"));
+}
+
+bool sf_quota_rules_has_stores(const struct sf_quota_rules *r)
+{
+    const uint32_t keys = 1u << SF_QUOTA_RETAIN_SPANS | 1u << SF_QUOTA_RETAIN_PROFILES |
+                          1u << SF_QUOTA_DISK;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->list[i].service.len && r->list[i].given & keys)
+            return true;
+    }
+    return false;
 }
 
 bool sf_quota_rules_is_empty(const struct sf_quota_rules *r)

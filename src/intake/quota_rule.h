@@ -19,11 +19,11 @@ enum sf_quota_key {
     SF_QUOTA_BYTES_RATE,
     SF_QUOTA_BYTES_BURST,
     SF_QUOTA_SERIES,
-    SF_QUOTA_QUERIES, /* from here on of tenants only */
-    SF_QUOTA_QUERY_MEMORY,
     SF_QUOTA_RETAIN_SPANS,
     SF_QUOTA_RETAIN_PROFILES,
     SF_QUOTA_DISK,
+    SF_QUOTA_QUERIES, /* from here on of tenants only: a query is of no service */
+    SF_QUOTA_QUERY_MEMORY,
     SF_QUOTA_KEYS,
     SF_QUOTA_SERVICE_KEYS = SF_QUOTA_QUERIES
 };
@@ -50,6 +50,8 @@ bool sf_quota_rules_get(const struct sf_quota_rules *r, sf_str tenant, sf_str se
 void sf_quota_rules_longest(const struct sf_quota_rules *r, enum sf_quota_key key, uint64_t *io);
 /* Is there a rule for services of this tenant at all? */
 bool sf_quota_rules_has_services(const struct sf_quota_rules *r, sf_str tenant);
+/* Has any service a value for an age or for space? */
+bool sf_quota_rules_has_stores(const struct sf_quota_rules *r);
 bool sf_quota_rules_is_empty(const struct sf_quota_rules *r);
 /* Names the tenant, not as one of "*"? */
 bool sf_quota_rules_names(const struct sf_quota_rules *r, sf_str tenant);

@@ -93,7 +93,12 @@ struct sf_store_config {
     /* Changes what the retention says into what holds for a tenant; without a name: the longest
      * ages that hold for any. Any thread; must not call the store. May be NULL. */
     void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io);
-    void *tenant_rule_arg;
+    /* The same of a service: ages at which its data goes sooner than its tenant's, and its space.
+     * False: it has no rule. `service_rules` is a number that changes with them; 0: there are none.
+     */
+    bool (*service_rule)(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out);
+    uint64_t (*service_rules)(void *arg);
+    void *tenant_rule_arg;   /* of all three */
     struct sf_beside beside; /* `trim` NULL: there are no such files */
 };
 

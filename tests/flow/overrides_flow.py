@@ -45,6 +45,10 @@ RULES = """overrides:
     retention_profiles: 1h
   small-disk:
     disk: 1
+  short-service:
+    services: {app: {retention_spans: 1h, retention_profiles: 1h}}
+  small-service:
+    services: {app: {disk: 1}}
   "*":
     series: 4000
 """
@@ -253,6 +257,35 @@ def test_retention_and_disk_of_a_tenant_remove_its_own_blocks():
         wait_for(lambda t=tenant: b"work" not in profile(t).body, f"profiles of {tenant} stay")
     assert SERVER.get(path, headers=of("other")).status == 200
     assert b"work" in profile("other").body
+
+
+def test_age_and_size_of_one_service_leave_the_others():
+    when = time.time_ns() - 3 * 3600 * 10**9
+    tenants = ("short-service", "small-service")
+    made = {service: make_span(service=service) for service in ("app", "rest")}
+    for span in made.values():
+        span["start"], span["end"] = when, when + 10**6
+    for tenant in tenants:
+        for service in made:
+            assert SERVER.post(f"/ingest?name={service}", pprof({f"main;{service}": 5}, when=when), "application/octet-stream",
+                               of(tenant)).status == 200
+        assert send(tenant, list(made.values())).status == 200
+        assert SERVER.post("/api/v1/flush", b"{}", "application/json").status == 200
+
+    def trace_of(service, tenant):
+        return SERVER.get("/api/traces/" + made[service]["trace_id"].hex(), headers=of(tenant)).status
+
+    def profile_of(service, tenant):
+        return SERVER.get(f"/api/v1/profile?service={service}&type=cpu&from={when // 10**6 - 10**6}&format=folded", headers=of(tenant)).text
+    write_rules(RULES + "# read again: blocks are looked at once a minute, and when rules change\n")
+    for tenant in tenants:
+        wait_for(lambda t=tenant: trace_of("app", t) == 404, f"spans of app of {tenant} stay", 180)
+        wait_for(lambda t=tenant: "main;app" not in profile_of("app", t), f"profiles of app of {tenant} stay", 180)
+        assert trace_of("rest", tenant) == 200 and "main;rest" in profile_of("rest", tenant), (tenant, profile_of("rest", tenant))
+    write_rules(RULES)
+    shown = {tenant: SERVER.get(f"/status/overrides/{tenant}").text for tenant in tenants}
+    assert '"app":\n    retention_spans: 3600s\n    retention_profiles: 3600s\n' in shown["short-service"], shown
+    assert '"app":\n    disk: 1\n' in shown["small-service"], shown
 
 
 def test_the_limits_in_effect_are_shown():

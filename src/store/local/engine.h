@@ -89,6 +89,9 @@ struct sf_local {
     /* Of files that are not the store's, when they were last looked at; the compact thread's. */
     struct sf_beside_state beside;
     int64_t beside_mono_ns;
+    /* Rules of services that were last worked in, and when; likewise. */
+    uint64_t service_version;
+    int64_t service_mono_ns;
     bool is_clock_ahead; /* age retention pauses */
     int64_t agree_ns;    /* monotonic: since when incoming spans agree with the wall clock; 0 */
 

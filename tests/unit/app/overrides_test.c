@@ -90,8 +90,8 @@ TEST(overrides, a_mistake_is_named_with_its_line)
     refuses("overrides:\n  red:\n    query_memory: 1KB\n",
             "f:3: query_memory: 1KB is too little; 0 is no limit");
     refuses("overrides:\n  red:\n    series: 5\n    series: 6\n", "f:4: series is said twice");
-    refuses("overrides:\n  red:\n    services:\n      web: {disk: 5}\n",
-            "f:4: disk is a limit of a tenant, not of a service");
+    refuses("overrides:\n  red:\n    services:\n      web: {queries: 5}\n",
+            "f:4: queries is a limit of a tenant, not of a service");
     refuses("overrides:\n  \"a b\": {series: 1}\n",
             "f:2: X-Scope-OrgID: ' ' is not allowed; letters, digits and ! - _ . * ' ( )");
     refuses("limits: {}\n", "f:1: the file has one key, overrides");

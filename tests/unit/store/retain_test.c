@@ -427,6 +427,123 @@ TEST(retain, a_tenant_over_its_size_loses_its_oldest_blocks_and_nobody_elses)
     store_rig_done(&r);
 }
 
+/* ---- rules of services ---- */
+
+static sf_str ruled_service;
+static struct sf_tenant_rule ruled;
+static uint64_t rules_version;
+
+static bool rule_of_service(__attribute__((unused)) void *arg, sf_str tenant, sf_str service,
+                            struct sf_tenant_rule *out)
+{
+    *out = ruled;
+    return tenant.len && sf_str_eq(service, ruled_service);
+}
+
+static uint64_t version_of_rules(__attribute__((unused)) void *arg)
+{
+    return rules_version;
+}
+
+/* 100 spans of several services; how many are of the one that has a rule. */
+static uint64_t open_with_services(struct store_rig *r, struct sf_tenant_rule rule,
+                                   struct sf_span_batch *b)
+{
+    struct sf_otlp_make m;
+    uint64_t n_own = 0;
+    ruled = rule;
+    rules_version = 1;
+    store_rig_init(r);
+    r->config.service_rule = rule_of_service;
+    r->config.service_rules = version_of_rules;
+    wall_ns = INT64_C(1763200000) * SF_NS_PER_S;
+    mono_ns = 1000 * SF_NS_PER_S;
+    r->config.tuning.wall_ns = fake_wall;
+    r->config.tuning.mono_ns = fake_mono;
+    r->config.retention.spans_ns = 72 * HOUR;
+    assert_ok(store_rig_open(r));
+    sf_otlp_make_init(&m, 1, (uint64_t)wall_ns - 1000000000);
+    sf_otlp_make_batch(&m, 100, &r->arena, b);
+    assert_ok(store_put(r, 0, 1, b, 0));
+    ruled_service = b->resources[b->spans[0].resource].service;
+    for (uint32_t i = 0; i < b->n_spans; i++)
+        n_own += sf_str_eq(b->resources[b->spans[i].resource].service, ruled_service);
+    assert_true(n_own > 0 && n_own < 100);
+    return n_own;
+}
+
+static void pass_hours(struct store_rig *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        pass(HOUR);
+        work(r);
+    }
+}
+
+TEST(retain, a_service_with_less_time_loses_its_spans_and_no_other_does)
+{
+    struct store_rig r;
+    struct sf_span_batch b;
+    uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.spans_ns = 10 * HOUR}, &b);
+    pass_hours(&r, 8);
+    assert_int_equal(count_rows(&r), 100);
+    pass_hours(&r, 4);
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    pass_hours(&r, 3);
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    store_rig_done(&r);
+}
+
+TEST(retain, rules_of_services_hold_when_they_change)
+{
+    struct store_rig r;
+    struct sf_span_batch b;
+    uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.spans_ns = 60 * HOUR}, &b);
+    pass_hours(&r, 5);
+    assert_int_equal(count_rows(&r), 100);
+    ruled.spans_ns = HOUR;
+    rules_version = 2;
+    work(&r);
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    store_rig_done(&r);
+}
+
+TEST(retain, a_service_over_its_space_loses_its_oldest_spans)
+{
+    struct store_rig r;
+    struct sf_span_batch b;
+    struct sf_store_stats s;
+    uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.max_len = 1 << 30}, &b);
+    pass_hours(&r, 4);
+    assert_int_equal(count_rows(&r), 100);
+    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    ruled.max_len = s.blocks_len[1] * n_own / 100 / 2; /* half of what its rows take */
+    rules_version = 2;
+    work(&r);
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    store_rig_done(&r);
+}
+
+TEST(retain, a_pinned_trace_keeps_the_block_of_a_service_until_the_pin_ends)
+{
+    struct store_rig r;
+    struct sf_span_batch b;
+    uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.spans_ns = 2 * HOUR}, &b);
+    struct sf_pin pin = {.tenant = 1,
+                         .trace = b.spans[0].trace_id,
+                         .start_ns = (int64_t)b.spans[0].start_ns,
+                         .until_ns = wall_ns + 8 * HOUR};
+    assert_ok(r.store->ops->pin(r.store, &pin, &r.why));
+    pass_hours(&r, 7);
+    assert_int_equal(count_rows(&r), 100);
+    pass_hours(&r, 3);
+    assert_int_equal(count_rows(&r), 100 - n_own);
+    store_rig_done(&r);
+}
+
 TEST(retain, spares_the_spans_of_a_pinned_trace_until_the_pin_ends)
 {
     struct store_rig r;

@@ -17,6 +17,7 @@
 #include "store/local/write/merge.h"
 #include "store/local/write/pressure.h"
 #include "store/local/write/retain.h"
+#include "store/local/write/service_rules.h"
 
 enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
 static const uint64_t MAX_JOB_ROWS = 4u << 20;
@@ -243,6 +244,26 @@ static uint32_t tenant_of(struct sf_run *const *inputs, size_t n)
     return tenant;
 }
 
+/* Services that go are hidden from the merge as an erasure would hide them. */
+static enum sf_err hide_services(const struct sf_run *run, const struct sf_compact_only *only,
+                                 const struct sf_tombstones *base, struct sf_tombstones **out,
+                                 struct sf_why *why)
+{
+    for (size_t i = 0; i < only->n_services; i++) {
+        struct sf_tombstone one = {
+            .id = UINT64_MAX,
+            .tenant = run->row.tenant,
+            .below_block = UINT64_MAX,
+            .which = {.what = SF_SELECT_SERVICE, .service = only->services[i]}};
+        struct sf_tombstones *more = sf_tombstones_with(*out ? *out : base, &one, 0);
+        sf_tombstones_unref(*out);
+        *out = more;
+        if (!more)
+            return sf_no_memory(why, "a merge without some services");
+    }
+    return SF_OK;
+}
+
 static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, size_t n,
                               enum sf_merge_split split, uint8_t level,
                               const struct sf_compact_only *only, struct sf_why *why)
@@ -261,8 +282,16 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
     };
     struct sf_profile_ages ages = sf_profile_ages_now(l);
     struct sf_merged merged = {0};
+    struct sf_tombstones *aged = NULL;
     uint64_t version;
-    enum sf_err err;
+    enum sf_err err = hide_services(inputs[0], only, s->tombstones, &aged, why);
+
+    if (err) {
+        sf_snapshot_unref(s);
+        return err;
+    }
+    if (aged)
+        merge.tombstones = aged;
 
     merge.coarse_before_ns = ages.coarse_before_ns;
     merge.details = only->is_pinned_alone                            ? SF_DETAILS_PINNED_ALONE
@@ -295,6 +324,7 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
     else
         atomic_fetch_add(&l->n_repeats, merged.n_repeats);
     sf_merged_done(&merged);
+    sf_tombstones_unref(aged);
     sf_snapshot_unref(s);
     return err;
 }
@@ -462,6 +492,8 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
     err = err ? err : one;
     one = sf_profile_age_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_service_rules_work(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_thinning_work(l, err ? NULL : why);
     err = err ? err : one;

@@ -8,10 +8,12 @@
 #pragma once
 #include "store/local/engine.h"
 
-/* Which traces of a block of spans stay. */
+/* Which traces of a block of spans stay, and what else of a block goes. */
 struct sf_compact_only {
     bool (*keeps)(void *arg, uint32_t tenant, sf_trace_id id);
     void *arg;
+    const sf_str *services; /* that go, of a block of one tenant */
+    size_t n_services;
     bool is_pinned_alone; /* of a block of profiles: samples of pinned traces, and no totals */
 };
 /* Rewrites one block with some traces only. The caller holds merge_lock. */
