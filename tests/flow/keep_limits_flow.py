@@ -42,23 +42,25 @@ def send(server, tenant, n_spans, of_each):
         assert answer.status == 200, (answer.status, answer.text)
 
 
-def state(server, tenant):
-    for _ in range(3000):
-        told = server.json(f"/api/v1/keep/{1:032x}", headers={"X-Scope-OrgID": tenant})
-        if "rules" in told:
-            return told["keep"]
+def wait_for(server, pattern):
+    """A line of the log: hours are judged again while spans still come in."""
+    for _ in range(8000):
+        if re.search(pattern, server.log()):
+            return
         time.sleep(0.1)
-    raise AssertionError((tenant, server.log()[-2000:]))
+    raise AssertionError((pattern, server.log()[-2000:]))
 
 
 def check(n, of_each):
     with Server(CONFIG) as server:
         send(server, "fits", n, of_each)
         send(server, "over", n + 1, of_each)
-        fits, over = state(server, "fits"), state(server, "over")
+        n_traces = -(-n // of_each)
+        wait_for(server, rf"keep: tenant=2 hour=\d+ traces={n_traces} kept={n_traces} ")
+        wait_for(server, r"keep: tenant=3 hour=\d+ traces=\d+ kept=0 .* kept whole")
+        fits, over = (server.json(f"/api/v1/keep/{1:032x}", headers={"X-Scope-OrgID": t})["keep"] for t in ("fits", "over"))
         assert fits["state"] == "kept" and fits["rules"] == ["errors"], fits
         assert over["state"] == "whole", over
-        assert "kept whole" in server.log() or "whole" in server.log(), server.log()[-2000:]
 
 
 def test_traces():
