@@ -8,6 +8,7 @@
 #include "base/amount.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
+#include "cli/guard_files.h"
 #include "cli/guard_report.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -44,16 +45,16 @@ static bool has_enough(const struct sf_guard_report *r, uint64_t min_spans)
     return r->n_left >= min_spans && r->n_right >= min_spans;
 }
 
-/* The verdict on all: one regression is one, and a pass needs a duration that could be judged. */
+/* The verdict on all: one regression is one, and a pass needs one measure that could be judged. */
 static enum sf_guard_verdict judge(struct sf_guard_report *r, double max_increase,
-                                   uint64_t min_spans)
+                                   uint64_t min_spans, unsigned needed)
 {
     bool is_worse = false;
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         struct sf_guard_row *row = &r->rows[i];
         is_worse |= row->is_there && sf_guard_judge(&row->m, max_increase) == SF_GUARD_REGRESSION;
     }
-    if (!has_enough(r, min_spans) || !r->rows[SF_GUARD_DURATION].m.has_interval)
+    if (!has_enough(r, min_spans) || !r->rows[needed].m.has_interval)
         return SF_GUARD_UNKNOWN;
     return is_worse ? SF_GUARD_REGRESSION : SF_GUARD_PASS;
 }
@@ -103,7 +104,8 @@ int sf_guard_run(int argc, char **argv)
     struct sf_client client = {0};
     struct sf_guard_question question = {.by = "resource.service.version",
                                          .since_ns = SF_NS_PER_HOUR};
-    const char *output = NULL, *increase = "5%";
+    const char *output = NULL, *increase = "5%", *type = NULL;
+    const char *before = NULL, *after = NULL;
     uint64_t min_spans = MIN_SPANS;
     int64_t wait_ns = 0;
     struct sf_flag flags[] = {
@@ -118,12 +120,17 @@ int sf_guard_run(int argc, char **argv)
         {"min-spans", SF_FLAG_U64, &min_spans, "N", "spans each side needs (default 30)"},
         {"wait", SF_FLAG_DURATION, &wait_ns, "TIME", "wait this long for them (default 0s)"},
         {"since", SF_FLAG_DURATION, &question.since_ns, "TIME", "look back this long (default 1h)"},
+        {"baseline-profiles", SF_FLAG_STR, &before, "PATH",
+         "without a server: a folder of profile files, each of one run of the old build"},
+        {"candidate-profiles", SF_FLAG_STR, &after, "PATH", "and of the new one"},
+        {"type", SF_FLAG_STR, &type, "TYPE", "of files: what is measured (default CPU time)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text, json, junit or markdown (default text)"},
     };
     struct sf_args args = {
         .command = "guard",
-        .usage = "--q QUERY --baseline VALUE --candidate VALUE [--by ATTRIBUTE] [--max-increase "
-                 "5%] [--wait 10m]",
+        .usage =
+            "--q QUERY --baseline VALUE --candidate VALUE [--by ATTRIBUTE] [--max-increase "
+            "5%] [--wait 10m] | --baseline-profiles PATH --candidate-profiles PATH [--type TYPE]",
         .summary = "Fail when a new version of a service costs more than the old one.",
         .details =
             "Compares the same requests of two versions per span: duration, CPU, time spent "
@@ -131,11 +138,16 @@ int sf_guard_run(int argc, char **argv)
             "regression when its confidence interval lies above zero (95 %, corrected for all "
             "measures of time; 99 % for failures) and it grew by more than --max-increase. Exit "
             "code: 0 pass, 1 regression, 2 wrong usage, 3 too little data, 4 the server cannot be "
-            "asked. For pipelines: --output junit, or --output markdown for a comment.",
+            "asked. For pipelines: --output junit, or --output markdown for a comment. "
+            "--baseline-profiles and --candidate-profiles compare profile files of the same work "
+            "instead, each of one run, at least eight of each build: what a run costs in all, and "
+            "the "
+            "function that grew most.",
         .examples = "spanflame guard --q '{ name = \"POST /orders\" }' --baseline 1.4 --candidate "
                     "1.5 --wait 10m\n"
                     "spanflame guard --q '{ resource.service.name = \"shop\" && kind = server }' "
-                    "--by resource.commit --baseline abc123 --candidate def456 --output markdown",
+                    "--by resource.commit --baseline abc123 --candidate def456 --output markdown\n"
+                    "spanflame guard --baseline-profiles old/ --candidate-profiles new/",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -150,27 +162,45 @@ int sf_guard_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     writer write = writer_of(output);
-    if (args.n_words || !question.query || !question.left || !question.right)
-        return sf_answer_usage("guard", "give --q QUERY, --baseline VALUE and --candidate VALUE");
+    bool has_files = before && after;
+    if (args.n_words || (before != NULL) != (after != NULL) ||
+        (!has_files && (!question.query || !question.left || !question.right)) ||
+        (has_files && (question.query || question.left || question.right)))
+        return sf_answer_usage("guard",
+                               "give --q QUERY, --baseline VALUE and --candidate VALUE; or "
+                               "--baseline-profiles and --candidate-profiles");
     if (!write)
         return sf_answer_usage("guard", "--output is text, json, junit or markdown");
     if (!sf_percent_parse(sf_str_from(increase), &percent))
         return sf_answer_usage("guard", "--max-increase wants a percentage such as 5%");
     if (!sf_arena_init(&req, ARENA_LEN))
         return sf_answer_fault("guard", &(struct sf_why){.text = "no memory"});
-    enum sf_err err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
+    enum sf_err err;
     int code;
+    if (has_files) {
+        question.left = before;
+        question.right = after;
+        min_spans = SF_GUARD_FILES_MIN;
+        question.by = NULL;
+        err = sf_guard_files(before, after, type, &req, &report, &why);
+    } else {
+        err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
+    }
     if (err) {
         sf_answer_fault("guard", &why);
-        code = err == SF_ERR_INPUT ? 2 : EXIT_UNREACHABLE;
+        code = err == SF_ERR_INPUT || has_files ? 2 : EXIT_UNREACHABLE;
     } else {
         struct sf_guard_said said = {
             .question = &question,
             .report = &report,
-            .verdict = judge(&report, percent / 10000.0, min_spans),
+            .verdict = judge(&report, percent / 10000.0, min_spans,
+                             !has_files                             ? SF_GUARD_DURATION
+                             : report.rows[SF_GUARD_ALLOC].is_there ? SF_GUARD_ALLOC
+                                                                    : SF_GUARD_CPU),
             .max_increase = percent / 10000.0,
             .min_spans = min_spans,
-            .server = sf_client_server(&client),
+            .server = has_files ? NULL : sf_client_server(&client),
+            .things = has_files ? "run" : "span",
         };
         write(&said, &out);
         code = exit_code(said.verdict);

@@ -63,9 +63,9 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
     unsigned n = 0;
     if (s->verdict == SF_GUARD_UNKNOWN) {
         sf_buf_print(out,
-                     "too little data: %" PRIu64 " spans of the baseline, %" PRIu64
+                     "too little data: %" PRIu64 " %ss of the baseline, %" PRIu64
                      " of the candidate; at least %" PRIu64 " of each are needed",
-                     r->n_left, r->n_right, s->min_spans);
+                     r->n_left, s->things, r->n_right, s->min_spans);
         return;
     }
     if (s->verdict == SF_GUARD_PASS) {
@@ -98,6 +98,8 @@ static void add_link(const struct sf_guard_said *s, struct sf_buf *out)
                   {"by", s->question->by},
                   {"left", s->question->left},
                   {"right", s->question->right}};
+    if (!s->server)
+        return;
     sf_buf_print(out, "%s/?view=compare&from=now-%" PRId64 "s", s->server,
                  s->question->since_ns / SF_NS_PER_S);
     for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
@@ -114,9 +116,9 @@ void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out)
     add_headline(s, out);
     sf_buf_print(out, "\nbaseline ");
     sf_units_plain(out, sf_str_from(s->question->left));
-    sf_buf_print(out, ": %" PRIu64 " spans, candidate ", r->n_left);
+    sf_buf_print(out, ": %" PRIu64 " %ss, candidate ", r->n_left, s->things);
     sf_units_plain(out, sf_str_from(s->question->right));
-    sf_buf_print(out, ": %" PRIu64 " spans; per span:\n", r->n_right);
+    sf_buf_print(out, ": %" PRIu64 " %ss; per %s:\n", r->n_right, s->things, s->things);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
         sf_buf_print(out, "  %-11s ", sf_guard_measure_name(i));
@@ -285,18 +287,22 @@ void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out)
     const struct sf_guard_report *r = s->report;
     static const char *const titles[] = {"No regression", "Regression", "Too little data"};
     sf_buf_print(out, "### Spanflame guard: %s\n\n", titles[s->verdict]);
-    add_code(out, sf_str_from(s->question->query));
-    sf_buf_print(out, " by ");
-    add_code(out, sf_str_from(s->question->by));
-    sf_buf_print(out, ": baseline ");
+    if (s->question->query) {
+        add_code(out, sf_str_from(s->question->query));
+        sf_buf_print(out, " by ");
+        add_code(out, sf_str_from(s->question->by));
+        sf_buf_print(out, ": baseline ");
+    } else {
+        sf_buf_print(out, "Profiles: baseline ");
+    }
     add_code(out, sf_str_from(s->question->left));
-    sf_buf_print(out, " (%" PRIu64 " spans), candidate ", r->n_left);
+    sf_buf_print(out, " (%" PRIu64 " %ss), candidate ", r->n_left, s->things);
     add_code(out, sf_str_from(s->question->right));
     sf_buf_print(out,
-                 " (%" PRIu64 " spans). Values per span; intervals of 95 %%, allowed increase %g "
+                 " (%" PRIu64 " %ss). Values per %s; intervals of 95 %%, allowed increase %g "
                  "%%.\n\n| measure | verdict | baseline | candidate | change (interval) | mostly "
                  "|\n|---|---|---|---|---|---|\n",
-                 r->n_right, 100 * s->max_increase);
+                 r->n_right, s->things, s->things, 100 * s->max_increase);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
         sf_buf_print(out, "| %s | ", sf_guard_measure_name(i));
@@ -319,6 +325,8 @@ void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         }
         sf_buf_print(out, " |\n");
     }
+    if (!s->server)
+        return;
     sf_buf_print(out, "\n[Open the comparison](");
     add_link(s, out);
     sf_buf_print(out, ")\n");

@@ -9,6 +9,7 @@ struct sf_guard_said {
     double max_increase;
     uint64_t min_spans;
     const char *server; /* for the link; NULL: none */
+    const char *things; /* what is compared: "span" or "run" */
 };
 
 void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out);

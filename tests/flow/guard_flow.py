@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree
 
@@ -114,6 +115,37 @@ def test_markdown_stays_one_table_whatever_a_function_is_called():
     rows = [line for line in out.splitlines() if line.startswith("| ")]
     assert code == 1 and out.startswith("### Spanflame guard: Regression\n") and len(rows) == 6, out
     assert all(line.count("|") == 7 for line in rows), rows
+
+
+def files(*args):
+    done = subprocess.run([PROGRAM, "guard", *args], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_profile_files_of_two_builds():
+    with tempfile.TemporaryDirectory() as home:
+        for name, extra, runs in (("old", 0, 10), ("same", 0, 10), ("slow", 40, 10), ("few", 40, 3)):
+            os.mkdir(f"{home}/{name}")
+            for i in range(runs):
+                noise = (i * 7 + len(name)) % 5
+                with open(f"{home}/{name}/{i}.pb.gz", "wb") as f:
+                    f.write(pprof({"main;work": (100 + noise) * 10**7, "main;parse": (20 + extra) * 10**7}))
+        def guard_files(right, *more):
+            return files("--baseline-profiles", f"{home}/old", "--candidate-profiles", f"{home}/{right}", *more)
+        code, out, _ = guard_files("slow")
+        assert code == 1 and "regression: CPU +400 ms (+33 %), mostly parse +400 ms" in out and "10 runs" in out, out
+        assert guard_files("same")[0] == 0, guard_files("same")
+        assert guard_files("slow", "--max-increase", "50%")[0] == 0
+        code, out, _ = guard_files("few")
+        assert code == 3 and "10 runs of the baseline, 3 of the candidate; at least 8" in out, out
+        code, out, _ = guard_files("slow", "--output", "markdown")
+        assert code == 1 and "| CPU | **regression** |" in out and "Open the comparison" not in out and "per run" in out, out
+        told = json.loads(guard_files("slow", "--output", "json")[1])
+        assert told["link"] == "" and told["measures"][0]["function"] == "parse", told
+        assert guard_files("none")[0] == 2 and guard_files("slow", "--type", "alloc_space")[0] == 2
+        assert files("--baseline-profiles", f"{home}/old")[0] == 2
+        code, out, _ = files("--baseline-profiles", f"{home}/old/0.pb.gz", "--candidate-profiles", f"{home}/slow/0.pb.gz")
+        assert code == 3 and "1 runs of the baseline" in out, out
 
 
 def test_exit_codes_of_what_cannot_be_asked():

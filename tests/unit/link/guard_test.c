@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "link/cohort.h"
 #include "test.h"
 
 static enum sf_guard_verdict judge(double left, double delta, double low, double allowed)
@@ -20,6 +21,50 @@ TEST(guard, a_regression_is_significant_and_larger_than_allowed)
     assert_int_equal(judge(100, -10, -16, 0.05), SF_GUARD_PASS);
     assert_int_equal(judge(0, 1, 0.5, 0.05), SF_GUARD_REGRESSION);
     assert_int_equal(judge(0, 0, 0, 0), SF_GUARD_PASS);
+}
+
+/* 1,000 pairs of ten equal runs each: any increase that is called certain is a false one. */
+TEST(guard, equal_runs_fail_rarely)
+{
+    enum { PAIRS = 1000, RUNS = 10, FUNCTIONS = 5, N = RUNS * (FUNCTIONS + 1) };
+    uint64_t draw = 1;
+    int n_failed = 0;
+    for (int pair = 0; pair < PAIRS; pair++) {
+        struct sf_cohort_cost costs[2][N];
+        struct sf_cohort sides[2];
+        struct sf_cohort_result r = {0};
+        struct sf_arena arena;
+        bool has_failed = false;
+        assert_true(sf_arena_init(&arena, 4 << 20));
+        for (int s = 0; s < 2; s++) {
+            for (uint32_t i = 0; i < N; i++) {
+                double sum = 0;
+                for (int k = 0; k < 4; k++) { /* not quite normal, as times are */
+                    draw = draw * 6364136223846793005u + 1442695040888963407u;
+                    sum += (double)(draw >> 33) / 2147483648.0;
+                }
+                costs[s][i] = (struct sf_cohort_cost){i / (FUNCTIONS + 1), i % (FUNCTIONS + 1),
+                                                      100 + 20 * sum * sum};
+            }
+            sides[s] = (struct sf_cohort){.costs = costs[s], .n_costs = N, .n_spans = RUNS};
+        }
+        assert_int_equal(sf_cohort_compare(&sides[0], &sides[1], FUNCTIONS + 1, (uint64_t)pair,
+                                           &arena, &r, NULL),
+                         SF_OK);
+        for (uint32_t i = 0; i < r.n_rows; i++) {
+            struct sf_guard_measure m = {.left = r.rows[i].left,
+                                         .right = r.rows[i].right,
+                                         .delta = r.rows[i].delta,
+                                         .low = r.rows[i].low,
+                                         .high = r.rows[i].high,
+                                         .has_interval = true};
+            has_failed |= r.rows[i].frame == 0 && sf_guard_judge(&m, 0) == SF_GUARD_REGRESSION;
+        }
+        n_failed += has_failed;
+        sf_arena_done(&arena);
+    }
+    if (n_failed > 65)
+        fail_msg("%d of %d equal pairs fail", n_failed, PAIRS);
 }
 
 TEST(guard, without_an_interval_nothing_is_said)

@@ -41,15 +41,15 @@ TEST(deploy_book, keeps_them_by_time_and_forgets_the_oldest)
 
 TEST(deploy_book, says_what_is_wrong)
 {
-    static const char *const bad[] = {"",
-                                      "[]",
-                                      "{}",
-                                      "{\"service\":\"shop\"}",
-                                      "{\"version\":\"2\"}",
-                                      "{\"service\":\"shop\",\"version\":\"2\",\"time\":\"soon\"}",
-                                      "{\"service\":\"shop\",\"version\":\"2\",\"time\":"
-                                      "\"2099-01-01T00:00:00Z\"}",
-                                      "{\"service\":\"\xff\",\"version\":\"2\"}"};
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"service\":\"shop\"}",
+        "{\"version\":\"2\"}",
+        "{\"service\":\"shop\",\"version\":\"2\",\"time\":\"soon\"}",
+        "{\"service\":\"s\",\"version\":\"2\",\"time\":\"2099-01-01T00:00:00Z\"}",
+        "{\"service\":\"\xff\",\"version\":\"2\"}"};
     struct sf_deploy_book b = {0};
     struct sf_buf text = {0};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
