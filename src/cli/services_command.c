@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "os/terminal.h"
+#include "render/known.h"
 #include "render/units.h"
 #include "wire/json.h"
 
@@ -27,6 +28,14 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
     sf_buf_reset(cell);
 }
 
+/* From a sketch: right within a tenth. */
+static void add_quantile(struct sf_buf *out, struct sf_buf *cell, uint64_t ns)
+{
+    sf_buf_add_str(cell, SF_STR(SF_ESTIMATE_MARK));
+    sf_units_duration(cell, ns);
+    add_cell(out, cell, 10);
+}
+
 static void add_row(struct sf_buf *out, const struct row *r, size_t indent, size_t name_columns,
                     bool has_color)
 {
@@ -43,12 +52,9 @@ static void add_row(struct sf_buf *out, const struct row *r, size_t indent, size
     add_cell(out, &cell, 8);
     if (has_color && r->n_errors)
         sf_buf_add_str(out, SF_STR("\033[0m"));
-    sf_units_duration(&cell, r->p50_ns);
-    add_cell(out, &cell, 10);
-    sf_units_duration(&cell, r->p95_ns);
-    add_cell(out, &cell, 10);
-    sf_units_duration(&cell, r->p99_ns);
-    add_cell(out, &cell, 10);
+    add_quantile(out, &cell, r->p50_ns);
+    add_quantile(out, &cell, r->p95_ns);
+    add_quantile(out, &cell, r->p99_ns);
     sf_buf_add_u8(out, '\n');
     sf_buf_done(&cell);
 }

@@ -39,11 +39,15 @@
 /* Of the part of a variance that is due to bursts: how many there were is known only roughly. Found
  * with tests/calibration: without it sides that follow each other raise too many alarms. */
 #define ALLOWANCE 0.3
-/* Of variances, where few functions say what all have in common, and add up to one whole: rounds do
- * not draw that anew. Found with tests/calibration: six functions under an even clock raised 6 % of
- * false alarms without it. */
+/* Independent spans show a little less or more by chance, and only the more counts: so much of it,
+ * as a logarithm, is taken for chance where many functions say it. */
+#define DEAD_ZONE 0.03
+/* Where few functions say what all have in common, and add up to one whole, as under an even clock
+ * that meets requests in the same place for long: the more pairs of neighbours show, the more would
+ * fours and eights of them, which are too few to ask. Of the square of what pairs show. Found with
+ * tests/calibration: six functions under an even clock raised 6 % of false alarms without it. */
 #define FEW_FUNCTIONS 6.0
-#define FEW_ALLOWANCE 0.13
+#define FEW_ALLOWANCE 1.8
 
 struct side {
     const struct sf_cohort *cohort;
@@ -279,10 +283,13 @@ static void find_cut(struct work *w)
     }
     double df = w->n_clusters - 1.0, half_df = (w->n_clusters + 1) / 2 - 1.0;
     double chance = half_df >= 1 ? sf_moderate_offset(half_df) - sf_moderate_offset(df) : 0;
-    w->cut = n > 0 && half_df >= 1 ? fmin(MOST_CUT, fmax(1, 2 * exp(sum / n - chance) - 1)) : 1;
-    w->cut *= 1 + ALLOWANCE * (1 - 1 / w->common.prior);
     double few = fmin(1, FEW_FUNCTIONS / fmax(1, w->n_columns));
-    w->cut *= 1 + FEW_ALLOWANCE * few * few;
+    double dead = DEAD_ZONE * fmax(0, 1 - 3 * few);
+    double found = n > 0 && half_df >= 1 ? 2 * exp(sum / n - chance - dead) - 1 : 1;
+    w->cut = fmin(MOST_CUT, fmax(1, found));
+    w->cut *= 1 + ALLOWANCE * (1 - 1 / w->common.prior);
+    double more = w->cut - 1;
+    w->cut += FEW_ALLOWANCE * few * few * more * more;
 }
 
 /* In `scales`, which is free yet. */

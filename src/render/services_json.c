@@ -55,6 +55,8 @@ void sf_services_json(const struct sf_services *s, struct sf_buf *out)
     sf_json_write_i64_text(&w, s->until_ns);
     sf_json_write_key(&w, SF_STR("isExact"));
     sf_json_write_bool(&w, s->is_exact);
+    sf_json_write_key(&w, SF_STR("isQuantileEstimate")); /* they come from sketches */
+    sf_json_write_bool(&w, true);
     sf_json_write_key(&w, SF_STR("services"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < s->n; i++)

@@ -74,8 +74,8 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
     <section class="card kpis" aria-label="Entry requests">
       <Cell words="Entry requests" text={rate(now.rate)} change={moved(past?.rate, now.rate)} isWorse={false} values={spark.rate} {...common} />
       <Cell words="Failed" text={percent(now.failed)} change={moved(past?.failed, now.failed)} isWorse={worse(past?.failed, now.failed)} values={spark.failed} {...common} />
-      <Cell words={`p50${of}`} text={duration(now.p50)} change={moved(past?.p50, now.p50)} isWorse={worse(past?.p50, now.p50)} values={spark.p50} {...common} />
-      <Cell words={`p95${of}`} text={duration(now.p95)} change={moved(past?.p95, now.p95)} isWorse={worse(past?.p95, now.p95)} values={spark.p95} {...common} />
+      <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} change={moved(past?.p50, now.p50)} isWorse={worse(past?.p50, now.p50)} values={spark.p50} {...common} />
+      <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} change={moved(past?.p95, now.p95)} isWorse={worse(past?.p95, now.p95)} values={spark.p95} {...common} />
     </section>
   );
 }

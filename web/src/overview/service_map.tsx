@@ -113,7 +113,7 @@ export function ServiceMap(props: { calls: readonly Call[]; services: readonly S
               {ellipsis(visible(p.name), 17)}
             </text>
             <text x={at.x + 10} y={at.y + 33} class="map-words">
-              {r ? (by === "errors" ? `${percent(r.errorShare)} failed` : `${duration(r.p95Ns)} · ${rate(r.ratePerSecond)}`) : "no spans"}
+              {r ? (by === "errors" ? `${percent(r.errorShare)} failed` : `~${duration(r.p95Ns)} · ${rate(r.ratePerSecond)}`) : "no spans"}
             </text>
           </a>
         );

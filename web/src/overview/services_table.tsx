@@ -141,8 +141,8 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                   <td class="sp c-hide">
                     <Sparkline values={props.red.sparks.get(s.service)?.values ?? []} color={serviceColor(s.service)} width={64} height={22} marks={props.marks.get(s.service) ?? []} />
                   </td>
-                  <td class="number">{r.count > 0 ? <Fig text={duration(r.p95Ns)} /> : <span class="faint" title="No request enters it: it has child spans only">–</span>}</td>
-                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ${duration(was.p95Ns)} in the time before, ${count(was.count)} requests` : "no requests in the time before"}>
+                  <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No request enters it: it has child spans only">–</span>}</td>
+                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the time before, ${count(was.count)} requests` : "no requests in the time before"}>
                     {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
                   <td class="number c-hide">{cell(cost?.cores, (n) => `${short(n)} cores`)}</td>
