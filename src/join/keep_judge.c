@@ -190,7 +190,7 @@ static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf
                                struct sf_why *why)
 {
     struct sf_verdict old;
-    uint32_t n_new = w->v.n_kept;
+    uint32_t n_new = w->v.n_kept, n_new_roots = w->v.n_roots;
     struct sf_arena as_it_was = *q->req;
     enum sf_err err = store->ops->keep_get(store, w->due->tenant, w->due->hour, q->req, &old, why);
     if (err)
@@ -211,8 +211,13 @@ static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf
     }
     for (uint32_t i = 0; !err && !w->is_over && i < old.n_services; i++)
         err = see_service(w, old.services[i], why);
-    for (uint32_t i = 0; !w->is_over && i < old.n_roots; i++)
-        w->is_over = !add_root(w, &old.roots[i]);
+    if (n_new_roots)
+        qsort(w->roots, n_new_roots, sizeof(*w->roots), sf_verdict_root_cmp);
+    for (uint32_t i = 0; !w->is_over && i < old.n_roots; i++) {
+        if (!n_new_roots ||
+            !bsearch(&old.roots[i], w->roots, n_new_roots, sizeof(*w->roots), sf_verdict_root_cmp))
+            w->is_over = !add_root(w, &old.roots[i]);
+    }
     w->is_over = w->is_over || old.head.is_whole;
     *q->req = as_it_was;
     return err;
