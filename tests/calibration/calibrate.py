@@ -34,7 +34,7 @@ the worlds and what an oracle is stand in `tests/calibration`. `make check` runs
 
 A figure that misses its bound is marked with **!**. Figures are of {draws:,} draws, number {first:,} to {last:,}: a draw's number is its
 seed. Constants of the comparison were chosen on draws 0 to 19,999, none of which is in these figures. One of them, FEW_ALLOWANCE, was moved
-a step (1.7 to 1.8) when the even clock's cell was known; 20,000 draws from 300,000 on, not looked at before, have 4.6 % of false
+a step (1.7 to 1.8) when the even clock's cell was known; 20,000 draws from 300,000 on, not used before, have 4.6 % of false
 alarms there and find 57.0 % (bound 56.3). With other draws a figure near 95 % would
 differ by a quarter of a point; it misses its bound when it does so by more than {chance} such standard errors. One that is beyond its bound by
 less has its standard error and the bound beside it.
