@@ -372,14 +372,19 @@ static void save_history(struct pass *p)
         sf_service_say(p->service, SF_SAY_WARN, "alerts: the history is not saved: %s", why.text);
 }
 
-/* Of one that is over it counts whether it was silenced when it began. */
+/* One that is over stays as it was when it was last true. One whose silence ends while it fires is
+ * news to receivers. */
 static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
 {
     for (size_t i = 0; i < a->book.n; i++) {
         struct sf_alert *one = &a->book.list[i];
-        int64_t at_ns = one->state == SF_ALERT_RESOLVED ? one->fired_ns : now_ns;
+        bool was_silenced = one->is_silenced;
+        if (one->state == SF_ALERT_RESOLVED)
+            continue;
         one->is_silenced = sf_silence_book_find(&a->silences, sf_str_from(one->tenant),
-                                                sf_str_from(one->labels), at_ns) != NULL;
+                                                sf_str_from(one->labels), now_ns) != NULL;
+        if (was_silenced && !one->is_silenced && one->state == SF_ALERT_FIRING)
+            one->changed_ns = now_ns;
     }
 }
 
@@ -411,6 +416,9 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
         save(&p);
         save_history(&p);
     }
+    sf_mutex_lock(&a->lock); /* a silence holds at once, and from the first moment after a start */
+    mark_silenced(a, now_ns);
+    sf_mutex_unlock(&a->lock);
     for (size_t i = 0; i < a->n_receivers && !atomic_load(is_stopping); i++)
         tell(&p, &a->receivers[i]);
 }
