@@ -11,6 +11,7 @@ import glob
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -334,6 +335,21 @@ def test_the_first_sentence_names_the_planted_cause():
                 f.writelines(lines)
         with open(path, encoding="utf-8") as f:
             assert f.readlines() == lines, "".join(lines)
+
+
+def test_the_pages_by_task_work_as_they_are_written():
+    needs_true_times()
+    trace, span = spans_of(planted, TOTALS, 1)[0]
+    for page in ("find-a-slow-request", "compare-a-deploy"):
+        with open(os.path.join(os.environ["SOURCE_ROOT"], "docs", page + ".md"), encoding="utf-8") as f:
+            lines = re.findall(r"^ *\$ spanflame (.*)$", f.read(), re.M)
+        assert len(lines) >= 4, page
+        for line in lines:
+            words = shlex.split(line.replace("SPAN_ID", span["spanID"]).replace("TRACE_ID", trace))
+            done = subprocess.run([PROGRAM, *words, "--server", f"http://127.0.0.1:{planted.port}"], capture_output=True,
+                                  text=True, timeout=120, check=False, env=planted.env)
+            # The commit is one that the guard refuses.
+            assert done.returncode == (words[0] == "guard") and len(done.stdout.splitlines()) >= 2, (line, done)
 
 
 def test_source_is_shown_with_the_cost_of_its_lines():

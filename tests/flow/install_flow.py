@@ -90,13 +90,25 @@ def test_the_example_configuration_is_valid():
         assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_names_every_command():
+def test_the_page_of_commands_names_every_one():
     said = subprocess.run([os.environ["SPANFLAME"], "--help"], capture_output=True, text=True, check=True).stdout
     commands = [line.split()[0] for line in said.splitlines() if line.startswith("  ")]
-    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
-        readme = f.read()
+    with open(os.path.join(SOURCE, "docs", "commands.md"), encoding="utf-8") as f:
+        page = f.read()
     assert "serve" in commands
-    assert [c for c in commands if f"| `spanflame {c}" not in readme] == []
+    assert [c for c in commands if f"| `spanflame {c}" not in page] == []
+
+
+def test_the_readme_says_what_the_pages_of_languages_say():
+    """Those programs are run as they are written (tests/clients); the README has lines of them."""
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+        part = f.read().split("## Your language")[1].split("[Rust]")[0]
+    blocks = re.findall(r"\(docs/(\w+)\.md\)[^`]*```\w*\n(.*?)```", part, re.S)
+    assert [name for name, _ in blocks] == ["go", "java", "python", "node"], blocks
+    for name, block in blocks:
+        with open(os.path.join(SOURCE, "docs", name + ".md"), encoding="utf-8") as f:
+            page = {line.strip() for line in f}
+        assert [line for line in block.splitlines() if line.strip() not in page] == [], name
 
 
 def test_the_installed_shop_finds_its_library():
