@@ -1,7 +1,9 @@
 /* columns.c - granules as they are, but for traces that may lie in several places.
  *
  * Of those a span may be there twice. Their rows are left out (is_in) when their granules come by,
- * their ids are noted, and in the end each is read once, without repeats. */
+ * their ids are noted with the runs that left them out, and in the end each is read once from these
+ * runs, without repeats. A run further away may have shown its rows of such a trace: none of them
+ * is there twice, since a repeated span has the time of the first. */
 #include "store/local/read/columns.h"
 
 #include <stddef.h>
@@ -30,6 +32,12 @@ struct unit { /* a granule to show */
 struct noted { /* a trace to read in the end */
     sf_trace_id id;
     uint32_t tenant;
+    uint32_t first; /* of the runs that left it out */
+};
+
+struct left_out {
+    const struct sf_run *run;
+    uint32_t next; /* of the same trace; SF_NONE: none */
 };
 
 struct cursor {
@@ -49,6 +57,8 @@ struct cursor {
     struct noted *noted;
     uint32_t n_noted, noted_cap, at_noted;
     struct sf_table noted_at;
+    struct left_out *left_out;
+    size_t n_left_out, left_out_cap;
 
     struct sf_key *keys;
     size_t n_keys;
@@ -106,24 +116,41 @@ static int newest_first(const void *a, const void *b)
 
 /* ---- traces in parts ---- */
 
+/* Granules come by age, so that those of a run are not one after another. */
+static bool has_left_out(const struct cursor *c, const struct noted *n, const struct sf_run *run)
+{
+    for (uint32_t i = n->first; i != SF_NONE; i = c->left_out[i].next)
+        if (c->left_out[i].run == run)
+            return true;
+    return false;
+}
+
 static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struct sf_why *why)
 {
+    const struct sf_run *run = c->show.run;
     uint32_t at;
     struct sf_table_look look;
     if (c->n_noted >= MAX_NOTED)
         return sf_fail(why, SF_ERR_LIMIT,
                        "query: more than %d traces lie in several blocks; narrow the time range",
                        MAX_NOTED);
-    if (!sf_list_room(&c->noted, c->n_noted, &c->noted_cap, 256) || !sf_table_more(&c->noted_at))
+    if (!sf_list_room(&c->noted, c->n_noted, &c->noted_cap, 256) || !sf_table_more(&c->noted_at) ||
+        !sf_list_room(&c->left_out, c->n_left_out, &c->left_out_cap, 256))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
     look = sf_table_look(&c->noted_at, sf_trace_id_key(id, tenant));
     while (sf_table_next(&look, &at)) {
-        const struct noted *n = &c->noted[at];
-        if (n->tenant == tenant && sf_trace_id_eq(n->id, id))
-            return SF_OK;
+        struct noted *n = &c->noted[at];
+        if (n->tenant != tenant || !sf_trace_id_eq(n->id, id))
+            continue;
+        if (!has_left_out(c, n, run)) {
+            c->left_out[c->n_left_out] = (struct left_out){run, n->first};
+            n->first = (uint32_t)c->n_left_out++;
+        }
+        return SF_OK;
     }
     sf_table_keep(&c->noted_at, &look, c->n_noted);
-    c->noted[c->n_noted++] = (struct noted){id, tenant};
+    c->left_out[c->n_left_out] = (struct left_out){run, SF_NONE};
+    c->noted[c->n_noted++] = (struct noted){id, tenant, (uint32_t)c->n_left_out++};
     return SF_OK;
 }
 
@@ -208,6 +235,19 @@ static void leave_out(struct cursor *c)
     c->read.n_rows = 0;
 }
 
+/* What another run has shown already does not come again. */
+static void take_left_out(struct cursor *c, const struct noted *of)
+{
+    struct sf_trace_read *r = &c->read;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_rows; i++) {
+        const struct sf_run *run = r->sources[r->rows[i].source].run;
+        if (!run || has_left_out(c, of, run))
+            r->rows[n++] = r->rows[i];
+    }
+    r->n_rows = n;
+}
+
 /* *out false: none is left. */
 static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
 {
@@ -224,6 +264,8 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
             c->at = 0;
             sf_trace_read_reset(&c->read);
             err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, why);
+            if (!err)
+                take_left_out(c, n);
         }
         if (*out)
             return SF_OK;
@@ -327,6 +369,7 @@ static void cursor_close(struct sf_column_cursor *base)
     sf_arena_done(&c->scratch);
     sf_heap_free(c->units);
     sf_heap_free(c->noted);
+    sf_heap_free(c->left_out);
     sf_table_done(&c->noted_at);
     sf_heap_free(c->keys);
     sf_heap_free(c);
