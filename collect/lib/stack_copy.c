@@ -29,8 +29,9 @@ struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **cop
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
     to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
     from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
-    /* Up to where memory ends. Not by libc's name: a sanitizer's would look at the ranges. */
-    n = syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0);
+    /* Up to where memory ends. Not by libc's name: a sanitizer's would look at the ranges. The
+     * kernel reads counts and flags as long: of an int on the stack the upper half is anything. */
+    n = syscall(SYS_process_vm_readv, (long)getpid(), &to, 1UL, &from, 1UL, 0UL);
     errno = saved;
     return (struct sf_walk_stack){(*copy)->bytes, sp, sp + (n > 0 ? (uintptr_t)n : 0)};
 }

@@ -7,18 +7,18 @@
 #include "base/invariant.h"
 #include "scrape/target_list.h"
 
-static struct sf_scrape_jobs *jobs;
-static struct sf_scrape_job *job;
-
-static void set_up(void)
+static struct sf_scrape_jobs *make_jobs(struct sf_scrape_job **out)
 {
-    jobs = sf_scrape_jobs_new();
+    struct sf_scrape_jobs *jobs = sf_scrape_jobs_new();
+    struct sf_scrape_job *job;
     SF_ASSERT(jobs && !sf_scrape_jobs_add(jobs, &job, NULL));
     SF_ASSERT(!sf_scrape_job_set(jobs, job, SF_STR("file_sd"), SF_STR("/x"), NULL));
     SF_ASSERT(!sf_scrape_job_set(jobs, job, SF_STR("profiles"), SF_STR("heap"), NULL));
     SF_ASSERT(!sf_scrape_job_set(jobs, job, SF_STR("relabel.0.regex"), SF_STR("a(.*)"), NULL));
     SF_ASSERT(!sf_scrape_job_set(jobs, job, SF_STR("relabel.0.action"), SF_STR("labelmap"), NULL));
     SF_ASSERT(!sf_scrape_job_check(jobs, job, NULL));
+    *out = job;
+    return jobs;
 }
 
 static void check_targets(const struct sf_sd_groups *g)
@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sf_regex_scratch *regex = sf_regex_scratch_new();
     struct sf_target_update u = {.list = &list, .scratch = &arena, .regex = regex};
     char *copy = malloc(size ? size : 1);
-    if (!jobs)
-        set_up();
+    struct sf_scrape_job *job;
+    struct sf_scrape_jobs *jobs = make_jobs(&job);
     u.jobs = jobs;
     u.job = job;
     SF_ASSERT(copy && regex && sf_arena_init(&arena, 4 << 20));
@@ -63,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sf_target_list_done(&list);
     sf_arena_done(&arena);
     sf_regex_scratch_free(regex);
+    sf_scrape_jobs_free(jobs);
     free(copy);
     return 0;
 }

@@ -45,6 +45,7 @@ TEST(services_json, has_rates_over_the_range)
     sf_services_json(&s, &out);
     assert_str(sf_buf_str(&out),
                "{\"fromUnixNano\":\"0\",\"untilUnixNano\":\"60000000000\",\"isExact\":false,"
+               "\"isQuantileEstimate\":true,"
                "\"services\":[{\"service\":\"web\",\"spans\":120,\"errors\":6,\"ratePerSecond\":2,"
                "\"errorShare\":0.05,\"meanNs\":10,\"p50Ns\":20,\"p95Ns\":30,\"p99Ns\":40,"
                "\"requests\":{\"count\":60,\"errors\":3,\"ratePerSecond\":1,\"errorShare\":0.05,"
