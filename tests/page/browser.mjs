@@ -547,10 +547,11 @@ test("a trace is pinned with an end and a note, listed, and let go", async () =>
   await row.getByRole("button", { name: "Remove" }).click();
   await row.waitFor({ state: "detached" });
   assert.deepEqual(await own(), []);
-  await page.goto(`${story.empty}/?view=search`);
-  await page.getByRole("link", { name: "Pins", exact: true }).click();
-  await page.getByText("No trace is pinned", { exact: false }).waitFor();
   await done(page);
+  const nothing = await open("/?view=search", { base: story.empty });
+  await nothing.getByRole("link", { name: "Pins", exact: true }).click();
+  await nothing.getByText("No trace is pinned", { exact: false }).waitFor();
+  await done(nothing);
 });
 
 test("what lost its samples by outcome says thinned, with the rule, and never that there were none", async () => {
