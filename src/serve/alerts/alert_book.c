@@ -1,12 +1,11 @@
 #include "serve/alerts/alert_book.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/time_unit.h"
+#include "serve/checked_lines.h"
 #include "wire/json.h"
 #include "wire/json_writer.h"
 
@@ -198,11 +197,7 @@ void sf_alert_book_write(const struct sf_alert_book *b, struct sf_buf *out)
         sf_json_write_array_end(&j);
         sf_buf_add_u8(&body, '\n');
     }
-    sf_buf_print(out, "%s%016" PRIx64 "\n", head, sf_hash_str(sf_buf_str(&body)));
-    sf_buf_add_str(out, sf_buf_str(&body));
-    if (!sf_buf_ok(&body))
-        out->err = body.err;
-    sf_buf_done(&body);
+    sf_checked_lines_write(head, &body, out);
 }
 
 static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *room)
@@ -247,14 +242,11 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
 enum sf_err sf_alert_book_read(struct sf_alert_book *b, sf_str text, struct sf_why *why)
 {
     struct sf_arena arena = {0};
-    sf_str line, rest = text;
-    char want[64];
+    sf_str line, rest;
     bool is_ok;
-    if (!sf_str_split_next(&rest, '\n', &line))
-        return sf_fail(why, SF_ERR_CORRUPT, "alerts: an empty file");
-    snprintf(want, sizeof(want), "%s%016" PRIx64, head, sf_hash_str(rest));
-    if (!sf_str_eq(line, sf_str_from(want)))
-        return sf_fail(why, SF_ERR_CORRUPT, "alerts: the checksum is wrong");
+    enum sf_err err = sf_checked_lines_read(head, "alerts", text, &rest, why);
+    if (err)
+        return err;
     if (!sf_arena_init(&arena, (size_t)1 << 20))
         return sf_no_memory(why, "alerts");
     is_ok = sf_str_split_next(&rest, '\n', &line) && sf_str_to_i64(line, &b->last_ns);

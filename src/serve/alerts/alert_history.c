@@ -1,11 +1,9 @@
 #include "serve/alerts/alert_history.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "serve/checked_lines.h"
 #include "wire/json.h"
 #include "wire/json_writer.h"
 
@@ -108,11 +106,7 @@ void sf_alert_history_write(const struct sf_alert_history *h, struct sf_buf *out
         sf_json_write_array_end(&j);
         sf_buf_add_u8(&body, '\n');
     }
-    sf_buf_print(out, "%s%016" PRIx64 "\n", head, sf_hash_str(sf_buf_str(&body)));
-    sf_buf_add_str(out, sf_buf_str(&body));
-    if (!sf_buf_ok(&body))
-        out->err = body.err;
-    sf_buf_done(&body);
+    sf_checked_lines_write(head, &body, out);
 }
 
 static bool read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *room)
@@ -152,13 +146,11 @@ static bool read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *
 enum sf_err sf_alert_history_read(struct sf_alert_history *h, sf_str text, struct sf_why *why)
 {
     struct sf_arena arena = {0};
-    sf_str line = SF_STR_NONE, rest = text;
-    char want[64];
+    sf_str line, rest;
     bool is_ok = true;
-    (void)sf_str_split_next(&rest, '\n', &line);
-    snprintf(want, sizeof(want), "%s%016" PRIx64, head, sf_hash_str(rest));
-    if (!sf_str_eq(line, sf_str_from(want)))
-        return sf_fail(why, SF_ERR_CORRUPT, "history of alerts: the checksum is wrong");
+    enum sf_err err = sf_checked_lines_read(head, "history of alerts", text, &rest, why);
+    if (err)
+        return err;
     if (!sf_arena_init(&arena, (size_t)1 << 20))
         return sf_no_memory(why, "alerts");
     while (is_ok && sf_str_split_next(&rest, '\n', &line)) {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/random.h"
+#include "serve/checked_lines.h"
 #include "wire/json.h"
 #include "wire/json_writer.h"
 #include "wire/time_text.h"
@@ -176,24 +176,17 @@ void sf_deploy_book_write(const struct sf_deploy_book *b, struct sf_buf *out)
         sf_json_write_object_end(&j);
         sf_buf_add_u8(&body, '\n');
     }
-    sf_buf_print(out, "%s%016" PRIx64 "\n", head, sf_hash_str(sf_buf_str(&body)));
-    sf_buf_add_str(out, sf_buf_str(&body));
-    if (!sf_buf_ok(&body))
-        out->err = body.err;
-    sf_buf_done(&body);
+    sf_checked_lines_write(head, &body, out);
 }
 
 enum sf_err sf_deploy_book_read(struct sf_deploy_book *b, sf_str text, struct sf_why *why)
 {
     struct sf_arena arena = {0};
-    sf_str line = SF_STR_NONE, rest = text;
-    char want[64];
-    enum sf_err err = SF_OK;
+    sf_str line, rest;
+    enum sf_err err = sf_checked_lines_read(head, "deploys", text, &rest, why);
     size_t at;
-    (void)sf_str_split_next(&rest, '\n', &line);
-    snprintf(want, sizeof(want), "%s%016" PRIx64, head, sf_hash_str(rest));
-    if (!sf_str_eq(line, sf_str_from(want)))
-        return sf_fail(why, SF_ERR_CORRUPT, "deploys: the checksum is wrong");
+    if (err)
+        return err;
     if (!sf_arena_init(&arena, (size_t)1 << 20))
         return sf_no_memory(why, "deploys");
     while (!err && sf_str_split_next(&rest, '\n', &line)) {
