@@ -45,6 +45,18 @@ static enum sf_count reason_of(enum sf_err err)
     }
 }
 
+enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what, sf_str *out,
+                         struct sf_why *why)
+{
+    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
+    if (call->request->coding != SF_CODING_NONE)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
+    if (body->is_spooled || body->len > max_len)
+        return sf_fail(why, SF_ERR_LIMIT, "%s may have %zu bytes", what, max_len);
+    *out = sf_bytes_str(body->memory);
+    return SF_OK;
+}
+
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
     if (sf_account_has_refused()) /* nobody will see this answer */

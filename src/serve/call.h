@@ -77,6 +77,10 @@ bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcom
                     const char *sentence);
 /* 200 with that type; the body is the caller's to write. */
 void sf_call_ok(struct sf_call *call, const char *content_type);
+/* The body of a call that takes a few kilobytes of text, as it came. UNSUPPORTED: it is compressed;
+ * LIMIT: it is longer than `max_len`, and `what` is the sentence's subject. */
+enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what, sf_str *out,
+                         struct sf_why *why);
 /* What the store needs to know of this call. `tenants` has room for SF_TENANTS_MAX. LIMIT, NOMEM
  * or whatever finding the tenants gave. */
 enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,

@@ -37,34 +37,44 @@ enum { MAX_SHARED = 100000 };
 
 /* ---- parts of a span ---- */
 
+/* A key and the beginning of its value; write_attr_end() ends both. */
+struct attr {
+    size_t whole, value;
+};
+
+static struct attr write_attr_begin(struct sf_buf *out, uint32_t field, sf_str key)
+{
+    struct attr a = {.whole = sf_pb_write_begin(out, field)};
+    sf_pb_write_str(out, KEY_VALUE_KEY, key);
+    a.value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
+    return a;
+}
+
+static void write_attr_end(struct sf_buf *out, struct attr a)
+{
+    sf_pb_write_end(out, a.value);
+    sf_pb_write_end(out, a.whole);
+}
+
 static void write_attr(struct sf_buf *out, uint32_t field, sf_str key, sf_str val)
 {
-    size_t attr = sf_pb_write_begin(out, field), value;
-    sf_pb_write_str(out, KEY_VALUE_KEY, key);
-    value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
+    struct attr a = write_attr_begin(out, field, key);
     sf_pb_write_str(out, VALUE_STR, val);
-    sf_pb_write_end(out, value);
-    sf_pb_write_end(out, attr);
+    write_attr_end(out, a);
 }
 
 static void write_int_attr(struct sf_buf *out, uint32_t field, sf_str key, uint64_t val)
 {
-    size_t attr = sf_pb_write_begin(out, field), value;
-    sf_pb_write_str(out, KEY_VALUE_KEY, key);
-    value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
+    struct attr a = write_attr_begin(out, field, key);
     sf_pb_write_u64(out, VALUE_INT, val);
-    sf_pb_write_end(out, value);
-    sf_pb_write_end(out, attr);
+    write_attr_end(out, a);
 }
 
 static void write_bool_attr(struct sf_buf *out, uint32_t field, sf_str key, bool val)
 {
-    size_t attr = sf_pb_write_begin(out, field), value;
-    sf_pb_write_str(out, KEY_VALUE_KEY, key);
-    value = sf_pb_write_begin(out, KEY_VALUE_VALUE);
+    struct attr a = write_attr_begin(out, field, key);
     sf_pb_write_bool(out, VALUE_BOOL, val);
-    sf_pb_write_end(out, value);
-    sf_pb_write_end(out, attr);
+    write_attr_end(out, a);
 }
 
 void sf_zipkin_add_tag(struct sf_zipkin_span *s, sf_str key, sf_str val)

@@ -41,24 +41,19 @@ static enum sf_err save(struct sf_alerts *a, struct sf_buf *text, struct sf_why 
 bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
     struct sf_buf text = {0};
     struct sf_silence *made = NULL;
     struct sf_why why = {0};
     int64_t now_ns = sf_clock_wall_ns();
     char id[17] = "";
-    enum sf_err err = SF_OK;
+    sf_str body;
+    enum sf_err err = sf_call_body(call, SF_LIMIT_SILENCE_BODY_LEN, "a silence", &body, &why);
     (void)worker;
-    if (call->request->coding != SF_CODING_NONE)
-        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
-    else if (body->is_spooled || body->len > SF_LIMIT_SILENCE_BODY_LEN)
-        err = sf_fail(&why, SF_ERR_LIMIT, "a silence may have %d bytes", SF_LIMIT_SILENCE_BODY_LEN);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_mutex_lock(&a->lock);
     sf_silence_book_tidy(&a->silences, now_ns - KEPT_NS);
-    err = sf_silence_book_add(&a->silences, sf_bytes_str(body->memory), call->tenant, now_ns, &made,
-                              &why);
+    err = sf_silence_book_add(&a->silences, body, call->tenant, now_ns, &made, &why);
     if (!err) {
         memcpy(id, made->id, sizeof(id));
         sf_silence_book_write(&a->silences, &text);

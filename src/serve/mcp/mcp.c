@@ -281,8 +281,8 @@ static bool dispatch(struct sf_call *call, struct sf_worker *worker, const struc
 
 bool sf_mcp_handle(struct sf_call *call, struct sf_worker *worker)
 {
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
-    sf_str version = sf_request_header(call->request, SF_STR("mcp-protocol-version"));
+    sf_str body = SF_STR_NONE,
+           version = sf_request_header(call->request, SF_STR("mcp-protocol-version"));
     struct message m = {0};
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
@@ -290,13 +290,11 @@ bool sf_mcp_handle(struct sf_call *call, struct sf_worker *worker)
     if (version.len && !is_known_version(version))
         err = sf_fail(&why, SF_ERR_INPUT, "mcp-protocol-version: %s, %s and %s are known",
                       versions[0], versions[1], versions[2]);
-    else if (call->request->coding != SF_CODING_NONE)
-        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
-    else if (body->is_spooled || body->len > SF_LIMIT_MCP_BODY_LEN)
-        err = sf_fail(&why, SF_ERR_LIMIT, "a message may have %d bytes", SF_LIMIT_MCP_BODY_LEN);
+    else
+        err = sf_call_body(call, SF_LIMIT_MCP_BODY_LEN, "a message", &body, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    err = read_message(sf_bytes_str(body->memory), &worker->arena, &m, &why);
+    err = read_message(body, &worker->arena, &m, &why);
     if (err)
         is_filled = answer_error(call, &m, err == SF_ERR_INPUT ? PARSE_ERROR : BAD_REQUEST,
                                  why.text);

@@ -77,22 +77,17 @@ void sf_deploys_close(struct sf_deploys *d)
 bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_deploys *d = call->service->deploys;
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
     const struct sf_deploy *made = NULL;
     struct sf_buf text = {0};
     struct sf_why why = {0};
     char id[17] = "";
-    enum sf_err err = SF_OK;
+    sf_str body;
+    enum sf_err err = sf_call_body(call, SF_LIMIT_DEPLOY_BODY_LEN, "a deploy", &body, &why);
     (void)worker;
-    if (call->request->coding != SF_CODING_NONE)
-        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
-    else if (body->is_spooled || body->len > SF_LIMIT_DEPLOY_BODY_LEN)
-        err = sf_fail(&why, SF_ERR_LIMIT, "a deploy may have %d bytes", SF_LIMIT_DEPLOY_BODY_LEN);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_mutex_lock(&d->lock);
-    err = sf_deploy_book_add(&d->book, sf_bytes_str(body->memory), call->tenant, sf_clock_wall_ns(),
-                             &made, &why);
+    err = sf_deploy_book_add(&d->book, body, call->tenant, sf_clock_wall_ns(), &made, &why);
     if (!err) {
         memcpy(id, made->id, sizeof(id));
         sf_deploy_book_write(&d->book, &text);

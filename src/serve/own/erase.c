@@ -186,17 +186,15 @@ enum sf_err sf_erase_check(struct sf_erase_request *e, struct sf_why *why)
 static enum sf_err parse(struct sf_call *call, struct sf_worker *worker, struct sf_erase_request *e,
                          struct sf_why *why)
 {
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
     int64_t now_ns = sf_clock_wall_ns();
-    if (body->len == 0)
+    sf_str text;
+    enum sf_err err;
+    if (sf_exchange_body(call->ex)->len == 0)
         return sf_erase_parse_params(call->request, now_ns, &worker->arena, e, why);
     if (call->request->query.len)
         return sf_fail(why, SF_ERR_INPUT, "give a body or query parameters, not both");
-    if (call->request->coding != SF_CODING_NONE)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
-    if (body->is_spooled || body->len > MAX_BODY_LEN)
-        return sf_fail(why, SF_ERR_LIMIT, "the body may have 1 MiB");
-    return sf_erase_parse_json(sf_bytes_str(body->memory), now_ns, &worker->arena, e, why);
+    err = sf_call_body(call, MAX_BODY_LEN, "the body", &text, why);
+    return err ? err : sf_erase_parse_json(text, now_ns, &worker->arena, e, why);
 }
 
 /* Who took what away, for whoever asks later: what, from when to when, how much, on whose word. */
