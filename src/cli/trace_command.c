@@ -14,6 +14,7 @@
 #include "link/critical_path.h"
 #include "os/terminal.h"
 #include "render/clocks.h"
+#include "render/units.h"
 #include "render/waterfall.h"
 #include "wire/pb.h"
 
@@ -154,6 +155,11 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
         sf_buf_add_str(out, SF_STR("\n~ estimate: spans share these samples, so no function of "
                                    "theirs is known;\n  the first span of the service says what "
                                    "is, with its children\n"));
+    if (notes->left_out.len > 0) {
+        sf_buf_add_str(out, SF_STR("\nnote: "));
+        sf_units_prose(out, notes->left_out, 6, 0);
+        sf_buf_add_u8(out, '\n');
+    }
     return SF_OK;
 }
 

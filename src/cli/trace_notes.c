@@ -116,6 +116,8 @@ bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_note
         while (has_room && sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("hotUnit")))
                 unit = sf_json_str(&j); /* written before the spans */
+            else if (sf_str_eq(key, SF_STR("note")))
+                notes.left_out = sf_json_str(&j);
             else if (sf_str_eq(key, SF_STR("spans")))
                 has_room = read_spans(&j, unit, req, &notes);
             else
@@ -134,14 +136,21 @@ void sf_trace_notes_ask(const struct sf_client *client, const char *id, struct s
                         struct sf_trace_notes *out)
 {
     struct sf_buf path = {0}, body = {0};
-    struct sf_why why;
+    struct sf_why why = {.text = "no memory"};
     sf_str kept;
     sf_buf_print(&path, "/api/v1/trace/%s", id);
     sf_buf_add_u8(&path, 0);
-    if (sf_buf_ok(&path) &&
-        !sf_client_get(client, (char *)path.p, "application/json", &body, &why) &&
-        sf_arena_copy(req, sf_buf_str(&body), &kept)) /* names are views into it */
-        (void)sf_trace_notes_read(kept, req, out);
+    enum sf_err err = sf_buf_ok(&path)
+                          ? sf_client_get(client, (char *)path.p, "application/json", &body, &why)
+                          : SF_ERR_NOMEM;
+    if (!err && !sf_arena_copy(req, sf_buf_str(&body), &kept)) /* names are views into it */
+        err = sf_fail(&why, SF_ERR_NOMEM, "no memory");
+    if (!err && !sf_trace_notes_read(kept, req, out))
+        err = sf_fail(&why, SF_ERR_INPUT, "its answer cannot be read");
+    if (err && err != SF_ERR_NOT_FOUND)
+        (void)sf_arena_print(req, &out->left_out,
+                             "the functions of its spans are missing, what failed is: %s",
+                             why.text);
     sf_buf_done(&path);
     sf_buf_done(&body);
 }

@@ -14,9 +14,10 @@ struct sf_trace_notes {
     struct sf_trace_note *list; /* by span */
     uint32_t n, cap;
     bool has_estimates; /* a note begins with "~" */
+    sf_str left_out;    /* what they were not made from, or why there are none; empty: nothing */
 };
 
-/* Asks the server. Whoever does not know (a Tempo, an older server) leaves them empty: the
+/* Asks the server. One that does not know them (a Tempo, an older server) leaves them empty: the
  * waterfall is worth showing without them. In `req`. */
 void sf_trace_notes_ask(const struct sf_client *client, const char *id, struct sf_arena *req,
                         struct sf_trace_notes *out);

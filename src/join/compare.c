@@ -387,8 +387,7 @@ static bool note_sample(struct work *w)
         w->out.n_weighted[i] = s->fates.n_weighted;
     }
     return sf_arena_print(w->q->req, &w->out.note, "%.*s%s%.*s", SF_STR_ARG(notes[0]),
-                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1])) &&
-           (!w->link || sf_link_set_say_left_out(w->link, w->q->req, &w->out.note));
+                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
 }
 
 /* Nothing differs: could it have been seen? Of the function that the left side has most of. */
@@ -480,7 +479,12 @@ static enum sf_err compare_time(struct work *w, struct sf_why *why)
                                         .is_charged = w->want->is_charged};
     w->left.set.n = w->left.cohort.n_spans;
     w->right.set.n = w->right.cohort.n_spans;
-    return sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);
+    enum sf_err err = sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);
+    if (!err && !sf_link_set_say_left_out((w->link && w->link->is_beside_left_out) ||
+                                              w->out.time.is_beside_left_out,
+                                          w->q->req, &w->out.note))
+        err = sf_no_room(why, "the query");
+    return err;
 }
 
 enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want *want,

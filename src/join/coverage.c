@@ -141,6 +141,8 @@ static enum sf_err join(struct work *w, struct sf_why *why)
                                              w->out.grades.n_samples);
     view = (struct sf_known_view){.n_samples = known.n_samples, .value = known.value};
     count_samples(w, known.all, w->out.grades.n_samples, &view);
+    if (!sf_link_set_say_left_out(c->link.is_beside_left_out, w->q->req, &w->out.note))
+        return sf_no_room(why, "the query");
     w->is_by_service = c->link.is_by_service;
     w->has_strange_threads = c->link.n_thread_ignored > 0;
     if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))

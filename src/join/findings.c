@@ -22,7 +22,7 @@ struct work {
     struct sf_query_ctx *q;
     struct sf_tree tree;
     struct sf_profile_type type;
-    sf_str of, reason;
+    sf_str of, reason, note;
     uint64_t n_samples, n_estimated; /* looked at; left out */
     double taken;                    /* samples of the profiler behind what is judged */
     int64_t period;
@@ -30,7 +30,8 @@ struct work {
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
     struct sf_waits_findings in_waits;
-    double n_requests; /* what values of code are of; 0: not known */
+    double n_requests;     /* what values of code are of; 0: not known */
+    bool is_said_left_out; /* by the note */
 };
 
 static enum sf_err keep(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
@@ -141,6 +142,8 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->taken = sf_claims_view_samples(set, known.value, known.n_samples);
     w->period = set->period;
     w->spans = set->spans;
+    if (!sf_link_set_say_left_out(set->is_beside_left_out, w->q->req, &w->note))
+        return sf_no_room(why, "the query");
     if (known.n_estimated > 0 && !say_estimated(w, &level))
         return sf_no_room(why, "the query");
     if (set->n_samples == 0)
@@ -169,6 +172,19 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
 
 /* ---- many requests ---- */
 
+static bool say_left_out(struct work *w)
+{
+    if (w->in_waits.is_too_large &&
+        !sf_arena_print(w->q->req, &w->note,
+                        "%.*s%swhat requests wait for is left out: it does not fit a query's "
+                        "memory (limits.query_memory)",
+                        SF_STR_ARG(w->note), w->note.len > 0 ? "; " : ""))
+        return false;
+    return w->is_said_left_out || sf_link_set_say_left_out(w->in_requests.is_beside_left_out ||
+                                                               w->in_waits.is_beside_left_out,
+                                                           w->q->req, &w->note);
+}
+
 static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why *why)
 {
     struct sf_requests_want ask = {.query = query,
@@ -180,7 +196,9 @@ static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why 
                                    .limits = &w->want->limits,
                                    .scratch = w->want->scratch};
     enum sf_err err = sf_findings_requests(w->store, &ask, w->q, &w->in_requests, why);
-    return err ? err : sf_findings_waits(w->store, &ask, w->q, &w->in_waits, why);
+    if (!err)
+        err = sf_findings_waits(w->store, &ask, w->q, &w->in_waits, why);
+    return err || say_left_out(w) ? err : sf_no_room(why, "the query");
 }
 
 static enum sf_err of_query(struct work *w, struct sf_why *why)
@@ -200,6 +218,8 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->taken = c.sure_taken;
     w->period = c.view.period;
     w->reason = c.reason;
+    w->note = c.note;
+    w->is_said_left_out = c.is_beside_left_out;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
         return sf_no_room(why, "the query");
     err = keep(w, &c.sure, w->want->query, why);
@@ -265,6 +285,7 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
     w->type = d.type;
     w->of = d.of;
     w->reason = d.reason;
+    w->note = d.note;
     w->n_samples = d.n_samples;
     w->n_estimated = d.n_estimated;
     w->in_code = d.list;
@@ -412,7 +433,8 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
                                      .n_more = w->in_code.n_more + again->n_more + loops->n_more,
                                      .n_samples = w->n_samples,
                                      .n_estimated = w->n_estimated,
-                                     .reason = w->reason};
+                                     .reason = w->reason,
+                                     .note = w->note};
     return SF_OK;
 }
 

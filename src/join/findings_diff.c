@@ -72,6 +72,7 @@ static enum sf_err keep_significant(struct sf_store *store, const struct sf_find
             kept[n++] = out->list.items[i];
     out->list = (struct sf_finding_list){kept, n, n ? out->list.n_more : 0};
     out->reason = c.reason;
+    out->note = c.note;
     return SF_OK;
 }
 

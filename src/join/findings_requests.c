@@ -40,7 +40,7 @@ static uint32_t number_requests(const struct sf_link_set *set, uint32_t *request
     return n;
 }
 
-static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struct sf_why *why)
+static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
     struct sf_link_many many = {
@@ -78,7 +78,8 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
             list[in.n++] = (struct sf_request_sample){requests[claim->span], sample->node,
                                                       claim->value, sample->has_time};
     }
-    return sf_findings_of_requests(&in, w->want->of, w->want->limits, w->q->req, out, why);
+    out->is_beside_left_out = c->link.is_beside_left_out;
+    return sf_findings_of_requests(&in, w->want->of, w->want->limits, w->q->req, &out->again, why);
 }
 
 /* ---- equal calls ---- */
@@ -219,5 +220,5 @@ enum sf_err sf_findings_requests(struct sf_store *store, const struct sf_request
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
         return sf_no_room(why, "the query");
     err = find_loops(&w, out, why);
-    return err ? err : find_again(&w, &out->again, why);
+    return err ? err : find_again(&w, out, why);
 }

@@ -208,7 +208,8 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
     w.items = sf_arena_new_n(q->req, 3 * PER_PART, sizeof(*w.items));
     w.ids = sf_arena_new_n(q->req, 3 * PER_PART, sizeof(*w.ids));
     enum sf_err err = w.items && w.ids ? load(&w, why) : sf_no_room(why, "the query");
-    if (err == SF_ERR_LIMIT)
+    out->is_too_large = err == SF_ERR_LIMIT;
+    if (out->is_too_large)
         return SF_OK; /* what is found in code is more than nothing */
     if (err || w.set.n == 0)
         return err;
@@ -223,6 +224,7 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
         return err;
     w.out.list = (struct sf_finding_list){w.items, w.n, 0};
     w.out.ids = w.ids;
+    w.out.is_beside_left_out = w.b.is_beside_left_out;
     *out = w.out;
     return SF_OK;
 }

@@ -626,9 +626,9 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
     return sf_attribute(&set->index, &in, req, out, why);
 }
 
-bool sf_link_set_say_left_out(const struct sf_link_set *set, struct sf_arena *req, sf_str *io)
+bool sf_link_set_say_left_out(bool is_left_out, struct sf_arena *req, sf_str *io)
 {
-    if (!set->is_beside_left_out)
+    if (!is_left_out)
         return true;
     return sf_arena_print(req, io,
                           "%.*s%ssamples without ids are left out: they are too many, or of too "

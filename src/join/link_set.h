@@ -69,8 +69,9 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
                                   struct sf_arena *req, struct sf_attribution *out,
                                   struct sf_why *why);
 
-/* Adds a sentence to *io when samples without ids were left out. False: `req` is full. */
-bool sf_link_set_say_left_out(const struct sf_link_set *set, struct sf_arena *req, sf_str *io);
+/* Adds a sentence to *io when samples without ids were left out (is_beside_left_out of a load).
+ * False: `req` is full. */
+bool sf_link_set_say_left_out(bool is_left_out, struct sf_arena *req, sf_str *io);
 
 struct sf_link_many {
     const struct sf_set_span *spans; /* sorted by trace */

@@ -91,12 +91,18 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     struct hots hots = {0};
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
                                   : sf_no_room(why, "the query");
+    if (!err && !sf_link_set_say_left_out(set->is_beside_left_out, q->req, &rows->note))
+        err = sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
         err = find(set, q->req, &hots, why);
     if (!err && hots.below && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_no_room(why, "the query");
-    if (err == SF_ERR_LIMIT)
-        return SF_OK; /* the trace itself is more than nothing */
+    if (err == SF_ERR_LIMIT) { /* the trace itself is more than nothing */
+        rows->hot_type = SF_STR_NONE;
+        rows->note = SF_STR("the functions of its spans are left out: their samples do not fit a "
+                            "query's memory (limits.query_memory)");
+        return SF_OK;
+    }
     if (err || !hots.below)
         return err;
     for (uint32_t i = 0; i < rows->n_rows; i++) {

@@ -71,6 +71,7 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key_u64(w, SF_STR("thinnedSpans"), c->n_thinned);
     if (c->n_thinned)
         sf_json_write_key_str(w, SF_STR("thinned"), c->thinned);
+    sf_json_write_key_str(w, SF_STR("note"), c->note);
     write_f64(w, "expectedSamples", c->expected);
     write_f64(w, "receivedSamples", c->received);
     write_counts(w, c);
@@ -179,6 +180,10 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
     sf_buf_add_u8(out, '\n');
     if (c->n_thinned) {
         sf_units_prose(out, c->thinned, 0, 12);
+        sf_buf_add_u8(out, '\n');
+    }
+    if (c->note.len) {
+        sf_units_prose(out, c->note, 0, 12);
         sf_buf_add_u8(out, '\n');
     }
     if (c->received > 0)

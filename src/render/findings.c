@@ -12,6 +12,7 @@ void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer
     sf_json_write_key_u64(w, SF_STR("samples"), v->n_samples);
     sf_json_write_key_u64(w, SF_STR("estimatedSamples"), v->n_estimated);
     sf_json_write_key_str(w, SF_STR("reason"), v->reason);
+    sf_json_write_key_str(w, SF_STR("note"), v->note);
     sf_json_write_key_u64(w, SF_STR("more"), v->n_more);
     sf_json_write_key(w, SF_STR("findings"));
     sf_json_write_array(w);
@@ -105,6 +106,10 @@ void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
     }
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
+    if (v->note.len > 0) {
+        sf_units_prose(out, v->note, 0, 0);
         sf_buf_add_u8(out, '\n');
     }
 }

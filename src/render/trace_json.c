@@ -187,6 +187,8 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
         sf_json_write_key_str(&w, SF_STR("hotType"), t->hot_type);
         sf_json_write_key_str(&w, SF_STR("hotUnit"), t->hot_unit);
     }
+    if (t->note.len > 0)
+        sf_json_write_key_str(&w, SF_STR("note"), t->note);
     resources(&w, t->spans);
     sf_json_write_key(&w, SF_STR("spans"));
     sf_json_write_array(&w);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Traces and profiles that contradict themselves. Every question about them has a clear answer: never an empty page,
 never a sum that does not add up, never a server that is gone."""
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -350,6 +352,37 @@ def test_ids_without_any_profile():
                  f"findings?q={query}"):
         told = server.json("/api/v1/" + path)
         assert told["reason"], (path, told)
+
+
+class Halfway(http.server.BaseHTTPRequestHandler):
+    """A server that has the trace and fails at what its spans ran, or does not know that call."""
+    status = 504
+
+    def do_GET(self):
+        is_trace = self.path.startswith("/api/v2/traces/")
+        body = server.get(self.path, headers={"Accept": "application/protobuf"}).body if is_trace else b"took too long"
+        self.send_response(200 if is_trace else self.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_waterfall_says_when_its_functions_failed():
+    trace = Trace()
+    trace.add("GET /", "halfway", 0, 20)
+    trace.send()
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Halfway)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    for status, words in ((504, "functions of its spans are missing"), (404, "")):
+        Halfway.status = status
+        done = subprocess.run([PROGRAM, "trace", trace.id.hex(), "--server", f"http://127.0.0.1:{other.server_port}"],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "GET /" in done.stdout, (done.stdout, done.stderr)
+        assert words in done.stdout and ("missing" in done.stdout) == (words != ""), done.stdout
+    other.shutdown()
 
 
 def test_the_server_is_still_well():

@@ -126,6 +126,20 @@ def test_parts_of_a_balance_add_up():
         assert server.get(f"{path}&limit={limit}").status == 400, limit
 
 
+LEFT_OUT = "samples without ids are left out: they are too many, or of too many processes"
+
+
+def ask_program(words):
+    return subprocess.run([os.environ["SPANFLAME"], *words, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True,
+                          text=True, timeout=120)
+
+
+def check_left_out(path, is_left_out):
+    answer = server.json(path)
+    told = f"{answer.get('note', '')} {answer.get('reason', '')} {answer.get('link', {}).get('note', '')}"
+    assert told.count(LEFT_OUT) == is_left_out, (path, told)
+
+
 def test_sets_say_when_samples_without_ids_are_left_out():
     """Java loses ids: samples without one are given by thread, of 16 processes at most"""
     for n, is_left_out in ((16, False), (17, True)):
@@ -134,10 +148,29 @@ def test_sets_say_when_samples_without_ids_are_left_out():
             process.language = "java"
         world.send(server)
         wait_for(world)
-        query = urllib.parse.urlencode({"q": '{ resource.service.name = "wide-%d" }' % n})
-        path = f"/api/v1/compare?{query}&split=p50&{world.range()}"
-        for answer in (server.json(f"/api/v1/cohort?{query}&{world.range()}"), server.json(path)):
-            assert ("samples without ids are left out" in answer["note"]) == is_left_out, (n, answer["note"], answer.get("reason"))
+        query, range_ = urllib.parse.urlencode({"q": '{ resource.service.name = "wide-%d" }' % n}), world.range()
+        for path in (f"cohort?{query}", f"compare?{query}&split=p50", f"findings?{query}", f"findings?service={world.name}",
+                     f"explain?{query}", f"explain?{query}&split=p50", f"coverage?service={world.name}"):
+            check_left_out(f"/api/v1/{path}&{range_}", is_left_out)
+        done = ask_program(["coverage", world.name, "--since", "30m"])
+        assert (LEFT_OUT in " ".join(done.stdout.split())) == is_left_out, done.stdout
+
+
+def test_traces_say_when_samples_without_ids_are_left_out():
+    for n, is_left_out in ((16, False), (17, True)):
+        world = World(3000 + n, "root", f"one-{n}", T0, n_replicas=n, n_requests=1, is_alloc=False, has_threads=True)
+        trace = world.processes[0].spans[0].trace
+        for process in world.processes:
+            process.language = "java"
+            for span in process.spans:
+                span.trace = trace
+        world.send(server)
+        for path in (f"trace/{trace.hex()}", f"traces/{trace.hex()}/flame", f"traces/{trace.hex()}/ledgers",
+                     f"findings?trace={trace.hex()}", f"explain?trace={trace.hex()}"):
+            check_left_out(f"/api/v1/{path}", is_left_out)
+        for words in (["trace", trace.hex()], ["findings", "--trace", trace.hex()], ["why", trace.hex()]):
+            done = ask_program(words)
+            assert done.returncode == 0 and (LEFT_OUT in " ".join(done.stdout.split())) == is_left_out, (words, done.stdout, done.stderr)
 
 
 def test_a_balance_needs_a_service_and_knows_its_types():

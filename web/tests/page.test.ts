@@ -8,7 +8,7 @@ import { composed, withoutStart } from "../src/flame/compose";
 import { diffLevel } from "../src/flame/colors";
 import { changeWords, percent } from "../src/format/units";
 import { layoutOf, neighbours } from "../src/overview/map_layout";
-import { ranked, type AllFindings } from "../src/overview/use_findings";
+import { ranked, reasonsOf, type AllFindings } from "../src/overview/use_findings";
 import { lost, worstFirst } from "../src/overview/worst";
 import { innerOf, isMetrics, withCondition } from "../src/search/queries";
 import { meantBy } from "../src/shell/find_box";
@@ -115,6 +115,12 @@ test("one cause is said once, whatever finds it", () => {
   const f = (kind: string, subject: string, path: string, share: number) => ({ kind, subject, path, share, sentence: "", action: "", value: 0, unit: "", count: 0, traceId: "", spanId: "" });
   const all: AllFindings = { left: 0, services: [{ service: "s", of: "", samples: 1, reason: "", findings: [f("theme", "pattern matching", "... > rules > regex", 0.34), f("hot_function", "regex", "main > rules > regex", 0.345), f("hot_function", "json", "main > json", 0.3)] }] };
   assert.deepEqual(ranked(all).map((x) => x.subject), ["regex", "json"]);
+});
+
+test("services of which nothing was judged are named with the reason", () => {
+  const of = (service: string, reason: string, note = "", error = "") => ({ service, of: "", samples: 0, reason, note, error, findings: [] });
+  const all: AllFindings = { left: 0, services: [of("a", "no profiles from a in this time"), of("b", "no profiles from b in this time"), of("c", ""), of("d", "", "left out"), of("e", "x", "", "failed")] };
+  assert.deepEqual(reasonsOf(all), [{ reason: "no profiles in this time", services: ["a", "b"] }, { reason: "left out", services: ["d"] }]);
 });
 
 test("like siblings are one row until they are opened", () => {

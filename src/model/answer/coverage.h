@@ -43,6 +43,7 @@ struct sf_coverage {
     uint64_t n_looked_at, n_sampled;
     uint64_t n_thinned;           /* of those looked at: their samples were removed by outcome */
     sf_str thinned;               /* in words; empty: none were */
+    sf_str note;                  /* what was left out of `received`; empty: nothing */
     double expected;              /* samples that their own time allows one thread; 0: unknown */
     double received;              /* a record that stands for several samples counts as those */
     double counts[SF_GRADE_ROWS]; /* the same by grade */

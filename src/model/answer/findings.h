@@ -23,4 +23,5 @@ struct sf_findings_view {
     uint32_t n_more;                 /* smaller ones that are left out */
     uint64_t n_samples, n_estimated; /* looked at; left out as their spans are not known */
     sf_str reason;                   /* why there is nothing to look at; empty: well */
+    sf_str note;                     /* what was not looked at; empty: nothing */
 };

@@ -37,4 +37,5 @@ struct sf_trace_rows {
     bool is_partial, is_exact;
     struct sf_clocks_view clocks; /* that were corrected */
     sf_str hot_type, hot_unit;    /* of what `hot` is made from; empty: no profiles */
+    sf_str note;                  /* what `hot` was not made from; empty: it is whole */
 };

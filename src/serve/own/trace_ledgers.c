@@ -29,13 +29,17 @@ static void write_span(const struct sf_span *span, const struct sf_span_times *t
     sf_json_write_object_end(w);
 }
 
-static void write_all(const struct sf_explain_times *t, sf_trace_id trace, struct sf_buf *out)
+static void write_all(const struct sf_explain_times *t, sf_trace_id trace, sf_str note,
+                      struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     char id[33];
     sf_trace_id_render(trace, id);
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("traceId"), sf_str_from(id));
+    sf_json_write_key(&w, SF_STR("isPartial"));
+    sf_json_write_bool(&w, t->set->is_partial);
+    sf_json_write_key_str(&w, SF_STR("note"), note);
     sf_json_write_key(&w, SF_STR("spans"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < t->set->n_own; i++)
@@ -52,6 +56,7 @@ bool sf_trace_ledgers_handle(struct sf_call *call, struct sf_worker *worker)
     sf_trace_id trace;
     struct sf_explain_times times = {0};
     struct sf_why why = {0};
+    sf_str note = SF_STR_NONE;
     enum sf_err err = sf_params_trace_id(call->arg, &trace, &why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &q, &why);
@@ -59,9 +64,11 @@ bool sf_trace_ledgers_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_call_check_data(&q, &why);
     if (!err)
         err = sf_explain_times_load(&times, atomic_load(&call->service->store), trace, 0, &q, &why);
+    if (!err && !sf_link_set_say_left_out(times.is_beside_left_out, q.req, &note))
+        err = sf_no_room(&why, "the query");
     if (!err) {
         sf_call_ok(call, "application/json");
-        write_all(&times, trace, &call->response->body);
+        write_all(&times, trace, note, &call->response->body);
     }
     sf_explain_times_done(&times);
     return err ? sf_call_fail(call, err, &why) : true;

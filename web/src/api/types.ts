@@ -112,6 +112,8 @@ export interface Trace {
   moreClocks?: number;
   hotType?: string;
   hotUnit?: string;
+  /** What `hot` was not made from */
+  note?: string;
   resources: { service: string; attributes: Attribute[] }[];
   scopes: { name: string; version: string }[];
   spans: Span[];
@@ -308,6 +310,7 @@ export interface Findings {
   of: string;
   samples: number;
   reason: string;
+  note?: string;
   /** Smaller ones that are left out */
   more?: number;
   findings: Finding[];
@@ -324,6 +327,7 @@ export interface Coverage {
     sampledSpans: number;
     thinnedSpans?: number;
     thinned?: string;
+    note?: string;
     expectedSamples: number;
     receivedSamples: number;
     knownSamples?: number;

@@ -54,7 +54,7 @@ function Says(props: { service: string; findings: Asked<AllFindings>; first: Ret
   if (!own) return <span class="faint sm">not examined: the question took too long</span>;
   return (
     <span class="faint sm" title={visible(own.reason)}>
-      {own.samples === 0 ? "no profiles" : "nothing stands out"}
+      {own.samples === 0 ? "no profiles" : own.reason === "" ? "nothing stands out" : visible(own.reason)}
     </span>
   );
 }

@@ -42,6 +42,17 @@ export function ranked(all: AllFindings | undefined): Told[] {
   return out;
 }
 
+/** What was not judged of which services; the same sentence once. */
+export function reasonsOf(all: AllFindings): readonly { reason: string; services: readonly string[] }[] {
+  const out = new Map<string, string[]>();
+  for (const s of all.services)
+    for (const told of (s.error ?? "") === "" ? [s.reason, s.note ?? ""] : []) {
+      const words = told.replace(`no profiles from ${s.service} in this time`, "no profiles in this time");
+      if (words !== "") out.set(words, [...(out.get(words) ?? []), s.service]);
+    }
+  return [...out].map(([reason, services]) => ({ reason, services }));
+}
+
 export const KIND_WORDS: Readonly<Record<string, string>> = {
   hot_function: "Hot function",
   repeated_function: "Called from many places",

@@ -5,7 +5,7 @@ import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
 import { count } from "../format/units";
 import { AnswerCard } from "../overview/answer_cards";
-import { KIND_WORDS, ranked, useFindings, type AllFindings, type Told } from "../overview/use_findings";
+import { KIND_WORDS, ranked, reasonsOf, useFindings, type AllFindings, type Told } from "../overview/use_findings";
 import { ViewLink } from "../parts/link";
 import { ServiceMark } from "../parts/service_mark";
 import { AskedFrame } from "../parts/states";
@@ -16,6 +16,7 @@ import { useUrl } from "../state/use_url";
 import { dismiss, isDismissed } from "./dismissed";
 
 const SHOWN = 24;
+const NAMED = 5;
 
 function Cards(props: { told: readonly Told[]; checked: string }) {
   const [, turn] = useState(0);
@@ -37,7 +38,7 @@ function Cards(props: { told: readonly Told[]; checked: string }) {
           </button>
         </p>
       )}
-      {open.length === 0 && <p class="state">Nothing stands out. {props.checked}</p>}
+      {open.length === 0 && props.checked !== "" && <p class="state">Nothing stands out. {props.checked}</p>}
       <div class="answers many">
         {open.slice(0, shown).map((f) => (
           <AnswerCard key={`${f.service} ${f.kind} ${f.subject} ${f.path}`} finding={f} onDismiss={() => put(f, true)} />
@@ -96,7 +97,8 @@ function OfService(props: { service: string; range: Range }) {
       {(d) => (
         <>
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
-          <Cards told={told} checked={CHECKED} />
+          {(d.note ?? "") !== "" && <p class="note">{visible(d.note ?? "")}</p>}
+          <Cards told={told} checked={d.reason === "" ? CHECKED : ""} />
           {(d.more ?? 0) > 0 && <p class="note">… and {d.more} more, smaller ones</p>}
         </>
       )}
@@ -136,7 +138,13 @@ export function FindingsView(props: { range: Range }) {
         {(d) => (
           <>
             {told.length > 1 && <Facets all={told} />}
-            <Cards told={shown} checked={CHECKED} />
+            <Cards told={shown} checked={d.services.some((s) => (s.error ?? "") === "" && s.reason === "") ? CHECKED : ""} />
+            {reasonsOf(d).map((r) => (
+              <p key={r.services.join(" ")} class="note">
+                {r.services.slice(0, NAMED).map(visible).join(", ")}
+                {r.services.length > NAMED && ` and ${count(r.services.length - NAMED)} more`}: {visible(r.reason)}
+              </p>
+            ))}
             {failedOf(d).map((f) => (
               <p key={f.service} class="note bad">
                 {visible(f.service)}: {visible(f.error)}{" "}

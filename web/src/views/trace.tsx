@@ -316,6 +316,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
       <TitleRow trace={trace} range={props.range} />
       {trace.isPartial && <p class="note warn">This trace is larger than a query may hold: some of its spans are not shown.</p>}
       {!trace.isExact && <p class="note warn">A damaged block may have held more of this trace.</p>}
+      {trace.note !== undefined && <p class="note warn">{visible(trace.note)}</p>}
       {missing > 0 && (
         <p class="note warn">
           {hasRoot ? `The parents of ${String(missing)} spans were not received: they stand at the top.` : "The root of this trace was not received: its spans stand at the top, and its length is that of what came."}
