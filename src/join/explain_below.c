@@ -203,8 +203,10 @@ enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_bel
     if (!sf_span_set_thin(&set, needs_more ? SPANS : 1, q->req))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < set.n; i++) {
-        if (i > 0 && sf_time_part_is_over(until_ns))
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            io->is_partial = io->is_partial || want->is_all;
             break;
+        }
         err = look_at(&w, store, &set.spans[i], want->scratch, why);
     }
     if (err)

@@ -446,19 +446,32 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
     return SF_OK;
 }
 
-/* A span is kept when its hash is under a bound; the bound is lowered until few enough are. */
+/* How many hashes are up to `bound`. */
+static uint32_t count_up_to(const uint64_t *ids, uint32_t n, uint64_t bound)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        kept += sf_hash_mix(1, ids[i]) <= bound;
+    return kept;
+}
+
+/* A span is kept when its hash is up to a bound. The bound is searched between two that keep too
+ * few and too many: a bound that only keeps few enough leaves three of eight, by chance. */
 uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t *out)
 {
-    uint64_t bound = UINT64_MAX;
+    uint64_t low = 0, bound = UINT64_MAX; /* below `low` are fewer than `most` */
     uint32_t kept = n;
-    while (kept > most && bound > 1) {
-        /* Aim a little under, so that a second try is rare. */
-        bound = (uint64_t)((double)bound * 0.98 * most / kept);
-        kept = 0;
-        for (uint32_t i = 0; i < n; i++)
-            kept += sf_hash_mix(1, ids[i]) <= bound;
+    while (kept > most && low < bound) {
+        uint64_t middle = low + (bound - low) / 2;
+        uint32_t n_middle = count_up_to(ids, n, middle);
+        if (n_middle >= most) {
+            bound = middle;
+            kept = n_middle;
+        } else {
+            low = middle + 1;
+        }
     }
-    kept = 0;
+    kept = 0; /* equal hashes: the first of them */
     for (uint32_t i = 0; i < n && kept < most; i++)
         if (sf_hash_mix(1, ids[i]) <= bound)
             out[kept++] = i;

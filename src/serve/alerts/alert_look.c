@@ -9,8 +9,8 @@
 #include "render/explain.h"
 #include "serve/alerts/alert_value.h"
 
-/* Below it a mean or a share says little. Where samples carry no ids, a breakdown is of six spans.
- */
+/* Below it a mean or a share says little. Where samples carry no ids, a breakdown is of eight
+ * spans. */
 enum { MIN_SPANS = 8, MIN_BROKEN_DOWN = 5, MIN_SAMPLES = 30 };
 
 static enum sf_err give_one(const struct sf_alert_ask *ask, double value, sf_str reason,
@@ -48,6 +48,9 @@ enum sf_err sf_alert_look_ledger(const struct sf_alert_ask *ask, struct sf_query
     double ns = 0;
     enum sf_err err = view ? sf_explain_set(ask->store, &want, q, view, why)
                            : sf_no_room(why, "the rule");
+    if (!err && view->n_spans < MIN_BROKEN_DOWN && view->is_partial)
+        err = sf_fail(why, SF_ERR_DEADLINE, "time was up before %d spans were broken down",
+                      MIN_BROKEN_DOWN);
     if (err || view->n_spans < MIN_BROKEN_DOWN)
         return err;
     for (uint32_t i = 0; i < view->n_parts; i++) {

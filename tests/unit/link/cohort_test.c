@@ -348,11 +348,17 @@ TEST(cohort, thins_the_same_way_every_time)
     for (uint32_t i = 0; i < N; i++)
         ids[i] = i * 3;
     uint32_t n = sf_cohort_thin(ids, N, 1000, once);
-    assert_true(n <= 1000 && n > 800);
+    assert_int_equal(n, 1000);
     assert_int_equal(sf_cohort_thin(ids, N, 1000, twice), n);
     assert_memory_equal(once, twice, n * sizeof(*once));
     assert_true(once[n - 1] > N * 9 / 10); /* from everywhere, not the first ones */
     assert_int_equal(sf_cohort_thin(ids, 10, 1000, once), 10);
+    for (uint32_t first = 0; first < 1000; first++) /* as many as asked for, whatever their ids */
+        assert_int_equal(sf_cohort_thin(&ids[first], 40, 8, once), 8);
+    for (uint32_t i = 0; i < 40; i++)
+        ids[i] = 7;
+    assert_int_equal(sf_cohort_thin(ids, 40, 8, once), 8); /* the same span forty times */
+    assert_int_equal(sf_cohort_thin(ids, 40, 0, once), 0);
 }
 
 TEST(cohort, says_when_memory_runs_out)
