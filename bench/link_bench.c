@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/traces.h"
 #include "join/cohort.h"
 #include "join/compare.h"
 #include "join/frame_spans.h"

@@ -251,8 +251,7 @@ static void traces(struct bench *b)
         struct sf_span_rows rows;
         int64_t begin = sf_clock_cpu_ns();
         renew(b);
-        if (b->rig.store->ops->trace_get(b->rig.store, b->ids[i % b->n_ids], 0, 0, &b->q, &c,
-                                         &b->rig.why))
+        if (sf_store_trace(b->rig.store, b->ids[i % b->n_ids], &b->q, &c, &b->rig.why))
             die("trace", &b->rig.why);
         while (c->next(c, &rows))
             n_rows += rows.n_rows;

@@ -110,7 +110,7 @@ static void time_traces(struct store_rig *r, const struct totals *t, const char 
             struct sf_span_cursor *c;
             struct sf_span_rows rows;
             uint32_t n_rows = 0;
-            if (r->store->ops->trace_get(r->store, t->ids[i], 0, 0, &r->q, &c, &r->why))
+            if (sf_store_trace(r->store, t->ids[i], &r->q, &c, &r->why))
                 abort();
             while (c->next(c, &rows))
                 n_rows += rows.n_rows;

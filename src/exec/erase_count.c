@@ -18,13 +18,18 @@ static int by_id(const void *a, const void *b)
     return memcmp(a, b, sizeof(sf_trace_id));
 }
 
-static enum sf_err count_trace(struct sf_store *store, sf_trace_id id,
-                               const struct sf_selector *which, struct sf_query_ctx *q,
-                               struct sf_erase_count *c, struct sf_why *why)
+static enum sf_err count_in_traces(struct sf_store *store, const sf_trace_id *ids, uint32_t n,
+                                   const struct sf_selector *which, struct sf_query_ctx *q,
+                                   struct sf_erase_count *c, struct sf_why *why)
 {
+    struct sf_trace_ask *asks = sf_arena_new_n(q->req, n, sizeof(*asks));
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
-    enum sf_err err = store->ops->trace_get(store, id, 0, 0, q, &cursor, why);
+    if (!asks)
+        return sf_fail(why, SF_ERR_LIMIT, "%u traces do not fit a query's memory", n);
+    for (uint32_t i = 0; i < n; i++)
+        asks[i].id = ids[i];
+    enum sf_err err = store->ops->traces_get(store, asks, n, q, &cursor, why);
     if (err)
         return err;
     while (cursor->next(cursor, &rows)) {
@@ -54,8 +59,7 @@ static enum sf_err count_traces(struct sf_store *store, const struct sf_selector
         if (n == 0 || by_id(&ids[n - 1], &ids[i]) != 0)
             ids[n++] = ids[i];
     }
-    for (uint32_t i = 0; i < n && !err; i++)
-        err = count_trace(store, ids[i], which, q, c, why);
+    err = count_in_traces(store, ids, n, which, q, c, why);
     struct sf_detail_query detail = {.trace_ids = ids,
                                      .n_traces = n,
                                      .has_trace_rows = true,

@@ -1,4 +1,8 @@
-/* trace.c - all of one trace, put together. */
+/* trace.c - the spans of one trace, put together.
+ *
+ * Three steps over the spans in place, each with tables in what is left of the arena: one copy of
+ * each (span id, kind), ids of their own for server spans that share their client's, and the order
+ * by resource, scope and time. */
 #include "exec/trace.h"
 
 #include <stdlib.h>
@@ -7,114 +11,6 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/table.h"
-#include "exec/span_pool.h"
-
-/* ---- collecting ---- */
-
-struct gather {
-    struct sf_span_pool pool;
-    size_t stop_len;       /* of the arena, less what each span needs further on */
-    struct sf_span *spans; /* the last one first */
-    uint32_t n_spans;
-};
-
-/* What is done with a span when all are there, in bytes of the same arena: putting the trace
- * together (tables, keys to sort), and for those who asked for bare spans the work of the link,
- * which also needs some for each resource. */
-enum { ASSEMBLE_LEN = 80, LINK_LEN = 360, RESOURCE_LEN = 400, SPARE_LEN = 1 << 20 };
-
-static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
-{
-    struct sf_arena *req = g->pool.req;
-    size_t later_len = g->pool.is_bare ? ASSEMBLE_LEN + LINK_LEN : ASSEMBLE_LEN;
-    size_t home_len = g->pool.is_bare ? RESOURCE_LEN : 0;
-    sf_span_pool_next_rows(&g->pool);
-    for (uint32_t i = 0; i < rows->n_rows; i++) {
-        struct sf_span *to;
-        if (sf_arena_used(req) + (g->n_spans + 1) * later_len + g->pool.n_resources * home_len >
-            g->stop_len)
-            return false;
-        to = sf_arena_tail(req, sizeof(*to));
-        if (!to || !sf_span_pool_add(&g->pool, rows, i, to))
-            return false;
-        g->spans = to;
-        g->n_spans++;
-    }
-    return true;
-}
-
-static void turn_round(struct sf_span *spans, uint32_t n)
-{
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct sf_span swap = spans[i];
-        spans[i] = spans[n - 1 - i];
-        spans[n - 1 - i] = swap;
-    }
-}
-
-struct ask {
-    struct sf_store *store;
-    sf_trace_id id;
-    int64_t from_ns, to_ns;
-    bool is_bare;
-};
-
-/* Reads rows into `g` until all are there or they do not fit (*out_is_partial). */
-static enum sf_err collect(const struct ask *ask, struct sf_query_ctx *q, struct gather *g,
-                           bool *out_is_partial, struct sf_why *why)
-{
-    struct sf_span_cursor *cursor = NULL;
-    struct sf_span_rows rows;
-    bool is_partial = false;
-    enum sf_err err = ask->store->ops->trace_get(ask->store, ask->id, ask->from_ns, ask->to_ns, q,
-                                                 &cursor, why);
-    if (err)
-        return err;
-    sf_span_pool_init(&g->pool, q->req, ask->is_bare);
-    while (!is_partial && cursor->next(cursor, &rows))
-        is_partial = !add_rows(g, &rows);
-    if (!is_partial && cursor->err) {
-        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
-        /* A trace too large to be read whole is answered with what was read. */
-        is_partial = cursor->err == SF_ERR_LIMIT && g->n_spans > 0;
-        err = is_partial ? SF_OK : err;
-    }
-    cursor->close(cursor);
-    *out_is_partial = is_partial;
-    return err;
-}
-
-static enum sf_err get(const struct ask *ask, struct sf_query_ctx *q, struct sf_trace *out,
-                       struct sf_why *why)
-{
-    size_t cap = q->req->cap;
-    struct gather g = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2};
-    bool is_partial = false;
-    enum sf_err err = collect(ask, q, &g, &is_partial, why);
-    if (err)
-        return err;
-    turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
-    err = sf_trace_assemble(g.spans, g.n_spans, g.pool.resources, g.pool.n_resources, g.pool.scopes,
-                            g.pool.n_scopes, q->req, out, why);
-    if (!err)
-        out->is_partial = is_partial;
-    return err;
-}
-
-enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
-{
-    struct ask ask = {store, id, from_ns, to_ns, false};
-    return get(&ask, q, out, why);
-}
-
-enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
-                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
-                              struct sf_why *why)
-{
-    struct ask ask = {store, id, from_ns, to_ns, true};
-    return get(&ask, q, out, why);
-}
 
 /* ---- one copy of each span ---- */
 

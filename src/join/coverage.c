@@ -302,22 +302,20 @@ static bool find_language(struct work *w, const struct sf_trace *trace)
     return true;
 }
 
-static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, struct sf_why *why)
+static enum sf_err look_at_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
 {
-    struct sf_query_ctx q = *w->q;
+    struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
     struct sf_link_spans spans;
     struct sf_span_tree tree;
     const struct sf_clock_skew *skews;
     uint32_t n = 0, n_calls = 0;
-    sf_arena_reset(w->want->scratch);
-    q.req = w->want->scratch;
-    enum sf_err err = sf_link_spans_load(w->store, s->trace, &q, &trace, &spans, &tree, why);
-    w->q->stats = q.stats;
+    sf_arena_reset(tmp);
+    enum sf_err err = sf_link_spans_next(traces, tmp, &trace, &spans, &tree, why);
     if (!err && w->out.language.len == 0 && !find_language(w, &trace))
         err = sf_no_room(why, "the query");
     if (!err)
-        err = sf_clock_skew_find(&tree, q.req, &skews, &n, &n_calls, why);
+        err = sf_clock_skew_find(&tree, tmp, &skews, &n, &n_calls, why);
     for (uint32_t i = 0; !err && i < n; i++)
         note_skew(w, &spans, &skews[i]);
     w->out.n_calls += n_calls;
@@ -333,20 +331,22 @@ static int by_size(const void *a, const void *b)
 /* Some traces tell as much as many: on a busy machine fewer are read. */
 static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
 {
+    struct sf_trace_ask asks[CLOCK_TRACES];
+    uint32_t n = sf_span_set_traces(&w->spans, asks, CLOCK_TRACES);
+    struct sf_traces traces;
     enum sf_err err = SF_OK;
-    uint32_t n_traces = 0;
     int64_t until_ns = sf_time_part(w->q, CLOCK_TIME);
     w->callers = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*w->callers));
     struct sf_coverage_skew *skews = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*skews));
     if (!w->callers || !skews)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; !err && i < w->spans.n && n_traces < CLOCK_TRACES; i++) {
-        if (i > 0 && sf_trace_id_eq(w->spans.spans[i].trace, w->spans.spans[i - 1].trace))
-            continue;
-        if (n_traces++ > 0 && sf_time_part_is_over(until_ns))
+    sf_traces_start(&traces, w->store, asks, n, true, w->q);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns))
             break;
-        err = look_at_trace(w, &w->spans.spans[i], why);
+        err = look_at_trace(w, &traces, why);
     }
+    sf_traces_done(&traces);
     for (uint32_t i = 0; !err && i < w->n_callers; i++) {
         struct caller *c = &w->callers[i];
         qsort(c->offsets, c->n, sizeof(*c->offsets), by_size);

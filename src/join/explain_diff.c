@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "join/compare.h"
 #include "join/explain.h"
 #include "link/explain_part.h"

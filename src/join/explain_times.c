@@ -2,6 +2,7 @@
 #include "join/explain_times.h"
 
 #include "base/list.h"
+#include "exec/traces.h"
 #include "flame/batch_tree.h"
 #include "join/sample_count.h"
 #include "join/span_figures.h"

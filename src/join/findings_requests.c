@@ -126,19 +126,17 @@ static bool note_loop(struct work *w, const struct sf_span *parent, const struct
     return true;
 }
 
-static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, struct sf_why *why)
+static enum sf_err look_at_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
 {
-    struct sf_query_ctx q = *w->q;
+    struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
     struct sf_link_spans spans;
     struct sf_span_tree tree;
     struct sf_finding_list list;
-    sf_arena_reset(w->want->scratch);
-    q.req = w->want->scratch;
-    enum sf_err err = sf_link_spans_load(w->store, s->trace, &q, &trace, &spans, &tree, why);
-    w->q->stats = q.stats;
+    sf_arena_reset(tmp);
+    enum sf_err err = sf_link_spans_next(traces, tmp, &trace, &spans, &tree, why);
     if (!err)
-        err = sf_findings_of_spans(&tree, w->want->limits, q.req, &list, why);
+        err = sf_findings_of_spans(&tree, w->want->limits, tmp, &list, why);
     for (uint32_t i = 0; !err && i < list.n; i++)
         if (is_meant(w, &spans, &tree, list.items[i].span) &&
             !note_loop(w, &spans.spans[list.items[i].span], &list.items[i]))
@@ -188,16 +186,17 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
 
 static enum sf_err find_loops(struct work *w, struct sf_requests_findings *out, struct sf_why *why)
 {
+    struct sf_trace_ask asks[LOOP_TRACES];
+    uint32_t n = sf_span_set_traces(&w->set, asks, LOOP_TRACES);
+    struct sf_traces traces;
     enum sf_err err = SF_OK;
     w->loops = sf_arena_new_n(w->q->req, MAX_LOOPS, sizeof(*w->loops));
     if (!w->loops)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; !err && i < w->set.n && w->n_traces < LOOP_TRACES; i++) {
-        if (i > 0 && sf_trace_id_eq(w->set.spans[i].trace, w->set.spans[i - 1].trace))
-            continue;
-        w->n_traces++;
-        err = look_at_trace(w, &w->set.spans[i], why);
-    }
+    sf_traces_start(&traces, w->store, asks, n, true, w->q);
+    for (; !err && w->n_traces < n; w->n_traces++)
+        err = look_at_trace(w, &traces, why);
+    sf_traces_done(&traces);
     return err ? err : give_loops(w, out, why);
 }
 

@@ -2,11 +2,12 @@
 #include "join/frame_spans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/num.h"
 #include "exec/profile_types.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "flame/batch_tree.h"
 #include "join/profile.h"
 #include "join/sample_count.h"
@@ -191,19 +192,55 @@ static bool fill_in(struct work *w, struct sf_frame_span *f, const struct sf_spa
            sf_arena_copy(w->q->req, service, &f->service);
 }
 
-/* Rows that say their trace lead to it at once. */
-static enum sf_err ask_trace(struct work *w, struct sf_frame_span *f, struct sf_why *why)
+static enum sf_err fill_in_trace(struct work *w, sf_trace_id id, const struct sf_trace *trace,
+                                 struct sf_why *why)
 {
-    struct sf_trace trace;
-    enum sf_err err = sf_trace_get_bare(w->store, f->trace, 0, 0, w->q, &trace, why);
-    for (uint32_t i = 0; !err && i < trace.spans.n_spans; i++) {
-        const struct sf_span *s = &trace.spans.spans[i];
-        if (s->span_id != f->id)
-            continue;
-        w->wholes[f - w->list].cpu_ns = sf_span_figures_read(s).ns[SF_SPAN_FIGURE_CPU];
-        if (!fill_in(w, f, s, trace.spans.resources[s->resource].service))
-            err = sf_no_room(why, "the query");
+    for (uint32_t k = 0; k < w->out.n; k++) {
+        struct sf_frame_span *f = &w->list[k];
+        for (uint32_t i = 0; sf_trace_id_eq(f->trace, id) && i < trace->spans.n_spans; i++) {
+            const struct sf_span *s = &trace->spans.spans[i];
+            if (s->span_id != f->id)
+                continue;
+            w->wholes[k].cpu_ns = sf_span_figures_read(s).ns[SF_SPAN_FIGURE_CPU];
+            if (!fill_in(w, f, s, trace->spans.resources[s->resource].service))
+                return sf_no_room(why, "the query");
+        }
     }
+    return SF_OK;
+}
+
+static int by_trace(const void *a, const void *b)
+{
+    return memcmp(&((const struct sf_trace_ask *)a)->id, &((const struct sf_trace_ask *)b)->id,
+                  sizeof(sf_trace_id));
+}
+
+/* Rows that say their trace lead to it at once. */
+static enum sf_err ask_traces(struct work *w, struct sf_why *why)
+{
+    struct sf_trace_ask *asks = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*asks));
+    struct sf_traces traces;
+    uint32_t n_named = 0, n = 0;
+    enum sf_err err = SF_OK;
+    if (!asks)
+        return sf_no_room(why, "the query");
+    for (uint32_t i = 0; i < w->out.n; i++)
+        if (!sf_trace_id_is_zero(w->list[i].trace))
+            asks[n_named++].id = w->list[i].trace;
+    if (n_named == 0)
+        return SF_OK;
+    qsort(asks, n_named, sizeof(*asks), by_trace);
+    for (uint32_t i = 0; i < n_named; i++)
+        if (n == 0 || by_trace(&asks[n - 1], &asks[i]) != 0)
+            asks[n++] = asks[i];
+    sf_traces_start(&traces, w->store, asks, n, true, w->q);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        struct sf_trace trace;
+        err = sf_traces_next(&traces, w->q->req, &trace, why);
+        if (!err)
+            err = fill_in_trace(w, asks[i].id, &trace, why);
+    }
+    sf_traces_done(&traces);
     return err;
 }
 
@@ -239,14 +276,10 @@ static enum sf_err scan(struct work *w, struct sf_why *why)
 
 static enum sf_err find_traces(struct work *w, struct sf_why *why)
 {
-    enum sf_err err = SF_OK;
     bool needs_scan = false;
-    for (uint32_t i = 0; !err && i < w->out.n; i++) {
-        if (sf_trace_id_is_zero(w->list[i].trace))
-            needs_scan = true;
-        else
-            err = ask_trace(w, &w->list[i], why);
-    }
+    for (uint32_t i = 0; i < w->out.n; i++)
+        needs_scan |= sf_trace_id_is_zero(w->list[i].trace);
+    enum sf_err err = ask_traces(w, why);
     return err || !needs_scan ? err : scan(w, why);
 }
 

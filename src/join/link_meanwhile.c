@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/traces.h"
 #include "join/link_others.h"
 #include "join/time_part.h"
 #include "model/process.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/traces.h"
 #include "flame/batch_tree.h"
 #include "join/link_aggregate.h"
 #include "join/link_load.h"
@@ -645,15 +646,36 @@ static int64_t hint_ns(uint64_t ns, int64_t add_ns)
     return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
 }
 
+/* The traces that the store is asked for: those that are not kept. */
+static enum sf_err list_asks(const struct sf_link_many *many, struct sf_arena *req,
+                             struct sf_trace_ask **out, size_t *out_n, struct sf_why *why)
+{
+    struct sf_trace_ask *asks = sf_arena_new_n(req, many->n + 1u, sizeof(*asks));
+    size_t n = 0;
+    if (!asks)
+        return sf_no_room(why, "the query");
+    for (uint32_t at = 0; at < many->n; at++) {
+        const struct sf_set_span *s = &many->spans[at];
+        bool is_first = at == 0 || !sf_trace_id_eq(s[-1].trace, s->trace);
+        if (is_first && !sf_link_keep_find(many->kept, s->trace))
+            asks[n++] = (struct sf_trace_ask){
+                .id = s->trace,
+                .from_ns = hint_ns(s->start_ns, -SF_LINK_AROUND_NS),
+                .to_ns = hint_ns(s->start_ns + s->duration_ns, SF_LINK_AROUND_NS)};
+    }
+    *out = asks;
+    *out_n = n;
+    return SF_OK;
+}
+
 /* One trace after the other, each in the scratch; its ids are kept. */
-static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *many,
-                          sf_trace_id *traces, uint32_t *n_traces, uint32_t *n_read,
-                          struct sf_why *why)
+static enum sf_err gather_from(struct sf_link_load *l, const struct sf_link_many *many,
+                               struct sf_traces *from, sf_trace_id *traces, uint32_t *n_traces,
+                               uint32_t *n_read, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t at = 0, end; !err && at < many->n; at = end) {
         const struct sf_set_span *s = &many->spans[at];
-        struct sf_query_ctx q = *l->q;
         struct sf_trace whole = {0};
         for (end = at + 1; end < many->n && sf_trace_id_eq(many->spans[end].trace, s->trace);)
             end++;
@@ -669,12 +691,7 @@ static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *man
             *n_read = end;
             continue;
         }
-        q.req = many->scratch;
-        err = sf_trace_get_bare(l->store, s->trace, hint_ns(s->start_ns, -SF_LINK_AROUND_NS),
-                                hint_ns(s->start_ns + s->duration_ns, SF_LINK_AROUND_NS), &q,
-                                &whole, why);
-        l->q->stats = q.stats;
-        l->q->is_exact = q.is_exact;
+        err = sf_traces_next(from, many->scratch, &whole, why);
         if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {
             l->set.is_partial = true; /* what is there is answered */
             return SF_OK;
@@ -684,6 +701,22 @@ static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *man
             *n_read = end;
         }
     }
+    return err;
+}
+
+static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *many,
+                          sf_trace_id *traces, uint32_t *n_traces, uint32_t *n_read,
+                          struct sf_why *why)
+{
+    struct sf_trace_ask *asks = NULL;
+    struct sf_traces from;
+    size_t n_asks = 0;
+    enum sf_err err = list_asks(many, l->q->req, &asks, &n_asks, why);
+    if (err)
+        return err;
+    sf_traces_start(&from, l->store, asks, n_asks, true, l->q);
+    err = gather_from(l, many, &from, traces, n_traces, n_read, why);
+    sf_traces_done(&from);
     return err;
 }
 

@@ -5,7 +5,7 @@
  * service's aggregate around the span. The later ones are asked only when the earlier had nothing
  * for the span that was asked about, since they need the other requests of that process too. */
 #pragma once
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "join/link_spans.h"
 #include "join/span_set.h"
 #include "link/attribution.h"

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "exec/ran_on.h"
+#include "exec/traces.h"
 #include "join/profile_names.h"
 #include "model/process.h"
 
@@ -394,12 +395,24 @@ bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service)
     return false;
 }
 
+enum sf_err sf_link_spans_next(struct sf_traces *traces, struct sf_arena *req,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why)
+{
+    enum sf_err err = sf_traces_next(traces, req, out_trace, why);
+    if (!err && !sf_link_spans_whole(out, out_trace, req))
+        err = sf_no_room(why, "the query");
+    return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, req, out_tree, why);
+}
+
 enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why)
 {
-    enum sf_err err = sf_trace_get_bare(store, id, 0, 0, q, out_trace, why);
-    if (!err && !sf_link_spans_whole(out, out_trace, q->req))
-        err = sf_no_room(why, "the query");
-    return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, q->req, out_tree, why);
+    struct sf_trace_ask ask = {.id = id};
+    struct sf_traces traces;
+    sf_traces_start(&traces, store, &ask, 1, true, q);
+    enum sf_err err = sf_link_spans_next(&traces, q->req, out_trace, out, out_tree, why);
+    sf_traces_done(&traces);
+    return err;
 }

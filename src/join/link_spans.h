@@ -5,7 +5,7 @@
  * other processes change nothing there: what counts is the tree inside a process. */
 #pragma once
 #include "base/table.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "join/link_keep.h"
 #include "join/span_set.h"
 #include "link/span_tree.h"
@@ -51,6 +51,10 @@ bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
                          struct sf_arena *req);
 /* All of one trace out of the store, and who is whose parent. In q->req. */
 enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why);
+/* The same of the next of several, in `req`. */
+enum sf_err sf_link_spans_next(struct sf_traces *traces, struct sf_arena *req,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why);
 /* What those of the set that are in this trace need; nothing is borrowed. `tmp` is used up a

@@ -5,7 +5,7 @@
  * id column is what remains. */
 #include "join/span_find.h"
 
-#include "exec/trace.h"
+#include "exec/traces.h"
 
 struct found {
     sf_trace_id traces[4];
@@ -32,13 +32,19 @@ static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct s
     for (uint32_t i = 0; !err && i < list.rows.n_rows; i++)
         if (!sf_trace_id_is_zero(list.rows.trace_id[i]))
             add(&named, list.rows.trace_id[i]);
+    struct sf_trace_ask asks[4];
+    struct sf_traces traces;
+    for (uint32_t i = 0; i < named.n; i++)
+        asks[i] = (struct sf_trace_ask){.id = named.traces[i]};
+    sf_traces_start(&traces, store, asks, named.n, true, q);
     for (uint32_t i = 0; !err && i < named.n; i++) {
         struct sf_trace trace;
-        err = sf_trace_get_bare(store, named.traces[i], 0, 0, q, &trace, why);
+        err = sf_traces_next(&traces, q->req, &trace, why);
         for (uint32_t k = 0; !err && k < trace.spans.n_spans; k++)
             if (trace.spans.spans[k].span_id == span)
                 add(out, named.traces[i]);
     }
+    sf_traces_done(&traces);
     return err;
 }
 

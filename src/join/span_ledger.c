@@ -2,6 +2,7 @@
  * (join/time_samples.h). */
 #include "join/span_ledger.h"
 
+#include "exec/traces.h"
 #include "flame/batch_tree.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"

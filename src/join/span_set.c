@@ -240,3 +240,12 @@ bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_qu
     sf_buf_done(&text);
     return is_kept;
 }
+
+uint32_t sf_span_set_traces(const struct sf_span_set *set, struct sf_trace_ask *out, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < set->n && n < most; i++)
+        if (i == 0 || !sf_trace_id_eq(set->spans[i].trace, set->spans[i - 1].trace))
+            out[n++] = (struct sf_trace_ask){.id = set->spans[i].trace};
+    return n;
+}

@@ -1,6 +1,6 @@
 /* trace_hot.h - beside every span of a trace, the function its own samples are mostly in. */
 #pragma once
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "model/answer/trace_rows.h"
 
 /* Fills in `hot` of the rows that were made from `trace`. Only samples that carry an id of the

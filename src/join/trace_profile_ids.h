@@ -1,6 +1,6 @@
 /* trace_profile_ids.h - the attribute by which Grafana offers "Profiles for this span". */
 #pragma once
-#include "exec/trace.h"
+#include "exec/traces.h"
 
 /* Adds pyroscope.profile.id, the span's own id, to spans of services that have profiles around the
  * trace, unless the client set one itself. Only the answer has it: no query sees it. In q->req;

@@ -1,6 +1,6 @@
 /* trace_rows.h - a trace laid out as a waterfall draws it, with its critical path. */
 #pragma once
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "model/answer/trace_rows.h"
 
 /* Lives in `req`, borrows from `trace`. LIMIT: the arena is full. */

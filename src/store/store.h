@@ -132,6 +132,11 @@ struct sf_query_ctx {
                                  * than the scan looks are not all known yet */
 };
 
+struct sf_trace_ask { /* of several that are asked for at once each id is there once */
+    sf_trace_id id;
+    int64_t from_ns, to_ns; /* where it is worth to look; both 0: everywhere */
+};
+
 struct sf_span_query {
     int64_t from_ns, to_ns; /* spans that OVERLAP [from, to], not only those that start there */
     uint64_t process;       /* sf_process_hash; 0 = any */
@@ -411,12 +416,14 @@ struct sf_store_ops {
     enum sf_err (*tenant)(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
                           struct sf_why *why);
 
-    /* All spans of one trace that are acknowledged now; an empty cursor if there are none.
-     * Duplicates removed; by start, or by place when that is mixed. All columns. from = to = 0:
-     * everywhere. */
-    enum sf_err (*trace_get)(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                             struct sf_query_ctx *q, struct sf_span_cursor **out,
-                             struct sf_why *why);
+    /* All spans of traces that are acknowledged now: one trace after the other, in the order in
+     * which they are asked for, each batch of rows of one of them; none of a trace that is not
+     * there. Duplicates removed; by start, or by place when that is mixed. All columns. `q` stays
+     * until the cursor is closed. LIMIT: the trace that is next cannot be read whole; a cursor of
+     * the asks after it goes on. */
+    enum sf_err (*traces_get)(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
+                              struct sf_query_ctx *q, struct sf_span_cursor **out,
+                              struct sf_why *why);
     enum sf_err (*span_scan)(struct sf_store *s, const struct sf_span_query *query,
                              struct sf_query_ctx *q, struct sf_span_cursor **out,
                              struct sf_why *why);
@@ -506,3 +513,11 @@ struct sf_store_ops {
 struct sf_store {
     const struct sf_store_ops *ops;
 };
+
+/* traces_get of one trace. */
+static inline enum sf_err sf_store_trace(struct sf_store *s, sf_trace_id id, struct sf_query_ctx *q,
+                                         struct sf_span_cursor **out, struct sf_why *why)
+{
+    struct sf_trace_ask ask = {.id = id};
+    return s->ops->traces_get(s, &ask, 1, q, out, why);
+}

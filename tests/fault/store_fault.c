@@ -135,8 +135,8 @@ static enum sf_err do_trace(struct life *f)
 {
     struct sf_span_cursor *c;
     struct sf_span_rows rows;
-    enum sf_err err = f->rig.store->ops->trace_get(f->rig.store, f->batches[0].spans[0].trace_id, 0,
-                                                   0, &f->rig.q, &c, &f->rig.why);
+    enum sf_err err = sf_store_trace(f->rig.store, f->batches[0].spans[0].trace_id, &f->rig.q, &c,
+                                     &f->rig.why);
     if (err)
         return err;
     while (c->next(c, &rows)) {

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "exec/metrics.h"
 #include "exec/search.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "query/query_parse.h"
 #include "store/local/write/compact.h"
 #include "support/store_rig.h"

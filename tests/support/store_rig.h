@@ -329,7 +329,7 @@ static inline struct store_answer store_trace(struct store_rig *r, uint32_t tena
 {
     struct sf_span_cursor *c;
     r->tenant = tenant;
-    enum sf_err err = r->store->ops->trace_get(r->store, id, 0, 0, &r->q, &c, &r->why);
+    enum sf_err err = sf_store_trace(r->store, id, &r->q, &c, &r->why);
     if (err)
         return (struct store_answer){.err = err};
     return store_drain(r, c);

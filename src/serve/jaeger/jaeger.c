@@ -7,7 +7,7 @@
 #include "exec/dependencies.h"
 #include "exec/search.h"
 #include "exec/tags.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "os/clock.h"
 #include "query/query_parse.h"
 #include "render/jaeger_trace.h"
@@ -224,9 +224,9 @@ bool sf_jaeger_v3_operations(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- traces ---- */
 
-/* Adds one trace, whose rows are given back before the next; *out_is_found tells if there is one.
- * LIMIT: it does not fit. */
-static enum sf_err add_trace(struct sf_call *call, struct query *x, sf_trace_id id,
+/* Adds the next trace, whose rows are given back before the one after it; *out_is_found tells if
+ * there is one. LIMIT: it does not fit. */
+static enum sf_err add_trace(struct sf_call *call, struct query *x, struct sf_traces *traces,
                              struct sf_jaeger_answer *a, bool *out_is_found)
 {
     struct sf_trace trace = {0};
@@ -234,7 +234,7 @@ static enum sf_err add_trace(struct sf_call *call, struct query *x, sf_trace_id 
     enum sf_err err = SF_OK;
     sf_str warning = SF_STR_NONE;
     if (x->q.n_tenants)
-        err = sf_trace_get(store_of(call), id, 0, 0, &x->q, &trace, &x->why);
+        err = sf_traces_next(traces, x->q.req, &trace, &x->why);
     *out_is_found = !err && trace.spans.n_spans > 0;
     if (*out_is_found) {
         if (trace.is_partial) {
@@ -253,6 +253,17 @@ static enum sf_err add_trace(struct sf_call *call, struct query *x, sf_trace_id 
     if (!err && a->n > 1 && a->w.out->len > call->service->query_memory_len)
         err = sf_fail(&x->why, SF_ERR_LIMIT,
                       "the answer outgrew a query's memory: older traces are left out");
+    return err;
+}
+
+static enum sf_err add_trace_of(struct sf_call *call, struct query *x, sf_trace_id id,
+                                struct sf_jaeger_answer *a, bool *out_is_found)
+{
+    struct sf_trace_ask ask = {.id = id};
+    struct sf_traces traces;
+    sf_traces_start(&traces, store_of(call), &ask, 1, false, &x->q);
+    enum sf_err err = add_trace(call, x, &traces, a, out_is_found);
+    sf_traces_done(&traces);
     return err;
 }
 
@@ -276,9 +287,17 @@ static enum sf_err add_found(struct sf_call *call, struct query *x, const struct
 {
     struct sf_search_result found = {0};
     enum sf_err err = find_traces(call, x, ask, &found);
+    struct sf_trace_ask *asks = sf_arena_new_n(x->q.req, found.n_traces + 1u, sizeof(*asks));
+    struct sf_traces traces;
     bool is_there;
+    if (!err && !asks)
+        err = sf_no_room(&x->why, "the query");
     for (uint32_t i = 0; !err && i < found.n_traces; i++)
-        err = add_trace(call, x, found.traces[i].id, a, &is_there);
+        asks[i].id = found.traces[i].id;
+    sf_traces_start(&traces, store_of(call), asks, found.n_traces, false, &x->q);
+    for (uint32_t i = 0; !err && i < found.n_traces; i++)
+        err = add_trace(call, x, &traces, a, &is_there);
+    sf_traces_done(&traces);
     if ((err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE) && a->n) {
         sf_jaeger_answer_error(a, sf_status_of(err).http, sf_str_from(x->why.text), SF_STR_NONE);
         err = SF_OK;
@@ -295,7 +314,7 @@ static enum sf_err add_by_ids(struct sf_call *call, struct query *x,
     for (uint32_t i = 0; !err && i < ask->n_ids; i++) {
         char id[33];
         bool is_there;
-        err = add_trace(call, x, ask->ids[i], a, &is_there);
+        err = add_trace_of(call, x, ask->ids[i], a, &is_there);
         if (!err && !is_there)
             sf_jaeger_answer_error(a, 404, SF_STR("trace not found"),
                                    sf_jaeger_trace_id(ask->ids[i], id));
@@ -367,7 +386,7 @@ static bool one_trace(struct sf_call *call, struct sf_worker *worker, bool is_v3
         sf_long_answer_begin(call, &x.q);
         if (is_v3)
             open_result(&a);
-        err = add_trace(call, &x, id, &a, &is_there);
+        err = add_trace_of(call, &x, id, &a, &is_there);
     }
     if (!err && !is_there)
         err = sf_fail(&x.why, SF_ERR_NOT_FOUND, "trace not found");

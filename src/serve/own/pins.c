@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "os/clock.h"
 #include "render/keep_state.h"
 #include "serve/own/own_form.h"

@@ -1,6 +1,6 @@
 #include "serve/tempo/traces.h"
 
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "join/trace_hot.h"
 #include "join/trace_profile_ids.h"
 #include "join/trace_rows.h"

@@ -26,7 +26,7 @@
 #include "store/local/read/operations.h"
 #include "store/local/read/scan.h"
 #include "store/local/read/tags.h"
-#include "store/local/read/trace_read.h"
+#include "store/local/read/trace_cursor.h"
 #include "store/local/unsupported.h"
 #include "store/local/write/append.h"
 #include "store/local/write/compact.h"
@@ -697,7 +697,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .pressure = local_pressure,
     .flush = local_flush,
     .tenant = local_tenant,
-    .trace_get = sf_local_trace_get,
+    .traces_get = sf_local_traces_get,
     .span_scan = sf_local_span_scan,
     .span_columns = sf_local_span_columns,
     .span_tags = sf_local_span_tags,

@@ -1,4 +1,4 @@
-#include "exec/trace.h"
+#include "exec/traces.h"
 
 #include "base/heap.h"
 #include "test.h"
@@ -152,9 +152,8 @@ static void fake_close(__attribute__((unused)) struct sf_span_cursor *c)
 }
 
 static enum sf_err fake_get(__attribute__((unused)) struct sf_store *s,
-                            __attribute__((unused)) sf_trace_id id,
-                            __attribute__((unused)) int64_t from_ns,
-                            __attribute__((unused)) int64_t to_ns,
+                            __attribute__((unused)) const struct sf_trace_ask *asks,
+                            __attribute__((unused)) size_t n_asks,
                             __attribute__((unused)) struct sf_query_ctx *q,
                             struct sf_span_cursor **out, __attribute__((unused)) struct sf_why *why)
 {
@@ -162,7 +161,7 @@ static enum sf_err fake_get(__attribute__((unused)) struct sf_store *s,
     return SF_OK;
 }
 
-static const struct sf_store_ops fake_ops = {.name = "fake", .trace_get = fake_get};
+static const struct sf_store_ops fake_ops = {.name = "fake", .traces_get = fake_get};
 static struct sf_store fake_store = {&fake_ops};
 
 static enum sf_err get(uint32_t n_batches, enum sf_err end_err, size_t arena_len,
@@ -172,8 +171,10 @@ static enum sf_err get(uint32_t n_batches, enum sf_err end_err, size_t arena_len
     struct sf_why why;
     sf_arena_done(&req);
     assert_true(sf_arena_init(&req, arena_len));
-    cursor = (struct fake_cursor){
-        .base = {.next = fake_next, .close = fake_close}, .n = n_batches, .end_err = end_err};
+    cursor = (struct fake_cursor){.base = {.next = fake_next, .close = fake_close},
+                                  .n = n_batches,
+                                  .ids = {{{1}}, {{1}}},
+                                  .end_err = end_err};
     is_closed = false;
     enum sf_err err = sf_trace_get(&fake_store, (sf_trace_id){{1}}, 0, 0, &q, t, &why);
     assert_true(is_closed);

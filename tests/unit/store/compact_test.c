@@ -147,7 +147,7 @@ TEST(compact, keeps_a_trace_of_a_hundred_thousand_spans)
         seen = calloc(N + 2, 1);
         last_ns = 0;
         r.tenant = 1;
-        assert_ok(r.store->ops->trace_get(r.store, (sf_trace_id){{5}}, 0, 0, &r.q, &c, &r.why));
+        assert_ok(sf_store_trace(r.store, (sf_trace_id){{5}}, &r.q, &c, &r.why));
         while (c->next(c, &rows)) {
             for (uint32_t i = 0; i < rows.n_rows; i++) {
                 assert_true(rows.start_ns[i] >= last_ns);

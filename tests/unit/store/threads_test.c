@@ -24,7 +24,7 @@ static unsigned count_trace(struct store_rig *r, sf_trace_id id, sf_span_id span
     struct sf_span_cursor *c;
     struct sf_span_rows rows;
     unsigned n = 0;
-    *err = r->store->ops->trace_get(r->store, id, 0, 0, &q, &c, NULL);
+    *err = sf_store_trace(r->store, id, &q, &c, NULL);
     if (*err)
         return 0;
     while (c->next(c, &rows)) {

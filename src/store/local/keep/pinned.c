@@ -7,7 +7,6 @@
 #include "base/list.h"
 #include "store/local/engine.h"
 #include "store/local/keep/pins.h"
-#include "store/local/read/trace_read.h"
 
 #define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
 enum { MAX_SPANS = 1 << 20, MAX_TIMES = 1 << 16 };
@@ -73,7 +72,7 @@ static enum sf_err add_trace(struct sf_pinned *p, struct sf_local *l, uint32_t t
     struct sf_span_cursor *cursor;
     struct sf_span_rows rows;
     size_t first = p->n_times;
-    enum sf_err err = sf_local_trace_get(&l->base, id, 0, 0, &q, &cursor, why);
+    enum sf_err err = sf_store_trace(&l->base, id, &q, &cursor, why);
     if (err)
         return err;
     while (!err && cursor->next(cursor, &rows)) {

@@ -1,3 +1,8 @@
+/* trace_read.c - the rows of one trace, found in memtables, parts and blocks, and given in batches.
+ *
+ * The rows' places are listed first (sf_trace_read_load), which needs two columns of a granule, or
+ * all of them where the trace lies in one; repeats are dropped from the list; emit() decodes the
+ * granules again as far as they did not stay, and copies the rows out. */
 #include "store/local/read/trace_read.h"
 
 #include <stdlib.h>
@@ -9,7 +14,6 @@
 #include "store/local/read/row_copy.h"
 #include "store/local/write/seal.h"
 
-enum { SOURCES_KEPT = SF_GRANULES_MAX - 2, CHANGES_FEW = 4 };
 enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
 /* Rows that are copied out of memtables. Of a larger trace the memtables are sealed first: parts
  * are read granule by granule, and share their resources. */
@@ -181,10 +185,8 @@ static enum sf_err read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace
     return SF_OK;
 }
 
-/* Copies the trace's rows out of the memtables, or has these sealed when it has many; before
- * load(), and before its snapshot is taken. */
-static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                                    struct sf_why *why)
+enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                struct sf_why *why)
 {
     enum sf_err err = read_fresh(t, tenant, id, FRESH_MAX, why);
     /* A memtable that was cut a moment ago is not cut again at once, and one that a flush has in
@@ -338,14 +340,6 @@ static int by_start(const void *a, const void *b)
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     return by_identity(a, b);
-}
-
-static int by_source(const void *a, const void *b)
-{
-    const struct sf_trace_row *x = a, *y = b;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
 }
 
 static void drop_repeats(struct sf_trace_read *t)
@@ -674,113 +668,4 @@ enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t col
     const struct sf_trace_source *from = &t->sources[t->rows[i].source];
     *out_row = t->rows[i].row - from->from;
     return source_rows(t, from, columns, out, why);
-}
-
-/* ---- the cursor of trace_get ---- */
-
-struct cursor {
-    struct sf_span_cursor base;
-    struct sf_trace_read read;
-    struct sf_local *l;
-    uint32_t *tenants; /* copied: the caller's list may go */
-    size_t n_tenants, tenant;
-    sf_trace_id id;
-    int64_t from_ns, to_ns;
-    uint32_t at;
-};
-
-/* In order of time rows of many granules may come mixed, and each batch would decode all of them.
- * Those are given by place. */
-static bool is_mixed(const struct sf_trace_read *t)
-{
-    uint32_t n_changes = 0;
-    for (uint32_t i = 1; i < t->n_rows; i++)
-        n_changes += t->rows[i].source != t->rows[i - 1].source;
-    return t->n_sources > SOURCES_KEPT &&
-           n_changes / CHANGES_FEW > t->n_sources + t->n_rows / SF_ROWS_MAX;
-}
-
-/* The trace of the next tenant who has one of that id. */
-static enum sf_err load_next(struct cursor *c, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    c->at = 0;
-    c->read.n_rows = 0;
-    while (!err && c->read.n_rows == 0 && c->tenant < c->n_tenants) {
-        uint32_t tenant = c->tenants[c->tenant++];
-        sf_trace_read_reset(&c->read);
-        sf_granules_done(&c->read.granules);
-        sf_granules_init(&c->read.granules, c->l, c->read.q, NULL, 0);
-        sf_snapshot_unref(c->read.snapshot);
-        c->read.snapshot = NULL;
-        /* Memtables before the snapshot: rows that move between the two are seen twice, which the
-         * removal of repeats forgives, and never not at all. */
-        err = trace_read_fresh(&c->read, tenant, c->id, why);
-        if (err)
-            return err;
-        c->read.snapshot = sf_snapshot_take(&c->l->snapshots);
-        err = sf_trace_read_load(&c->read, tenant, c->id, c->from_ns, c->to_ns, why);
-        if (!err && is_mixed(&c->read))
-            qsort(c->read.rows, c->read.n_rows, sizeof(*c->read.rows), by_source);
-    }
-    return err;
-}
-
-static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
-{
-    struct cursor *c = (struct cursor *)base;
-    if (!c->base.err && c->at >= c->read.n_rows)
-        c->base.err = load_next(c, &c->base.why);
-    if (c->base.err || c->at >= c->read.n_rows)
-        return false;
-    c->base.err = sf_trace_read_emit(&c->read, c->at, out, &c->base.why);
-    if (c->base.err)
-        return false;
-    c->at += out->n_rows;
-    return true;
-}
-
-static void cursor_close(struct sf_span_cursor *base)
-{
-    struct cursor *c = (struct cursor *)base;
-    if (!c)
-        return;
-    sf_trace_read_done(&c->read);
-    sf_heap_free(c->tenants);
-    sf_heap_free(c);
-}
-
-enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
-                               struct sf_why *why)
-{
-    struct sf_local *l = (struct sf_local *)s;
-    struct cursor *c;
-    void *memory;
-    enum sf_err err;
-
-    err = sf_query_open(l, q, false, sizeof(*c), &memory, why);
-    if (err)
-        return err;
-    c = memory;
-    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
-    c->l = l;
-    c->id = id;
-    c->from_ns = from_ns;
-    c->to_ns = to_ns;
-    c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
-    err = c->tenants ? sf_trace_read_init(&c->read, l, NULL, q, SF_COL_ALL, NULL, 0, why)
-                     : sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
-    if (!err) {
-        memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
-        c->n_tenants = q->n_tenants;
-        c->read.has_parts = true;
-        err = load_next(c, why);
-    }
-    if (err) {
-        cursor_close(&c->base);
-        return err;
-    }
-    *out = &c->base;
-    return SF_OK;
 }

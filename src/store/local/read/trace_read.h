@@ -56,6 +56,10 @@ enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
                                struct sf_why *why);
 void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
 
+/* Copies the trace's rows out of the memtables, or has these sealed when it has many; before
+ * load(), and before its snapshot is taken. */
+enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                struct sf_why *why);
 /* Everything else. Only blocks that may overlap [from, to] are asked (0 and 0: all). */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                int64_t from_ns, int64_t to_ns, struct sf_why *why);
@@ -71,8 +75,4 @@ enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_s
 /* Row `i` as it lies in its granule, for looking at; false for rows from memtables. */
 enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,
                                const struct sf_span_rows **out, uint32_t *out_row,
-                               struct sf_why *why);
-
-enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
                                struct sf_why *why);

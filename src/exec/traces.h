@@ -1,0 +1,37 @@
+/* traces.h - whole traces out of the store: one, or many through one call of it. */
+#pragma once
+#include "exec/trace.h"
+#include "store/store.h"
+
+struct sf_traces {
+    struct sf_store *store;
+    struct sf_query_ctx *q;
+    const struct sf_trace_ask *asks;
+    size_t n_asks, n_done;
+    bool is_bare;
+    struct sf_span_cursor *cursor;
+    struct sf_span_rows rows; /* with has_rows: they belong to a trace that comes later */
+    bool has_rows;
+};
+
+/* `asks` and `q` are borrowed until done(). is_bare: for whoever asks what the spans cost and not
+ * what they say: without events, links, messages, and attributes that are not about running
+ * (exec/span_pool.h). */
+void sf_traces_start(struct sf_traces *t, struct sf_store *store, const struct sf_trace_ask *asks,
+                     size_t n_asks, bool is_bare, struct sf_query_ctx *q);
+/* The trace of asks[n_done], in `req`; as often as there are asks. No spans: OK with an empty
+ * trace. After a fault only done() may follow. */
+enum sf_err sf_traces_next(struct sf_traces *t, struct sf_arena *req, struct sf_trace *out,
+                           struct sf_why *why);
+void sf_traces_done(struct sf_traces *t);
+
+/* Lives in q->req. No spans: OK with an empty trace. from = to = 0: everywhere; otherwise a hint
+ * where to look, spans are not cut by it. */
+enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why);
+
+/* The same for whoever asks what the spans cost and not what they say: without events, links,
+ * messages, and attributes that are not about running (exec/span_pool.h). */
+enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                              struct sf_why *why);

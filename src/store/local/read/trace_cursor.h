@@ -1,0 +1,7 @@
+/* trace_cursor.h - store.h's traces_get, of the local store. */
+#pragma once
+#include "store/store.h"
+
+enum sf_err sf_local_traces_get(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
+                                struct sf_query_ctx *q, struct sf_span_cursor **out,
+                                struct sf_why *why);
