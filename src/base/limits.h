@@ -77,9 +77,13 @@
 #define SF_LIMIT_SEGMENT_LEN      (64u << 20)  /* one log segment */
 #define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
 #define SF_LIMIT_ADHOC_LEN        (16u << 20)  /* one ad hoc profile, as it was uploaded */
-#define SF_LIMIT_ADHOC_FILES      200 /* ad hoc profiles of a tenant; older ones make room */
-#define SF_LIMIT_TENANT_LEN       150 /* bytes of a tenant name */
-#define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
+#define SF_LIMIT_ADHOC_FILES      200   /* ad hoc profiles of a tenant; older ones make room */
+#define SF_LIMIT_SETTINGS         1000  /* that readers keep; half of them of one tenant */
+#define SF_LIMIT_SETTING_LEN      65536 /* bytes of the value of one */
+#define SF_LIMIT_SETTINGS_TEXT_LEN \
+    (2u << 20)                           /* of all, half of one tenant: each change writes all */
+#define SF_LIMIT_TENANT_LEN 150          /* bytes of a tenant name */
+#define SF_LIMIT_MEMORY_LEN (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */
 #define SF_LIMIT_METER_SERIES            2000 /* (conf) service x operation x kind x status: ids in names */
@@ -93,8 +97,10 @@
 #define SF_LIMIT_METER_TARGETS           1000  /* resources shown by traces_target_info */
 
 /* --- metrics from profiles (recording rules) --- */
-#define SF_LIMIT_RULES        1000  /* recording rules of all tenants */
-#define SF_LIMIT_TENANT_RULES 25    /* recording rules of one tenant */
+#define SF_LIMIT_RULES        1000 /* recording rules of all tenants */
+#define SF_LIMIT_TENANT_RULES 25   /* recording rules of one tenant */
+#define SF_LIMIT_RULES_TEXT_LEN \
+    (1u << 20)                      /* bytes of all recording rules: each change writes all */
 #define SF_LIMIT_RULE_SERIES  1000  /* label sets of one rule; further ones are counted */
 #define SF_LIMIT_RULES_SERIES 20000 /* label sets of all rules */
 
@@ -137,15 +143,15 @@
 #define SF_LIMIT_ALERT_PIN_DAYS  7    /* how long: alerts fire again and again */
 #define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
 
-#define SF_LIMIT_ALERT_HISTORY    1000  /* alerts that fired, remembered; the oldest go */
-#define SF_LIMIT_SILENCES         500   /* a script that silences each alert by itself */
+#define SF_LIMIT_ALERT_HISTORY    1000 /* alerts that fired, remembered; the oldest go */
+#define SF_LIMIT_SILENCES         1000 /* half of them of one tenant: a script that silences each alert */
 #define SF_LIMIT_SILENCE_MATCHERS 16    /* of one silence */
 #define SF_LIMIT_SILENCE_TEXT_LEN 4096  /* bytes of its texts */
 #define SF_LIMIT_SILENCE_BODY_LEN 65536 /* of one request for a silence */
 #define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: one that somebody forgot */
 
 /* --- deploys (serve) --- */
-#define SF_LIMIT_DEPLOYS         1000  /* that were told, remembered; the oldest go */
+#define SF_LIMIT_DEPLOYS         1000 /* that were told, remembered; the oldest of who told most go */
 #define SF_LIMIT_DEPLOY_TEXT_LEN 4096  /* bytes of the texts of one */
 #define SF_LIMIT_DEPLOY_BODY_LEN 65536 /* of one request that tells of a deploy */
 

@@ -81,14 +81,13 @@ static void clear_answer(struct sf_response *r, const struct answer *before)
     r->is_uncompressible = r->is_framed = false;
 }
 
-/* The least that any of the call's tenants allows; 0: none says so. */
-static size_t tenants_cap(const struct sf_call *call)
+/* The least that any of the tenants allows; 0: none says so. */
+static size_t tenants_cap(const struct sf_service *s, sf_str tenants)
 {
     uint64_t least = 0;
-    sf_str rest = call->tenant, name;
-    while (call->service->quota && sf_str_split_next(&rest, '|', &name)) {
-        uint64_t len = sf_quota_value(call->service->quota, name, SF_STR_NONE,
-                                      SF_QUOTA_QUERY_MEMORY);
+    sf_str name;
+    while (s->quota && sf_str_split_next(&tenants, '|', &name)) {
+        uint64_t len = sf_quota_value(s->quota, name, SF_STR_NONE, SF_QUOTA_QUERY_MEMORY);
         least = len && (!least || len < least) ? len : least;
     }
     return (size_t)least;
@@ -115,7 +114,7 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     *a = new_account(s, worker);
     a->large_cap = s->query_large_len;
     a->most_cap = s->query_most_len;
-    a->own_cap = tenants_cap(call);
+    a->own_cap = tenants_cap(s, call->tenant);
     a->take_turn = take_turn;
     a->take_spare = take_spare;
     a->is_large = worker->is_large;
@@ -136,16 +135,21 @@ static bool fail(struct sf_call *call, const struct answer *before, enum sf_err 
     return sf_call_fail(call, err, why);
 }
 
+static enum sf_err fail_own_cap(const struct sf_account *a, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT,
+                   "query: needs more than the %zu KiB that a query of this tenant may hold (limit "
+                   "query_memory); narrow the time range or ask for less",
+                   a->own_cap >> 10);
+}
+
 static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
                       const struct answer *before)
 {
     struct sf_why why;
     size_t own_cap = worker->account.own_cap;
     if (own_cap && own_cap < call->service->query_most_len) {
-        sf_fail(&why, SF_ERR_LIMIT,
-                "query: needs more than the %zu KiB that a query of this tenant may hold (limit "
-                "query_memory); narrow the time range or ask for less",
-                own_cap >> 10);
+        fail_own_cap(&worker->account, &why);
         return fail(call, before, SF_ERR_LIMIT, &why);
     }
     sf_fail(&why, SF_ERR_LIMIT,
@@ -222,12 +226,13 @@ void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- the server's own questions ---- */
 
-void sf_query_turn_open_own(struct sf_service *s, struct sf_worker *worker, int64_t until_ns,
-                            const atomic_bool *cancel)
+void sf_query_turn_open_own(struct sf_service *s, sf_str tenants, struct sf_worker *worker,
+                            int64_t until_ns, const atomic_bool *cancel)
 {
     worker->until_ns = until_ns;
     worker->cancel = cancel;
     worker->account = new_account(s, worker);
+    worker->account.own_cap = tenants_cap(s, tenants);
     sf_account_open(&worker->account);
 }
 
@@ -239,6 +244,8 @@ enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, s
         return worker->cancel && atomic_load(worker->cancel)
                    ? sf_fail(why, SF_ERR_CANCELLED, "query: the server stops")
                    : sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
+    if (a->is_over)
+        return fail_own_cap(a, why);
     if (!a->is_put_off)
         return err;
     return a->refused > a->pool->query_cap

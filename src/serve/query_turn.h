@@ -12,9 +12,9 @@ void sf_query_turn_init(struct sf_service *s);
 /* Answers the call: it is finished, or will be by its handler. */
 void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker);
 
-/* What the server asks by itself counts like a query, and never takes the turn from those that
- * people wait for. Until it is closed, which says what became of `err`: LIMIT when less is to be
- * asked for, BUSY when it may fit later, DEADLINE, CANCELLED. */
-void sf_query_turn_open_own(struct sf_service *s, struct sf_worker *worker, int64_t until_ns,
-                            const atomic_bool *cancel);
+/* What the server asks by itself for these tenants ("a|b") counts like a query of theirs, and never
+ * takes the turn from those that people wait for. Until it is closed, which says what became of
+ * `err`: LIMIT when less is to be asked for, BUSY when it may fit later, DEADLINE, CANCELLED. */
+void sf_query_turn_open_own(struct sf_service *s, sf_str tenants, struct sf_worker *worker,
+                            int64_t until_ns, const atomic_bool *cancel);
 enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, struct sf_why *why);

@@ -5,8 +5,8 @@ Writers send spans and profiles of known content and remember which were acknowl
 merged and erased. The server is killed: after a random time, or by itself in the middle of a random file call (of the log, of a
 block being written, of the catalogue, of a deletion), or while it starts. After every restart each acknowledged span
 must be there exactly once and unchanged, the samples of each acknowledged profile must add up to what they were, in
-its service's flame graph and in its span's, and what was erased must stay away; some restarts find the catalogue
-deleted. Requests whose answer never came are sent again after the restart, as an SDK does, and must not count twice.
+its service's flame graph and in its span's, and what was erased must stay away. All of it is counted after every restart; the newest
+and a few others are compared byte by byte, every twentieth time and at the end many. Some restarts find the catalogue deleted. Requests whose answer never came are sent again after the restart, as an SDK does, and must not count twice.
 """
 import json
 import os
@@ -25,6 +25,7 @@ from support.faultfs import faultfs  # noqa: E402
 N_CYCLES = max(3, int(200 * rig.scale()))
 BUDGET_S = float(os.environ.get("KILL_LOOP_SECONDS", 200 * max(1.0, rig.scale())))
 N_WRITERS = 3
+LIFE_S = 0.25  # at most: more kills rather than more spans
 KILL_PATHS = ["/wal/", "/spans/", "/prof/", "/tmp/", "meta.db", "erase.log", ""]
 
 
@@ -61,7 +62,7 @@ class Writer(threading.Thread):
                         return
                 self.unanswered = None
                 self.acked += spans
-                time.sleep(self.rng.uniform(0, 0.003))  # more kills rather than more spans
+                time.sleep(self.rng.uniform(0, 0.006))
         except rig.Gone:
             pass
         except Exception as e:  # pylint: disable=broad-except
@@ -95,7 +96,7 @@ class ProfileWriter(threading.Thread):
                         return
                 self.unanswered = None
                 self.acked.append(profile)
-                time.sleep(self.rng.uniform(0, 0.006))
+                time.sleep(self.rng.uniform(0, 0.012))
         except rig.Gone:
             pass
         except Exception as e:  # pylint: disable=broad-except
@@ -166,7 +167,7 @@ class Loop:
         self.profiles = {}  # service > [profile]
         self.unanswered_profiles = []
         self.counts = {"kills": 0, "call kills": 0, "start kills": 0, "stops": 0, "lost catalogues": 0, "fsck": 0,
-                       "spans": 0, "profiles": 0, "resent": 0}
+                       "spans": 0, "profiles": 0, "resent": 0, "counts": 0}
         self.faults = []
         self.has_fsck = subprocess.run([rig.SPANFLAME, "fsck", "--help"], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -175,7 +176,7 @@ class Loop:
 
     def restart(self):
         """True when it is ready. Kills it a few times while it starts."""
-        while self.rng.random() < 0.15:
+        while self.rng.random() < 0.2:
             self.server.start(wait=False)
             time.sleep(self.rng.uniform(0, 0.06))
             self.server.kill()
@@ -234,20 +235,20 @@ class Loop:
 
     def check(self, traces):
         client = self.server.client()
-        for trace in traces:
-            self.faults += rig.faults_of_trace(rig.get_trace(client, trace), self.acked[trace])
+        for trace, found in zip(traces, rig.get_traces(client, traces)):
+            self.faults += rig.faults_of_trace(found, self.acked[trace])
             if len(self.faults) > 20:
                 break
-        for trace in self.rng.sample(self.erased, min(5, len(self.erased))):
-            if rig.get_trace(client, trace):
-                self.faults.append(f"trace {trace.hex()} was erased and is back")
+        erased = self.rng.sample(self.erased, min(5, len(self.erased)))
+        self.faults += [f"trace {trace.hex()} was erased and is back"
+                        for trace, found in zip(erased, rig.get_traces(client, erased)) if found]
         client.close()
 
     def arm(self):
         """Perhaps a death in the middle of a file call."""
         if self.rng.random() < 0.55:
             path = self.rng.choice(KILL_PATHS)
-            most = 400 if path == "/wal/" else 60
+            most = 200 if path == "/wal/" else 40
             self.control.arm(faultfs.CHANGES, mode=faultfs.KILL, first=self.rng.randint(1, most),
                              n_fail=1, path=path)
             return True
@@ -262,10 +263,10 @@ class Loop:
         for t in writers + [profiler, disturber]:
             t.start()
         if is_armed:
-            if self.server.wait_exit(0.5) is not None:
+            if self.server.wait_exit(LIFE_S) is not None:
                 self.counts["call kills"] += 1
         else:
-            time.sleep(self.rng.uniform(0.02, 0.45))
+            time.sleep(self.rng.uniform(0.01, LIFE_S))
         if self.server.is_alive() and self.rng.random() < 0.06:
             self.control.disarm()
             self.counts["stops"] += 1
@@ -287,9 +288,8 @@ class Loop:
                 self.faults.append(t.fault)
         for w in writers:
             self.note_acked(f"cycle-{cycle}", w.acked)
-            # The newest are the most at risk; of the others some, all of them are counted at the end.
-            touched += [s.trace for s in w.acked[-40:]]
-            touched += [s.trace for s in self.rng.sample(w.acked, min(10, len(w.acked)))]
+            # The newest are the most at risk; all others are counted.
+            touched += [s.trace for s in w.acked[-6:] + self.rng.sample(w.acked, min(1, len(w.acked)))]
             if w.unanswered:
                 self.unanswered.append((f"cycle-{cycle}",) + w.unanswered)
                 touched += [s.trace for s in w.unanswered[0]]
@@ -322,10 +322,13 @@ class Loop:
                 break
             self.resend()
             known = [t for t in previous if t in self.acked]
-            older = self.rng.sample(list(self.acked), min(20, len(self.acked)))
+            is_long = cycle % 20 == 19
+            older = self.rng.sample(list(self.acked), min(300 if is_long else 3, len(self.acked)))
             self.check(known + older)
             services = list(self.profiles)
-            self.check_profiles(set(services[-2:] + self.rng.sample(services, min(2, len(services)))))
+            self.check_profiles(set(services[-2:] + self.rng.sample(services, min(10 if is_long else 1, len(services)))), n_spans=1)
+            if not self.faults:
+                self.count_all()
             if self.faults:
                 break
             previous = self.live(cycle)
@@ -343,14 +346,24 @@ class Loop:
         client = self.server.client()
         client.call("POST", "/api/v1/flush", headers={"Content-Type": "application/json"})
         client.close()  # on a busy machine the checks take longer than a connection may be idle
-        self.check(self.rng.sample(list(self.acked), min(1000, len(self.acked))))
+        self.check(self.rng.sample(list(self.acked), min(max(100, 4 * N_CYCLES), len(self.acked))))
         self.check_profiles(list(self.profiles), n_spans=1)
+        self.count_all()
+
+    def count_all(self):
+        """Every acknowledged span by service and operation, every acknowledged profile by the sum of its service."""
+        client = self.server.client()
         now = int(time.time())
         status, _, body = client.call("GET", f"/api/v1/services?from={now - 7200}&until={now + 3600}")
-        if status != 200:
+        if status == 200:
+            self.compare_counts(json.loads(body))
+        else:
             self.faults.append(f"services: {status} {body[:200]!r}")
-            return
-        self.compare_counts(json.loads(body))
+        want = {service: sum(sum(p.values.values()) for p in profiles) for service, profiles in self.profiles.items()}
+        seen = oracle.sums_of_services(client)
+        self.faults += [f"{service}: profiles of {value} ns were acknowledged, {seen.get(service, 0)} are there"
+                        for service, value in want.items() if seen.get(service, 0) != value]
+        self.counts["counts"] += 1
         client.close()
 
     def compare_counts(self, answer):

@@ -19,7 +19,13 @@ from server import PROGRAM, Server, field, fixed64, make_span, span_message, tap
 ROOT = os.environ["SOURCE_ROOT"]
 KIB, S = 1024, 10**9
 server = Server(config="tenancy:\n  enabled: true\nlimits:\n  body: 1MiB\n  inflated: 2MiB\n  series: 20\n"
-                "symbols:\n  max_file: 64KiB\n").start()
+                "symbols:\n  max_file: 64KiB\n")
+N_KEPT = 499  # settings of one tenant, as a server writes them: one by one they would be synced to the disk so often
+os.makedirs(server.data)
+with open(os.path.join(server.data, "settings"), "w", encoding="ascii") as kept:
+    for at in range(N_KEPT):
+        kept.write(json.dumps({"tenant": "settings", "name": f"n{at}", "value": "v", "modifiedAt": 1}) + "\n")
+server.start()
 ORG = {"X-Scope-OrgID": "limits"}
 NOW = int(time.time())
 
@@ -269,8 +275,14 @@ def streams(n):
 RULES = "/settings.v1.RecordingRulesService/UpsertRecordingRule"
 
 
-def upsert(tenant_name, i):
-    body = {"metricName": f"profiles_recorded_{i}", "matchers": ['{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}']}
+def letters(i):
+    return "rule" + "abcdefghij"[i // 100] + "abcdefghij"[i // 10 % 10] + "abcdefghij"[i % 10]
+
+
+def upsert(tenant_name, i, more=""):
+    body = {"id": letters(i), "metricName": f"profiles_recorded_{i}",
+            "matchers": ['{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}', '{pod=~"%s"}' % more] if more else
+            ['{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}']}
     return server.post(RULES, json.dumps(body), "application/json", headers={"X-Scope-OrgID": tenant_name})
 
 
@@ -279,6 +291,49 @@ def tenant_rules(n):
         answer = upsert("rules", i)
         assert answer.status == 200, answer.text
     refuses(upsert("rules", n), 429, str(n))
+
+
+def rules_text(n):
+    """Of all tenants, who have no room left together; what one deletes others can use."""
+    made, pods = [], "|".join(f"pod{k}" for k in range(7500))
+    for i in range(n // len(pods) + 1):
+        answer = upsert(f"long{i // 20}", i, pods)
+        if answer.status != 200:
+            break
+        made.append(i)
+    refuses(answer, 429, str(n))
+    assert n - 2 * len(pods) < len(made) * len(pods) <= n, len(made)
+    for i in made:
+        answer = server.post(RULES.replace("Upsert", "Delete"), json.dumps({"id": letters(i)}), "application/json",
+                             headers={"X-Scope-OrgID": f"long{i // 20}"})
+        assert answer.status == 200, answer.text
+
+
+def keep(name, value, who="settings", method="Set"):
+    body = {"setting": {"name": name, "value": value}} if method == "Set" else {"name": name}
+    return server.post("/settings.v1.SettingsService/" + method, json.dumps(body), "application/json", headers={"X-Scope-OrgID": who})
+
+
+def settings(n):
+    """Half of one tenant: the other half is for others."""
+    for i in range(N_KEPT, n // 2):
+        assert keep(f"n{i}", "v").status == 200, i
+    refuses(keep("more", "v"), 429, str(n // 2))
+    assert keep("n0", "w").status == 200 and keep("more", "v", "others").status == 200
+
+
+def setting(n):
+    assert keep("long", "v" * n, "one").status == 200
+    refuses(keep("long", "v" * (n + 1), "one"), 400, str(n))
+
+
+def settings_text(n):
+    """Half of one tenant; less than before always fits."""
+    each = 65536
+    for i in range(n // 2 // each - 1):
+        assert keep(f"n{i}", "v" * each, "long").status == 200, i
+    refuses(keep("more", "v" * each, "long"), 429, str(n // 2))
+    assert keep("n0", "v", "long").status == 200 and keep("more", "v" * each, "long").status == 200
 
 
 def control(method, path, body=None, name="limits"):
@@ -366,6 +421,7 @@ def keep_services(n):
 
 
 CASES = {"pin days": pin_days, "pin note": pin_note, "keep services": keep_services, "ratio": ratio, "series": series, "streams": streams, "tenant rules": tenant_rules,
+         "rules text": rules_text, "settings": settings, "setting": setting, "settings text": settings_text,
          "control body": control_body, "captures": captures, "capture s": capture_s, "collectors": collectors, "symbol file": symbol_file,
          "headers": headers, "header": header, "target": target, "param": param, "body": body, "query": query, "nesting": nesting,
          "attrs": attrs, "events": events, "links": links, "key": key, "value": value, "name": name, "tenant": tenant,

@@ -286,7 +286,8 @@ static void evaluate(struct pass *p, size_t index)
     if (is_too_early(p, rule))
         return;
     sf_arena_reset(&p->worker->arena);
-    sf_query_turn_open_own(p->service, p->worker, begun_ns + p->service->query_ns, p->is_stopping);
+    sf_query_turn_open_own(p->service, rule->tenant, p->worker, begun_ns + p->service->query_ns,
+                           p->is_stopping);
     err = sf_arena_init(&p->scratch, p->service->query_memory_len) ? judge(p, rule, &value, &why)
                                                                    : sf_no_memory(&why, "a rule");
     sf_arena_done(&p->scratch);

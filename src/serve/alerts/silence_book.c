@@ -168,11 +168,21 @@ static enum sf_err own(struct sf_silence *s, struct sf_why *why)
     return err;
 }
 
+static size_t count_of(const struct sf_silence_book *b, sf_str tenant)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        n += sf_str_eq(b->list[i].tenant, tenant);
+    return n;
+}
+
 static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, struct sf_why *why)
 {
     enum sf_err err = check(s, why);
-    if (!err && b->n == SF_LIMIT_SILENCES)
-        err = sf_fail(why, SF_ERR_LIMIT, "there are %d silences already", SF_LIMIT_SILENCES);
+    size_t n = err ? 0 : count_of(b, s->tenant);
+    if (!err && (b->n == SF_LIMIT_SILENCES || n >= SF_LIMIT_SILENCES / 2))
+        err = sf_fail(why, SF_ERR_LIMIT, "there are %zu silences already",
+                      b->n == SF_LIMIT_SILENCES ? b->n : n);
     if (!err && !b->regex && !(b->regex = sf_regex_scratch_new()))
         err = sf_no_memory(why, "a silence");
     if (!err)
@@ -212,17 +222,38 @@ enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str t
 /* ---- the list ---- */
 
 enum sf_err sf_silence_book_expire(struct sf_silence_book *b, sf_str id, sf_str tenant,
-                                   int64_t now_ns, struct sf_why *why)
+                                   int64_t now_ns, int64_t *out_end_ns, struct sf_why *why)
 {
     for (size_t i = 0; i < b->n; i++) {
         struct sf_silence *s = &b->list[i];
         if (!sf_str_eq(sf_str_from(s->id), id) || !sf_str_eq(s->tenant, tenant))
             continue;
+        *out_end_ns = s->end_ns;
         if (s->end_ns > now_ns)
             s->end_ns = now_ns;
         return SF_OK;
     }
     return sf_fail(why, SF_ERR_NOT_FOUND, "there is no such silence");
+}
+
+void sf_silence_book_set_end(struct sf_silence_book *b, sf_str id, int64_t end_ns)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (sf_str_eq(sf_str_from(b->list[i].id), id))
+            b->list[i].end_ns = end_ns;
+    }
+}
+
+void sf_silence_book_remove(struct sf_silence_book *b, const char *id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        if (strcmp(b->list[i].id, id) == 0)
+            done(&b->list[i]);
+        else
+            b->list[n++] = b->list[i];
+    }
+    b->n = n;
 }
 
 void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns)

@@ -59,8 +59,14 @@ bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker)
         sf_silence_book_write(&a->silences, &text);
     }
     sf_mutex_unlock(&a->lock);
-    if (!err)
+    if (!err) {
         err = save(a, &text, &why);
+        if (err) { /* what is in memory is what is on the disk */
+            sf_mutex_lock(&a->lock);
+            sf_silence_book_remove(&a->silences, id);
+            sf_mutex_unlock(&a->lock);
+        }
+    }
     if (err)
         return sf_call_fail(call, err, &why);
     say(call, "silenced", id);
@@ -74,17 +80,25 @@ bool sf_alerts_silence_delete(struct sf_call *call, struct sf_worker *worker)
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf text = {0};
     struct sf_why why = {0};
+    int64_t end_ns = 0;
     char id[17];
     enum sf_err err;
     (void)worker;
     snprintf(id, sizeof(id), "%.*s", SF_STR_ARG(sf_str_part(call->arg, 0, 16)));
     sf_mutex_lock(&a->lock);
-    err = sf_silence_book_expire(&a->silences, call->arg, call->tenant, sf_clock_wall_ns(), &why);
+    err = sf_silence_book_expire(&a->silences, call->arg, call->tenant, sf_clock_wall_ns(), &end_ns,
+                                 &why);
     if (!err)
         sf_silence_book_write(&a->silences, &text);
     sf_mutex_unlock(&a->lock);
-    if (!err)
+    if (!err) {
         err = save(a, &text, &why);
+        if (err) {
+            sf_mutex_lock(&a->lock);
+            sf_silence_book_set_end(&a->silences, call->arg, end_ns);
+            sf_mutex_unlock(&a->lock);
+        }
+    }
     if (err)
         return sf_call_fail(call, err, &why);
     say(call, "silence ended", id);

@@ -101,21 +101,69 @@ static enum sf_err own(struct sf_deploy *d, struct sf_why *why)
     return SF_OK;
 }
 
+/* ---- one too many ---- */
+
+static size_t count_of(const struct sf_deploy_book *b, sf_str tenant)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        n += sf_str_eq(b->list[i].tenant, tenant);
+    return n;
+}
+
+/* Of the tenant that has most, the oldest: who tells of many forgets their own. n: none has to go.
+ */
+static size_t find_surplus(const struct sf_deploy_book *b)
+{
+    size_t at = b->n, most = 0;
+    if (b->n <= SF_LIMIT_DEPLOYS)
+        return b->n;
+    for (size_t i = 0; i < b->n && most <= b->n / 2; i++) {
+        size_t n = count_of(b, b->list[i].tenant);
+        at = n > most ? i : at;
+        most = n > most ? n : most;
+    }
+    return at;
+}
+
+static void take_out(struct sf_deploy_book *b, size_t at)
+{
+    sf_heap_free(b->list[at].block);
+    memmove(&b->list[at], &b->list[at + 1], (b->n - at - 1) * sizeof(*b->list));
+    b->n--;
+}
+
+void sf_deploy_book_tidy(struct sf_deploy_book *b)
+{
+    size_t at = find_surplus(b);
+    if (at < b->n)
+        take_out(b, at);
+}
+
+void sf_deploy_book_remove(struct sf_deploy_book *b, const char *id)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (!strcmp(b->list[i].id, id)) {
+            take_out(b, i);
+            return;
+        }
+    }
+}
+
+/* ---- add ---- */
+
 static enum sf_err add(struct sf_deploy_book *b, struct sf_deploy *d, size_t *out_at,
                        struct sf_why *why)
 {
     size_t at;
     enum sf_err err = check(d, why);
-    if (!err && !b->list && !(b->list = sf_heap_new_n(SF_LIMIT_DEPLOYS, sizeof(*b->list))))
+    if (!err && !b->list && !(b->list = sf_heap_new_n(SF_LIMIT_DEPLOYS + 1, sizeof(*b->list))))
         err = sf_no_memory(why, "deploys");
     if (!err)
         err = own(d, why);
     if (err)
         return err;
-    if (b->n == SF_LIMIT_DEPLOYS) {
-        sf_heap_free(b->list[0].block);
-        memmove(&b->list[0], &b->list[1], --b->n * sizeof(*b->list));
-    }
+    sf_deploy_book_tidy(b);
     at = b->n;
     while (at > 0 && b->list[at - 1].time_ns > d->time_ns)
         at--;
@@ -159,9 +207,12 @@ static const char head[] = "spanflame-deploys 1 ";
 void sf_deploy_book_write(const struct sf_deploy_book *b, struct sf_buf *out)
 {
     struct sf_buf body = {0};
+    size_t surplus = find_surplus(b);
     for (size_t i = 0; i < b->n; i++) {
         const struct sf_deploy *d = &b->list[i];
         struct sf_json_writer j = sf_json_writer_init(&body);
+        if (i == surplus)
+            continue;
         sf_json_write_object(&j);
         sf_json_write_key_str(&j, SF_STR("id"), sf_str_from(d->id));
         sf_json_write_key(&j, SF_STR("timeUnixNano"));

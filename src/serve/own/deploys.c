@@ -97,6 +97,12 @@ bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
         err = sf_buf_ok(&text) ? sf_dir_replace(d->dir, book_file, sf_buf_bytes(&text), &why)
                                : sf_no_memory(&why, "deploys");
     sf_buf_done(&text);
+    sf_mutex_lock(&d->lock);
+    if (err) /* what is in memory is what is on the disk */
+        sf_deploy_book_remove(&d->book, id);
+    else
+        sf_deploy_book_tidy(&d->book);
+    sf_mutex_unlock(&d->lock);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, "application/json");

@@ -183,6 +183,19 @@ void sf_recording_rules_close(struct sf_recording_rules *r)
 
 /* ---- changes; with the lock ---- */
 
+/* Less than before always fits. */
+static bool fits(const struct sf_recording_rules *r, size_t at, size_t len, struct sf_why *why)
+{
+    size_t all_len = len;
+    if (at < r->n && len <= strlen(r->list[at].line))
+        return true;
+    for (size_t i = 0; i < r->n; i++)
+        all_len += i == at ? 0 : strlen(r->list[i].line);
+    return all_len <= SF_LIMIT_RULES_TEXT_LEN ||
+           !sf_fail(why, SF_ERR_LIMIT, "recording rules have at most %u bytes together",
+                    SF_LIMIT_RULES_TEXT_LEN);
+}
+
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
 static enum sf_err put(struct sf_recording_rules *r, size_t at,
                        const struct sf_recording_rule *rule, struct sf_arena scratch,
@@ -197,6 +210,10 @@ static enum sf_err put(struct sf_recording_rules *r, size_t at,
     sf_buf_done(&line);
     if (!fresh)
         return sf_no_memory(why, "the rule");
+    if (!fits(r, at, strlen(fresh), why)) {
+        sf_heap_free(fresh);
+        return SF_ERR_LIMIT;
+    }
     if (at < r->n)
         before = r->list[at];
     else

@@ -91,8 +91,8 @@ static enum sf_err step(struct pass *p, const struct sf_recording_rule *rule, in
     struct sf_prof_points closed, open;
     struct sums x = {0};
     enum sf_err err;
-    sf_query_turn_open_own(p->service, p->worker, sf_clock_mono_ns() + p->service->query_ns,
-                           p->is_stopping);
+    sf_query_turn_open_own(p->service, rule->tenant, p->worker,
+                           sf_clock_mono_ns() + p->service->query_ns, p->is_stopping);
     err = prepare(p, rule, &x, why);
     if (!err)
         err = ask(p, rule, &x, closed_ns, next_ns, &closed, why);

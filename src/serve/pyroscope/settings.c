@@ -13,7 +13,7 @@
 #include "wire/json.h"
 #include "wire/message_writer.h"
 
-enum { MAX_SETTINGS = 1000, BODY_MAX = 128 << 10, MAX_NAME = 256, MAX_VALUE = 64 << 10 };
+enum { BODY_MAX = 2 * SF_LIMIT_SETTING_LEN, MAX_NAME = 256 };
 enum { FILE_MAX = 256 << 20 };
 static const char file_name[] = "settings", damaged_name[] = "settings.damaged";
 
@@ -26,7 +26,7 @@ struct sf_settings {
     struct sf_dir *dir;
     struct sf_mutex lock; /* guards the list; held while the file is replaced, so that the file is
                            * always the list of one moment */
-    struct setting list[MAX_SETTINGS];
+    struct setting list[SF_LIMIT_SETTINGS];
     size_t n;
 };
 
@@ -126,7 +126,7 @@ static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req
         if (line.len == 0)
             continue;
         sf_json_init(&j, line, &scratch);
-        if (!read_line(&j, &one) || s->n == MAX_SETTINGS) {
+        if (!read_line(&j, &one) || s->n == SF_LIMIT_SETTINGS) {
             ++*n_bad;
             continue;
         }
@@ -273,11 +273,12 @@ static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool
         read_setting_pb(&pb, is_delete, out);
         err = sf_pb_why(&pb, "request", why);
     }
-    if (!err && (out->name.len == 0 || out->name.len > MAX_NAME || out->value.len > MAX_VALUE))
+    if (!err &&
+        (out->name.len == 0 || out->name.len > MAX_NAME || out->value.len > SF_LIMIT_SETTING_LEN))
         err = sf_fail(why, SF_ERR_INPUT,
                       "a setting has a name of 1 to %d bytes and a value of at "
                       "most %d",
-                      MAX_NAME, MAX_VALUE);
+                      MAX_NAME, SF_LIMIT_SETTING_LEN);
     if (!err)
         err = redact(call, req, out, why);
     out->tenant = call->tenant;
@@ -336,14 +337,46 @@ static bool is_newer(const struct sf_settings *s, const struct setting *one)
     return at == s->n || one->modified_ms >= s->list[at].modified_ms;
 }
 
+static size_t len_of(const struct setting *one)
+{
+    return one->tenant.len + one->name.len + one->value.len;
+}
+
+/* Is there room for it at this place, beside those of its tenant and of all? Less than before
+ * always fits. */
+static bool fits(const struct sf_settings *s, const struct setting *one, size_t at,
+                 struct sf_why *why)
+{
+    size_t n_own = 0, own_len = len_of(one), all_len = own_len;
+    if (at < s->n && len_of(one) <= len_of(&s->list[at]))
+        return true;
+    for (size_t i = 0; i < s->n; i++) {
+        bool is_own = sf_str_eq(s->list[i].tenant, one->tenant);
+        size_t len = i == at ? 0 : len_of(&s->list[i]);
+        n_own += is_own && i != at;
+        own_len += is_own ? len : 0;
+        all_len += len;
+    }
+    if (s->n - (at < s->n) >= SF_LIMIT_SETTINGS || n_own >= SF_LIMIT_SETTINGS / 2)
+        sf_fail(why, SF_ERR_LIMIT, "settings: there are %zu already",
+                s->n < SF_LIMIT_SETTINGS ? n_own : s->n);
+    else if (all_len > SF_LIMIT_SETTINGS_TEXT_LEN || own_len > SF_LIMIT_SETTINGS_TEXT_LEN / 2)
+        sf_fail(why, SF_ERR_LIMIT, "settings: they have at most %u bytes together",
+                all_len > SF_LIMIT_SETTINGS_TEXT_LEN ? SF_LIMIT_SETTINGS_TEXT_LEN
+                                                     : SF_LIMIT_SETTINGS_TEXT_LEN / 2);
+    else
+        return true;
+    return false;
+}
+
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
 static enum sf_err put(struct sf_settings *s, const struct setting *one, struct sf_why *why)
 {
     struct setting fresh, before = {0};
     size_t at = find(s, one->tenant, one->name);
     enum sf_err err;
-    if (at == MAX_SETTINGS)
-        return sf_fail(why, SF_ERR_LIMIT, "settings: there are %d already", MAX_SETTINGS);
+    if (!fits(s, one, at, why))
+        return SF_ERR_LIMIT;
     if (!make(one, &fresh))
         return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
     if (at < s->n)

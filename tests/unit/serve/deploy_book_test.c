@@ -33,9 +33,50 @@ TEST(deploy_book, keeps_them_by_time_and_forgets_the_oldest)
     assert_int_equal(again.n, 0);
     for (int i = 0; i < SF_LIMIT_DEPLOYS; i++)
         assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"3\"}", T + 1 + i));
+    sf_deploy_book_tidy(&b);
     assert_int_equal(b.n, SF_LIMIT_DEPLOYS);
     assert_true(b.list[0].time_ns == T + 1);
     sf_buf_done(&text);
+    sf_deploy_book_done(&b);
+}
+
+TEST(deploy_book, who_tells_of_many_forgets_their_own)
+{
+    const sf_str one = SF_STR("{\"service\":\"shop\",\"version\":\"3\"}");
+    struct sf_deploy_book b = {0};
+    const struct sf_deploy *made;
+    for (int i = 0; i < 3; i++)
+        assert_ok(sf_deploy_book_add(&b, one, SF_STR("few"), T + i, &made, &why));
+    for (int i = 0; i < SF_LIMIT_DEPLOYS; i++)
+        assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"3\"}", T + 10 + i));
+    sf_deploy_book_tidy(&b);
+    assert_int_equal(b.n, SF_LIMIT_DEPLOYS);
+    assert_true(b.list[2].time_ns == T + 2 && b.list[3].time_ns == T + 13);
+    sf_deploy_book_done(&b);
+}
+
+TEST(deploy_book, one_that_is_taken_back_costs_nothing)
+{
+    struct sf_deploy_book b = {0}, again = {0};
+    struct sf_buf text = {0};
+    const struct sf_deploy *made;
+    char id[17];
+    for (int i = 0; i < SF_LIMIT_DEPLOYS; i++)
+        assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"3\"}", T + i));
+    assert_ok(sf_deploy_book_add(&b, SF_STR("{\"service\":\"shop\",\"version\":\"4\"}"),
+                                 SF_STR("t"), T + SF_LIMIT_DEPLOYS, &made, &why));
+    memcpy(id, made->id, sizeof(id));
+    sf_deploy_book_write(&b, &text); /* the file has no more than there may be */
+    assert_ok(sf_deploy_book_read(&again, sf_buf_str(&text), &why));
+    assert_int_equal(again.n, SF_LIMIT_DEPLOYS);
+    assert_true(again.list[0].time_ns == T + 1);
+    sf_deploy_book_remove(&b, id);
+    sf_deploy_book_remove(&b, id);
+    sf_deploy_book_tidy(&b);
+    assert_int_equal(b.n, SF_LIMIT_DEPLOYS);
+    assert_true(b.list[0].time_ns == T);
+    sf_buf_done(&text);
+    sf_deploy_book_done(&again);
     sf_deploy_book_done(&b);
 }
 

@@ -22,6 +22,7 @@ static bool is_silent(struct sf_silence_book *b, const char *labels, int64_t at_
 TEST(silence_book, all_matchers_must_hold)
 {
     struct sf_silence_book b = {0};
+    int64_t end_ns = 0;
     assert_ok(add(&b,
                   "{\"matchers\":[{\"name\":\"alertname\",\"value\":\"slow\"},{\"name\":\"env\","
                   "\"value\":\"prod|te.*\",\"isRegex\":true},{\"name\":\"team\",\"value\":\"a\","
@@ -35,10 +36,14 @@ TEST(silence_book, all_matchers_must_hold)
     assert_false(is_silent(&b, "\"alertname\":\"slow\",\"env\":\"prod\"", T + 2 * SF_NS_PER_HOUR));
     assert_null(sf_silence_book_find(&b, SF_STR("other"),
                                      SF_STR("\"alertname\":\"slow\",\"env\":\"prod\""), T));
-    assert_err(sf_silence_book_expire(&b, SF_STR("x"), SF_STR("t"), T, &why), SF_ERR_NOT_FOUND);
-    assert_err(sf_silence_book_expire(&b, sf_str_from(b.list[0].id), SF_STR("other"), T, &why),
+    assert_err(sf_silence_book_expire(&b, SF_STR("x"), SF_STR("t"), T, &end_ns, &why),
                SF_ERR_NOT_FOUND);
-    assert_ok(sf_silence_book_expire(&b, sf_str_from(b.list[0].id), SF_STR("t"), T + 1, &why));
+    assert_err(
+        sf_silence_book_expire(&b, sf_str_from(b.list[0].id), SF_STR("other"), T, &end_ns, &why),
+        SF_ERR_NOT_FOUND);
+    assert_ok(
+        sf_silence_book_expire(&b, sf_str_from(b.list[0].id), SF_STR("t"), T + 1, &end_ns, &why));
+    assert_true(end_ns == T + 2 * SF_NS_PER_HOUR);
     assert_false(is_silent(&b, "\"alertname\":\"slow\",\"env\":\"prod\"", T + 1));
     sf_silence_book_tidy(&b, T + 2);
     assert_int_equal(b.n, 0);
@@ -75,11 +80,33 @@ TEST(silence_book, refuses_what_would_silence_all_or_for_ever)
                  "{\"matchers\":[{\"name\":\"a\",\"value\":\"%0*d\"}],\"duration\":\"1h\"}%c",
                  SF_LIMIT_SILENCE_TEXT_LEN, 1, 0);
     assert_err(add(&b, (const char *)text.p), SF_ERR_LIMIT);
-    for (int i = 0; i < SF_LIMIT_SILENCES; i++)
-        assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\"}"));
-    assert_err(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\"}"),
-               SF_ERR_LIMIT);
     sf_buf_done(&text);
+    sf_silence_book_done(&b);
+}
+
+TEST(silence_book, a_tenant_leaves_room_for_others)
+{
+    const sf_str one = SF_STR(
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\"}");
+    static const char *const tenants[] = {"t", "u"};
+    struct sf_silence_book b = {0};
+    struct sf_silence *made;
+    char first[17];
+    for (size_t k = 0; k < 2; k++) {
+        for (int i = 0; i < SF_LIMIT_SILENCES / 2; i++)
+            assert_ok(sf_silence_book_add(&b, one, sf_str_from(tenants[k]), T, &made, &why));
+        assert_err(sf_silence_book_add(&b, one, sf_str_from(tenants[k]), T, &made, &why),
+                   SF_ERR_LIMIT);
+    }
+    assert_err(sf_silence_book_add(&b, one, SF_STR("v"), T, &made, &why), SF_ERR_LIMIT);
+    memcpy(first, b.list[0].id, sizeof(first));
+    sf_silence_book_remove(&b, first);
+    assert_int_equal(b.n, SF_LIMIT_SILENCES - 1);
+    assert_string_not_equal(b.list[0].id, first);
+    assert_ok(sf_silence_book_add(&b, one, SF_STR("v"), T, &made, &why));
+    sf_silence_book_set_end(&b, sf_str_from(made->id), T + 7);
+    assert_true(b.list[SF_LIMIT_SILENCES - 1].end_ns == T + 7);
+    assert_true(b.list[0].end_ns == T + SF_NS_PER_HOUR);
     sf_silence_book_done(&b);
 }
 
