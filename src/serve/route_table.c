@@ -298,7 +298,7 @@ const struct sf_route sf_routes[] = {
             "service instance"),
     CONTROL(SF_METHOD_GET, "/api/v1/profiling/audit", SF_MAY_CONTROL, false, sf_control_audit,
             "service format"),
-    CONTROL(SF_METHOD_POST, "/api/v1/profiling/capture", SF_MAY_CONTROL, false,
+    CONTROL(SF_METHOD_POST, "/api/v1/profiling/capture", SF_MAY_CONTROL, true,
             sf_control_capture_post, "service instance type seconds rate format wait"),
     CONTROL(SF_METHOD_GET, "/api/v1/profiling/capture/{}", SF_MAY_READ, false,
             sf_control_capture_get, ""),

@@ -77,7 +77,7 @@ def obeys(language, can_drop=True):
         collector(server, rate=100, paused=False)
         for path in ("/fast?ms=300", "/slow?ms=1000", "/failed?ms=300&fail=1"):
             assert ask(port, path)[0] == 200
-        capture = server.request("POST", "/api/v1/profiling/capture?service=my-service&seconds=1&rate=99&wait=false")
+        capture = server.request("POST", "/api/v1/profiling/capture?service=my-service&seconds=1&rate=99&wait=false", headers={"Content-Type": "application/json"})
         capture_id = json.loads(capture.body)["id"]
         assert wait_for(lambda: server.json(f"/api/v1/profiling/capture/{capture_id}")["state"] == "done")
         collector(server, rate=100)

@@ -71,6 +71,42 @@ def test_every_call_that_reads_or_changes_refuses_foreign_pages():
         assert server.get(path, CROSS).status == 200, path
 
 
+def endpoints():
+    """(method, scope, path) of all calls, as the server lists them."""
+    for line in server.get("/status/endpoints").text.splitlines():
+        method, scope, path = line.split()
+        yield method, scope, path.replace("{*}", "x").replace("{}", "0123456789abcdef0123456789abcdef")
+
+
+def test_no_call_is_forgotten():
+    """What a page can send to every call in the table: refused, except where there is nothing to read or change."""
+    n = 0
+    for method, scope, path in endpoints():
+        if scope in ("none", "-") or method == "gRPC":  # gRPC needs HTTP/2, and goes through the same check
+            continue
+        kind = {"Content-Type": "application/json"} if method in ("POST", "PUT") else {}
+        for more in (CROSS, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+            answer = server.request(method, path, b"{}" if kind else None, {**kind, **more})
+            assert answer.status == 403, (method, path, more, answer.status, answer.text[:100])
+        answer = server.request(method, path, b"{}" if kind else None, {**kind, "Host": "evil.example"})
+        assert answer.status in (421, 403) and "server.hosts" in answer.text, (method, path, answer.status, answer.text[:100])
+        n += 1
+    assert n > 100, n
+    is_kept()
+
+
+def test_own_changing_calls_want_a_type_no_form_can_send():
+    n = 0
+    for method, scope, path in endpoints():
+        # Profiles are files of any type, and refused from foreign pages as all calls are.
+        if method == "POST" and path.startswith(("/api/v1/", "/mcp")) and path != "/api/v1/profile":
+            answer = server.request("POST", path, b"{}", {"Content-Type": "text/plain"})
+            assert answer.status == 415, (scope, path, answer.status, answer.text[:100])
+            n += 1
+    assert n >= 8, n
+    is_kept()
+
+
 def test_own_pages_and_listed_origins_go_on():
     for more in ({"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {},
                  {"Origin": f"http://127.0.0.1:{server.port}"}, {"Origin": f"https://127.0.0.1:{server.port}"},

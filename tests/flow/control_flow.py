@@ -98,7 +98,7 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     change("POST", "service=caught", {"enabled": False})
     program = start("caught", "rate", "7")
     collector("caught", paused=True)
-    got = SERVER.request("POST", "/api/v1/profiling/capture?service=caught&seconds=1&rate=500&format=folded", timeout=60)
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=caught&seconds=1&rate=500&format=folded", headers=JSON, timeout=60)
     assert got.status == 200 and b"planted_hot" in got.body, (got.status, got.body)
     collector("caught", paused=True)
     done = command("capture", "caught", "--seconds", "1", "--type", "wall", "--format", "folded")
@@ -106,7 +106,7 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     change("DELETE", "service=caught")
     change("POST", "service=caught", {"rate": 7})
     watched(program)
-    got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody")
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody", headers=JSON)
     assert got.status == 404 and b"no collector of service nobody" in got.body, got.body
 
 
@@ -145,7 +145,7 @@ def test_conditions_choose_whose_samples_name_spans():
                 break
             time.sleep(0.1)
         begin = time.time_ns()
-        got = SERVER.request("POST", "/api/v1/profiling/capture?service=chosen&seconds=2&rate=500&format=folded", timeout=60)
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=chosen&seconds=2&rate=500&format=folded", headers=JSON, timeout=60)
         assert got.status == 200 and b"planted_hot" in got.body, got.body
         named, n = named_spans("chosen", begin + 500000000, begin + 1500000000)
         # A request that runs when a window ends keeps its ids: three windows end in a capture.

@@ -220,7 +220,8 @@ def test_the_server_describes_itself_in_plain_text():
     assert parts == {name: "Running" for name in ("listener", "ingest", "point", "query", "store")}, parts
     routes = pages["/endpoints"].text.splitlines()
     assert any(r.split() == ["GET", "read", "/api/search"] for r in routes), routes
-    assert any(r.startswith("gRPC    write  /opentelemetry.") for r in routes), routes
+    assert any(r.startswith("gRPC    write   /opentelemetry.") for r in routes), routes
+    assert any(r.split() == ["PUT", "control", "/api/v1/profiling"] for r in routes), routes
     assert "retention.spans " in pages["/config"].text and f"127.0.0.1:{server.port}" in pages["/config"].text
     for name in ("/version", "/endpoints"):
         assert pages[name].text in pages[""].text

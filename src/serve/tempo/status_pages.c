@@ -66,15 +66,18 @@ static void add_services(struct sf_call *call)
 
 static void add_endpoints(struct sf_call *call)
 {
-    static const char *const methods[] = {
-        [SF_METHOD_GET] = "GET", [SF_METHOD_POST] = "POST", [SF_METHOD_DELETE] = "DELETE"};
+    static const char *const methods[] = {[SF_METHOD_GET] = "GET",
+                                          [SF_METHOD_POST] = "POST",
+                                          [SF_METHOD_PUT] = "PUT",
+                                          [SF_METHOD_DELETE] = "DELETE"};
     for (size_t i = 0; i < sf_n_routes; i++) {
         const struct sf_route *r = &sf_routes[i];
-        const char *scope = r->scope == SF_MAY_READ    ? "read"
-                            : r->scope == SF_MAY_WRITE ? "write"
-                            : r->scope == SF_MAY_ADMIN ? "admin"
-                                                       : "-";
-        sf_buf_print(&call->response->body, "%-7s %-6s %s\n",
+        const char *scope = r->scope == SF_MAY_READ      ? "read"
+                            : r->scope == SF_MAY_WRITE   ? "write"
+                            : r->scope == SF_MAY_ADMIN   ? "admin"
+                            : r->scope == SF_MAY_CONTROL ? "control"
+                                                         : "-";
+        sf_buf_print(&call->response->body, "%-7s %-7s %s\n",
                      r->is_grpc ? "gRPC" : methods[r->method], scope, r->path);
     }
 }
