@@ -219,6 +219,9 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     if (m.version < 1 || m.version > MAX_VERSION)
         return sf_fail(b->why, SF_ERR_UNSUPPORTED, "MOJO: version %" PRId64 ", 1 to %d are read",
                        m.version, MAX_VERSION);
+    if (m.at == m.end) /* Austin was stopped, or saw nobody */
+        return sf_fail(b->why, SF_ERR_INPUT,
+                       "MOJO: it ends after its header: there are no samples");
     while (m.at < m.end && !m.fault && sf_profile_build_ok(b)) {
         if (m.a.path.n > 4 * SF_LIMIT_FRAMES)
             m.fault = "a stack of too many frames";
@@ -240,7 +243,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
 
 static bool is_mojo(sf_str bytes)
 {
-    return bytes.len > 4 && sf_str_starts(bytes, SF_STR("MOJ")) && (unsigned char)bytes.p[3] < 0x40;
+    return bytes.len >= 4 && sf_str_starts(bytes, SF_STR("MOJ")) &&
+           (unsigned char)bytes.p[3] < 0x40;
 }
 
 const struct sf_profile_format sf_mojo_format = {

@@ -186,6 +186,8 @@ TEST(tool_text, austin_modes_and_both_forms)
     assert_sum(&rig, "free_space:bytes", 1);
     assert_int_equal(rig.got.samples[0].thread, 0x7f12);
     assert_err(profile_decode_text(&rig, SF_STR("MOJ\x07\x01")), SF_ERR_UNSUPPORTED);
+    assert_err(profile_decode_text(&rig, SF_STR("MOJ\x03")), SF_ERR_INPUT);
+    assert_non_null(strstr(rig.why.text, "MOJO: it ends after its header"));
 }
 
 /* Written by Ruby 3.1: both frames have the file of the first, and ids of more than 31 bits. */
