@@ -20,7 +20,7 @@ struct asked {
     const char *output, *order, *min;
     const char *span, *trace, *by, *query, *part; /* of a server */
     int64_t since_ns;
-    bool is_self;
+    bool is_self, has_waits;
     enum sf_output form;
     double min_share;
 };
@@ -104,6 +104,9 @@ static int ask_server(struct asked *a)
     int code;
     if (a->span && a->by)
         return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
+    if (a->has_waits && (a->span || !a->by))
+        return sf_answer_usage("flame", "--waits is of a trace by time, or of a query: add --by "
+                                        "critical-path; spanflame why explains a span");
     if (!a->span && (a->is_self || a->part))
         return sf_answer_usage("flame", "--self and --part are of a span: add --span ID");
     if (a->span) {
@@ -116,6 +119,7 @@ static int ask_server(struct asked *a)
     sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
     sf_ask_param(&path, "part", a->part);
     sf_ask_param(&path, "by", a->by);
+    sf_ask_param(&path, "waits", a->has_waits ? "true" : NULL);
     sf_ask_param(&path, "type", a->profile.type);
     a->form = sf_answer_output("flame", a->output, false);
     err = a->form == SF_OUTPUT_BAD ? SF_OK
@@ -156,6 +160,7 @@ static int ask_cohort(const struct asked *a)
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
     sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
+    sf_ask_param(&path, "time", a->has_waits ? "all" : NULL);
     return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 
@@ -180,6 +185,8 @@ int sf_flame_run(int argc, char **argv)
         {"self", SF_FLAG_BOOL, &a.is_self, NULL, "of a span or query: without children"},
         {"by", SF_FLAG_STR, &a.by, "WEIGHT",
          "of a trace: samples (default), wall or critical-path"},
+        {"waits", SF_FLAG_BOOL, &a.has_waits, NULL,
+         "of a trace by wall or critical path, or of a query: all time, with waits as frames"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_PROFILE_SERVER_FLAGS(a.profile),
     };

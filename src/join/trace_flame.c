@@ -7,6 +7,7 @@
 #include "join/known_level.h"
 #include "join/span_clocks.h"
 #include "join/thinned.h"
+#include "join/trace_time.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
 #include "link/trust.h"
@@ -86,9 +87,9 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
            sf_link_set_say_left_out(set->is_beside_left_out, req, &v->reason);
 }
 
-enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
-                                enum sf_trace_flame_by by, struct sf_query_ctx *q,
-                                struct sf_trace_flame_view *out, struct sf_why *why)
+static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,
+                        enum sf_trace_flame_by by, bool has_waits, struct sf_query_ctx *q,
+                        struct sf_trace_flame_view *out, struct sf_why *why)
 {
     struct sf_link_want want = {.type = type};
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
@@ -114,7 +115,8 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     if (!err)
         err = weigh(set, by, q->req, &draw.weights_ns, why);
     if (!err)
-        err = sf_trace_flame(&draw, q->req, &v.view.tree, why);
+        err = has_waits ? sf_trace_time_make(store, trace, draw.weights_ns, q, &v.view.tree, why)
+                        : sf_trace_flame(&draw, q->req, &v.view.tree, why);
     if (!err && (!count_spans(set, &a, q->req, &v) ||
                  !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
         err = sf_no_room(why, "the query");
@@ -127,11 +129,31 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, taken);
     v.view.is_few = v.view.has_no_hot && by == SF_TRACE_FLAME_SAMPLES;
     v.view.taken = taken;
-    v.view.type = set->type;
+    v.view.type = has_waits ? (struct sf_profile_type){.name = SF_STR("ledger"),
+                                                       .sample_type = SF_STR("time"),
+                                                       .sample_unit = SF_STR("nanoseconds")}
+                            : set->type;
     v.view.period = set->period;
     v.types = set->types;
     v.n_types = set->n_types;
     v.is_partial = set->is_partial;
     *out = v;
     return SF_OK;
+}
+
+enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
+                                enum sf_trace_flame_by by, struct sf_query_ctx *q,
+                                struct sf_trace_flame_view *out, struct sf_why *why)
+{
+    return make(store, trace, type, by, false, q, out, why);
+}
+
+enum sf_err sf_trace_flame_make_time(struct sf_store *store, sf_trace_id trace,
+                                     enum sf_trace_flame_by by, struct sf_query_ctx *q,
+                                     struct sf_trace_flame_view *out, struct sf_why *why)
+{
+    if (by == SF_TRACE_FLAME_SAMPLES)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "waits are drawn by time: by is wall or critical-path with waits=true");
+    return make(store, trace, SF_STR_NONE, by, true, q, out, why);
 }

@@ -16,3 +16,8 @@ enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struc
 enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
                                 enum sf_trace_flame_by by, struct sf_query_ctx *q,
                                 struct sf_trace_flame_view *out, struct sf_why *why);
+/* The same with the waits as frames (join/trace_time.h), from all types of profiles. INPUT: by
+ * samples. */
+enum sf_err sf_trace_flame_make_time(struct sf_store *store, sf_trace_id trace,
+                                     enum sf_trace_flame_by by, struct sf_query_ctx *q,
+                                     struct sf_trace_flame_view *out, struct sf_why *why);

@@ -22,6 +22,7 @@ struct work {
     const struct sf_tree *t; /* by function */
     struct sf_hot_code hot;  /* of the stacks as they are */
     const double *values;    /* by node of the stacks */
+    double *stack_totals;    /* likewise, with what is below; NULL: not needed so far */
     const struct sf_finding_limits *limits;
     const char *takes, *of_word; /* "takes" ... "of"; of a difference "adds" ... "to" */
     sf_str of;
@@ -71,6 +72,34 @@ bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *re
     return true;
 }
 
+/* The line that cost most of what a place of the tree by function stands for. */
+static void find_line(struct work *w, struct sf_finding *f)
+{
+    const struct sf_tree *stacks = w->hot.stacks;
+    double most = 0;
+    if (f->file.len > 0 || f->node == SF_NONE)
+        return;
+    if (!w->stack_totals) {
+        w->stack_totals = sf_arena_new_n(w->req, stacks->n_nodes + 1u, sizeof(*w->stack_totals));
+        if (!w->stack_totals) {
+            w->is_full = true;
+            return;
+        }
+        for (uint32_t i = stacks->n_nodes; i-- > 1;) {
+            w->stack_totals[i] += w->values[i];
+            w->stack_totals[stacks->nodes[i].parent] += w->stack_totals[i];
+        }
+    }
+    for (uint32_t i = 1; i < stacks->n_nodes; i++) {
+        const struct sf_frame *frame = &stacks->frames[stacks->nodes[i].frame];
+        if (w->hot.of[i] != f->node || w->stack_totals[i] <= most || frame->file.len == 0)
+            continue;
+        most = w->stack_totals[i];
+        f->file = frame->file;
+        f->line = frame->line;
+    }
+}
+
 /* `before` stands between subject and verb: "alone ". */
 static void add(struct work *w, struct sf_finding f, const char *before)
 {
@@ -78,6 +107,7 @@ static void add(struct work *w, struct sf_finding f, const char *before)
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
     f.span = SF_NOBODY;
+    find_line(w, &f);
     if (!sf_finding_path(w->t, f.node, w->req, &f.path) ||
         !sf_arena_print(w->req, &f.sentence, "%.*s %s%s %.0f %% %s %.*s, in %.*s: %s",
                         SF_STR_ARG(f.subject), before, w->takes, f.share * 100, w->of_word,

@@ -92,6 +92,10 @@ struct sf_request_samples {
 enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str of,
                                     const struct sf_finding_limits *limits, struct sf_arena *req,
                                     struct sf_finding_list *out, struct sf_why *why);
+/* The share of all requests that bear the cost of a function and what it calls, from pairs of its
+ * samples in one request; 1 unless the pairs show that few do. False: `req` is full. */
+bool sf_request_share(const struct sf_request_samples *in, sf_str function, struct sf_arena *req,
+                      double *out);
 /* "main > serve > render": the innermost frames that fit a line. False: `req` is full. */
 bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out);
 

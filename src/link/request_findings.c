@@ -19,7 +19,8 @@
 enum {
     MIN_REQUESTS = 8, /* with samples: below it "most" is chance */
     MIN_PAIRS = 20,   /* of samples of one request */
-    MAX_AGAIN = 8
+    MAX_AGAIN = 8,
+    RARE_TIMES = 4 /* as many pairs as chance makes when every request has it */
 };
 #define MOST 0.5
 
@@ -78,15 +79,21 @@ static double pairs(const struct looks *l)
     return twice > 1e-6 ? twice / 2 : 0;
 }
 
-static void sum_up(struct work *w)
+/* What one sample is worth. */
+static double unit_of(const struct sf_request_samples *in)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < w->in->n; i++) {
-        int64_t value = w->in->list[i].value;
+    for (uint32_t i = 0; i < in->n; i++) {
+        int64_t value = in->list[i].value;
         if (value > 0 && value < least)
             least = value;
     }
-    w->unit = (double)(w->in->period > 0 ? w->in->period : least);
+    return (double)(in->period > 0 ? in->period : least);
+}
+
+static void sum_up(struct work *w)
+{
+    w->unit = unit_of(w->in);
     for (uint32_t i = 0; i < w->in->n; i++) {
         const struct sf_request_sample *s = &w->in->list[i];
         if (s->value <= 0)
@@ -156,6 +163,39 @@ static bool say(struct work *w, sf_str of, uint32_t n_requests, struct sf_findin
                           SF_STR_ARG(f->path), sf_finding_action(f->kind));
 }
 
+/* ---- how many requests bear a cost ---- */
+
+/* Requests that all have a function with the same cost show it as chance does: of a mean of m
+ * samples a request, m * m / 2 pairs. When a share f of them has it, there are m * m / (2 * f). */
+bool sf_request_share(const struct sf_request_samples *in, sf_str function, struct sf_arena *req,
+                      double *out)
+{
+    struct work w = {.in = in, .req = req};
+    const struct sf_tree *t = in->stacks;
+    bool *is_in = sf_arena_new_n(req, t->n_nodes + 1u, sizeof(*is_in));
+    double n = 0, n_pairs = 0;
+    *out = 1;
+    w.in_it = sf_arena_new_n(req, in->n_requests + 1u, sizeof(*w.in_it));
+    if (!is_in || !w.in_it)
+        return false;
+    for (uint32_t i = 1; i < t->n_nodes; i++)
+        is_in[i] = is_in[t->nodes[i].parent] ||
+                   sf_str_eq(in->functions->names[in->functions->of[t->nodes[i].frame]], function);
+    w.unit = unit_of(in);
+    for (uint32_t i = 0; i < in->n; i++)
+        if (in->list[i].value > 0 && is_in[in->list[i].node])
+            add_look(&w, &in->list[i], &w.in_it[in->list[i].request]);
+    for (uint32_t i = 0; i < in->n_requests; i++) {
+        n += w.in_it[i].n;
+        n_pairs += pairs(&w.in_it[i]);
+    }
+    double by_chance = in->n_requests > 0 ? n * n / in->n_requests / 2 : 0;
+    if (n_pairs >= MIN_PAIRS && n_pairs >= RARE_TIMES * by_chance)
+        *out = by_chance / n_pairs > 1.0 / in->n_requests ? by_chance / n_pairs
+                                                          : 1.0 / in->n_requests;
+    return true;
+}
+
 static int order_findings(const void *a, const void *b)
 {
     const struct sf_finding *x = a, *y = b;
@@ -191,9 +231,13 @@ enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str 
     }
     qsort(items, n, sizeof(*items), order_findings);
     uint32_t n_kept = n < MAX_AGAIN ? n : MAX_AGAIN;
-    for (uint32_t i = 0; i < n_kept; i++)
+    for (uint32_t i = 0; i < n_kept; i++) {
+        const struct sf_frame *frame = &in->stacks->frames[in->stacks->nodes[items[i].node].frame];
+        items[i].file = frame->file;
+        items[i].line = frame->file.len > 0 ? frame->line : 0;
         if (!say(&w, of, items[i].count, &items[i]))
             return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
+    }
     *out = (struct sf_finding_list){items, n_kept, n - n_kept};
     return SF_OK;
 }

@@ -16,7 +16,7 @@
 struct work {
     const struct sf_trace_flame_input *in;
     struct sf_tree_builder b;
-    uint32_t *bars; /* by span */
+    const uint32_t *bars; /* by span */
     struct sf_claims_by_span by_span;
     uint32_t *frames;          /* by frame of the stacks: place in the graph, or SF_NONE */
     uint32_t *nodes, *touched; /* by node of the stacks: place below the current span */
@@ -28,12 +28,11 @@ static bool prepare(struct work *w, struct sf_arena *scratch)
 {
     const struct sf_trace_flame_input *in = w->in;
     uint32_t n_spans = in->spans->n_spans, n_nodes = in->stacks->n_nodes;
-    w->bars = sf_arena_new_n(scratch, n_spans + 1u, sizeof(*w->bars));
     w->frames = sf_arena_new_n(scratch, in->stacks->n_frames + 1u, sizeof(*w->frames));
     w->nodes = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->nodes));
     w->touched = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->touched));
     w->path = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->path));
-    if (!w->bars || !w->frames || !w->nodes || !w->touched || !w->path ||
+    if (!w->frames || !w->nodes || !w->touched || !w->path ||
         !sf_claims_by_span_make(in->claims, n_spans, scratch, &w->by_span))
         return false;
     memset(w->frames, 0xff, (in->stacks->n_frames + 1u) * sizeof(*w->frames));
@@ -41,28 +40,33 @@ static bool prepare(struct work *w, struct sf_arena *scratch)
     return true;
 }
 
-static uint32_t bar_below(struct work *w, uint32_t parent, sf_str name, uint8_t kind)
+static uint32_t bar_below(struct sf_tree_builder *b, uint32_t parent, sf_str name, uint8_t kind)
 {
     struct sf_frame f = {.function = name, .kind = kind};
-    return sf_tree_builder_child(&w->b, parent, sf_tree_builder_frame(&w->b, &f));
+    return sf_tree_builder_child(b, parent, sf_tree_builder_frame(b, &f));
 }
 
 /* Parents first: from the roots down, as local depths alone do not order a trace. */
-static void make_bars(struct work *w, uint32_t *todo)
+const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *t, const sf_str *services,
+                                    struct sf_tree_builder *b, struct sf_arena *req)
 {
-    const struct sf_span_tree *t = w->in->spans;
     uint32_t n_todo = 0;
+    uint32_t *bars = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*bars));
+    uint32_t *todo = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*todo));
+    if (!bars || !todo)
+        return NULL;
     for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++)
         todo[n_todo++] = t->children[k];
     while (n_todo > 0) {
         uint32_t i = todo[--n_todo];
         uint32_t above = t->places[i].local_root == i
-                             ? bar_below(w, 0, w->in->services[i], SF_FRAME_SERVICE)
-                             : w->bars[t->places[i].parent];
-        w->bars[i] = bar_below(w, above, t->spans[i].name, SF_FRAME_SPAN);
+                             ? bar_below(b, 0, services[i], SF_FRAME_SERVICE)
+                             : bars[t->places[i].parent];
+        bars[i] = bar_below(b, above, t->spans[i].name, SF_FRAME_SPAN);
         for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
             todo[n_todo++] = t->children[k];
     }
+    return bars;
 }
 
 /* The graph's node for a stack below a span's bar. */
@@ -132,11 +136,11 @@ enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_aren
 {
     struct work w = {.in = in};
     uint32_t n = in->spans->n_spans;
-    uint32_t *todo = sf_arena_new_n(req, n + 1u, sizeof(*todo));
-    if (!todo || !prepare(&w, req))
-        return sf_fail(why, SF_ERR_LIMIT, "trace flame graph: no memory for %u spans", n);
     sf_tree_builder_init(&w.b, req, 0, SF_TREE_BORROWS);
-    make_bars(&w, todo);
+    if (!prepare(&w, req) || !(w.bars = sf_trace_flame_bars(in->spans, in->services, &w.b, req))) {
+        sf_tree_builder_done(&w.b);
+        return sf_fail(why, SF_ERR_LIMIT, "trace flame graph: no memory for %u spans", n);
+    }
     for (uint32_t i = 0; i < n; i++)
         fill_bar(&w, i);
     enum sf_err err = sf_tree_builder_take(

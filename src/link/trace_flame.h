@@ -7,6 +7,7 @@
  * all of it does without samples. So the total is the sum of the claims, or of the weights.
  * Equal spans below one parent are one bar: a loop of calls reads as one. */
 #pragma once
+#include "flame/tree_builder.h"
 #include "link/attribution.h"
 #include "model/tree.h"
 
@@ -20,6 +21,9 @@ struct sf_trace_flame_input {
     bool is_time;               /* values are nanoseconds that passed in the span */
 };
 
+/* The bar of each span, made in `b`. In `req`; NULL: it is full. */
+const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *spans, const sf_str *services,
+                                    struct sf_tree_builder *b, struct sf_arena *req);
 /* In `req`; strings are borrowed. LIMIT: it is full. */
 enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_arena *req,
                            struct sf_tree *out, struct sf_why *why);

@@ -51,7 +51,16 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
                      SF_FRAME_LUAJIT,
                      SF_FRAME_MARKER,  /* "(truncated)", unwinding failure */
                      SF_FRAME_SERVICE, /* only in answers: bars that stand for a service, */
-                     SF_FRAME_SPAN,    /* or a span */
+                     SF_FRAME_SPAN,    /* or a span; */
+                     SF_FRAME_RUNNING, /* for time on a CPU without a stack, */
+                     SF_FRAME_UNSEEN,  /* for time that nobody knows, */
+                     SF_FRAME_WAIT_GC, /* and for waits: in order of enum sf_ledger_part */
+                     SF_FRAME_WAIT_RUN_QUEUE,
+                     SF_FRAME_WAIT_LOCK,
+                     SF_FRAME_WAIT_DISK,
+                     SF_FRAME_WAIT_NET,
+                     SF_FRAME_WAIT_IO,
+                     SF_FRAME_WAIT_SLEEP,
                      SF_FRAME_KINDS,
                      SF_FRAME_KINDS_SENT = SF_FRAME_SERVICE /* senders know those before */
 };

@@ -54,13 +54,18 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "span set: no memory for the answer");
 }
 
-void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
+/* All time of the spans: the bars come to their mean duration. */
+static void time_words(const struct sf_cohort_view *c, struct sf_buf *out)
 {
-    sf_units_text(out, c->query, 160);
-    sf_buf_print(out, "\n%llu spans", (unsigned long long)c->n_spans);
-    if (c->n_found > c->n_spans)
-        sf_buf_print(out, " of %s%llu", c->is_estimate ? SF_ESTIMATE_MARK : "",
-                     (unsigned long long)c->n_found);
+    sf_buf_add_str(out, SF_STR(", mean "));
+    sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
+    sf_buf_print(out, "\nall time, %s, from %llu samples (%s)\n",
+                 c->is_sum ? "sums" : "mean per span", (unsigned long long)c->known.n_samples,
+                 sf_grades_trust(c->trust));
+}
+
+static void sample_words(const struct sf_cohort_view *c, struct sf_buf *out)
+{
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
     sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
     sf_buf_add_str(out, SF_STR(", "));
@@ -79,6 +84,16 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
                      (unsigned long long)c->known.n_samples);
     else
         sf_buf_print(out, " (%s)\n", sf_grades_trust(c->trust));
+}
+
+void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
+{
+    sf_units_text(out, c->query, 160);
+    sf_buf_print(out, "\n%llu spans", (unsigned long long)c->n_spans);
+    if (c->n_found > c->n_spans)
+        sf_buf_print(out, " of %s%llu", c->is_estimate ? SF_ESTIMATE_MARK : "",
+                     (unsigned long long)c->n_found);
+    (sf_str_eq(c->type, SF_STR("time")) ? time_words : sample_words)(c, out);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
     if (c->reason.len > 0) {

@@ -6,6 +6,15 @@
 #include "render/units.h"
 #include "wire/json_writer.h"
 
+static void write_known(struct sf_json_writer *w, sf_str key, double ns)
+{
+    sf_json_write_key(w, key);
+    if (isfinite(ns))
+        sf_json_write_i64(w, llround(ns));
+    else
+        sf_json_write_null(w);
+}
+
 void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer *w)
 {
     sf_json_write_key_str(w, SF_STR("of"), v->of);
@@ -30,13 +39,16 @@ void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer
         sf_json_write_key(w, SF_STR("value"));
         sf_json_write_i64(w, f->value);
         sf_json_write_key_str(w, SF_STR("unit"), f->unit);
-        sf_json_write_key(w, SF_STR("perRequestNs"));
-        if (isfinite(f->per_request))
-            sf_json_write_i64(w, llround(f->per_request));
+        write_known(w, SF_STR("perRequestNs"), f->per_request);
+        write_known(w, SF_STR("rankNs"), f->rank);
+        sf_json_write_key(w, SF_STR("requestShare"));
+        if (isfinite(f->request_share))
+            sf_json_write_f64(w, f->request_share);
         else
             sf_json_write_null(w);
         sf_json_write_key_str(w, SF_STR("file"), f->file);
         sf_json_write_key_u64(w, SF_STR("line"), f->line);
+        sf_json_write_key_str(w, SF_STR("spanName"), f->span_name);
         sf_json_write_key_u64(w, SF_STR("count"), f->count);
         sf_trace_id_render(f->trace, trace);
         sf_json_write_key_str(w, SF_STR("traceId"),

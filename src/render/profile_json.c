@@ -61,8 +61,10 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
 static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
 {
     static const char *const kinds[SF_FRAME_KINDS] = {
-        "",     "native", "kernel", "go",   "jvm",    "python", "v8",      "ruby", "php",
-        "perl", "dotnet", "beam",   "rust", "luajit", "marker", "service", "span"};
+        "",          "native",    "kernel",   "go",      "jvm",       "python",  "v8",
+        "ruby",      "php",       "perl",     "dotnet",  "beam",      "rust",    "luajit",
+        "marker",    "service",   "span",     "running", "unknown",   "wait gc", "wait run_queue",
+        "wait lock", "wait disk", "wait net", "wait io", "wait sleep"};
     char package[SF_DEBUG_PACKAGE_CAP];
     sf_json_write_key(w, SF_STR("frames"));
     sf_json_write_array(w);

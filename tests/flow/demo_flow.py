@@ -237,6 +237,29 @@ def test_the_supplier_is_on_the_critical_path():
         assert abs(waited - duration) <= 0.05 * duration, (trace, waited, duration)
 
 
+def test_all_time_has_the_waits_as_frames():
+    """Of a trace: nothing is left on the bars of spans. Of a set: the mean duration, and the figures of explain."""
+    needs_true_times()
+    for trace, _ in spans_of(planted, '{ name = "POST /checkout" }', 5):
+        profile = planted.json(f"/api/v1/traces/{trace}/flame?by=critical-path&waits=true")["profile"]
+        plain = planted.json(f"/api/v1/traces/{trace}/flame?by=critical-path")["profile"]
+        kinds = [profile["frames"][n[1]].get("kind", "") if n[1] >= 0 else "" for n in profile["nodes"]]
+        left = [n for n, kind in zip(profile["nodes"], kinds) if n[2] > 0 and kind in ("span", "service")]
+        assert not left and profile["total"] == plain["total"] == sum(n[2] for n in profile["nodes"]), (trace, left)
+        assert any(kind == "wait run_queue" for kind in kinds), (trace, set(kinds))
+    query = '{ name = "inventory.reserve" }'
+    answer = ask(planted, "/api/v1/cohort", q=query, time="all")
+    why = ask(planted, "/api/v1/explain", q=query)
+    profile = answer["profile"]
+    assert abs(profile["total"] - why["duration_ns"]) <= len(profile["nodes"]), (profile["total"], why["duration_ns"])
+    for part in why["parts"]:
+        got = sum(n[2] for n in profile["nodes"][1:] if profile["frames"][n[1]].get("kind") == "wait " + part["part"])
+        assert part["part"] not in ("lock", "run_queue") or abs(got - part["ns"]) <= len(profile["nodes"]), (part, got)
+    assert shares(profile)["reserveStock"] > 0.5, shares(profile)
+    assert planted.get("/api/v1/cohort?q=%7B%7D&time=some").status == 400
+    assert planted.get(f"/api/v1/traces/{trace}/flame?waits=true").status == 400
+
+
 def test_slow_prices_differ_by_the_legacy_path():
     answer = ask(planted, "/api/v1/compare", q='{ name = "GET /price" }', split="p98")
     first = answer["functions"][0]
@@ -368,7 +391,7 @@ def test_source_is_shown_with_the_cost_of_its_lines():
 
 # By service: what its findings begin with, most expensive first; then what else was planted. One cause is named once.
 FINDINGS = {"order-service": (["evaluateRules", "regexMatch", "serialize", "jsonParse"], 4),
-            "pricing": (["pricing.load_attribute", "applyLegacyTax"], 1),
+            "pricing": (["applyLegacyTax", "pricing.load_attribute"], 2),
             "inventory": (["shop_http_read", "findBoxes", "reserveStock"], 2),
             "gateway": (["assembleResponse"], 1)}
 OTHERS_CODE = ("malloc", "free", "pread", "sqlite3", "_int_", "clock_gettime", "pthread_", "memcpy")
@@ -384,11 +407,16 @@ def test_findings_begin_with_what_was_planted():
         assert set(planted_in) <= set(subjects), (service, subjects)
         assert set(subjects[:min(2, n_first)]) <= set(planted_in), (service, subjects)
         assert len(subjects) == len(set(subjects)), (service, subjects)
-        costs = [f["perRequestNs"] for f in found]
-        assert None not in costs and costs == sorted(costs, reverse=True), (service, costs)
+        ranks = [f["rankNs"] for f in found]
+        assert None not in ranks and ranks == sorted(ranks, reverse=True), (service, ranks)
+        for f in found:  # root mean square: never below the mean, and that where all requests bear it
+            assert f["rankNs"] >= f["perRequestNs"] - 1, f
+            assert f["file"].endswith(".c") and f["line"] > 0 or f["kind"] == "repeated_spans", f
         for f in found:
             assert not f["subject"].startswith(OTHERS_CODE), f
             assert f["sentence"].endswith(f["action"]), f
+    old_tax = next(f for f in ask(planted, "/api/v1/findings", service="pricing")["findings"] if f["subject"] == "applyLegacyTax")
+    assert 0.005 < old_tax["requestShare"] < 0.06 and "% of requests with" in old_tax["sentence"], old_tax
     lookups = [f for f in ask(planted, "/api/v1/findings", service="pricing")["findings"] if f["subject"] == "lookUp"]
     assert not lookups, lookups  # the code of the calls in a loop: the same cause
 

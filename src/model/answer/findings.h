@@ -8,7 +8,10 @@ struct sf_finding_view {
     sf_str subject, path, sentence, unit;
     sf_str file; /* of the line that cost most; empty: not known */
     uint32_t line;
-    double per_request; /* nanoseconds; NAN: not known */
+    sf_str span_name;     /* of the spans that most of it is in; empty: not known, or several */
+    double per_request;   /* nanoseconds; NAN: not known */
+    double request_share; /* of the requests bear it; NAN: not known */
+    double rank;          /* root mean square of what a request bears, ns; NAN: not known */
     double share;
     int64_t value;
     uint32_t count;

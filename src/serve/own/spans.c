@@ -104,10 +104,17 @@ bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     sf_str format = sf_params_word(call->request, "format", a.q.req);
     sf_str type = sf_params_word(call->request, "type", a.q.req);
+    struct sf_store *store = atomic_load(&call->service->store);
+    bool has_waits = false;
     err = sf_trace_flame_parse(sf_params_word(call->request, "by", a.q.req), &weight, &why);
     if (!err)
-        err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, type, weight, &a.q,
-                                  &view, &why);
+        err = sf_params_bool(call->request, SF_STR("waits"), &has_waits, &why);
+    if (!err && has_waits && type.len > 0)
+        err = sf_fail(&why, SF_ERR_INPUT,
+                      "a graph with waits comes from all types: leave out type=");
+    if (!err)
+        err = has_waits ? sf_trace_flame_make_time(store, a.trace, weight, &a.q, &view, &why)
+                        : sf_trace_flame_make(store, a.trace, type, weight, &a.q, &view, &why);
     if (!err && sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_trace_flame_json(&view, &call->response->body, &why);

@@ -450,6 +450,41 @@ TEST(findings, of_parsing_begin_at_a_tenth_of_most_requests)
     assert_int_equal(again(REQUESTS, 1, 0.2, "parseCookies", 7).n, 0); /* who knows what */
 }
 
+/* `n_in` of every request's samples are in the function, or all of every `every`th request's. */
+static double share_of(uint32_t every, uint32_t n_in)
+{
+    static struct sf_request_sample list[REQUESTS * PER_REQUEST];
+    struct sf_frame_functions functions;
+    double share;
+    begin();
+    stack("main;tax;legacy", 0);
+    struct sf_tree tree = taken();
+    struct sf_request_samples in = {.stacks = &tree,
+                                    .functions = &functions,
+                                    .list = list,
+                                    .n = REQUESTS * PER_REQUEST,
+                                    .n_requests = REQUESTS,
+                                    .period = 7};
+    assert_ok(sf_frame_functions_make(&tree, &req, &functions, NULL));
+    for (uint32_t i = 0; i < in.n; i++) {
+        uint32_t request = i / PER_REQUEST;
+        bool is_in = request % every == 0 && i % PER_REQUEST < n_in;
+        list[i] = (struct sf_request_sample){request, is_in ? 3 : 1, 7, true};
+    }
+    assert_true(sf_request_share(&in, SF_STR("legacy"), &req, &share));
+    return share;
+}
+
+TEST(findings, of_rare_code_say_how_many_requests_bear_it)
+{
+    assert_true(share_of(1, 5) == 1);  /* all of them */
+    assert_true(share_of(2, 10) == 1); /* half: no rarity is claimed */
+    assert_true(share_of(10, 10) > 0.08 && share_of(10, 10) < 0.13); /* every tenth */
+    assert_true(share_of(50, 10) > 0.015 && share_of(50, 10) < 0.03);
+    assert_true(share_of(50, 3) == 1); /* a few pairs are chance */
+    assert_true(share_of(1, 0) == 1);  /* never seen */
+}
+
 /* Three looks at a request, each worth ten: every seventh lands in the parser, once in a request.
  * Were they thirty looks, requests would seem to do nothing else or nothing of the kind. */
 TEST(findings, of_parsing_count_a_late_look_once)

@@ -302,6 +302,16 @@ export interface Finding {
   share: number;
   value: number;
   unit: string;
+  /** Mean over all requests; null: not known */
+  perRequestNs?: number | null;
+  /** What the order goes by: a cost that few requests bear weighs more */
+  rankNs?: number | null;
+  /** Of the requests bear it; null: not known */
+  requestShare?: number | null;
+  file?: string;
+  line?: number;
+  /** Of the spans that most of it is in; empty: not known */
+  spanName?: string;
   count: number;
   traceId: string;
   spanId: string;

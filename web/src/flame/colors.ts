@@ -57,12 +57,18 @@ export function partToken(part: string): string {
   return HATCHED[part] ?? "unknown";
 }
 
+/** A wait is hatched in differences, too: what waits is told from what runs by its form. */
+function hatchOfFrame(f: Frame | undefined): string {
+  const part = partToken(waitOf(f));
+  return part === "unknown" ? "" : part;
+}
+
 function frameFill(f: Frame): string {
   const wait = waitOf(f);
   if (wait !== "") return token(`t-${partToken(wait)}-b`) || "#eee";
   if (f.kind === "running") return token("t-cpu") || "#c85b30";
   if (f.kind === "service") return `color-mix(in srgb, ${token(serviceToken(f.function)) || "#888"} 45%, ${token("panel") || "#fff"})`;
-  if (f.kind === "span" || f.kind === "marker" || isKernel(f) || (f.function.endsWith("(no symbols)") && !f.file)) return token("t-child-b") || "#e4e8ee";
+  if (f.kind === "span" || f.kind === "unknown" || f.kind === "marker" || isKernel(f) || (f.function.endsWith("(no symbols)") && !f.file)) return token("t-child-b") || "#e4e8ee";
   const key = frameKey(f);
   let fill = shades.get(key);
   if (fill === undefined) {
@@ -89,7 +95,7 @@ export function diffPaint(t: Tree, node: number, by: DiffBy): Paint {
   const level = node > 0 && a <= 0 && b > 0 ? 3 : node > 0 && b <= 0 && a > 0 ? -3 : diffLevel(whole > 0 ? (b - a) / whole : 0, by);
   const name = level === 0 ? "same" : level > 0 ? `more-${String(level)}` : `less-${String(-level)}`;
   // The strongest steps are dark on light ground and light on dark ground: their ink is the ground's.
-  return { fill: token(name) || "#ddd", ink: Math.abs(level) === 3 ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: "" };
+  return { fill: token(name) || "#ddd", ink: Math.abs(level) === 3 ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: hatchOfFrame(t.frames[t.frame[node] ?? -1]) };
 }
 
 export function paintOf(t: Tree, node: number, by: DiffBy): Paint {
@@ -103,7 +109,7 @@ export function paintOf(t: Tree, node: number, by: DiffBy): Paint {
   const known = paints[at + 1];
   if (known) return known;
   const f = t.frames[at];
-  const made = { fill: f ? frameFill(f) : token("t-child-b") || "#e4e8ee", ink: f?.kind === "running" ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: partToken(waitOf(f)) === "unknown" ? "" : partToken(waitOf(f)) };
+  const made = { fill: f ? frameFill(f) : token("t-child-b") || "#e4e8ee", ink: f?.kind === "running" ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: hatchOfFrame(f) };
   paints[at + 1] = made;
   return made;
 }

@@ -1,9 +1,10 @@
 import { visible } from "../format/safe_text";
-import { percent } from "../format/units";
+import { duration, percent } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
 import { factOf, KIND_WORDS, type Told } from "./use_findings";
+import { ENTRY } from "./use_red";
 
 /** Where a finding's evidence is: its example, else the graph with the function marked. */
 export function evidenceOf(f: Told): Readonly<Record<string, string | undefined>> {
@@ -16,10 +17,30 @@ export function shortFact(f: Told): string {
   return at > 0 ? factOf(f).slice(0, at) : factOf(f);
 }
 
+const RARE = 0.5;
+
+/** Where it is explained: its example; else the spans that have it, the slow ones against the others when few requests do. */
+export function whyOf(f: Told): Readonly<Record<string, string | undefined>> {
+  if (f.traceId !== "") return evidenceOf(f);
+  const of = (f.spanName ?? "") === "" ? ENTRY : `name = ${JSON.stringify(f.spanName)}`;
+  const isRare = typeof f.requestShare === "number" && f.requestShare < RARE;
+  return { view: "compare", q: `{ resource.service.name = ${JSON.stringify(f.service)} && ${of} }`, split: isRare ? "p95" : "all" };
+}
+
+/** "shop.go:12", as far as it is known. */
+export function placeOf(f: Told): string {
+  const file = f.file ?? "";
+  return file === "" ? "" : `${file.slice(file.lastIndexOf("/") + 1)}${(f.line ?? 0) > 0 ? `:${String(f.line)}` : ""}`;
+}
+
+/** "2.2 ms per request", or the share where that is not known. */
+function costOf(f: Told): string {
+  return typeof f.perRequestNs === "number" && f.perRequestNs > 0 ? `${duration(f.perRequestNs)} per request` : percent(f.share);
+}
+
 /** One cause a card: what, where, how much, and the one thing to do next. */
 export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
   const f = props.finding;
-  const q = `{ resource.service.name = ${JSON.stringify(f.service)} }`;
   return (
     <article class="card ans">
       <div class="row one">
@@ -34,6 +55,13 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
         <bdi>{visible(shortFact(f))}</bdi>
       </p>
       <p class="f2 sm">
+        {placeOf(f) !== "" && (
+          <>
+            <bdi class="mono" title={visible(`${f.file ?? ""}:${String(f.line ?? 0)}`)}>
+              {visible(placeOf(f))}
+            </bdi>{" "}
+          </>
+        )}
         {f.action !== "" && (
           <bdi>
             {visible(f.action.slice(0, 1).toUpperCase() + f.action.slice(1))}
@@ -42,15 +70,15 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
         )}
       </p>
       <footer>
-        <ViewLink to={f.traceId !== "" ? evidenceOf(f) : { view: "compare", q, split: "p95" }} class="btn main s">
+        <ViewLink to={whyOf(f)} class="btn main s" label={`Why slow? ${visible(f.subject)}`}>
           Why slow?
         </ViewLink>
         <ViewLink to={f.traceId !== "" ? { view: "profiles", service: f.service, fs: f.subject } : evidenceOf(f)} class="link sm">
           Show in the graph
         </ViewLink>
         <span class="spring" />
-        <span class="f3 sm" title="of what was examined: CPU time of the service, or the duration of the span that calls">
-          {percent(f.share)}
+        <span class="f3 sm" title={`${percent(f.share)} of what was examined: CPU time of the service, or the duration of the span that calls`}>
+          {costOf(f)}
         </span>
         {props.onDismiss && (
           <button type="button" class="btn s" onClick={props.onDismiss}>

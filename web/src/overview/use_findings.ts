@@ -25,12 +25,12 @@ export function useFindings(range: Range): Asked<AllFindings> {
   return useAsk<AllFindings>(`findings ${JSON.stringify(q)}`, (s) => get("/api/v1/findings", q, s));
 }
 
-/** Largest share first, one cause once: the same function, or the same way with the same share, whatever kind says it. */
+/** What costs requests most first, as the server ranks them; what is not known per request by its share, after them. One cause once: the same function, or the same way with the same share, whatever kind says it. */
 export function ranked(all: AllFindings | undefined): Told[] {
   const out: Told[] = [];
   const seen = new Set<string>();
   const list = (all?.services ?? []).flatMap((s) => s.findings.map((f) => ({ ...f, service: s.service })));
-  list.sort((a, b) => b.share - a.share);
+  list.sort((a, b) => (b.rankNs ?? -1) - (a.rankNs ?? -1) || b.share - a.share);
   const way = (f: Told) => f.path.replace(/^(\.\.\. > )?/, "");
   for (const f of list) {
     const key = `${f.service}\0${f.subject}`;
@@ -63,6 +63,9 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   allocator: "Allocation",
   lock: "Lock",
   theme: "Kind of work",
+  library: "Library",
+  disk: "Disk",
+  network: "Network",
 };
 
 /** The sentence without what to do about it, which stands apart. */

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { TraceFlame } from "../api/types";
+import type { Profile, TraceFlame } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
@@ -10,6 +10,7 @@ import { AskedFrame } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { ThinnedMark } from "./keep_marks";
+import { PartLegend } from "../why/parts";
 import { typeWords } from "./span_profile";
 
 const WEIGHTS: readonly (readonly [string, string])[] = [
@@ -18,12 +19,26 @@ const WEIGHTS: readonly (readonly [string, string])[] = [
   ["samples", "samples"],
 ];
 
+/** Which parts of time have frames of their own; what runs is code. */
+export function partsIn(p: Profile): ReadonlySet<string> {
+  const out = new Set<string>();
+  for (const f of p.frames) {
+    const kind = f.kind ?? "";
+    if (kind.startsWith("wait ")) out.add(kind.slice(5));
+    if (kind === "running") out.add("cpu");
+    if (kind === "unknown") out.add("unknown");
+  }
+  return out;
+}
+
 /** The whole request, over all its services, as one graph. */
 export function TraceFlamePane(props: { traceId: string }) {
   const url = useUrl();
   const by = url["by"] ?? "critical-path";
   const path = `/api/v1/traces/${props.traceId}/flame`;
-  const query = { by, type: url["type"] };
+  // Bars of time are filled with all of it, waits included; samples are of one type of profile.
+  const isTime = by !== "samples";
+  const query = isTime ? { by, waits: "true" } : { by, type: url["type"] };
   const asked = useAsk<TraceFlame>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
   const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
   return (
@@ -33,12 +48,12 @@ export function TraceFlamePane(props: { traceId: string }) {
           <div class="row">
             <span class="segment" role="group" aria-label="Bars weigh">
               {WEIGHTS.map(([key, words]) => (
-                <button type="button" key={key} aria-pressed={by === key} onClick={() => change({ by: key === "critical-path" ? "" : key, fz: "" })}>
+                <button type="button" key={key} aria-pressed={by === key} onClick={() => change({ by: key === "critical-path" ? "" : key, type: "", fz: "" })}>
                   {words}
                 </button>
               ))}
             </span>
-            {d.types.length > 1 && (
+            {!isTime && d.types.length > 1 && (
               <select aria-label="Profile type" value={d.profile.type} onChange={(e) => change({ type: e.currentTarget.value, fz: "" })}>
                 {d.types.map((t) => (
                   <option key={t} value={t}>
@@ -58,7 +73,12 @@ export function TraceFlamePane(props: { traceId: string }) {
             )}
           </div>
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
-          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" server={{ path, query }} />}
+          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" icicle={isTime} server={{ path, query }} />}
+          {isTime && (
+            <p class="legend wf-legend">
+              <PartLegend has={partsIn(d.profile)} />
+            </p>
+          )}
         </div>
       )}
     </AskedFrame>

@@ -21,8 +21,9 @@ import { asked, readMoment, type Range } from "../state/range";
 import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder as typesInOrder, typeWords } from "../trace/span_profile";
-import { inOrder, partClass } from "../why/parts";
+import { inOrder, partClass, PartLegend } from "../why/parts";
 import { Sentence } from "../why/sentence";
+import { SetAll } from "../why/set_all";
 import { SetWhy } from "../why/set_why";
 import { useExplain } from "../why/use_explain";
 import { TimeParts } from "./compare_time";
@@ -35,7 +36,7 @@ interface Cohort {
 }
 
 /** Where the server split a query's spans by duration: "p95 (210 ms)" in its words is not enough, so it is asked for. */
-const SPLITS = ["p50", "p75", "p90", "p95", "p99", "errors"] as const;
+const SPLITS = ["all", "p50", "p75", "p90", "p95", "p99", "errors"] as const;
 
 function Side(props: { title: string; side: CompareSide; unit: string; color: string }) {
   const { side } = props;
@@ -75,12 +76,12 @@ function columns(unit: string): Column<ComparedFunction>[] {
   ];
 }
 
-/** Two cohorts over one another. */
+/** Two span sets over one another: all their time, waits included, or one type of profile. */
 function DiffGraph(props: { left: string; right: string; range: Range; type: string | undefined }) {
   const times = asked(props.range);
   const key = JSON.stringify([props.left, props.right, times, props.type]);
   const both = useAsk<{ left: Cohort; right: Cohort }>(key, async (s) => {
-    const one = (q: string) => get<Cohort>("/api/v1/cohort", { q, ...times, type: props.type, per: "all" }, s);
+    const one = (q: string) => get<Cohort>("/api/v1/cohort", { q, ...times, ...(props.type === undefined ? { time: "all" } : { type: props.type }), per: "all" }, s);
     const [left, right] = await Promise.all([one(props.left), one(props.right)]);
     return { data: { left: left.data, right: right.data }, partial: left.partial || right.partial };
   });
@@ -88,7 +89,7 @@ function DiffGraph(props: { left: string; right: string; range: Range; type: str
   const requests = useMemo(() => (both.data && both.data.left.spans > 0 && both.data.right.spans > 0 ? { left: both.data.left.spans, right: both.data.right.spans } : undefined), [both.data]);
   return (
     <AskedFrame asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{visible(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
-      {() => tree && <FlameGraph tree={tree} label="Difference per span" diffBy={requests ? "request" : "absolute"} requests={requests} />}
+      {() => tree && <FlameGraph tree={tree} label="Difference per span" diffBy={requests ? "request" : "absolute"} requests={requests} icicle={props.type === undefined} mayHideStart={true} />}
     </AskedFrame>
   );
 }
@@ -177,9 +178,11 @@ function DiffTypes(props: { type: string; range: Range }) {
   const q = { start: String(Math.floor(props.range.fromMs)), end: String(Math.ceil(props.range.untilMs)) };
   const types = useAsk<{ profileTypes?: { ID: string }[] }>(`types ${JSON.stringify(q)}`, (s) => call("ProfileTypes", q, s));
   const all = typesInOrder((types.data?.profileTypes ?? []).map((t) => t.ID));
-  if (all.length < 2) return null;
   return (
     <span class="seg" role="group" aria-label="Profile type">
+      <button type="button" title="What ran, and waits as hatched frames: the difference adds up" aria-pressed={props.type === ""} onClick={() => change({ type: "", fz: "" })}>
+        All time
+      </button>
       {all.slice(0, TYPE_TABS).map((t) => (
         <button type="button" key={t} title={t} aria-pressed={t === props.type} onClick={() => change({ type: t, fz: "" })}>
           {typeWords(t)}
@@ -290,15 +293,16 @@ function Start(props: { range: Range }) {
 export function Compare(props: { range: Range }) {
   const url = useUrl();
   const query = { q: url["q"], left: url["left"], right: url["right"], split: url["q"] === undefined ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
+  const isAll = query.q !== undefined && query.split === "all";
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
-  const answer = useAsk<Comparison>(has ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
+  const answer = useAsk<Comparison>(has && !isAll ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
   const sides = answer.data && sidesFrom(url, answer.data);
   // The server explains slow spans of a query, and two versions of a service; other pairs are told by the comparison itself.
   const explained =
     url["version"] !== undefined
       ? { service: url["service"], version: url["version"], against: url["against"], ...asked(props.range) }
       : query.q !== undefined && query.split !== "errors"
-        ? { q: query.q, split: query.split, ...asked(props.range) }
+        ? { q: query.q, ...(isAll ? {} : { split: query.split }), ...asked(props.range) }
         : undefined;
   const why = useExplain(explained);
   useHead("Compare", has ? (url["q"] ?? "two queries") : "");
@@ -330,10 +334,12 @@ export function Compare(props: { range: Range }) {
           >
             <input name="q" class="grow mono" defaultValue={url["q"]} key={url["q"]} aria-label="TraceQL of the spans" />
             <label class="row one">
-              split at{" "}
+              slow past{" "}
               <select value={query.split} onChange={(e) => change({ split: e.currentTarget.value })}>
                 {SPLITS.map((s) => (
-                  <option key={s}>{s}</option>
+                  <option key={s} value={s}>
+                    {s === "all" ? "none: all of them" : s}
+                  </option>
                 ))}
               </select>
             </label>
@@ -343,8 +349,9 @@ export function Compare(props: { range: Range }) {
           </form>
         )}
       </div>
-      {explained && <SetWhy asked={why} />}
-      <AskedFrame asked={answer}>
+      {isAll && query.q !== undefined && <SetAll q={query.q} range={props.range} why={why} />}
+      {explained && !isAll && <SetWhy asked={why} />}
+      {!isAll && <AskedFrame asked={answer}>
         {(c) => (
           <>
             <div class="sides">
@@ -387,14 +394,19 @@ export function Compare(props: { range: Range }) {
                 <div class="toolbar">
                   <h2>Difference per span</h2>
                   <span class="spring" />
-                  <DiffTypes type={c.type} range={props.range} />
+                  <DiffTypes type={url["type"] ?? ""} range={props.range} />
                 </div>
+                {url["type"] === undefined && (
+                  <p class="legend pad-x">
+                    <PartLegend has={new Set(c.time.parts.map((p) => p.part).filter((p) => p !== "cpu" && p !== "child" && p !== "remote"))} />
+                  </p>
+                )}
                 <DiffGraph left={sides.left} right={sides.right} range={props.range} type={url["type"]} />
               </div>
             )}
           </>
         )}
-      </AskedFrame>
+      </AskedFrame>}
     </section>
   );
 }
