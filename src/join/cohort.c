@@ -281,10 +281,10 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
         &w.set, w.out.n_found > w.fates.n_thinned ? w.out.n_found - w.fates.n_thinned : 0,
         w.out.n_spans);
     w.out.is_sample = sf_set_cut_is_sample(&cut);
-    w.out.is_beside_left_out = w.link && w.link->is_beside_left_out;
+    w.out.left_out = w.link ? w.link->left_out : 0;
     if (!sf_set_cut_note(&cut, "", q->req, &w.out.note) ||
         !sf_set_fates_note(&w.fates, "", q->req, &w.out.note) ||
-        !sf_link_set_say_left_out(w.out.is_beside_left_out, q->req, &w.out.note))
+        !sf_link_set_say_left_out(w.out.left_out, q->req, &w.out.note))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w.set.n; i++)
         w.weight += sf_set_span_weight(&w.set.spans[i]);

@@ -480,8 +480,7 @@ static enum sf_err compare_time(struct work *w, struct sf_why *why)
     w->left.set.n = w->left.cohort.n_spans;
     w->right.set.n = w->right.cohort.n_spans;
     enum sf_err err = sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);
-    if (!err && !sf_link_set_say_left_out((w->link && w->link->is_beside_left_out) ||
-                                              w->out.time.is_beside_left_out,
+    if (!err && !sf_link_set_say_left_out((w->link ? w->link->left_out : 0u) | w->out.time.left_out,
                                           w->q->req, &w->out.note))
         err = sf_no_room(why, "the query");
     return err;

@@ -360,7 +360,7 @@ static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why
         return sf_no_room(why, "the query");
     give_examples(w);
     explain(w);
-    w->out.is_beside_left_out = w->b.is_beside_left_out;
+    w->out.left_out = w->b.left_out;
     return SF_OK;
 }
 

@@ -41,6 +41,7 @@ struct work {
     struct sf_link_keep keep; /* of their traces */
     bool is_by_service;
     bool has_strange_threads; /* of spans, that no sample has */
+    bool is_mixed;            /* samples without ids may be of several processes */
     bool has_untagged;        /* of a span: it was shown samples that name none */
     double self_ns;           /* of all spans looked at */
     struct caller *callers;
@@ -141,9 +142,10 @@ static enum sf_err join(struct work *w, struct sf_why *why)
                                              w->out.grades.n_samples);
     view = (struct sf_known_view){.n_samples = known.n_samples, .value = known.value};
     count_samples(w, known.all, w->out.grades.n_samples, &view);
-    if (!sf_link_set_say_left_out(c->link.is_beside_left_out, w->q->req, &w->out.note))
+    if (!sf_link_set_say_left_out(c->link.left_out, w->q->req, &w->out.note))
         return sf_no_room(why, "the query");
     w->is_by_service = c->link.is_by_service;
+    w->is_mixed = c->link.left_out & SF_LEFT_OUT_MIXED;
     w->has_strange_threads = c->link.n_thread_ignored > 0;
     if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))
         w->out.expected = w->self_ns / (double)c->link.period;
@@ -172,6 +174,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.received = p.taken;
     count_samples(w, sf_grades_value(&p.grades), p.n_samples, &p.known);
     w->is_by_service = p.is_by_service;
+    w->is_mixed = p.is_mixed;
     w->has_strange_threads = p.has_strange_threads;
     w->has_untagged = p.has_untagged;
     w->out.from_ns = p.view.time_ns > AROUND_NS ? p.view.time_ns - AROUND_NS : 1;
@@ -391,6 +394,7 @@ static bool is_missing(const struct work *w, enum sf_missing what)
                c->counts[SF_GRADE_ROW_SHARED] + c->counts[SF_GRADE_ROW_INHERITED] > 0;
     case SF_MISSING_PROCESS:
         return w->is_by_service && has_types && c->tagged_share < 0.5 && !is_thinned;
+    case SF_MISSING_SENDER: return w->is_mixed && !is_missing(w, SF_MISSING_PROCESS);
     case SF_MISSING_SYMBOLS: return c->symbolised_share >= 0 && c->symbolised_share < 0.9;
     case SF_MISSING_SAMPLES:
         return has_ids && c->expected >= FEW_SAMPLES && c->received < FEW_SHARE * c->expected;

@@ -302,8 +302,8 @@ enum sf_err sf_explain_trace(struct sf_store *store, sf_trace_id trace, sf_span_
     enum sf_err err = sf_explain_times_load(&w.t, store, trace, span, q, why);
     if (!err)
         err = span != 0 ? of_span(&w, why) : of_trace(&w, why);
-    if (!err && (!explain_unknown(&w) ||
-                 !sf_link_set_say_left_out(w.t.is_beside_left_out, q->req, &w.out.note)))
+    if (!err &&
+        (!explain_unknown(&w) || !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note)))
         err = sf_no_room(why, "the query");
     if (!err) {
         w.out.is_partial = w.t.set->is_partial;

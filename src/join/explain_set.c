@@ -293,8 +293,7 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
     give_examples(w);
     struct sf_set_cut cut = sf_span_set_cut(&w->set, n_found, w->set.n);
     if (!sf_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
-        !sf_link_set_say_left_out(w->b.is_beside_left_out && w->b.n_samples > 0, w->q->req,
-                                  &w->out.note))
+        !sf_link_set_say_left_out(w->b.n_samples > 0 ? w->b.left_out : 0, w->q->req, &w->out.note))
         return sf_no_room(why, "the query");
     struct sf_explain_below_want below = {.spans = w->set.spans,
                                           .n = w->set.n,

@@ -36,7 +36,7 @@ static enum sf_err add_type(struct sf_explain_times *t, const struct sf_link_wan
     for (uint32_t i = 0; i < t->set->n_own; i++)
         is_wanted[i] = t->spans[i].is_there;
     t->n_kinds[kind]++;
-    t->is_beside_left_out = t->is_beside_left_out || set->is_beside_left_out;
+    t->left_out |= set->left_out;
     return sf_time_samples_add(&t->times, set, kind, is_wanted, why);
 }
 

@@ -38,7 +38,7 @@ struct sf_explain_times {
     struct sf_ledger_cost *costs; /* item: a node of the stacks, or n_nodes + a child's place */
     uint32_t n_costs, cap_costs;
     uint32_t n_kinds[SF_TIME_KINDS]; /* types of each kind */
-    bool is_beside_left_out;         /* of a trace: samples without ids were too many to be given */
+    uint8_t left_out;                /* bits of enum sf_left_out */
 };
 
 struct sf_times_sum {

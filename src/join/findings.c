@@ -33,8 +33,8 @@ struct work {
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
     struct sf_waits_findings in_waits;
-    double n_requests;     /* what values of code are of; 0: not known */
-    bool is_said_left_out; /* by the note */
+    double n_requests;      /* what values of code are of; 0: not known */
+    unsigned said_left_out; /* by the note */
 };
 
 static enum sf_err keep(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
@@ -145,7 +145,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->taken = sf_claims_view_samples(set, known.value, known.n_samples);
     w->period = set->period;
     w->spans = set->spans;
-    if (!sf_link_set_say_left_out(set->is_beside_left_out, w->q->req, &w->note))
+    if (!sf_link_set_say_left_out(set->left_out, w->q->req, &w->note))
         return sf_no_room(why, "the query");
     if (known.n_estimated > 0 && !say_estimated(w, &level))
         return sf_no_room(why, "the query");
@@ -183,9 +183,8 @@ static bool say_left_out(struct work *w)
                         "memory (limits.query_memory)",
                         SF_STR_ARG(w->note), w->note.len > 0 ? "; " : ""))
         return false;
-    return w->is_said_left_out || sf_link_set_say_left_out(w->in_requests.is_beside_left_out ||
-                                                               w->in_waits.is_beside_left_out,
-                                                           w->q->req, &w->note);
+    return sf_link_set_say_left_out(
+        (w->in_requests.left_out | w->in_waits.left_out) & ~w->said_left_out, w->q->req, &w->note);
 }
 
 static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why *why)
@@ -222,7 +221,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->period = c.view.period;
     w->reason = c.reason;
     w->note = c.note;
-    w->is_said_left_out = c.is_beside_left_out;
+    w->said_left_out = c.left_out;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
         return sf_no_room(why, "the query");
     err = keep(w, &c.sure, w->want->query, why);

@@ -78,7 +78,7 @@ static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, 
             list[in.n++] = (struct sf_request_sample){requests[claim->span], sample->node,
                                                       claim->value, sample->has_time};
     }
-    out->is_beside_left_out = c->link.is_beside_left_out;
+    out->left_out = c->link.left_out;
     out->samples = in;
     return sf_findings_of_requests(&in, w->want->of, w->want->limits, w->q->req, &out->again, why);
 }

@@ -23,7 +23,7 @@ struct sf_requests_findings {
     struct sf_finding_list loops; /* of spans; their places mean nothing, `ids` has their parents */
     const struct sf_request_span *ids;
     const double *shares;              /* of the requests, that have the loop */
-    bool is_beside_left_out;           /* samples without ids were too many to be given to them */
+    uint8_t left_out;                  /* bits of enum sf_left_out */
     struct sf_request_samples samples; /* what was looked at; none: no requests */
 };
 

@@ -224,7 +224,7 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
         return err;
     w.out.list = (struct sf_finding_list){w.items, w.n, 0};
     w.out.ids = w.ids;
-    w.out.is_beside_left_out = w.b.is_beside_left_out;
+    w.out.left_out = w.b.left_out;
     *out = w.out;
     return SF_OK;
 }

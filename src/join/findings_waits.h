@@ -14,10 +14,10 @@ struct sf_waits_findings {
     const struct sf_request_span *ids;
     const struct sf_code_place *places;
     uint32_t n_places;
-    double n_requests;       /* that there were in all the time */
-    double request_ns;       /* mean duration of those that were looked at */
-    bool is_beside_left_out; /* samples without ids were too many to be given to them */
-    bool is_too_large;       /* nothing was looked at: it does not fit a query's memory */
+    double n_requests; /* that there were in all the time */
+    double request_ns; /* mean duration of those that were looked at */
+    uint8_t left_out;  /* bits of enum sf_left_out */
+    bool is_too_large; /* nothing was looked at: it does not fit a query's memory */
 };
 
 /* In q->req; `want` as of sf_findings_requests. */

@@ -41,7 +41,8 @@ struct work {
     struct sf_arena scratch;
     int64_t until_ns;
     uint32_t n_rows;
-    bool is_over; /* a bound was met */
+    bool is_over;   /* a bound was met */
+    bool has_mixed; /* samples of a process that profiles do not tell from others were dropped */
 };
 
 static int64_t time_of(uint64_t ns)
@@ -188,7 +189,7 @@ static enum sf_err find_identity(struct work *w, const struct process *p, struct
     return err;
 }
 
-/* BY_NOBODY also where profiles do not tell replicas of which spans are asked apart. */
+/* Mixed also where profiles do not tell replicas of which spans are asked apart. */
 static enum sf_err find_windows(struct work *w, const struct process *p, struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
@@ -207,7 +208,7 @@ static enum sf_err find_windows(struct work *w, const struct process *p, struct 
     if (!err)
         err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
     if (!err && l->windows.by == SF_LINK_BY_SERVICE && has_namesake(w, p))
-        l->windows.by = SF_LINK_BY_NOBODY;
+        l->windows.is_mixed = true;
     return err;
 }
 
@@ -349,14 +350,18 @@ static enum sf_err add_process(struct work *w, const struct process *p, struct s
         uint32_t before = l->n_samples;
         l->after_ns = i > 0 ? ranges[i - 1].to_ns : INT64_MIN;
         err = read_rows(w, ranges[i], why);
+        if (!err && !w->is_over && l->n_samples > before && l->windows.is_mixed)
+            break; /* there are some: that is all that is asked */
         if (!err && !w->is_over && l->n_samples > before)
             err = read_others(w, p, ranges[i], why);
         w->is_over = w->is_over || sf_time_part_is_over(w->until_ns);
     }
     l->after_ns = INT64_MIN;
     sf_arena_reset(&w->scratch);
+    bool is_mixed = l->beside.is_of_several || l->windows.is_mixed;
     if (!err && !w->is_over && l->n_samples > n_samples &&
-        (l->beside.is_of_several || (!p->is_java && names_below(w, p, first_other)))) {
+        (is_mixed || (!p->is_java && names_below(w, p, first_other)))) {
+        w->has_mixed = w->has_mixed || is_mixed;
         l->n_samples = n_samples;
         l->n_others = first_other;
     }
@@ -388,7 +393,8 @@ enum sf_err sf_link_meanwhile_add(struct sf_link_load *l, const sf_trace_id *tra
         l->n_samples = n_samples;
         l->n_others = 0;
     }
-    l->set.is_beside_left_out = w.is_over;
+    l->set.left_out = (uint8_t)((w.is_over ? SF_LEFT_OUT_MANY : 0) |
+                                (w.has_mixed && !w.is_over ? SF_LEFT_OUT_MIXED : 0));
     l->first_by_thread = n_samples;
     return err;
 }

@@ -58,7 +58,7 @@ static bool is_elsewhere(struct load *l, const struct sf_resource *r)
     l->last = r;
     sf_arena_reset(&l->tmp);
     const uint64_t *process = sf_ran_on_processes(r, 1, &l->tmp, &is_guess);
-    return !process || is_guess || *process != l->others->process;
+    return !process || *process != l->others->process;
 }
 
 static bool keep(struct load *l, const struct sf_span_rows *rows)

@@ -433,9 +433,11 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
         if (sf_str_eq(l->spans.services[i], l->spans.services[l->set.span]) &&
             l->spans.origins[i].process != process)
             l->beside.is_of_several = true;
-    if (!err && (l->beside.is_of_several ||
-                 (!is_java &&
-                  sf_link_beside_names_below(&l->beside, &l->spans, l->set.tree.n_spans, process))))
+    bool is_mixed = l->beside.is_of_several || l->windows.is_mixed;
+    l->set.left_out = is_mixed ? SF_LEFT_OUT_MIXED : 0;
+    if (!err &&
+        (is_mixed || (!is_java && sf_link_beside_names_below(&l->beside, &l->spans,
+                                                             l->set.tree.n_spans, process))))
         l->n_samples = before;
     l->set.n_by_thread = l->n_samples - before;
     return err;
@@ -488,8 +490,12 @@ static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces
         err = add_untagged(l, why);
     if (!err && l->set.source == SF_LINK_NOTHING && !has_lost_rows(l))
         err = sf_link_aggregate_add(l, why);
+    uint32_t before = l->n_samples;
     if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
         err = add_others(l, why);
+    bool is_mixed = l->windows.is_mixed || l->beside.is_of_several;
+    for (uint32_t i = 0; is_mixed && l->set.source == SF_LINK_PROCESS && i < before; i++)
+        l->samples[i].is_split = true; /* it may be of another process */
     return err;
 }
 
@@ -627,14 +633,19 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
     return sf_attribute(&set->index, &in, req, out, why);
 }
 
-bool sf_link_set_say_left_out(bool is_left_out, struct sf_arena *req, sf_str *io)
+bool sf_link_set_say_left_out(unsigned left_out, struct sf_arena *req, sf_str *io)
 {
-    if (!is_left_out)
-        return true;
-    return sf_arena_print(req, io,
-                          "%.*s%ssamples without ids are left out: they are too many, or of too "
-                          "many processes, to be given to these spans by thread and time",
-                          SF_STR_ARG(*io), io->len > 0 ? "; " : "");
+    static const char *const words[] = {
+        "they are too many, or of too many processes, to be given to these spans by thread and "
+        "time",
+        "profiles do not say which of the service's processes they are of (give them the "
+        "service.instance.id of the spans)"};
+    for (unsigned i = 0; i < 2; i++)
+        if (left_out & 1u << i &&
+            !sf_arena_print(req, io, "%.*s%ssamples without ids are left out: %s", SF_STR_ARG(*io),
+                            io->len > 0 ? "; " : "", words[i]))
+            return false;
+    return true;
 }
 
 /* ---- of many traces ---- */

@@ -25,6 +25,11 @@ enum sf_link_source { /* where the samples came from */
                       SF_LINK_AGGREGATE /* profiles without ids and times */
 };
 
+enum sf_left_out {                       /* samples without ids that threads could give */
+                   SF_LEFT_OUT_MANY = 1, /* too many, or of too many processes: none is given */
+                   SF_LEFT_OUT_MIXED = 2 /* nothing says which of several processes they are of */
+};
+
 struct sf_link_set {
     const struct sf_span *spans; /* of the trace; then, with PROCESS and AGGREGATE, of others */
     const sf_str *services;      /* of each span */
@@ -52,10 +57,10 @@ struct sf_link_set {
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
     struct sf_keep_state keep;            /* of one trace: what became of its samples */
     bool is_thinned;                      /* they were removed, and none is left */
-    bool is_of_others;       /* profiles name their processes as the span does, and not its own */
-    bool is_by_service;      /* processes of the two sides do not match: joined by service */
-    bool is_partial;         /* the trace did not fit, or the other requests did not */
-    bool is_beside_left_out; /* of several spans: samples without ids are too many to be given */
+    bool is_of_others;  /* profiles name their processes as the span does, and not its own */
+    bool is_by_service; /* processes of the two sides do not match: joined by service */
+    bool is_partial;    /* the trace did not fit, or the other requests did not */
+    uint8_t left_out;   /* bits of enum sf_left_out */
 };
 
 /* Lives in q->req. NOT_FOUND: no such trace or span; a type nobody has names what there is. A span
@@ -69,9 +74,9 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
                                   struct sf_arena *req, struct sf_attribution *out,
                                   struct sf_why *why);
 
-/* Adds a sentence to *io when samples without ids were left out (is_beside_left_out of a load).
- * False: `req` is full. */
-bool sf_link_set_say_left_out(bool is_left_out, struct sf_arena *req, sf_str *io);
+/* Adds a sentence to *io when samples without ids were left out (bits of enum sf_left_out). False:
+ * `req` is full. */
+bool sf_link_set_say_left_out(unsigned left_out, struct sf_arena *req, sf_str *io);
 
 struct sf_link_many {
     const struct sf_set_span *spans; /* sorted by trace */

@@ -3,7 +3,12 @@
 
 #include <stdlib.h>
 
-enum { MAX_WINDOWS = 64 }; /* each is asked for alone; a longer span is an average anyway */
+enum {
+    MAX_WINDOWS = 64, /* each is asked for alone; a longer span is an average anyway */
+    MAX_KEYS = 64,    /* of labels */
+    MAX_PAIRS = 256   /* of a profile with those that begin after it */
+};
+#define OVERLAP 0.4 /* of the shorter of two profiles: more than rounded times explain */
 
 /* Is there a profile of the process, and if not, of others that are named like it? */
 static void find_process(const struct sf_link_window_ask *ask, const struct sf_prof_points *points,
@@ -119,6 +124,79 @@ static uint32_t join_windows(struct sf_link_window *list, uint32_t n)
     return 1;
 }
 
+/* ---- by service: is it one process? ---- */
+
+struct sent { /* a profile near the span */
+    int64_t from_ns, to_ns;
+    uint64_t process; /* a session, or the sender's address: says that two differ, not that they do
+                         not */
+    uint32_t series;
+};
+
+static int order_sent(const void *a, const void *b)
+{
+    const struct sent *x = a, *y = b;
+    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+/* One process sends a profile when the one before has ended; those of one upload begin and end
+ * together, and differ in their labels. */
+static bool is_of_two(const struct sent *a, const struct sent *b)
+{
+    int64_t end_ns = a->to_ns < b->to_ns ? a->to_ns : b->to_ns, both_ns = end_ns - b->from_ns;
+    int64_t a_ns = a->to_ns - a->from_ns, b_ns = b->to_ns - b->from_ns;
+    int64_t shorter_ns = a_ns < b_ns ? a_ns : b_ns;
+    bool is_one_upload = a->from_ns == b->from_ns && a->to_ns == b->to_ns &&
+                         a->process == b->process && a->series != b->series;
+    return !is_one_upload && (double)both_ns > OVERLAP * (double)shorter_ns;
+}
+
+/* All names of labels of these series. */
+static const sf_str *names_of(const struct sf_prof_list *list, struct sf_arena *req, size_t *out_n)
+{
+    sf_str *keys = sf_arena_new_n(req, MAX_KEYS, sizeof(*keys));
+    size_t n = 0;
+    for (uint32_t i = 0; keys && i < list->n; i++)
+        for (uint32_t k = 0; k < list->series[i].n_labels && n < MAX_KEYS; k++) {
+            size_t at = 0;
+            while (at < n && !sf_str_eq(keys[at], list->series[i].labels[k].key))
+                at++;
+            if (at == n)
+                keys[n++] = list->series[i].labels[k].key;
+        }
+    *out_n = n;
+    return keys;
+}
+
+static enum sf_err find_mixed(struct sf_store *store, const struct sf_link_window_ask *ask,
+                              const struct sf_prof_query *query, const struct sf_prof_list *series,
+                              struct sf_query_ctx *q, struct sf_link_windows *out,
+                              struct sf_why *why)
+{
+    struct sf_prof_points points;
+    uint32_t n = 0;
+    size_t n_keys = 0;
+    const sf_str *keys = names_of(series, q->req, &n_keys);
+    enum sf_err err = keys ? store->ops->prof_points(store, query, keys, n_keys, 0, q, &points, why)
+                           : sf_no_room(why, "the query");
+    struct sent *list = err ? NULL : sf_arena_new_n(q->req, points.n_points + 1u, sizeof(*list));
+    if (!list)
+        return err ? err : sf_no_room(why, "the query");
+    for (uint32_t i = 0; i < points.n_points; i++) {
+        const struct sf_prof_point *p = &points.points[i];
+        struct sent s = {p->time_ns, p->time_ns + p->duration_ns, p->process, p->group};
+        if (!p->is_slot && p->duration_ns > 0 &&
+            covers(ask, s.from_ns - p->duration_ns, s.to_ns + p->duration_ns))
+            list[n++] = s;
+    }
+    qsort(list, n, sizeof(*list), order_sent);
+    for (uint32_t i = 0; i < n && !out->is_mixed; i++)
+        for (uint32_t k = i + 1;
+             k < n && k <= i + MAX_PAIRS && list[k].from_ns < list[i].to_ns && !out->is_mixed; k++)
+            out->is_mixed = is_of_two(&list[i], &list[k]);
+    return SF_OK;
+}
+
 enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_window_ask *ask,
                                  struct sf_query_ctx *q, struct sf_link_windows *out,
                                  struct sf_why *why)
@@ -142,6 +220,8 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
         if (!err)
             find_label(ask, &series, &w);
         query.n_match = w.n_match;
+        if (!err && w.by == SF_LINK_BY_SERVICE)
+            err = find_mixed(store, ask, &query, &series, q, &w, why);
         if (!err && w.by == SF_LINK_BY_LABEL)
             err = store->ops->prof_points(store, &query, NULL, 0, 0, q, &points, why);
     }

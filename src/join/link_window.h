@@ -29,6 +29,7 @@ struct sf_link_windows {
     const struct sf_link_window *list;
     uint32_t n;
     bool is_joined; /* there were too many: one stands for all */
+    bool is_mixed;  /* BY_SERVICE: several processes sent them at the time of the span */
 };
 
 struct sf_link_window_ask {

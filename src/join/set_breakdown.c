@@ -68,7 +68,7 @@ static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct s
         if (err)
             return err;
     }
-    w->out.is_beside_left_out = w->out.is_beside_left_out || set->is_beside_left_out;
+    w->out.left_out |= set->left_out;
     return sf_time_samples_add(&w->times, set, kind, w->is_wanted, why);
 }
 

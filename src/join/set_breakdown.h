@@ -34,11 +34,11 @@ struct sf_set_breakdown {
     const struct sf_frame **frames; /* by function: its line that cost most; NULL: none has any */
     struct sf_tree stacks;
     uint64_t part_samples[SF_PARTS];
-    uint32_t n_types;        /* of profiles that tell time */
-    bool has_waits;          /* some of them tell waits of any kind */
-    uint64_t n_samples;      /* that are in it */
-    uint64_t n_estimated;    /* that may be of these spans, and are not in it */
-    bool is_beside_left_out; /* samples without ids were too many to be given to them */
+    uint32_t n_types;     /* of profiles that tell time */
+    bool has_waits;       /* some of them tell waits of any kind */
+    uint64_t n_samples;   /* that are in it */
+    uint64_t n_estimated; /* that may be of these spans, and are not in it */
+    uint8_t left_out;     /* bits of enum sf_left_out */
 };
 
 /* Of the first g->n_read of `spans`; `g` was gathered with calls. All of it in q->req; `scratch` is

@@ -85,6 +85,9 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
                               "%.*s sends profiles, but none of this type while the span ran: "
                               "ask for another type, or let its profiler run all the time",
                               SF_STR_ARG(service));
+    if (p->n_samples == 0 && set->left_out)
+        return sf_arena_print(req, &p->reason, "no sample of %.*s names this span",
+                              SF_STR_ARG(service));
     if (p->n_samples == 0)
         return sf_arena_print(
             req, &p->reason,
@@ -244,12 +247,14 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.is_partial = set->is_partial;
     p.keep = set->keep;
     p.is_by_service = set->is_by_service;
+    p.is_mixed = set->left_out & SF_LEFT_OUT_MIXED;
     p.has_strange_threads = set->n_thread_ignored > 0;
     p.has_untagged = set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
-        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_measured(&p, q->req) ||
-         !say_cut(cut, &p, q->req) ||
+        (!explain(set, &a, &p, q->req) ||
+         !sf_link_set_say_left_out(set->left_out, q->req, &p.reason) || !warn_of_few(&p, q->req) ||
+         !say_measured(&p, q->req) || !say_cut(cut, &p, q->req) ||
          (!want->is_member && !sf_known_level_say(&p.known, q->req, &p.reason)) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_no_room(why, "the query");

@@ -84,7 +84,7 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
                              (unsigned long long)(known.n_estimated + known.n_samples)))
         return false;
     return sf_known_level_say(&v->known, req, &v->reason) &&
-           sf_link_set_say_left_out(set->is_beside_left_out, req, &v->reason);
+           sf_link_set_say_left_out(set->left_out, req, &v->reason);
 }
 
 static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,

@@ -91,7 +91,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     struct hots hots = {0};
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
                                   : sf_no_room(why, "the query");
-    if (!err && !sf_link_set_say_left_out(set->is_beside_left_out, q->req, &rows->note))
+    if (!err && !sf_link_set_say_left_out(set->left_out, q->req, &rows->note))
         err = sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
         err = find(set, q->req, &hots, why);

@@ -159,6 +159,11 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                 "the profiles of the whole service",
                                 {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
                                  "and the same service.instance.id among the profiler's labels"}},
+        [SF_MISSING_SENDER] = {"no_profile_instance",
+                               "several instances send profiles that do not say which of them they "
+                               "are of: samples without a span's id belong to no span",
+                               {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
+                                "and the same service.instance.id among the profiler's labels"}},
         [SF_MISSING_SYMBOLS] = {"no_symbols",
                                 "a part of the samples has addresses without names",
                                 {"build with debug information (-g) and keep build ids "

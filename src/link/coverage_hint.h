@@ -12,6 +12,7 @@ enum sf_missing {
     SF_MISSING_SOME_IDS,   /* some do, and some do not */
     SF_MISSING_EVERY_SPAN, /* they name the first span of a request, not the one they are of */
     SF_MISSING_PROCESS,    /* spans do not say which instance they ran in */
+    SF_MISSING_SENDER,     /* profiles of several instances do not say which they are of */
     SF_MISSING_SYMBOLS,    /* addresses without names */
     SF_MISSING_SAMPLES,    /* spans have few of the samples that their time allows */
     SF_MISSING_RATE,       /* spans are too short for the sampling rate */

@@ -37,9 +37,9 @@ KERNEL = 40000  # Java's spans name Java's number of a thread; the kernel's, whi
 
 
 class TrueWorld(World):
-    def __init__(self, seed, kind, name, t0):
+    def __init__(self, seed, kind, name, t0, n_replicas=4):
         self.busy = {}
-        super().__init__(seed, kind, name, t0, n_replicas=4, is_alloc=False, has_threads=True, n_requests=10)
+        super().__init__(seed, kind, name, t0, n_replicas=n_replicas, is_alloc=False, has_threads=True, n_requests=10)
 
     def make_request(self, process):
         rng, index = self.rng, self.processes.index(process)
@@ -111,7 +111,9 @@ class TrueWorld(World):
                 f"{s.at} {s.thread + KERNEL} {s.thread} {s.says.id.hex() if s.says else '0'} {s.stack}"
                 for s in process.samples if s.profile == (start, length)]
             body = subprocess.run([JFR_WRITE], input="\n".join(lines).encode() + b"\n", capture_output=True, check=True).stdout
-            name = f"{process.service}{{service.instance.id={process.instance}}}"
+            name = process.service
+            if process.has_profile_name:
+                name += f"{{service.instance.id={process.instance}}}"
             answer = server.post("/ingest?" + urllib.parse.urlencode(
                 {"name": name, "units": "samples", "aggregationType": "sum", "sampleRate": 100, "from": start // S,
                  "until": (start + length) // S, "spyName": "javaspy", "format": "jfr"}),
@@ -163,10 +165,7 @@ def ask(server, world, tally):
         for span in process.spans:
             answer = server.json(f"/api/v1/spans/{span.trace.hex()}/{span.id.hex()}/profile?self=true&type=cpu")
             true = sum(s.value for s in process.samples if s.truth is span)
-            values = {}
-            for _, frame, value in answer["profile"]["nodes"][1:]:
-                name = answer["profile"]["frames"][frame]["function"].rsplit(".", 1)[-1]  # of Java with its class
-                values[name] = values.get(name, 0) + value
+            values = functions_of(answer)
             got, right = sum(values.values()), values.get(f"of_{span.id.hex()}", 0)
             is_child = span.depth > 0 and span.end - span.start >= 5 * MS
             for key in ("all", "child") if is_child else ("all",):
@@ -179,6 +178,61 @@ def ask(server, world, tally):
             known[span.id] = answer["known"]["samples"]
     if world.kind in ALL_GIVEN:
         check_sets(server, world, known)
+
+
+def functions_of(answer):
+    values = {}
+    for _, frame, value in answer["profile"]["nodes"][1:]:
+        name = answer["profile"]["frames"][frame]["function"].rsplit(".", 1)[-1]  # of Java with its class
+        values[name] = values.get(name, 0) + value
+    return values
+
+
+def check_unnamed(server, kind, has_name, n_replicas, n_hidden, seed, t0):
+    """Profiles do not say which process they are of, as Java's agents do not by default; of the last `n_hidden` replicas no
+    request was traced. One process is joined as if it were named. Of several nothing that is given to a span as known is of
+    another, sets have what their spans have, and coverage says what is missing."""
+    told = (kind, has_name, n_replicas, n_hidden)
+    world = TrueWorld(seed, kind, "unnamed-" + "-".join(map(str, told)).replace("_", "-").lower(), t0, n_replicas)
+    for process in world.processes:
+        process.has_name, process.has_profile_name = has_name, False
+        process.language = world.processes[0].language
+    for process in world.processes[n_replicas - n_hidden:]:
+        process.spans = []
+    world.send(server)
+    got = true = n_known = n_left = 0
+    for process in world.processes:
+        for span in process.spans:
+            answer = server.json(f"/api/v1/spans/{span.trace.hex()}/{span.id.hex()}/profile?self=true&type=cpu")
+            values = {k: v for k, v in functions_of(answer).items() if v}
+            assert answer.get("isEstimate") or not values or list(values) == [f"of_{span.id.hex()}"], (told, span.key(), answer["reason"], values)
+            got, n_known = got + (0 if answer.get("isEstimate") else sum(values.values())), n_known + answer["known"]["samples"]
+            n_left += "profiles do not say which" in answer["reason"]
+            true += sum(s.value for s in process.samples if s.truth is span)
+        for trace in {s.trace.hex() for s in process.spans}:
+            for row in server.json(f"/api/v1/trace/{trace}?type=cpu")["spans"]:
+                assert "hot" not in row or row["hot"].get("isWithChildren") or row["hot"]["function"].endswith(f"of_{row['spanId']}"), (told, row)
+    span_range = f"from={t0 // S - 5}&until={t0 // S + 10}"
+    coverage = server.json(f"/api/v1/coverage?service={world.name}&type=cpu&{span_range}")
+    missing = {m["kind"] for m in coverage["missing"]} & {"no_instance", "no_profile_instance", "no_span_ids"}
+    query = urllib.parse.quote('{ resource.service.name = "%s" }' % world.name)
+    cohort = server.json(f"/api/v1/cohort?q={query}&self=true&per=all&type=cpu&{span_range}")
+    assert cohort["known"]["samples"] <= n_known, (told, cohort["known"], n_known)
+    if n_replicas == 1:
+        assert got >= 0.9 * true and n_left == 0 and cohort["known"]["samples"] == n_known, (told, got, true, n_left, cohort["known"], n_known)
+    else:
+        assert missing and (n_left > 0 or kind == "timed"), (told, coverage["missing"], n_left)
+        assert kind == "timed" or "profiles do not say which" in cohort["note"] + coverage["link"]["note"], (told, cohort["note"])
+
+
+def run_unnamed(is_short):
+    t0, number = (time.time_ns() // S - 600) * S, 5000
+    with Server() as server:
+        for kind in ("java",) if is_short else ("java", "java_each", "root_lost", "timed"):
+            for has_name in (True, False):
+                for n_replicas, n_hidden in ((1, 0), (2, 1)) if is_short else ((1, 0), (2, 0), (2, 1), (3, 2)):
+                    check_unnamed(server, kind, has_name, n_replicas, n_hidden, number, t0)
+                    number += 1
 
 
 def run(n_worlds, kinds=None):

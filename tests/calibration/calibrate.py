@@ -224,6 +224,10 @@ def test_cost_is_in_the_right_span():
     assert not missed, missed
 
 
+def test_profiles_that_name_no_process_give_no_span_what_is_of_another():
+    attribution.run_unnamed("--short" in sys.argv)
+
+
 def test_the_first_cause_is_right():
     missed = list(misses({"why": why.run(1 if "--short" in sys.argv else WHY_WORLDS)}, 1))
     assert not missed, missed

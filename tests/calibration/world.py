@@ -53,14 +53,18 @@ class Sample:
 class Process:
     def __init__(self, service, instance, language):
         self.service, self.instance, self.language = service, instance, language
+        self.has_name = self.has_profile_name = True  # spans, profiles say which process they are of
         self.spans, self.samples = [], []
 
     def roots(self):
         return [s for s in self.spans if not s.parent]
 
     def resource(self):
-        return {"service.instance.id": self.instance, "telemetry.sdk.language": self.language,
-                "telemetry.sdk.name": "opentelemetry"}
+        names = {"service.instance.id": self.instance} if self.has_name else {}
+        return {**names, "telemetry.sdk.language": self.language, "telemetry.sdk.name": "opentelemetry"}
+
+    def profile_resource(self):
+        return {k: v for k, v in self.resource().items() if self.has_profile_name or k != "service.instance.id"}
 
 
 class World:
@@ -163,8 +167,8 @@ class World:
             return
         for start, length in sorted({s.profile for s in process.samples}):
             body = self.pprof(process, start, length)
-            answer = server.post(f"/api/v1/profile?service={process.service}&label=service.instance.id={process.instance}",
-                                 body, "application/octet-stream")
+            label = f"&label=service.instance.id={process.instance}" if process.has_profile_name else ""
+            answer = server.post(f"/api/v1/profile?service={process.service}{label}", body, "application/octet-stream")
             assert answer.status == 200, answer.text
 
     def attributes(self, span):
@@ -227,7 +231,7 @@ class World:
                        "period": "524288" if self.is_alloc else str(10 * MS)}
             profiles.append(profile)
         resource = [{"key": k, "value": {"stringValue": v}}
-                    for k, v in dict(process.resource(), **{"service.name": process.service}).items()]
+                    for k, v in dict(process.profile_resource(), **{"service.name": process.service}).items()]
         return json.dumps({"resourceProfiles": [{"resource": {"attributes": resource}, "scopeProfiles": [{"profiles": profiles}]}],
                            "dictionary": {"stringTable": strings, "functionTable": functions, "locationTable": locations,
                                           "stackTable": stacks, "linkTable": links, "mappingTable": [{}],

@@ -24,7 +24,7 @@ struct sf_cohort_view {
     const char *trust;          /* of the known samples */
     double mean_duration_ns, mean_value;
     sf_str note, reason;
-    bool is_beside_left_out; /* samples without ids were too many; `note` says so */
+    uint8_t left_out; /* bits of enum sf_left_out */
     const sf_str *types;
     uint32_t n_types;
     struct sf_profile_view view;

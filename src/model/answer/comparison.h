@@ -50,9 +50,9 @@ struct sf_comparison_time {   /* the whole duration */
         double part_ns;
     } examples[SF_COMPARISON_EXAMPLES]; /* of the right: most of what differs most */
     uint32_t n_examples;
-    sf_str summary;          /* the difference in one sentence; empty: nothing to compare */
-    sf_str reason;           /* why much is unknown, or why there are no parts; empty: well */
-    bool is_beside_left_out; /* samples without ids were too many to be given to the spans */
+    sf_str summary;   /* the difference in one sentence; empty: nothing to compare */
+    sf_str reason;    /* why much is unknown, or why there are no parts; empty: well */
+    uint8_t left_out; /* bits of enum sf_left_out */
 };
 
 struct sf_comparison {

@@ -50,6 +50,7 @@ struct sf_span_profile {
     uint32_t n_types;
     bool is_partial;
     bool is_by_service;        /* joined with profiles of the whole service */
+    bool is_mixed;             /* samples without ids may be of several processes: left out */
     bool has_strange_threads;  /* spans and samples number threads differently: they are ignored */
     bool has_untagged;         /* some of it comes from profiles that name no span */
     struct sf_keep_state keep; /* what became of its request's samples */

@@ -64,7 +64,7 @@ bool sf_trace_ledgers_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_call_check_data(&q, &why);
     if (!err)
         err = sf_explain_times_load(&times, atomic_load(&call->service->store), trace, 0, &q, &why);
-    if (!err && !sf_link_set_say_left_out(times.is_beside_left_out, q.req, &note))
+    if (!err && !sf_link_set_say_left_out(times.left_out, q.req, &note))
         err = sf_no_room(&why, "the query");
     if (!err) {
         sf_call_ok(call, "application/json");
