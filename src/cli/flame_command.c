@@ -42,6 +42,7 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
     const struct asked *a = arg;
     struct sf_profile_view view = {0};
     struct sf_flame_text f = {.tree = &view.tree,
+                              .lines = &s->view.tree,
                               .columns = sf_terminal_width(STDOUT_FILENO, 100),
                               .min_share = a->min_share,
                               .has_color = sf_terminal_has_color(STDOUT_FILENO)};

@@ -53,6 +53,7 @@ static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *
     struct sf_tree tree, grouped;
     struct sf_flame_text_rest rest;
     struct sf_flame_text f = {.tree = &grouped,
+                              .lines = &tree,
                               .order = SF_TREE_BY_TOTAL,
                               .columns = sf_terminal_width(STDERR_FILENO, WIDTH),
                               .min_share = 0.02,

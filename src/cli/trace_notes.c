@@ -9,7 +9,8 @@
 #include "wire/json.h"
 
 struct hot {
-    sf_str function;
+    sf_str function, file;
+    int64_t line;
     int64_t value;
     double share;
     int64_t n_few;       /* samples, too few for the rest */
@@ -25,6 +26,10 @@ static void read_hot(struct sf_json *j, struct hot *hot)
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("function")))
             hot->function = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("file")))
+            hot->file = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("line")))
+            hot->line = sf_json_i64(j);
         else if (sf_str_eq(key, SF_STR("value")))
             hot->value = sf_json_i64(j);
         else if (sf_str_eq(key, SF_STR("share")))
@@ -34,6 +39,18 @@ static void read_hot(struct sf_json *j, struct hot *hot)
         else
             sf_json_skip(j);
     }
+}
+
+/* "  order_service.c:160": the folder has no room in a line. */
+static void add_place(struct sf_buf *text, const struct hot *hot)
+{
+    size_t at = hot->file.len;
+    while (at > 0 && hot->file.p[at - 1] != '/')
+        at--;
+    sf_buf_add_str(text, SF_STR("  "));
+    sf_units_text(text, sf_str_from_at(hot->file, at), 40);
+    if (hot->line > 0)
+        sf_buf_print(text, ":%lld", (long long)hot->line);
 }
 
 static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot *hot, sf_str unit,
@@ -50,6 +67,8 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
         sf_buf_add_str(&text, SF_STR(", "));
         sf_units_percent(&text, hot->share);
         sf_buf_add_str(&text, hot->is_below ? SF_STR(" with children") : SF_STR_NONE);
+        if (hot->file.len > 0)
+            add_place(&text, hot);
     } else if (hot->n_few == 0) {
         notes->has_estimates = true;
         sf_buf_print(&text, SF_ESTIMATE_MARK "%lld sample%s", (long long)hot->n_estimated,

@@ -72,6 +72,8 @@ static void give(const struct sf_link_set *set, const struct hots *hots, uint32_
     if (hot->n_samples == 0 || sf_claims_view_is_few(set, taken))
         return; /* how many there are is all that is known */
     row->hot = hot->function;
+    row->hot_file = hot->file;
+    row->hot_line = hot->line;
     row->hot_value = hot->value;
     row->hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
     double worth = sf_claims_view_worth(set, taken, hot->timed, hot->timed_squares);

@@ -16,7 +16,41 @@ struct work {
     const uint32_t *owners; /* by node: itself, or who called the runtime */
     int64_t *sums;          /* by function, of the span at hand */
     uint32_t *touched;      /* functions with a sum; zeroed after each span */
+    int64_t *line_sums;     /* by frame of the stacks, of the function at hand */
 };
+
+/* Who has the time of a sample: what glue interrupted or entered the kernel for, and who called a
+ * runtime. 0: a collector's thread. */
+static uint32_t node_of(const struct work *w, uint32_t node)
+{
+    while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)
+        node = w->stacks->nodes[node].parent;
+    return w->owners[node];
+}
+
+/* Of a function's lines the one that cost most. */
+static void find_line(struct work *w, uint32_t span, uint32_t function, struct sf_hot *hot)
+{
+    uint32_t best = SF_NONE;
+    for (int turn = 0; turn < 2; turn++) { /* adds up, then puts back to zero */
+        for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
+            const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
+            uint32_t node = w->samples[c->sample].node;
+            if (!c->is_known || node == 0 || c->value == 0 || (node = node_of(w, node)) == 0)
+                continue;
+            uint32_t frame = w->stacks->nodes[node].frame;
+            if (w->functions.of[frame] != function || w->stacks->frames[frame].file.len == 0)
+                continue;
+            w->line_sums[frame] = turn == 0 ? w->line_sums[frame] + c->value : 0;
+            if (turn == 0 && (best == SF_NONE || w->line_sums[frame] > w->line_sums[best]))
+                best = frame;
+        }
+    }
+    if (best == SF_NONE)
+        return;
+    hot->file = w->stacks->frames[best].file;
+    hot->line = w->stacks->frames[best].line;
+}
 
 /* Stacks that end in nothing have no function. Of equals the first seen, so that answers stay. */
 static struct sf_hot find(struct work *w, uint32_t span)
@@ -40,12 +74,9 @@ static struct sf_hot find(struct work *w, uint32_t span)
         }
         if (node == 0 || c->value == 0)
             continue;
-        while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)
-            node =
-                w->stacks->nodes[node].parent; /* what it interrupted, or entered the kernel for */
-        node = w->owners[node];
+        node = node_of(w, node);
         if (node == 0)
-            continue; /* a collector's thread */
+            continue;
         uint32_t f = w->functions.of[w->stacks->nodes[node].frame];
         if (w->sums[f] == 0)
             w->touched[n_touched++] = f;
@@ -57,6 +88,7 @@ static struct sf_hot find(struct work *w, uint32_t span)
     if (best != SF_NONE && w->sums[best] > 0) {
         hot.function = w->functions.names[best];
         hot.value = w->sums[best];
+        find_line(w, span, best, &hot);
     }
     for (uint32_t i = 0; i < n_touched; i++)
         w->sums[w->touched[i]] = 0;
@@ -77,7 +109,8 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
     /* A sum may come back to zero on its way and be touched again: one place for each claim. */
     w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
     w.owners = sf_runtime_owners(stacks, req);
-    if (!hots || !w.sums || !w.is_glue || !w.touched || !w.owners ||
+    w.line_sums = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*w.line_sums));
+    if (!hots || !w.line_sums || !w.sums || !w.is_glue || !w.touched || !w.owners ||
         !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the hottest functions of %u spans",
                        n_spans);

@@ -8,7 +8,9 @@
 #include "model/tree.h"
 
 struct sf_hot {
-    sf_str function;             /* empty: no sample is known to be the span's own */
+    sf_str function; /* empty: no sample is known to be the span's own */
+    sf_str file;     /* of the line of it that cost most; empty: not known */
+    uint32_t line;
     int64_t value;               /* in the function itself, in the stacks' unit */
     int64_t all;                 /* of all the span's own samples */
     uint64_t n_samples;          /* of those */

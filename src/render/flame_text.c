@@ -222,6 +222,63 @@ static void draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_res
     }
 }
 
+/* ---- where the marked functions are ---- */
+
+/* The line of a function that cost most by itself; NULL: none is known. */
+static const struct sf_frame *line_of(const struct drawing *d, sf_str function, int64_t *sums)
+{
+    const struct sf_tree *t = d->f->lines;
+    const struct sf_frame *best = NULL;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < t->n_frames; i++)
+        sums[i] = 0;
+    for (uint32_t i = 1; i < t->n_nodes; i++) {
+        const struct sf_frame *f = &t->frames[t->nodes[i].frame];
+        int64_t *sum = &sums[t->nodes[i].frame];
+        if (t->nodes[i].self <= 0 || f->file.len == 0 || f->line == 0 ||
+            !sf_str_eq(f->function, function))
+            continue;
+        *sum = sf_add_sat_i64(*sum, t->nodes[i].self);
+        if (*sum > most) {
+            most = *sum;
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* "HOT PATH: regexMatch  order_service.c:53" */
+static bool add_places(const struct drawing *d, struct sf_arena *scratch, struct sf_buf *out)
+{
+    enum { PLACE_COLUMNS = 100 };
+    const struct sf_tree *t = d->f->tree;
+    bool is_first = true;
+    if (!d->f->lines || d->n_marked == 0)
+        return true;
+    int64_t *sums = sf_arena_new_n(scratch, d->f->lines->n_frames + 1u, sizeof(*sums));
+    if (!sums)
+        return false;
+    for (uint32_t i = 0; i < d->n_marked; i++) {
+        sf_str function = t->frames[t->nodes[d->marked[i]].frame].function;
+        const struct sf_frame *f = line_of(d, function, sums);
+        bool is_said = !f;
+        for (uint32_t k = 0; k < i; k++)
+            is_said = is_said ||
+                      sf_str_eq(t->frames[t->nodes[d->marked[k]].frame].function, function);
+        if (is_said)
+            continue;
+        if (is_first)
+            sf_buf_add_u8(out, '\n');
+        is_first = false;
+        sf_buf_add_str(out, SF_STR("HOT PATH: "));
+        sf_units_text(out, function, PLACE_COLUMNS);
+        sf_buf_add_str(out, SF_STR("  "));
+        sf_units_text(out, f->file, PLACE_COLUMNS);
+        sf_buf_print(out, ":%u\n", f->line);
+    }
+    return true;
+}
+
 enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena scratch,
                                  struct sf_buf *out, struct sf_flame_text_rest *out_rest,
                                  struct sf_why *why)
@@ -244,6 +301,8 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
     lay_out(&d);
     draw(&d, NULL, &first); /* how deep it gets */
     draw(&d, out, &rest);
+    if (!add_places(&d, &scratch, out))
+        return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
     *out_rest = rest;
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "flame graph: no memory");
 }

@@ -6,7 +6,8 @@
  *
  * One line for each frame, callees indented below their caller. Bars and percentages are shares of
  * the whole view, on one linear scale that lets the longest line fit the terminal. At most five
- * frames are marked: those with at least 10 % of the view in themselves, largest first.
+ * frames are marked: those with at least 10 % of the view in themselves, largest first; the line of
+ * each that cost most is listed below, where it is known.
  * docs/flame-graph.md explains it to users. */
 #pragma once
 #include "base/arena.h"
@@ -14,7 +15,9 @@
 #include "flame/tree_order.h"
 
 struct sf_flame_text {
-    const struct sf_tree *tree; /* grouped: frames have names */
+    const struct sf_tree *tree;  /* grouped: frames have names */
+    const struct sf_tree *lines; /* the same with lines: marked frames are told with theirs; or
+                                    NULL */
     enum sf_tree_by order;
     size_t columns;   /* of the terminal; at least 40 are used */
     double min_share; /* frames below this share of the view are not drawn; 0.01 is 1 % */

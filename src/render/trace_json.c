@@ -118,6 +118,8 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
     sf_json_write_key(w, SF_STR("hot"));
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("function"), row->hot);
+    sf_json_write_key_str(w, SF_STR("file"), row->hot_file);
+    sf_json_write_key_u64(w, SF_STR("line"), row->hot_line);
     sf_json_write_key(w, SF_STR("value"));
     sf_json_write_i64(w, row->hot_value);
     sf_json_write_key(w, SF_STR("share"));

@@ -146,6 +146,8 @@ static void add_note_below(const struct layout *l, const struct sf_waterfall_row
                            size_t indent, struct sf_buf *out)
 {
     size_t columns = l->name + l->bar + l->duration; /* ends before the line does */
+    size_t over = row->note.len + indent > columns ? row->note.len + indent - columns : 0;
+    indent -= over < indent ? over : indent; /* a long note begins further left */
     sf_units_pad(out, l->number + l->id + l->service + 1 + indent);
     sf_buf_add_str(out, SF_STR("^ "));
     sf_units_text(out, row->note, columns - indent);

@@ -24,10 +24,11 @@ static enum sf_err group(struct sf_profile_view *v, struct sf_arena *req, struct
     return err;
 }
 
-static enum sf_err draw_text(const struct sf_profile_view *v, struct sf_arena *req,
-                             struct sf_buf *out, struct sf_why *why)
+static enum sf_err draw_text(const struct sf_profile_view *v, const struct sf_tree *lines,
+                             struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_flame_text f = {.tree = &v->tree,
+                              .lines = lines,
                               .order = SF_TREE_BY_TOTAL,
                               .columns = COLUMNS,
                               .min_share = 0.01,
@@ -93,7 +94,7 @@ enum sf_err sf_profile_form_render(const struct sf_profile_form *form, struct sf
         return err;
     switch (form->as) {
     case AS_TEXT:
-        err = draw_text(v, req, out, why);
+        err = draw_text(v, &sent, req, out, why);
         if (!err)
             sf_unnamed_text(&sent, out);
         return err;

@@ -16,7 +16,9 @@ struct sf_trace_row {
     uint64_t critical_ns; /* its own time on the path */
     const struct sf_trace_stretch *stretches;
     uint32_t n_stretches;
-    sf_str hot; /* the function its own samples are mostly in; empty: none is known */
+    sf_str hot;      /* the function its own samples are mostly in; empty: none is known */
+    sf_str hot_file; /* of its line that cost most; empty: not known */
+    uint32_t hot_line;
     int64_t hot_value;
     double hot_share;         /* of the value of its own samples */
     double hot_low, hot_high; /* its 95 % interval */

@@ -55,6 +55,9 @@ export interface Stretch {
 }
 export interface Hot {
   function: string;
+  /** Of the line that cost most, where it is known */
+  file?: string;
+  line?: number;
   value: number;
   share: number;
   samples: number;

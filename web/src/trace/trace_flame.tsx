@@ -75,7 +75,7 @@ export function TraceFlamePane(props: { traceId: string }) {
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
           {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" icicle={isTime} server={{ path, query }} />}
           {isTime && (
-            <p class="legend wf-legend">
+            <p class="legend wf-legend pad-x">
               <PartLegend has={partsIn(d.profile)} />
             </p>
           )}

@@ -114,7 +114,7 @@ function Bar(props: BarProps) {
         style={{ left: percentText(a), width: percentText(width), ...(isThin ? {} : { background: props.byService || row.run > 0 ? serviceColor(span.service) : "var(--t-child)" }) }}
         tabIndex={-1}
         aria-label={`Why slow? ${visible(span.name)}, ${words}`}
-        title={`${visible(span.name)}: ${words}${said === "" ? "" : `\n${said}`}${hot === "" ? "" : `\n${hot}`}`}
+        title={`${visible(span.name)}: ${words}${said === "" ? "" : `\n${said}`}${hot === "" ? "" : `\n${hot}`}${(span.hot?.file ?? "") === "" || !span.hot ? "" : `\n${visible(span.hot.function)} at ${visible(span.hot.file ?? "")}:${String(span.hot.line ?? 0)}`}`}
         onClick={(e) => {
           e.stopPropagation();
           props.onWhy(span);
