@@ -225,6 +225,11 @@ static enum sf_err unknown(sf_str path, struct sf_why *why)
     const char *near;
     (void)sf_str_split_next(&rest, '.', &head);
     near = sf_text_nearest(head, known, sizeof(known) / sizeof(known[0]));
+    if (near && sf_str_eq(head, sf_str_from(near))) /* the key is right, what is in it is not */
+        return sf_fail(why, SF_ERR_INPUT,
+                       rest.len ? "%s has one value, and not several under names"
+                                : "%s holds several values under names, and not one",
+                       near);
     return sf_fail(why, SF_ERR_INPUT, "a rule has no %.*s%s%s%s",
                    SF_STR_ARG(sf_str_part(head, 0, 60)), near ? "; did you mean " : "",
                    near ? near : "", near ? "?" : "");

@@ -7,6 +7,7 @@
 #include "base/amount.h"
 #include "base/heap.h"
 #include "base/list.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/random.h"
@@ -114,8 +115,20 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
     if (!s->start_ns)
         s->start_ns = now_ns;
     if (length_ns > 0 && !s->end_ns)
-        s->end_ns = s->start_ns + (length_ns < LONGEST_NS ? length_ns : LONGEST_NS + 1);
+        s->end_ns = sf_add_sat_i64(s->start_ns,
+                                   length_ns < LONGEST_NS ? length_ns : LONGEST_NS + 1);
     return SF_OK;
+}
+
+/* Of what people ask for; one that was ended before it began is in the file as well. */
+static enum sf_err check_times(const struct sf_silence *s, struct sf_why *why)
+{
+    if (s->end_ns <= s->start_ns)
+        return sf_fail(why, SF_ERR_INPUT, "a silence wants endsAt, behind startsAt, or duration");
+    return sf_sub_sat_i64(s->end_ns, s->start_ns) > LONGEST_NS
+               ? sf_fail(why, SF_ERR_LIMIT, "a silence lasts at most %d days",
+                         SF_LIMIT_SILENCE_DAYS)
+               : SF_OK;
 }
 
 static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
@@ -123,10 +136,6 @@ static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
     size_t len = s->comment.len + s->by.len;
     if (s->n_matchers == 0)
         return sf_fail(why, SF_ERR_INPUT, "a silence wants matchers: without, all would be silent");
-    if (s->end_ns <= s->start_ns)
-        return sf_fail(why, SF_ERR_INPUT, "a silence wants endsAt, behind startsAt, or duration");
-    if (s->end_ns - s->start_ns > LONGEST_NS)
-        return sf_fail(why, SF_ERR_LIMIT, "a silence lasts at most %d days", SF_LIMIT_SILENCE_DAYS);
     for (size_t i = 0; i < s->n_matchers; i++)
         len += s->matchers[i].name.len + s->matchers[i].value.len;
     return len > SF_LIMIT_SILENCE_TEXT_LEN
@@ -211,6 +220,8 @@ enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str t
     s.tenant = tenant;
     s.created_ns = now_ns;
     snprintf(s.id, sizeof(s.id), "%016" PRIx64, sf_random_u64());
+    if (!err)
+        err = check_times(&s, why);
     if (!err)
         err = add(b, &s, why);
     if (!err)

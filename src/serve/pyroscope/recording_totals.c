@@ -372,8 +372,10 @@ enum sf_err sf_recording_totals_read(struct sf_recording_totals *t, sf_str text,
         n++;
         if (line.len == 0)
             continue;
-        if (!j)
-            return sf_no_room(why, "recorded series");
+        if (!j) {
+            err = sf_no_room(why, "recorded series");
+            break;
+        }
         sf_json_init(j, line, &room);
         err = read_line(j, &one) ? take_line(&fresh, &one, &total, why)
                                  : sf_fail(why, SF_ERR_CORRUPT, "line %zu cannot be read", n);

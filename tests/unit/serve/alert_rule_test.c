@@ -52,6 +52,8 @@ TEST(alert_rule, what_is_wrong_is_said)
         {"for", "2d", "up to 1d"},
         {"labels.a-b", "x", "no name of a label"},
         {"labels.alertname", "x", "cannot be set"},
+        {"share", "x", "share holds several values"},
+        {"traceql.a", "x", "traceql has one value"},
         {"share.selectr", "x", "did you mean selector?"},
         {"absent", "no", "absent is true"},
     };

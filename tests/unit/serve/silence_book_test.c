@@ -130,6 +130,26 @@ TEST(silence_book, is_read_back_and_damage_is_found)
     sf_silence_book_done(&b);
 }
 
+TEST(silence_book, one_that_was_ended_before_it_began_is_no_damage)
+{
+    struct sf_silence_book b = {0}, again = {0};
+    struct sf_buf text = {0};
+    int64_t end_ns;
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\","
+                      "\"startsAt\":\"2030-01-01T00:00:00Z\"}"));
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"y\"}],\"duration\":\"1us\"}"));
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"z\"}],\"duration\":\"1h\"}"));
+    assert_ok(sf_silence_book_expire(&b, sf_str_from(b.list[0].id), SF_STR("t"), T, &end_ns, &why));
+    sf_silence_book_write(&b, &text);
+    assert_ok(sf_silence_book_read(&again, sf_buf_str(&text), &why));
+    assert_int_equal(again.n, 3);
+    assert_true(is_silent(&again, "\"a\":\"z\"", T + SF_NS_PER_S));
+    assert_false(is_silent(&again, "\"a\":\"x\"", INT64_C(1893456001) * SF_NS_PER_S));
+    sf_buf_done(&text);
+    sf_silence_book_done(&again);
+    sf_silence_book_done(&b);
+}
+
 TEST(silence_book, history_keeps_the_newest_and_is_read_back)
 {
     struct sf_alert_history h = {0}, again = {0};
