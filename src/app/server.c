@@ -263,6 +263,15 @@ static enum sf_err open_deploys(struct sf_server *s, struct sf_why *why)
     return err;
 }
 
+static enum sf_err open_control(struct sf_server *s, struct sf_why *why)
+{
+    char notice[240];
+    enum sf_err err = sf_control_open(s->dir, &s->service, &s->service.control_docs, notice, why);
+    if (notice[0])
+        sf_log_print(s->log, SF_SAY_WARN, "%s", notice);
+    return err;
+}
+
 static enum sf_err open_scraping(struct sf_server *s, struct sf_why *why)
 {
     struct sf_scrape_jobs *jobs = s->config->scrape ? sf_scrape_jobs_share(s->config->scrape)
@@ -548,7 +557,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_deploys(s, why);
     if (!err)
-        err = sf_control_open(s->dir, v, &v->control_docs, why);
+        err = open_control(s, why);
     if (!err)
         err = open_symbols(s, why);
     v->adhoc = s->dir;

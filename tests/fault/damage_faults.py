@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import profile_oracle as oracle  # noqa: E402
 from support import server_rig as rig  # noqa: E402
-from support.fault_house import House, run_parts  # noqa: E402
+from support.fault_house import LIBRARY, House, run_parts  # noqa: E402
 
 
 def flip(path, rng, at=None):
@@ -45,7 +45,9 @@ def zero_part(path, start, end):
 
 PROFILED = "profiled"
 KINDS = {"block", "profile block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail", "ad hoc profile", "settings",
-         "rules"}
+         "rules", "deploys", "silences", "control", "pins", "symbol file"}
+SMALL = {"ad hoc profile", "settings", "rules", "rule_totals", "deploys", "silences", "control", "pins", "symbol file",
+         "rules of verdicts", "hour of verdicts"}
 SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log", "wal.tail")  # nothing may be gone with one of them
 
 
@@ -68,7 +70,10 @@ class Case:
 def kind_of(path):
     if os.path.basename(os.path.dirname(path)) == "adhoc":
         return "ad hoc profile"
-    return {".sfs": "block", ".sfp": "profile block", ".wal": "log slot"}.get(os.path.splitext(path)[1], os.path.basename(path))
+    if os.path.basename(os.path.dirname(path)) == "verdict" and os.path.basename(path) == "rules":
+        return "rules of verdicts"
+    return {".sfs": "block", ".sfp": "profile block", ".wal": "log slot", ".debug": "symbol file", ".elf": "symbol file",
+            ".sfv": "hour of verdicts"}.get(os.path.splitext(path)[1], os.path.basename(path))
 
 
 def damage_cases(data, rng):
@@ -80,7 +85,8 @@ def damage_cases(data, rng):
             kind = kind_of(path)
             kinds.setdefault(kind, []).append(os.path.relpath(path, data))
     for kind, files in kinds.items():
-        for _ in range(max(3, int({"block": 12, "profile block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
+        is_brief = kind in SMALL and rig.scale() < 1  # nothing else depends on them
+        for _ in range(1 if is_brief else max(3, int({"block": 12, "profile block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
             name = rng.choice(files)
             at = rng.randrange(used_end(os.path.join(data, name)))
             if kind == "meta.db":  # where there is something
@@ -89,7 +95,7 @@ def damage_cases(data, rng):
             cases.append(Case(kind, name, f"a bit at {at}", lambda path, a=at: flip(path, rng, a)))
         name = rng.choice(files)
         size = os.path.getsize(os.path.join(data, name))
-        for keep in (0, size // 2, size - 1):
+        for keep in (rng.choice((0, size // 2, size - 1)),) if is_brief else (0, size // 2, size - 1):
             cases.append(Case(kind, name, f"all but {keep} bytes", lambda path, k=keep: os.truncate(path, k)))
     cases += log_cases(data, kinds["log slot"])
     return cases
@@ -124,7 +130,7 @@ def fsck_of(house, case):
 def is_kept(house, kind):
     """Whether what a reader wrote is there, or the file it was in. A bit may have made it another tenant's."""
     path = os.path.join(house.data, kind)
-    return os.path.getsize(path) > 0 or os.path.exists(path + ".damaged")
+    return os.path.exists(path + ".damaged") or os.path.getsize(path) > 0
 
 
 def server_on(house, case, erased):
@@ -148,7 +154,8 @@ def server_on(house, case, erased):
     told = status == 503 or len(text.splitlines()) > 1
     said = any(word in house.server.log_tail(200)
                for word in ("damaged", "lost", "quarantined", "unfinished", "corrupt", "cannot be read"))
-    if case.kind in ("settings", "rules") and "all but 0 bytes" not in case.what and not is_kept(house, case.kind):
+    if case.kind in ("settings", "rules", "deploys", "silences", "control") and "all but 0 bytes" not in case.what and \
+            not is_kept(house, case.kind):
         faults.append("it is gone and the file is not kept")  # an empty file would be one that holds nothing
     if missing and case.kind in SECOND_COPIES:
         faults.append(f"{len(missing)} spans are gone with it; /ready: {text}")
@@ -216,6 +223,26 @@ def keep_other_things(tap, house):
     status = client.call("POST", "/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps(ask),
                          {"Content-Type": "application/json"})[0]
     tap.check(status == 200, "damage: a rule is kept", str(status))
+    for what, method, path, ask in (
+            ("a deploy", "POST", "/api/v1/deploys", {"service": "shop", "version": "2"}),
+            ("a silence", "POST", "/api/v1/silences", {"matchers": [{"name": "a", "value": "b"}], "duration": "2h"}),
+            ("a document", "PUT", "/api/v1/profiling?service=shop", {"enabled": False})):
+        status, _, answer = client.call(method, path, json.dumps(ask), {"Content-Type": "application/json"})
+        tap.check(status == 200, f"damage: {what} is kept", f"{status} {answer[:200]!r}")
+    with open(LIBRARY, "rb") as f:  # small, and has a build id
+        program = f.read()
+    found = re.search(rb"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})", program, re.S)
+    if tap.check(found is not None, "damage: a library with a build id"):
+        status, _, answer = client.call("PUT", "/api/v1/symbols/" + found.group(1).hex(), program)
+        tap.check(status == 201, "damage: a symbol file is kept", f"{status} {answer[:200]!r}")
+    client.close()
+
+
+def pin_one(tap, house):
+    client = house.server.client()
+    status, _, answer = client.call("POST", f"/api/v1/pins/{house.acked[0][0].trace.hex()}?for=1d&note=evidence", None,
+                                    {"Content-Type": "application/json"})
+    tap.check(status == 200, "damage: a trace is pinned", f"{status} {answer[:200]!r}")
     client.close()
 
 
@@ -230,6 +257,7 @@ def damage(tap, rng):
             house.fill(15)
             send_profiles(house, rng)
             house.flush()
+        pin_one(tap, house)
         house.send()
         erased = house.acked.pop()[0].trace
         client = house.server.client()

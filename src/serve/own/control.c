@@ -407,10 +407,11 @@ bool sf_control_capture_wait(struct sf_control *c, uint64_t id, struct sf_call *
 /* ---- life ---- */
 
 enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, struct sf_control **out,
-                            struct sf_why *why)
+                            char notice[240], struct sf_why *why)
 {
     struct sf_control *c = sf_heap_new(sizeof(*c));
     enum sf_err err;
+    notice[0] = 0;
     if (!c)
         return sf_no_memory(why, "the control of collectors");
     c->service = service;
@@ -421,7 +422,7 @@ enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, stru
     sf_signal_init(&c->signal);
     c->collectors = sf_heap_new(SF_LIMIT_COLLECTORS * sizeof(*c->collectors));
     c->parked = sf_heap_new(SF_LIMIT_CONTROL_WAITS * sizeof(*c->parked));
-    err = c->collectors && c->parked ? sf_control_set_open(dir, &c->set, why)
+    err = c->collectors && c->parked ? sf_control_set_open(dir, &c->set, notice, why)
                                      : sf_no_memory(why, "the control of collectors");
     if (!err)
         err = sf_thread_start(&c->thread, "control-wait", 0, run, c, why);

@@ -34,7 +34,7 @@ struct sf_capture { /* samples taken on request */
 };
 
 enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, struct sf_control **out,
-                            struct sf_why *why);
+                            char notice[240], struct sf_why *why);
 /* All parked calls are answered and none is parked any more; before the listener drains. */
 void sf_control_stop(struct sf_control *c);
 void sf_control_close(struct sf_control *c); /* NULL is fine */

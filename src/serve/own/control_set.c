@@ -12,7 +12,8 @@
 #include "wire/json.h"
 
 enum { FILE_MAX = 16 << 20 };
-static const char file_name[] = "control", new_name[] = "control.new";
+static const char file_name[] = "control", new_name[] = "control.new",
+                  damaged_name[] = "control.damaged";
 
 struct sf_control_set {
     struct sf_control_entry docs[SF_LIMIT_CONTROL_DOCS];
@@ -300,11 +301,12 @@ static enum sf_err take_line(struct sf_control_set *s, const struct line *l, str
     return SF_OK;
 }
 
-static enum sf_err load(struct sf_control_set *s, sf_str text, struct sf_arena *req,
-                        struct sf_why *why)
+/* Lines that cannot be read are left out and counted. */
+static size_t load(struct sf_control_set *s, sf_str text, struct sf_arena *req)
 {
     sf_str one;
-    for (size_t n = 1; sf_str_split_next(&text, '\n', &one); n++) {
+    size_t n_bad = 0;
+    while (sf_str_split_next(&text, '\n', &one)) {
         struct sf_arena scratch = *req;
         struct line l = {0};
         struct sf_json j;
@@ -312,31 +314,51 @@ static enum sf_err load(struct sf_control_set *s, sf_str text, struct sf_arena *
             continue;
         sf_json_init(&j, one, &scratch);
         read_line(&j, &l);
-        if (!sf_json_ok(&j) || take_line(s, &l, NULL))
-            return sf_fail(why, SF_ERR_CORRUPT,
-                           "control: line %zu of the file cannot be read; move the file away to "
-                           "start without documents",
-                           n);
+        n_bad += !sf_json_ok(&j) || take_line(s, &l, NULL);
     }
-    return SF_OK;
+    return n_bad;
 }
 
-enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out, struct sf_why *why)
+/* The file is kept for a look, and what could be read takes its place: a server does not stay away
+ * because of a document. */
+static enum sf_err set_aside(const struct sf_control_set *s, struct sf_dir *dir, size_t n_bad,
+                             char notice[240], struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    enum sf_err err = sf_dir_rename(dir, file_name, damaged_name, why);
+    sf_control_set_print(s, &text);
+    if (!err)
+        err = sf_control_set_save(dir, &text, why);
+    sf_buf_done(&text);
+    snprintf(notice, 240,
+             "control: %zu lines of the file cannot be read and are left out: collectors may do "
+             "what documents had forbidden; the file is kept as %s",
+             n_bad, damaged_name);
+    return err;
+}
+
+enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out, char notice[240],
+                                struct sf_why *why)
 {
     struct sf_control_set *s = sf_heap_new(sizeof(*s));
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {.max = FILE_MAX};
     struct sf_arena req = {0};
+    size_t n_bad = 0;
     enum sf_err err = s ? sf_dir_open_read(dir, file_name, &file, why)
                         : sf_no_memory(why, "the control documents");
+    notice[0] = 0;
     if (!err)
         err = sf_file_read_all(&file, FILE_MAX, &text, why);
     else if (err == SF_ERR_NOT_FOUND)
         err = SF_OK;
     sf_file_close(&file);
+    if (!err && text.len && !sf_arena_init(&req, (size_t)FILE_MAX))
+        err = sf_no_memory(why, "the control documents");
     if (!err && text.len)
-        err = sf_arena_init(&req, (size_t)FILE_MAX) ? load(s, sf_buf_str(&text), &req, why)
-                                                    : sf_no_memory(why, "the control documents");
+        n_bad = load(s, sf_buf_str(&text), &req);
+    if (!err && n_bad)
+        err = set_aside(s, dir, n_bad, notice, why);
     sf_arena_done(&req);
     sf_buf_done(&text);
     if (err)

@@ -37,8 +37,9 @@ bool sf_control_target_eq(const struct sf_control_target *a, const struct sf_con
 bool sf_control_target_holds(const struct sf_control_target *rule,
                              const struct sf_control_target *one);
 
-/* CORRUPT: the file cannot be read. IO, NOMEM. */
-enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out,
+/* Lines of the file that cannot be read are left out, the file is kept as control.damaged, and
+ * `notice` says so; else it is empty. IO, NOMEM. */
+enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out, char notice[240],
                                 struct sf_why *why);
 void sf_control_set_close(struct sf_control_set *s); /* NULL is fine */
 
