@@ -49,6 +49,35 @@ def sdk_pprof(types, period, when, length):
     return gzip.compress(out + b"".join(field(6, text) for text in strings))
 
 
+def jfr(start, length, at):
+    """A recording as Java's agents upload it, with one sample of 10 ms."""
+    program = os.path.join(os.environ["BUILD_ROOT"], "tests", "calibration", "jfr_write")
+    lines = f"{start} {length}\n{at} 40001 1 0 main\n"
+    return subprocess.run([program], input=lines.encode(), capture_output=True, check=True).stdout
+
+
+def ebpf(service, start, length, at):
+    """A profile as OpenTelemetry's profiler sends it: samples have times and no values."""
+    kinds = {"sampleType": {"typeStrindex": 1, "unitStrindex": 2}, "periodType": {"typeStrindex": 3, "unitStrindex": 4}, "period": "10000000"}
+    sample = {"stackIndex": 1, "timestampsUnixNano": [str(at)]}
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
+    profile = dict(kinds, samples=[sample], timeUnixNano=str(start), durationNano=str(length))
+    tables = {"stringTable": ["", "samples", "count", "cpu", "nanoseconds", "main"], "functionTable": [{}, {"nameStrindex": 5}],
+              "locationTable": [{}, {"lines": [{"functionIndex": 1}]}], "stackTable": [{}, {"locationIndices": [1]}], "linkTable": [{}],
+              "mappingTable": [{}], "attributeTable": [{}]}
+    return json.dumps({"resourceProfiles": [{"resource": resource, "scopeProfiles": [{"profiles": [profile]}]}], "dictionary": tables}).encode()
+
+
+def cpuprofile(at_us, length_us):
+    """As node --cpu-prof writes it: 10 ms of main, `at_us` after its start."""
+    def node(own, name, *children):
+        return {"id": own, "callFrame": {"functionName": name, "scriptId": "0", "url": "", "lineNumber": 0, "columnNumber": 0},
+                "hitCount": 1, "children": list(children)}
+    began = 7 * 10**9  # microseconds since the machine began
+    return json.dumps({"nodes": [node(1, "(root)", 2, 3), node(2, "main"), node(3, "(idle)")], "startTime": began, "endTime": began + length_us,
+                       "samples": [3, 2, 3], "timeDeltas": [0, at_us, 10000]}).encode()
+
+
 def test_each_sdks_profile_lies_where_it_was():
     """Times as each SDK writes them (docs/languages.md): of the same ten seconds, from START on. A profile belongs where it
     starts, and a span of that time has it, one of ten seconds before or after has not."""
@@ -56,6 +85,7 @@ def test_each_sdks_profile_lies_where_it_was():
     start = (time.time_ns() // second - 600) // 10 * 10 * second
     end = start + 10 * second
     cpu, ns = [("samples", "count"), ("cpu", "nanoseconds")], ("cpu", "nanoseconds")
+    heap = [("alloc_objects", "count"), ("alloc_space", "bytes")]
     wall, mutex = [("sample", "count"), ("wall", "nanoseconds")], [("contentions", "count"), ("delay", "nanoseconds")]
     seconds = f"from={start // second}&until={end // second}"
     sdks = {  # name: (way, profile, type to ask for, where it starts)
@@ -63,11 +93,20 @@ def test_each_sdks_profile_lies_where_it_was():
         "go-cpu": (f"/ingest?from={start}&until={end}&format=pprof&sampleRate=100&spyName=gospy", sdk_pprof(cpu, ns, start, 10 * second), "cpu", start),
         # Heap, mutex and block: the moment of the dump and no length; from and until say what lies between two dumps.
         "go-mutex": (f"/ingest?from={start}&until={end}&format=pprof&spyName=gospy", sdk_pprof(mutex, ("contentions", "count"), end, 0), "delay", start),
+        "go-heap": (f"/ingest?from={start}&until={end}&format=pprof&spyName=gospy", sdk_pprof(heap, ("space", "bytes"), end, 0), "alloc_space", start),
         # Scraped or pushed by others, nothing says since when: it lies at its dump, which the page of languages says.
         "go-pushed": (PUSH, sdk_pprof(mutex, ("contentions", "count"), end, 0), "delay", end),
         # The pprof's time is its end.
         "node": (f"/ingest?{seconds}&format=pprof&spyName=nodespy", sdk_pprof(wall, ("wall", "nanoseconds"), end + 3000000, 10 * second), "wall", start + 3000000),
+        # The live set at the dump, without a length.
+        "node-heap": (f"/ingest?{seconds}&format=pprof&spyName=nodespy", sdk_pprof(heap, ("space", "bytes"), end, 0), "alloc_space", start),
+        # node --cpu-prof: microseconds of a clock that began with the machine; from and until say when.
+        "node-file": (f"/ingest?{seconds}&format=cpuprofile", cpuprofile(5050000, 10 * 10**6), "cpu", start),
         "node-pushed": (PUSH, sdk_pprof(wall, ("wall", "nanoseconds"), end, 10 * second), "wall", start),
+        # A recording, whose samples have times of their own; from and until are whole seconds.
+        "java": (f"/ingest?{seconds}&format=jfr&sampleRate=100&spyName=javaspy", jfr(start, 10 * second, start + 5 * second + 50000000), "cpu", start),
+        # Every sample has its time; the profile's is moved back to the oldest of them.
+        "ebpf": ("/v1development/profiles", ebpf("times-ebpf", start, 10 * second, start + 5 * second + 50000000), "cpu", start),
         # Real start and length.
         "python": (PUSH, sdk_pprof([("cpu", "nanoseconds")], ns, start + 200000000, 97 * second // 10), "cpu", start + 200000000),
         # Whole upload intervals of the wall clock, which is what can be known.
@@ -78,7 +117,9 @@ def test_each_sdks_profile_lies_where_it_was():
         "dotnet": (f"/ingest?{seconds}&format=pprof&spyName=dotnetspy", sdk_pprof([("cpu", "nanoseconds")], ns, None, None), "cpu", start)}
     for name, (way, body, kind, begins) in sdks.items():
         service = "times-" + name
-        if way == PUSH:
+        if way == "/v1development/profiles":
+            answer = server.post(way, body, JSON)
+        elif way == PUSH:
             sent = series({"service_name": service, "__name__": "process_cpu" if kind == "cpu" else kind}, body)
             answer = server.post(PUSH, sent, PB)
         else:
@@ -88,7 +129,8 @@ def test_each_sdks_profile_lies_where_it_was():
         def total(low, high):
             answer = server.get(f"/api/v1/profile?app={service}&type={kind}&format=folded&from={low}&until={high}")
             return sum(int(line.rsplit(" ", 1)[1]) for line in answer.text.splitlines()) if answer.status == 200 else 0
-        assert total(begins, begins + 1000000) == 7, name  # the start, to the millisecond
+        value = 10000000 if name in ("java", "ebpf", "node-file") else 7
+        assert total(begins, begins + 1000000) == value, (name, total(begins - 60 * second, begins + 60 * second))  # the start, to the millisecond
         assert total(begins - 60 * second, begins) == 0 and total(begins + 1000000, begins + 60 * second) == 0, name
         if name == "go-pushed":
             continue  # of no length: of no span
