@@ -8,7 +8,7 @@ import sys
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import JSON, PROGRAM, Server, field, make_span, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, field, fields, make_span, tap  # noqa: E402
 
 server = Server().start()
 spans = {name: make_span(service=name) for name in ("shop", "bank")}
@@ -166,6 +166,51 @@ def test_tempos_fields_are_obeyed_refused_or_counted():
                          ("SearchTagValues", field(1, "name") + field(55, 2))):
         assert server.grpc("/tempopb.StreamingQuerier/" + method, body)[0] == 0, method
     assert unknown() == before + 5
+
+
+def test_every_field_of_tempos_messages_changes_the_answer():
+    """The messages of tempo.proto that are asked in streams, field by field: with a value of its own, the answer is another
+    than without, unless it only says how Tempo's servers divide the work; none is counted as unknown."""
+    first = int(min(s["start"] for s in spans.values()) // 10**9)
+    late, bank = first + 7200, '{ resource.service.name = "bank" }'
+    near, ns = (first - 60, first + 60), 10**9  # seconds
+    root = make_span(service="bank", attributes={"one": 1, "two": 2}, start=first * ns, end=first * ns + ns)
+    server.send([root] + [make_span(service="bank", trace_id=root["trace_id"], parent=root["span_id"], start=first * ns, end=first * ns + ns)])
+    tag = field(1, field(1, "service.name") + field(2, "bank"))
+    cases = {  # method: (a question, {field: another value}, fields about servers)
+        "Search": ({4: field(4, 20), 5: field(5, near[0]), 6: field(6, near[1]), 8: field(8, "{}"), 9: field(9, 3)},
+                   {4: field(4, 1), 5: field(5, late), 6: field(6, near[0] + 1), 8: field(8, bank), 9: field(9, 1)},
+                   {10: b"", 11: "x"}),
+        "Search by tags": ({1: field(1, field(1, "service.name") + field(2, "shop")), 5: field(5, near[0]), 6: field(6, near[1])},
+                           {1: tag, 2: field(2, 3600000), 3: field(3, 1)}, {}),
+        "SearchTagsV2": ({3: field(3, near[0]), 4: field(4, near[1])},
+                         {1: field(1, "resource"), 2: field(2, '{ resource.service.name = "nobody" }'), 3: field(3, late), 4: field(4, near[0] + 1), 5: field(5, 1)},
+                         {6: 5, 7: b""}),
+        "SearchTags": ({3: field(3, near[0]), 4: field(4, near[1])},
+                       {1: field(1, "intrinsic"), 3: field(3, late), 4: field(4, near[0] + 1), 5: field(5, 1)}, {6: 5, 7: b""}),
+        "SearchTagValuesV2": ({1: field(1, "resource.service.name"), 4: field(4, near[0]), 5: field(5, near[1])},
+                              {1: field(1, "name"), 2: field(2, bank), 4: field(4, late), 5: field(5, near[0] + 1), 6: field(6, 1)}, {7: 5, 8: b""}),
+        "SearchTagValues": ({1: field(1, "service.name"), 4: field(4, near[0]), 5: field(5, near[1])},
+                            {1: field(1, "name"), 4: field(4, late), 5: field(5, near[0] + 1), 6: field(6, 1)}, {7: 5, 8: b""}),
+        "MetricsQueryRange": ({1: field(1, "{} | rate() by (resource.service.name)"), 2: field(2, near[0] * ns), 3: field(3, near[1] * ns), 4: field(4, 60 * ns)},
+                              {1: field(1, bank + " | rate()"), 2: field(2, late * ns), 3: field(3, near[0] * ns + 1), 4: field(4, 10 * ns),
+                               8: field(8, "id"), 16: field(16, 1), 17: field(17, 1), 18: field(18, 1)},
+                              {7: "recent", 9: 1, 10: 1, 11: "v", 13: 1, 14: 1, 15: b"", 19: "x"}),
+        "MetricsQueryInstant": ({1: field(1, "{} | count_over_time()"), 2: field(2, near[0] * ns), 3: field(3, near[1] * ns)},
+                                {1: field(1, bank + " | count_over_time()"), 2: field(2, late * ns), 3: field(3, near[0] * ns + 1)}, {})}
+    before = unknown()
+    for method, (given, others, servers) in cases.items():
+        def answer(parts):
+            status, _, _, message = server.grpc("/tempopb.StreamingQuerier/" + method.split()[0], b"".join(parts.values()))
+            kept = [(n, v) for n, v in fields(message or b"") if n != 2 or method not in ("Search", "Search by tags")]  # how it went
+            return status, kept
+        base = answer(given)
+        assert base[0] == 0, (method, base)
+        for number, part in others.items():
+            assert answer({**given, number: part}) != base, (method, number, base)
+        for number, value in servers.items():
+            assert answer({**given, number: field(number, value)}) == base, (method, number)
+    assert unknown() == before
 
 
 def flame(selector, status=200):

@@ -3,13 +3,14 @@
 import base64
 import json
 import os
+import struct
 import sys
 import time
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import JSON, Server, field, tap  # noqa: E402
+from server import JSON, Server, field, tap, varint  # noqa: E402
 
 server = Server().start()
 QUERIER = "/querier.v1.QuerierService/"
@@ -277,6 +278,66 @@ def test_fields_are_obeyed_refused_or_counted():
     assert server.post(QUERIER + "ProfileTypes", body, "application/proto").status == 200
     get("/pyroscope/label-values", label="env", other=1)
     assert unknown("pyroscope") == before + 4
+
+
+def test_every_field_of_every_message_changes_the_answer():
+    """The messages of Pyroscope's querier.proto and types.proto, field by field: with a value of its own, the answer is
+    another than without; what is counted as unknown is not one of them."""
+    begin, end, late = RANGE["start"], RANGE["end"], RANGE["end"] + 3600000
+    times, none = (field(1, begin), field(2, end)), '{service_name="nobody"}'
+    first, ids = field(1, CPU) + field(2, "{}"), ask("SelectSeries", profileTypeID=CPU, step=120, exemplarType=2)["series"][0]["points"]
+    one = ids[0]["exemplars"][0]["profileId"]
+    site = field(1, field(1, "main")) + field(1, field(1, "fast"))
+    both = first + field(3, begin) + field(4, end)
+    cases = {  # method: (the fields of a question, {field: another value})
+        "ProfileTypes": (dict(enumerate(times, 1)), {1: late, 2: begin + 1}),
+        "LabelNames": ({2: field(2, begin), 3: field(3, end)}, {1: none, 2: late, 3: begin + 1}),
+        "LabelValues": ({1: field(1, "env"), 3: field(3, begin), 4: field(4, end)}, {1: "service_name", 2: none, 3: late, 4: begin + 1}),
+        "Series": ({3: field(3, begin), 4: field(4, end)}, {1: none, 2: "env", 3: late, 4: begin + 1}),
+        "SelectMergeStacktraces": ({1: field(1, CPU), 2: field(2, "{}"), 3: field(3, begin), 4: field(4, end)},
+                                   {1: CPU.replace("cpu", "cpo"), 2: none, 3: late, 4: begin + 1, 5: 2, 6: 2, 7: site, 8: one,
+                                    9: field(2, 1), 10: "0" * 31 + "1", 11: SPAN}),
+        "SelectMergeSpanProfile": ({1: field(1, CPU), 2: field(2, "{}"), 3: field(3, SPAN), 4: field(4, begin), 5: field(5, end)},
+                                   {1: CPU.replace("cpu", "cpo"), 2: none, 3: "0" * 15 + "1", 4: late, 5: begin + 1, 6: 1, 7: 2}),
+        "SelectMergeProfile": ({1: field(1, CPU), 2: field(2, "{}"), 3: field(3, begin), 4: field(4, end)},
+                               {1: CPU.replace("cpu", "cpo"), 2: none, 3: late, 4: begin + 1, 5: 2, 6: site, 7: one, 8: "0" * 31 + "1"}),
+        "SelectSeries": ({1: field(1, CPU), 2: field(2, "{}"), 3: field(3, begin), 4: field(4, end), 6: varint(6 << 3 | 1) + struct.pack("<d", 15)},
+                         {1: CPU.replace("cpu", "cpo"), 2: none, 3: late, 4: begin + 1, 5: "env", 6: struct.pack("<d", 120), 7: 1, 8: site, 10: 2}),
+        "SelectHeatmap": ({1: field(1, CPU), 2: field(2, "{}"), 3: field(3, begin), 4: field(4, end), 5: varint(5 << 3 | 1) + struct.pack("<d", 15)},
+                          {1: CPU.replace("cpu", "cpo"), 2: none, 3: late, 4: begin + 1, 5: struct.pack("<d", 120), 6: "env", 7: 2, 8: 2}),
+        "Diff": ({1: field(1, both), 2: field(2, both)}, {1: first + field(3, begin) + field(4, MIDDLE), 2: first + field(3, MIDDLE) + field(4, end)}),
+        "AnalyzeQuery": ({2: field(2, begin), 3: field(3, end), 4: field(4, CPU + "{}")}, {2: late, 3: begin + 1, 4: CPU + none})}
+    before = unknown("pyroscope")
+    for method, (given, others) in cases.items():
+        def answer(parts):
+            told = server.post(QUERIER + method, b"".join(parts.values()), "application/proto")
+            return told.status, told.body
+        base = answer(given)
+        assert base[0] == 200, (method, base)
+        for number, value in others.items():
+            is_double = isinstance(value, bytes) and len(value) == 8 and method in ("SelectSeries", "SelectHeatmap")
+            part = varint(number << 3 | 1) + value if is_double else field(number, value)
+            assert answer({**given, number: part}) != base, (method, number)
+    # Limits of series: of two groups one stays.
+    for method, numbers in (("SelectSeries", (5, 6, 9)), ("SelectHeatmap", (6, 5, 9))):
+        body = cases[method][0][1] + b"".join(cases[method][0].values()) + field(numbers[0], "env")
+        assert server.post(QUERIER + method, body, "application/proto").body != server.post(QUERIER + method, body + field(numbers[2], 1), "application/proto").body, method
+    assert unknown("pyroscope") == before
+
+
+def test_fields_that_no_message_has_are_counted():
+    label = field(1, field(1, "__name__") + field(2, "process_cpu") + field(3, "x")) + field(1, field(1, "service_name") + field(2, "counted"))
+    sent = field(1, label + field(2, field(1, pprof({"main": 7})) + field(2, "an-id") + field(9, 1)) + field(3, b"") + field(8, 1)) + field(7, 1)
+    rule = {"metricName": "profiles_recorded_x", "matchers": ['{__profile_type__="%s"}' % CPU], "groupBy": [], "externalLabels": [], "later": 1}
+    for path, body, kind, n in (("/push.v1.PusherService/Push", sent, "application/proto", 4),
+                                ("/settings.v1.SettingsService/Set", json.dumps({"setting": {"name": "a", "value": "b", "c": 1}, "d": 2}), JSON, 2),
+                                ("/settings.v1.SettingsService/Set", field(1, field(1, "a") + field(2, "b") + field(9, 1)), "application/proto", 1),
+                                ("/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps(rule), JSON, 1)):
+        before = unknown("pyroscope")
+        answer = server.post(path, body, kind)
+        assert answer.status == 200, (path, answer.text)
+        assert unknown("pyroscope") == before + n, (path, unknown("pyroscope") - before)
+    assert server.post("/settings.v1.SettingsService/Delete", json.dumps({"name": "a"}), JSON).status == 200
 
 
 def test_other_forms_of_a_tree():

@@ -12,6 +12,7 @@ struct series { /* of the message being read */
     struct sf_label labels[MAX_LABELS];
     sf_str samples[MAX_SAMPLES];
     uint32_t n_labels, n_samples;
+    uint64_t n_unknown; /* fields of the request that are not known here */
 };
 
 static enum sf_err too_many(const char *what, int most, struct sf_why *why)
@@ -70,6 +71,7 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
     while (sf_pb_next(pb)) {
         struct sf_pb m;
         if (pb->field != 1 && pb->field != 2) {
+            s->n_unknown += pb->field != 3; /* notes of Pyroscope's own servers to each other */
             sf_pb_skip(pb);
             continue;
         }
@@ -88,8 +90,10 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
                 l.val = sf_pb_str(&m);
             else if (m.field == 1)
                 raw = sf_pb_str(&m);
-            else
+            else {
+                s->n_unknown += is_label || m.field != 2; /* its id: the server gives one */
                 sf_pb_skip(&m);
+            }
         }
         sf_pb_join(pb, &m);
         if (is_label)
@@ -107,6 +111,7 @@ static enum sf_err read_pb(struct sf_profile_take *t, struct series *s, struct s
     while (!err && sf_pb_next(&pb)) {
         struct sf_pb m;
         if (pb.field != 1) {
+            s->n_unknown++;
             sf_pb_skip(&pb);
             continue;
         }
@@ -120,7 +125,13 @@ static enum sf_err read_pb(struct sf_profile_take *t, struct series *s, struct s
 
 /* ---- JSON ---- */
 
-static void read_label_json(struct sf_json *j, struct sf_label *out)
+static void skip_unknown(struct sf_json *j, struct series *s)
+{
+    s->n_unknown++;
+    sf_json_skip(j);
+}
+
+static void read_label_json(struct sf_json *j, struct series *s, struct sf_label *out)
 {
     sf_str key;
     *out = (struct sf_label){0};
@@ -132,11 +143,11 @@ static void read_label_json(struct sf_json *j, struct sf_label *out)
         else if (sf_str_eq(key, SF_STR("value")))
             out->val = sf_json_str(j);
         else
-            sf_json_skip(j);
+            skip_unknown(j, s);
     }
 }
 
-static void read_sample_json(struct sf_json *j, struct sf_arena *req, sf_str *out)
+static void read_sample_json(struct sf_json *j, struct sf_arena *req, struct series *s, sf_str *out)
 {
     sf_str key;
     *out = SF_STR_NONE;
@@ -149,8 +160,10 @@ static void read_sample_json(struct sf_json *j, struct sf_arena *req, sf_str *ou
             if (!sf_base64_decode(&raw, text) || !sf_arena_copy(req, sf_buf_str(&raw), out))
                 sf_json_fault(j, "is no base64");
             sf_buf_done(&raw);
-        } else {
+        } else if (sf_str_eq(key, SF_STR("ID"))) {
             sf_json_skip(j);
+        } else {
+            skip_unknown(j, s);
         }
     }
 }
@@ -164,6 +177,7 @@ static void read_series_json(struct sf_json *j, struct sf_arena *req, struct ser
     while (sf_json_key(j, &key)) {
         bool is_labels = sf_str_eq(key, SF_STR("labels"));
         if (!is_labels && !sf_str_eq(key, SF_STR("samples"))) {
+            s->n_unknown += !sf_str_eq(key, SF_STR("annotations"));
             sf_json_skip(j);
             continue;
         }
@@ -173,9 +187,9 @@ static void read_series_json(struct sf_json *j, struct sf_arena *req, struct ser
             if (is_labels ? s->n_labels == MAX_LABELS : s->n_samples == MAX_SAMPLES)
                 sf_json_fault(j, "holds too many");
             else if (is_labels)
-                read_label_json(j, &s->labels[s->n_labels++]);
+                read_label_json(j, s, &s->labels[s->n_labels++]);
             else
-                read_sample_json(j, req, &s->samples[s->n_samples++]);
+                read_sample_json(j, req, s, &s->samples[s->n_samples++]);
         }
     }
 }
@@ -192,7 +206,7 @@ static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct
         return sf_fail(why, SF_ERR_INPUT, "push: no JSON object");
     while (!err && sf_json_key(j, &key)) {
         if (!sf_str_eq(key, SF_STR("series"))) {
-            sf_json_skip(j);
+            skip_unknown(j, s);
             continue;
         }
         if (!sf_json_array(j))
@@ -215,6 +229,7 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
     t->upload.dup_hash = sf_intake_profiles_hash(t->upload.tenant, SF_STR("push"),
                                                  sf_str_bytes(t->body));
     err = sf_connect_is_json(t->call) ? read_json(t, s, why) : read_pb(t, s, why);
+    sf_counters_add(t->call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, s->n_unknown);
     if (!err && t->body.len == 0)
         err = sf_fail(why, SF_ERR_INPUT, "no profiles received");
     return err;

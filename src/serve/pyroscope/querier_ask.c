@@ -393,8 +393,10 @@ static enum sf_err read_message_pb(struct sf_pb *pb, enum slot slot, struct sf_a
                 a->request_id = sf_pb_str(&part);
             else if (part.field == 2)
                 a->is_async = sf_pb_u64(&part) == 1;
-            else
+            else {
+                a->n_unknown++;
                 sf_pb_skip(&part);
+            }
         }
     } else {
         side = side_of(a, slot, req);

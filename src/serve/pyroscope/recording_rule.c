@@ -71,6 +71,7 @@ static enum sf_err read_filter_json(struct sf_json *j, struct sf_recording_rule 
             if (!sf_str_eq(word, SF_STR("TOTAL")) && !sf_str_eq(word, SF_STR("METRIC_TYPE_TOTAL")))
                 err = bad_kind(word, why);
         } else {
+            r->n_unknown++;
             sf_json_skip(j);
         }
     }
@@ -144,8 +145,10 @@ static enum sf_err read_json(struct sf_json *j, bool is_line, struct sf_recordin
             r->tenant = sf_json_str(j);
         else if (is_line && sf_str_eq(key, SF_STR("since")))
             r->since_ns = sf_json_i64(j);
-        else
+        else {
+            r->n_unknown++;
             sf_json_skip(j);
+        }
     }
     return err;
 }
@@ -180,6 +183,7 @@ static enum sf_err read_filter_pb(struct sf_pb *pb, unsigned depth, struct sf_re
             if (sf_pb_u64(pb) != 0)
                 err = bad_kind(SF_STR("of this number"), why);
         } else {
+            r->n_unknown++;
             sf_pb_skip(pb);
         }
     }
@@ -207,7 +211,10 @@ static enum sf_err read_pb(struct sf_pb *pb, struct sf_recording_rule *r, struct
             err = read_filter_pb(&part, 0, r, why);
             sf_pb_join(pb, &part);
             break;
-        default: sf_pb_skip(pb); break;
+        default:
+            r->n_unknown++;
+            sf_pb_skip(pb);
+            break;
         }
     }
     return err;

@@ -20,6 +20,7 @@ struct sf_recording_rule {
     sf_str groups[SF_RULE_GROUPS];     /* labels of profiles that the series keep */
     struct sf_label labels[SF_RULE_LABELS];
     size_t n_matchers, n_groups, n_labels;
+    uint64_t n_unknown; /* fields of the request that are not known here */
     sf_str function;    /* only stacks with this function; empty: all */
     int64_t generation; /* counts the changes of the rule, from 1 */
     int64_t since_ns;   /* profiles from here on are summed */

@@ -272,11 +272,12 @@ static bool send_rule(struct sf_call *call, const struct sf_recording_rule *rule
 static enum sf_err read_id(struct sf_call *call, struct sf_arena *req, sf_str *out,
                            struct sf_why *why)
 {
-    struct sf_recording_rule ask;
+    struct sf_recording_rule ask = {0};
     sf_str body;
     enum sf_err err = sf_connect_body(call, BODY_MAX, req, &body, why);
     if (!err)
         err = sf_recording_rule_read(body, sf_connect_is_json(call), req, &ask, why);
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, ask.n_unknown);
     if (!err && sf_str_trim(ask.id).len == 0)
         err = sf_fail(why, SF_ERR_INPUT, "id is required");
     if (!err)
@@ -416,7 +417,7 @@ static enum sf_err upsert(struct sf_recording_rules *r, struct sf_recording_rule
 bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_recording_rules *r = call->service->rules;
-    struct sf_recording_rule rule;
+    struct sf_recording_rule rule = {0};
     struct sf_why why = {0};
     char id[NEW_ID_LEN];
     enum upsert outcome = DONE;
@@ -427,6 +428,7 @@ bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
     err = sf_connect_body(call, BODY_MAX, &worker->arena, &body, &why);
     if (!err)
         err = sf_recording_rule_read(body, sf_connect_is_json(call), &worker->arena, &rule, &why);
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, rule.n_unknown);
     if (!err)
         err = sf_recording_rule_check(&rule, worker->arena, &why);
     if (!err)

@@ -20,6 +20,7 @@ static const char file_name[] = "settings", damaged_name[] = "settings.damaged";
 struct setting {
     sf_str tenant, name, value; /* in one piece of memory, at `tenant` */
     int64_t modified_ms;
+    uint64_t n_unknown; /* of a request: fields that are not known here */
 };
 
 struct sf_settings {
@@ -212,8 +213,10 @@ static void read_setting_json(struct sf_json *j, struct setting *out)
             out->modified_ms = sf_json_i64(j);
         else if (sf_str_eq(key, SF_STR("setting")))
             read_setting_json(j, out);
-        else
+        else {
+            out->n_unknown++;
             sf_json_skip(j);
+        }
     }
 }
 
@@ -232,6 +235,7 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
         } else if (pb->field == 3 && is_inside) {
             out->modified_ms = sf_pb_i64(pb);
         } else {
+            out->n_unknown++;
             sf_pb_skip(pb);
         }
     }
@@ -273,6 +277,7 @@ static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool
         read_setting_pb(&pb, is_delete, out);
         err = sf_pb_why(&pb, "request", why);
     }
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, out->n_unknown);
     if (!err &&
         (out->name.len == 0 || out->name.len > MAX_NAME || out->value.len > SF_LIMIT_SETTING_LEN))
         err = sf_fail(why, SF_ERR_INPUT,
