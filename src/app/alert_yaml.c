@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "os/text_file.h"
+#include "serve/alerts/alert_watch.h"
 
 enum { MAX_PATH = 160, FILE_MAX_LEN = 1 << 20, MAX_FILES = 256 };
 
@@ -136,6 +137,9 @@ enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct s
                           "alerts: rule \"%.*s\" names a tenant and tenancy.enabled is false",
                           SF_STR_ARG(sf_str_part(c->alerts.rules->list[i].name, 0, 60)));
     }
+    if (!err && c->alerts.pack && !c->has_tenancy &&
+        c->alerts.alertmanager.n + c->alerts.webhook.n > 0)
+        err = sf_alert_watch_add_pack(c->alerts.rules, why);
     if (err)
         return err;
     c->alerts.rules->interval_ns = c->alerts.interval_ns;

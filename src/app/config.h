@@ -95,6 +95,7 @@ struct sf_config {
     } metrics;
     struct {
         int64_t interval_ns;
+        bool pack; /* built-in rules, when there is a receiver */
         struct sf_config_list alertmanager, webhook, rules_files;
         const char *url;              /* of this server, for links; NULL: none */
         struct sf_alert_rules *rules; /* shared with the server */

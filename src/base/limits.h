@@ -143,6 +143,9 @@
 #define SF_LIMIT_ALERT_PIN_DAYS  7    /* how long: alerts fire again and again */
 #define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
 
+#define SF_LIMIT_WATCH_TENANTS    16   /* with rules of the kind watch: each reads each minute */
+#define SF_LIMIT_WATCH_SERVICES   100  /* that the built-in alerts look at; each is 50 KiB */
+#define SF_LIMIT_WATCH_OPERATIONS 8    /* of each, the first that have requests: names may be ids */
 #define SF_LIMIT_ALERT_HISTORY    1000 /* alerts that fired, remembered; the oldest go */
 #define SF_LIMIT_SILENCES         1000 /* half of them of one tenant: a script that silences each alert */
 #define SF_LIMIT_SILENCE_MATCHERS 16    /* of one silence */

@@ -165,7 +165,7 @@ ELSEWHERE = {
     "metrics.service_graph.dimensions": "flow service_graph", "metrics.service_graph.wait": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
     "alerts.interval": "flow alerts", "alerts.alertmanager": "flow alerts", "alerts.webhook": "flow alerts",
-    "alerts.url": "flow alerts", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
+    "alerts.url": "flow alerts", "alerts.pack": "flow watch", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
     "scrape": "flow scrape",
     "findings.leaf": "flow findings", "findings.repeated": "flow findings", "findings.equal_spans": "flow findings",
 }

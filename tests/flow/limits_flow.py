@@ -441,6 +441,7 @@ ELSEWHERE = {
     "alert pins": "tests/flow/alerts_flow.py", "alert pin days": "tests/flow/alerts_flow.py",
     "deploys": "tests/unit/serve/deploy_book_test.c", "deploy text": "tests/unit/serve/deploy_book_test.c",
     "deploy body": "tests/flow/alert_kinds_flow.py",
+    "watch tenants": "tests/unit/serve/alert_rule_test.c", "watch services": "tests/flow/watch_flow.py",
     "alert history": "tests/unit/serve/silence_book_test.c", "silences": "tests/unit/serve/silence_book_test.c",
     "silence matchers": "tests/unit/serve/silence_book_test.c", "silence text": "tests/unit/serve/silence_book_test.c",
     "silence days": "tests/unit/serve/silence_book_test.c", "silence body": "tests/flow/alerts_flow.py",
@@ -471,6 +472,7 @@ ELSEWHERE = {
 
 # Nothing that a client sends meets it: how the server works inside.
 INSIDE = {
+    "watch operations": "requests of further names count for their service alone",
     "arena": "address space; bodies are limited before", "record": "pieces are cut to fit", "logged body": "chooses the form of a record",
     "logged batch": "pieces are cut to fit", "segment": "the log goes on in the next", "granule rows": "how rows are stored",
     "ratio floor": "a part of ratio", "search slack s": "how far a search looks", "meter stale time": "time passes", "meter slack time": "time passes",

@@ -15,8 +15,8 @@ class Strings(dict):
         return self[text]
 
 
-def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000000, zipped=True, seconds=10):
-    """stacks: {"root;leaf": value} or {(path, (("span_id", "00f1"), ...)): value}."""
+def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000000, zipped=True, seconds=10, file=""):
+    """stacks: {"root;leaf": value} or {(path, (("span_id", "00f1"), ...)): value}; all on line 7 of `file`."""
     strings, functions = Strings(), Strings()
     strings[""]
     out = field(1, field(1, strings[sample_type]) + field(2, strings[unit]))
@@ -31,7 +31,8 @@ def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000
     out += samples
     for name, number in functions.items():
         out += field(4, field(1, number + 1) + field(4, field(1, number + 1) + field(2, 7)))
-        out += field(5, field(1, number + 1) + field(2, strings[name]) + field(3, strings[name]))
+        out += field(5, field(1, number + 1) + field(2, strings[name]) + field(3, strings[name])
+                     + (field(4, strings[file]) if file else b""))
     out += field(9, int(when if when is not None else time.time_ns() - seconds * 10**9))
     out += field(10, seconds * 10**9)
     out += field(11, field(1, strings[sample_type]) + field(2, strings[unit])) + field(12, period)

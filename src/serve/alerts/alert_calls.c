@@ -248,7 +248,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
     for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
         struct sf_alert_ask ask = {
             atomic_load(&call->service->store), t->rule, at_ns, scratch, NULL,
-            call->service->finding_limits};
+            call->service->finding_limits,      NULL,    NULL};
         struct sf_alert_value *values;
         size_t n;
         enum sf_err err;

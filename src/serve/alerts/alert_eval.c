@@ -12,6 +12,7 @@
 #include "serve/alerts/alert_change.h"
 #include "serve/alerts/alert_look.h"
 #include "serve/alerts/alert_value.h"
+#include "serve/alerts/alert_watch.h"
 
 /* Below it a share says little: of 30 samples one is 3 %. */
 enum { MIN_SAMPLES = 30 };
@@ -188,6 +189,11 @@ enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q
     case SF_ALERT_LEDGER: return sf_alert_look_ledger(ask, q, out, out_n, why);
     case SF_ALERT_FINDING: return sf_alert_look_findings(ask, q, out, out_n, why);
     case SF_ALERT_COVERAGE: return sf_alert_look_coverage(ask, q, out, out_n, why);
+    case SF_ALERT_WATCH:
+        return ask->watch ? sf_alert_watch(ask, ask->watch, q, out, out_n, why)
+                          : sf_fail(why, SF_ERR_INPUT,
+                                    "a rule of the kind watch is judged minute by minute, not over "
+                                    "the past; what it found is in the history");
     }
     return SF_OK;
 }

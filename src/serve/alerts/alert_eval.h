@@ -4,6 +4,8 @@
 #include "serve/alerts/alert_book.h"
 #include "store/store.h"
 
+struct sf_watch; /* watch_feed.h */
+
 struct sf_alert_ask {
     struct sf_store *store;
     const struct sf_alert_rule *rule;
@@ -11,6 +13,8 @@ struct sf_alert_ask {
     struct sf_arena *scratch; /* reset */
     double *measured;         /* gets what was measured, whether or not it fires; may be NULL */
     struct sf_finding_limits findings; /* from which share something stands out */
+    struct sf_watch *watch; /* of WATCH: of the rule's tenant; NULL: it cannot be asked */
+    sf_str *found_spans; /* gets a query of what was found, where the rule has none; may be NULL */
 };
 
 /* Values of which the rule is true; in q->req. What cannot be known is an error, never a value: a

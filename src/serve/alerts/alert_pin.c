@@ -41,7 +41,8 @@ static enum sf_err pick_spans(const struct sf_alert_ask *ask, struct sf_query_ct
                               struct pick *list, uint32_t *n, struct sf_why *why)
 {
     struct sf_span_set set = {0};
-    struct sf_span_set_want want = {.query = ask->rule->spans,
+    bool is_found = ask->rule->spans.len == 0 && ask->found_spans;
+    struct sf_span_set_want want = {.query = is_found ? *ask->found_spans : ask->rule->spans,
                                     .from_ns = ask->at_ns - ask->rule->window_ns,
                                     .to_ns = ask->at_ns,
                                     .limit_traces = LOOKED_AT,
@@ -103,7 +104,7 @@ enum sf_err sf_alert_pin(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
     *out_n = 0;
     if (ask->rule->test == SF_ALERT_ABSENT || q->n_tenants == 0 || !ask->store->ops->pin)
         return SF_OK;
-    if (ask->rule->spans.len)
+    if (ask->rule->spans.len || (ask->found_spans && ask->found_spans->len))
         err = pick_spans(ask, q, list, &n, why);
     else if (ask->rule->function.len)
         err = pick_by_function(ask, q, list, &n, why);

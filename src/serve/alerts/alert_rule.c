@@ -13,7 +13,7 @@
 #include "serve/alerts/alert_rule_spans.h"
 #include "serve/tenant.h"
 
-enum { SET_LEN = 16 << 20 };
+enum { SET_LEN = 16 << 20, CAPTURE_S = 30, CAPTURE_HZ = 100 };
 static const int64_t WINDOW_NS = 5 * SF_NS_PER_MIN, LONGEST_NS = SF_NS_PER_DAY;
 
 /* ---- the set ---- */
@@ -215,12 +215,45 @@ static enum sf_err set_code(struct sf_alert_rule *rule, enum sf_alert_kind kind,
     return SF_OK;
 }
 
+static enum sf_err set_capture(struct sf_alert_rule *rule, sf_str field, sf_str val,
+                               struct sf_why *why)
+{
+    uint64_t n = 0;
+    int64_t ns;
+    if (!rule->capture_s) {
+        rule->capture_s = CAPTURE_S;
+        rule->capture_hz = CAPTURE_HZ;
+        rule->capture_types = SF_STR("cpu");
+    }
+    if (sf_str_eq(field, SF_STR("service"))) {
+        rule->capture_service = val;
+    } else if (sf_str_eq(field, SF_STR("types"))) {
+        rule->capture_types = val;
+        if (!sf_str_eq(val, SF_STR("cpu")) && !sf_str_eq(val, SF_STR("wall")))
+            return sf_fail(why, SF_ERR_INPUT, "capture.types is cpu or wall");
+    } else if (sf_str_eq(field, SF_STR("seconds"))) {
+        if (!sf_str_to_u64(val, &n) && !sf_duration_parse(val, SF_DURATION_BLANKS, &ns, NULL))
+            n = (uint64_t)(ns / SF_NS_PER_S);
+        if (n < 1 || n > SF_LIMIT_CAPTURE_S)
+            return sf_fail(why, SF_ERR_INPUT, "capture.seconds is 1 to %d", SF_LIMIT_CAPTURE_S);
+        rule->capture_s = (uint32_t)n;
+    } else if (sf_str_eq(field, SF_STR("rate"))) {
+        if (!sf_str_to_u64(val, &n) || n < 1 || n > 1000)
+            return sf_fail(why, SF_ERR_INPUT, "capture.rate is 1 to 1000 samples per second");
+        rule->capture_hz = (uint32_t)n;
+    } else {
+        return sf_fail(why, SF_ERR_INPUT, "capture has service, seconds, rate and types, not %.*s",
+                       SF_STR_ARG(sf_str_part(field, 0, 40)));
+    }
+    return SF_OK;
+}
+
 static enum sf_err unknown(sf_str path, struct sf_why *why)
 {
-    static const char *const known[] = {"name",     "traceql",    "share",  "amount", "above",
-                                        "below",    "absent",     "for",    "window", "annotations",
-                                        "labels",   "tenant",     "change", "ledger", "finding",
-                                        "coverage", "significant"};
+    static const char *const known[] = {
+        "name",    "traceql",  "share",       "amount", "above",  "below",  "absent",
+        "for",     "window",   "annotations", "labels", "tenant", "change", "ledger",
+        "finding", "coverage", "significant", "watch",  "capture"};
     sf_str head = path, rest = path;
     const char *near;
     (void)sf_str_split_next(&rest, '.', &head);
@@ -256,6 +289,8 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
         return set_kind(rule, SF_ALERT_TRACEQL, why);
     } else if (sf_str_starts(path, SF_STR("share.")))
         return set_code(rule, SF_ALERT_SHARE, sf_str_from_at(path, 6), val, why);
+    else if (sf_str_starts(path, SF_STR("capture.")))
+        return set_capture(rule, sf_str_from_at(path, 8), val, why);
     else if (sf_str_starts(path, SF_STR("amount.")))
         return set_code(rule, SF_ALERT_AMOUNT, sf_str_from_at(path, 7), val, why);
     else if (sf_str_eq(path, SF_STR("above")))
@@ -378,7 +413,7 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
     if (rule->kind == SF_ALERT_NO_KIND)
         return sf_fail(why, SF_ERR_INPUT,
                        "a rule wants one of traceql, share, amount, change, ledger, finding, "
-                       "coverage");
+                       "coverage, watch");
     if (rule->is_significant && rule->kind != SF_ALERT_CHANGE)
         return sf_fail(why, SF_ERR_INPUT, "only change can be significant");
     if (rule->kind >= SF_ALERT_CHANGE)

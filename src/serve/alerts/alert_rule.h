@@ -18,7 +18,8 @@ enum sf_alert_kind {
     SF_ALERT_CHANGE,
     SF_ALERT_LEDGER,
     SF_ALERT_FINDING,
-    SF_ALERT_COVERAGE
+    SF_ALERT_COVERAGE,
+    SF_ALERT_WATCH
 };
 enum sf_alert_against { SF_ALERT_BEFORE, SF_ALERT_YESTERDAY };
 enum sf_alert_test { SF_ALERT_NO_TEST, SF_ALERT_ABOVE, SF_ALERT_BELOW, SF_ALERT_ABSENT };
@@ -50,6 +51,8 @@ struct sf_alert_rule {
     bool has_window;
     sf_str threshold_text;
     int64_t for_ns, window_ns;
+    sf_str capture_service, capture_types; /* what is captured when it begins to fire */
+    uint32_t capture_s, capture_hz;        /* 0: nothing is */
     struct sf_alert_pairs labels, annotations;
 };
 

@@ -5,9 +5,10 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "link/ledger.h"
+#include "link/service_watch.h"
 #include "query/query_parse.h"
 
-static const int64_t CHANGE_WINDOW_NS = SF_NS_PER_HOUR;
+static const int64_t CHANGE_WINDOW_NS = SF_NS_PER_HOUR, WATCH_WINDOW_NS = 15 * SF_NS_PER_MIN;
 
 struct field {
     const char *name;
@@ -34,6 +35,7 @@ static const struct kind {
     {"coverage.",
      SF_ALERT_COVERAGE,
      {{"service", AT(service)}, {"of", AT(part)}, {"type", AT(type)}}},
+    {"watch.", SF_ALERT_WATCH, {{"kind", AT(part)}, {"service", AT(service)}}},
 };
 
 static enum sf_err unknown(const struct kind *k, sf_str field, struct sf_why *why)
@@ -200,6 +202,36 @@ static enum sf_err check_coverage(struct sf_alert_rule *rule, struct sf_why *why
                : sf_fail(why, SF_ERR_INPUT, "coverage wants a percentage, as below: 50%%");
 }
 
+static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_rule *rule,
+                               struct sf_why *why)
+{
+    bool is_known = false;
+    size_t n_tenants = 0;
+    for (size_t i = 0; i < r->n; i++) { /* each once, with its first rule */
+        bool is_first = r->list[i].kind == SF_ALERT_WATCH;
+        for (size_t k = 0; is_first && k < i; k++)
+            is_first = r->list[k].kind != SF_ALERT_WATCH ||
+                       !sf_str_eq(r->list[k].tenant, r->list[i].tenant);
+        n_tenants += is_first;
+    }
+    for (int k = 0; k < SF_WATCH_KINDS; k++)
+        is_known |= sf_str_eq(rule->part, sf_str_from(sf_watch_kind_name((enum sf_watch_kind)k)));
+    if (!is_known)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "watch.kind is one of latency, cpu, lock, allocation, memory, cpu_limit, "
+                       "stopped, new_function");
+    if (rule->test != SF_ALERT_NO_TEST)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "watch has no above, below or absent: it finds itself "
+                       "what is unusual");
+    if (n_tenants > SF_LIMIT_WATCH_TENANTS)
+        return sf_fail(why, SF_ERR_LIMIT, "rules of the kind watch for more than %d tenants",
+                       SF_LIMIT_WATCH_TENANTS);
+    rule->test = SF_ALERT_ABOVE; /* judged from the first moment on */
+    rule->window_ns = WATCH_WINDOW_NS;
+    return SF_OK;
+}
+
 enum sf_err sf_alert_rule_spans_check(struct sf_alert_rules *r, struct sf_alert_rule *rule,
                                       struct sf_why *why)
 {
@@ -208,6 +240,7 @@ enum sf_err sf_alert_rule_spans_check(struct sf_alert_rules *r, struct sf_alert_
     case SF_ALERT_LEDGER: return check_ledger(r, rule, why);
     case SF_ALERT_FINDING: return check_finding(r, rule, why);
     case SF_ALERT_COVERAGE: return check_coverage(rule, why);
+    case SF_ALERT_WATCH: return check_watch(r, rule, why);
     default: return SF_OK;
     }
 }
@@ -235,6 +268,10 @@ void sf_alert_rule_spans_print(const struct sf_alert_rule *rule, struct sf_buf *
     case SF_ALERT_COVERAGE:
         sf_buf_print(out, "coverage of %.*s: %.*s", SF_STR_ARG(rule->service),
                      SF_STR_ARG(rule->part));
+        break;
+    case SF_ALERT_WATCH:
+        sf_buf_print(out, "watch %.*s of %.*s", SF_STR_ARG(rule->part),
+                     SF_STR_ARG(rule->service.len ? rule->service : SF_STR("all services")));
         break;
     default: break;
     }

@@ -7,11 +7,14 @@
 #include "base/hash.h"
 #include "base/time_unit.h"
 #include "os/fetch.h"
+#include "serve/alerts/alert_capture.h"
 #include "wire/json_writer.h"
 #include "wire/time_text.h"
 
 static const int64_t RESEND_NS = SF_NS_PER_MIN, CONNECT_NS = 3 * SF_NS_PER_S,
                      ALL_NS = 10 * SF_NS_PER_S;
+
+enum { LABELS_MAX = 1 << 20 };
 
 /* ---- JSON ---- */
 
@@ -51,6 +54,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
     struct sf_buf url = {0};
     const struct sf_alert_rule *rule = NULL;
     sf_str ask = SF_STR_NONE;
+    struct sf_arena room = {0};
     for (size_t i = 0; i < rules->n; i++) {
         if (sf_alert_is_of(a, &rules->list[i]))
             rule = &rules->list[i];
@@ -62,6 +66,8 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
             sf_buf_print(&url, "view=search&q=");
         } else if (rule) {
             ask = rule->service;
+            if (!ask.len && sf_arena_init(&room, LABELS_MAX))
+                (void)sf_alert_label(a, SF_STR("service"), &room, &ask);
             sf_buf_print(&url, "view=profiles&service=");
         }
         for (size_t i = 0; i < ask.len; i++) {
@@ -76,6 +82,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
     }
     sf_json_write_str(&j, sf_buf_str(&url));
     sf_buf_done(&url);
+    sf_arena_done(&room);
 }
 
 static bool is_told(const struct sf_alert *a, const struct sf_alert_receiver *r)

@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "serve/alerts/alert_capture.h"
 #include "serve/alerts/alert_eval.h"
 #include "serve/alerts/alert_pin.h"
 #include "serve/alerts/alerts_private.h"
@@ -122,6 +123,8 @@ void sf_alerts_close(struct sf_alerts *a)
         return;
     sf_alert_rules_free(a->rules);
     sf_alert_rules_free(a->next);
+    for (size_t i = 0; i < a->n_watches; i++)
+        sf_watch_free(a->watches[i]);
     sf_alert_book_done(&a->book);
     sf_alert_history_done(&a->history);
     sf_silence_book_done(&a->silences);
@@ -227,19 +230,70 @@ static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct 
                        SF_STR_ARG(sf_str_part(ask->rule->name, 0, 60)), why.text);
 }
 
+/* Those of the rule that begin to fire now; what cannot be captured is said and changes nothing. */
+static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
+{
+    struct sf_alert *begun[SF_LIMIT_ALERT_PINS];
+    size_t n = 0;
+    if (!rule->capture_s)
+        return;
+    for (size_t i = 0; i < p->alerts->book.n && n < SF_LIMIT_ALERT_PINS; i++) {
+        struct sf_alert *one = &p->alerts->book.list[i]; /* only this thread changes the book */
+        if (sf_alert_is_of(one, rule) && one->state == SF_ALERT_FIRING &&
+            one->fired_ns == p->now_ns)
+            begun[n++] = one;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct sf_why why = {0};
+        uint64_t id = 0;
+        enum sf_err err = sf_alert_capture(p->service, rule, begun[i], p->now_ns, &id, &why);
+        sf_mutex_lock(&p->alerts->lock);
+        p->alerts->n_captured += !err;
+        sf_mutex_unlock(&p->alerts->lock);
+        if (err)
+            sf_service_say(p->service, SF_SAY_WARN, "alerts: no capture for %.*s: %s",
+                           SF_STR_ARG(sf_str_part(rule->name, 0, 60)), why.text);
+        else
+            sf_service_say(p->service, SF_SAY_INFO, "alerts: capture=%llu seconds=%u rule=%.*s",
+                           (unsigned long long)id, rule->capture_s,
+                           SF_STR_ARG(sf_str_part(rule->name, 0, 60)));
+    }
+}
+
 /* Then nobody may believe what came out. */
 static bool is_cut_short(const struct sf_worker *worker)
 {
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
 }
 
+/* Of a rule's tenant. NULL: it is of another kind, or there are too many tenants. */
+static struct sf_watch *watch_of(struct sf_alerts *a, const struct sf_alert_rule *rule)
+{
+    if (rule->kind != SF_ALERT_WATCH)
+        return NULL;
+    for (size_t i = 0; i < a->n_watches; i++) {
+        if (sf_str_eq(rule->tenant, sf_str_from(a->watches[i]->tenant)))
+            return a->watches[i];
+    }
+    if (a->n_watches == SF_LIMIT_WATCH_TENANTS)
+        return NULL;
+    a->watches[a->n_watches] = sf_watch_new(rule->tenant);
+    return a->watches[a->n_watches] ? a->watches[a->n_watches++] : NULL;
+}
+
 static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
                          struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
-    struct sf_alert_ask ask = {
-        atomic_load(&p->service->store), rule, p->now_ns, &p->scratch, measured,
-        p->service->finding_limits};
+    sf_str found_spans = SF_STR_NONE;
+    struct sf_alert_ask ask = {atomic_load(&p->service->store),
+                               rule,
+                               p->now_ns,
+                               &p->scratch,
+                               measured,
+                               p->service->finding_limits,
+                               watch_of(a, rule),
+                               &found_spans};
     struct sf_alert_value *values = NULL;
     struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;
@@ -259,8 +313,12 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
     err = sf_alert_book_step(&a->book, rule, values, n, p->now_ns, why);
     sf_mutex_unlock(&a->lock);
     sf_account_resume(paused);
-    if (!err && has_just_fired(a, rule, p->now_ns))
+    if (!err && has_just_fired(a, rule, p->now_ns)) {
+        paused = sf_account_pause();
+        capture_now(p, rule);
+        sf_account_resume(paused);
         pin_evidence(p, &ask, &q);
+    }
     /* Asked once, when it begins: it may cost more than the rule. */
     if (err || !has_just_fired(a, rule, p->now_ns) || !begins_to_fire(a, rule))
         return err;
@@ -301,6 +359,9 @@ static void evaluate(struct pass *p, size_t index)
     a->health[index].why = err ? why : (struct sf_why){0};
     a->health[index].value = err ? NAN : value;
     a->n_evaluations++;
+    a->n_unwatched = 0;
+    for (size_t i = 0; i < a->n_watches; i++)
+        a->n_unwatched += a->watches[i]->n_dropped;
     a->n_failed += err != SF_OK;
     sf_mutex_unlock(&a->lock);
     if (is_new)
@@ -467,6 +528,12 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
         a->book.n_dropped);
     one(e, "spanflame_alerts_pinned", SF_METRIC_COUNTER,
         "Traces that alerts pinned when they began to fire.", a->n_pinned);
+    one(e, "spanflame_alerts_unwatched", SF_METRIC_COUNTER,
+        "Services that the built-in alerts left out because there were too many, counted in each "
+        "minute.",
+        a->n_unwatched);
+    one(e, "spanflame_alerts_captures", SF_METRIC_COUNTER,
+        "Captures that alerts asked for when they began to fire.", a->n_captured);
     one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.", a->n_sent);
     one(e, "spanflame_alerts_send_failures", SF_METRIC_COUNTER,
         "Requests to receivers that failed.", a->n_send_failed);

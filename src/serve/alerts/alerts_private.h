@@ -6,6 +6,7 @@
 #include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts.h"
 #include "serve/alerts/silence_book.h"
+#include "serve/alerts/watch_feed.h"
 
 struct sf_alert_health { /* of a rule, in the order of the set */
     int64_t last_ns;     /* evaluated then; 0: not yet */
@@ -29,5 +30,7 @@ struct sf_alerts {
     size_t n_receivers;
     struct sf_silence_book silences; /* changed by the thread of control calls */
     struct sf_alert_history history; /* only the thread that evaluates changes it */
-    uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned;
+    struct sf_watch *watches[SF_LIMIT_WATCH_TENANTS]; /* only the thread that evaluates */
+    size_t n_watches;
+    uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned, n_captured, n_unwatched;
 };

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <stdio.h>
+
 #include "base/time_unit.h"
 #include "serve/alerts/alert_rule.h"
 
@@ -188,4 +190,51 @@ TEST(alert_rule, fills_templates)
     sf_alert_label_name(SF_STR("resource.service.name"), &out);
     assert_true(sf_str_eq(sf_buf_str(&out), SF_STR("resource_service_name")));
     sf_buf_done(&out);
+}
+
+TEST(alert_rule, watch_and_capture)
+{
+    struct sf_alert_rules *r = sf_alert_rules_new();
+    struct sf_alert_rule *rule = add(r, "w");
+    struct sf_buf text = {0};
+    assert_ok(set(r, rule, "watch.kind", "latency"));
+    assert_ok(set(r, rule, "watch.service", "cart"));
+    assert_ok(set(r, rule, "capture.seconds", "1m"));
+    assert_ok(set(r, rule, "capture.types", "wall"));
+    assert_ok(sf_alert_rule_check(r, rule, &why));
+    assert_int_equal(rule->capture_s, 60);
+    assert_int_equal(rule->capture_hz, 100);
+    sf_alert_rule_print(rule, &text);
+    assert_true(sf_str_eq(sf_buf_str(&text), SF_STR("watch latency of cart")));
+    sf_buf_done(&text);
+    assert_err(set(r, rule, "capture.types", "heap"), SF_ERR_INPUT);
+    says("cpu or wall");
+    assert_err(set(r, rule, "capture.seconds", "601"), SF_ERR_INPUT);
+    assert_err(set(r, rule, "capture.rate", "0"), SF_ERR_INPUT);
+    assert_err(set(r, rule, "capture.second", "1"), SF_ERR_INPUT);
+    says("not second");
+    rule = add(r, "w2");
+    assert_ok(set(r, rule, "watch.kind", "latencies"));
+    assert_err(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    says("watch.kind is one of latency");
+    assert_ok(set(r, rule, "watch.kind", "cpu"));
+    assert_ok(set(r, rule, "above", "1"));
+    assert_err(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, watches_of_too_many_tenants_are_refused)
+{
+    struct sf_alert_rules *r = sf_alert_rules_new();
+    for (int i = 0; i <= SF_LIMIT_WATCH_TENANTS; i++) {
+        char name[20];
+        struct sf_alert_rule *rule;
+        snprintf(name, sizeof(name), "t%d", i);
+        rule = add(r, name);
+        assert_ok(set(r, rule, "watch.kind", "cpu"));
+        assert_ok(set(r, rule, "tenant", name));
+        assert_err(sf_alert_rule_check(r, rule, &why),
+                   i < SF_LIMIT_WATCH_TENANTS ? SF_OK : SF_ERR_LIMIT);
+    }
+    sf_alert_rules_free(r);
 }

@@ -1,0 +1,168 @@
+#include "link/drift.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1, REFIT = 5, DAY = 1440, DOWN = 5, ASIDE = 3 };
+#define BOUND   18.0 /* of the evidence: with the wider spread chance reaches it in e^30 values */
+#define ONE_MAX (BOUND / 6)
+#define WIDER   1.3 /* a spread of a few hours may be too small by chance */
+#define NARROW  0.03
+#define AIM     1.8 /* times the least: the increase that is found soonest */
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static float median(float *v, uint32_t n)
+{
+    qsort(v, n, sizeof(*v), by_value);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Of a normal distribution the standard deviation, from its quartiles. Sorts. */
+static double spread_of(float *v, uint32_t n)
+{
+    qsort(v, n, sizeof(*v), by_value);
+    return (double)(v[n * 3 / 4] - v[n / 4]) / 1.349;
+}
+
+/* Newest first. */
+static float at(const struct sf_drift *d, uint32_t back)
+{
+    return d->past[(d->n - 1 - back) % RING];
+}
+
+/* What a value varies by, if noise that lasts `len` values were its own. */
+static double spread_in_blocks(const float *v, uint32_t n, uint32_t len)
+{
+    float means[SF_DRIFT_PAST];
+    uint32_t n_means = n / len;
+    for (uint32_t i = 0; i < n_means; i++) {
+        float sum = 0;
+        for (uint32_t k = 0; k < len; k++)
+            sum += v[i * len + k];
+        means[i] = sum / (float)len;
+    }
+    return n_means >= 4 ? spread_of(means, n_means) * sqrt(len) : 0;
+}
+
+static void fit(struct sf_drift *d)
+{
+    float v[SF_DRIFT_PAST], sorted[SF_DRIFT_PAST];
+    uint32_t n = d->n - SF_DRIFT_GAP < SF_DRIFT_PAST ? d->n - SF_DRIFT_GAP : SF_DRIFT_PAST;
+    double hour;
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = at(d, SF_DRIFT_GAP + i);
+    memcpy(sorted, v, SF_DRIFT_LEAST * sizeof(*v));
+    hour = (double)median(sorted, SF_DRIFT_LEAST);
+    memcpy(sorted, v, n * sizeof(*v));
+    d->level = fmax(hour, (double)median(sorted, n)); /* what grows slowly is followed */
+    d->spread = fmax(spread_of(sorted, n),
+                     fmax(spread_in_blocks(v, n, 5), spread_in_blocks(v, n, 15)));
+    d->spread = fmax(d->spread * WIDER, NARROW);
+    d->n_fit = d->n;
+}
+
+/* ---- earlier days ---- */
+
+static void remember(struct sf_drift *d, int64_t minute, float x)
+{
+    int64_t block = minute / 15;
+    uint32_t place = (uint32_t)(block % SF_DRIFT_BLOCKS);
+    if (block - d->block >= SF_DRIFT_BLOCKS)
+        memset(d->days_n, 0, sizeof(d->days_n));
+    else
+        for (int64_t b = d->block + 1; b <= block; b++) { /* what was there a week ago goes */
+            d->days_n[b % SF_DRIFT_BLOCKS] = 0;
+            d->days[b % SF_DRIFT_BLOCKS] = 0;
+        }
+    d->block = block;
+    if (d->days_n[place] == 0)
+        d->days[place] = 0;
+    d->days[place] += x;
+    d->days_n[place]++;
+}
+
+/* The highest of that time of day on the days before. */
+static double was_before(const struct sf_drift *d)
+{
+    double high = -INFINITY;
+    for (int64_t day = 1; day < SF_DRIFT_DAYS; day++)
+        for (int64_t k = -ASIDE; k <= ASIDE; k++) {
+            int64_t block = d->block - day * 96 + k;
+            uint32_t place = (uint32_t)(block % SF_DRIFT_BLOCKS);
+            if (block > 0 && d->days_n[place] > 0)
+                high = fmax(high, (double)d->days[place] / d->days_n[place]);
+        }
+    return high;
+}
+
+/* ---- a step ---- */
+
+static double recent(const struct sf_drift *d)
+{
+    float v[SF_DRIFT_RECENT];
+    for (uint32_t i = 0; i < SF_DRIFT_RECENT; i++)
+        v[i] = at(d, i);
+    return (double)median(v, SF_DRIFT_RECENT);
+}
+
+static void step_up(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t minute)
+{
+    d->n_down = recent(d) < d->level + rule->least / 2 ? d->n_down + 1 : 0;
+    if (d->n_down >= DOWN) {
+        d->is_up = false;
+        d->evidence = 0;
+    } else if (minute - d->up_minute >= DAY) { /* this is how it is now */
+        d->is_up = false;
+        d->n = d->n_fit = 0;
+        d->evidence = 0;
+    }
+}
+
+void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t minute,
+                   double value)
+{
+    double x = log(value), aim = AIM * rule->least, one, now;
+    if (!isfinite(x))
+        return;
+    d->past[d->n++ % RING] = (float)x;
+    if (d->n == 2u * RING) { /* counted from one round before: the ring does not move */
+        d->n_fit -= d->n_fit < RING ? d->n_fit : RING;
+        d->n -= RING;
+    }
+    remember(d, minute, (float)x);
+    if (d->is_up) {
+        step_up(d, rule, minute);
+        return;
+    }
+    if (d->n < SF_DRIFT_LEAST + SF_DRIFT_GAP)
+        return;
+    if (d->n_fit == 0 || d->n - d->n_fit >= REFIT)
+        fit(d);
+    one = aim * (x - d->level - aim / 2) / (d->spread * d->spread);
+    d->evidence = fmax(0, fmin(2 * BOUND, d->evidence + fmin(one, ONE_MAX)));
+    if (d->evidence < BOUND)
+        return;
+    now = recent(d);
+    if (now < d->level + rule->least || exp(now) - exp(d->level) < rule->floor ||
+        now < was_before(d) + rule->least)
+        return;
+    d->is_up = true;
+    d->up_minute = minute;
+    d->n_down = 0;
+}
+
+double sf_drift_before(const struct sf_drift *d)
+{
+    return exp(d->level);
+}
+
+double sf_drift_now(const struct sf_drift *d)
+{
+    return d->n < SF_DRIFT_RECENT ? NAN : exp(recent(d));
+}

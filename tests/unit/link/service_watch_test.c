@@ -1,0 +1,359 @@
+/* Simulated services, minute by minute: weeks of noise in which nothing changes, and regressions
+ * that are planted into such noise. What is fed is what the server feeds. */
+#include "link/service_watch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test.h"
+
+enum { DAY = 1440, WEEK = 7 * DAY, KNOWN = 2 * DAY, FUNCTIONS = 40 };
+#define TAU 6.283185307179586
+
+static uint64_t seed_now;
+
+static double even(void) /* from 0 to 1, without 0 */
+{
+    seed_now = seed_now * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(seed_now >> 33) + 0.5) / 2147483648.0;
+}
+
+static double between(double low, double high)
+{
+    return low + (high - low) * even();
+}
+
+static double normal(void)
+{
+    static double spare;
+    static bool has_spare;
+    double r, a;
+    if (has_spare) {
+        has_spare = false;
+        return spare;
+    }
+    r = sqrt(-2 * log(even()));
+    a = TAU * even();
+    spare = r * sin(a);
+    has_spare = true;
+    return r * cos(a);
+}
+
+static double poisson(double mean)
+{
+    double p = exp(-mean), sum = p, u = even();
+    uint32_t n = 0;
+    if (mean > 30)
+        return fmax(0, round(mean + sqrt(mean) * normal()));
+    while (u > sum && n < 1000) {
+        p *= mean / ++n;
+        sum += p;
+    }
+    return n;
+}
+
+/* ---- a service ---- */
+
+struct noise {            /* of a number per request */
+    double base, keeps;   /* keeps: how much of the noise of a minute lasts into the next */
+    double sigma, single; /* of it; and of one request */
+    double by_day;        /* how much it follows the time of day */
+    double now;
+};
+
+struct service {
+    double rate, rate_by_day, phase;
+    uint32_t n_operations;
+    struct noise operations[SF_LIMIT_WATCH_OPERATIONS], costs[SF_WATCH_COSTS], memory;
+    double saw, saw_minutes; /* memory between collections */
+    double samples_per_cpu, limit_ns;
+    int32_t batch_at; /* minute of the day at which half an hour is different; -1: none */
+    double batch;
+    uint32_t burst; /* minutes left of a short trouble */
+    double burst_times;
+};
+
+static struct noise noise_of(double base, double sigma, double single)
+{
+    return (struct noise){.base = base,
+                          .keeps = between(0, 0.95),
+                          .sigma = sigma,
+                          .single = single,
+                          .by_day = between(0, 0.2)};
+}
+
+static struct service new_service(void)
+{
+    struct service s = {.rate = exp(between(log(15), log(2000))),
+                        .rate_by_day = between(0.1, 0.8),
+                        .phase = between(0, TAU),
+                        .n_operations = 1 + (uint32_t)(even() * 6),
+                        .saw = between(0, 0.25),
+                        .saw_minutes = between(3, 40),
+                        .batch_at = even() < 0.5 ? (int32_t)(even() * DAY) : -1,
+                        .batch = between(1.2, 2)};
+    for (uint32_t i = 0; i < s.n_operations; i++)
+        s.operations[i] = noise_of(exp(between(log(1e6), log(1e9))), between(0.01, 0.06),
+                                   between(0.3, 1.2));
+    s.costs[0] = noise_of(exp(between(log(2e5), log(1e8))), between(0.01, 0.05), between(0.2, 0.8));
+    s.costs[1] = noise_of(exp(between(log(1e4), log(1e7))), between(0.03, 0.12), between(0.5, 2));
+    s.costs[2] = noise_of(exp(between(log(1e3), log(1e7))), between(0.005, 0.03),
+                          between(0.1, 0.5));
+    s.memory = noise_of(exp(between(log(2e7), log(2e9))), between(0.005, 0.03), 0);
+    s.samples_per_cpu = 1e-7; /* 100 a second of CPU time */
+    s.limit_ns = s.rate * (1 + s.rate_by_day) * s.costs[0].base * 1.2 / between(0.3, 0.65);
+    return s;
+}
+
+static double draw(struct noise *x, double day, double n)
+{
+    x->now = x->keeps * x->now + sqrt(1 - x->keeps * x->keeps) * x->sigma * normal();
+    return x->base * exp(x->now + x->by_day * day + (n > 0 ? x->single * normal() / sqrt(n) : 0));
+}
+
+struct planted { /* how much each is multiplied by */
+    double latency, costs[SF_WATCH_COSTS], memory, cpu_share;
+    bool no_samples;
+};
+
+static const struct planted nothing = {1, {1, 1, 1}, 1, 1, false};
+
+static struct sf_watch_minute live(struct service *s, int64_t minute, const struct planted *p)
+{
+    struct sf_watch_minute m = {.minute = minute, .memory = NAN, .cpu_share = NAN};
+    double day = sin(TAU * (double)(minute % DAY) / DAY + s->phase);
+    double n = poisson(s->rate * (1 + s->rate_by_day * day)), trouble = 1;
+    double left = (double)(minute % DAY) - s->batch_at;
+    if (s->burst == 0 && even() < 2.0 / DAY) { /* twice a day: something was restarted nearby */
+        s->burst = 1 + (uint32_t)(even() * 4);
+        s->burst_times = between(1.5, 5);
+    }
+    if (s->burst > 0) {
+        s->burst--;
+        trouble = s->burst_times;
+    }
+    if (s->batch_at >= 0 && left >= 0 && left < 30)
+        trouble *= s->batch;
+    m.n_requests = n;
+    for (uint32_t i = 0; i < s->n_operations; i++) {
+        double own = n / s->n_operations;
+        m.operations[i] = (struct sf_watch_operation){
+            own, own > 0 ? draw(&s->operations[i], day, own) * trouble * p->latency : 0};
+    }
+    for (uint32_t i = 0; i < SF_WATCH_COSTS; i++)
+        m.costs[i] = n * draw(&s->costs[i], day, n) * (i == 1 ? trouble : sqrt(trouble)) *
+                     p->costs[i];
+    m.memory = draw(&s->memory, day, 0) * p->memory *
+               (1 + s->saw * fmod((double)minute, s->saw_minutes) / s->saw_minutes);
+    m.n_samples = p->no_samples ? 0 : poisson(m.costs[0] * s->samples_per_cpu);
+    m.cpu_share = m.costs[0] / s->limit_ns / sqrt(trouble) * p->cpu_share;
+    if (p->no_samples)
+        m.costs[0] = m.costs[1] = m.costs[2] = m.memory = m.cpu_share = NAN;
+    return m;
+}
+
+static bool is_up(const struct sf_service_watch *w, enum sf_watch_kind kind)
+{
+    bool is = false;
+    switch (kind) {
+    case SF_WATCH_LATENCY:
+        for (uint32_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++)
+            is |= w->operations[i].drift.is_up;
+        return is;
+    case SF_WATCH_CPU:
+    case SF_WATCH_LOCK:
+    case SF_WATCH_ALLOCATION: return w->costs[kind - SF_WATCH_CPU].drift.is_up;
+    case SF_WATCH_MEMORY: return w->memory.is_up;
+    case SF_WATCH_CPU_LIMIT: return w->is_near_limit;
+    case SF_WATCH_STOPPED: return w->is_stopped;
+    default: return false;
+    }
+}
+
+/* ---- a deploy in which no function changes ---- */
+
+static void draw_shares(const double *shares, double n, double *out)
+{
+    double sum = 0; /* samples of one request are alike: three at a time */
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        out[i] = 3 * poisson(shares[i] * n / 3);
+        sum += out[i];
+    }
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        out[i] /= fmax(1, sum);
+}
+
+static bool is_new(const double *before, double n_before, double n_after, double planted)
+{
+    double after[FUNCTIONS], seen_before[FUNCTIONS], seen[FUNCTIONS], sum = 0;
+    bool is = false;
+    for (uint32_t i = 0; i < FUNCTIONS; i++) { /* work is never quite the same */
+        after[i] = before[i] * exp(0.2 * normal()) + (i == 0 ? planted : 0);
+        sum += after[i];
+    }
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        after[i] /= sum;
+    draw_shares(before, n_before, seen_before);
+    draw_shares(after, n_after, seen);
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        is |= sf_watch_is_new(seen_before[i], n_before, seen[i], n_after);
+    return is;
+}
+
+static void new_shares(double *out)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        sum += out[i] = i == 0 ? 0.001 : exp(1.5 * normal());
+    for (uint32_t i = 0; i < FUNCTIONS; i++)
+        out[i] /= sum;
+}
+
+/* ---- tests ---- */
+
+/* At most one false alert in 100 service-weeks, over all kinds. The first two days teach it what a
+ * day is like. */
+TEST(service_watch, weeks_of_noise_raise_no_alert)
+{
+    unsigned n_weeks = test_scaled(30), n_alerts[SF_WATCH_KINDS] = {0}, n = 0;
+    for (unsigned week = 0; week < n_weeks; week++) {
+        struct sf_service_watch *w = calloc(1, sizeof(*w));
+        bool was_up[SF_WATCH_KINDS] = {false};
+        assert_non_null(w);
+        seed_now = week + 1;
+        struct service s = new_service();
+        double shares[FUNCTIONS];
+        new_shares(shares);
+        for (int64_t minute = 0; minute < KNOWN + WEEK; minute++) {
+            struct sf_watch_minute m = live(&s, 29000000 + minute, &nothing);
+            sf_service_watch_step(w, &m);
+            for (unsigned k = 0; k < SF_WATCH_KINDS; k++) {
+                bool is = is_up(w, k);
+                n_alerts[k] += is && !was_up[k] && minute >= KNOWN;
+                was_up[k] = is;
+            }
+            if (minute % (DAY / 2) >= 2 && minute % (DAY / 2) < 32) /* deployed twice a day */
+                n_alerts[SF_WATCH_NEW_FUNCTION] += is_new(
+                    shares, 60 * m.n_samples, (double)(minute % (DAY / 2)) * m.n_samples, 0);
+        }
+        free(w);
+    }
+    printf("# %u service-weeks, false alerts:", n_weeks);
+    for (unsigned k = 0; k < SF_WATCH_KINDS; k++) {
+        printf(" %s %u", sf_watch_kind_name(k), n_alerts[k]);
+        n += n_alerts[k];
+    }
+    printf("\n");
+    assert_true(n <= n_weeks / 100);
+}
+
+/* Minutes until it is found; 100: it is not. */
+static int64_t find(uint64_t seed, enum sf_watch_kind kind)
+{
+    struct sf_service_watch *w = calloc(1, sizeof(*w));
+    struct planted p = nothing;
+    struct service s;
+    int64_t found = 100;
+    assert_non_null(w);
+    seed_now = 1000003 + seed;
+    s = new_service();
+    s.rate = fmax(s.rate, 30 * s.n_operations / (1 - s.rate_by_day)); /* enough of each name */
+    s.costs[1].base = fmax(s.costs[1].base, 3e5);                     /* and enough to matter */
+    s.costs[2].base = fmax(s.costs[2].base, 5e3);
+    s.samples_per_cpu = fmax(s.samples_per_cpu, /* ten samples a minute at night */
+                             10 / (s.rate * (1 - s.rate_by_day) * s.costs[0].base));
+    for (int64_t minute = 0; minute < 700; minute++) {
+        struct sf_watch_minute m = live(&s, 29000000 + minute, &nothing);
+        sf_service_watch_step(w, &m);
+    }
+    for (int64_t minute = 0; minute < 30 && found == 100; minute++) {
+        struct sf_watch_minute m;
+        p.latency = kind == SF_WATCH_LATENCY ? 2 : 1;
+        p.costs[0] = kind == SF_WATCH_CPU ? 2.5 : 1;
+        p.costs[1] = kind == SF_WATCH_LOCK ? 4 : 1;
+        p.costs[2] = kind == SF_WATCH_ALLOCATION ? 2.5 : 1;
+        p.memory = kind == SF_WATCH_MEMORY ? exp2((double)minute / 8) : 1;
+        p.no_samples = kind == SF_WATCH_STOPPED;
+        m = live(&s, 29000700 + minute, &p);
+        if (kind == SF_WATCH_CPU_LIMIT)
+            m.cpu_share = 0.9 + 0.05 * normal();
+        sf_service_watch_step(w, &m);
+        if (is_up(w, kind))
+            found = minute + 1;
+    }
+    free(w);
+    return found;
+}
+
+TEST(service_watch, finds_what_is_planted_within_15_minutes)
+{
+    unsigned n = test_scaled(60), n_bad = 0;
+    for (unsigned k = 0; k < SF_WATCH_NEW_FUNCTION; k++) {
+        unsigned n_late = 0;
+        int64_t slowest = 0;
+        for (unsigned i = 0; i < n; i++) {
+            int64_t minutes = find(i, k);
+            n_late += minutes > 15;
+            slowest = minutes > slowest ? minutes : slowest;
+        }
+        printf("# %s: %u services, %u later than 15 minutes, the slowest after %d\n",
+               sf_watch_kind_name(k), n, n_late, (int)slowest);
+        n_bad += n_late;
+    }
+    assert_int_equal(n_bad, 0);
+}
+
+TEST(service_watch, finds_a_new_hot_function_and_no_old_one)
+{
+    unsigned n = test_scaled(1000), n_found = 0;
+    seed_now = 99;
+    for (unsigned i = 0; i < n; i++) {
+        double shares[FUNCTIONS];
+        new_shares(shares);
+        n_found += is_new(shares, 60 * 100, 10 * 100, 0.25);
+    }
+    assert_int_equal(n_found, n);
+    assert_false(sf_watch_is_new(0.001, 6000, 0.04, 6000)); /* too small to matter */
+    assert_false(sf_watch_is_new(0.05, 6000, 0.15, 6000));  /* it was hot before */
+    assert_false(sf_watch_is_new(0, 100, 0.5, 100));        /* too few samples */
+    assert_false(sf_watch_is_new(0, 200, 0.06, 200));       /* chance may do that */
+    assert_true(sf_watch_is_new(0, 6000, 0.10, 2000));
+}
+
+TEST(service_watch, is_quiet_of_a_service_that_goes_away_and_of_what_is_not_measured)
+{
+    struct sf_service_watch *w = calloc(1, sizeof(*w));
+    struct sf_watch_minute m = {.memory = NAN, .cpu_share = NAN, .costs = {NAN, NAN, NAN}};
+    assert_non_null(w);
+    for (m.minute = 1; m.minute < 400; m.minute++) {
+        m.n_requests = m.minute < 200 ? 100 : 0;
+        m.n_samples = m.minute < 200 ? 100 : 0;
+        m.operations[0] = (struct sf_watch_operation){m.n_requests, 1e7};
+        sf_service_watch_step(w, &m);
+        for (unsigned k = 0; k < SF_WATCH_KINDS; k++)
+            assert_false(is_up(w, k));
+    }
+    free(w);
+}
+
+TEST(service_watch, an_alert_is_over_when_the_number_is_down_again_or_is_normal_now)
+{
+    struct sf_service_watch *w = calloc(1, sizeof(*w));
+    struct sf_watch_minute m = {.memory = NAN, .cpu_share = NAN, .costs = {NAN, NAN, NAN}};
+    assert_non_null(w);
+    for (m.minute = 1; m.minute < 5000; m.minute++) {
+        bool is_slow = (m.minute >= 300 && m.minute < 360) || m.minute >= 1000;
+        m.operations[0] = (struct sf_watch_operation){100, is_slow ? 2e7 : 1e7};
+        sf_service_watch_step(w, &m);
+        if (m.minute < 300 || (m.minute > 375 && m.minute < 1000) || m.minute > 1000 + 15 + DAY)
+            assert_false(is_up(w, SF_WATCH_LATENCY));
+        else if ((m.minute > 315 && m.minute < 360) || (m.minute > 1015 && m.minute < 1000 + DAY))
+            assert_true(is_up(w, SF_WATCH_LATENCY));
+        if (m.minute == 340) {
+            assert_true(fabs(sf_drift_before(&w->operations[0].drift) - 1e7) < 1e5);
+            assert_true(fabs(sf_drift_now(&w->operations[0].drift) - 2e7) < 1e5);
+        }
+    }
+    free(w);
+}
