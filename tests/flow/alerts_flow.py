@@ -50,6 +50,7 @@ RULES = """    - name: errors
 HEAD = f"""alerts:
   interval: 1s
   url: http://spanflame.example/
+  pack: false
   alertmanager: ["{URL}"]
   webhook: ["{URL}/hook", "{URL}/moved"]
   rules_files: ["HOME/rules/*.yaml"]
