@@ -14,7 +14,7 @@ TEST(alert_yaml, reads_the_rules_of_a_configuration)
                "    - name: hot\n      share: {selector: 'a{env=prod}', function: 'json.*'}\n"
                "      above: 20%\n      labels: {team: x}\n"),
         "f.yaml", &c, &why));
-    assert_int_equal(c->alerts.rules->n, 2);
+    assert_int_equal(c->alerts.rules->n, 2 + 8); /* and the pack: there is a receiver */
     assert_int_equal(c->alerts.rules->n_webhooks, 1);
     assert_int_equal(c->alerts.rules->list[1].kind, SF_ALERT_SHARE);
     assert_int_equal(c->alerts.rules->list[1].labels.n, 1);
