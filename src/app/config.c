@@ -275,6 +275,14 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
+static enum sf_err check_links(const struct sf_config *c, struct sf_why *why)
+{
+    const char *key;
+    struct sf_why inner = {0};
+    enum sf_err err = sf_config_check_links(c, &key, &inner);
+    return err ? sf_config_fail(c, origin_at(c, key), why, "%s", inner.text) : SF_OK;
+}
+
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why)
 {
@@ -291,6 +299,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = read_flag(c, in, i, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = check_links(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
@@ -319,6 +329,8 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = sf_config_read_yaml(c, yaml, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = check_links(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)

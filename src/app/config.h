@@ -100,6 +100,9 @@ struct sf_config {
         const char *url;              /* of this server, for links; NULL: none */
         struct sf_alert_rules *rules; /* shared with the server */
     } alerts;
+    struct {
+        const char *source_link, *source_root, *logs_link; /* templates; NULL: none */
+    } page;
     struct sf_scrape_jobs *scrape; /* shared with the server; NULL: nothing is scraped */
     struct {                       /* from which share, or how many, something is said */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;

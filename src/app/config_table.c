@@ -205,6 +205,15 @@ const struct sf_config_key sf_config_keys[] = {
      "file_sd, "
      "http_sd; read again at SIGHUP"},
 
+    {"page.source_link", SF_CONFIG_STR, AT(page.source_link), "", NULL, 0, 0,
+     "where a frame's source is, with {file}, {line}, {function}, {service}: "
+     "https://git.example.com/shop/blob/main/{file}#L{line}"},
+    {"page.source_root", SF_CONFIG_STR, AT(page.source_root), "", NULL, 0, 0,
+     "what {file} leaves out at its beginning, such as /usr/src/shop/"},
+    {"page.logs_link", SF_CONFIG_STR, AT(page.logs_link), "", NULL, 0, 0,
+     "where a span's logs are, with {traceId}, {spanId}, {service}, {start}, {end} (unix ms): "
+     "https://logs.example.com/search?q={traceId}"},
+
     {"findings.leaf", SF_CONFIG_PERCENT, AT(findings.leaf_per_10000), "10%", NULL, 0, 0,
      "said of a function that takes this share by itself"},
     {"findings.stack_depth", SF_CONFIG_COUNT, AT(findings.depth), "100", NULL, 1, 2048,

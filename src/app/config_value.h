@@ -36,3 +36,7 @@ enum sf_err sf_config_read_yaml(struct sf_config *c, sf_str yaml, struct sf_why 
 /* The rules of retention.keep, from profiling.conditional. INPUT. */
 enum sf_err sf_config_keep_rules(struct sf_config *c, struct sf_config_origin at,
                                  struct sf_why *why);
+/* Templates of links out of the page: http or https, their own host, placeholders that are known.
+ * INPUT, with the key that is wrong. */
+enum sf_err sf_config_check_links(const struct sf_config *c, const char **out_key,
+                                  struct sf_why *why);

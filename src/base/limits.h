@@ -216,3 +216,5 @@
 #define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */
 #define SF_LIMIT_MCP_TEXT_LEN \
     20000 /* text of one answer to an assistant, the rest is cut and said so */
+#define SF_LIMIT_LINK_LEN \
+    2048 /* template of links out of the page: longer ones some browsers cut */

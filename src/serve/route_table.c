@@ -16,6 +16,7 @@
 #include "serve/own/findings.h"
 #include "serve/own/frame_spans.h"
 #include "serve/own/keep.h"
+#include "serve/own/links.h"
 #include "serve/own/page.h"
 #include "serve/own/pins.h"
 #include "serve/own/profile_read.h"
@@ -276,6 +277,7 @@ const struct sf_route sf_routes[] = {
     OWN_SPAN("/api/v1/spans/{*}/profile", sf_spans_profile, "self timeline part type format"),
     OWN_SPAN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
     OWN_SPAN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),
+    OWN_POINT("/api/v1/links", sf_links_handle, ""),
     OWN("/api/v1/services", sf_services_list, "service from until"),
     OWN(SF_SYMBOLS_PATH, sf_symbols_list, ""),
     SYMBOL(SF_METHOD_PUT, sf_symbols_put),

@@ -89,8 +89,9 @@ struct sf_service {
     uint64_t memory_len, query_memory_len;
     int64_t query_ns;
     const char *version;
-    sf_str config_text;   /* what is in effect, for administrators */
-    sf_str defaults_text; /* what would be without any configuration */
+    const char *source_link, *source_root, *logs_link; /* templates for the page; NULL: none */
+    sf_str config_text;                                /* what is in effect, for administrators */
+    sf_str defaults_text;                              /* what would be without any configuration */
 
     struct sf_queue *ingest, *control; /* of struct sf_exchange */
     struct sf_lane *point, *query;

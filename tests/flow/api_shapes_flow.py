@@ -74,6 +74,7 @@ ANSWERS = {
     "keep": (f"keep?slow=250ms&baseline=20&{RANGE}", "/api/v1/keep"),
     "keep-trace": (f"keep/{TRACE}", "/api/v1/keep/{trace}"),
     "pins": ("pins", "/api/v1/pins"),
+    "links": ("links", "/api/v1/links"),
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",

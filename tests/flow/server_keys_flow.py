@@ -170,6 +170,12 @@ def test_findings_theme():
     check_finding("pattern matching")
 
 
+def test_the_page_is_told_where_sources_and_logs_are():
+    links = {"source_link": "https://git.example/{file}#L{line}", "source_root": "/usr/src/", "logs_link": "http://logs.example/?q={traceId}"}
+    with Server("page:\n" + "".join(f"  {key}: '{value}'\n" for key, value in links.items())) as s:
+        assert s.json("/api/v1/links") == {"source": links["source_link"], "sourceRoot": links["source_root"], "logs": links["logs_link"]}
+
+
 def test_store_flush_log():
     blocks = lambda s: len(glob.glob(os.path.join(s.data, "**", "*.sfs"), recursive=True))
     with Server("memory: 2GiB\nstore: {flush_log: 64MiB, flush_interval: 10m}\n") as s:

@@ -178,6 +178,26 @@ test("a pasted link opens the same view, keys and back button included", async (
   await done(page);
 });
 
+test("lines have their cost and lead to their source, spans to their logs, as the server says", async () => {
+  if (story.nowMs === undefined) return; // only the recording's server has links
+  const page = await open(at("/"));
+  const slow = await slowest(page, '{ name = "order.calculate_totals" }');
+  await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&span=${slow.spanID}&fs=regexMatch`));
+  await canvas(page).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Logs ↗" }).getAttribute("href"), `https://logs.example/?q=${slow.trace}`);
+  assert.match(await page.locator("[data-parts] a.mono").first().getAttribute("href"), /^https:\/\/git\.example\/shop\/demo\/order_service\.c#L\d+$/);
+  await canvas(page).focus();
+  for (let i = 0; i < 6; i++) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ContextMenu");
+  await page.getByRole("menuitem", { name: "Cost per line" }).click();
+  const lines = page.getByRole("region", { name: /Cost per line of/ });
+  await lines.waitFor();
+  assert.match(await lines.getByRole("link").first().getAttribute("href"), /^https:\/\/git\.example\/shop\/demo\/\w+\.c#L\d+$/);
+  await isAccessible(page);
+  await done(page, "lines");
+});
+
 test("coverage finds nothing missing in the shop", async () => {
   const page = await open(at("/?view=coverage"));
   await page.getByText("nothing is missing").first().waitFor();

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
+import { loadLinks } from "./state/links";
 import { applyTheme } from "./state/theme";
 import { start } from "./state/url";
 import "uplot/dist/uPlot.min.css";
@@ -9,5 +10,6 @@ import "./views.css";
 
 applyTheme();
 start();
+void loadLinks();
 const root = document.getElementById("app");
 if (root) render(<App />, root);

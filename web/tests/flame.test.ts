@@ -6,6 +6,8 @@ import { patternOf, search, widest } from "../src/flame/search";
 import { stateOf } from "../src/flame/flame_state";
 import { isLibrary, packageOf, PLAIN, sandwich, through, topRows, transform } from "../src/flame/transform";
 import { diffOf, grafted, isCutBelow, nameOf, nodeAtPlace, nodeUnder, placeOf, profileWithin, scaled, stackOf, timedOf, treeOf, type Moment, type Tree } from "../src/flame/tree";
+import { linesOf } from "../src/flame/line_costs";
+import { filled } from "../src/state/links";
 import { profile } from "./make";
 
 function node(t: Tree, name: string): number {
@@ -212,4 +214,19 @@ test("samples that are too few for times are counted", () => {
   assert.equal(amount(1e6, few), "1 sample");
   assert.equal(amount(3e6, { ...few, isEstimate: true }), "~3 samples");
   assert.equal(amount(3e6, measureOf({ unit: "nanoseconds", total: 4e6 })), "3 ms");
+});
+
+test("lines of a function have their cost, once for each stack", () => {
+  const p = profile({ "main;a;b": 3, "main;a;a;b": 2, "main;a": 1 });
+  const a = p.frames.findIndex((f) => f.function === "a");
+  const lined = { ...p, frames: p.frames.map((f, i) => (i === a ? { ...f, file: "/src/a.c", line: 7 } : f)) };
+  assert.deepEqual(linesOf([{ profile: lined, scale: 2 }], "a"), [{ file: "/src/a.c", line: 7, self: 2, total: 12 }]);
+  assert.deepEqual(linesOf([{ profile: lined, scale: 1 }], "b"), []);
+});
+
+test("links keep to their host, whatever is put into them", () => {
+  const put = { file: "/../src/a b.c?x#y", line: "7", function: "{line}<a>", traceId: "1" };
+  assert.equal(filled("https://git.example/x/{file}#L{line}", put), "https://git.example/x//src/a%20b.c%3Fx%23y#L7");
+  assert.equal(filled("https://git.example/?q={function}", put), "https://git.example/?q=%7Bline%7D%3Ca%3E");
+  for (const wrong of ["javascript:alert({line})", "//git.example/{file}", "https://{file}/", "", "data:text/html,{file}"]) assert.equal(filled(wrong, put), "");
 });

@@ -180,6 +180,43 @@ TEST(config, refuses_bad_addresses)
                    "f.yaml:1: listen: tls needs both cert and key");
 }
 
+TEST(config, refuses_links_that_lead_elsewhere)
+{
+    static const struct {
+        const char *yaml, *says;
+    } wrong[] = {
+        {"page: {source_link: 'javascript:alert(1)'}", "begins with http:// or https://"},
+        {"page: {source_link: 'https://'}", "begins with http:// or https://"},
+        {"page: {source_link: 'https://{file}.example/'}", "the host cannot hold {file}"},
+        {"page: {source_link: 'https://git.example/{path}'}", "has no {path}"},
+        {"page: {source_link: 'https://git.example/{file'}", "has no {file"},
+        {"page: {logs_link: 'https://logs.example/{file}'}", "page.logs_link has no {file}"},
+        {"page: {logs_link: 'https://logs.example/a b'}", "a blank, a quote"},
+    };
+    struct sf_config *c = NULL;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(sf_config_parse(sf_str_from(wrong[i].yaml), "f.yaml", &c, &why),
+                         SF_ERR_INPUT);
+        assert_non_null(strstr(why.text, wrong[i].says));
+        assert_non_null(strstr(why.text, "f.yaml:1"));
+    }
+    char longest[SF_LIMIT_LINK_LEN + 64];
+    for (int more = 0; more < 2; more++) { /* as long as allowed, and a byte more */
+        int head = snprintf(longest, sizeof(longest), "page: {logs_link: 'http://a/");
+        size_t len = (size_t)head + SF_LIMIT_LINK_LEN - strlen("http://a/") + (size_t)more;
+        memset(longest + head, 'x', len - (size_t)head);
+        memcpy(longest + len, "'}", 3);
+        assert_int_equal(sf_config_parse(sf_str_from(longest), "f.yaml", &c, &why),
+                         more ? SF_ERR_INPUT : SF_OK);
+        if (!more)
+            sf_config_free(c);
+    }
+    assert_non_null(strstr(why.text, "is longer than 2048 bytes"));
+    assert_ok(sf_config_parse(SF_STR("page: {source_link: 'https://git.example/{file}#L{line}'}"),
+                              "f.yaml", &c, &why));
+    sf_config_free(c);
+}
+
 TEST(config, refuses_what_makes_yaml_dangerous)
 {
     assert_refused("data: &a x\n", "f.yaml:1: anchors (&name) are not allowed here");

@@ -39,7 +39,8 @@ function add(b: Builder, p: PartStacks): void {
 export function composed(parts: readonly PartStacks[], isEstimate: boolean): Tree {
   const b = new Builder();
   for (const p of parts) if (p.part.ns > 0) add(b, p);
-  return b.finish(measureOf({ unit: "nanoseconds", total: 0, isEstimate }), false);
+  const sources = parts.flatMap(({ part, profile }) => (profile && profile.total > 0 && part.ns > 0 ? [{ profile, scale: part.ns / profile.total }] : []));
+  return { ...b.finish(measureOf({ unit: "nanoseconds", total: 0, isEstimate }), false), sources };
 }
 
 /** Frames from the root to the first fork are what starts a thread, and say nothing about the request: without them, but

@@ -153,7 +153,7 @@ export function FlameBar(props: Props) {
       )}
       <span class="spring" />
       {props.matches ? (
-        <span class="sm f2 nw" role="status">
+        <span class="sm f2 nw said" title={`${String(props.matches.nodes)} matches, ${share(props.matches.share, props.measure)} through them`} role="status">
           {props.matches.nodes} matches, {share(props.matches.share, props.measure)} through them
         </span>
       ) : (

@@ -7,6 +7,7 @@ import type { Profile } from "../api/types";
 import { visible } from "../format/safe_text";
 import { amount } from "../format/units";
 import { copyText } from "../parts/copy_button";
+import { sourceAddress } from "../state/links";
 import { goTo, params, within } from "../state/url";
 import { CallTree, type Base } from "./call_tree";
 import type { DiffBy } from "./colors";
@@ -14,8 +15,9 @@ import { withoutStart } from "./compose";
 import { folded, save, saveFromServer, svg } from "./export";
 import { FlameBar } from "./flame_bar";
 import { FlameCanvas } from "./flame_canvas";
-import { FlameMenu, sourceAddress } from "./flame_menu";
+import { FlameMenu } from "./flame_menu";
 import { useFlameState, type Mode } from "./flame_state";
+import { LineCosts } from "./line_costs";
 import { search, widest } from "./search";
 import { TopTable } from "./top_table";
 import { sandwich, through } from "./transform";
@@ -77,6 +79,7 @@ export function FlameGraph(props: FlameProps) {
   const [all, setAll] = useState(false);
   const [menu, setMenu] = useState<{ tree: Tree; node: number; x: number; y: number }>();
   const [note, setNote] = useState("");
+  const [lined, setLined] = useState("");
   const [walked, setWalked] = useState("");
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -124,7 +127,10 @@ export function FlameGraph(props: FlameProps) {
     },
     [tree, mode, change],
   );
-  useEffect(() => setAll(false), [props.tree]);
+  useEffect(() => {
+    setAll(false);
+    setLined("");
+  }, [props.tree]);
   useEffect(() => {
     if (note === "") return undefined;
     const timer = setTimeout(() => setNote(""), 2500);
@@ -164,8 +170,9 @@ export function FlameGraph(props: FlameProps) {
     else if (what === "sandwich") change({ v: "sandwich", w: name, z: "" });
     else if (what === "hide") change({ h: [...state.look.hide, name].join("\n"), z: "" });
     else if (what === "search") change({ s: `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` });
+    else if (what === "lines" && props.tree.sources) setLined(name);
     else if (what === "spans") goTo(within(params(), { view: "spans", function: name, service: props.service }));
-    else if (what === "source") open(sourceAddress(menu.tree.frames[menu.tree.frame[menu.node] ?? -1]), "_blank", "noopener");
+    else if (what === "source") open(sourceAddress(menu.tree.frames[menu.tree.frame[menu.node] ?? -1], props.service), "_blank", "noopener");
     else {
       const words = what === "stack" ? stackOf(menu.tree, menu.node).join("\n") : name;
       void copyText(words).then((ok) => setNote(ok ? "Copied." : "The browser did not allow copying."));
@@ -246,7 +253,8 @@ export function FlameGraph(props: FlameProps) {
         )}
       </div>
       {menu && <FlameMenu x={menu.x} y={menu.y} frame={menu.tree.frames[menu.tree.frame[menu.node] ?? -1]} onDo={onMenu} onClose={() => setMenu(undefined)} />}
-      {start.rows > 0 && mode === "graph" && (
+      {lined !== "" && props.tree.sources && <LineCosts tree={props.tree} name={lined} service={props.service ?? ""} onClose={() => setLined("")} />}
+      {start.rows > 0 && mode === "graph" && lined === "" && (
         <p class="start-rows f3 sm">
           {start.rows} frames of thread start hidden{" "}
           <button type="button" class="plain link" onClick={() => change({ l: "1", z: "" })}>

@@ -1,14 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Frame } from "../api/types";
 import { visible } from "../format/safe_text";
-import { setting } from "../state/settings";
-
-/** Where a frame's source is, by the user's template: {file} and {line}. Empty: nobody said. */
-export function sourceAddress(f: Frame | undefined): string {
-  const template = setting("sourceTemplate");
-  if (template === "" || !f?.file || !/^https?:\/\//.test(template)) return "";
-  return template.replaceAll("{file}", encodeURI(f.file)).replaceAll("{line}", String(f.line ?? 1)).replaceAll("{function}", encodeURIComponent(f.function));
-}
+import { sourceAddress } from "../state/links";
 
 export function FlameMenu(props: { x: number; y: number; frame: Frame | undefined; onDo: (what: string) => void; onClose: () => void }) {
   const box = useRef<HTMLDivElement>(null);
@@ -27,10 +20,12 @@ export function FlameMenu(props: { x: number; y: number; frame: Frame | undefine
     ["spans", "Spans that ran this"],
     ["search", "Mark this function"],
     ["hide", "Hide: give it to its callers"],
+    ["lines", "Cost per line"],
     ["name", "Copy the name"],
     ["stack", "Copy the stack"],
   ];
-  if (!props.frame) items.splice(1, 4);
+  if (!props.frame) items.splice(1, 6);
+  if (!props.frame?.file) items.splice(items.findIndex(([what]) => what === "lines"), items.some(([what]) => what === "lines") ? 1 : 0);
   if (sourceAddress(props.frame) !== "") items.push(["source", "Open the source"]);
   const move = (e: KeyboardEvent) => {
     const all = [...(box.current?.querySelectorAll("button") ?? [])];

@@ -25,6 +25,14 @@ export interface Tree {
   readonly measure: Measure;
   /** Children stand in the order of their samples in time, not the heaviest first */
   readonly isTimed: boolean;
+  /** What it was made of, lines included; none: it was made of another tree */
+  readonly sources?: readonly Source[];
+}
+
+/** A profile, and what its values are multiplied with. */
+export interface Source {
+  readonly profile: Profile;
+  readonly scale: number;
 }
 
 /** Code without symbols is called as the server's own texts do: "libc.so.6 (no symbols)", or "0x891f4" without a library. */
@@ -176,7 +184,7 @@ export function treeOf(p: Profile): Tree {
     frame[i] = f;
     self[i] = v;
   });
-  return arrange(p.frames.map(named), parent, frame, self, undefined, measureOf(p));
+  return { ...arrange(p.frames.map(named), parent, frame, self, undefined, measureOf(p)), sources: [{ profile: p, scale: 1 }] };
 }
 
 /** Two profiles over one another; the right one is `other`. `scale` makes them comparable (per request, say). */

@@ -4,6 +4,7 @@ import { visible } from "../format/safe_text";
 import { duration, moment, nanoToMs } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
+import { logsAddress } from "../state/links";
 import { setSetting, setting } from "../state/settings";
 import { plain } from "./rows";
 
@@ -50,15 +51,12 @@ function Attributes(props: { title: string; scope: string; list: readonly Attrib
   );
 }
 
-/** The user's logs, by a template of theirs. */
+/** The logs of a span, by the server's template or one of this browser. */
 function Logs(props: { trace: Trace; span: Span }) {
   const [template, setTemplate] = useState(setting("logTemplate"));
   const [editing, setEditing] = useState(false);
-  const ok = /^https?:\/\//.test(template);
-  const start = Math.floor(nanoToMs(props.span.startTimeUnixNano));
-  const end = Math.ceil(nanoToMs(props.span.endTimeUnixNano));
-  const put: Readonly<Record<string, string>> = { traceId: props.trace.traceId, spanId: props.span.spanId, service: props.span.service, start: String(start), end: String(end) };
-  const href = template.replace(/\{(\w+)\}/g, (_, k: string) => encodeURIComponent(put[k] ?? ""));
+  const href = logsAddress(props.trace, props.span);
+  const ok = href !== "";
   return (
     <p class="row">
       {ok && (

@@ -14,7 +14,7 @@ import { Split } from "../parts/split";
 import { AskedFrame, Empty } from "../parts/states";
 import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
-import { setting } from "../state/settings";
+import { logsAddress } from "../state/links";
 import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { ClockNotes } from "../trace/clocks";
@@ -54,19 +54,12 @@ function around(trace: Trace, range: Range): Range {
   return { fromMs: Math.min(range.fromMs, at - 1800e3), untilMs: Math.max(range.untilMs, at + 60e3) };
 }
 
-/** The user's logs, by their template; none: there is no tab. */
+/** Of the server's configuration or this browser; none: there is no tab. */
 function LogsLink(props: { trace: Trace; span: Span }) {
-  const template = setting("logTemplate");
-  if (!/^https?:\/\//.test(template)) return null;
-  const put: Readonly<Record<string, string>> = {
-    traceId: props.trace.traceId,
-    spanId: props.span.spanId,
-    service: props.span.service,
-    start: String(Math.floor(nanoToMs(props.span.startTimeUnixNano))),
-    end: String(Math.ceil(nanoToMs(props.span.endTimeUnixNano))),
-  };
+  const href = logsAddress(props.trace, props.span);
+  if (href === "") return null;
   return (
-    <a class="tab-link" href={template.replace(/\{(\w+)\}/g, (_, k: string) => encodeURIComponent(put[k] ?? ""))} target="_blank" rel="noopener noreferrer">
+    <a class="tab-link" href={href} target="_blank" rel="noopener noreferrer">
       Logs ↗
     </a>
   );
@@ -90,12 +83,14 @@ function SidePane(props: { trace: Trace; span: Span; range: Range; pane: string 
           <Icon name="close" />
         </button>
       </div>
-      <div class="tabs" role="tablist" aria-label="About the span">
+      <div class="tabs">
+        <div class="tab-list" role="tablist" aria-label="About the span">
         {PANES.map(([key, words]) => (
           <button type="button" role="tab" key={key} aria-selected={pane === key} onClick={() => change({ pane: key, span: span.spanId, fz: "" })}>
             {words}
           </button>
         ))}
+        </div>
         <LogsLink trace={trace} span={span} />
       </div>
       <div class="side-body" role="tabpanel">

@@ -6,7 +6,7 @@ import { visible } from "../format/safe_text";
 import { duration, ESTIMATE, percent, samples } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
-import { sourceAddress } from "../flame/flame_menu";
+import { sourceAddress } from "../state/links";
 
 export function partClass(part: string): string {
   return `p p-${partToken(part)}`;
