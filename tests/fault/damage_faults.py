@@ -86,7 +86,7 @@ def damage_cases(data, rng):
             kinds.setdefault(kind, []).append(os.path.relpath(path, data))
     for kind, files in kinds.items():
         is_brief = kind in SMALL and rig.scale() < 1  # nothing else depends on them
-        for _ in range(1 if is_brief else max(3, int({"block": 12, "profile block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
+        for _ in range(1 if is_brief else max(2, int({"block": 12, "profile block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
             name = rng.choice(files)
             at = rng.randrange(used_end(os.path.join(data, name)))
             if kind == "meta.db":  # where there is something

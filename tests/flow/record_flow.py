@@ -193,9 +193,10 @@ def test_a_signal_ends_it_as_without_and_the_profile_is_there():
     for sig in (signal.SIGINT, signal.SIGTERM):
         if os.path.exists(OUT):
             os.remove(OUT)
-        # A group of its own, as a terminal would signal it.
+        # A group of its own, as a terminal would signal it. Who was started in the background ignores SIGINT.
         with subprocess.Popen([SPANFLAME, "record", "--out", OUT, "--", program], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, start_new_session=True) as p:
+                              stderr=subprocess.DEVNULL, start_new_session=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as p:
             p.stdout.readline()
             time.sleep(0.5)
             if sig == signal.SIGINT:
@@ -204,7 +205,11 @@ def test_a_signal_ends_it_as_without_and_the_profile_is_there():
                 child = int(subprocess.run(["ps", "-o", "pid=", "--ppid", str(p.pid)], capture_output=True, text=True,
                                            check=True).stdout.split()[0])
                 os.kill(child, sig)
-            assert p.wait(60) == 128 + sig, p.returncode
+            try:
+                assert p.wait(60) == 128 + sig, p.returncode
+            finally:
+                if p.returncode is None:
+                    os.killpg(p.pid, signal.SIGKILL)
         with gzip.open(OUT) as f:
             assert b"planted_spin" in f.read()
 
