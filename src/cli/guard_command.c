@@ -8,7 +8,9 @@
 #include "base/amount.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
+#include "cli/guard_bench.h"
 #include "cli/guard_files.h"
+#include "cli/guard_flame.h"
 #include "cli/guard_report.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -16,6 +18,7 @@
 enum {
     ARENA_LEN = 64 << 20,
     MIN_SPANS = 30,
+    RUNS = 10,
     POLL_MS = 5000,
     EXIT_REGRESSION = 1,
     EXIT_TOO_LITTLE = 3,
@@ -105,8 +108,10 @@ int sf_guard_run(int argc, char **argv)
     struct sf_guard_question question = {.by = "resource.service.version",
                                          .since_ns = SF_NS_PER_HOUR};
     const char *output = NULL, *increase = "5%", *type = NULL;
-    const char *before = NULL, *after = NULL;
-    uint64_t min_spans = MIN_SPANS;
+    const char *before = NULL, *after = NULL, *svg = NULL;
+    struct sf_guard_bench bench = {.rate_hz = 100};
+    struct sf_guard_flame flame = {0};
+    uint64_t min_spans = MIN_SPANS, runs = RUNS;
     int64_t wait_ns = 0;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
@@ -123,14 +128,22 @@ int sf_guard_run(int argc, char **argv)
         {"baseline-profiles", SF_FLAG_STR, &before, "PATH",
          "without a server: a folder of profile files, each of one run of the old build"},
         {"candidate-profiles", SF_FLAG_STR, &after, "PATH", "and of the new one"},
-        {"type", SF_FLAG_STR, &type, "TYPE", "of files: what is measured (default CPU time)"},
+        {"baseline-command", SF_FLAG_STR, &bench.commands[0], "COMMAND",
+         "without a server: a benchmark of the old build, run under spanflame record"},
+        {"candidate-command", SF_FLAG_STR, &bench.commands[1], "COMMAND", "and of the new one"},
+        {"runs", SF_FLAG_U64, &runs, "N", "runs of each command, in turn (default 10)"},
+        {"type", SF_FLAG_STR, &type, "TYPE",
+         "of files and commands: what is measured (default CPU time)"},
+        {"svg", SF_FLAG_STR, &svg, "FILE",
+         "write the flame graph of the difference there; --output markdown shows it"},
         {"output", SF_FLAG_STR, &output, "FORM", "text, json, junit or markdown (default text)"},
     };
     struct sf_args args = {
         .command = "guard",
         .usage =
             "--q QUERY --baseline VALUE --candidate VALUE [--by ATTRIBUTE] [--max-increase "
-            "5%] [--wait 10m] | --baseline-profiles PATH --candidate-profiles PATH [--type TYPE]",
+            "5%] [--wait 10m] | --baseline-profiles PATH --candidate-profiles PATH [--type TYPE] | "
+            "--baseline-command COMMAND --candidate-command COMMAND [--runs 10]",
         .summary = "Fail when a new version of a service costs more than the old one.",
         .details =
             "Compares the same requests of two versions per span: duration, CPU, time spent "
@@ -142,12 +155,16 @@ int sf_guard_run(int argc, char **argv)
             "--baseline-profiles and --candidate-profiles compare profile files of the same work "
             "instead, each of one run, at least eight of each build: what a run costs in all, and "
             "the "
-            "function that grew most.",
+            "function that grew most. --baseline-command and --candidate-command make such files: "
+            "each command, a program with its arguments, runs --runs times under spanflame record, "
+            "in turn with the other.",
         .examples = "spanflame guard --q '{ name = \"POST /orders\" }' --baseline 1.4 --candidate "
                     "1.5 --wait 10m\n"
                     "spanflame guard --q '{ resource.service.name = \"shop\" && kind = server }' "
                     "--by resource.commit --baseline abc123 --candidate def456 --output markdown\n"
-                    "spanflame guard --baseline-profiles old/ --candidate-profiles new/",
+                    "spanflame guard --baseline-profiles old/ --candidate-profiles new/\n"
+                    "spanflame guard --baseline-command './bench-old -n 5' --candidate-command "
+                    "'./bench-new -n 5' --svg diff.svg --output markdown",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -162,13 +179,18 @@ int sf_guard_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     writer write = writer_of(output);
-    bool has_files = before && after;
+    bool has_files = before && after, has_bench = bench.commands[0] && bench.commands[1];
+    bool has_query = question.query && question.left && question.right;
     if (args.n_words || (before != NULL) != (after != NULL) ||
-        (!has_files && (!question.query || !question.left || !question.right)) ||
-        (has_files && (question.query || question.left || question.right)))
+        (bench.commands[0] != NULL) != (bench.commands[1] != NULL) ||
+        has_files + has_bench + has_query != 1 ||
+        (!has_query && (question.query || question.left || question.right)))
         return sf_answer_usage("guard",
                                "give --q QUERY, --baseline VALUE and --candidate VALUE; or "
-                               "--baseline-profiles and --candidate-profiles");
+                               "--baseline-profiles and --candidate-profiles; or "
+                               "--baseline-command and --candidate-command");
+    if (runs < SF_GUARD_FILES_MIN || runs > SF_GUARD_FILES_MAX)
+        return sf_answer_usage("guard", "--runs is 8 to 1000");
     if (!write)
         return sf_answer_usage("guard", "--output is text, json, junit or markdown");
     if (!sf_percent_parse(sf_str_from(increase), &percent))
@@ -177,15 +199,34 @@ int sf_guard_run(int argc, char **argv)
         return sf_answer_fault("guard", &(struct sf_why){.text = "no memory"});
     enum sf_err err;
     int code;
-    if (has_files) {
-        question.left = before;
-        question.right = after;
+    if (has_files || has_bench) {
+        question.left = has_bench ? bench.commands[0] : before;
+        question.right = has_bench ? bench.commands[1] : after;
         min_spans = SF_GUARD_FILES_MIN;
         question.by = NULL;
-        err = sf_guard_files(before, after, type, &req, &report, &why);
+        bench.runs = (unsigned)runs;
+        bench.type = type;
+        err = has_bench ? sf_guard_bench_run(&bench, &why) : SF_OK;
+        if (!err)
+            err = sf_guard_files(has_bench ? bench.folders[0] : before,
+                                 has_bench ? bench.folders[1] : after, type, &req, &report, &flame,
+                                 &why);
+        sf_guard_bench_done(&bench);
+        has_files = true;
     } else {
         err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
+        if (!err && svg && has_enough(&report, min_spans))
+            err = sf_guard_flame_ask(&client, &question, &req, &flame, &why);
+        if (err == SF_ERR_NOT_FOUND && has_enough(&report, min_spans)) {
+            sf_answer_note("guard", "no flame graph: a side has no CPU profiles");
+            svg = NULL;
+            err = SF_OK;
+        }
     }
+    if (!err && svg && has_enough(&report, min_spans))
+        err = sf_guard_flame_write(&flame, svg, req, &why);
+    else
+        svg = NULL;
     if (err) {
         sf_answer_fault("guard", &why);
         code = err == SF_ERR_INPUT || has_files ? 2 : EXIT_UNREACHABLE;
@@ -201,6 +242,7 @@ int sf_guard_run(int argc, char **argv)
             .min_spans = min_spans,
             .server = has_files ? NULL : sf_client_server(&client),
             .things = has_files ? "run" : "span",
+            .svg = svg,
         };
         write(&said, &out);
         code = exit_code(said.verdict);

@@ -11,12 +11,13 @@
 #include "link/cohort.h"
 #include "os/text_file.h"
 
-enum { TOTAL = 0, SEED = 1 }; /* the frame that stands for all of a run */
+enum { TOTAL = 0, SEED = 1, TREE_MAX = 64 << 20 }; /* the frame that stands for all of a run */
 
 struct side {
     struct sf_cohort_cost *costs;
     uint32_t cap;
     struct sf_cohort cohort;
+    struct sf_tree_builder all; /* of all runs */
 };
 
 struct work {
@@ -71,6 +72,7 @@ static enum sf_err add_run(struct work *w, struct sf_profile_source *s, struct s
         if (frame == UINT32_MAX || !add_cost(w, frame, (double)rows[i].self))
             err = sf_no_memory(why, "the runs");
     }
+    sf_tree_builder_add_tree(&w->side->all, &view.tree);
     w->side->cohort.n_spans++;
     return err;
 }
@@ -150,13 +152,16 @@ static enum sf_err compare(struct work *w, struct side *left, struct side *right
 }
 
 enum sf_err sf_guard_files(const char *left, const char *right, const char *type,
-                           struct sf_arena *req, struct sf_guard_report *out, struct sf_why *why)
+                           struct sf_arena *req, struct sf_guard_report *out,
+                           struct sf_guard_flame *flame, struct sf_why *why)
 {
     struct work w = {.req = req, .flags = {.type = type}};
     struct side sides[2] = {{0}};
     enum sf_err err = sf_list_room_in(req, &w.names.list, 0, &w.names.cap, 256)
                           ? SF_OK
                           : sf_no_memory(why, "the runs");
+    for (int i = 0; i < 2; i++)
+        sf_tree_builder_init(&sides[i].all, req, TREE_MAX, SF_TREE_COPIES);
     w.names.n = 1; /* the total's */
     if (!err)
         w.names.list[TOTAL] = SF_STR("all");
@@ -168,5 +173,13 @@ enum sf_err sf_guard_files(const char *left, const char *right, const char *type
         err = sf_fail(why, SF_ERR_INPUT,
                       "%.*s is neither a time nor a size: name another with --type",
                       SF_STR_ARG(sf_str_part(w.type, 0, 100)));
-    return err ? err : compare(&w, &sides[0], &sides[1], out, why);
+    if (!err)
+        err = compare(&w, &sides[0], &sides[1], out, why);
+    for (int i = 0; flame && !err && i < 2; i++) {
+        flame->n[i] = sides[i].cohort.n_spans;
+        err = sf_tree_builder_take(&sides[i].all, w.unit, &flame->trees[i], why);
+    }
+    for (int i = 0; i < 2; i++)
+        sf_tree_builder_done(&sides[i].all);
+    return err;
 }

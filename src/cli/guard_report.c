@@ -325,6 +325,8 @@ void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         }
         sf_buf_print(out, " |\n");
     }
+    if (s->svg)
+        sf_buf_print(out, "\n![Flame graph: the candidate, red where it costs more](%s)\n", s->svg);
     if (!s->server)
         return;
     sf_buf_print(out, "\n[Open the comparison](");

@@ -10,6 +10,7 @@ struct sf_guard_said {
     uint64_t min_spans;
     const char *server; /* for the link; NULL: none */
     const char *things; /* what is compared: "span" or "run" */
+    const char *svg;    /* file with the flame graph; NULL: none */
 };
 
 void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out);

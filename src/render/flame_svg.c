@@ -1,5 +1,7 @@
 #include "render/flame_svg.h"
 
+#include <math.h>
+
 #include "base/hash.h"
 #include "base/text.h"
 #include "flame/tree_order.h"
@@ -98,6 +100,8 @@ struct page {
     const struct sf_profile_view *v;
     const int64_t *totals;
     struct sf_buf *out;
+    const struct sf_tree_diff *diff; /* NULL: one profile */
+    enum sf_diff_measure measure;
 };
 
 static void add_amount(const struct page *p, int64_t value)
@@ -118,6 +122,45 @@ static void add_amounts(const struct page *p, uint32_t place)
     }
 }
 
+/* ---- what changed ---- */
+
+static struct sf_diff_change change_of(const struct page *p, uint32_t place)
+{
+    return sf_diff_measure(p->diff, p->measure, p->diff->left.totals[place],
+                           p->diff->right.totals[place]);
+}
+
+static void add_side(const struct page *p, double value)
+{
+    if (p->measure == SF_DIFF_SHARE)
+        sf_buf_print(p->out, "%.2f %%", 100 * value);
+    else
+        sf_units_amount(p->out, llround(value), p->v->tree.unit);
+}
+
+static void add_change(const struct page *p, uint32_t place)
+{
+    struct sf_diff_change c = change_of(p, place);
+    add_side(p, c.left);
+    sf_buf_add_str(p->out, SF_STR(" -> "));
+    add_side(p, c.right);
+    if (isinf(c.ratio))
+        sf_buf_add_str(p->out, SF_STR(", new"));
+    else
+        sf_buf_print(p->out, ", %+.1f %%", 100 * c.ratio);
+}
+
+/* Grey is no change; full red or blue is a change by a fifth of all, or by half of its own. */
+static void add_change_color(const struct page *p, uint32_t place)
+{
+    struct sf_diff_change c = change_of(p, place), all = change_of(p, 0);
+    double whole = fmax(fabs(all.left), fabs(all.right));
+    double of_all = whole > 0 ? fabs(c.delta) / whole * 5 : 0;
+    double strength = fmin(1, fmin(of_all * 4, fmax(of_all, fabs(c.ratio) * 2)));
+    sf_buf_print(p->out, "hsl(%u,%.0f%%,%.0f%%)", c.delta > 0 ? 4 : 212, 80 * strength,
+                 82 - 22 * strength);
+}
+
 static void add_bar(const struct page *p, uint32_t place, double x, double width, unsigned y)
 {
     static const struct sf_frame all = {.function = {"total", 5}};
@@ -127,7 +170,10 @@ static void add_bar(const struct page *p, uint32_t place, double x, double width
     sf_buf_add_str(p->out, SF_STR("<g class=\"f\"><title>"));
     add_text(p->out, f->function, NAME_COLUMNS);
     sf_buf_add_u8(p->out, '\n');
-    add_amounts(p, place);
+    if (p->diff)
+        add_change(p, place);
+    else
+        add_amounts(p, place);
     if (f->file.len) {
         sf_buf_add_u8(p->out, '\n');
         add_text(p->out, f->file, NAME_COLUMNS);
@@ -136,7 +182,10 @@ static void add_bar(const struct page *p, uint32_t place, double x, double width
     }
     sf_buf_print(p->out, "</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"",
                  MARGIN + x, y, width, ROW - 1);
-    add_color(p->out, f);
+    if (p->diff)
+        add_change_color(p, place);
+    else
+        add_color(p->out, f);
     sf_buf_print(p->out, "\"/><text x=\"%.3f\" y=\"%u\">", MARGIN + x + 3, y + 12);
     if (columns)
         add_text(p->out, f->function, columns);
@@ -154,7 +203,10 @@ static void add_head(const struct page *p, unsigned height)
     sf_buf_add_str(p->out, SF_STR(": "));
     add_text(p->out, p->v->type.sample_type, 40);
     sf_buf_add_str(p->out, SF_STR(", "));
-    add_amount(p, p->totals[0]);
+    if (p->diff)
+        add_change(p, 0);
+    else
+        add_amount(p, p->totals[0]);
     sf_buf_print(p->out,
                  "</text>\n<text class=\"b\" id=\"reset\" x=\"%d\" y=\"38\">reset (Esc)</text>"
                  "<text class=\"b\" id=\"search\" x=\"%d\" y=\"38\">search (/)</text>"
@@ -188,10 +240,10 @@ static unsigned add_bars(const struct page *p, const struct sf_tree_order *order
     return deepest;
 }
 
-enum sf_err sf_flame_svg_render(const struct sf_profile_view *v, struct sf_arena scratch,
-                                struct sf_buf *out, struct sf_why *why)
+static enum sf_err render(struct page p, struct sf_arena scratch, struct sf_why *why)
 {
-    struct page p = {.v = v, .out = out};
+    const struct sf_profile_view *v = p.v;
+    struct sf_buf *out = p.out;
     struct sf_tree_order order;
     double *starts;
     int64_t *totals;
@@ -220,4 +272,31 @@ enum sf_err sf_flame_svg_render(const struct sf_profile_view *v, struct sf_arena
         sf_buf_print(out, "<text x=\"%d\" y=\"%d\">no samples</text>\n", MARGIN, TOP + ROW);
     sf_buf_print(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "svg: no memory");
+}
+
+enum sf_err sf_flame_svg_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                                struct sf_buf *out, struct sf_why *why)
+{
+    return render((struct page){.v = v, .out = out}, scratch, why);
+}
+
+enum sf_err sf_flame_svg_diff(const struct sf_profile_view *v, const struct sf_tree_diff *d,
+                              enum sf_diff_measure measure, struct sf_arena scratch,
+                              struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_profile_view right = *v;
+    struct sf_tree_node *nodes = sf_arena_new_n(&scratch, d->shape.n_nodes + 1u, sizeof(*nodes));
+    if (!nodes)
+        return sf_no_room(why, "the answer");
+    for (uint32_t i = 0; i < d->shape.n_nodes; i++) {
+        nodes[i] = d->shape.nodes[i];
+        nodes[i].self = d->right.self[i];
+    }
+    right.tree.frames = d->shape.frames;
+    right.tree.n_frames = d->shape.n_frames;
+    right.tree.nodes = nodes;
+    right.tree.n_nodes = d->shape.n_nodes;
+    right.tree.total = d->right.total;
+    return render((struct page){.v = &right, .out = out, .diff = d, .measure = measure}, scratch,
+                  why);
 }

@@ -275,6 +275,18 @@ def test_the_second_commit_differs_by_its_regression():
     assert first["isSignificant"] or SANITIZER == "thread", first
 
 
+def test_guard_fails_the_second_commit_by_name():
+    svg = os.path.join(planted_home, "guard.svg")
+    done = subprocess.run([PROGRAM, "guard", "--server", f"http://127.0.0.1:{planted.port}", "--q", TOTALS, "--by", "resource.commit",
+                           "--baseline", "abc123", "--candidate", "def456", "--since", "24h", "--svg", svg, "--output", "markdown"],
+                          capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 1 and "Regression" in done.stdout and "evaluateRules" in done.stdout, (done.stdout, done.stderr)
+    assert f"]({svg})" in done.stdout, done.stdout
+    with open(svg, encoding="utf-8") as f:
+        text = f.read()
+    assert "<title>evaluateRules" in text and text.rstrip().endswith("</svg>"), text[:2000]
+
+
 def test_time_of_long_spans_is_known():
     needs_true_times()
     for service in ("gateway", "order-service", "pricing", "inventory"):

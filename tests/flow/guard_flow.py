@@ -122,6 +122,32 @@ def files(*args):
     return done.returncode, done.stdout, done.stderr
 
 
+def test_the_flame_graph_of_two_versions():
+    with tempfile.TemporaryDirectory() as home:
+        code, out, err = guard(SERVER, "1.0", "1.2", "--output", "markdown", "--svg", f"{home}/diff.svg")
+        assert code == 1 and f"]({home}/diff.svg)" in out, (out, err)
+        with open(f"{home}/diff.svg", encoding="utf-8") as f:
+            text = f.read()
+        titles = [t.text for t in xml.etree.ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}title")]
+        assert any(t.startswith("grow<script>") and t.endswith("0 -> 30 ms, new") for t in titles), titles
+        assert any(t.startswith("work") and "+0.0 %" in t for t in titles) and "<script>\"&|" not in text, titles
+
+
+def test_commands_of_two_builds():
+    with tempfile.TemporaryDirectory() as home:
+        source = "volatile double x; void work(int n) { while (n--) x += n; } int main(int n, char **v) { work(n > 1 ? 40000000 : 10000000); return n > 2; }"
+        with open(f"{home}/b.c", "w", encoding="ascii") as f:
+            f.write(source)
+        if subprocess.run(["cc", "-O1", "-g", "-o", f"{home}/b", f"{home}/b.c"], check=False).returncode:
+            return
+        both = ("--runs", "8", "--baseline-command", f"{home}/b", "--candidate-command")
+        code, out, err = files(*both, f"{home}/b x", "--max-increase", "50%")
+        assert code == 1 and "mostly work" in out.splitlines()[0] and "8 runs" in out, (out, err)
+        code, out, err = files(*both, f"{home}/b x y")
+        assert code == 2 and "run 1 of the candidate ended with 1" in err, err
+        assert files(*both[2:], f"{home}/b", "--runs", "7")[0] == 2 and files("--baseline-command", "b")[0] == 2
+
+
 def test_profile_files_of_two_builds():
     with tempfile.TemporaryDirectory() as home:
         for name, extra, runs in (("old", 0, 10), ("same", 0, 10), ("slow", 40, 10), ("few", 40, 3)):
@@ -142,6 +168,11 @@ def test_profile_files_of_two_builds():
         assert code == 1 and "| CPU | **regression** |" in out and "Open the comparison" not in out and "per run" in out, out
         told = json.loads(guard_files("slow", "--output", "json")[1])
         assert told["link"] == "" and told["measures"][0]["function"] == "parse", told
+        code, out, _ = guard_files("slow", "--output", "markdown", "--svg", f"{home}/diff.svg")
+        with open(f"{home}/diff.svg", encoding="utf-8") as f:
+            text = f.read()
+        assert f"]({home}/diff.svg)" in out and "<title>parse\n200 ms -&gt; 600 ms, +200.0 %" in text.replace("->", "-&gt;"), text[:3000]
+        xml.etree.ElementTree.fromstring(text)
         assert guard_files("none")[0] == 2 and guard_files("slow", "--type", "alloc_space")[0] == 2
         assert files("--baseline-profiles", f"{home}/old")[0] == 2
         code, out, _ = files("--baseline-profiles", f"{home}/old/0.pb.gz", "--candidate-profiles", f"{home}/slow/0.pb.gz")
