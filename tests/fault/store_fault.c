@@ -171,8 +171,10 @@ static enum sf_err do_append(struct life *f)
     enum sf_err err;
     sf_heap_fail_after(0); /* making it is not the store's business */
     sf_otlp_make_batch(&f->make, N_SPANS, &f->rig.arena, b);
-    batch = store_batch(&f->rig, 1, b, 0, sf_clock_wall_ns());
-    sf_heap_fail_after(f->n_tries++ * 13 % 997 + 1); /* a fresh memtable makes hundreds */
+    batch = store_batch(&f->rig, 1, b, f->n_tries + 1, sf_clock_wall_ns());
+    /* The first ones are of the request itself; a fresh memtable makes hundreds. */
+    sf_heap_fail_after(f->n_tries < 8 ? f->n_tries + 1 : f->n_tries * 13 % 997 + 1);
+    f->n_tries++;
     err = f->rig.store->ops->append(f->rig.store, 0, &batch, &t.base, &f->rig.why);
     if (err) {
         sf_heap_fail_after(0);

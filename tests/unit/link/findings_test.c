@@ -390,6 +390,8 @@ TEST(findings, of_a_difference_name_what_grew)
 
 enum { REQUESTS = 100, PER_REQUEST = 10 };
 
+static uint32_t n_unseen; /* further requests, without samples */
+
 /* Every `every`th of the requests parses, all of them together for `share` of the samples. */
 static struct sf_finding_list again(uint32_t n_requests, uint32_t every, double share,
                                     const char *parser, int64_t period)
@@ -406,7 +408,7 @@ static struct sf_finding_list again(uint32_t n_requests, uint32_t every, double 
     struct sf_request_samples in = {.stacks = &tree,
                                     .functions = &functions,
                                     .list = list,
-                                    .n_requests = n_requests,
+                                    .n_requests = n_requests + n_unseen,
                                     .period = period};
     double hits = share * PER_REQUEST * every, due = 0;
     for (uint32_t r = 0; r < n_requests; r++) {
@@ -436,6 +438,17 @@ TEST(findings, see_what_is_parsed_again_and_again)
                "patterns are compiled again and again: regexp.Compile takes 20 % of CPU time, in "
                "most of 100 requests, in main > total > loadRules > regexp.Compile: parse it once "
                "and keep the result");
+}
+
+/* Those that were never looked at are not among "most of" them. */
+TEST(findings, count_requests_with_samples_only)
+{
+    struct sf_finding_list list;
+    n_unseen = 40;
+    list = again(REQUESTS, 1, 0.2, "jsonParse", 7);
+    n_unseen = 0;
+    assert_int_equal(list.n, 1);
+    assert_non_null(strstr(list.items[0].sentence.p, "in most of 100 requests"));
 }
 
 TEST(findings, of_parsing_begin_at_a_tenth_of_most_requests)

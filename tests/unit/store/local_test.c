@@ -67,6 +67,40 @@ TEST(local, takes_rows_back_that_the_log_refuses)
     store_rig_done(&r);
 }
 
+/* A large request comes in pieces that are decoded from what is logged. */
+TEST(local, takes_all_pieces_of_a_request_or_none)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch first, second, large;
+    struct sf_batch *b;
+    store_rig_init(&r);
+    r.config.tuning.segment_len = 64 << 10;
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    make(&r, &m, 20, &first);
+    make(&r, &m, 30, &second);
+    make(&r, &m, 1000, &large);
+    for (int i = 0; i < 3; i++) {
+        b = store_batch(&r, 1, &first, 77, sf_clock_wall_ns());
+        b->next = store_batch(&r, 1, i == 0 ? &large : &second, 0, b->log.recv_ns);
+        b->is_replay_only = b->next->is_replay_only = true;
+        if (i == 1) /* no batch that we wrote */
+            b->next->log.body = (sf_bytes){(const uint8_t *)"\xff\xff", 2};
+        if (i < 2)
+            assert_true(store_put_batch(&r, 0, b) != SF_OK && r.why.text[0]);
+        else
+            assert_ok(store_put_batch(&r, 0, b)); /* what failed is not taken for done */
+        assert_int_equal(count_found(&r, 1, &first), i < 2 ? 0 : 20);
+        assert_int_equal(count_found(&r, 1, &second), i < 2 ? 0 : 30);
+    }
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    assert_int_equal(count_found(&r, 1, &first) + count_found(&r, 1, &second), 50);
+    assert_int_equal(count_found(&r, 1, &large), 0);
+    store_rig_done(&r);
+}
+
 TEST(local, keeps_everything_over_flush_and_reopening)
 {
     struct store_rig r;
@@ -198,6 +232,7 @@ TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
     assert_ok(store_rig_open(&r));
     assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
     assert_int_equal(stats.n_lost_lsn, 1);
+    assert_non_null(strstr(r.last_notice, "record 3 skipped"));
     for (int i = 0; i < 8; i++)
         assert_int_equal(count_found(&r, 1, &crash_batches[i]), i == 2 ? 0 : 10);
     store_rig_done(&r);

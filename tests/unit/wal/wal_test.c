@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "support/wal_rig.h"
+#include "wal/tail.h"
 
 static void flip(const struct rig *r, unsigned slot, off_t at)
 {
@@ -355,6 +356,23 @@ TEST(wal, tail_needs_one_of_its_pages)
         rig_close(&r);
         rig_done(&r);
     }
+}
+
+/* The machine may stop right after an answer: what was acknowledged must be known by then. */
+TEST(wal, tail_knows_a_record_before_it_is_acknowledged)
+{
+    struct sf_wal_tail tail;
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_ok(rig_put(&r, i, 1, 1000));
+        tail = (struct sf_wal_tail){0};
+        assert_ok(sf_wal_tail_read(r.dir, &tail, NULL));
+        assert_int_equal(tail.synced_lsn, i + 1);
+    }
+    rig_close(&r);
+    rig_done(&r);
 }
 
 static struct sf_wal_known begun;
