@@ -8,6 +8,7 @@
 #include "join/claims_view.h"
 #include "join/cohort.h"
 #include "join/findings_diff.h"
+#include "join/findings_growth.h"
 #include "join/findings_requests.h"
 #include "join/findings_waits.h"
 #include "join/known_level.h"
@@ -33,6 +34,7 @@ struct work {
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
     struct sf_waits_findings in_waits;
+    struct sf_growth_findings in_growth;
     double n_requests;      /* what values of code are of; 0: not known */
     unsigned said_left_out; /* by the note */
 };
@@ -273,7 +275,9 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (!err)
         err = look_at_requests(w, query, why);
     w->n_requests = w->in_waits.n_requests;
-    return err;
+    struct sf_requests_want growth = {
+        .service = w->want->service, .from_ns = w->want->from_ns, .to_ns = w->want->until_ns};
+    return err ? err : sf_findings_growth(w->store, &growth, &list, w->q, &w->in_growth, why);
 }
 
 static enum sf_err of_diff(struct work *w, struct sf_why *why)
@@ -331,6 +335,9 @@ static struct sf_finding_view view_of(const struct work *w, const struct sf_find
                                     .per_request = NAN,
                                     .request_share = NAN,
                                     .rank = NAN,
+                                    .per_hour = NAN,
+                                    .low = NAN,
+                                    .high = NAN,
                                     .share = f->share,
                                     .value = f->value,
                                     .count = f->count,
@@ -441,7 +448,9 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
 {
     const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
     const struct sf_finding_list *waits = &w->in_waits.list;
-    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + waits->n + 1u, n = 0;
+    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + waits->n + w->in_growth.n +
+                   1u,
+             n = 0;
     struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
     if (!items)
         return sf_no_room(why, "the query");
@@ -481,6 +490,14 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
         rank(&items[i]);
     }
     sort_views(items, n);
+    for (uint32_t i = 0; i < w->in_growth.n; i++) { /* what it costs a request is not known: last */
+        const struct sf_growth_finding *g = &w->in_growth.items[i];
+        items[n] = view_of(w, &g->finding);
+        items[n].unit = g->unit;
+        items[n].per_hour = g->per_hour;
+        items[n].low = g->low;
+        items[n++].high = g->high;
+    }
     *out = (struct sf_findings_view){.of = w->of,
                                      .items = items,
                                      .n = n,

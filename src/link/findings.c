@@ -572,7 +572,9 @@ const char *sf_finding_kind_name(enum sf_finding_kind kind)
                                                    [SF_FINDING_AGAIN] = "repeated_parse",
                                                    [SF_FINDING_LIBRARY] = "library",
                                                    [SF_FINDING_DISK] = "disk",
-                                                   [SF_FINDING_NETWORK] = "network"};
+                                                   [SF_FINDING_NETWORK] = "network",
+                                                   [SF_FINDING_MEMORY] = "memory_growth",
+                                                   [SF_FINDING_THREADS] = "thread_growth"};
     return names[kind];
 }
 
@@ -590,6 +592,8 @@ const char *sf_finding_action(enum sf_finding_kind kind)
         [SF_FINDING_AGAIN] = "parse it once and keep the result",
         [SF_FINDING_LIBRARY] = "call it less often, or with less to do",
         [SF_FINDING_DISK] = "write and read less often, or in batches",
-        [SF_FINDING_NETWORK] = "call it less often, in parallel, or cache the answer"};
+        [SF_FINDING_NETWORK] = "call it less often, in parallel, or cache the answer",
+        [SF_FINDING_MEMORY] = "find what keeps it, and let it go",
+        [SF_FINDING_THREADS] = "find what they wait for, and end them"};
     return actions[kind];
 }

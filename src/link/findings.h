@@ -23,6 +23,8 @@ enum sf_finding_kind {
     SF_FINDING_LIBRARY, /* a function of the service that spends its time in a library */
     SF_FINDING_DISK,    /* requests wait for a disk */
     SF_FINDING_NETWORK, /* requests wait for an answer of something that sends no spans */
+    SF_FINDING_MEMORY,  /* memory in use grows: find what keeps it */
+    SF_FINDING_THREADS, /* threads or goroutines become more: find what they wait for */
     SF_FINDINGS
 };
 

@@ -6,11 +6,11 @@
 #include "render/units.h"
 #include "wire/json_writer.h"
 
-static void write_known(struct sf_json_writer *w, sf_str key, double ns)
+static void write_known(struct sf_json_writer *w, sf_str key, double value)
 {
     sf_json_write_key(w, key);
-    if (isfinite(ns))
-        sf_json_write_i64(w, llround(ns));
+    if (isfinite(value))
+        sf_json_write_i64(w, llround(value));
     else
         sf_json_write_null(w);
 }
@@ -46,6 +46,9 @@ void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer
             sf_json_write_f64(w, f->request_share);
         else
             sf_json_write_null(w);
+        write_known(w, SF_STR("perHour"), f->per_hour);
+        write_known(w, SF_STR("perHourLow"), f->low);
+        write_known(w, SF_STR("perHourHigh"), f->high);
         sf_json_write_key_str(w, SF_STR("file"), f->file);
         sf_json_write_key_u64(w, SF_STR("line"), f->line);
         sf_json_write_key_str(w, SF_STR("spanName"), f->span_name);

@@ -172,6 +172,25 @@ def test_each_service_has_what_it_has_alone():
         assert refused.status == 400 and word in refused.text, refused.text
 
 
+def test_memory_and_goroutines_that_grow_are_said_with_their_slope():
+    """Twelve profiles in ten minutes; the steady service holds as much at its end as at its beginning."""
+    now, mb = time.time_ns(), 1 << 20
+    for i in range(12):
+        when = now - (600 - i * 50) * 10**9
+        wobble = (i * 7) % 3
+        send("leaky", {"main;serve;remember": (10 + 5 * i + wobble) * mb, "main;load": 20 * mb}, sample_type="inuse_space", unit="bytes", when=when, seconds=1, file="leaky.go")
+        send("leaky", {"main;spawn;wait": 10 + 3 * i, "main;other": 5}, sample_type="goroutine", unit="count", when=when, seconds=1)
+        send("steady", {"main;serve;remember": (60 + 5 * wobble) * mb}, sample_type="inuse_space", unit="bytes", when=when, seconds=1)
+    send("leaky", {"main;work": 900 * MS})
+    found = {f["kind"]: f for f in findings(service="leaky")["findings"]}
+    memory, threads = found["memory_growth"], found["thread_growth"]
+    assert memory["subject"] == "remember" and memory["file"] == "leaky.go", memory
+    assert memory["perHourLow"] < 5 * 72 * mb < memory["perHourHigh"] and memory["perHourLow"] > 0, memory  # 5 MiB in 50 s
+    assert "per hour (" in memory["sentence"] and memory["sentence"].endswith("find what keeps it, and let it go"), memory
+    assert threads["subject"] == "wait" and threads["perHourLow"] <= 3 * 72 <= threads["perHourHigh"], threads
+    assert not [f for f in findings(service="steady")["findings"] if f["kind"].endswith("_growth")]
+
+
 def test_nothing_to_look_at_is_said():
     assert findings(q='{ name = "nobody" }')["reason"] == "no spans match the query in this time"
     assert "no profiles from nobody" in findings(service="nobody")["reason"]

@@ -4,6 +4,19 @@ import { canvas, done, isAccessible, open, story, test, run } from "./tab.mjs";
 
 const { at } = story;
 
+/** The same at three widths and in both themes; nothing scrolls sideways. */
+async function pictures(page, name) {
+  for (const scheme of ["light", "dark"])
+    for (const width of [1280, 768, 390]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 720 });
+      await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} scrolls sideways at ${width}`);
+      await page.screenshot({ path: `${story.shots}/${name}-${width}-${scheme}.png` });
+    }
+  await done(page);
+}
+
 test("200 services are a table that is filtered, and a map that folds", async () => {
   const page = await open("/", { base: at.crowd });
   await page.getByRole("table", { name: "Services" }).waitFor();
@@ -16,7 +29,7 @@ test("200 services are a table that is filtered, and a map that folds", async ()
   await page.getByRole("group", { name: /^Service map: 3 services/ }).waitFor();
   await page.getByRole("link", { name: "service-042" }).first().click();
   await page.locator(".heatmap canvas").waitFor();
-  await done(page, "200-services-one");
+  await pictures(page, "200-services-one");
 });
 
 test("one service without profiles has its figures, and says what profiles would add", async () => {
@@ -25,10 +38,13 @@ test("one service without profiles has its figures, and says what profiles would
   await row.getByText("no profiles").waitFor();
   await page.getByText("No service calls another in this time").waitFor();
   await page.screenshot({ path: `${story.shots}/one-service.png` });
+  const copy = await open("/", { base: at.lone });
+  await copy.getByRole("row", { name: /alone/ }).getByText("no profiles").waitFor();
+  await pictures(copy, "one-service");
   await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().click();
   await page.locator(".side [data-answer]").filter({ hasText: /unknown/ }).waitFor();
   await isAccessible(page);
-  await done(page, "no-profiles");
+  await pictures(page, "no-profiles");
 });
 
 test("profiles without traces lead to the profiles", async () => {
@@ -37,7 +53,7 @@ test("profiles without traces lead to the profiles", async () => {
   await page.screenshot({ path: `${story.shots}/profiles-only.png` });
   await page.getByRole("link", { name: "Open the profiles" }).click();
   await canvas(page).waitFor();
-  await done(page, "profiles-only-graph");
+  await pictures(page, "profiles-only-graph");
 });
 
 test("data outside of the range leads to the data", async () => {
@@ -52,14 +68,14 @@ test("a missing root is said", async () => {
   await page.getByText("The root of this trace was not received", { exact: false }).waitFor();
   await page.getByText("parent missing").first().waitFor();
   await isAccessible(page);
-  await done(page, "missing-root");
+  await pictures(page, "missing-root");
 });
 
 test("clocks that contradict each other are corrected and said", async () => {
   const page = await open(`/?view=trace&id=${story.skewed}`);
   await page.getByText(/The clock of ahead is .*ahead of that of front/).waitFor();
   await page.locator(".span-name").getByText("clock").first().waitFor();
-  await done(page, "skew");
+  await pictures(page, "skew");
 });
 
 test("30 days are readable", async () => {
@@ -71,7 +87,7 @@ test("30 days are readable", async () => {
   await page.goto(`${story.url}/?from=now-30d&until=now`);
   await page.getByRole("region", { name: "Entry requests" }).getByText("/h").waitFor();
   await page.getByRole("row", { name: /long-lived/ }).waitFor();
-  await done(page, "30-days-overview");
+  await pictures(page, "30-days-overview");
 });
 
 test("10,000 spans have few rows, and fold by service", async () => {
@@ -80,7 +96,7 @@ test("10,000 spans have few rows, and fold by service", async () => {
   assert.ok((await page.locator(".span-row").count()) < 80);
   await page.getByLabel("Find spans").fill("step 9999");
   await page.locator(".span-row.match").waitFor();
-  await done(page, "10000-spans");
+  await pictures(page, "10000-spans");
 });
 
 await run();

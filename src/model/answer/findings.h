@@ -12,6 +12,7 @@ struct sf_finding_view {
     double per_request;   /* nanoseconds; NAN: not known */
     double request_share; /* of the requests bear it; NAN: not known */
     double rank;          /* root mean square of what a request bears, ns; NAN: not known */
+    double per_hour, low, high; /* of what grows, with its 95 % interval, in `unit`; NAN: else */
     double share;
     int64_t value;
     uint32_t count;

@@ -19,8 +19,13 @@ export function shortFact(f: Told): string {
 
 const RARE = 0.5;
 
+/** What grows is seen in its profiles over time. */
+const GROWTH: Readonly<Record<string, string>> = { memory_growth: "inuse_space", thread_growth: "goroutine" };
+
 /** Where it is explained: its example; else the spans that have it, the slow ones against the others when few requests do. */
 export function whyOf(f: Told): Readonly<Record<string, string | undefined>> {
+  const type = GROWTH[f.kind];
+  if (type !== undefined) return { view: "profiles", service: f.service, type, fs: f.subject };
   if (f.traceId !== "") return evidenceOf(f);
   const of = (f.spanName ?? "") === "" ? ENTRY : `name = ${JSON.stringify(f.spanName)}`;
   const isRare = typeof f.requestShare === "number" && f.requestShare < RARE;

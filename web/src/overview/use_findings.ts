@@ -66,6 +66,8 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   library: "Library",
   disk: "Disk",
   network: "Network",
+  memory_growth: "Memory grows",
+  thread_growth: "Threads grow",
 };
 
 /** The sentence without what to do about it, which stands apart. */

@@ -277,7 +277,9 @@ export function Profiles(props: { range: Range }) {
     return all;
   }, [sets.data]);
   const shown = service === "" ? inOrder((types.data?.profileTypes ?? []).map((t) => t.ID)) : inOrder([...(services.get(service) ?? [])]);
-  const type = url["type"] !== undefined && shown.includes(url["type"]) ? url["type"] : (shown.find((t) => t.includes(":cpu:")) ?? shown[0] ?? "");
+  // A whole type, or its sample type alone: "inuse_space".
+  const named = shown.find((t) => t === url["type"] || t.split(":")[1] === url["type"]);
+  const type = named ?? (shown.find((t) => t.includes(":cpu:")) ?? shown[0] ?? "");
   const onRange = (r: Range) => {
     if (picking) {
       setPicking(false);

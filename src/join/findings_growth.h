@@ -1,0 +1,26 @@
+/* findings_growth.h - what a service holds more and more of: memory in use, goroutines or threads.
+ *
+ * A line through the profiles of each process, by least squares, with its 95 % interval; neighbours
+ * in time are alike (a heap between two collections), so the interval is as wide as that of as many
+ * independent ones would be. Said when all of the interval grows, by a fifth of what there was or
+ * more. */
+#pragma once
+#include "join/findings_requests.h"
+
+enum { SF_GROWTH_KINDS = 2 };
+
+struct sf_growth_finding {
+    struct sf_finding finding;
+    sf_str unit;
+    double per_hour, low, high;
+};
+
+struct sf_growth_findings {
+    struct sf_growth_finding items[SF_GROWTH_KINDS];
+    uint32_t n;
+};
+
+/* Of a service's profiles in the time; `list` are its series. In q->req. */
+enum sf_err sf_findings_growth(struct sf_store *store, const struct sf_requests_want *want,
+                               const struct sf_prof_list *list, struct sf_query_ctx *q,
+                               struct sf_growth_findings *out, struct sf_why *why);
