@@ -6,9 +6,10 @@ void sf_units_duration(struct sf_buf *out,
                        uint64_t ns); /* "830 ns", "1.25 ms", "2 m 05 s", "3 h 20 m" */
 void sf_units_bytes(struct sf_buf *out,
                     uint64_t len); /* "512 B", "1.4 KB", "50 GB": powers of 1,000 */
-void sf_units_count(struct sf_buf *out, uint64_t n);       /* "950", "12.3 k", "4.1 M" */
-void sf_units_rate(struct sf_buf *out, double per_second); /* "0.2/s", "12/s", "3.4 k/s" */
-void sf_units_percent(struct sf_buf *out, double share);   /* 0.0312 is "3.1 %" */
+void sf_units_count(struct sf_buf *out, uint64_t n); /* "950", "12.3 k", "4.1 M" */
+void sf_units_rate(struct sf_buf *out,
+                   double per_second); /* "0.2/s", "12/s", "3.4 k/s", "2/min", "4/h" */
+void sf_units_percent(struct sf_buf *out, double share); /* 0.0312 is "3.1 %" */
 /* A value of a profile in its own unit: nanoseconds are a duration, bytes are bytes, everything
  * else is a count. */
 void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);

@@ -47,6 +47,12 @@ TEST(units, bytes_counts_rates_and_shares)
     expect(&b, "12.3 k");
     sf_units_rate(&b, 0.2);
     expect(&b, "0.2/s");
+    sf_units_rate(&b, 4.0 / 60);
+    expect(&b, "4/min");
+    sf_units_rate(&b, 4.0 / 3600);
+    expect(&b, "4/h");
+    sf_units_rate(&b, 0);
+    expect(&b, "0/s");
     sf_units_percent(&b, 0.0312);
     expect(&b, "3.1 %");
     sf_units_percent(&b, 0);
