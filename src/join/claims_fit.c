@@ -75,6 +75,18 @@ static uint32_t count_threads(const struct fit *f, uint32_t span)
     return n_threads;
 }
 
+/* Parts of profiles that name neither span, time nor thread: of what ran in its process then. */
+static bool is_guessed(const struct fit *f, uint32_t span)
+{
+    for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
+        const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
+        const struct sf_link_sample *s = &f->set->samples[c->sample];
+        if (c->grade != SF_GRADE_WINDOW || s->has_time || s->thread != 0)
+            return false;
+    }
+    return true;
+}
+
 static int64_t fit_span(struct fit *f, uint32_t span)
 {
     const struct sf_span_place *p = &f->set->tree.places[span];
@@ -88,6 +100,10 @@ static int64_t fit_span(struct fit *f, uint32_t span)
         return 0;
     }
     uint32_t n_threads = count_threads(f, span);
+    if (n_threads == 0 && is_guessed(f, span)) { /* it need not have had the process for itself */
+        n_threads = 1;
+        duration_ns = p->self_ns;
+    }
     if (n_threads == 0 || (double)sum <= (double)duration_ns * n_threads)
         return 0;
     int64_t most = (int64_t)(duration_ns * n_threads);

@@ -239,9 +239,10 @@ static void give_examples(struct work *w)
 
 /* ---- words ---- */
 
+/* Three digits, and never an exponent. */
 static void add_ms(struct sf_buf *out, double ns)
 {
-    sf_buf_print(out, "%+.3g ms", ns / 1e6);
+    sf_buf_print(out, fabs(ns) < 1e9 ? "%+.3g ms" : "%+.0f ms", ns / 1e6);
 }
 
 /* Parts that go the way of the whole, with what they are of it. */
@@ -276,12 +277,17 @@ static bool summarize(struct work *w)
         return true;
     if (!has_bounds)
         sf_buf_print(&text,
-                     "right spans take %.3g ms %s on average, from too few spans to tell "
-                     "whether that is chance",
+                     fabs(d->delta) < 1e9
+                         ? "right spans take %.3g ms %s on average, from too few spans to tell "
+                           "whether that is chance"
+                         : "right spans take %.0f ms %s on average, from too few spans to tell "
+                           "whether that is chance",
                      fabs(d->delta) / 1e6, d->delta < 0 ? "less" : "more");
     else if (d->is_significant)
-        sf_buf_print(&text, "right spans take %.3g ms %s", fabs(d->delta) / 1e6,
-                     d->delta < 0 ? "less" : "more");
+        sf_buf_print(&text,
+                     fabs(d->delta) < 1e9 ? "right spans take %.3g ms %s"
+                                          : "right spans take %.0f ms %s",
+                     fabs(d->delta) / 1e6, d->delta < 0 ? "less" : "more");
     else
         sf_buf_print(&text, "the durations do not differ significantly");
     if (has_bounds) {

@@ -181,6 +181,9 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
         *to = sf_explain_part_named((enum sf_ledger_part)part);
         to->ns = llround(mean);
         to->is_estimate = estimates >> part & 1;
+        if (w->b.part_taken[part] > 0 && w->b.part_taken[part] < SF_TRUST_FEW &&
+            w->b.part_sampled[part] > w->b.part_sure[part])
+            to->few = w->b.part_taken[part];
         bound(mean, error_of(&means[part], n), &to->low_ns, &to->high_ns);
         if (part < SF_PART_CHILD)
             err = name_functions(w, &hot, part, to, why);

@@ -249,7 +249,9 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
                             SF_STR_ARG(w->want->service)))
             return sf_no_room(why, "the query");
         w->of = w->want->service;
-        return SF_OK;
+        return sf_span_set_of_service(w->want->service, w->q->req, &query)
+                   ? look_at_requests(w, query, why) /* its spans are there all the same */
+                   : sf_no_room(why, "the query");
     }
     types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
     if (!types)

@@ -7,6 +7,7 @@
 #include "flame/library_frame.h"
 #include "flame/tree_builder.h"
 #include "join/name_list.h"
+#include "join/sample_count.h"
 #include "join/time_samples.h"
 #include "link/frame_functions.h"
 #include "link/ledger_stacks.h"
@@ -217,6 +218,32 @@ static const uint32_t *items_of(const struct work *w, struct sf_arena *tmp)
     return items;
 }
 
+/* What the parts were made from, as of one span (join/explain_times.c). */
+static void count_samples(struct work *w, const struct sf_ledger *l)
+{
+    double sampled[SF_PARTS] = {0}, all[SF_PARTS] = {0};
+    for (uint32_t k = 0; k < w->times.n; k++) {
+        const struct sf_ledger_sample *s = &w->times.samples[k];
+        const struct sf_time_type *type = &w->times.types[w->times.origins[k].type];
+        if (!sf_ledger_stacks_has(l, w->times.samples, k, (enum sf_ledger_part)s->part))
+            continue;
+        w->out.part_samples[s->part]++;
+        all[s->part] += (double)s->worth_ns;
+        if (type->kind != SF_TIME_CPU && type->kind != SF_TIME_WALL)
+            continue;
+        sampled[s->part] += (double)s->worth_ns;
+        w->out.part_taken[s->part] += sf_samples_are_counted(&type->set->type, type->set->period)
+                                          ? (double)s->worth_ns / (double)type->set->period
+                                          : 1;
+    }
+    for (int part = 0; part < SF_PARTS; part++) {
+        bool is_sure = l->sources[part] == SF_SOURCE_EXACT || l->sources[part] == SF_SOURCE_SPANS;
+        double ns = is_sure || all[part] <= 0 ? 0 : (double)l->ns[part] * sampled[part] / all[part];
+        w->out.part_sampled[part] += ns;
+        w->out.part_sure[part] += (double)l->ns[part] - ns;
+    }
+}
+
 static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struct sf_why *why)
 {
     const struct sf_span_tree *tree = &w->first->tree;
@@ -254,9 +281,7 @@ static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struc
         if (!sf_span_tree_is_local(tree, tree->children[k], span))
             w->out.remote_ns[i] += (double)sf_span_duration_ns(&tree->spans[tree->children[k]]);
     add_lines(w);
-    for (uint32_t k = 0; k < w->times.n; k++)
-        w->out.part_samples[w->times.samples[k].part] += sf_ledger_stacks_has(
-            &ledger, w->times.samples, k, (enum sf_ledger_part)w->times.samples[k].part);
+    count_samples(w, &ledger);
     return add_costs(w, i, costs, sf_ledger_costs_items(&in, costs)) ? SF_OK
                                                                      : sf_no_room(why, "the query");
 }

@@ -34,9 +34,12 @@ struct sf_set_breakdown {
     const struct sf_frame **frames; /* by function: its line that cost most; NULL: none has any */
     struct sf_tree stacks;
     uint64_t part_samples[SF_PARTS];
-    uint32_t n_types;     /* of profiles that tell time */
-    bool has_waits;       /* some of them tell waits of any kind */
-    uint64_t n_samples;   /* that are in it */
+    double
+        part_taken[SF_PARTS]; /* the same as samples of the profiler, which a row may be many of */
+    double part_sampled[SF_PARTS], part_sure[SF_PARTS]; /* nanoseconds: from such; otherwise */
+    uint32_t n_types;                                   /* of profiles that tell time */
+    bool has_waits;                                     /* some of them tell waits of any kind */
+    uint64_t n_samples;                                 /* that are in it */
     uint64_t n_estimated; /* that may be of these spans, and are not in it */
     uint8_t left_out;     /* bits of enum sf_left_out */
 };

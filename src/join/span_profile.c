@@ -143,16 +143,22 @@ static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
                           p->taken < 1.5 ? "" : "s", p->taken < 1.5 ? "is" : "are");
 }
 
+/* Digits behind the point: three in all, and never an exponent. */
+static int digits_of(double ms)
+{
+    return ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0;
+}
+
 /* Where samples are missing or too few for times, the spans' own figure is the CPU time that the
  * time breakdown has. */
 static bool say_measured(struct sf_span_profile *p, struct sf_arena *req)
 {
     if (p->measured_ns < 0 || (p->n_samples > 0 && !p->view.is_few))
         return true;
-    return sf_arena_print(req, &p->reason, "%.*s%sCPU time measured by the span%s: %.3g ms",
+    return sf_arena_print(req, &p->reason, "%.*s%sCPU time measured by the span%s: %.*f ms",
                           SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "",
                           p->is_self ? "" : " and its children in this process",
-                          (double)p->measured_ns / 1e6);
+                          digits_of((double)p->measured_ns / 1e6), (double)p->measured_ns / 1e6);
 }
 
 static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
@@ -160,9 +166,11 @@ static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req
     if (cut <= 0)
         return true;
     return sf_arena_print(req, &p->reason,
-                          "%.*s%scut to fit: the samples stand for %.3g ms more than the spans "
-                          "lasted on the threads they name",
-                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", (double)cut / 1e6);
+                          "%.*s%scut to fit: the samples stand for %.*f ms more than the spans "
+                          "lasted on %s",
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "",
+                          digits_of((double)cut / 1e6), (double)cut / 1e6,
+                          p->has_untagged ? "one thread" : "the threads they name");
 }
 
 /* Of the known samples. */

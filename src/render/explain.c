@@ -351,7 +351,7 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     sf_buf_add_str(out, SF_STR("\n"));
     for (uint32_t i = 0; i < p->n_functions && i < LINES; i++)
         text_function(v, &p->functions[i], out);
-    for (uint32_t i = 0; i < p->n_children && i < LINES; i++)
+    for (uint32_t i = 0; i < p->n_children && i < LINES && p->few <= 0; i++)
         text_child(v, &p->children[i], out);
     sf_buf_done(&cell);
 }
@@ -377,7 +377,10 @@ void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
 {
     struct sf_buf sentence = {0};
     char id[33], own[17];
-    if (v->name.len > 0) {
+    if (v->of == SF_EXPLAIN_SET && v->query.len > 0) { /* spans of any name */
+        sf_units_text(out, v->query, 120);
+        sf_buf_add_str(out, SF_STR("\n"));
+    } else if (v->name.len > 0) {
         sf_units_text(out, v->service, 40);
         sf_buf_add_str(out, SF_STR("  "));
         sf_units_text(out, v->name, 60);

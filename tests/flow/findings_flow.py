@@ -191,6 +191,20 @@ def test_memory_and_goroutines_that_grow_are_said_with_their_slope():
     assert not [f for f in findings(service="steady")["findings"] if f["kind"].endswith("_growth")]
 
 
+def test_a_service_without_profiles_has_its_repeated_calls():
+    """They are in its spans: twelve equal calls of a request, six requests"""
+    spans, now = [], time.time_ns() - 60 * 10**9
+    for n in range(6):
+        trace, root, start = os.urandom(16), os.urandom(8), now + n * 10**9
+        spans.append({"trace_id": trace, "span_id": root, "name": "GET /", "service": "bare", "kind": 2, "start": start, "end": start + 10**8})
+        spans += [{"trace_id": trace, "span_id": os.urandom(8), "parent": root, "name": "SELECT x", "service": "bare", "kind": 3,
+                   "start": start + k * 6000000, "end": start + k * 6000000 + 5000000} for k in range(12)]
+    server.send(spans)
+    wait_for('{ resource.service.name = "bare" }', 6)
+    answer = findings(service="bare")
+    assert [f["kind"] for f in answer["findings"]] == ["repeated_spans"] and "no profiles from bare" in answer["reason"], answer
+
+
 def test_nothing_to_look_at_is_said():
     assert findings(q='{ name = "nobody" }')["reason"] == "no spans match the query in this time"
     assert "no profiles from nobody" in findings(service="nobody")["reason"]

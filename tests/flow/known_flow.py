@@ -259,6 +259,18 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
         assert "HOT PATH" not in server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text&by={by}").text
 
 
+def test_one_sample_is_no_time_of_a_set_either():
+    trace, own = os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": "single", "start": NOW, "end": NOW + 100 * MS}])
+    assert server.post("/api/v1/profile?service=single", pprof({("main;work", (("span_id", own.hex()),)): 10 * MS}, when=NOW)).status == 200
+    wait_for(urllib.parse.quote('{ resource.service.name = "single" }'))
+    query = urllib.parse.quote('{ resource.service.name = "single" }')
+    parts = {p["part"]: p for p in server.json(f"/api/v1/explain?q={query}&from=now-1h")["parts"]}
+    assert parts["on_cpu"]["few_samples"] == 1 and "few_samples" not in parts["unknown"], parts
+    text = run("why", "--q", '{ resource.service.name = "single" }')
+    assert "1 sample running (too few" in " ".join(text.split()) and text.startswith("{ resource.service.name"), text
+
+
 def test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads():
     """Nine samples of 10 ms on one thread, and two waits of 50 ms on two, in a span of 12 ms; a child of 3 ms with a sample."""
     trace, own, child = os.urandom(16), os.urandom(8), os.urandom(8)
@@ -354,6 +366,8 @@ def test_profiles_without_ids_are_known_of_the_service():
     assert answer["isEstimate"] and answer["shares"] == [] and of["service"] == "it's" and "spanId" not in of, answer
     assert int(of["fromUnixNano"]) <= NOW < int(of["untilUnixNano"]), of
     assert of["command"].startswith("spanflame flame 'it'\\''s' --time-range "), of
+    # 500 ms of the process: at most what the span lasted on one thread.
+    assert answer["profile"]["total"] == 100 * MS and "cut to fit" in answer["reason"], answer["reason"]
     shown = subprocess.run([PROGRAM, "flame", "it's", "--time-range", of["command"].split()[-1], "--server",
                             f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
     assert shown.returncode == 0 and "work" in shown.stdout, shown

@@ -72,7 +72,8 @@ def calls_of(text):
         ms, thread, call = words.groups()
         recorder = recorder or thread
         if ms and thread != recorder:
-            took[call].append(float(ms) / 1e3)
+            # perf subtracts clocks of two processors without a sign: a call that took less than nothing took 2**64 ns.
+            took[call].append((float(ms) - (2**64 / 1e6 if float(ms) > 2**63 / 1e6 else 0)) / 1e3)
     return took
 
 
