@@ -11,7 +11,7 @@
 #include "support/store_profile.h"
 #include "test.h"
 
-enum { TRACES = 500, SPANS = 3, MS = 1000000, MOST_CALLS = 20, MOST_EXPLAIN = 60 };
+enum { TRACES = 500, SPANS = 3, MS = 1000000, MOST_CALLS = 20, MOST_EXPLAIN = 80 };
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 static const int64_t FROM_NS = INT64_C(1763199990) * 1000000000,
                      TO_NS = INT64_C(1763200010) * 1000000000;
