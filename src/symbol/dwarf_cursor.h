@@ -17,11 +17,11 @@ struct sf_dwarf_cursor {
     bool is_bad;
 };
 
-/* From `off` on; bad when that is past the end. */
+/* From `off` on; bad when that is past the end. A section that is not there is empty. */
 static inline struct sf_dwarf_cursor sf_dwarf_cursor_at(sf_bytes b, uint64_t off)
 {
-    if (off > b.len)
-        return (struct sf_dwarf_cursor){.is_bad = true};
+    if (off > b.len || !b.p)
+        return (struct sf_dwarf_cursor){.is_bad = off > b.len};
     return (struct sf_dwarf_cursor){b.p + off, b.p + b.len,
                                     sf_file_pages_end(b.p + off, b.p + b.len), false};
 }

@@ -116,6 +116,7 @@ static void rules(sf_str text, bool is_json, struct sf_arena *req)
         rule.tenant = SF_STR("t");
         if (!rule.id.len)
             rule.id = SF_STR("mine");
+        rule.generation = 1; /* the server counts */
         must(!sf_recording_rule_selector(&rule, req, &selector, &why));
         sf_recording_rule_add_line(&rule, *req, &line);
         must(line.len > 0 && sf_recording_rule_read_line(

@@ -108,6 +108,7 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
             sf_json_skip(j);
         }
     }
+    (void)sf_json_end(j);
     if (!err)
         err = sf_json_why(j, "a silence", why);
     if (err)

@@ -58,6 +58,7 @@ static enum sf_err read_deploy(struct sf_json *j, struct sf_deploy *d, struct sf
             sf_json_skip(j);
         }
     }
+    (void)sf_json_end(j);
     return err ? err : sf_json_why(j, "a deploy", why);
 }
 

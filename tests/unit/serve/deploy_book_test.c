@@ -87,6 +87,7 @@ TEST(deploy_book, says_what_is_wrong)
         "[]",
         "{}",
         "{\"service\":\"shop\"}",
+        "{\"service\":\"shop\",\"version\":\"2\"} {}",
         "{\"version\":\"2\"}",
         "{\"service\":\"shop\",\"version\":\"2\",\"time\":\"soon\"}",
         "{\"service\":\"s\",\"version\":\"2\",\"time\":\"2099-01-01T00:00:00Z\"}",

@@ -57,6 +57,7 @@ TEST(silence_book, refuses_what_would_silence_all_or_for_ever)
         "[]",
         "{}",
         "{\"matchers\":[],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\"}}",
         "{\"matchers\":[{\"value\":\"x\"}],\"duration\":\"1h\"}",
         "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}]}",
         "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"endsAt\":\"soon\"}",
