@@ -337,7 +337,7 @@ export function Waterfall(props: Props) {
     e.preventDefault();
   };
   return (
-    <div class="waterfall" role="treegrid" aria-label="Spans" aria-rowcount={rows.length}>
+    <div class={rowHeight === ROW_PHONE ? "waterfall stacked" : "waterfall"} role="treegrid" aria-label="Spans" aria-rowcount={rows.length}>
       <Ruler trace={trace} zoom={zoom} ticks={ticks} />
       <div
         class="waterfall-scroll"
