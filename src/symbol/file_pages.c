@@ -178,8 +178,11 @@ const uint8_t *sf_file_pages_need(const uint8_t *at, size_t n, const uint8_t *en
 
 sf_str sf_file_pages_text(const char *p, size_t max_len)
 {
-    const uint8_t *at = (const uint8_t *)p, *end = at + max_len, *zero;
-    const uint8_t *have = max_len ? sf_file_pages_end(at, end) : at;
+    const uint8_t *at = (const uint8_t *)p, *end, *zero, *have;
+    if (max_len == 0)
+        return (sf_str){p, 0};
+    end = at + max_len;
+    have = sf_file_pages_end(at, end);
     for (;;) {
         zero = have > at ? memchr(at, 0, (size_t)(have - at)) : NULL;
         if (zero || have == end)
