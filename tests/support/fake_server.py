@@ -159,6 +159,15 @@ class Store:
                     out[path] = out.get(path, 0) + value + (FAKE == "changes" and value % 7 == 0)
         return "".join(f"{path} {value}\n" for path, value in out.items())
 
+    def series(self):
+        """As SelectSeries answers: one point for each service."""
+        sums = {}
+        with self.lock:
+            for service, _, _, value in self.samples:
+                sums[service] = sums.get(service, 0) + value
+        return {"series": [{"labels": [{"name": "service_name", "value": service}], "points": [{"value": value}]}
+                           for service, value in sums.items()]}
+
     def services(self):
         out = {}
         with self.lock:
@@ -193,7 +202,8 @@ class Handler(BaseHTTPRequestHandler):
             self.store.put(b"i" + service.encode() + b"\0" + body)
         elif self.path == "/api/v1/erase":
             self.store.put(b"e" + bytes.fromhex(json.loads(body)["traces"][0]))
-        self.answer(200, b"{}" if is_json else b"")
+        is_series = self.path.endswith("/SelectSeries")
+        self.answer(200, json.dumps(self.store.series()).encode() if is_series else b"{}" if is_json else b"")
 
     def do_GET(self):
         if self.path.startswith("/api/traces/"):
