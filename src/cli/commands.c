@@ -4,6 +4,7 @@
 #include "cli/control_command.h"
 #include "cli/coverage_command.h"
 #include "cli/demo_command.h"
+#include "cli/deploys_command.h"
 #include "cli/diff_command.h"
 #include "cli/erase_command.h"
 #include "cli/export_command.h"
@@ -43,6 +44,8 @@ const struct sf_command sf_cli_commands[] = {
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"guard", "fail when a new version of a service costs more", sf_guard_run, NULL},
     {"alerts", "list alerts, or say when a rule would have fired", sf_alerts_run_command, NULL},
+    {"deploys", "list which versions began when, tell of one, or compare two", sf_deploys_run,
+     NULL},
     {"targets", "list what the server scrapes, and how that went", sf_targets_run, NULL},
     {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},

@@ -1,12 +1,13 @@
 #include "scrape/relabel.h"
 
+#include <openssl/evp.h>
 #include <string.h>
 
 #include "base/buf.h"
 
-static const char *const action_names[] = {"replace",   "keep",     "drop",      "keepequal",
-                                           "dropequal", "labelmap", "labeldrop", "labelkeep",
-                                           "lowercase", "uppercase"};
+static const char *const action_names[] = {"replace",   "keep",      "drop",      "keepequal",
+                                           "dropequal", "labelmap",  "labeldrop", "labelkeep",
+                                           "lowercase", "uppercase", "hashmod"};
 enum { N_ACTIONS = sizeof(action_names) / sizeof(action_names[0]) };
 
 /* ---- a rule ---- */
@@ -36,7 +37,7 @@ static enum sf_err set_action(struct sf_relabel *r, sf_str val, struct sf_why *w
     }
     return sf_fail(why, SF_ERR_INPUT,
                    "no action \"%.*s\": replace, keep, drop, keepequal, dropequal, labelmap, "
-                   "labeldrop, labelkeep, lowercase, uppercase",
+                   "labeldrop, labelkeep, lowercase, uppercase, hashmod",
                    SF_STR_ARG(sf_str_part(val, 0, 40)));
 }
 
@@ -54,12 +55,15 @@ enum sf_err sf_relabel_set(struct sf_relabel *r, sf_str key, sf_str val, struct 
     } else if (sf_str_eq(key, SF_STR("replacement"))) {
         r->replacement = val;
         r->has_replacement = true;
+    } else if (sf_str_eq(key, SF_STR("modulus"))) {
+        if (!sf_str_to_u64(val, &r->modulus) || r->modulus == 0)
+            return sf_fail(why, SF_ERR_INPUT, "relabel: modulus is a number above 0");
     } else if (sf_str_eq(key, SF_STR("action"))) {
         return set_action(r, val, why);
     } else {
         return sf_fail(why, SF_ERR_INPUT,
                        "relabel has no %.*s: source_labels, separator, regex, target_label, "
-                       "replacement, action",
+                       "replacement, modulus, action",
                        SF_STR_ARG(sf_str_part(key, 0, 40)));
     }
     return SF_OK;
@@ -96,6 +100,9 @@ enum sf_err sf_relabel_check(struct sf_relabel *r, struct sf_why *why)
             return sf_fail(why, SF_ERR_INPUT, "relabel: \"%.*s\" is no name of a label",
                            SF_STR_ARG(sf_str_part(r->target, 0, 60)));
     }
+    if ((r->action == SF_RELABEL_HASH_MOD) != (r->modulus > 0))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "relabel: hashmod wants a modulus, and nothing else does");
     err = sf_regex_new_grouped(r->pattern, &r->re, why);
     if (err)
         sf_why_prefix(why, "relabel: regex");
@@ -225,6 +232,24 @@ static enum sf_err fold_case(const struct sf_relabel *r, sf_str text, struct sf_
     return sf_label_set_put(io, r->target, (sf_str){copy, text.len}, why);
 }
 
+/* As Prometheus does it, so that the same targets fall to the same part: the last eight bytes of
+ * the MD5, most significant first. */
+static enum sf_err hash_mod(const struct sf_relabel *r, sf_str text, struct sf_label_set *io,
+                            struct sf_arena *req, struct sf_why *why)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    uint64_t number = 0;
+    sf_str val;
+    if (!EVP_Digest(text.p, text.len, sum, &len, EVP_md5(), NULL) || len != 16)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "relabel: this OpenSSL has no MD5 for hashmod");
+    for (unsigned i = 8; i < 16; i++)
+        number = number << 8 | sum[i];
+    if (!sf_arena_print(req, &val, "%llu", (unsigned long long)(number % r->modulus)))
+        return sf_no_room(why, "labels");
+    return sf_label_set_put(io, r->target, val, why);
+}
+
 static enum sf_err by_name(const struct sf_relabel *r, struct sf_label_set *io,
                            struct sf_arena *req, struct sf_regex_scratch *scratch,
                            struct sf_why *why)
@@ -263,6 +288,8 @@ static enum sf_err run_one(const struct sf_relabel *r, struct sf_label_set *io,
     err = join(r, io, req, &text, why);
     if (err)
         return err;
+    if (r->action == SF_RELABEL_HASH_MOD)
+        return hash_mod(r, text, io, req, why);
     if (r->action >= SF_RELABEL_LOWER)
         return fold_case(r, text, io, req, why);
     if (r->action == SF_RELABEL_KEEP_EQUAL || r->action == SF_RELABEL_DROP_EQUAL) {

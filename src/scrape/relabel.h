@@ -20,6 +20,7 @@ enum sf_relabel_action {
     SF_RELABEL_KEEP_LABEL, /* labelkeep */
     SF_RELABEL_LOWER,
     SF_RELABEL_UPPER,
+    SF_RELABEL_HASH_MOD,
 };
 
 struct sf_relabel {
@@ -27,6 +28,7 @@ struct sf_relabel {
     size_t n_sources;
     sf_str separator, pattern, target, replacement; /* as written; checked fills in defaults */
     bool has_separator, has_replacement;
+    uint64_t modulus; /* of hashmod; 0: not said */
     enum sf_relabel_action action;
     struct sf_regex *re; /* owned */
 };
@@ -37,7 +39,7 @@ struct sf_label_set { /* unsorted; names are unique */
 };
 
 /* One field of a rule: source_labels (commas between them), separator, regex, target_label,
- * replacement, action. INPUT. */
+ * replacement, modulus, action. INPUT. */
 enum sf_err sf_relabel_set(struct sf_relabel *r, sf_str key, sf_str val, struct sf_why *why);
 enum sf_err sf_relabel_check(struct sf_relabel *r, struct sf_why *why); /* compiles its pattern */
 void sf_relabel_done(struct sf_relabel *r);

@@ -123,9 +123,20 @@ def test_2b_deploys_are_seen_and_told():
     assert both["cart"]["version"] == "abc" and not both["cart"]["seen"], both
     text = SERVER.get("/api/v1/deploys?from=now-2h&service=shop&format=text").text
     assert "shop v2, before: v1 (posted and seen in spans)  <b>" in text and "cart" not in text, text
+    def command(*words):
+        return subprocess.run([PROGRAM, "deploys", *words, "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True,
+                              text=True, check=False)
+    assert "shop v2, before: v1 (posted and seen in spans)" in command("--since", "2h").stdout, command("--since", "2h")
+    assert "cart abc" not in command("list", "--service", "shop").stdout
+    posted = command("post", "--service", "mail", "--version", "3", "--comment", 'a "b"', "--url", "http://ci/8")
+    assert posted.returncode == 0 and posted.stdout.startswith('{"id":"'), posted
+    assert 'mail 3 (posted, not seen in spans)  a "b"' in command().stdout, command()
+    said = command("compare", "--service", "shop", "--version", "v2", "--since", "2h")
+    assert said.returncode == 0 and "v2" in said.stdout and " ms" in said.stdout, said
+    assert command("post", "--service", "mail").returncode == 2 and command("compare").returncode == 2 and command("what").returncode == 2
     SERVER.stop()
     SERVER.start()
-    assert {d["service"] for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]} == {"shop", "cart"}
+    assert {d["service"] for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]} == {"shop", "cart", "mail"}
 
 
 def test_3_a_trial_of_a_day_is_bounded_and_says_so():

@@ -71,6 +71,9 @@ TEST(relabel, does_what_prometheus_does)
     is(&s, "service_name", "cart");
     assert_true(run("action=uppercase|source_labels=env|target_label=up", &s));
     is(&s, "up", "PROD");
+    assert_true(
+        run("action=hashmod|source_labels=env,service_name|target_label=part|modulus=1000", &s));
+    is(&s, "part", "786");
     assert_true(run("action=labeldrop|regex=k_.*", &s));
     is(&s, "k_app", "");
     assert_true(run("source_labels=env|target_label=price|replacement=$$$1$", &s));
@@ -98,8 +101,13 @@ TEST(relabel, keeps_and_drops_targets)
 TEST(relabel, refuses_rules_that_mean_nothing)
 {
     struct sf_relabel r = {0};
-    assert_err(sf_relabel_set(&r, SF_STR("action"), SF_STR("hashmod"), &why), SF_ERR_INPUT);
-    assert_err(sf_relabel_set(&r, SF_STR("modulus"), SF_STR("2"), &why), SF_ERR_INPUT);
+    assert_err(sf_relabel_set(&r, SF_STR("action"), SF_STR("hash"), &why), SF_ERR_INPUT);
+    assert_err(sf_relabel_set(&r, SF_STR("modulus"), SF_STR("0"), &why), SF_ERR_INPUT);
+    r = (struct sf_relabel){.action = SF_RELABEL_HASH_MOD, .target = SF_STR("a")};
+    assert_err(sf_relabel_check(&r, &why), SF_ERR_INPUT); /* without a modulus */
+    r = (struct sf_relabel){.target = SF_STR("a"), .modulus = 2};
+    assert_err(sf_relabel_check(&r, &why), SF_ERR_INPUT); /* nothing but hashmod has one */
+    r = (struct sf_relabel){0};
     assert_err(sf_relabel_check(&r, &why), SF_ERR_INPUT); /* replace without a target_label */
     for (int i = 0; i < SF_LIMIT_SCRAPE_SOURCES; i++)
         assert_ok(sf_relabel_set(&r, SF_STR("source_labels"), SF_STR("a"), &why));
