@@ -324,6 +324,12 @@ enum sf_err sf_recording_rule_check(const struct sf_recording_rule *r, struct sf
     else if (!sf_str_starts(r->metric, PREFIX))
         add_fault(&faults, "metric name must start with %.*s", PREFIX);
     check_matchers(r, scratch, &faults);
+    for (size_t i = 0; i < r->n_matchers; i++) {
+        if (!sf_utf8_is_valid(r->matchers[i])) /* it would be another one when it is read again */
+            add_fault(&faults, "a matcher is not UTF-8%.*s", SF_STR_NONE);
+    }
+    if (!sf_utf8_is_valid(r->function))
+        add_fault(&faults, "the function name is not UTF-8%.*s", SF_STR_NONE);
     for (size_t i = 0; i < r->n_groups; i++) {
         if (!is_name(r->groups[i], false))
             add_fault(&faults, "group_by label \"%.*s\" must match [a-zA-Z_][a-zA-Z0-9_]*",
