@@ -171,6 +171,14 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     return SF_OK;
 }
 
+bool sf_granules_has(const struct sf_granules *g, const struct sf_run *run, uint32_t granule)
+{
+    for (unsigned i = 0; i < SF_GRANULES_MAX; i++)
+        if (g->slots[i].run == run && g->slots[i].granule == granule)
+            return true;
+    return false;
+}
+
 enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
                             uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
 {

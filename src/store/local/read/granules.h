@@ -40,6 +40,9 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
                              uint32_t from, uint32_t to, uint32_t columns,
                              const struct sf_span_rows **out, struct sf_why *why);
 
+/* Is the granule, or a part of it, among those that are decoded? */
+bool sf_granules_has(const struct sf_granules *g, const struct sf_run *run, uint32_t granule);
+
 /* An arena to decode granules into, with the pages it had; false: no memory. And back, with the
  * most bytes that were used. */
 bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out);

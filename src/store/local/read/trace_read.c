@@ -216,7 +216,7 @@ static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_so
                                uint32_t columns, const struct sf_span_rows **out,
                                struct sf_why *why)
 {
-    if (t->has_parts)
+    if (source->is_part)
         return sf_granules_part(&t->granules, source->run, source->granule, source->from,
                                 source->to, columns, out, why);
     return sf_granules_get(&t->granules, source->run, source->granule, columns, out, why);
@@ -243,7 +243,8 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
 
     if (has_tombstones)
         columns |= SF_COL_RESOURCE;
-    if (t->has_parts) {
+    source.is_part = t->has_parts && !sf_granules_has(&t->granules, run, place.granule);
+    if (source.is_part) {
         source.from = place.row;
         source.to = place.row + place.n_rows;
     }

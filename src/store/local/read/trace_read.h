@@ -18,7 +18,8 @@ struct sf_trace_row {
 struct sf_trace_source { /* a granule, or (run NULL) the copies from memtables */
     struct sf_run *run;  /* borrowed from the snapshot */
     uint32_t granule;
-    uint32_t from, to;            /* rows of the granule that are read */
+    uint32_t from, to;            /* rows of the granule that are read; */
+    bool is_part;                 /* without it all are */
     int64_t ts_min_ns, ts_max_ns; /* of the granule */
 };
 
@@ -28,7 +29,9 @@ struct sf_trace_read {
     struct sf_query_ctx *q;
     uint32_t columns;
     size_t n_want;
-    bool has_parts; /* of granules the trace's rows alone are read: few traces are asked for */
+    /* Of a granule the trace's rows alone are read, until a second trace wants rows of it: then it
+     * is decoded whole and the next ones find it. */
+    bool has_parts;
     struct sf_granules granules;
     struct sf_arena keep;  /* of the trace loaded now */
     struct sf_arena batch; /* of the rows emitted last */
