@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum { RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1, REFIT = 5, DAY = 1440, DOWN = 5, ASIDE = 3 };
-#define BOUND   18.0 /* of the evidence: with the wider spread chance reaches it in e^30 values */
+#define BOUND \
+    18.0 /* of the evidence: with the wider spread chance reaches it about once in e^25 values */
 #define ONE_MAX (BOUND / 6)
 #define WIDER   1.3 /* a spread of a few hours may be too small by chance */
 #define NARROW  0.03

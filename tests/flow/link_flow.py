@@ -282,7 +282,7 @@ def test_a_trace_shows_each_spans_hottest_function():
     answer = server.json(f"/api/v1/trace/{trace}")
     hot = {s["spanId"]: s.get("hot") for s in answer["spans"]}
     assert 0.1 < hot[own].pop("shareLow") < 0.6 < hot[own].pop("shareHigh") < 1, hot
-    assert hot[own] == {"function": "regex.match", "value": 30 * MS, "share": 0.6, "samples": 2}, hot
+    assert hot[own] == {"function": "regex.match", "file": "", "line": 0, "value": 30 * MS, "share": 0.6, "samples": 2}, hot
     # Two samples of 10 ms are too few to say where the child's time went.
     assert hot[child] is None and {s.get("fewSamples") for s in answer["spans"]} == {None, 1}, answer
     assert answer["hotUnit"] == "nanoseconds" and ":cpu:" in answer["hotType"], answer["hotType"]

@@ -331,7 +331,8 @@ test("a folded span stays folded in a pasted link", async () => {
 
 test("differences are absolute, relative or per request", async () => {
   const inner = 'name = "order.calculate_totals"';
-  const page = await open(`/?${new URLSearchParams({ view: "compare", left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` })}`);
+  const type = "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
+  const page = await open(`/?${new URLSearchParams({ view: "compare", type, left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` })}`);
   await canvas(page).waitFor();
   await page.getByText("values are per request").waitFor();
   await page.keyboard.press("3");
