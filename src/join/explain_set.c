@@ -5,7 +5,7 @@
 
 #include "join/cohort_set.h"
 #include "join/explain_below.h"
-#include "join/set_breakdown.h"
+#include "join/set_load.h"
 #include "link/explain_part.h"
 #include "link/hot_code.h"
 #include "link/trust.h"
@@ -16,10 +16,7 @@ struct work {
     struct sf_store *store;
     const struct sf_explain_set_want *want;
     struct sf_query_ctx *q;
-    struct sf_span_set set;
-    struct sf_link_keep keep;
-    struct sf_link_gathered *gathered;
-    struct sf_set_breakdown b;
+    struct sf_set_load l;
     double room;
     struct sf_explain_view out;
 };
@@ -52,17 +49,17 @@ static void bound(double mean, double error, double *low, double *high)
 static void find_room(struct work *w)
 {
     double unknown_ns = 0, cut_ns = 0;
-    for (uint32_t i = 0; i < w->gathered->n_read; i++) {
-        unknown_ns += w->b.parts[i].ns[SF_PART_UNKNOWN];
+    for (uint32_t i = 0; i < w->l.gathered->n_read; i++) {
+        unknown_ns += w->l.b.parts[i].ns[SF_PART_UNKNOWN];
         for (uint32_t part = 0; part < SF_PARTS; part++)
-            cut_ns += w->b.parts[i].cut[part];
+            cut_ns += w->l.b.parts[i].cut[part];
     }
     w->room = sf_ledger_costs_room(unknown_ns, cut_ns);
 }
 
 static double cost_of(const struct work *w, const struct sf_set_breakdown_cost *c)
 {
-    return c->ns * sf_ledger_costs_scale(&w->b.parts[c->span], c->part, w->room);
+    return c->ns * sf_ledger_costs_scale(&w->l.b.parts[c->span], c->part, w->room);
 }
 
 static bool copy_names(const struct sf_hot_piece *from, struct sf_arena *req,
@@ -78,13 +75,13 @@ static bool copy_names(const struct sf_hot_piece *from, struct sf_arena *req,
 static enum sf_err bound_functions(struct work *w, uint32_t part, const struct sf_hot_pieces *found,
                                    struct sf_explain_function *list, struct sf_why *why)
 {
-    uint32_t n = w->gathered->n_read, last = SF_NONE;
+    uint32_t n = w->l.gathered->n_read, last = SF_NONE;
     struct mean *means = sf_arena_new_n(w->want->scratch, found->n + 1u, sizeof(*means));
     double *own = sf_arena_new_n(w->want->scratch, found->n + 1u, sizeof(*own));
     if (!means || !own)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i <= w->b.n_costs; i++) { /* by span */
-        const struct sf_set_breakdown_cost *c = i < w->b.n_costs ? &w->b.costs[i] : NULL;
+    for (uint32_t i = 0; i <= w->l.b.n_costs; i++) { /* by span */
+        const struct sf_set_breakdown_cost *c = i < w->l.b.n_costs ? &w->l.b.costs[i] : NULL;
         if (!c || c->span != last)
             for (uint32_t k = 0; k < found->n; k++) {
                 add(&means[k], own[k]);
@@ -93,7 +90,7 @@ static enum sf_err bound_functions(struct work *w, uint32_t part, const struct s
         if (!c)
             break;
         last = c->span;
-        if (c->part == part && c->item < w->b.n_code && found->of[c->item] != SF_NONE)
+        if (c->part == part && c->item < w->l.b.n_code && found->of[c->item] != SF_NONE)
             own[found->of[c->item]] += cost_of(w, c);
     }
     for (uint32_t k = 0; k < found->n; k++)
@@ -117,22 +114,22 @@ static void fit_functions(struct sf_explain_function *list, uint32_t n, double s
 static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot, uint32_t part,
                                   struct sf_explain_part *to, struct sf_why *why)
 {
-    uint32_t n = w->gathered->n_read;
+    uint32_t n = w->l.gathered->n_read;
     struct sf_arena *tmp = w->want->scratch;
     struct sf_hot_pieces found;
     double sampled_ns = 0;
-    double *values = sf_arena_new_n(tmp, w->b.stacks.n_nodes + 1u, sizeof(*values));
+    double *values = sf_arena_new_n(tmp, w->l.b.stacks.n_nodes + 1u, sizeof(*values));
     struct sf_explain_function *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_FUNCTIONS,
                                                       sizeof(*list));
-    if (w->b.part_samples[part] < SF_TRUST_FEW)
+    if (w->l.b.part_samples[part] < SF_TRUST_FEW)
         return SF_OK;
     if (!values || !list)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->b.n_costs; i++) {
-        double ns = cost_of(w, &w->b.costs[i]) / n;
-        if (w->b.costs[i].part != part || w->b.costs[i].item >= w->b.n_code)
+    for (uint32_t i = 0; i < w->l.b.n_costs; i++) {
+        double ns = cost_of(w, &w->l.b.costs[i]) / n;
+        if (w->l.b.costs[i].part != part || w->l.b.costs[i].item >= w->l.b.n_code)
             continue;
-        values[w->b.costs[i].item] += ns;
+        values[w->l.b.costs[i].item] += ns;
         sampled_ns += ns;
     }
     enum sf_err err = sf_hot_code_find(hot, values, SF_EXPLAIN_FUNCTIONS, tmp, &found, why);
@@ -152,16 +149,16 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
 
 static enum sf_err give_parts(struct work *w, struct sf_why *why)
 {
-    uint32_t n = w->gathered->n_read;
+    uint32_t n = w->l.gathered->n_read;
     struct mean means[SF_PARTS] = {{0}}, whole = {0};
     struct sf_hot_code hot;
     uint16_t estimates = 0;
     struct sf_explain_part *list = sf_arena_new_n(w->q->req, SF_PARTS, sizeof(*list));
-    enum sf_err err = list ? sf_hot_code_init(&hot, &w->b.stacks, w->want->scratch, why)
+    enum sf_err err = list ? sf_hot_code_init(&hot, &w->l.b.stacks, w->want->scratch, why)
                            : sf_no_room(why, "the query");
     find_room(w);
     for (uint32_t i = 0; i < n; i++) {
-        struct sf_ledger_parts parts = w->b.parts[i];
+        struct sf_ledger_parts parts = w->l.b.parts[i];
         double sum = 0;
         sf_ledger_costs_fit(&parts, w->room);
         for (uint32_t part = 0; part < SF_PARTS; part++) {
@@ -169,7 +166,7 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
             sum += parts.ns[part];
         }
         add(&whole, sum);
-        estimates |= w->b.estimates[i];
+        estimates |= w->l.b.estimates[i];
     }
     w->out.duration_ns = llround(whole.sum / n);
     bound(whole.sum / n, error_of(&whole, n), &w->out.low_ns, &w->out.high_ns);
@@ -181,16 +178,16 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
         *to = sf_explain_part_named((enum sf_ledger_part)part);
         to->ns = llround(mean);
         to->is_estimate = estimates >> part & 1;
-        if (w->b.part_taken[part] > 0 && w->b.part_taken[part] < SF_TRUST_FEW &&
-            w->b.part_sampled[part] > w->b.part_sure[part])
-            to->few = w->b.part_taken[part];
+        if (w->l.b.part_taken[part] > 0 && w->l.b.part_taken[part] < SF_TRUST_FEW &&
+            w->l.b.part_sampled[part] > w->l.b.part_sure[part])
+            to->few = w->l.b.part_taken[part];
         bound(mean, error_of(&means[part], n), &to->low_ns, &to->high_ns);
         if (part < SF_PART_CHILD)
             err = name_functions(w, &hot, part, to, why);
     }
     sf_explain_parts_fit(list, w->out.n_parts, w->out.duration_ns);
     w->out.parts = list;
-    w->out.n_samples = w->b.n_samples;
+    w->out.n_samples = w->l.b.n_samples;
     return err;
 }
 
@@ -202,9 +199,9 @@ static void give_examples(struct work *w)
         return;
     while (sf_explain_part_named((enum sf_ledger_part)part).name != w->out.parts[0].name)
         part++;
-    for (uint32_t i = 0; i < w->gathered->n_read; i++) {
-        const struct sf_set_span *s = &w->set.spans[i];
-        double ns = w->b.parts[i].ns[part];
+    for (uint32_t i = 0; i < w->l.gathered->n_read; i++) {
+        const struct sf_set_span *s = &w->l.set.spans[i];
+        double ns = w->l.b.parts[i].ns[part];
         uint32_t at = w->out.n_examples;
         while (at > 0 && (double)w->out.examples[at - 1].part_ns < ns)
             at--;
@@ -228,79 +225,43 @@ static void explain_unknown(struct work *w)
         struct sf_explain_part *p = &w->out.parts[i];
         if (p->name != unknown.name || p->ns * 10 <= w->out.duration_ns)
             continue;
-        p->reason = w->b.n_types == 0     ? SF_STR("no profiles of time from these services")
-                    : w->b.n_samples == 0 ? SF_STR("no sample carries the id of one of these spans")
-                    : !w->b.has_waits     ? SF_STR("waits are not profiled")
-                                          : SF_STR("no sample covers it");
+        p->reason = w->l.b.n_types == 0 ? SF_STR("no profiles of time from these services")
+                    : w->l.b.n_samples == 0
+                        ? SF_STR("no sample carries the id of one of these spans")
+                    : !w->l.b.has_waits ? SF_STR("waits are not profiled")
+                                        : SF_STR("no sample covers it");
     }
 }
 
 /* ---- all of it ---- */
 
-static enum sf_err divide(struct work *w, struct sf_why *why)
-{
-    struct sf_query_ctx q = *w->q;
-    struct sf_link_many many = {.spans = w->set.spans,
-                                .n = w->set.n,
-                                .kept = &w->keep,
-                                .scratch = w->want->scratch,
-                                .has_calls = true};
-    w->gathered = sf_arena_new(w->q->req, sizeof(*w->gathered));
-    enum sf_err err = w->gathered ? sf_link_set_gather(w->store, &many, w->q, w->gathered, why)
-                                  : sf_no_room(why, "the query");
-    sf_arena_reset(w->want->scratch);
-    q.req = w->want->scratch;
-    if (!err)
-        err = sf_set_breakdown_make(w->store, w->gathered, w->set.spans, SF_BREAKDOWN_NODE,
-                                    *w->q->req, &q, &w->b, why);
-    w->q->stats = q.stats;
-    w->out.n_parts = 0;
-    if (!err && w->gathered->n_read > 0)
-        err = give_parts(w, why);
-    return err;
-}
-
-static enum sf_err find(struct work *w, struct sf_why *why)
-{
-    struct sf_span_set_want ask = {.query = w->want->query,
-                                   .from_ns = w->want->from_ns,
-                                   .to_ns = w->want->to_ns,
-                                   .limit_traces = SET_TRACES,
-                                   .scratch = w->want->scratch,
-                                   .keep = &w->keep};
-    if (!sf_link_keep_init(&w->keep, SET_TRACES, w->q->req) || !sf_link_keep_figures(&w->keep))
-        return sf_no_room(why, "the query");
-    enum sf_err err = sf_span_set_find(w->store, &ask, w->q, &w->set, why);
-    if (err)
-        return err;
-    sf_link_keep_end(&w->keep);
-    sf_span_set_sort(&w->set);
-    return SF_OK;
-}
-
 static enum sf_err explain(struct work *w, struct sf_why *why)
 {
-    uint64_t n_found = sf_span_set_found(&w->set);
+    uint64_t n_found = sf_span_set_found(&w->l.set);
     uint32_t most = SF_COHORT_SPANS;
     enum sf_err err = SF_OK;
     do { /* fewer where they do not fit */
-        if (!sf_span_set_thin(&w->set, most, w->q->req))
+        if (!sf_span_set_thin(&w->l.set, most, w->q->req))
             return sf_no_room(why, "the query");
-        err = divide(w, why);
-        most = w->set.n / 2;
+        err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);
+        w->out.n_parts = 0;
+        if (!err && w->l.gathered->n_read > 0)
+            err = give_parts(w, why);
+        most = w->l.set.n / 2;
     } while (err == SF_ERR_LIMIT && most >= FEWEST_SPANS);
     if (err)
         return err;
-    w->set.n = w->gathered->n_read;
-    w->out.n_spans = w->set.n;
+    w->l.set.n = w->l.gathered->n_read;
+    w->out.n_spans = w->l.set.n;
     give_examples(w);
-    struct sf_set_cut cut = sf_span_set_cut(&w->set, n_found, w->set.n);
+    struct sf_set_cut cut = sf_span_set_cut(&w->l.set, n_found, w->l.set.n);
     if (!sf_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
-        !sf_link_set_say_left_out(w->b.n_samples > 0 ? w->b.left_out : 0, w->q->req, &w->out.note))
+        !sf_link_set_say_left_out(w->l.b.n_samples > 0 ? w->l.b.left_out : 0, w->q->req,
+                                  &w->out.note))
         return sf_no_room(why, "the query");
-    struct sf_explain_below_want below = {.spans = w->set.spans,
-                                          .n = w->set.n,
-                                          .is_all = w->b.n_samples == 0 && w->b.n_types > 0,
+    struct sf_explain_below_want below = {.spans = w->l.set.spans,
+                                          .n = w->l.set.n,
+                                          .is_all = w->l.b.n_samples == 0 && w->l.b.n_types > 0,
                                           .scratch = w->want->scratch};
     err = sf_explain_below(w->store, &below, w->q, &w->out, why);
     explain_unknown(w);
@@ -317,8 +278,13 @@ enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_w
                                      .to_ns = want->to_ns,
                                      .low_ns = NAN,
                                      .high_ns = NAN};
-    enum sf_err err = find(&w, why);
-    if (!err && w.set.n == 0)
+    struct sf_set_load_want ask = {.query = want->query,
+                                   .from_ns = want->from_ns,
+                                   .to_ns = want->to_ns,
+                                   .most_traces = SET_TRACES,
+                                   .scratch = want->scratch};
+    enum sf_err err = sf_set_load_find(store, &ask, q, &w.l, why);
+    if (!err && w.l.set.n == 0)
         w.out.reason = SF_STR("no spans match the query in this time");
     else if (!err)
         err = explain(&w, why);

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "join/cohort_set.h"
-#include "join/set_breakdown.h"
+#include "join/set_load.h"
 #include "link/hot_code.h"
 
 enum { WAIT_SPANS = 300, WAIT_TRACES = 100, PER_PART = 4, CODE_PIECES = 16 };
@@ -16,10 +16,7 @@ struct work {
     struct sf_store *store;
     const struct sf_requests_want *want;
     struct sf_query_ctx *q;
-    struct sf_span_set set;
-    struct sf_link_keep keep;
-    struct sf_link_gathered *g;
-    struct sf_set_breakdown b;
+    struct sf_set_load l;
     double n_traces;
     struct sf_finding *items;
     struct sf_request_span *ids;
@@ -31,9 +28,10 @@ struct work {
 static void count_requests(struct work *w)
 {
     uint64_t longest_ns = 0;
-    for (uint32_t i = 0; i < w->set.n; i++) { /* by trace */
-        const struct sf_set_span *s = &w->set.spans[i];
-        bool is_last = i + 1 == w->set.n || !sf_trace_id_eq(s->trace, w->set.spans[i + 1].trace);
+    for (uint32_t i = 0; i < w->l.set.n; i++) { /* by trace */
+        const struct sf_set_span *s = &w->l.set.spans[i];
+        bool is_last = i + 1 == w->l.set.n ||
+                       !sf_trace_id_eq(s->trace, w->l.set.spans[i + 1].trace);
         longest_ns = s->duration_ns > longest_ns ? s->duration_ns : longest_ns;
         if (!is_last)
             continue;
@@ -47,9 +45,9 @@ static void count_requests(struct work *w)
 /* What of the waits for the network of a span is not for a span of another service. */
 static double own_share(const struct work *w, uint32_t span, uint32_t part)
 {
-    double ns = w->b.parts[span].ns[part];
+    double ns = w->l.b.parts[span].ns[part];
     return part != SF_PART_NET && part != SF_PART_IO ? 1
-           : ns > 0                                  ? fmax(0, 1 - w->b.remote_ns[span] / ns)
+           : ns > 0                                  ? fmax(0, 1 - w->l.b.remote_ns[span] / ns)
                                                      : 0;
 }
 
@@ -64,7 +62,8 @@ static enum sf_err add(struct work *w, enum sf_finding_kind kind, const char *wh
                              .node = SF_NONE,
                              .span = SF_NOBODY,
                              .line = p->line};
-    w->ids[w->n] = (struct sf_request_span){w->set.spans[example].trace, w->set.spans[example].id};
+    w->ids[w->n] = (struct sf_request_span){w->l.set.spans[example].trace,
+                                            w->l.set.spans[example].id};
     if (!sf_arena_copy(w->q->req, p->function, &f->subject) ||
         !sf_arena_copy(w->q->req, p->path, &f->path) ||
         !sf_arena_copy(w->q->req, p->file, &f->file))
@@ -83,12 +82,12 @@ static enum sf_err look_at(struct work *w, const struct sf_hot_code *hot, uint32
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_hot_pieces found;
-    double *values = sf_arena_new_n(tmp, w->b.stacks.n_nodes + 1u, sizeof(*values));
+    double *values = sf_arena_new_n(tmp, w->l.b.stacks.n_nodes + 1u, sizeof(*values));
     if (!values)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->b.n_costs; i++) {
-        const struct sf_set_breakdown_cost *c = &w->b.costs[i];
-        if (c->part == part && c->item < w->b.n_code)
+    for (uint32_t i = 0; i < w->l.b.n_costs; i++) {
+        const struct sf_set_breakdown_cost *c = &w->l.b.costs[i];
+        if (c->part == part && c->item < w->l.b.n_code)
             values[c->item] += c->ns * own_share(w, c->span, part) / w->n_traces;
     }
     enum sf_err err = sf_hot_code_find(hot, values, PER_PART, tmp, &found, why);
@@ -97,9 +96,9 @@ static enum sf_err look_at(struct work *w, const struct sf_hot_code *hot, uint32
         double most = 0;
         if (found.list[i].value < w->out.request_ns * SMALLEST)
             break;
-        for (uint32_t k = 0; k < w->b.n_costs; k++) {
-            const struct sf_set_breakdown_cost *c = &w->b.costs[k];
-            if (c->part == part && c->item < w->b.n_code && found.of[c->item] == i &&
+        for (uint32_t k = 0; k < w->l.b.n_costs; k++) {
+            const struct sf_set_breakdown_cost *c = &w->l.b.costs[k];
+            if (c->part == part && c->item < w->l.b.n_code && found.of[c->item] == i &&
                 c->ns > most) {
                 most = c->ns;
                 example = c->span;
@@ -115,22 +114,22 @@ static enum sf_err find_places(struct work *w, const struct sf_hot_code *hot, st
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_hot_pieces found;
-    uint32_t n_names = w->b.n_items - w->b.n_code;
-    double *values = sf_arena_new_n(tmp, w->b.stacks.n_nodes + 1u, sizeof(*values));
+    uint32_t n_names = w->l.b.n_items - w->l.b.n_code;
+    double *values = sf_arena_new_n(tmp, w->l.b.stacks.n_nodes + 1u, sizeof(*values));
     double *names = sf_arena_new_n(tmp, (size_t)CODE_PIECES * (n_names + 1u), sizeof(*names));
     struct sf_code_place *places = sf_arena_new_n(w->q->req, CODE_PIECES, sizeof(*places));
     if (!values || !names || !places)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->b.n_costs; i++)
-        if (w->b.costs[i].part == SF_PART_CPU && w->b.costs[i].item < w->b.n_code)
-            values[w->b.costs[i].item] += w->b.costs[i].ns;
+    for (uint32_t i = 0; i < w->l.b.n_costs; i++)
+        if (w->l.b.costs[i].part == SF_PART_CPU && w->l.b.costs[i].item < w->l.b.n_code)
+            values[w->l.b.costs[i].item] += w->l.b.costs[i].ns;
     enum sf_err err = sf_hot_code_find(hot, values, CODE_PIECES, tmp, &found, why);
-    for (uint32_t i = 0; !err && i < w->b.n_costs; i++) {
-        const struct sf_set_breakdown_cost *c = &w->b.costs[i];
-        uint32_t name = w->b.span_items[c->span];
-        if (c->part == SF_PART_CPU && c->item < w->b.n_code && found.of[c->item] != SF_NONE &&
+    for (uint32_t i = 0; !err && i < w->l.b.n_costs; i++) {
+        const struct sf_set_breakdown_cost *c = &w->l.b.costs[i];
+        uint32_t name = w->l.b.span_items[c->span];
+        if (c->part == SF_PART_CPU && c->item < w->l.b.n_code && found.of[c->item] != SF_NONE &&
             name != SF_NOBODY)
-            names[found.of[c->item] * n_names + name - w->b.n_code] += c->ns;
+            names[found.of[c->item] * n_names + name - w->l.b.n_code] += c->ns;
     }
     for (uint32_t i = 0; !err && i < found.n; i++) {
         for (uint32_t k = 0; k < n_names; k++) {
@@ -138,7 +137,7 @@ static enum sf_err find_places(struct work *w, const struct sf_hot_code *hot, st
             if (names[i * n_names + k] < found.list[i].value * MOSTLY)
                 continue;
             if (!sf_arena_copy(w->q->req, found.list[i].function, &p->function) ||
-                !sf_arena_copy(w->q->req, w->b.items[w->b.n_code + k], &p->span))
+                !sf_arena_copy(w->q->req, w->l.b.items[w->l.b.n_code + k], &p->span))
                 return sf_no_room(why, "the query");
             w->out.n_places++;
             break;
@@ -150,44 +149,24 @@ static enum sf_err find_places(struct work *w, const struct sf_hot_code *hot, st
 
 static enum sf_err load(struct work *w, struct sf_why *why)
 {
-    struct sf_query_ctx q = *w->q;
-    struct sf_span_set_want ask = {.query = w->want->query,
+    struct sf_set_load_want ask = {.query = w->want->query,
                                    .from_ns = w->want->from_ns,
                                    .to_ns = w->want->to_ns,
-                                   .limit_traces = WAIT_TRACES,
-                                   .scratch = w->want->scratch,
-                                   .keep = &w->keep};
-    if (!sf_link_keep_init(&w->keep, WAIT_TRACES, w->q->req) || !sf_link_keep_figures(&w->keep))
-        return sf_no_room(why, "the query");
-    enum sf_err err = sf_span_set_find(w->store, &ask, w->q, &w->set, why);
-    if (err || w->set.n == 0)
+                                   .most_traces = WAIT_TRACES,
+                                   .scratch = w->want->scratch};
+    enum sf_err err = sf_set_load_find(w->store, &ask, w->q, &w->l, why);
+    struct sf_span_set *set = &w->l.set;
+    if (err || set->n == 0)
         return err;
-    sf_link_keep_end(&w->keep);
-    sf_span_set_sort(&w->set);
-    w->out.n_requests = (double)sf_span_set_found(&w->set) / (double)w->set.n;
-    uint32_t n = w->set.n;
-    n = n > WAIT_SPANS ? WAIT_SPANS : n; /* whole traces, as far as they fit */
-    while (n < w->set.n && n > 1 &&
-           sf_trace_id_eq(w->set.spans[n - 1].trace, w->set.spans[n].trace))
+    w->out.n_requests = (double)sf_span_set_found(set) / (double)set->n;
+    uint32_t n = set->n > WAIT_SPANS ? WAIT_SPANS : set->n; /* whole traces, as far as they fit */
+    while (n < set->n && n > 1 && sf_trace_id_eq(set->spans[n - 1].trace, set->spans[n].trace))
         n--;
-    w->out.n_requests *= (double)w->set.n / (double)n;
-    w->set.n = n;
-    struct sf_link_many many = {.spans = w->set.spans,
-                                .n = w->set.n,
-                                .kept = &w->keep,
-                                .scratch = w->want->scratch,
-                                .has_calls = true};
-    w->g = sf_arena_new(w->q->req, sizeof(*w->g));
-    err = w->g ? sf_link_set_gather(w->store, &many, w->q, w->g, why)
-               : sf_no_room(why, "the query");
-    sf_arena_reset(w->want->scratch);
-    q.req = w->want->scratch;
+    w->out.n_requests *= (double)set->n / (double)n;
+    set->n = n;
+    err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);
     if (!err)
-        err = sf_set_breakdown_make(w->store, w->g, w->set.spans, SF_BREAKDOWN_NODE, *w->q->req, &q,
-                                    &w->b, why);
-    w->q->stats = q.stats;
-    if (!err)
-        w->set.n = w->g->n_read;
+        set->n = w->l.gathered->n_read;
     return err;
 }
 
@@ -211,11 +190,11 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
     out->is_too_large = err == SF_ERR_LIMIT;
     if (out->is_too_large)
         return SF_OK; /* what is found in code is more than nothing */
-    if (err || w.set.n == 0)
+    if (err || w.l.set.n == 0)
         return err;
     count_requests(&w);
     w.out.n_requests *= w.n_traces;
-    err = sf_hot_code_init(&hot, &w.b.stacks, want->scratch, why);
+    err = sf_hot_code_init(&hot, &w.l.b.stacks, want->scratch, why);
     if (!err)
         err = find_places(&w, &hot, why);
     for (size_t i = 0; !err && i < 3; i++)
@@ -224,7 +203,7 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
         return err;
     w.out.list = (struct sf_finding_list){w.items, w.n, 0};
     w.out.ids = w.ids;
-    w.out.left_out = w.b.left_out;
+    w.out.left_out = w.l.b.left_out;
     *out = w.out;
     return SF_OK;
 }
