@@ -25,6 +25,24 @@ static const char *flag_of(const char *type)
     return "--cpu";
 }
 
+/* What would make several programs of it, of which the shell that is replaced runs one; 0: nothing.
+ */
+static char operator_in(const char *command)
+{
+    char quote = 0;
+    for (const char *c = command; *c; c++) {
+        if (*c == '\\' && quote != '\'' && c[1])
+            c++;
+        else if (quote)
+            quote = *c == quote ? 0 : quote;
+        else if (*c == '\'' || *c == '"')
+            quote = *c;
+        else if (*c == ';' || *c == '&' || *c == '|' || *c == '\n')
+            return *c;
+    }
+    return 0;
+}
+
 static void name_run(const struct sf_guard_bench *b, int side, unsigned run, char out[96])
 {
     snprintf(out, 96, "%s/%u.pb.gz", b->folders[side], run);
@@ -74,6 +92,15 @@ static enum sf_err run_once(const struct sf_guard_bench *b, int side, unsigned r
 enum sf_err sf_guard_bench_run(struct sf_guard_bench *b, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
+    for (int side = 0; side < 2; side++) {
+        char op = operator_in(b->commands[side]);
+        if (op)
+            return sf_fail(
+                why, SF_ERR_INPUT,
+                "the command of the %s has %s: it is one program with its arguments; put "
+                "several into a script",
+                sides[side], op == '\n' ? "a line break" : (const char[]){'\'', op, '\'', 0});
+    }
     for (int side = 0; side < 2; side++) {
         snprintf(b->folders[side], sizeof(b->folders[side]), "/tmp/spanflame-guard-%s-XXXXXX",
                  sides[side]);

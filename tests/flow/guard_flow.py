@@ -139,13 +139,16 @@ def test_commands_of_two_builds():
         with open(f"{home}/b.c", "w", encoding="ascii") as f:
             f.write(source)
         if subprocess.run(["cc", "-O1", "-g", "-o", f"{home}/b", f"{home}/b.c"], check=False).returncode:
-            return
+            raise tap.Skip("no C compiler here")
         both = ("--runs", "8", "--baseline-command", f"{home}/b", "--candidate-command")
         code, out, err = files(*both, f"{home}/b x", "--max-increase", "50%")
         assert code == 1 and "mostly work" in out.splitlines()[0] and "8 runs" in out, (out, err)
         code, out, err = files(*both, f"{home}/b x y")
         assert code == 2 and "run 1 of the candidate ended with 1" in err, err
         assert files(*both[2:], f"{home}/b", "--runs", "7")[0] == 2 and files("--baseline-command", "b")[0] == 2
+        for joined in ("; true", " && true", " | cat", "\ntrue"):
+            code, out, err = files(*both, f"{home}/b{joined}")
+            assert code == 2 and "one program with its arguments" in out + err, (joined, code, out, err)
 
 
 def test_profile_files_of_two_builds():
