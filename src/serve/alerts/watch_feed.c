@@ -287,7 +287,7 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
     const sf_str keys[] = {SF_STR("service_name"), SF_STR("cpu_limit")};
     enum sf_watch_kind kind = sf_watch_kind_of_type(type);
     struct sf_prof_query query = {.from_ns = r->minute * SF_NS_PER_MIN,
-                                  .to_ns = (r->minute + 1) * SF_NS_PER_MIN - 1};
+                                  .to_ns = (r->minute + 1) * SF_NS_PER_MIN};
     struct sf_prof_points points = {0};
     enum sf_err err = sf_profile_type_print(type, q->req, &query.type)
                           ? ask->store->ops->prof_points(ask->store, &query, keys, 2, 0, q, &points,
@@ -316,7 +316,7 @@ static enum sf_err read_profiles(const struct sf_alert_ask *ask, struct reading 
                                  struct sf_query_ctx *q, struct sf_why *why)
 {
     struct sf_prof_query query = {.from_ns = r->minute * SF_NS_PER_MIN,
-                                  .to_ns = (r->minute + 1) * SF_NS_PER_MIN - 1};
+                                  .to_ns = (r->minute + 1) * SF_NS_PER_MIN};
     struct sf_prof_list list = {0};
     const struct sf_batch_type *types = NULL;
     uint32_t n = 0;
