@@ -120,6 +120,12 @@ static const struct language languages[] = {
      {"OTEL_SERVICE_NAME=SERVICE@word", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
 };
 
+/* Of SF_MISSING_SPAN_IDS: a trap that only Go has. */
+static const char go_without_ids[] =
+    "samples do not name spans: a span shows its share of what the process did meanwhile, an "
+    "estimate. Labels of pprof.Do and TagWrapper hold while the function runs that is given to "
+    "them: with an empty one they name nothing";
+
 static const struct language *find(sf_str name)
 {
     size_t n = sizeof(languages) / sizeof(languages[0]);
@@ -201,6 +207,10 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
     switch (what) {
     case SF_MISSING_PROFILES: lines = l->profiles; break;
     case SF_MISSING_SPAN_IDS:
+        lines = l->span_ids;
+        if (sf_str_eq(l->name, SF_STR("go")))
+            hint.sentence = go_without_ids;
+        break;
     case SF_MISSING_SOME_IDS: lines = l->span_ids; break;
     case SF_MISSING_EVERY_SPAN: lines = l->every_span; break;
     case SF_MISSING_SPANS: lines = l->spans; break;

@@ -298,7 +298,14 @@ def test_tls_with_a_client_certificate_works_and_without_one_does_not():
     process = subprocess.Popen([PROGRAM, "serve", "--data", s.data, "--config", path("tls.yaml")], stderr=log, stdout=log)
     try:
         with grpc.secure_channel(f"127.0.0.1:{number}", whole) as channel:
-            raw(channel)(export_request([make_span()]), timeout=30, wait_for_ready=True)
+            end = time.monotonic() + 60
+            while True:  # it listens a moment before its store is open
+                try:
+                    raw(channel)(export_request([make_span()]), timeout=30, wait_for_ready=True)
+                    break
+                except grpc.RpcError as e:
+                    assert e.code() == grpc.StatusCode.UNAVAILABLE and time.monotonic() < end, e
+                    time.sleep(0.1)
         with grpc.secure_channel(f"127.0.0.1:{number}", bare) as channel:
             code, text, _ = refusal(raw(channel), export_request([make_span()]), timeout=10)
             assert code == grpc.StatusCode.UNAVAILABLE, (code, text)

@@ -615,6 +615,11 @@ def test_a_function_leads_to_its_spans():
     assert server.json("/api/v1/frames/spans?function=matc")["spans"] == []
     answer = server.json("/api/v1/frames/spans?function=rev.never")
     assert answer["spans"] == [] and "did not run" in answer["reason"], answer
+    _, other, _ = request("reverse-go")
+    send("reverse-go", tagged({"main;regexp.(*Regexp).RegexMatch": 30 * MS}, other))
+    wait_for("reverse-go", 1)
+    code, out, err = run("spans-with", "RegexMatch")
+    assert code == 0 and other in out and "regexp.(*Regexp).RegexMatch" in out + err, (code, out, err)
     code, out, err = run("spans-with", "rev.match")
     assert code == 0 and own in out and trace in out and "75 %" in out, (code, out, err)
     code, out, err = run("spans-with", "rev.*", "--regex", "--service", "reverse", "--output", "json")

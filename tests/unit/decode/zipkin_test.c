@@ -317,6 +317,7 @@ static void write_pb(struct sf_buf *out, size_t id_len)
     sf_pb_write_str(out, 1, SF_STR("http.path"));
     sf_pb_write_str(out, 2, SF_STR("/buy"));
     sf_pb_write_end(out, part);
+    sf_pb_write_u64(out, 12, 1); /* debug */
     sf_pb_write_end(out, span);
 }
 
@@ -337,6 +338,7 @@ TEST(zipkin, protobuf_says_the_same)
     assert_int_equal(s->end_ns - s->start_ns, 25000);
     assert_str(attr(s->attrs, "network.local.address"), "10.0.0.7");
     assert_str(attr(s->attrs, "http.path"), "/buy");
+    assert_true(sf_attrs_get(s->attrs, SF_STR("debug")).is_true);
     assert_str(s->events[0].name, "cache miss");
     sf_buf_reset(&body);
     write_pb(&body, 5);

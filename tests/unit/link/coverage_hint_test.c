@@ -65,6 +65,8 @@ TEST(coverage_hint, speaks_the_language_of_the_service)
 
 TEST(coverage_hint, names_what_is_missing)
 {
+    assert_true(has(sf_coverage_hint_of(SF_MISSING_SPAN_IDS, SF_STR("go")).sentence, "pprof.Do"));
+    assert_false(has(sf_coverage_hint_of(SF_MISSING_SPAN_IDS, SF_STR("java")).sentence, "pprof"));
     for (int what = 0; what < SF_MISSINGS; what++) {
         struct sf_coverage_hint h = sf_coverage_hint_of((enum sf_missing)what, SF_STR("go"));
         assert_true(strlen(h.kind) > 3 && strlen(h.sentence) > 20);
