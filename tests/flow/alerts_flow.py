@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Alerts: rules of the configuration are evaluated, state survives a restart, real receivers on loopback are told of what
 fires and what is over, a bad rule names its line."""
+import http.client
 import http.server
 import json
 import os
@@ -243,6 +244,31 @@ def test_7_reload_takes_good_rules_and_keeps_the_old_set_over_bad_ones():
         done = subprocess.run([PROGRAM, "check-config", "--set", f"alerts.rules_files={name}"], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
         assert done.returncode == 1 and name in done.stderr, done
+
+
+def test_8_alerts_have_half_of_the_pins_and_people_the_others():
+    half = SERVER.json("/api/v1/pins")["limit"] // 2
+    spans = [make_span(service="pinned") for _ in range(half + 1)]
+    SERVER.send(spans)
+    missing = half - 2 - sum(note.startswith("alert: ") for _, note, _ in pins())
+    conn = http.client.HTTPConnection("127.0.0.1", SERVER.port, timeout=60)
+    for span in spans[:missing]:
+        conn.request("POST", f"/api/v1/pins/{span['trace_id'].hex()}?note=alert%3A%20others", b"{}", {"Content-Type": "application/json"})
+        answer = conn.getresponse()
+        assert answer.read() and answer.status == 200, answer.status
+    conn.close()
+    with open(os.path.join(SERVER.home, "rules", "more.yaml"), "w", encoding="utf-8") as f:
+        f.write("rules:\n  - {name: full, traceql: '{ name = \"full\" } | count_over_time()', above: 2, window: 1h}\n")
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "full" in rules(), "the rule of five more traces")
+    SERVER.send([make_span(service="pinned", name="full") for _ in range(5)])
+    wait_for(lambda: any(note == "alert: full" for _, note, _ in pins()), "a pin of the last two")
+    seen = rules()["full"]["lastEvaluation"]
+    wait_for(lambda: rules()["full"]["lastEvaluation"] > seen, "an evaluation")
+    notes = [note for _, note, _ in pins()]
+    assert notes.count("alert: full") == 2 and sum(n.startswith("alert: ") for n in notes) == half, len(notes)
+    answer = SERVER.post(f"/api/v1/pins/{spans[-1]['trace_id'].hex()}?note=mine", b"{}", "application/json")
+    assert answer.status == 200, answer.text
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import PROGRAM, Server, json_request, tap  # noqa: E402
+from server import PROGRAM, Server, field, fixed64, is_in_share, json_request, tap  # noqa: E402
 
 MS, S = 10**6, 10**9
 server = Server().start()
 BASE = (time.time_ns() // S - 600) * S
 RANGE = f"from={BASE // S - 5}&until={BASE // S + 300}"
 SAMPLES = 3  # of each span
-KEPT = 15  # of the traces of fill()
+KEPT = 16  # of the traces of fill()
 
 
 def send(number, length, service="shop", name="op", at=BASE, is_failed=False, attributes=None, cpu=0):
@@ -39,11 +39,18 @@ def fill():
     body = [{"traceId": f"{502:032x}", "id": f"{503:016x}", "name": "op", "debug": True, "timestamp": zipkin["start"] // 1000,
              "duration": 50000, "kind": "SERVER", "localEndpoint": {"serviceName": "shop"}}]
     assert server.post("/api/v2/spans", json.dumps(body).encode(), "application/json").status == 202
+    binary, more = send(504, 50 * MS, cpu=3 * MS)                                    # the same in Zipkin's protobuf: debug is field 12
+    span = (field(1, (504).to_bytes(16, "big")) + field(3, (505).to_bytes(8, "big")) + field(4, 2) + field(5, "op")
+            + fixed64(6, binary["start"] // 1000) + field(7, 50000) + field(8, field(1, "shop")) + field(12, 1))
+    plain, rest = send(506, 50 * MS, cpu=3 * MS)                                     # and without it
+    dull = (field(1, (506).to_bytes(16, "big")) + field(3, (507).to_bytes(8, "big")) + field(4, 2) + field(5, "op")
+            + fixed64(6, plain["start"] // 1000) + field(7, 50000) + field(8, field(1, "shop")))
+    assert server.post("/api/v2/spans", field(1, span) + field(1, dull)).status == 202
     # A day's worth of quick calls, and one that is not: under a second.
     usual = [send(n, 20 * MS, name="quick", at=BASE - 3600 * S) for n in range(1000, 1200)]
     made += [send(700, 400 * MS, name="quick", cpu=3 * MS)]
     server.send([span for span, _ in made + usual])
-    made.append((zipkin, stacks))
+    made += [(zipkin, stacks), (binary, more), (plain, rest)]
     stacks = {}
     for _, more in made:
         stacks.update(more)
@@ -70,7 +77,7 @@ N = fill()
 def test_each_rule_keeps_its_requests():
     told = ask("baseline=0")
     assert told["all"] == {"traces": N, "samples": N * SAMPLES, "bytesEstimate": N * SAMPLES * 7}, told
-    assert by(told) == {"errors": (4, 3), "slow": (6, 5), "unusual": (1, 1), "cpu": (2, 2), "flagged": (3, 3), "baseline": (0, 0)}, told
+    assert by(told) == {"errors": (4, 3), "slow": (6, 5), "unusual": (1, 1), "cpu": (2, 2), "flagged": (4, 4), "baseline": (0, 0)}, told
     assert told["kept"]["traces"] == KEPT and told["kept"]["samples"] == KEPT * SAMPLES, told
     assert told["isDryRun"] and not told["isPartial"] and told["reason"] == "", told
     assert told["rules"] == {"slowNs": S, "cpuPercent": 80, "errors": True, "baselinePercent": 0}, told
@@ -107,7 +114,7 @@ def test_the_command_says_it_and_asks_for_dry_run():
     assert done.returncode == 0 and done.stdout.splitlines()[1].split()[:2] == ["errors", "4"], (done.stdout, done.stderr)
     assert json.loads(run("--dry-run", "--since", "15m", "--baseline", "0", "--output", "json").stdout)["kept"]["traces"] == KEPT
     told = json.loads(run("--dry-run", "--since", "15m", "--no-errors", "--slow", "3s", "--baseline", "0", "--output", "json").stdout)
-    assert told["kept"]["traces"] == 7 and told["rules"]["errors"] is False, told
+    assert told["kept"]["traces"] == 8 and told["rules"]["errors"] is False, told
     assert run("--since", "15m").returncode == 2
 
 
@@ -153,6 +160,14 @@ def wait_until_thinned():
 
 
 BEFORE, WHOLE, GONE = wait_until_thinned()
+
+
+def test_who_is_in_the_baseline_can_be_recomputed_from_the_answer():
+    told = THINNED.json(f"/api/v1/keep/{1:032x}")
+    share = told["rules"]["baselinePercent"] / 100
+    assert GONE == [n for n in range(1, 301) if not is_in_share(n.to_bytes(16, "big"), share)], GONE
+    by_rule = {n: THINNED.json(f"/api/v1/keep/{n:032x}")["keep"] for n in (GONE[0], 1000)}
+    assert [by_rule[n]["probability"] for n in by_rule] == [share, 1], by_rule
 
 
 def test_a_thinned_span_says_so_and_a_kept_one_why():
@@ -226,7 +241,7 @@ def test_without_detail_by_outcome_nothing_is_removed():
 
 
 RULED = Server(config="""
-retention: {tail_delay: 0s}
+retention: {tail_delay: 30d}
 store: {flush_interval: 1s}
 profiling:
   conditional:
@@ -235,6 +250,16 @@ profiling:
       - {service: vip, baseline: 100%}
       - service=marked flagged=sampled
 """)
+
+
+def again(server, **retention):
+    """The same server with other values of retention."""
+    server.stop()
+    lines = server.config.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("retention:"))
+    lines[at] = "retention: {" + ", ".join(f"{key}: {value}" for key, value in retention.items()) + "}"
+    server.config = "\n".join(lines) + "\n"
+    server.start()
 
 
 def test_rules_of_single_services_and_the_sampled_flag():
@@ -254,12 +279,31 @@ def test_rules_of_single_services_and_the_sampled_flag():
         def states(service):
             told = [server.get(f"/api/v1/spans/{n:032x}/{n + 1:016x}/profile") for n in services[service]]
             return [json.loads(a.body).get("keep", {}).get("state") if a.status == 200 else a.status for a in told]
-        until = time.monotonic() + 300
-        while "thinned" not in states("shop") and time.monotonic() < until:
-            time.sleep(0.1)
+
+        def wait_for(condition):
+            until = time.monotonic() + 300
+            while not condition() and time.monotonic() < until:
+                time.sleep(0.1)
+            assert condition(), server.log()
+        # tail_delay: nothing is judged before it is over.
+        wait_for(lambda: server.metric('spanflame_blocks{level="1"}'))
+        time.sleep(2)  # an hour that is due is judged within a second, see above
+        assert server.metric("spanflame_hours_judged") == 0 and set(states("shop")) == {None}, states("shop")
+        again(server, tail_delay="0s")
+        wait_for(lambda: "thinned" in states("shop"))
         assert states("shop") == ["thinned"] * 10, (states("shop"), server.log())
         assert states("vip") == ["kept"] * 10, states("vip")
         assert states("marked") == ["thinned", "kept"] * 5, states("marked")
+
+        # spans_by_outcome: spans of what was kept outlive the others.
+        def left():
+            return {service: [n for n in numbers if server.get(f"/api/traces/{n:032x}").status == 200] for service, numbers in services.items()}
+        assert left() == {service: list(numbers) for service, numbers in services.items()}, left()
+        again(server, tail_delay="0s", spans="1h", spans_by_outcome="30d")
+        wait_for(lambda: not left()["shop"])
+        assert left() == {"shop": [], "vip": list(services["vip"]), "marked": list(services["marked"])[1::2]}, left()
+        again(server, tail_delay="0s", spans="1h")
+        wait_for(lambda: not any(left().values()))
 
 
 def test_totals_are_as_they_were():

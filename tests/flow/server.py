@@ -302,6 +302,16 @@ def fields(message):
     return out
 
 
+def is_in_share(trace, share):
+    """Whether a trace is in a share of all, by its id: as docs/api.md says at GET /api/v1/keep/{trace}."""
+    def mix(v):
+        v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9 & 2**64 - 1
+        v = (v ^ v >> 27) * 0x94d049bb133111eb & 2**64 - 1
+        return v ^ v >> 31
+    a, b = (int.from_bytes(trace[i:i + 8], "little") for i in (0, 8))
+    return mix(mix(a + 0x9e3779b97f4a7c15 & 2**64 - 1) ^ b) * 10000 >> 64 < share * 10000
+
+
 def first(message, number):
     return next((v for n, v in fields(message) if n == number), None)
 
