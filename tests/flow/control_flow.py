@@ -94,6 +94,37 @@ def test_off_survives_a_restart_of_either_side_and_the_instance_wins():
         server.stop()
 
 
+def test_a_change_is_followed_and_confirmed_within_5_s_after_restarts_of_either_side():
+    with tempfile.TemporaryDirectory() as data:
+        server = Server(data=data).start()
+        program = start("quick", "rate", "7", port=server.port)
+        collector("quick", server, waiting=True)
+        took = {}
+
+        def follow(what, is_on):
+            begin = time.monotonic()
+            change("POST", "service=quick", {"enabled": is_on}, server=server)
+            seen = collector("quick", server, paused=not is_on, rate=100 if is_on else 0)  # it says itself what it does
+            took[what] = time.monotonic() - begin
+            assert seen["pid"] == program.pid, (seen, program.pid)
+        follow("while both run", False)
+        server.stop()
+        server.start()
+        follow("after a restart of the server", True)
+        program.terminate()
+        program.wait(30)
+        server.stop()
+        server.start()  # it forgets who asked before
+        program = start("quick", "rate", "7", port=server.port)
+        follow("after a restart of both", False)
+        print("# followed and confirmed: " + ", ".join(f"{what} {s:.1f} s" for what, s in took.items()))
+        program.terminate()
+        program.wait(30)
+        server.stop()
+        if os.environ.get("MEASURED"):
+            assert max(took.values()) <= 5, took
+
+
 def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     change("POST", "service=caught", {"enabled": False})
     program = start("caught", "rate", "7")
@@ -103,6 +134,16 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     collector("caught", paused=True)
     done = command("capture", "caught", "--seconds", "1", "--type", "wall", "--format", "folded")
     assert done.returncode == 0 and "watch" in done.stdout, done
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=caught&seconds=1&rate=500&wait=false", headers=JSON)
+    assert got.status == 202, (got.status, got.body)
+    states = []  # how far it is, while it waits
+    while not states or states[-1]["state"] == "running":
+        states.append(SERVER.json("/api/v1/profiling/capture/" + json.loads(got.body)["id"]))
+        time.sleep(0.05)
+    assert (states[0]["state"], states[0]["collectors"], states[0]["collectorsDone"]) == ("running", 1, 0), states[0]
+    assert states[0]["secondsLeft"] >= 1 and [s["secondsLeft"] for s in states] == sorted((s["secondsLeft"] for s in states), reverse=True)
+    assert states[-1]["state"] == "done" and states[-1]["collectorsDone"] == 1, states[-1]
+    assert int(states[-1]["untilNs"]) - int(states[-1]["fromNs"]) >= 10**9, states[-1]
     change("DELETE", "service=caught")
     change("POST", "service=caught", {"rate": 7})
     watched(program)
@@ -277,6 +318,7 @@ def test_a_back_end_without_control_is_asked_once():
 
 if float(os.environ.get("CHECK_SCALE", "1")) < 1:  # make check: what needs no second server and no long wait
     del test_off_survives_a_restart_of_either_side_and_the_instance_wins
+    del test_a_change_is_followed_and_confirmed_within_5_s_after_restarts_of_either_side
     del test_conditions_choose_whose_samples_name_spans
     del test_a_back_end_without_control_is_asked_once
 

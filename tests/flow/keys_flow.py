@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import library_home  # noqa: E402
-from server import PROGRAM, Server, tap  # noqa: E402
+from server import PROGRAM, Server, is_in_share, tap  # noqa: E402
 
 SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
 HOME = library_home.folder("keys")
@@ -38,6 +38,7 @@ def tell(story, env, **keys):
     said = {}
     for line in done.stdout.splitlines():
         said.setdefault(*line.split(" ", 1))  # what it said first
+    said["lines"] = done.stdout.splitlines()
     return service, said
 
 
@@ -45,15 +46,15 @@ def profilers(**keys):
     return int(tell("run-time", {}, **keys)[1]["on"])
 
 
-def rate(until, **keys):
-    """CPU samples a second in effect when that is `until`, or after a while"""
-    said = tell("watch", {"WATCH": "rate", "WATCH_IS": str(until), "SPANFLAME_PROFILES": "cpu"},
+def rate(until, turns=1500, **keys):
+    """CPU samples a second in effect when that is `until`, or after so many turns"""
+    said = tell("watch", {"WATCH": "rate", "WATCH_IS": str(until), "WATCH_FOR": str(turns), "SPANFLAME_PROFILES": "cpu"},
                 **dict({"adaptive__interval": "100ms"}, **keys))[1]
     return int(said["watched"].split()[2])
 
 
-def pauses(until, **keys):
-    said = tell("watch", {"WATCH": "paused", "WATCH_IS": str(until), "SPANFLAME_PROFILES": "cpu"},
+def pauses(until, turns=1500, **keys):
+    said = tell("watch", {"WATCH": "paused", "WATCH_IS": str(until), "WATCH_FOR": str(turns), "SPANFLAME_PROFILES": "cpu"},
                 **dict({"adaptive__interval": "100ms"}, **keys))[1]
     return int(said["watched"].split()[0])
 
@@ -109,6 +110,8 @@ CASES = {
     "profiling.memory.sample_rate": lambda: counters("memory", "heap", memory__sample_rate="4KB")[0]
     > counters("memory", "heap", memory__sample_rate="1GiB")[0],
     "profiling.max_stack_depth": lambda: depth(max_stack_depth="2") < depth(),
+    "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", max_profile_size=size)[1:3]
+                                           for size in ("64KiB", "10MB")] == [[0, 1], [1, 0]],
     "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms")[1]
     > counters("hot", "cpu", upload_interval="1h")[1],
     "profiling.conditional.share": lambda: "quick" in named(conditional__share="100%") and "quick" not in named(),
@@ -132,10 +135,10 @@ CASES = {
                                                         adaptive__memory_threshold="1KB") == 13,
     "profiling.adaptive.budget": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="100%",
                                               adaptive__memory_threshold="0", adaptive__budget="0%") == 13,
-    "profiling.adaptive.interval": lambda: rate(100, adaptive__enabled="true", adaptive__cpu_threshold="0%",
-                                                adaptive__interval="1h") == 100,
-    "profiling.load_shedding.enabled": lambda: pauses(1, load_shedding__enabled="true",
-                                                      load_shedding__cpu_threshold="0%") == 1,
+    "profiling.adaptive.interval": lambda: [rate(13, adaptive__enabled="true", adaptive__cpu_threshold="0%", adaptive__interval=interval,
+                                                 turns=200) for interval in ("100ms", "1h")] == [13, 100],
+    "profiling.load_shedding.enabled": lambda: [pauses(1, load_shedding__enabled=is_on, load_shedding__cpu_threshold="0%", turns=100)
+                                                for is_on in ("true", "false")] == [1, 0],
     "profiling.load_shedding.cpu_threshold": lambda: pauses(1, load_shedding__enabled="true",
                                                             load_shedding__cpu_threshold="0%") == 1,
     "profiling.control.enabled": lambda: is_asked(control__enabled="true") and not is_asked(control__enabled="false"),
@@ -143,7 +146,6 @@ CASES = {
 
 # Of the others: the tests that change it and see a difference.
 ELSEWHERE = {
-    "profiling.max_profile_size": "unit settings; no program of the tests makes a profile above the least value, 64 KiB",
     "listen": "flow config, auth", "data": "every flow", "memory": "flow hostile_query, hints",
     "auth.token_file": "flow auth", "auth.header": "flow auth", "auth.proxy.user_header": "flow auth",
     "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "unit proxy_users", "auth.proxy.users_file": "unit proxy_users",
@@ -156,7 +158,7 @@ ELSEWHERE = {
     "redact.replace": "flow redact", "redact.hash_key_file": "flow redact", "redact.allow": "unit redact",
     "retention.spans": "flow read", "retention.profiles": "flow adhoc", "retention.full_resolution": "flow adhoc",
     "retention.detail": "flow old_data", "retention.max_bytes": "flow adhoc", "retention.min_free": "flow old_data",
-    "retention.detail_by_outcome": "flow keep, unit keep", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "unit retain",
+    "retention.detail_by_outcome": "flow keep, unit keep", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "flow keep, unit retain",
     "profiling.conditional.flagged": "flow keep", "profiling.conditional.rules": "flow keep",
     "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols", "symbols.max_total": "flow symbols",
     "store.flush_interval": "flow lifecycle", "log.level": "flow redact",
@@ -195,8 +197,38 @@ def test_every_key_has_a_case_or_a_reason():
     assert not gone, f"no such keys any more: {gone}"
 
 
-def test_the_selected_requests_are_those_of_the_outcome_and_the_totals_are_whole():
+def test_the_selected_requests_are_those_of_the_outcome():
     assert named() == {"slow", "failed", "heavy", "asked"}
+
+
+def test_the_library_chooses_by_the_hash_that_the_server_uses_and_totals_are_whole():
+    share = 0.2
+    service, said = tell("alike", {"SPANFLAME_PROFILES": "cpu"}, cpu__sample_rate="1000", conditional__share=f"{share:.0%}",
+                         conditional__baseline="0%", conditional__slow_request_threshold="5s", conditional__cpu_threshold_percent="90%")
+    ids = [line.split()[1:] for line in said["lines"] if line.startswith("alike ")]
+    taken = int(said["counters"].split()[0])
+    for _ in range(100):
+        got = SERVER.get(f"/api/v1/profile?service={service}&type=cpu&format=json")
+        if got.status == 200 and json.loads(got.body)["samples"] >= taken:
+            break
+        time.sleep(0.05)
+    assert json.loads(got.body)["samples"] == taken, (got.body[:300], taken)  # those that name nothing count, too
+
+    def is_named(trace, span):
+        got = SERVER.get(f"/api/v1/spans/{trace}/{span}/profile?type=cpu")
+        return got.status == 200 and bool(json.loads(got.body).get("grades", {}).get("exact", {}).get("samples", 0))
+    chosen = {trace for trace, _ in ids if is_in_share(bytes.fromhex(trace), share)}
+    named_ones = {trace for trace, span in ids if is_named(trace, span)}
+    print(f"# {len(ids)} requests, {len(chosen)} in the share, {len(named_ones)} named")
+    # 3 ms at 1,000 Hz: most have a sample. 150 requests with p = 0.2: fewer than 5 once in 10^8.
+    assert named_ones <= chosen and len(named_ones) > len(chosen) / 2 and len(chosen) >= 5, (named_ones, chosen)
+
+
+def test_escalation_ends_with_the_request():
+    _, said = tell("escalated", {"SPANFLAME_PROFILES": "cpu"}, conditional__escalate="true", conditional__slow_request_threshold="100ms")
+    slow, after = (int(n) for n in said["samples"].split())
+    print(f"# samples in 0.5 CPU seconds: {slow} while the request is slow, {after} after it")
+    assert slow > 3 * after > 0, (slow, after)
 
 
 def add(key, case):

@@ -575,7 +575,8 @@ static void write_capture(struct sf_call *call, const struct sf_capture *cap)
                           is_done                     ? SF_STR("done")
                           : now_ms > cap->deadline_ms ? SF_STR("over")
                                                       : SF_STR("running"));
-    sf_json_write_key_u64(&j, SF_STR("secondsLeft"), left_ms > 0 ? (uint64_t)left_ms / 1000 : 0);
+    sf_json_write_key_u64(&j, SF_STR("secondsLeft"),
+                          left_ms > 0 ? ((uint64_t)left_ms + 999) / 1000 : 0);
     sf_json_write_key_u64(&j, SF_STR("collectors"), cap->n_collectors);
     sf_json_write_key_u64(&j, SF_STR("collectorsDone"), cap->n_done);
     if (cap->from_ns) {

@@ -298,6 +298,79 @@ static void requests(void)
     }
 }
 
+/* Many requests of which nothing but the trace id tells one from the other: 3 ms of CPU time, said
+ * to be a second long. */
+static void alike(void)
+{
+    for (int i = 0; i < 150; i++) {
+        sf_span_options o = {.size = sizeof(o), .flags = SF_SPAN_ROOT};
+        struct timespec now;
+        sf_span s;
+        clock_gettime(CLOCK_REALTIME, &now);
+        o.start_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        s = sf_span_start_with("alike", &o);
+        say("alike", s);
+        planted_hot(0.003);
+        sf_span_end_at(s, o.start_unix_ns + 1000000000u);
+    }
+    sf_flush(10000); /* a request that runs when a window ends keeps its ids: none does */
+}
+
+/* Hardly a stack twice: which of the two functions is called next is by chance, 30 times. */
+static int turn_right(int depth, unsigned chance);
+
+__attribute__((noinline)) static int turn_left(int depth, unsigned chance)
+{
+    int below = 0;
+    if (depth == 0)
+        burn(0.001);
+    else
+        below = chance & 1 ? turn_left(depth - 1, chance >> 1) : turn_right(depth - 1, chance >> 1);
+    sink += (unsigned long)below;
+    return below + 1;
+}
+
+__attribute__((noinline)) static int turn_right(int depth, unsigned chance)
+{
+    int below = 0;
+    if (depth == 0)
+        burn(0.001);
+    else
+        below = chance & 1 ? turn_left(depth - 1, chance >> 1) : turn_right(depth - 1, chance >> 1);
+    sink += (unsigned long)below + 1;
+    return below + 1;
+}
+
+static void varied(void)
+{
+    unsigned chance = 1;
+    for (int i = 0; i < 2000; i++) {
+        chance = chance * 1664525u + 1013904223u;
+        turn_left(30, chance);
+    }
+}
+
+/* CPU samples in a request that is slow, and in as much work after it. */
+static void escalated(void)
+{
+    sf_counters c = {.size = sizeof(c)};
+    unsigned long long before, slow;
+    sf_span s = sf_span_start("slow");
+    planted_hot(0.3); /* it is slow by then, and is found to be */
+    sf_counters_read(&c);
+    before = c.samples_taken;
+    planted_hot(0.5);
+    sf_counters_read(&c);
+    slow = c.samples_taken - before;
+    sf_span_end(s);
+    planted_hot(0.3);
+    sf_counters_read(&c);
+    before = c.samples_taken;
+    planted_hot(0.5);
+    sf_counters_read(&c);
+    printf("samples %llu %llu\n", slow, (unsigned long long)c.samples_taken - before);
+}
+
 int main(int argc, char **argv)
 {
     sf_counters c = {.size = sizeof(c)};
@@ -321,6 +394,12 @@ int main(int argc, char **argv)
         watch();
     else if (!strcmp(argv[1], "requests"))
         requests();
+    else if (!strcmp(argv[1], "alike"))
+        alike();
+    else if (!strcmp(argv[1], "varied"))
+        varied();
+    else if (!strcmp(argv[1], "escalated"))
+        escalated();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else
