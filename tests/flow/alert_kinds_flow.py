@@ -130,13 +130,18 @@ def test_2b_deploys_are_seen_and_told():
     assert "cart abc" not in command("list", "--service", "shop").stdout
     posted = command("post", "--service", "mail", "--version", "3", "--comment", 'a "b"', "--url", "http://ci/8")
     assert posted.returncode == 0 and posted.stdout.startswith('{"id":"'), posted
-    assert 'mail 3 (posted, not seen in spans)  a "b"' in command().stdout, command()
+    assert 'mail 3 (posted, not seen in spans or profiles)  a "b"' in command().stdout, command()
     said = command("compare", "--service", "shop", "--version", "v2", "--since", "2h")
     assert said.returncode == 0 and "v2" in said.stdout and " ms" in said.stdout, said
     assert command("post", "--service", "mail").returncode == 2 and command("compare").returncode == 2 and command("what").returncode == 2
+    for version, ago in (("1", 40), ("2", 20), ("2", 10)):  # no span names it
+        body = pprof({"main;work": 10**7}, when=time.time_ns() - ago * 60 * 10**9)
+        assert SERVER.post(f"/ingest?name=worker%7Bservice_version%3D{version}%7D&format=pprof", body).status == 200
+    assert "worker 2, before: 1 (seen in profiles)" in command("--since", "2h").stdout, command("--since", "2h")
     SERVER.stop()
     SERVER.start()
-    assert {d["service"] for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]} == {"shop", "cart", "mail"}
+    listed = {d["service"]: d for d in SERVER.json("/api/v1/deploys?from=now-2h")["deploys"]}
+    assert set(listed) == {"shop", "cart", "mail", "worker"} and listed["worker"]["attribute"] == "", listed
 
 
 def test_3_a_trial_of_a_day_is_bounded_and_says_so():

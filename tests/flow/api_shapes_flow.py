@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The answers of our own calls, whole: each equals its file in tests/golden/api (SF_GOLDEN_WRITE=1 writes them; read the
 difference), and has the fields that docs/api.md shows, no more and no fewer."""
+import http.server
 import json
 import os
 import re
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -18,7 +20,27 @@ T0 = (int(time.time()) - 300) * 10**9
 RANGE = f"from={T0 // 10**9 - 60}&until={T0 // 10**9 + 60}"
 TRACE = "5b8efff798038103d269b633813fc60c"
 ROOT, CALL, OWN, CHILD = (f"eee19b7ec3c1b17{i}" for i in range(4))
-server = Server().start()
+
+
+class Target(http.server.BaseHTTPRequestHandler):
+    """Something to scrape."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "12")
+        self.end_headers()
+        self.wfile.write(b"main;work 7\n")
+
+    def log_message(self, *_):
+        pass
+
+
+WEB = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
+threading.Thread(target=WEB.serve_forever, daemon=True).start()
+server = Server(f"""scrape:
+  - {{url: 'http://127.0.0.1:{WEB.server_address[1]}/folded', service: scraped, interval: 1s, labels: {{env: prod}}}}
+  - {{job: found, file_sd: ['HOME/none-*.json'], refresh: 1h, profiles: [heap]}}
+""").start()
 
 
 def span(own, name, service, start, end, parent=None, kind=1, trace=TRACE, **more):
@@ -50,6 +72,13 @@ for n in range(40):
         stacks[("main;tax;applyLegacyTax", f"{n + 1:016x}")] = 180 + n % 9
 server.send(crowd)
 send("tax", stacks)
+# Two versions of a service, the second of them told, too; and one that was only told.
+server.send([span("f000000000000001", "pay", "pay", -7300000, -7299990, kind=2, trace="1" * 32, resource={"service.version": "v1"})])
+server.send([span("f000000000000002", "pay", "pay", -7000000, -6999990, kind=2, trace="2" * 32, resource={"service.version": "v2"})])
+for deploy in ({"service": "pay", "version": "v2", "commit": "def456", "environment": "prod", "comment": "less waiting", "url": "http://ci.example/7"},
+               {"service": "mail", "version": "3"}):
+    deploy["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0 // 10**9 - 7000))
+    assert server.post("/api/v1/deploys", json.dumps(deploy).encode(), "application/json").status == 200
 TAX = urllib.parse.quote('{ resource.service.name = "tax" }')
 ANSWERS = {
     "trace": (f"trace/{TRACE}", "/api/v1/trace/{id}"),
@@ -75,11 +104,13 @@ ANSWERS = {
     "keep-trace": (f"keep/{TRACE}", "/api/v1/keep/{trace}"),
     "pins": ("pins", "/api/v1/pins"),
     "links": ("links", "/api/v1/links"),
+    "deploys": (f"deploys?from={T0 // 10**9 - 7500}&until={T0 // 10**9 - 6900}", "/api/v1/deploys"),
+    "targets": ("targets", "/api/v1/targets"),
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
              "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of", "few_samples", "thinned", "rules",
-             "hourUnixNano", "ruleSet"}
+             "hourUnixNano", "ruleSet", "id"}
 
 
 def wait_for_search():
@@ -90,11 +121,23 @@ def wait_for_search():
     raise AssertionError("the spans never came")
 
 
+def wait_for_target():
+    for _ in range(600):
+        if [t["health"] for t in server.json("/api/v1/targets")["data"]["activeTargets"]] == ["up"]:
+            return
+        time.sleep(0.1)
+    raise AssertionError(server.get("/api/v1/targets").text)
+
+
 def told(value):
     """Moments count from the story's beginning, and the server's port is any."""
     if isinstance(value, dict) and "createdUnixNano" in value:  # a pin: made now, for so long
         seconds = (int(value["untilUnixNano"]) - int(value["createdUnixNano"])) // 10**9
         value = dict(value, createdUnixNano="now", untilUnixNano=f"now +{seconds} s")
+    if isinstance(value, dict) and value.get("health") == "up":  # a target: how often and when
+        value = dict(value, lastScrape="TIME", lastScrapeDuration=0.0, succeeded=1)
+    if isinstance(value, dict) and "posted" in value and "id" in value:  # a deploy
+        value = dict(value, id="ID" if re.fullmatch("[0-9a-f]{16}", value["id"]) else value["id"])
     if isinstance(value, dict):
         return {k: told(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -105,6 +148,7 @@ def told(value):
         return float(f"{value:.3g}")  # libraries of mathematics differ in the last digits
     if isinstance(value, str):
         value = re.sub(r"(from|until)=\d{13}", r"\1=TIME", value)
+        value = value.replace(f"127.0.0.1:{WEB.server_address[1]}", "127.0.0.1:TARGET").replace(server.home, "HOME")
     return value.replace(str(server.port), "PORT") if isinstance(value, str) else value
 
 
@@ -123,7 +167,7 @@ def golden(name, answer):
 def shown(call):
     """The JSON below a heading of docs/api.md."""
     with open(os.path.join(SOURCE, "docs", "api.md"), encoding="utf-8") as f:
-        text = f.read().split(f"### GET {call}\n")[1].split("\n### ")[0]
+        text = re.split(f"### GET(?:, POST)? {re.escape(call)}\n", f.read())[1].split("\n### ")[0]
     return json.loads(re.search(r"```json\n(.*?)```", text, re.S)[1])
 
 
@@ -157,6 +201,7 @@ def make_test(name, path, call):
 
 
 wait_for_search()
+wait_for_target()
 PIN = server.post(f"/api/v1/pins/{TRACE}?for=2d&note=incident-7", b"{}", "application/json")
 
 

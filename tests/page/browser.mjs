@@ -588,6 +588,23 @@ test("an alert is listed with what it is about, and silenced by a button", async
   await done(page);
 });
 
+test("deploys are those that the server lists: seen, told, or both", async () => {
+  const page = await open("/?view=deploys");
+  const table = page.getByRole("table", { name: "Deploys" });
+  const told = table.getByRole("row", { name: /told/ }).filter({ hasText: "v2" });
+  await told.filter({ hasText: "prod" }).filter({ hasText: "v1" }).waitFor();
+  assert.equal(await told.getByRole("link", { name: "Details" }).getAttribute("href"), "https://ci.example/7");
+  await told.getByText(/may be chance|slower|faster|too little data/).waitFor();
+  const nowhere = table.getByRole("row", { name: /nowhere/ });
+  await nowhere.getByText("told, but not seen in spans or profiles yet").waitFor();
+  assert.equal(await nowhere.getByRole("link", { name: /Before and after|Details/ }).count(), 0);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await isAccessible(page);
+  await told.getByRole("link", { name: "Before and after" }).click();
+  await page.waitForURL(/view=compare.*version=v2/);
+  await done(page);
+});
+
 test("what is scraped is listed with what went wrong", async () => {
   const page = await open("/?view=collectors");
   const row = page.getByRole("table", { name: "Scraped targets" }).getByRole("row", { name: /127\.0\.0\.1:1\/debug\/pprof\/profile\?seconds=1/ });

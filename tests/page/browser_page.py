@@ -34,6 +34,7 @@ with Server(SCRAPE) as full, Server() as empty, Server(OLD) as old:
         ids = seed.fill(full)
         ids["thinned"], ids["thinnedSpan"] = seed.thinned_trace(old)
         ids["big"] = seed.big_trace(full)
+        seed.deploys(full)
         seed.big_profile(full)
         code = chromium.drive("browser.mjs", {
             "url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",

@@ -86,6 +86,20 @@ def fill(server, n=120, minutes=30):
             "hostileSpan": odd[0]["span_id"].hex()}
 
 
+def deploys(server):
+    """A service whose second version began eight minutes ago, told by whoever deployed it; and one that was only told."""
+    import json
+    now = time.time_ns()
+    for number, (version, minutes) in enumerate((("v1", 20), ("v1", 12), ("v2", 8), ("v2", 4))):
+        start = now - minutes * 60 * 10**9
+        server.send([{"trace_id": ident(0xa9, number * 64 + i, 16), "span_id": ident(0xba, number * 64 + i, 8), "name": "GET /told",
+                      "service": "told", "kind": 2, "start": start + i * MS, "end": start + (i + 20 + i % 5) * MS,
+                      "resource": {"service.version": version}} for i in range(1, 30)])
+    for deploy in ({"service": "told", "version": "v2", "environment": "prod", "comment": HOSTILE, "url": "https://ci.example/7"},
+                   {"service": "nowhere", "version": "9", "url": "javascript:window.hacked=3"}):
+        assert server.post("/api/v1/deploys", json.dumps(deploy).encode(), "application/json").status == 200
+
+
 def big_trace(server, n=10000):
     """One trace of many spans, for scrolling."""
     trace, start = ident(0xa5, 1, 16), time.time_ns() - 60 * 10**9

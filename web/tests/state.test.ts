@@ -10,9 +10,8 @@ import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
 import { boxOf, boxText } from "../src/views/latency";
-import { deploysOf } from "../src/views/profiles";
 import { joined, piecesOf } from "../src/api/metrics";
-import { deploysOf as deploysFrom } from "../src/overview/use_deploys";
+import { deployLink, deploysOf, hasSides } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { span } from "./make";
 
@@ -104,13 +103,6 @@ test("a folded span hides what is below it and nothing else", () => {
   assert.ok(!spanMatches(span("x", 0), "cart"));
 });
 
-test("a deploy is where a new version begins, not the first one", () => {
-  const one = (version: string, at: number) => ({ labels: [{ name: "service_version", value: version }], points: [{ value: 1, timestamp: String(at + 60) }, { value: 1, timestamp: String(at) }] });
-  assert.deepEqual(deploysOf({ series: [one("1.5", 2000), one("1.4", 1000)] }), [{ words: "1.5", ms: 2000 }]);
-  assert.deepEqual(deploysOf({ series: [one("", 1000)] }), []);
-  assert.deepEqual(deploysOf(undefined), []);
-});
-
 test("the box of a heatmap is read back from the address", () => {
   const box = { fromMs: 1000, untilMs: 2000, minNs: 5, maxNs: 9 };
   assert.deepEqual(boxOf(boxText(box)), box);
@@ -164,9 +156,16 @@ test("pieces of an answer are joined by their labels", () => {
   assert.equal(all.status, "PARTIAL");
 });
 
-test("a version that begins later is a mark, the first one and none are not", () => {
-  const one = (v: string | undefined, at: number) => ({ labels: [{ key: "resource.commit", value: v === undefined ? { stringValue: "nil" } : { stringValue: v } }], samples: [{ timestampMs: "0", value: 0 }, { timestampMs: String(at), value: 1 }] });
-  assert.deepEqual(deploysFrom({ series: [one("def", 9), one("abc", 5), one(undefined, 1)] }, 2), [{ service: "", version: "def", against: "abc", ms: 7, key: "resource.commit" }]);
+test("a deploy is what the server lists; only one with both versions in spans has two sides", () => {
+  const one = { service: "shop", version: "v2", against: "v1", attribute: "resource.service.version", timeUnixNano: "1700000000123000000", posted: true, seen: true, commit: "", environment: "prod", comment: "<b>", url: "https://ci.example/7" };
+  const all = deploysOf({ deploys: [one, { ...one, attribute: "", url: "javascript:alert(1)" }, { ...one, against: "", attribute: "", seen: false }, { ...one, attribute: "resource.commit" }], note: "" });
+  assert.deepEqual(all.map(hasSides), [true, false, false, true]);
+  assert.deepEqual(all.map((d) => d.url !== ""), [true, false, true, true]);
+  assert.equal(all[0]?.ms, 1700000000123);
+  const links = all.filter(hasSides).map((d) => deployLink(d));
+  assert.equal(links[0]?.["right"], '{ resource.service.name = "shop" && resource.service.version = "v2" && (kind = server || kind = consumer) }');
+  assert.deepEqual([links[0]?.["version"], links[1]?.["version"]], ["v2", undefined]);
+  assert.deepEqual(deploysOf(undefined), []);
 });
 
 test("a stretch of a span is two numbers in order", () => {

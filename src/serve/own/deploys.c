@@ -116,7 +116,7 @@ struct item {
     const char *id; /* NULL: found in spans only */
     sf_str service, version, against, key, commit, environment, comment, url;
     int64_t time_ns;
-    bool is_seen; /* in spans */
+    bool is_seen; /* in spans, or in profiles: then without a key */
 };
 
 struct found {
@@ -155,7 +155,8 @@ static int by_service_and_time(const void *a, const void *b)
 static int newest_first(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+    int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
+    return order ? order : sf_str_cmp(x->service, y->service);
 }
 
 /* Each version of each service with the step in which it is first seen. */
@@ -198,6 +199,56 @@ static void keep_changes(struct found *f)
     f->n = n;
 }
 
+static sf_str group_label(const struct sf_label_sets *sets, uint32_t set, sf_str key)
+{
+    for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++) {
+        if (sf_str_eq(sets->labels[i].key, key))
+            return sets->labels[i].val;
+    }
+    return SF_STR_NONE;
+}
+
+static bool has_service(const struct found *f, uint32_t n, sf_str service)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (sf_str_eq(f->list[i].service, service))
+            return true;
+    }
+    return false;
+}
+
+/* The same of profiles, where a service's spans name no version: `key` stays empty. */
+static enum sf_err first_profiled(struct sf_store *store, sf_str service, int64_t from_ns,
+                                  int64_t to_ns, int64_t step_ns, struct sf_query_ctx *q,
+                                  struct found *f, struct sf_why *why)
+{
+    const sf_str keys[] = {SF_STR("service_name"), SF_STR("service.version"),
+                           SF_STR("service_version"), SF_STR("commit")};
+    struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, service};
+    struct sf_prof_query query = {
+        .match = &match, .n_match = service.len > 0, .from_ns = from_ns, .to_ns = to_ns};
+    struct sf_prof_points points = {0};
+    uint32_t n_spans = f->n;
+    enum sf_err err = store->ops->prof_points(store, &query, keys, 4, step_ns, q, &points, why);
+    for (uint32_t i = 0; !err && i < points.n_points; i++) {
+        const struct sf_prof_point *p = &points.points[i];
+        sf_str of = group_label(&points.groups, p->group, keys[0]);
+        sf_str version = group_label(&points.groups, p->group, keys[1]);
+        sf_str commit = group_label(&points.groups, p->group, keys[3]);
+        bool is_first = i == 0 || points.points[i - 1].group != p->group;
+        if (!version.len)
+            version = group_label(&points.groups, p->group, keys[2]);
+        if (!is_first || (!version.len && !commit.len) || has_service(f, n_spans, of))
+            continue;
+        add(f, (struct item){.service = of,
+                             .version = version.len ? version : commit,
+                             .commit = commit,
+                             .time_ns = p->time_ns - step_ns,
+                             .is_seen = true});
+    }
+    return err;
+}
+
 static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_ns, int64_t to_ns,
                           struct sf_arena *scratch, struct sf_query_ctx *q, struct found *f,
                           sf_str *out_note, struct sf_why *why)
@@ -208,6 +259,7 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     sf_str query;
     int64_t step_ns = (to_ns - from_ns) / STEPS;
     bool is_ok;
+    step_ns = step_ns > SF_NS_PER_S ? step_ns : SF_NS_PER_S;
     enum sf_err err;
     sf_buf_print(&text, "{ ");
     if (service.len) {
@@ -221,16 +273,17 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     err = is_ok ? sf_query_parse(query, q->req, &ask.query, NULL, why)
                 : sf_no_room(why, "the query");
     if (!err)
-        err = sf_metrics_window_range(from_ns, to_ns, step_ns > SF_NS_PER_S ? step_ns : SF_NS_PER_S,
-                                      &ask.window, why);
+        err = sf_metrics_window_range(from_ns, to_ns, step_ns, &ask.window, why);
     if (!err && q->n_tenants)
         err = sf_metrics_run(store, &ask, q, &r, why);
     if (err)
         return err;
     *out_note = r.is_partial ? r.note : SF_STR_NONE;
     first_seen(&r, f);
+    if (q->n_tenants)
+        err = first_profiled(store, service, from_ns, to_ns, step_ns, q, f, why);
     keep_changes(f);
-    return SF_OK;
+    return err;
 }
 
 static bool is_ours(const struct sf_call *call, sf_str tenant)
@@ -311,9 +364,11 @@ static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
         if (d->against.len)
             sf_buf_print(out, ", before: %.*s", SF_STR_ARG(d->against));
         sf_buf_print(out, " (%s)",
-                     d->id && d->is_seen ? "posted and seen in spans"
-                     : d->id             ? "posted, not seen in spans"
-                                         : "seen in spans");
+                     d->id && !d->is_seen  ? "posted, not seen in spans or profiles"
+                     : d->id && d->key.len ? "posted and seen in spans"
+                     : d->id               ? "posted and seen in profiles"
+                     : d->key.len          ? "seen in spans"
+                                           : "seen in profiles");
         if (d->comment.len)
             sf_buf_print(out, "  %.*s", SF_STR_ARG(d->comment));
         sf_buf_add_u8(out, '\n');

@@ -26,6 +26,12 @@ export interface Services {
   isExact: boolean;
 }
 
+export interface Deploys {
+  deploys: { id?: string; service: string; version: string; against: string; attribute: string; timeUnixNano: string; posted: boolean; seen: boolean; commit: string; environment: string; comment: string; url: string }[];
+  /** Not all spans could be counted: why; else "" */
+  note: string;
+}
+
 export interface OtlpValue {
   stringValue?: string;
   intValue?: string | number;

@@ -9,7 +9,7 @@ import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
 import { count, duration, ESTIMATE, moment, signed, value } from "../format/units";
-import { deployLink, KEYS, useDeploys } from "../overview/use_deploys";
+import { deployLink, hasSides, KEYS, useDeploys } from "../overview/use_deploys";
 import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -231,7 +231,7 @@ function Start(props: { range: Range }) {
       <input name={name} class="mono" defaultValue={value} key={value} />
     </label>
   );
-  const d = deploys[0];
+  const d = deploys.find(hasSides);
   const middle = (props.range.fromMs + props.range.untilMs) / 2;
   const t = (ms: number) => moment(ms).slice(0, 16);
   return (
@@ -271,7 +271,7 @@ function Start(props: { range: Range }) {
           {spans("a", "Before", d?.against ?? "")}
           {spans("b", "After", d?.version ?? "")}
         </>,
-        (of) => deployLink({ service: of("service"), version: of("b"), against: of("a"), ms: 0, key: d?.key ?? KEYS[0] }),
+        (of) => deployLink({ service: of("service"), version: of("b"), against: of("a"), key: d?.key ?? KEYS[0] }),
       )}
       {form(
         "Two times",

@@ -2,7 +2,7 @@ import { get } from "../api/client";
 import type { Explain } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { KEYS, type Deploy } from "../overview/use_deploys";
+import { hasSides, KEYS, type Deploy } from "../overview/use_deploys";
 import { asked, type Range } from "../state/range";
 import { Sentence } from "../why/sentence";
 
@@ -10,10 +10,12 @@ import { Sentence } from "../why/sentence";
 export function DeployVerdict(props: { deploy: Deploy; range: Range }) {
   const { deploy: d } = props;
   // The server tells versions apart by service.version; commits alone are compared by the page of before and after.
-  const knows = d.key === KEYS[0];
+  const knows = d.key === KEYS[0] && d.against !== "";
   const q = { service: d.service, version: d.version, against: d.against, ...asked(props.range) };
   const answer = useAsk<Explain>(knows ? `verdict ${JSON.stringify(q)}` : "", (s) => get("/api/v1/explain", q, s));
-  if (!knows) return <span class="f3 sm">told by its commit</span>;
+  if (!d.isSeen) return <span class="f3 sm">told, but not seen in spans or profiles yet</span>;
+  if (d.key === "") return <span class="f3 sm">seen in profiles, not in spans</span>;
+  if (!knows) return <span class="f3 sm">{hasSides(d) ? "told by its commit" : "the version before it is not known"}</span>;
   if (answer.error) return <span class="bad sm">failed: {visible(answer.error.message)}</span>;
   if (!answer.data) return <span class="faint">…</span>;
   const e = answer.data;

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
+import { visible } from "../format/safe_text";
 import { clock, count, moment } from "../format/units";
-import { deployLink, useDeploys, type Deploy } from "../overview/use_deploys";
+import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -9,6 +10,26 @@ import { AskedFrame } from "../parts/states";
 import { useHead } from "../state/head";
 import type { Range } from "../state/range";
 import { DeployVerdict } from "./deploy_verdict";
+
+/** The version, and what whoever deployed it told. */
+function Told(props: { deploy: Deploy }) {
+  const { deploy: d } = props;
+  return (
+    <>
+      <Name text={d.version} class="mono b" />
+      {d.environment !== "" && <> <span class="chip"><Name text={d.environment} /></span></>}
+      {d.comment !== "" && <> <Name text={d.comment} class="f3 sm" /></>}
+      {d.url !== "" && (
+        <>
+          {" "}
+          <a class="link sm" href={d.url} target="_blank" rel="noopener noreferrer" title={visible(d.url)}>
+            Details
+          </a>
+        </>
+      )}
+    </>
+  );
+}
 
 /** Versions that began in the range, newest first, and what each changed. */
 export function DeploysView(props: { range: Range }) {
@@ -20,16 +41,16 @@ export function DeploysView(props: { range: Range }) {
     (): Column<Deploy>[] => [
       { key: "when", title: "When", by: (d) => d.ms, cell: (d) => <span title={moment(d.ms)}>{clock(d.ms, span)}</span> },
       { key: "service", title: "Service", by: (d) => d.service, cell: (d) => <ViewLink to={{ view: "service", service: d.service }} class="service"><ServiceMark name={d.service} /><Name text={d.service} /></ViewLink> },
-      { key: "version", title: "Version", by: (d) => d.version, cell: (d) => <Name text={d.version} class="mono b" /> },
-      { key: "against", title: "Before", by: (d) => d.against, cell: (d) => <Name text={d.against} class="mono" /> },
+      { key: "version", title: "Version", by: (d) => d.version, cell: (d) => <Told deploy={d} /> },
+      { key: "against", title: "Before", by: (d) => d.against, cell: (d) => (d.against === "" ? <span class="faint">not known</span> : <Name text={d.against} class="mono" />) },
       { key: "verdict", title: "What it changed", isWide: true, cell: (d) => <DeployVerdict deploy={d} range={range} /> },
-      { key: "do", title: "", cell: (d) => <ViewLink to={deployLink(d)} class="btn s">Before and after</ViewLink> },
+      { key: "do", title: "", cell: (d) => (hasSides(d) ? <ViewLink to={deployLink(d)} class="btn s">Before and after</ViewLink> : null) },
     ],
     [range],
   );
   return (
     <section aria-labelledby="page-title">
-      <AskedFrame asked={asked} empty={() => (deploys.length === 0 ? <p>No service began a new version in this time. A version is what <code>service.version</code> or <code>commit</code> of its spans says.</p> : undefined)}>
+      <AskedFrame asked={asked} empty={() => (deploys.length === 0 ? <p>No service began a new version in this time. A version is what <code>service.version</code> or <code>commit</code> of its spans or profiles says, or what <code>POST /api/v1/deploys</code> told.</p> : undefined)}>
         {() => (
           <div class="card">
             <div class="toolbar">

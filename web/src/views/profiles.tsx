@@ -10,6 +10,7 @@ import { diffOf, treeOf, type Tree } from "../flame/tree";
 import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
+import { useDeploys } from "../overview/use_deploys";
 import { count, duration, moment, short, value } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty, Failure } from "../parts/states";
@@ -73,21 +74,12 @@ function rangeFrom(text: string | undefined): Range | undefined {
   return m ? { fromMs: Number(m[1]), untilMs: Number(m[2]) } : undefined;
 }
 
-/** Moments at which a label such as the version first appears: deploys. */
-export function deploysOf(s: Series | undefined): Mark[] {
-  const firsts = (s?.series ?? []).map((x) => ({ words: x.labels.map((l) => l.value).filter((v) => v !== "").join(" "), ms: Math.min(...x.points.map((p) => Number(p.timestamp))) }));
-  const named = firsts.filter((f) => f.words !== "" && Number.isFinite(f.ms)).sort((a, b) => a.ms - b.ms);
-  return named.slice(1);
-}
-
-function Chart(props: { selector: string; type: string; range: Range; baseline: Range | undefined; picking: boolean; onRange: (r: Range) => void }) {
+function Chart(props: { service: string; selector: string; type: string; range: Range; baseline: Range | undefined; picking: boolean; onRange: (r: Range) => void }) {
   const step = stepOf(props.range);
   const body = { ...times(props.range), profileTypeID: props.type, labelSelector: props.selector, step, groupBy: ["service_name"] };
   const series = useAsk<Series>(props.type === "" ? "" : JSON.stringify(body), (s) => call("SelectSeries", body, s));
-  // Two versions in one step of the chart would have no order.
-  const versions = { ...body, step: Math.max(1, Math.floor(step / 60)), groupBy: ["service_version", "commit"] };
-  const deploys = useAsk<Series>(props.type === "" ? "" : JSON.stringify(versions), (s) => call("SelectSeries", versions, s));
-  const marks = useMemo(() => deploysOf(deploys.data), [deploys.data]);
+  const { asked: versions, deploys } = useDeploys(props.range, props.service);
+  const marks = useMemo((): Mark[] => deploys.map((d) => ({ words: d.version, ms: d.ms })), [deploys]);
   const unit = props.type.split(":")[2] ?? "";
   const format = useMemo(() => (n: number) => value(n, unit), [unit]);
   const { grid, lines, left } = useMemo(() => {
@@ -106,7 +98,7 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
       {() => <>
         <div class="card pad"><LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={96} isArea onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} /></div>
         {left > 0 && <p class="note">{lines.length} of {lines.length + left} services are drawn; choose one to see it.</p>}
-        {deploys.error && <p class="note warn">Could not ask for versions: {visible(deploys.error.message)}</p>}
+        {versions.error && <p class="note warn">Could not ask for versions: {visible(versions.error.message)}</p>}
       </>}
     </AskedFrame>
   );
@@ -333,7 +325,7 @@ export function Profiles(props: { range: Range }) {
         </Empty>
       ) : (
         <>
-          <Chart selector={selectorOf(service, labels)} type={type} range={range} baseline={baseline} picking={picking} onRange={onRange} />
+          <Chart service={service} selector={selectorOf(service, labels)} type={type} range={range} baseline={baseline} picking={picking} onRange={onRange} />
           <div class="panel graph-part">
             <Graph service={service} type={type} labels={labels} range={range} baseline={baseline} baseLabels={url["baseLabels"]} />
           </div>

@@ -6,7 +6,7 @@ import { LineChart, type Mark } from "../charts/line_chart";
 import { visible } from "../format/safe_text";
 import { changeWords, count, duration, percent, rate } from "../format/units";
 import { before, ENTRY } from "../overview/use_red";
-import { deployLink, useDeploys, type Deploy } from "../overview/use_deploys";
+import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -104,12 +104,14 @@ function LastDeploy(props: { deploy: Deploy; range: Range; onOpen: () => void })
     <div class="card why-card">
       <div class="why">
         <p class="says" data-answer>
-          <Name text={d.version} class="mono b" /> after <Name text={d.against} class="mono" />: <DeployVerdict deploy={d} range={props.range} />
+          <Name text={d.version} class="mono b" /> {d.against === "" ? "began" : <>after <Name text={d.against} class="mono" /></>}: <DeployVerdict deploy={d} range={props.range} />
         </p>
       </div>
-      <button type="button" class="btn main" onClick={props.onOpen}>
-        Before and after
-      </button>
+      {hasSides(d) && (
+        <button type="button" class="btn main" onClick={props.onOpen}>
+          Before and after
+        </button>
+      )}
     </div>
   );
 }
@@ -133,7 +135,7 @@ export function ServiceView(props: { range: Range }) {
   const marks = useMemo(() => deploys.map((d) => ({ ms: d.ms, words: d.version })), [deploys]);
   const open = (words: string) => {
     const d = deploys.find((x) => x.version === words);
-    if (d) goTo(within(params(), deployLink(d, operation === "" ? "" : `name = ${JSON.stringify(operation)}`)));
+    if (d && hasSides(d)) goTo(within(params(), deployLink(d, operation === "" ? "" : `name = ${JSON.stringify(operation)}`)));
   };
   useHead(operation === "" ? visible(service) : `${visible(operation)} of ${visible(service)}`, operation === "" ? service : `${service} / ${operation}`, service);
   const hasRequests = services.data === undefined || services.data.services.some((s) => s.requests.count > 0) || operation !== "";
