@@ -278,7 +278,8 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
         break;
     default:
         err = sf_fail(why,
-                      answer->status < 500    ? SF_ERR_INPUT
+                      answer->status == 413   ? SF_ERR_LIMIT
+                      : answer->status < 500  ? SF_ERR_INPUT
                       : answer->status == 501 ? SF_ERR_UNSUPPORTED
                                               : SF_ERR_IO,
                       "%s answers %ld: %.*s", sf_client_server(c), answer->status,

@@ -46,15 +46,16 @@ struct format {
                          struct sf_buf *out, struct sf_why *why);
     bool is_grouped; /* by name: lines and addresses have no place in it */
     bool is_binary;
+    bool keeps_ids;
 };
 
 static const struct format formats[] = {
-    {"pprof", write_pprof, false, true},
-    {"otlp", sf_otlp_profile_render, false, true},
-    {"json", write_json, false, false},
-    {"folded", sf_folded_render, true, false},
-    {"speedscope", sf_speedscope_render, true, false},
-    {"svg", sf_flame_svg_render, true, false},
+    {"pprof", write_pprof, false, true, true},
+    {"otlp", sf_otlp_profile_render, false, true, true},
+    {"json", write_json, false, false, false},
+    {"folded", sf_folded_render, true, false, false},
+    {"speedscope", sf_speedscope_render, true, false, false},
+    {"svg", sf_flame_svg_render, true, false, false},
 };
 
 static const struct format *find_format(const char *name)
@@ -79,7 +80,6 @@ static enum sf_err convert(void *arg, struct sf_profile_source *s, struct sf_buf
     enum sf_err err = SF_OK;
     if (a->format->is_grouped || a->profile.group) {
         err = sf_profile_source_grouped(s, &a->profile, &view, why);
-        view.n_owned = 0; /* its nodes are others */
     }
     return err ? err : a->format->write(&view, s->req, out, why);
 }
@@ -101,7 +101,8 @@ int sf_export_run(int argc, char **argv)
             "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
             "speedscope and svg go by names of functions, the others keep lines, files and "
             "addresses. Totals are the same in all of them. Trace and span ids of samples are "
-            "kept in pprof (labels) and otlp (links), where no filter or grouping is asked for. "
+            "kept in pprof (labels) and otlp (links); of a selector those of samples taken in the "
+            "time range, as long as the server has single samples. "
             "Files, URLs and "
             "selectors as in `spanflame flame`.",
         .examples = "spanflame export recording.jfr --format pprof >cpu.pb.gz\n"
@@ -125,5 +126,6 @@ int sf_export_run(int argc, char **argv)
     if (a.format->is_binary && sf_terminal_is(STDOUT_FILENO))
         return sf_answer_usage("export", "this format is not for terminals: send it to a file, "
                                          "with > FILE");
+    a.profile.has_ids = a.format->keeps_ids;
     return sf_profile_source_show("export", args.words, &a.profile, 1, convert, &a);
 }

@@ -229,7 +229,7 @@ int sf_guard_run(int argc, char **argv)
         svg = NULL;
     if (err) {
         sf_answer_fault("guard", &why);
-        code = err == SF_ERR_INPUT || has_files ? 2 : EXIT_UNREACHABLE;
+        code = err == SF_ERR_INPUT || err == SF_ERR_LIMIT || has_files ? 2 : EXIT_UNREACHABLE;
     } else {
         struct sf_guard_said said = {
             .question = &question,

@@ -163,7 +163,7 @@ static enum sf_err get(struct sf_profile_source *s, const struct sf_client *clie
 }
 
 static enum sf_err ask(struct sf_profile_source *s, const char *selector,
-                       const struct sf_profile_flags *flags, struct sf_why *why)
+                       const struct sf_profile_flags *flags, bool has_ids, struct sf_why *why)
 {
     struct sf_buf path = {0};
     int64_t from_ns, until_ns;
@@ -174,6 +174,7 @@ static enum sf_err ask(struct sf_profile_source *s, const char *selector,
                  (long long)until_ns);
     sf_ask_param(&path, "selector", selector);
     sf_ask_param(&path, "type", flags->type);
+    sf_ask_param(&path, "ids", has_ids ? "true" : NULL);
     sf_buf_add_u8(&path, 0);
     err = sf_buf_ok(&path) ? get(s, &flags->client, (char *)path.p, why)
                            : sf_fail(why, SF_ERR_NOMEM, "no memory");
@@ -183,14 +184,21 @@ static enum sf_err ask(struct sf_profile_source *s, const char *selector,
 
 /* ---- bytes to a view ---- */
 
-static enum sf_err read_bytes(struct sf_profile_source *s, const char *word,
+static enum sf_err read_bytes(struct sf_profile_source *s, const char *command, const char *word,
                               const struct sf_profile_flags *flags, sf_str *out, struct sf_why *why)
 {
     struct sf_inflate *z;
+    char said[240];
     enum sf_err err = flags->is_path ? get(s, &flags->client, word, why)
                                      : sf_profile_source_bytes(word, &s->bytes, why);
     if (err == SF_ERR_NOT_FOUND && !flags->is_path && !is_url(word) && is_selector(word)) {
-        err = ask(s, word, flags, why);
+        err = ask(s, word, flags, flags->has_ids, why);
+        if (flags->has_ids && err == SF_ERR_LIMIT) {
+            snprintf(said, sizeof(said), "ids of samples are left out: %.160s", why->text);
+            sf_answer_note(command, said);
+            sf_buf_done(&s->bytes);
+            err = ask(s, word, flags, false, why);
+        }
         s->is_asked = true;
     }
     if (err)
@@ -250,8 +258,7 @@ static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profil
     const struct sf_tree_filter filter = {sf_str_from(flags->focus), sf_str_from(flags->ignore),
                                           sf_str_from(flags->hide), sf_str_from(flags->from)};
     struct sf_tree whole;
-    enum sf_err err = sf_batch_tree_owned(batch, &type->type, &s->req, &whole, &s->view.owned,
-                                          &s->view.n_owned, why);
+    enum sf_err err = sf_batch_tree_owned(batch, &type->type, &s->req, &whole, &s->owned, why);
     s->view.is_estimate |= batch->is_estimate;
     s->view.type = type->type;
     s->view.time_ns = type->time_ns;
@@ -259,10 +266,11 @@ static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profil
     s->view.period = type->period;
     s->view.tree = whole;
     if (!err && (filter.focus.len || filter.ignore.len || filter.hide.len || filter.from.len)) {
-        s->view.n_owned = 0; /* its nodes are others */
-        err = sf_tree_filter(&whole, &filter, &s->req, &s->view.tree, why);
+        err = sf_tree_filter(&whole, &filter, &s->owned, &s->req, &s->view.tree, why);
     } else if (s->n_samples)
         s->view.tree.n_samples = s->n_samples;
+    s->view.owned = s->owned.list;
+    s->view.n_owned = s->owned.n;
     return err;
 }
 
@@ -280,7 +288,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     *out = (struct sf_profile_source){0};
     if (!sf_arena_init(&out->req, ARENA_LEN))
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
-    err = read_bytes(out, word, flags, &plain, why);
+    err = read_bytes(out, command, word, flags, &plain, why);
     if (err)
         return err;
     hint.format = sf_str_from(flags->input);
@@ -318,6 +326,7 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
 {
     static const char *const names[] = {"function", "line", "file", "package", "module"};
     struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
+    enum sf_err err;
     size_t i = 0;
     while (flags->group && i < 5 && strcmp(flags->group, names[i]) != 0)
         i++;
@@ -327,7 +336,11 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
                        flags->group);
     how.by = (enum sf_frame_group)i;
     *out = s->view;
-    return sf_tree_group(&s->view.tree, how, &s->req, &out->tree, why);
+    err = sf_tree_group_owned(&s->view.tree, how, &s->owned, &s->req, &out->tree, why);
+    out->owned = s->owned.list;
+    out->n_owned = s->owned.n;
+    s->view.n_owned = 0; /* moved */
+    return err;
 }
 
 int sf_profile_source_show(const char *command, const char *const *words,

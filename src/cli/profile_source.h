@@ -14,6 +14,7 @@ struct sf_profile_flags { /* zero: the default */
     struct sf_client client; /* the server that is asked for selectors */
     const char *range;       /* --time-range */
     bool is_path;            /* the word is a path of the server, whose profile it has */
+    bool has_ids;            /* trace and span ids of samples are of use */
 };
 
 #define SF_PROFILE_FLAGS(f)                                                                      \
@@ -39,6 +40,7 @@ struct sf_profile_source {
     struct sf_arena req;
     struct sf_buf bytes, inflated;
     struct sf_profile_view view; /* of the type asked for, filtered; frames as decoded */
+    struct sf_owned owned;       /* what the view's `owned` is of */
     const char *format;          /* "pprof", "folded", ... */
     bool is_asked;               /* a server's answer to a selector */
     uint64_t n_samples;          /* as the server counts them; 0: as decoded */
@@ -52,7 +54,8 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why);
 void sf_profile_source_done(struct sf_profile_source *s);
-/* The same view with frames that have names: what drawings take. INPUT: no such grouping. */
+/* The same view with frames that have names: what drawings take, and what the view before loses its
+ * ids to. INPUT: no such grouping. */
 enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
                                       const struct sf_profile_flags *flags,
                                       struct sf_profile_view *out, struct sf_why *why);

@@ -1,8 +1,5 @@
 #include "flame/batch_tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/num.h"
 #include "flame/tree_builder.h"
@@ -277,30 +274,6 @@ static uint32_t insert_stack(const struct sf_stack *stack, const struct frames_o
     return node;
 }
 
-static int by_node_and_ids(const void *a, const void *b)
-{
-    const struct sf_profile_owned *x = a, *y = b;
-    int order = (x->node > y->node) - (x->node < y->node);
-    if (!order)
-        order = memcmp(&x->trace, &y->trace, sizeof(x->trace));
-    return order ? order : (x->span > y->span) - (x->span < y->span);
-}
-
-/* Sorted, and equal ones together. Returns how many are left. */
-static uint32_t merge_owned(struct sf_profile_owned *list, uint32_t n)
-{
-    uint32_t kept = 0;
-    if (n)
-        qsort(list, n, sizeof(*list), by_node_and_ids);
-    for (uint32_t i = 0; i < n; i++) {
-        if (kept && by_node_and_ids(&list[kept - 1], &list[i]) == 0)
-            list[kept - 1].value = sf_add_sat_i64(list[kept - 1].value, list[i].value);
-        else
-            list[kept++] = list[i];
-    }
-    return kept;
-}
-
 static bool has_ids(const struct sf_sample *s)
 {
     return s->span_id || !sf_trace_id_is_zero(s->trace_id);
@@ -308,8 +281,7 @@ static bool has_ids(const struct sf_sample *s)
 
 enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
                                 const struct sf_profile_type *type, struct sf_arena *req,
-                                struct sf_tree *out, const struct sf_profile_owned **out_owned,
-                                uint32_t *out_n, struct sf_why *why)
+                                struct sf_tree *out, struct sf_owned *out_owned, struct sf_why *why)
 {
     uint32_t n_owned = 0;
     for (uint32_t i = 0; out_owned && i < batch->n_samples; i++)
@@ -346,8 +318,8 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
     err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* over the scratch */
     sf_tree_builder_done(&b);
     if (out_owned) {
-        *out_owned = owned;
-        *out_n = err ? 0 : merge_owned(owned, n_owned);
+        out_owned->list = owned;
+        sf_owned_merge(out_owned, err ? 0 : n_owned);
     }
     return err;
 }
@@ -355,5 +327,5 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
 enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
 {
-    return sf_batch_tree_owned(batch, type, req, out, NULL, NULL, why);
+    return sf_batch_tree_owned(batch, type, req, out, NULL, why);
 }

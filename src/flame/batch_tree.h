@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "flame/owned.h"
 #include "model/answer/profile_view.h"
 #include "model/tree.h"
 
@@ -31,8 +32,8 @@ enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_
 /* The same, and which part of each node is of which span, by node; in `req`. */
 enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
                                 const struct sf_profile_type *type, struct sf_arena *req,
-                                struct sf_tree *out, const struct sf_profile_owned **out_owned,
-                                uint32_t *out_n, struct sf_why *why);
+                                struct sf_tree *out, struct sf_owned *out_owned,
+                                struct sf_why *why);
 
 bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
 /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */

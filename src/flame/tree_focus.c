@@ -96,7 +96,8 @@ static void map_nodes(struct sf_tree_map *m, enum filter_kind kind, const bool *
 }
 
 static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str pattern,
-                         struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+                         struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
+                         struct sf_why *why)
 {
     struct sf_tree_map m = {0};
     struct sf_arena scratch = *req;
@@ -109,6 +110,7 @@ static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str 
     choose(t, kind, is_match, nodes);
     err = sf_tree_map_init(&m, t, req, why);
     if (!err) {
+        m.owned = owned;
         map_nodes(&m, kind, is_match, nodes);
         err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
     }
@@ -117,7 +119,8 @@ static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str 
 }
 
 enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter *filter,
-                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+                           struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
+                           struct sf_why *why)
 {
     const sf_str patterns[FILTERS] = {filter->focus, filter->ignore, filter->hide, filter->from};
     struct sf_tree now = *t;
@@ -125,7 +128,7 @@ enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter 
         enum sf_err err;
         if (patterns[kind].len == 0)
             continue;
-        err = apply(&now, (enum filter_kind)kind, patterns[kind], req, &now, why);
+        err = apply(&now, (enum filter_kind)kind, patterns[kind], owned, req, &now, why);
         if (err)
             return err;
     }

@@ -26,6 +26,13 @@ static bool make_frames(const struct sf_tree *t, enum sf_frame_group by, struct 
 enum sf_err sf_tree_group(const struct sf_tree *t, struct sf_tree_grouping how,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
 {
+    return sf_tree_group_owned(t, how, NULL, req, out, why);
+}
+
+enum sf_err sf_tree_group_owned(const struct sf_tree *t, struct sf_tree_grouping how,
+                                struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
+                                struct sf_why *why)
+{
     bool collapses = how.is_collapsed || (how.by != SF_GROUP_FUNCTION && how.by != SF_GROUP_LINE);
     uint32_t *frames = sf_heap_new_n((size_t)t->n_frames + 1, sizeof(*frames));
     struct sf_tree_map m = {0};
@@ -41,6 +48,7 @@ enum sf_err sf_tree_group(const struct sf_tree *t, struct sf_tree_grouping how,
                        m.to.nodes[parent].frame == frame;
         m.nodes[i] = is_same ? parent : sf_tree_builder_child(&m.to, parent, frame);
     }
+    m.owned = owned;
     if (!err)
         err = sf_tree_map_take(&m, out, why);
     sf_tree_map_done(&m);

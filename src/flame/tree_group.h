@@ -2,6 +2,7 @@
 #pragma once
 #include "base/err.h"
 #include "flame/frame_name.h"
+#include "flame/owned.h"
 
 struct sf_tree_grouping {
     enum sf_frame_group by;
@@ -14,3 +15,7 @@ struct sf_tree_grouping {
  * collapses: calls inside one package are one bar. In `req`; strings are borrowed from `t`. */
 enum sf_err sf_tree_group(const struct sf_tree *t, struct sf_tree_grouping how,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+/* The same; `owned` (of `t`) becomes that of `out`. */
+enum sf_err sf_tree_group_owned(const struct sf_tree *t, struct sf_tree_grouping how,
+                                struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
+                                struct sf_why *why);

@@ -30,5 +30,7 @@ enum sf_err sf_tree_map_take(struct sf_tree_map *m, struct sf_tree *out, struct 
     err = sf_tree_builder_take(&m->to, from->unit, out, why);
     if (!err)
         out->is_cut = is_cut;
+    if (!err && m->owned)
+        sf_owned_move(m->owned, m->nodes);
     return err;
 }

@@ -8,6 +8,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
+#include "join/profile_ids.h"
 #include "join/sample_count.h"
 #include "join/span_find.h"
 #include "join/span_profile.h"
@@ -260,6 +261,16 @@ static enum sf_err shape(const struct sf_profile_ask *ask, struct sf_query_ctx *
     return err;
 }
 
+static enum sf_err add_ids(struct sf_store *store, const struct sf_prof_query *query,
+                           struct sf_query_ctx *q, struct sf_profile_view *io, struct sf_why *why)
+{
+    struct sf_owned owned = {0};
+    enum sf_err err = sf_profile_ids(store, query, &io->tree, q, &owned, why);
+    io->owned = owned.list;
+    io->n_owned = owned.n;
+    return err;
+}
+
 /* A stored span has one answer, whichever way it is asked for. Labels and ranges choose among the
  * samples that carry its id; so do ids that no stored span has. */
 static bool is_of_link(const struct sf_profile_ask *ask, enum sf_err found, sf_span_id *io)
@@ -321,6 +332,8 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     }
     if (!err)
         err = shape(ask, q, &view, why);
+    if (!err && ask->has_ids)
+        err = add_ids(store, &query, q, &view, why);
     view.time_ns = ask->from_ns;
     view.duration_ns = ask->until_ns - ask->from_ns;
     if (!err)

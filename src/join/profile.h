@@ -15,6 +15,7 @@ struct sf_profile_ask {
     int64_t from_ns, until_ns;            /* of the aggregate; with ids 0 and 0 mean all */
     const struct sf_stack_filter *stacks; /* only these; NULL: all */
     uint32_t max_nodes;                   /* 0: all */
+    bool has_ids;                         /* also which part is of which span */
 };
 
 /* INPUT (an id that is none, one that several have), NOT_FOUND with the reason. In q->req. */

@@ -161,7 +161,7 @@ const struct sf_route sf_routes[] = {
           "service app type label* format trace_id span_id profile_id sample_rate from until"),
     LOOSE(SF_METHOD_GET, "/api/v1/profile", SF_MAY_READ, SF_CLASS_QUERY, sf_profile_read_handle,
           "service app selector call_site* frame* not_frame* frame_regex* not_frame_regex* type "
-          "span_id trace_id format max_nodes from until"),
+          "span_id trace_id format max_nodes ids from until"),
     WRITE("/ingest", sf_ingest_handle),
     WRITE("/pyroscope/ingest", sf_ingest_handle),
     WRITE("/push.v1.PusherService/Push", sf_push_handle),

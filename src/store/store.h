@@ -240,6 +240,8 @@ struct sf_detail_query {
     uint64_t process;       /* sf_process_hash; 0 = any */
     bool has_untagged;      /* also rows of `process` without a span id */
     bool has_trace_rows;    /* also rows of the traces without a span id */
+    bool is_tagged;         /* only rows with an id of their own */
+    bool has_no_requests;   /* only of profiles that are in the aggregate */
     int64_t from_ns, to_ns; /* 0 and 0: all */
     enum sf_prof_select select;
 };
@@ -415,6 +417,10 @@ struct sf_store_ops {
      * NOT_FOUND. Tenant 1 is "single-tenant". */
     enum sf_err (*tenant)(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
                           struct sf_why *why);
+
+    /* Names of the first `cap` tenants in the order they came, borrowed until close. Gives how many
+     * there are. */
+    size_t (*tenants)(struct sf_store *s, sf_str *out, size_t cap);
 
     /* All spans of traces that are acknowledged now: one trace after the other, in the order in
      * which they are asked for, each batch of rows of one of them; none of a trace that is not

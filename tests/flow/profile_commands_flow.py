@@ -130,6 +130,25 @@ def test_an_upload_may_be_one_requests():
     assert "no span" in fault("flame", "--span", "1234")
 
 
+def values(content):
+    """{(trace id, span id): sum} of a pprof."""
+    strings = [value.decode() for number, value in fields(content) if number == 6]
+    out = {}
+    for number, value in fields(content):
+        if number != 2:
+            continue
+        labels, total = {}, 0
+        for kind, part in fields(value):
+            if kind == 3:
+                label = dict(fields(part))
+                labels[strings[label[1]]] = strings[label[2]]
+            elif kind == 2:
+                total = fields(b"\x08" + part)[0][1]
+        ids = labels.get("trace_id"), labels.get("span_id")
+        out[ids] = out.get(ids, 0) + total
+    return out
+
+
 def test_an_export_keeps_the_ids_of_samples():
     ids = (("trace_id", TRACE), ("span_id", SPAN))
     other = (("trace_id", "0" * 31 + "7"), ("span_id", "0" * 15 + "9"))
@@ -145,9 +164,23 @@ def test_an_export_keeps_the_ids_of_samples():
     folded = "main;idle 40000000\nmain;work 60000000\n"
     for body in (sent, as_otlp, as_pprof.stdout):
         assert "".join(sorted(run("export", "-", "--format", "folded", stdin=body).stdout.decode().splitlines(True))) == folded
-    cut = gzip.decompress(run("export", "-", "--format", "pprof", "--focus", "work", stdin=sent).stdout)
-    assert TRACE.encode() not in cut  # other nodes than those the ids are of
+    for more in (("--focus", "work"), ("--hide", "main"), ("--group-by", "package"), ("--from", "work", "--group-by", "function")):
+        cut = gzip.decompress(run("export", "-", "--format", "pprof", *more, stdin=sent).stdout)
+        assert values(cut) == {(TRACE, SPAN): 30 * 10**6, (other[0][1], other[1][1]): 20 * 10**6,
+                               (None, None): (5 if "hide" in more[0] or "package" in more else 1) * 10**7}, (more, values(cut))
     assert server.post("/ingest?name=ids-again&format=pprof", as_pprof.stdout).status == 200
+    assert server.post("/ingest?name=ids-again&format=pprof", pprof({"main;work": 5 * 10**6})).status == 200
+    for form in ("pprof", "otlp"):
+        again = run("export", "ids-again", "--format", form).stdout
+        if form == "otlp":
+            assert bytes.fromhex(TRACE) in again and bytes.fromhex(SPAN) in again
+            again = run("export", "-", "--format", "pprof", stdin=again).stdout
+        assert values(gzip.decompress(again)) == {(TRACE, SPAN): 30 * 10**6, (other[0][1], other[1][1]): 20 * 10**6,
+                                                  (None, None): 55 * 10**6}, form
+    one = server.get(f"/api/v1/profile?trace_id={TRACE}&format=pprof&ids=true")
+    assert values(gzip.decompress(one.body)) == {(TRACE, SPAN): 30 * 10**6}, one.status
+    for bad in ("format=json&ids=true", "format=pprof&ids=maybe", f"format=otlp&ids=true&span_id={SPAN}"):
+        assert server.get(f"/api/v1/profile?app=ids-again&{bad}").status == 400, bad
 
 
 def test_a_selector_says_how_many_samples_it_has():

@@ -321,8 +321,54 @@ TEST(flame, filters_choose_stacks_by_their_names)
             if (kind == 2 || (kind == 1 ? first < 0 : first >= 0))
                 want.stacks[want.n++] = s;
         }
-        assert_ok(sf_tree_filter(&t, &filter, &req, &got, NULL));
+        assert_ok(sf_tree_filter(&t, &filter, NULL, &req, &got, NULL));
         expect(&got, &want);
+    }
+    sf_arena_done(&req);
+}
+
+/* All of a tree, each node's own value of a span of its own. */
+static struct sf_owned own_all(const struct sf_tree *t, struct sf_arena *req)
+{
+    struct sf_owned o = {sf_arena_new_n(req, (size_t)t->n_nodes + 1, sizeof(*o.list)), 0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        if (t->nodes[i].self)
+            o.list[n++] = (struct sf_profile_owned){i, {{0}}, (sf_span_id)i + 1, t->nodes[i].self};
+    }
+    sf_owned_merge(&o, n);
+    return o;
+}
+
+static void expect_owned(const struct sf_tree *t, const struct sf_owned *o, struct sf_arena *req)
+{
+    int64_t *sums = sf_arena_new_n(req, (size_t)t->n_nodes + 1, sizeof(*sums));
+    for (uint32_t i = 0; i < o->n; i++) {
+        assert_true(o->list[i].node < t->n_nodes);
+        assert_true(i == 0 || o->list[i - 1].node <= o->list[i].node);
+        sums[o->list[i].node] += o->list[i].value;
+    }
+    for (uint32_t i = 0; i < t->n_nodes; i++)
+        assert_int_equal(sums[i], t->nodes[i].self);
+}
+
+TEST(flame, ids_of_samples_go_where_their_values_go)
+{
+    FOR_EACH_CASE(l, t, req)
+    {
+        struct sf_tree_filter filter = {0};
+        sf_str *patterns[] = {&filter.focus, &filter.ignore, &filter.hide, &filter.from};
+        struct sf_owned owned = own_all(&t, &req);
+        struct sf_tree got;
+        *patterns[pick(4)] = SF_STR("^alpha\\.|net");
+        *patterns[pick(4)] = SF_STR("b");
+        assert_ok(sf_tree_filter(&t, &filter, &owned, &req, &got, NULL));
+        expect_owned(&got, &owned, &req);
+        owned = own_all(&t, &req);
+        assert_ok(sf_tree_group_owned(&t,
+                                      (struct sf_tree_grouping){.by = (enum sf_frame_group)pick(5)},
+                                      &owned, &req, &got, NULL));
+        expect_owned(&got, &owned, &req);
     }
     sf_arena_done(&req);
 }

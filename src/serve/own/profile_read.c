@@ -96,6 +96,20 @@ static enum sf_err read_stacks(const struct sf_request *r, struct sf_arena *req,
     return err;
 }
 
+/* Trace and span ids of samples, where the format has a place for them. */
+static enum sf_err read_ids(sf_str text, struct asked *a, struct sf_why *why)
+{
+    a->ask.has_ids = sf_str_eq(text, SF_STR("true"));
+    if (!a->ask.has_ids && !sf_str_eq(text, SF_STR("false")))
+        return sf_fail(why, SF_ERR_INPUT, "ids is true or false");
+    if (a->ask.has_ids && !sf_str_eq(a->format, SF_STR("pprof")) &&
+        !sf_str_eq(a->format, SF_STR("otlp")))
+        return sf_fail(why, SF_ERR_INPUT, "ids=true: only the formats pprof and otlp keep them");
+    if (a->ask.has_ids && a->ask.span_id.len)
+        return sf_fail(why, SF_ERR_INPUT, "ids=true is not for span_id: all of it is of that span");
+    return SF_OK;
+}
+
 static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
                                    struct asked *a, struct sf_why *why)
 {
@@ -121,6 +135,8 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     if (!err && max_nodes > MAX_NODES)
         err = sf_fail(why, SF_ERR_INPUT, "max_nodes is at most %d", MAX_NODES);
     a->ask.max_nodes = (uint32_t)max_nodes;
+    if (!err && param(r, "ids", req, &text))
+        err = read_ids(text, a, why);
     if (!err && (a->ask.span_id.len || a->ask.has_trace) && !param(r, "from", req, &text) &&
         !param(r, "until", req, &text))
         return SF_OK; /* an id is found wherever it is */

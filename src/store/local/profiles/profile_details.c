@@ -82,6 +82,8 @@ static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile
     bool has_ids = want->n_spans || want->n_traces;
     if (!want->is_series[d->series])
         return false;
+    if (want->is_tagged && ((!d->span_id && sf_trace_id_is_zero(d->trace_id)) || d->is_lent))
+        return false;
     if ((want->from_ns || want->to_ns) && !is_in_time(want, d))
         return false;
     if (want->has_trace_rows && d->span_id == 0 && has_trace(want, d->trace_id))
@@ -151,7 +153,8 @@ static enum sf_err too_many(struct sf_why *why)
 static bool is_all_meant(const struct sf_profile_source *s, const struct sf_profile_want *want,
                          const struct sf_profile_granule *g)
 {
-    return want->n_spans == 0 && want->n_traces == 0 && want->process == 0 && !s->tombstones &&
+    return want->n_spans == 0 && want->n_traces == 0 && want->process == 0 && !want->is_tagged &&
+           !s->tombstones &&
            ((want->from_ns == 0 && want->to_ns == 0) ||
             (g->from_ns >= want->from_ns && g->to_ns < want->to_ns));
 }
@@ -282,13 +285,15 @@ enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_
                                    .process = query->process,
                                    .has_untagged = query->has_untagged,
                                    .has_trace_rows = query->has_trace_rows,
+                                   .is_tagged = query->is_tagged,
                                    .from_ns = query->from_ns,
                                    .to_ns = query->to_ns,
                                    .select = query->select,
                                    .is_series = is_asked};
     if (!is_asked || !make_bits(&want, &w->scratch))
         return sf_no_room(why, "the answer");
-    if (!sf_profile_select_series(select, s->series, s->n_series, true, is_asked))
+    if (!sf_profile_select_series(select, s->series, s->n_series, !query->has_no_requests,
+                                  is_asked))
         return SF_OK;
     return sf_profile_details_each(w, s, &want, see, why);
 }

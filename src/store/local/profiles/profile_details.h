@@ -10,7 +10,7 @@ struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
     const sf_trace_id *trace_ids;
     size_t n_traces;
     uint64_t process;
-    bool has_untagged, has_trace_rows;
+    bool has_untagged, has_trace_rows, is_tagged;
     int64_t from_ns, to_ns;
     enum sf_prof_select select;
     const bool *is_series; /* of the source: asked for */
