@@ -67,8 +67,13 @@ void peer_close(struct peer *p)
 
 enum sf_err peer_send(struct peer *p, sf_bytes body, struct peer_answer *out, struct sf_why *why)
 {
+    enum sf_err err;
     *out = (struct peer_answer){0};
-    return p->ops->send(p, body, out, why);
+    err = p->ops->send(p, body, out, why);
+    if (err || !out->is_last)
+        return err;
+    close(p->fd);
+    return connect_to(p, why);
 }
 
 enum sf_err peer_write(struct peer *p, const void *data, size_t len, struct sf_why *why)

@@ -21,6 +21,7 @@ struct peer_answer {
     int status; /* HTTP status; for gRPC 200 when grpc-status is 0, else 1000 + grpc-status */
     uint64_t n_rejected; /* of partial_success */
     char message[160];
+    bool is_last; /* the server closes this connection */
 };
 
 enum sf_err peer_open(const struct peer_config *config, struct peer **out, struct sf_why *why);

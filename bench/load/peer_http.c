@@ -15,14 +15,15 @@ static void end(struct peer *p)
     (void)p;
 }
 
-/* "content-length: N" in the head; servers answer small bodies, so no other form is read. */
-static bool content_len(sf_str head, uint64_t *out)
+/* The value of "name:" in the head. */
+static bool header(sf_str head, sf_str name, sf_str *out)
 {
     sf_str line;
     while (sf_str_split_next(&head, '\n', &line)) {
-        static const sf_str name = {"content-length:", 15};
-        if (line.len > name.len && sf_str_ieq(sf_str_part(line, 0, name.len), name))
-            return sf_str_to_u64(sf_str_trim(sf_str_from_at(line, name.len)), out);
+        if (line.len <= name.len || !sf_str_ieq(sf_str_part(line, 0, name.len), name))
+            continue;
+        *out = sf_str_trim(sf_str_from_at(line, name.len));
+        return true;
     }
     return false;
 }
@@ -32,6 +33,7 @@ static enum sf_err read_answer(struct peer *p, struct peer_answer *out, struct s
     size_t head_len = 0;
     uint64_t body_len = 0, status = 0;
     sf_bytes body;
+    sf_str head, text = {0};
     p->in.len = 0;
     while (!sf_str_find(sf_buf_str(&p->in), SF_STR("\r\n\r\n"), &head_len)) {
         enum sf_err err = peer_read(p, why);
@@ -41,7 +43,10 @@ static enum sf_err read_answer(struct peer *p, struct peer_answer *out, struct s
     if (p->in.len < 12 || !sf_str_to_u64(sf_str_part(sf_buf_str(&p->in), 9, 3), &status))
         return sf_fail(why, SF_ERR_INPUT, "the answer is not HTTP");
     out->status = (int)status;
-    if (!content_len(sf_str_part(sf_buf_str(&p->in), 0, head_len + 2), &body_len) ||
+    head = sf_str_part(sf_buf_str(&p->in), 0, head_len + 2);
+    out->is_last = header(head, SF_STR("connection:"), &text) && sf_str_ieq(text, SF_STR("close"));
+    /* Servers answer small bodies, so no other form is read. */
+    if (!header(head, SF_STR("content-length:"), &text) || !sf_str_to_u64(text, &body_len) ||
         body_len > 1 << 20)
         return sf_fail(why, SF_ERR_INPUT, "an answer without content-length");
     head_len += 4;

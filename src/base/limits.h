@@ -105,9 +105,11 @@
 #define SF_LIMIT_RULES_SERIES 20000 /* label sets of all rules */
 
 /* --- requests waiting for a thread (serve) --- */
-#define SF_LIMIT_INGEST_QUEUE   512 /* bodies waiting to be decoded; above: 429 */
-#define SF_LIMIT_QUERY_QUEUE    256 /* queries waiting in a lane; above: 429 */
-#define SF_LIMIT_CLIENT_QUERIES 64  /* of them of one client; above: 429 */
+#define SF_LIMIT_INGEST_QUEUE     512  /* bodies waiting to be decoded; above: 429 */
+#define SF_LIMIT_SPANS_WAIT_MS    2000 /* for memory, before a request with spans gets 429 */
+#define SF_LIMIT_PROFILES_WAIT_MS 1000 /* likewise with profiles */
+#define SF_LIMIT_QUERY_QUEUE      256  /* queries waiting in a lane; above: 429 */
+#define SF_LIMIT_CLIENT_QUERIES   64   /* of them of one client; above: 429 */
 #define SF_LIMIT_LARGE_BODY_LEN \
     (8u << 20) /* bodies above it are decoded one at a time: memory for all threads at once */
 

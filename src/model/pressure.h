@@ -13,7 +13,7 @@ enum sf_pressure {
                            */
     SF_PRESSURE_DETAIL,   /* all samples do */
     SF_PRESSURE_PROFILES, /* profiles are refused */
-    SF_PRESSURE_SPANS,    /* and half of the requests with spans, at random */
+    SF_PRESSURE_SPANS,    /* and spans: docs/overload.md says which */
     SF_PRESSURE_REFUSE    /* and all of them: disk full, log failed, too far behind */
 };
 

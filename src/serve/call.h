@@ -54,6 +54,7 @@ struct sf_call {
     char caller[66];                          /* whose word it is, for the log */
     enum sf_error_form form;
     int64_t started_ns; /* monotonic */
+    int64_t whole_ns;   /* likewise: when all of the body had come */
     uint64_t n_spans;   /* of an export, for the counters when it is durable */
     struct sf_ticket ticket;
     bool has_large_turn;          /* see serve/large_turn.h */

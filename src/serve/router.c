@@ -11,6 +11,7 @@
 #include "serve/caller_key.h"
 #include "serve/cors.h"
 #include "serve/grpc_web.h"
+#include "serve/ingest_wait.h"
 #include "serve/origin.h"
 #include "serve/otlp/other_signals.h"
 #include "serve/otlp/otlp_traces.h"
@@ -421,24 +422,19 @@ static struct sf_lane *lane_of(const struct sf_call *call)
     }
 }
 
-/* Or profiles. */
-static bool takes_spans(const struct sf_route *route)
-{
-    return route->handle == sf_otlp_traces_export || route->handle == sf_zipkin_spans_take;
-}
-
 /* Profiles go before spans; of these, half at first: the others keep the disk busy while senders
- * back off. Detail is left out further in, where samples are known. */
+ * back off. What waits for memory is admitted, and refused later if there was none. Detail is left
+ * out further in, where samples are known. */
 static bool admit_under_load(struct sf_call *call)
 {
     struct sf_service *s = call->service;
     enum sf_pressure level = sf_service_pressure(s);
-    bool is_spans = takes_spans(call->route);
+    bool is_spans = sf_ingest_is_spans(call->route);
     bool is_full = sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE;
     bool is_refused = is_full || level == SF_PRESSURE_REFUSE ||
                       (level >= SF_PRESSURE_PROFILES && !is_spans) ||
                       (level == SF_PRESSURE_SPANS && (sf_random_u64() & 1));
-    if (!is_refused)
+    if (!is_refused || (!is_full && level < SF_PRESSURE_REFUSE && sf_ingest_wait_may(call)))
         return true;
     sf_service_count_shed(s, call->tenant, is_spans ? SF_SHED_SPANS : SF_SHED_PROFILES);
     if (level == SF_PRESSURE_REFUSE)
@@ -469,7 +465,7 @@ static bool admit_work(struct sf_call *call)
         return true;
     if (!admit_under_load(call))
         return false;
-    return sf_admission_check_tenant(call, takes_spans(call->route));
+    return sf_admission_check_tenant(call, sf_ingest_is_spans(call->route));
 }
 
 bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
@@ -541,6 +537,7 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
     struct sf_call *call = sf_exchange_user(ex);
     struct sf_lane *lane = lane_of(call);
     struct sf_queue *queue = queue_of(arg, call->route->class);
+    call->whole_ns = sf_clock_mono_ns();
     if (lane) {
         wait_in_lane(lane, call);
     } else if (!queue) {
@@ -595,9 +592,13 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
 {
     struct sf_call *call = sf_exchange_user(ex);
+    enum sf_ingest_wait wait = call->route->class == SF_CLASS_INGEST ? sf_ingest_wait(call)
+                                                                     : SF_INGEST_WAIT_OVER;
+    if (wait == SF_INGEST_WAIT_LONGER)
+        return;
     if (worker)
         sf_arena_reset(&worker->arena);
-    if (call->route->handle(call, worker))
+    if (wait == SF_INGEST_WAIT_IN_VAIN || call->route->handle(call, worker))
         sf_call_finish(call);
 }
 

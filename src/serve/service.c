@@ -69,7 +69,8 @@ enum sf_pressure sf_service_pressure(struct sf_service *s)
     enum sf_pressure queue = sf_pressure_min(
         sf_pressure_of_fill(sf_queue_depth(s->ingest), SF_LIMIT_INGEST_QUEUE),
         SF_PRESSURE_PROFILES);
-    return store ? sf_pressure_max(queue, store->ops->pressure(store)) : queue;
+    bool is_brief;
+    return store ? sf_pressure_max(queue, store->ops->pressure(store, &is_brief)) : queue;
 }
 
 void sf_service_count_shed(struct sf_service *s, sf_str tenant, enum sf_shed what)

@@ -410,7 +410,8 @@ struct sf_store_ops {
      * batch with the caller. Never waits for the disk. */
     enum sf_err (*append)(struct sf_store *s, unsigned writer, struct sf_batch **give,
                           struct sf_ticket *ticket, struct sf_why *why);
-    enum sf_pressure (*pressure)(struct sf_store *s);
+    /* `out_is_brief`: it is memory that is short, and work that goes on frees some. */
+    enum sf_pressure (*pressure)(struct sf_store *s, bool *out_is_brief);
     enum sf_err (*flush)(struct sf_store *s, struct sf_why *why); /* waits: parts to blocks */
 
     /* The number of a tenant's name; `can_create` makes one (durable before it returns), otherwise

@@ -434,7 +434,8 @@ ELSEWHERE = {
     "body memory": "tests/unit/listen/body_test.c", "spool": "tests/unit/listen/body_test.c",
     "h2 control": "tests/unit/http/h2_session_test.c", "json depth": "tests/unit/wire/json_test.c",
     "spans": "tests/unit/decode/otlp_trace_pb_test.c", "frames": "tests/unit/decode/folded_test.c",
-    "ingest queue": "tests/unit/serve/large_turn_test.c", "meter halves": "tests/unit/meter/service_graph_test.c",
+    "ingest queue": "tests/unit/serve/large_turn_test.c", "spans wait time": "tests/unit/serve/ingest_wait_test.c",
+    "profiles wait time": "tests/unit/serve/ingest_wait_test.c", "meter halves": "tests/unit/meter/service_graph_test.c",
     "symbol modules": "tests/unit/symbol/name_cache_test.c",
     "alert rules": "tests/unit/serve/alert_rule_test.c", "alert labels": "tests/unit/serve/alert_rule_test.c",
     "alert text": "tests/unit/serve/alert_rule_test.c", "alert receivers": "tests/unit/serve/alert_rule_test.c",
@@ -512,7 +513,7 @@ def test_every_limit_has_a_case_or_a_reason():
     for limit, path in ELSEWHERE.items():
         with open(os.path.join(ROOT, path), encoding="utf-8") as f:
             text = f.read()
-        assert path.endswith(".py") or "SF_LIMIT_" + limit.upper().replace(" ", "_") in text, (limit, path)
+        assert path.endswith(".py") or "SF_LIMIT_" + limit.upper().replace(" ", "_").replace("_TIME", "_MS") in text, (limit, path)
 
 
 for limit in CASES:

@@ -291,7 +291,7 @@ def test_ten_times_the_capacity_for_minutes():
     server = slow_disk()
     watch = Watch(server)
     watch.start()
-    senders, counts = offer(server, 8, SECONDS)
+    senders, counts = offer(server, 192, SECONDS)  # each waits up to 2 s before it is refused
     watch.is_over = True
     watch.join()
     taken = {kind: of.get(200, 0) for kind, of in counts.items()}

@@ -602,9 +602,9 @@ static void local_close(struct sf_store *s)
 
 /* ---- the rest of the table ---- */
 
-static enum sf_pressure local_pressure(struct sf_store *s)
+static enum sf_pressure local_pressure(struct sf_store *s, bool *out_is_brief)
 {
-    return sf_pressure_now((struct sf_local *)s);
+    return sf_pressure_now((struct sf_local *)s, out_is_brief);
 }
 
 static enum sf_err local_flush(struct sf_store *s, struct sf_why *why)
@@ -650,6 +650,7 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_wal_stats wal;
+    bool is_brief;
     (void)why;
     sf_wal_stats(l->wal, &wal);
     *out = (struct sf_store_stats){
@@ -672,7 +673,7 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
         .memory_len = sf_budget_sum(&l->budget) + sf_duplicates_len(l->duplicates),
         .memory_cap = sf_budget_cap(&l->budget),
         .disk_free_len = atomic_load(&l->disk_free_len),
-        .pressure = sf_pressure_now(l),
+        .pressure = sf_pressure_now(l, &is_brief),
     };
     memcpy(out->sync_buckets, wal.sync_buckets, sizeof(out->sync_buckets));
     sf_mutex_lock(&l->keep.lock);

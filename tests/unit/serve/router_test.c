@@ -8,8 +8,11 @@
 /* ---- a service with a store that only knows its pressure ---- */
 
 static enum sf_pressure pressure;
-static enum sf_pressure fake_pressure(__attribute__((unused)) struct sf_store *s)
+static bool is_brief;
+static enum sf_pressure fake_pressure(__attribute__((unused)) struct sf_store *s,
+                                      bool *out_is_brief)
 {
+    *out_is_brief = is_brief;
     return pressure;
 }
 static const struct sf_store_ops ops = {.name = "fake", .pressure = fake_pressure};
@@ -56,6 +59,7 @@ static struct sf_service *new_service(void)
     atomic_store(&s->store, &store);
     atomic_store(&s->state, SF_SERVICE_READY);
     pressure = SF_PRESSURE_NONE;
+    is_brief = false;
     return s;
 }
 
@@ -341,6 +345,29 @@ TEST(router, pushes_back_when_the_store_does)
     pressure = SF_PRESSURE_DETAIL; /* nothing is refused as a whole */
     assert_int_equal(admit(s, &profile), 0);
     assert_int_equal(admit(s, &r), 0);
+    free_service(s);
+}
+
+TEST(router, admits_what_may_wait_for_memory)
+{
+    struct sf_service *s = new_service();
+    struct sf_request spans = request(SF_METHOD_POST, "/v1/traces");
+    struct sf_request profile = request(SF_METHOD_POST, "/ingest");
+    static int item;
+    pressure = SF_PRESSURE_SPANS;
+    is_brief = true;
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(admit(s, &spans), 0);
+        assert_int_equal(admit(s, &profile), 0);
+    }
+    for (int i = 0; i < SF_LIMIT_INGEST_QUEUE / 2; i++)
+        assert_ok(sf_queue_give(s->ingest, &item));
+    assert_int_equal(admit(s, &profile), 429); /* the other half is for spans */
+    assert_int_equal(admit(s, &spans), 0);
+    pressure = SF_PRESSURE_REFUSE;
+    assert_int_equal(admit(s, &spans), 503);
+    while (sf_queue_depth(s->ingest) > 0)
+        (void)sf_queue_take(s->ingest);
     free_service(s);
 }
 

@@ -135,14 +135,19 @@ static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf
     return sf_pressure_max(of_rows, sf_pressure_min(of_rest, SF_PRESSURE_PROFILES));
 }
 
-enum sf_pressure sf_pressure_now(struct sf_local *l)
+enum sf_pressure sf_pressure_now(struct sf_local *l, bool *out_is_brief)
 {
     struct sf_wal_stats wal;
-    enum sf_pressure own = (enum sf_pressure)atomic_load(&l->pressure);
+    enum sf_pressure own = (enum sf_pressure)atomic_load(&l->pressure), memory;
+    *out_is_brief = false;
     if (own == SF_PRESSURE_REFUSE)
         return own;
     sf_wal_stats(l->wal, &wal);
-    return wal.is_failed ? SF_PRESSURE_REFUSE : sf_pressure_max(own, look_at_memory(l, &wal));
+    if (wal.is_failed)
+        return SF_PRESSURE_REFUSE;
+    memory = look_at_memory(l, &wal);
+    *out_is_brief = memory > own;
+    return sf_pressure_max(own, memory);
 }
 
 void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_degraded)
