@@ -215,19 +215,33 @@ static bool is_process(const struct sf_profile_build *b, uint32_t place, const v
     return sf_str_eq(p->key, k->key) && sf_str_eq(p->service, k->service);
 }
 
-static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct sf_attrs resource,
-                            sf_str session)
+/* Replicas may share an address (a proxy, one machine) and upload at the same moments; the labels
+ * of their uploads then say that they are two. Few bits: redaction may remove those labels. */
+static bool tell_labels(struct sf_profile_build *b, const struct sf_profile_owner *o,
+                        sf_str *io_key)
 {
-    struct sf_process p = {.service = service};
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < o->n_labels; i++)
+        hash = sf_hash_mix(sf_hash_mix(hash, sf_hash_str(o->labels[i].key)),
+                           sf_hash_str(o->labels[i].val));
+    return sf_arena_print(b->a, io_key, "%.*s;labels=%04x", SF_STR_ARG(*io_key),
+                          (unsigned)(hash >> 48));
+}
+
+static uint32_t add_process(struct sf_profile_build *b, const struct sf_profile_owner *o,
+                            struct sf_attrs resource, sf_str session)
+{
+    struct sf_process p = {.service = o->service};
     struct sf_profile_spot spot;
     if (!resource.n && !session.len && !b->hint->peer.len)
         return SF_NONE;
-    if (!sf_process_key(resource, session, b->hint->peer, b->a, &p.key, &p.is_guess)) {
+    if (!sf_process_key(resource, session, b->hint->peer, b->a, &p.key, &p.is_guess) ||
+        (p.is_guess && o->n_labels > 1 && !tell_labels(b, o, &p.key))) {
         b->is_full = true;
         return SF_NONE;
     }
-    if (!sf_profile_table_is_new(b, &b->process_at, mix_str(sf_key_str(p.key), service), is_process,
-                                 &p, &spot))
+    if (!sf_profile_table_is_new(b, &b->process_at, mix_str(sf_key_str(p.key), p.service),
+                                 is_process, &p, &spot))
         return spot.place;
     return sf_profile_table_keep(b, &spot, &b->processes, &p, sizeof(p));
 }
@@ -330,7 +344,7 @@ void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource
     all[n++] = (struct sf_label){SF_STR("service_name"), o.service};
     o.n_labels = sf_labels_sort(all, n);
     o.labels = all;
-    o.process = add_process(b, o.service, process_attrs(b, resource, labels, n_labels), session);
+    o.process = add_process(b, &o, process_attrs(b, resource, labels, n_labels), session);
     if (!sf_trace_id_is_zero(hint->trace_id))
         o.ids.trace_id = hint->trace_id;
     if (hint->span_id)

@@ -2,8 +2,9 @@
  *
  * As far as given: service.instance.id, else container.id or host.id with process.pid, else pod,
  * else a client's session id, else the sender's address (then `is_guess`, and joins fall to the
- * service). Both signals derive the key here, so that the two always agree. One side may know more
- * names of an instance than the other: a span's resource gives all of its names. */
+ * service; keys of profiles then tell the labels of their uploads apart, too). Both signals derive
+ * the key here, so that the two always agree. One side may know more names of an instance than the
+ * other: a span's resource gives all of its names. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"

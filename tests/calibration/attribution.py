@@ -111,9 +111,9 @@ class TrueWorld(World):
                 f"{s.at} {s.thread + KERNEL} {s.thread} {s.says.id.hex() if s.says else '0'} {s.stack}"
                 for s in process.samples if s.profile == (start, length)]
             body = subprocess.run([JFR_WRITE], input="\n".join(lines).encode() + b"\n", capture_output=True, check=True).stdout
-            name = process.service
-            if process.has_profile_name:
-                name += f"{{service.instance.id={process.instance}}}"
+            labels = [f"service.instance.id={process.instance}"] if process.has_profile_name else []
+            labels += [f"zone={process.zone}"] if process.zone else []
+            name = process.service + ("{" + ",".join(labels) + "}" if labels else "")
             answer = server.post("/ingest?" + urllib.parse.urlencode(
                 {"name": name, "units": "samples", "aggregationType": "sum", "sampleRate": 100, "from": start // S,
                  "until": (start + length) // S, "spyName": "javaspy", "format": "jfr"}),
@@ -188,15 +188,17 @@ def functions_of(answer):
     return values
 
 
-def check_unnamed(server, kind, has_name, n_replicas, n_hidden, seed, t0):
+def check_unnamed(server, kind, has_name, n_replicas, n_hidden, has_zone, seed, t0):
     """Profiles do not say which process they are of, as Java's agents do not by default; of the last `n_hidden` replicas no
     request was traced. One process is joined as if it were named. Of several nothing that is given to a span as known is of
-    another, sets have what their spans have, and coverage says what is missing."""
-    told = (kind, has_name, n_replicas, n_hidden)
+    another, sets have what their spans have, and coverage says what is missing. `has_zone`: uploads of a replica have a label
+    of its own that is no name of a process, and begin and end at the same nanosecond as those of the others."""
+    told = (kind, has_name, n_replicas, n_hidden, has_zone)
     world = TrueWorld(seed, kind, "unnamed-" + "-".join(map(str, told)).replace("_", "-").lower(), t0, n_replicas)
     for process in world.processes:
         process.has_name, process.has_profile_name = has_name, False
         process.language = world.processes[0].language
+        process.zone = "z-" + process.instance if has_zone else ""
     for process in world.processes[n_replicas - n_hidden:]:
         process.spans = []
     world.send(server)
@@ -231,8 +233,9 @@ def run_unnamed(is_short):
         for kind in ("java",) if is_short else ("java", "java_each", "root_lost", "timed"):
             for has_name in (True, False):
                 for n_replicas, n_hidden in ((1, 0), (2, 1)) if is_short else ((1, 0), (2, 0), (2, 1), (3, 2)):
-                    check_unnamed(server, kind, has_name, n_replicas, n_hidden, number, t0)
-                    number += 1
+                    for has_zone in (False, True):
+                        check_unnamed(server, kind, has_name, n_replicas, n_hidden, has_zone, number, t0)
+                        number += 1
 
 
 def run(n_worlds, kinds=None):

@@ -54,6 +54,7 @@ class Process:
     def __init__(self, service, instance, language):
         self.service, self.instance, self.language = service, instance, language
         self.has_name = self.has_profile_name = True  # spans, profiles say which process they are of
+        self.zone = ""  # a label of its profiles
         self.spans, self.samples = [], []
 
     def roots(self):
@@ -64,7 +65,8 @@ class Process:
         return {**names, "telemetry.sdk.language": self.language, "telemetry.sdk.name": "opentelemetry"}
 
     def profile_resource(self):
-        return {k: v for k, v in self.resource().items() if self.has_profile_name or k != "service.instance.id"}
+        zone = {"zone": self.zone} if self.zone else {}
+        return {**zone, **{k: v for k, v in self.resource().items() if self.has_profile_name or k != "service.instance.id"}}
 
 
 class World:
@@ -168,6 +170,7 @@ class World:
         for start, length in sorted({s.profile for s in process.samples}):
             body = self.pprof(process, start, length)
             label = f"&label=service.instance.id={process.instance}" if process.has_profile_name else ""
+            label += f"&label=zone={process.zone}" if process.zone else ""
             answer = server.post(f"/api/v1/profile?service={process.service}{label}", body, "application/octet-stream")
             assert answer.status == 200, answer.text
 
