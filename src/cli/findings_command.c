@@ -44,7 +44,13 @@ static int ask(const struct asked *a)
         return sf_answer_usage("findings",
                                "name one of: SERVICE, --span, --trace, --q, --left with --right, "
                                "--baseline with --comparison");
-    sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
+    if ((a->trace || a->span) && a->since_ns > 0)
+        return sf_answer_usage("findings",
+                               "--since is not for a trace or span, which has its own time");
+    sf_buf_print(&path, "/api/v1/findings?");
+    if (!a->trace && !a->span)
+        sf_buf_print(&path, "from=now-%" PRId64 "s",
+                     (a->since_ns > 0 ? a->since_ns : SF_NS_PER_HOUR) / SF_NS_PER_S);
     sf_ask_param(&path, "service", a->service);
     sf_ask_param(&path, "trace", a->trace);
     sf_ask_param(&path, "span", a->span);
@@ -67,7 +73,7 @@ static int ask(const struct asked *a)
 
 int sf_findings_run(int argc, char **argv)
 {
-    struct asked a = {.since_ns = SF_NS_PER_HOUR};
+    struct asked a = {0};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(a.client),
         {"service", SF_FLAG_STR, &a.service, "NAME", "the same as SERVICE"},

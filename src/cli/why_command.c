@@ -27,7 +27,8 @@ static void add_path(const struct asked *a, struct sf_buf *path)
         sf_ask_param(path, "span", a->trace ? a->span : NULL);
         return;
     }
-    sf_buf_print(path, "/api/v1/explain?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
+    sf_buf_print(path, "/api/v1/explain?from=now-%" PRId64 "s",
+                 (a->since_ns > 0 ? a->since_ns : SF_NS_PER_HOUR) / SF_NS_PER_S);
     sf_ask_param(path, "q", a->query);
     sf_ask_param(path, "split", a->split);
     sf_ask_param(path, "service", a->service);
@@ -55,7 +56,7 @@ int sf_why_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL;
-    struct asked a = {.since_ns = SF_NS_PER_HOUR};
+    struct asked a = {0};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"trace", SF_FLAG_STR, &a.trace, "ID", "the trace the span is in; found when left out"},
@@ -66,7 +67,8 @@ int sf_why_run(int argc, char **argv)
         {"deploy", SF_FLAG_STR, &a.deploy, "VERSION",
          "a service.version, against the one that served before it"},
         {"against", SF_FLAG_STR, &a.against, "VERSION", "with --deploy: against this one"},
-        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "look back this long (default 1h)"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
+         "look back this long, but of a trace or span (default 1h)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
@@ -103,6 +105,8 @@ int sf_why_run(int argc, char **argv)
         (has_deploy && (!a.service || !a.deploy)))
         return sf_answer_usage("why", "name one span or trace, or give --q QUERY (and --split), or "
                                       "--service NAME and --deploy VERSION");
+    if (args.n_words == 1 && a.since_ns > 0)
+        return sf_answer_usage("why", "--since is not for a trace or span, which has its own time");
     if (!sf_arena_init(&req, 1 << 24))
         return sf_answer_fault("why", &why);
     if (args.n_words == 1)

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "join/explain.h"
 #include "join/explain_mean.h"
 #include "join/time_part.h"
 #include "link/explain_part.h"
 
-enum { SPANS = 8, GROUPS = 16, FUNCTIONS = 3 };
+enum { SPANS = 8, GROUPS = SPANS * SF_PARTS * SF_EXPLAIN_CHILDREN, FUNCTIONS = 3 };
 #define TIME     0.7  /* of what is left of the query's */
 #define WORTH    0.05 /* of the duration: children that are listed */
 #define CHILDREN 0.1  /* of the duration in children: else they are not asked for */
@@ -28,6 +29,10 @@ struct work {
     struct sf_query_ctx *q;
     struct group *groups;
     uint32_t n_groups;
+    struct {
+        const char *part;
+        uint32_t n_more; /* children that the span with most of them has beside those listed */
+    } left[SF_PARTS];
     struct sf_explain_mean own;
     double n;
     uint64_t duration_ns;
@@ -44,8 +49,7 @@ static bool add_child(struct work *w, const struct sf_explain_part *part,
             sf_str_eq(w->groups[i].span.name, s->name) &&
             sf_str_eq(w->groups[i].span.service, s->service))
             g = &w->groups[i];
-    if (!g && w->n_groups == GROUPS)
-        return true;
+    SF_ASSERT(g || w->n_groups < GROUPS);
     if (!g) {
         g = &w->groups[w->n_groups++];
         *g = (struct group){.part = part->name, .span = *s};
@@ -67,6 +71,16 @@ static bool add_child(struct work *w, const struct sf_explain_part *part,
     return sf_explain_mean_add(&g->mean, s->parts, s->n_parts);
 }
 
+static void count_left(struct work *w, const struct sf_explain_part *p)
+{
+    uint32_t at = 0;
+    while (w->left[at].part && strcmp(w->left[at].part, p->name) != 0)
+        at++;
+    w->left[at].part = p->name;
+    if (p->n_more_children > w->left[at].n_more)
+        w->left[at].n_more = p->n_more_children;
+}
+
 static enum sf_err look_at(struct work *w, struct sf_store *store, const struct sf_set_span *span,
                            struct sf_arena *scratch, struct sf_why *why)
 {
@@ -81,9 +95,11 @@ static enum sf_err look_at(struct work *w, struct sf_store *store, const struct 
     if (err)
         return err;
     bool is_ok = sf_explain_mean_add(&w->own, one.parts, one.n_parts);
-    for (uint32_t i = 0; is_ok && i < one.n_parts; i++)
+    for (uint32_t i = 0; is_ok && i < one.n_parts; i++) {
+        count_left(w, &one.parts[i]);
         for (uint32_t k = 0; is_ok && k < one.parts[i].n_children; k++)
             is_ok = add_child(w, &one.parts[i], &one.parts[i].children[k]);
+    }
     w->n++;
     w->duration_ns += (uint64_t)one.duration_ns;
     if (is_ok && w->name.len == 0)
@@ -158,6 +174,9 @@ static bool give_children(struct work *w, struct sf_explain_part *to, double who
             return false;
         s->duration_ns = (uint64_t)(g->mean.n > 0 ? (double)mean_ns : g->ns / g->n);
     }
+    for (uint32_t i = 0; i < SF_PARTS && w->left[i].part; i++)
+        if (strcmp(w->left[i].part, to->name) == 0)
+            to->n_more_children += w->left[i].n_more;
     to->children = list;
     return true;
 }

@@ -82,10 +82,15 @@ static bool give_functions(const struct sf_comparison_part *from, struct sf_aren
     struct sf_explain_function *list = sf_arena_new_n(req, SF_EXPLAIN_FUNCTIONS, sizeof(*list));
     if (!list)
         return false;
-    for (uint32_t i = 0; i < from->n_items && to->n_functions < SF_EXPLAIN_FUNCTIONS; i++) {
+    to->n_more_functions = from->n_more;
+    for (uint32_t i = 0; i < from->n_items; i++) {
         const struct sf_comparison_row *r = &from->items[i];
         if (r->delta * from->row.delta <= 0)
             continue; /* it goes the other way */
+        if (to->n_functions == SF_EXPLAIN_FUNCTIONS) {
+            to->n_more_functions++;
+            continue;
+        }
         struct sf_explain_function *f = &list[to->n_functions++];
         *f = (struct sf_explain_function){.ns = r->delta,
                                           .low_ns = r->low,
@@ -107,11 +112,16 @@ static bool give_children(const struct sf_comparison_part *from, bool is_remote,
     struct sf_explain_span *list = sf_arena_new_n(req, SF_EXPLAIN_CHILDREN, sizeof(*list));
     if (!list)
         return false;
-    for (uint32_t i = 0; i < from->n_items && to->n_children < SF_EXPLAIN_CHILDREN; i++) {
+    to->n_more_children = from->n_more;
+    for (uint32_t i = 0; i < from->n_items; i++) {
         const struct sf_comparison_row *r = &from->items[i];
         size_t at;
         if (r->delta * from->row.delta <= 0)
             continue;
+        if (to->n_children == SF_EXPLAIN_CHILDREN) {
+            to->n_more_children++;
+            continue;
+        }
         struct sf_explain_span *s = &list[to->n_children++];
         *s = (struct sf_explain_span){.ns = llround(r->delta), .count = 1};
         bool is_there = is_remote && sf_str_find(r->function, SF_STR(": "), &at);
@@ -259,6 +269,7 @@ static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct
             !name_level(&at, w->store, w->q, list, why))
             err = sf_no_room(why, "the query");
         list->parts = parts;
+        top->n_more_children += top->n_children > 0 ? top->n_children - 1 : 0;
         top->children = list;
         top->n_children = 1;
     }

@@ -56,6 +56,8 @@ bool sf_explain_mean_add(struct sf_explain_mean *m, const struct sf_explain_part
         m->parts[part].ns += (double)parts[i].ns;
         m->parts[part].squares += (double)parts[i].ns * (double)parts[i].ns;
         m->parts[part].is_estimate = m->parts[part].is_estimate || parts[i].is_estimate;
+        if (parts[i].n_more_functions > m->parts[part].n_more)
+            m->parts[part].n_more = parts[i].n_more_functions;
         for (uint32_t k = 0; k < parts[i].n_functions; k++)
             if (!add_function(m, part, &parts[i].functions[k]))
                 return false;
@@ -99,6 +101,7 @@ bool sf_explain_mean_give(const struct sf_explain_mean *m, double n, uint32_t mo
             m->parts[part].functions[i].ns /= n;
         to->functions = m->parts[part].functions;
         to->n_functions = m->parts[part].n_functions < most ? m->parts[part].n_functions : most;
+        to->n_more_functions = m->parts[part].n_functions - to->n_functions + m->parts[part].n_more;
     }
     *out_ns = llround(sum);
     sf_explain_parts_fit(list, n_list, *out_ns);

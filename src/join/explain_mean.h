@@ -4,7 +4,7 @@
 #include "link/ledger.h"
 #include "model/answer/explain.h"
 
-enum { SF_MEAN_FUNCTIONS = 48 }; /* of a part; further ones are small */
+enum { SF_MEAN_FUNCTIONS = 64 }; /* of a part: eight spans have no more of them */
 
 struct sf_explain_mean {
     struct sf_arena *req;
@@ -12,7 +12,7 @@ struct sf_explain_mean {
         double ns, squares, samples;
         bool is_estimate;
         struct sf_explain_function *functions; /* sums */
-        uint32_t n_functions;
+        uint32_t n_functions, n_more;          /* of the one with most: left out */
     } parts[SF_PARTS];
     double n; /* explanations */
 };

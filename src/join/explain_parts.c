@@ -32,6 +32,7 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
         list[i] = sf_explain_function_of(&found.list[i], (double)to->ns, worth);
     to->functions = list;
     to->n_functions = err ? 0 : found.n;
+    to->n_more_functions = err ? 0 : found.n_more;
     return err;
 }
 

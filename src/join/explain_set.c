@@ -144,6 +144,7 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
         fit_functions(list, found.n, sampled_ns, (double)to->ns);
     to->functions = list;
     to->n_functions = err ? 0 : found.n;
+    to->n_more_functions = err ? 0 : found.n_more;
     return err;
 }
 

@@ -38,7 +38,11 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
     if (err || p->sure.total <= 0 || p->view.is_few || p->view.has_no_hot)
         return err;
-    for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
+    for (uint32_t i = 0; i < n && rows[i].self > 0; i++) {
+        if (p->n_shares == SF_SPAN_SHARES) {
+            p->n_more_shares++;
+            continue;
+        }
         double share = (double)rows[i].self / (double)p->sure.total;
         struct sf_interval in = sf_trust_share(share * p->sure_worth, p->sure_worth);
         p->shares[p->n_shares++] = (struct sf_span_share){

@@ -305,6 +305,7 @@ enum sf_err sf_hot_code_find(const struct sf_hot_code *h, const double *values, 
     qsort(w.pieces, w.n_pieces, sizeof(*w.pieces), by_value);
     out->rest = w.all;
     out->n = w.n_pieces < cap ? w.n_pieces : cap;
+    out->n_more = w.n_pieces - out->n;
     for (uint32_t i = 0; i < out->n; i++) {
         if (!describe(&w, &w.pieces[i], lines, touched, &out->list[i]))
             return sf_no_room(why, "the query");

@@ -36,9 +36,9 @@ enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks
                              struct sf_arena *req, struct sf_why *why);
 struct sf_hot_pieces {
     struct sf_hot_piece *list; /* largest first */
-    uint32_t n;
-    const uint32_t *of; /* by node of the stacks: its piece, or SF_NONE */
-    double rest;        /* what has none */
+    uint32_t n, n_more;        /* listed; left out */
+    const uint32_t *of;        /* by node of the stacks: its piece, or SF_NONE */
+    double rest;               /* what has none */
 };
 
 /* The largest pieces of `values` (by node of the stacks, what each spent by itself), at most `cap`.

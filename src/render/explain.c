@@ -134,6 +134,7 @@ static void add_parts(struct sf_json_writer *w, const struct sf_explain_view *v,
         sf_json_write_key_str(w, SF_STR("reason"), p->reason);
         add_profile(w, trace, span, p);
         add_functions(w, v, p);
+        sf_json_write_key_u64(w, SF_STR("more_functions"), p->n_more_functions);
         add_children(w, v, p);
         sf_json_write_key_u64(w, SF_STR("more_children"), p->n_more_children);
         sf_json_write_object_end(w);

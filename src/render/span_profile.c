@@ -55,6 +55,7 @@ static void write_shares(struct sf_json_writer *w, const struct sf_span_profile 
     for (uint32_t i = 0; i < p->n_shares; i++)
         write_share(w, &p->shares[i]);
     sf_json_write_array_end(w);
+    sf_json_write_key_u64(w, SF_STR("moreShares"), p->n_more_shares);
 }
 
 static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *p)

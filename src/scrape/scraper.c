@@ -525,13 +525,16 @@ void sf_scraper_look(struct sf_scraper *s, void (*see)(void *arg, const struct s
         out->n_dropped += j->n_dropped;
         out->n_over += j->n_over;
         for (size_t k = 0; see_source && k < j->n_sources; k++) {
-            struct sf_scraper_source o = {j->job->name, j->job->tenant, j->sources[k].where,
-                                          j->sources[k].why.text};
+            struct sf_scraper_source o = {
+                j->job->name, j->job->tenant, j->sources[k].where, j->sources[k].why.text, 0, 0};
             see_source(arg, &o);
         }
         if (see_source && j->why.text[0])
             see_source(arg, &(struct sf_scraper_source){j->job->name, j->job->tenant,
-                                                        SF_STR("targets"), j->why.text});
+                                                        SF_STR("targets"), j->why.text, 0, 0});
+        if (see_source && j->n_dropped + j->n_over > 0)
+            see_source(arg, &(struct sf_scraper_source){j->job->name, j->job->tenant, SF_STR_NONE,
+                                                        "", j->n_dropped, j->n_over});
     }
     for (size_t i = 0; i < s->targets.n; i++) {
         out->n_targets += !s->targets.list[i]->is_gone;

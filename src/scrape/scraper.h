@@ -38,9 +38,10 @@ void sf_scraper_free(struct sf_scraper *s); /* ends requests that are under way;
 struct sf_scraper_counts {
     uint64_t n_targets, n_dropped, n_over, n_scrapes, n_failed, n_skipped;
 };
-struct sf_scraper_source { /* of targets: a file, an address */
-    sf_str job, tenant, where;
-    const char *why; /* empty: it went well */
+struct sf_scraper_source {     /* of targets: a file, an address */
+    sf_str job, tenant, where; /* where: empty, of all of the job's: counts, once */
+    const char *why;           /* empty: it went well */
+    uint64_t n_dropped, n_over;
 };
 /* Under the lock: looks only. `see_source` may be NULL. */
 void sf_scraper_look(struct sf_scraper *s, void (*see)(void *arg, const struct sf_scrape_target *t),

@@ -1,5 +1,7 @@
 #include "serve/call.h"
 
+#include <stdio.h>
+
 #include "intake/quota.h"
 #include "os/clock.h"
 #include "serve/router.h"
@@ -82,6 +84,16 @@ bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcom
     sf_counters_add(call->service->counters, reason, 1);
     sf_status_answer(call->response, call->form, status, sentence);
     return true;
+}
+
+void sf_call_note_limit(struct sf_call *call, uint64_t limit, uint32_t n_traces)
+{
+    char text[80];
+    if (n_traces < limit)
+        return;
+    snprintf(text, sizeof(text), "the newest %u traces are given; older ones may match too",
+             n_traces);
+    sf_response_header(call->response, "x-spanflame-limit", sf_str_from(text));
 }
 
 void sf_call_ok(struct sf_call *call, const char *content_type)

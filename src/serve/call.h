@@ -28,7 +28,8 @@ struct sf_route {
     /* True: the answer is filled. False: sf_call_finish() was or will be called by the handler. */
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
     /* Query parameters it knows, blanks between them, a star behind those that may come several
-     * times. NULL: a call in the shape of others, who decide. */
+     * times, "=json|text" behind those with few values. NULL: a call in the shape of others, who
+     * decide. */
     const char *params;
     /* POINT: is this a question about many things after all? May be NULL. */
     bool (*is_wide)(const struct sf_call *call);
@@ -78,6 +79,9 @@ bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcom
                     const char *sentence);
 /* 200 with that type; the body is the caller's to write. */
 void sf_call_ok(struct sf_call *call, const char *content_type);
+/* Of a search with as many traces as the caller's own limit, or the one of who named none: that
+ * older ones may match is said in a header. */
+void sf_call_note_limit(struct sf_call *call, uint64_t limit, uint32_t n_traces);
 /* The body of a call that takes a few kilobytes of text, as it came. UNSUPPORTED: it is compressed;
  * LIMIT: it is longer than `max_len`, and `what` is the sentence's subject. */
 enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what, sf_str *out,

@@ -6,6 +6,7 @@ enum { MAX_KNOWN = 64 };
 
 struct known {
     sf_str names[MAX_KNOWN];
+    sf_str words[MAX_KNOWN]; /* "json|text": its values; empty: the call judges them */
     bool can_repeat[MAX_KNOWN];
     size_t n;
 };
@@ -14,8 +15,12 @@ static void read_known(const char *text, struct known *out)
 {
     sf_str rest = sf_str_from(text), word;
     while (out->n < MAX_KNOWN && sf_str_split_next(&rest, ' ', &word)) {
+        size_t at = word.len;
         if (word.len == 0)
             continue;
+        (void)sf_str_find_char(word, '=', &at);
+        out->words[out->n] = sf_str_from_at(word, at + 1);
+        word = sf_str_part(word, 0, at);
         out->can_repeat[out->n] = word.p[word.len - 1] == '*';
         out->names[out->n] = sf_str_part(word, 0, word.len - out->can_repeat[out->n]);
         out->n++;
@@ -51,6 +56,31 @@ static enum sf_err refuse_unknown(const struct known *known, sf_str name, struct
     return sf_fail(why, SF_ERR_INPUT, "unknown parameter %.*s%s%.*s",
                    SF_STR_ARG(sf_str_part(name, 0, 60)), best < known->n ? "; did you mean " : "",
                    SF_STR_ARG(best < known->n ? known->names[best] : SF_STR_NONE));
+}
+
+static bool is_word(sf_str words, sf_str val)
+{
+    sf_str one;
+    while (sf_str_split_next(&words, '|', &one))
+        if (sf_str_eq(one, val))
+            return true;
+    return false;
+}
+
+/* Decodes to `room`. */
+static enum sf_err check_value(const struct known *known, size_t place, sf_str val,
+                               struct sf_buf *room, struct sf_why *why)
+{
+    sf_buf_reset(room);
+    if (!sf_request_decode(val, room))
+        return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s holds a broken percent escape",
+                       SF_STR_ARG(known->names[place]));
+    if (known->words[place].len > 0 && !is_word(known->words[place], sf_buf_str(room)))
+        return sf_fail(why, SF_ERR_INPUT, "%.*s=%.*s is not known here; it is one of %.*s",
+                       SF_STR_ARG(known->names[place]),
+                       SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)),
+                       SF_STR_ARG(known->words[place]));
+    return SF_OK;
 }
 
 static size_t find_known(const struct known *known, sf_str name)
@@ -104,11 +134,7 @@ static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why
     if (val.len == 0 && !route->is_loose)
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out, or give it",
                        SF_STR_ARG(name), has_value ? "" : " (there is no =)");
-    sf_buf_reset(room); /* the name is a view of it */
-    return sf_request_decode(val, room)
-               ? SF_OK
-               : sf_fail(why, SF_ERR_INPUT, "the parameter %.*s holds a broken percent escape",
-                         SF_STR_ARG(known->names[place]));
+    return check_value(known, place, val, room, why); /* the name was a view of the room */
 }
 
 enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *route,

@@ -37,6 +37,17 @@ enum sf_err sf_params_range(const struct sf_request *r, int64_t now_ns, int64_t 
     return SF_OK;
 }
 
+enum sf_err sf_params_no_range(const struct sf_request *r, const char *of, struct sf_why *why)
+{
+    struct sf_buf val = {.max = SF_LIMIT_PARAM_LEN};
+    bool is_given = sf_request_param(r, SF_STR("from"), &val) ||
+                    sf_request_param(r, SF_STR("until"), &val);
+    sf_buf_done(&val);
+    return is_given ? sf_fail(why, SF_ERR_INPUT,
+                              "from and until are not for %s, which has its own time", of)
+                    : SF_OK;
+}
+
 enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why)
 {
     for (size_t i = 0; i < text.len; i++) {

@@ -199,6 +199,8 @@ def test_6b_silences_history_and_series_of_rules():
     assert 0.4 < float(fired["hot"]["value"]) < 0.5 and fired["hot"]["resolvedAt"] is None, fired
     assert SERVER.get("/api/v1/alerts/history?limit=0").status == 400
     assert len(SERVER.json("/api/v1/alerts/history?rule=errors&limit=1")["events"]) == 1
+    whole, one = (SERVER.json("/api/v1/alerts/history" + q) for q in ("", "?limit=1"))
+    assert whole["more"] == 0 and len(one["events"]) + one["more"] == len(whole["events"]) > 1, (whole, one)
     # A server that has just started says it after its first evaluation.
     value = wait_for(lambda: [x for x in SERVER.metrics().splitlines() if x.startswith('spanflame_alert_rule_value{rule="hot"')],
                      "the rule's value")

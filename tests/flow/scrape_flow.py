@@ -211,6 +211,9 @@ def test_4_targets_are_found_by_files_and_addresses():
     for service in ("by-file", "by-yaml", "by-http"):
         wait_for(lambda: is_up(service), service)
     assert not target("skip") and SERVER.metric("spanflame_scrape_targets_dropped") == 1
+    data = SERVER.json("/api/v1/targets")["data"]
+    assert data["droppedTargetCounts"] == {"found": 1} and data["moreTargets"] == 0, data
+    assert "1 more of found left out by relabelling" in SERVER.get("/api/v1/targets?format=text").text
     sd_file("a.json", "[{")  # half a list ends nothing
     wait_for(lambda: any(d["lastError"] for d in SERVER.json("/api/v1/targets")["data"]["discovery"]), "said")
     assert is_up("by-file") and is_up("by-http")

@@ -34,7 +34,7 @@ struct sf_explain_part {
     double few;          /* samples it comes from, too few for times; 0: enough */
     double before_ns, after_ns;
     const struct sf_explain_function *functions; /* largest first */
-    uint32_t n_functions;
+    uint32_t n_functions, n_more_functions;
     const struct sf_explain_span *children; /* spans behind it; largest first */
     uint32_t n_children, n_more_children;
     sf_str reason; /* of what is unknown */

@@ -44,7 +44,7 @@ struct sf_span_profile {
     double most_samples; /* that the span could have had on them; 0: unknown */
     const char *trust;   /* "good": of the known samples */
     struct sf_span_share shares[SF_SPAN_SHARES]; /* of the known samples; the largest ones */
-    uint32_t n_shares;
+    uint32_t n_shares, n_more_shares;
     sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
     const sf_str *types; /* all it could be asked for */
     uint32_t n_types;

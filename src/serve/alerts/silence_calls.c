@@ -160,7 +160,7 @@ bool sf_alerts_history_handle(struct sf_call *call, struct sf_worker *worker)
     sf_str rule = sf_params_word(call->request, "rule", &worker->arena);
     sf_str limit = sf_params_word(call->request, "limit", &worker->arena);
     struct sf_why why = {0};
-    uint64_t most = USUAL_EVENTS;
+    uint64_t most = USUAL_EVENTS, n_more = 0;
     if (limit.len && (!sf_str_to_u64(limit, &most) || most == 0 || most > SF_LIMIT_ALERT_HISTORY)) {
         enum sf_err err = sf_fail(&why, SF_ERR_INPUT, "limit is a number from 1 to %d",
                                   SF_LIMIT_ALERT_HISTORY);
@@ -170,16 +170,18 @@ bool sf_alerts_history_handle(struct sf_call *call, struct sf_worker *worker)
     sf_buf_print(out, "{\"events\":");
     sf_json_write_array(&j);
     sf_mutex_lock(&a->lock);
-    for (size_t i = a->history.n; most && i-- > 0;) {
+    for (size_t i = a->history.n; i-- > 0;) {
         const struct sf_alert_event *e = &a->history.list[i];
         if (!is_ours(call, sf_str_from(e->tenant)) ||
             (rule.len && !sf_str_eq(rule, sf_str_from(e->rule))))
             continue;
-        write_event(e, &j);
-        most--;
+        if (most > 0)
+            write_event(e, &j);
+        n_more += most == 0;
+        most -= most > 0;
     }
     sf_mutex_unlock(&a->lock);
     sf_json_write_array_end(&j);
-    sf_buf_add_u8(out, '}');
+    sf_buf_print(out, ",\"more\":%llu}", (unsigned long long)n_more);
     return true;
 }

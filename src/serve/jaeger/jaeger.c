@@ -292,6 +292,8 @@ static enum sf_err add_found(struct sf_call *call, struct query *x, const struct
     bool is_there;
     if (!err && !asks)
         err = sf_no_room(&x->why, "the query");
+    if (!err)
+        sf_call_note_limit(call, ask->limit, found.n_traces);
     for (uint32_t i = 0; !err && i < found.n_traces; i++)
         asks[i].id = found.traces[i].id;
     sf_traces_start(&traces, store_of(call), asks, found.n_traces, false, &x->q);

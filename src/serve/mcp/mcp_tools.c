@@ -94,7 +94,7 @@ static const struct sf_mcp_tool tools[] = {
      {{"service", TEXT, "service", "service", "one of service, trace and q", false},
       {"trace", TEXT, "trace", "trace", "trace id", false},
       {"q", TEXT, "q", "q", "TraceQL query", false},
-      SINCE_ARGUMENT}},
+      {"since", SINCE_IF_GIVEN, "from", NULL, "with q or service: how far to look back (default 1h)", false}}},
     {"spans_with", "Which spans ran a function, most expensive first.",
      sf_frame_spans_handle, "/api/v1/frames/spans", "format=text", "spans",
      {{"function", TEXT, "function", "function", "name of a function, or its last part", true},

@@ -52,8 +52,10 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, s
     if (has_ids + (query.len > 0) + has_deploy != 1 || (split.len > 0 && query.len == 0) ||
         (has_deploy && (a->diff.service.len == 0 || a->diff.version.len == 0)))
         return sf_fail(why, SF_ERR_INPUT, "%s", one_of);
-    if (has_ids)
-        return read_ids(trace, span, a, why);
+    if (has_ids) {
+        enum sf_err err = sf_params_no_range(r, "a trace or span", why);
+        return err ? err : read_ids(trace, span, a, why);
+    }
     if (split.len > 0) {
         enum sf_err err = sf_split_read(split, &a->diff.split, why);
         if (err)

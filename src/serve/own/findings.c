@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "render/findings.h"
 #include "serve/own/findings_each.h"
+#include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 
@@ -118,8 +119,9 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
         err = read_selectors(req, want, why);
     if (!err && trace.len > 0)
         err = sf_params_trace_id(trace, &want->trace, why);
-    return err || trace.len > 0 || span.len > 0
-               ? err
+    if (!err && trace.len + span.len > 0)
+        return sf_params_no_range(r, "a trace or span", why);
+    return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns,
                                  &want->until_ns, why);
 }
@@ -146,6 +148,9 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = read_want(call->request, q.req, &want, &is_each, &why);
+    bool is_text = !err && sf_own_form_is_text(sf_params_word(call->request, "format", q.req));
+    if (is_each && is_text)
+        err = sf_fail(&why, SF_ERR_INPUT, "each=service answers in JSON only: leave out format");
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
     if (!err && is_each)
@@ -157,7 +162,7 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     if (is_each) {
         sf_call_ok(call, "application/json");
-    } else if (sf_str_eq(sf_params_word(call->request, "format", q.req), SF_STR("text"))) {
+    } else if (is_text) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_findings_text(&view, &call->response->body);
     } else {

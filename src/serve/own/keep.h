@@ -2,6 +2,6 @@
 #pragma once
 #include "serve/call.h"
 
-#define SF_KEEP_PARAMS "from until slow cpu errors baseline format"
+#define SF_KEEP_PARAMS "from until slow cpu errors baseline format=json|text"
 
 bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker);

@@ -1,5 +1,6 @@
 #include "serve/scrape/scraping.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/heap.h"
@@ -126,8 +127,9 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
 
 struct listing {
     struct sf_call *call;
-    struct sf_buf targets, sources;
+    struct sf_buf targets, sources, left; /* left: what is not listed */
     size_t n, n_sources, n_up, n_down;
+    uint64_t n_over;
     bool is_text;
 };
 
@@ -211,12 +213,32 @@ static void see(void *arg, const struct sf_scrape_target *t)
         add_json(l, t);
 }
 
+static void see_left(struct listing *l, const struct sf_scraper_source *s)
+{
+    struct sf_json_writer j = sf_json_writer_init(&l->left);
+    l->n_over += s->n_over;
+    if (l->is_text && s->n_dropped > 0)
+        sf_buf_print(&l->left, "%" PRIu64 " more of %.*s left out by relabelling\n", s->n_dropped,
+                     SF_STR_ARG(s->job));
+    if (l->is_text && s->n_over > 0)
+        sf_buf_print(&l->left, "%" PRIu64 " more of %.*s above the most targets there may be\n",
+                     s->n_over, SF_STR_ARG(s->job));
+    if (l->is_text || s->n_dropped == 0)
+        return;
+    j.needs_comma = l->left.len > 0;
+    sf_json_write_key_u64(&j, s->job, s->n_dropped);
+}
+
 static void see_source(void *arg, const struct sf_scraper_source *source)
 {
     struct listing *l = arg;
     struct sf_json_writer j = sf_json_writer_init(&l->sources);
     if (!is_ours(l->call, source->tenant))
         return;
+    if (source->where.len == 0) {
+        see_left(l, source);
+        return;
+    }
     if (l->is_text) {
         if (source->why[0])
             sf_buf_print(&l->sources, "failed   discovery of %.*s by %.*s: %s\n",
@@ -242,7 +264,7 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
     l.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
     if (s)
         sf_scraper_look(s->scraper, see, see_source, &l, &n);
-    err = l.targets.err ? l.targets.err : l.sources.err;
+    err = l.targets.err ? l.targets.err : l.sources.err ? l.sources.err : l.left.err;
     sf_call_ok(call, l.is_text ? "text/plain; charset=utf-8" : "application/json");
     if (l.is_text) {
         sf_buf_add_str(out, sf_buf_str(&l.sources));
@@ -252,15 +274,21 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
                          l.n == 1 ? "" : "s", l.n_up, l.n_down, l.n - l.n_up - l.n_down);
         else
             sf_buf_print(out, "no targets: write some below scrape in the configuration\n");
+        sf_buf_add_str(out, sf_buf_str(&l.left));
     } else {
         sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"activeTargets\":[");
         sf_buf_add_str(out, sf_buf_str(&l.targets));
-        sf_buf_print(out, "],\"droppedTargets\":[],\"discovery\":[");
+        sf_buf_print(
+            out,
+            "],\"droppedTargets\":[],\"droppedTargetCounts\":{%.*s},\"moreTargets\":%" PRIu64
+            ",\"discovery\":[",
+            SF_STR_ARG(sf_buf_str(&l.left)), l.n_over);
         sf_buf_add_str(out, sf_buf_str(&l.sources));
         sf_buf_print(out, "]}}");
     }
     sf_buf_done(&l.targets);
     sf_buf_done(&l.sources);
+    sf_buf_done(&l.left);
     if (!err)
         err = out->err;
     return err ? sf_call_fail(call, err, NULL) : true;

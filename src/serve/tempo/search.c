@@ -65,17 +65,6 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
     return err;
 }
 
-/* The caller's own limit, or the one of who named none: that older traces may match is said too. */
-static void note_limit(struct sf_call *call, uint64_t limit, const struct sf_search_result *result)
-{
-    char text[80];
-    if (result->n_traces < limit)
-        return;
-    snprintf(text, sizeof(text), "the newest %u traces are given; older ones may match too",
-             result->n_traces);
-    sf_response_header(call->response, "x-spanflame-limit", sf_str_from(text));
-}
-
 bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_search_ask a = {0};
@@ -101,7 +90,7 @@ bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
     /* The strict parser of clients takes no field of ours: what was cut is said in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
-    note_limit(call, limit, &result);
+    sf_call_note_limit(call, limit, result.n_traces);
     err = call->response->body.err;
     if (err) {
         sf_fail(&why, err, "the answer does not fit a query's memory");
@@ -135,7 +124,7 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
     if (result.is_partial)
         sf_stream_note_partial(&p.stream, result.note);
     if (!p.stream.has_told)
-        note_limit(call, limit, &result);
+        sf_call_note_limit(call, limit, result.n_traces);
     do {
         at = sf_search_result_pb_part(&result, at, SF_STREAM_MESSAGE_LEN, &p.stream.message);
         sf_stream_add_last(&p.stream, &p.stream.message);
