@@ -1,4 +1,4 @@
-import { clock } from "../format/units";
+import { clock, count } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -7,6 +7,7 @@ import { deployLink, hasSides, type Deploy } from "./use_deploys";
 
 /** Deploys of the range; each opens before and after, where spans have both. */
 export function DeployList(props: { deploys: readonly Deploy[]; range: Range; max: number }) {
+  const more = props.deploys.length - props.max;
   const span = props.range.untilMs - props.range.fromMs;
   return (
     <ul class="dl">
@@ -27,6 +28,7 @@ export function DeployList(props: { deploys: readonly Deploy[]; range: Range; ma
           </span>
         </li>
       ))}
+      {more > 0 && <li class="f3 sm">and {count(more)} more</li>}
     </ul>
   );
 }

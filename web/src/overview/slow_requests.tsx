@@ -10,17 +10,20 @@ import { ServiceMark } from "../parts/service_mark";
 import { askedSeconds, type Range } from "../state/range";
 
 const SHOWN = 5;
+const READ = 100;
 
 interface Slow {
   readonly rows: readonly { id: string; name: string; service: string; ms: number; ns: number }[];
   readonly q: string;
+  /** There may be slower ones: only the newest were read. */
+  readonly isPart: boolean;
 }
 
 /** The slowest of each entry: many of one kind say no more than one. */
 async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promise<Slow> {
   // The quantile is right within a tenth: a little less, so that something is always above it.
   const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(p99Ns * 0.85, Math.floor)} }`;
-  const found = await get<Found>("/api/search", { q, limit: "100", spss: "1", ...askedSeconds(range) }, signal);
+  const found = await get<Found>("/api/search", { q, limit: String(READ), spss: "1", ...askedSeconds(range) }, signal);
   const rows = (found.data.traces ?? []).map((t) => {
     const span = (t.spanSets?.[0] ?? t.spanSet)?.spans[0];
     return { id: t.traceID, name: t.rootTraceName ?? span?.name ?? "", service: t.rootServiceName ?? "", ms: nanoToMs(t.startTimeUnixNano), ns: Number(span?.durationNanos ?? "0") || (t.durationMs ?? 0) * 1e6 };
@@ -32,7 +35,7 @@ async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promis
     kinds.set(`${r.service}\0${r.name}`, n);
     return n <= 2;
   });
-  return { rows: (some.length >= 3 ? some : rows).slice(0, SHOWN), q };
+  return { rows: (some.length >= 3 ? some : rows).slice(0, SHOWN), q, isPart: rows.length >= READ };
 }
 
 export function SlowRequests(props: { range: Range; p99Ns: number }) {
@@ -77,6 +80,7 @@ export function SlowRequests(props: { range: Range; p99Ns: number }) {
           </tbody>
         </table>
       )}
+      {asked.data?.isPart && <p class="note pad">Of the newest {READ} past p99; older ones may be slower.</p>}
     </div>
   );
 }

@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../parts/icon";
 import { goTo, params, within } from "../state/url";
 
+const SERVICES = 8;
+
 export interface Meant {
   readonly to: Readonly<Record<string, string | undefined>>;
   readonly words: string;
@@ -39,9 +41,10 @@ export function FindBox(props: { services: readonly string[] }) {
   const t = text.trim().toLowerCase();
   const meant = meantBy(text);
   const isService = meant?.to["view"] === "service";
-  const fit = isService || t === "" ? props.services.filter((s) => s.toLowerCase().includes(t)).slice(0, 8) : [];
+  const fit = isService || t === "" ? props.services.filter((s) => s.toLowerCase().includes(t)) : [];
+  const listed = fit.slice(0, SERVICES);
   const first: Meant | undefined = isService ? (fit.length > 0 ? undefined : { to: { view: "search", q: `{ name =~ ${JSON.stringify(`.*${text.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}.*`)} }` }, words: "Search for spans whose name has this" }) : meant;
-  const offers: Meant[] = [...(first ? [first] : []), ...fit.map((s) => ({ to: { view: "service", service: s }, words: s }))];
+  const offers: Meant[] = [...(first ? [first] : []), ...listed.map((s) => ({ to: { view: "service", service: s }, words: s }))];
   const go = (m: Meant | undefined) => {
     if (!m) return;
     setOpen(false);
@@ -95,6 +98,11 @@ export function FindBox(props: { services: readonly string[] }) {
               <bdi>{o.words}</bdi>
             </li>
           ))}
+          {fit.length > SERVICES && (
+            <li class="f3 sm" role="presentation">
+              and {fit.length - SERVICES} more services: type more of the name
+            </li>
+          )}
         </ul>
       )}
     </div>

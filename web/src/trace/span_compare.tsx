@@ -11,17 +11,21 @@ import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import { askedSeconds, type Range } from "../state/range";
 
+const READ = 100;
+
 interface Pair {
   other: SpanProfile;
   own: SpanProfile;
   found: number;
+  /** There may be more: only the newest traces were read. */
+  isPart: boolean;
 }
 
 /** The profiles of this span and of the quickest like it that has samples. */
 async function ask(traceId: string, span: Span, range: Range, signal: AbortSignal): Promise<{ data: Pair | undefined; partial: string }> {
   const q = `{ resource.service.name = ${JSON.stringify(span.service)} && name = ${JSON.stringify(span.name)} && duration < ${String(Math.max(1, span.durationNs))}ns }`;
   const own = get<SpanProfile>(`/api/v1/spans/${traceId}/${span.spanId}/profile`, {}, signal);
-  const found = await get<Found>("/api/search", { q, limit: "100", spss: "5", ...askedSeconds(range) }, signal);
+  const found = await get<Found>("/api/search", { q, limit: String(READ), spss: "5", ...askedSeconds(range) }, signal);
   const spans = (found.data.traces ?? []).flatMap((t) => (t.spanSets ?? (t.spanSet ? [t.spanSet] : [])).flatMap((s) => s.spans.map((x) => ({ trace: t.traceID, ...x }))));
   spans.sort((a, b) => Number(a.durationNanos) - Number(b.durationNanos));
   // The middle of the faster half stands for "fast"; the very fastest may have done nothing.
@@ -29,7 +33,7 @@ async function ask(traceId: string, span: Span, range: Range, signal: AbortSigna
   for (const s of tries) {
     if (!s) continue;
     const other = await get<SpanProfile>(`/api/v1/spans/${s.trace}/${s.spanID}/profile`, {}, signal);
-    if (other.data.profile.total > 0) return { data: { other: other.data, own: (await own).data, found: spans.length }, partial: found.partial };
+    if (other.data.profile.total > 0) return { data: { other: other.data, own: (await own).data, found: spans.length, isPart: (found.data.traces ?? []).length >= READ }, partial: found.partial };
   }
   return { data: undefined, partial: "" };
 }
@@ -47,7 +51,7 @@ export function SpanCompare(props: { traceId: string; span: Span; range: Range }
             <p>
               This span, {duration(p.own.durationNs)} and {amount(p.own.profile.total, measureOf(p.own.profile))} sampled, against{" "}
               <ViewLink to={{ view: "trace", id: p.other.traceId, span: p.other.spanId, pane: "why" }}>a fast one</ViewLink>, {duration(p.other.durationNs)} and{" "}
-              {amount(p.other.profile.total, measureOf(p.other.profile))} sampled; {p.found} faster ones were found.{" "}
+              {amount(p.other.profile.total, measureOf(p.other.profile))} sampled; {p.isPart ? `${String(p.found)} or more` : p.found} faster ones were found.{" "}
               <ViewLink to={{ view: "compare", q }}>Compare all slow with all fast ones</ViewLink>
             </p>
             {tree && <FlameGraph tree={tree} label="Difference to a fast span" service={span.service} />}

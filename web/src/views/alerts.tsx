@@ -120,7 +120,7 @@ const EVENTS: readonly Column<AlertEvent>[] = [
 export function AlertsView() {
   const alerts = useAsk<{ data: { alerts: readonly Alert[] } }>("alerts", (s) => get("/api/v1/alerts", {}, s));
   const rules = useAsk<{ data: { groups: readonly { rules: readonly Rule[] }[] } }>("rules", (s) => get("/api/v1/rules", {}, s));
-  const history = useAsk<{ events: readonly AlertEvent[] }>("alert history", (s) => get("/api/v1/alerts/history", {}, s));
+  const history = useAsk<{ events: readonly AlertEvent[]; more: number }>("alert history", (s) => get("/api/v1/alerts/history", {}, s));
   useHead("Alerts");
   const againAlerts = alerts.again;
   const againHistory = history.again;
@@ -153,6 +153,7 @@ export function AlertsView() {
             <div class="table-scroll">
               <SortTable label="History of alerts" columns={EVENTS} rows={d.events} rowKey={(e) => e.rule + e.firedAt + JSON.stringify(e.labels)} first="fired" max={50} />
             </div>
+            {d.more > 0 && <p class="note pad">The newest {d.events.length}; {d.more} older ones are kept.</p>}
           </article>
         )}
       </AskedFrame>

@@ -15,12 +15,13 @@ import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
+import { TypeChoice } from "../parts/type_choice";
 import { withCondition } from "../search/queries";
 import { useHead } from "../state/head";
 import { asked, readMoment, type Range } from "../state/range";
 import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
-import { inOrder as typesInOrder, typeWords } from "../trace/span_profile";
+import { inOrder as typesInOrder } from "../trace/span_profile";
 import { inOrder, partClass, PartLegend } from "../why/parts";
 import { Sentence } from "../why/sentence";
 import { SetAll } from "../why/set_all";
@@ -171,24 +172,18 @@ function Bridge(props: { c: Comparison }) {
   );
 }
 
-const TYPE_TABS = 4;
-
 /** Which profile the difference graph is of. */
 function DiffTypes(props: { type: string; range: Range }) {
   const q = { start: String(Math.floor(props.range.fromMs)), end: String(Math.ceil(props.range.untilMs)) };
   const types = useAsk<{ profileTypes?: { ID: string }[] }>(`types ${JSON.stringify(q)}`, (s) => call("ProfileTypes", q, s));
   const all = typesInOrder((types.data?.profileTypes ?? []).map((t) => t.ID));
   return (
-    <span class="seg" role="group" aria-label="Profile type">
-      <button type="button" title="What ran, and waits as hatched frames: the difference adds up" aria-pressed={props.type === ""} onClick={() => change({ type: "", fz: "" })}>
-        All time
-      </button>
-      {all.slice(0, TYPE_TABS).map((t) => (
-        <button type="button" key={t} title={t} aria-pressed={t === props.type} onClick={() => change({ type: t, fz: "" })}>
-          {typeWords(t)}
-        </button>
-      ))}
-    </span>
+    <TypeChoice
+      types={all}
+      type={props.type}
+      first={{ words: "All time", title: "What ran, and waits as hatched frames: the difference adds up" }}
+      onType={(t) => change({ type: t, fz: "" })}
+    />
   );
 }
 

@@ -89,19 +89,27 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   const share = (ms: number) => (ms - range.fromMs) / (range.untilMs - range.fromMs || 1);
   const marks = useMemo(() => {
     const out = new Map<string, number[]>();
-    for (const d of deploys) out.set(d.service, [...(out.get(d.service) ?? []), share(d.ms)].slice(0, 4));
+    for (const d of deploys) out.set(d.service, [...(out.get(d.service) ?? []), share(d.ms)]);
     return out;
   }, [deploys, range]);
   useEffect(() => tellServices(services.map((s) => s.service)), [services]);
   return (
     <>
-      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat().slice(0, 3)} />
+      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} />
       {first.length > 0 && (
         <div class="answers" aria-label="What stands out most" role="group">
           {first.map((f) => (
             <AnswerCard key={`${f.service} ${f.kind} ${f.subject}`} finding={f} />
           ))}
         </div>
+      )}
+      {told.length > first.length && (
+        <p class="note">
+          {first.length} of {told.length} findings.{" "}
+          <ViewLink to={{ view: "findings" }} class="link">
+            All of them
+          </ViewLink>
+        </p>
       )}
       {findings.error && (
         <p class="note bad">

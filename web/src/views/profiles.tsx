@@ -14,6 +14,7 @@ import { useDeploys } from "../overview/use_deploys";
 import { count, duration, moment, short, value } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty, Failure } from "../parts/states";
+import { TypeChoice } from "../parts/type_choice";
 import { asked, askedSeconds, type Range } from "../state/range";
 import { useHead } from "../state/head";
 import { change } from "../state/url";
@@ -214,35 +215,6 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
   );
 }
 
-const TYPES_SHOWN = 4;
-
-/** Short words beside one another; more than a few are a menu. */
-function TypeChoice(props: { types: readonly string[]; type: string }) {
-  const first = props.types.slice(0, TYPES_SHOWN);
-  const rest = props.types.slice(TYPES_SHOWN);
-  return (
-    <>
-      <span class="seg" role="group" aria-label="Profile type">
-        {first.map((t) => (
-          <button type="button" key={t} title={t} aria-pressed={t === props.type} onClick={() => change({ type: t, fz: "" })}>
-            {typeWords(t)}
-          </button>
-        ))}
-      </span>
-      {rest.length > 0 && (
-        <select aria-label="More profile types" value={rest.includes(props.type) ? props.type : ""} onChange={(e) => e.currentTarget.value !== "" && change({ type: e.currentTarget.value, fz: "" })}>
-          <option value="">{rest.length} more</option>
-          {rest.map((t) => (
-            <option key={t} value={t}>
-              {typeWords(t)}
-            </option>
-          ))}
-        </select>
-      )}
-    </>
-  );
-}
-
 export function Profiles(props: { range: Range }) {
   const url = useUrl();
   const { range } = props;
@@ -292,7 +264,7 @@ export function Profiles(props: { range: Range }) {
             ))}
           </select>
         </label>
-        <TypeChoice types={shown} type={type} />
+        <TypeChoice types={shown} type={type} onType={(t) => change({ type: t, fz: "" })} />
         <label class="grow row">
           Labels <input class="grow mono" placeholder={'env="prod", host=~"a|b"'} defaultValue={labels} key={labels} onChange={(e) => change({ labels: e.currentTarget.value, fz: "" })} />
         </label>

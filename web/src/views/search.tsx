@@ -181,7 +181,7 @@ export function Search(props: { range: Range }) {
             <div class="toolbar">
               <h2>Traces</h2>
               <span class="f3" role="status">
-                {found.data ? `${String(rows.length)}, ${url["sort"] === undefined ? "newest first" : "sorted"}` : ""}
+                {found.data ? `${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}, ${url["sort"] === undefined ? "newest first" : "sorted"}` : ""}
               </span>
               <span class="spring" />
               <label class="row one">
