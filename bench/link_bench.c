@@ -459,7 +459,7 @@ int main(int argc, char **argv)
         is_there = access(dir, F_OK) == 0;
         store_rig_dir(&b->rig);
     }
-    b->rig.config.tuning = (struct sf_store_tuning){.compact_blocks = 1u << 30,
+    b->rig.config.tuning = (struct sf_local_tuning){.compact_blocks = 1u << 30,
                                                     .slow_blocks = 1u << 30,
                                                     .refuse_blocks = 1u << 30,
                                                     .closed_delay_ns = INT64_MAX / 4};

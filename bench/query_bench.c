@@ -74,23 +74,22 @@ static void append_wave(struct store_rig *r, struct sf_otlp_make *m)
         sf_clock_sleep_ms(1);
 }
 
-static struct sf_store_stats stats_of(struct store_rig *r)
+static struct sf_local_stats stats_of(struct store_rig *r)
 {
-    struct sf_store_stats s;
-    if (r->store->ops->stats(r->store, &s, &r->why))
-        die("stats", &r->why);
+    struct sf_local_stats s;
+    sf_store_local_stats(r->store, &s);
     return s;
 }
 
 static uint64_t count_rows(struct store_rig *r)
 {
-    struct sf_store_stats s = stats_of(r);
+    struct sf_local_stats s = stats_of(r);
     return s.block_rows[0] + s.block_rows[1] + s.block_rows[2] + s.block_rows[3];
 }
 
 static void open_store(struct store_rig *r)
 {
-    r->config.tuning = (struct sf_store_tuning){.compact_blocks = 1u << 30,
+    r->config.tuning = (struct sf_local_tuning){.compact_blocks = 1u << 30,
                                                 .slow_blocks = 1u << 30,
                                                 .refuse_blocks = 1u << 30,
                                                 .closed_delay_ns = INT64_MAX / 4};
@@ -406,7 +405,7 @@ static void move_to(struct store_rig *r, const char *path)
 int main(int argc, char **argv)
 {
     static struct bench b;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     const char *dir = NULL, *only = NULL;
     uint64_t n_spans = 10000000;
     for (int i = 1; i + 1 < argc; i += 2) {

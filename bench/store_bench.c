@@ -36,11 +36,10 @@ static void count_down(struct sf_ticket *t)
     atomic_fetch_sub(((struct ticket *)t)->n_left, 1);
 }
 
-static struct sf_store_stats stats_of(struct store_rig *r)
+static struct sf_local_stats stats_of(struct store_rig *r)
 {
-    struct sf_store_stats s;
-    if (r->store->ops->stats(r->store, &s, &r->why))
-        abort();
+    struct sf_local_stats s;
+    sf_store_local_stats(r->store, &s);
     return s;
 }
 
@@ -164,11 +163,11 @@ int main(int argc, char **argv)
     struct store_rig r;
     struct sf_otlp_make m;
     struct totals t = {0};
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     int64_t begin;
 
     store_rig_init(&r);
-    r.config.tuning = (struct sf_store_tuning){.closed_delay_ns = 1};
+    r.config.tuning = (struct sf_local_tuning){.closed_delay_ns = 1};
     r.config.tuning.has_no_threads = false;
     r.config.tuning.compact_blocks = 1u << 30; /* measured apart */
     r.config.tuning.slow_blocks = r.config.tuning.refuse_blocks = 1u << 30;
@@ -212,7 +211,7 @@ int main(int argc, char **argv)
     {
         struct totals again = {0};
         uint64_t len;
-        r.config.tuning = (struct sf_store_tuning){.has_no_threads = true};
+        r.config.tuning = (struct sf_local_tuning){.has_no_threads = true};
         if (store_rig_open(&r))
             abort();
         while (again.n_spans < n_spans / 10)
@@ -221,7 +220,7 @@ int main(int argc, char **argv)
         /* Without closing: the log is what is left. The lock goes with its file. */
         sf_file_close(&store_rig_local(&r)->lock_file);
         begin = sf_clock_mono_ns();
-        if (sf_store_local_ops.open(&r.config, &r.store, &r.why)) {
+        if (sf_store_local_open(&r.config, &r.store, &r.why)) {
             fprintf(stderr, "restart: %s\n", r.why.text);
             return 1;
         }

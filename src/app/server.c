@@ -135,7 +135,7 @@ static void open_store(void *arg)
 {
     struct sf_server *s = arg;
     struct sf_why why = {0};
-    struct sf_store_config config = {.dir = s->dir,
+    struct sf_local_config config = {.dir = s->dir,
                                      .replay = replay,
                                      .memory_len = s->config->memory_len,
                                      .retention = s->config->retention,
@@ -155,7 +155,7 @@ static void open_store(void *arg)
                                          .flush_interval_ns = s->config->store.flush_interval_ns,
                                          .flush_wal_len = s->config->store.flush_log_len,
                                      }};
-    enum sf_err err = sf_store_local_ops.open(&config, &s->store, &why);
+    enum sf_err err = sf_store_local_open(&config, &s->store, &why);
     if (!err) {
         atomic_store(&s->service.store, s->store);
         atomic_store(&s->service.state, SF_SERVICE_READY);

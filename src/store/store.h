@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "model/batch.h"
 #include "model/keep_state.h"
-#include "model/namer.h"
 #include "model/pin.h"
 #include "model/pressure.h"
 #include "model/retention.h"
@@ -23,84 +22,9 @@
 #include "model/tree.h"
 #include "model/verdict.h"
 
-struct sf_dir;   /* os/dir.h */
 struct sf_store; /* opaque; begins with a pointer to its operations */
 
 /* ---- writing ---- */
-
-/* Replay: a logged body back into a batch with rows. `app` points it at decode and intake; the
- * store knows neither. Receive time, version and rejected items come from the record; no quota and
- * no clock of today is applied, so replay is deterministic. */
-typedef enum sf_err (*sf_replay_fn)(void *arg, const struct sf_logged *rec, struct sf_batch **out,
-                                    struct sf_why *why);
-
-/* Settings hardly anybody needs to touch: tests and benchmarks do; the first two are in the
- * configuration. 0 is the default everywhere. */
-struct sf_store_tuning {
-    int64_t flush_interval_ns; /* 60 s */
-    uint64_t flush_wal_len;    /* 256 MB of log since the checkpoint */
-    size_t flush_parts_len;    /* bytes of parts; 5/8 of their line */
-    size_t flush_rows_len;     /* bytes of memtables and parts; 5/8 of their lines */
-    size_t flush_profiles_len; /* bytes of profiles; 5/8 of their line */
-    size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
-    int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
-    int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
-    uint64_t compare_rows; /* 32 M rows a query compares with others: store/local/read/stretch.h */
-    size_t top_len;        /* 64 MB of spans found in one walk; 4/3 of the queries' line */
-    uint64_t segment_len;  /* of the log */
-    uint32_t compact_blocks; /* 8 level-0 blocks of an hour make a merge */
-    uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* 32, 64, 128 level-0 blocks */
-    int64_t closed_delay_ns;  /* 10 min after its end an hour is merged whatever is there */
-    uint64_t block_rows;      /* 4M spans a block */
-    uint32_t merge_rows;      /* rows held at once while merging; from the merge line */
-    int64_t orphan_age_ns;    /* 24 h */
-    bool has_no_threads;      /* flush and compaction only when called */
-    int64_t (*wall_ns)(void); /* the clocks */
-    int64_t (*mono_ns)(void);
-};
-
-/* Files of the data directory that are not the store's and that its retention covers: they age as
- * profiles do, and `max_len` counts them. */
-struct sf_beside_state {
-    uint64_t len;      /* bytes of what is there */
-    int64_t oldest_ns; /* when the oldest of them came; INT64_MAX: there is none */
-};
-struct sf_beside {
-    /* Deletes files that came before `before_ns`, the oldest first, until `need_len` bytes are
-     * freed (UINT64_MAX: all of them), and says what is left. On the compact thread. */
-    enum sf_err (*trim)(void *arg, int64_t before_ns, uint64_t need_len,
-                        struct sf_beside_state *out, struct sf_why *why);
-    void *arg;
-};
-
-struct sf_store_config {
-    struct sf_dir *dir; /* borrowed until close */
-    sf_replay_fn replay;
-    void *replay_arg;
-    size_t memory_len; /* the whole budget; the store takes its lines of it */
-    struct sf_retention retention;
-    unsigned n_writers; /* ingest threads: memtables */
-    struct sf_store_tuning tuning;
-    /* Called with progress while open() replays; may be NULL. */
-    void (*progress)(void *arg, uint64_t done_len, uint64_t all_len);
-    void *progress_arg;
-    /* Something the operator must know ("store: quarantined block ..."); any thread; may be NULL.
-     */
-    void (*notice)(void *arg, const char *sentence);
-    void *notice_arg;
-    /* Names for code that came without; borrowed until close. NULL: there are none. */
-    struct sf_namer *namer;
-    /* Changes what the retention says into what holds for a tenant; without a name: the longest
-     * ages that hold for any. Any thread; must not call the store. May be NULL. */
-    void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io);
-    /* The same of a service: ages at which its data goes sooner than its tenant's, and its space.
-     * False: it has no rule. `service_rules` is a number that changes with them; 0: there are none.
-     */
-    bool (*service_rule)(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out);
-    uint64_t (*service_rules)(void *arg);
-    void *tenant_rule_arg;   /* of all three */
-    struct sf_beside beside; /* `trim` NULL: there are no such files */
-};
 
 /* Comes back when the batch is durable (SF_OK) or never will be. `done` runs on the log's thread:
  * it must neither block nor call the store; it hands the ticket to its owner. (A call instead of a
@@ -370,39 +294,36 @@ struct sf_keep_ask {
 
 /* ---- what the store says of itself ---- */
 
-struct sf_store_stats {
-    uint64_t n_spans_appended, n_batches_appended, n_duplicates; /* since start */
-    uint64_t n_samples_appended, n_profiles_appended;            /* likewise */
-    uint64_t profiles_len;                                       /* in memory, not yet in blocks */
-    uint64_t block_samples;                                      /* in blocks */
-    uint64_t wal_len, wal_synced_lsn, ckpt_lsn;
-    uint64_t n_syncs, sync_ns_sum, sync_ns_max;
-    uint64_t sync_buckets[16]; /* of sync time: 2^i * 62.5 us, the last one open */
-    uint64_t queue_depth;      /* batches waiting for the log */
-    uint64_t n_parts, parts_len, memtable_len;
-    uint64_t n_blocks[4], blocks_len[4], block_rows[4]; /* by level */
-    uint64_t n_quarantined, n_replayed, n_lost_lsn;
-    uint64_t n_tombstones;
-    uint64_t n_thinned, n_verdicts, n_pins; /* samples left out by merges since start; there are */
-    uint64_t memory_len, memory_cap;        /* the store's lines of the budget */
-    uint64_t disk_free_len;
-    int64_t oldest_ns, newest_ns; /* of what is kept; 0 when empty */
+struct sf_store_state {
     enum sf_pressure pressure;
-    char reason[224]; /* why writes are refused, or why the store is degraded; empty when well */
     bool is_degraded;
-    bool is_log_missing; /* at start; how many records that were is not known */
+    char reason[224];  /* why writes are refused, or why the store is degraded; empty when well */
+    uint64_t n_blocks; /* that hold what is kept */
+    uint64_t kept_len; /* bytes of it, in blocks and in memory */
+    uint64_t queue_depth;            /* batches that are not durable yet */
+    uint64_t rows_len;               /* rows in memory that can still grow */
+    uint64_t memory_len, memory_cap; /* all of it: held, and the most that may be */
 };
+
+/* One number of a store's own, as /metrics shows it. */
+struct sf_store_figure {
+    const char *name, *help; /* of its family */
+    bool is_counter;
+    const char *label, *label_val; /* NULL: it has none */
+    uint64_t val;
+    /* A histogram instead: the upper bounds in seconds, how often each and above, and the sum. */
+    const double *bounds;
+    const uint64_t *buckets;
+    size_t n_bounds;
+    double sum_s;
+};
+typedef void (*sf_store_figure_fn)(void *arg, const struct sf_store_figure *figure);
 
 /* ---- the table each store fills ---- */
 
 struct sf_store_ops {
     const char *name; /* "local", "clickhouse" */
 
-    /* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY
-     * (another server holds it), NOMEM. A damaged block is not a failure: it is quarantined and
-     * every answer it may have touched is not exact. */
-    enum sf_err (*open)(const struct sf_store_config *config, struct sf_store **out,
-                        struct sf_why *why);
     void (*close)(struct sf_store *s); /* flushes; NULL is fine */
 
     /* `writer` is the calling ingest thread's number (< n_writers). Takes the batch: on OK `*give`
@@ -513,7 +434,9 @@ struct sf_store_ops {
     enum sf_err (*pins)(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
                         uint32_t *out_n, struct sf_why *why);
     enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);
-    enum sf_err (*stats)(struct sf_store *s, struct sf_store_stats *out, struct sf_why *why);
+    enum sf_err (*state)(struct sf_store *s, struct sf_store_state *out, struct sf_why *why);
+    /* Everything it counts of itself, for /metrics; figures of one family one after the other. */
+    void (*figures)(struct sf_store *s, sf_store_figure_fn say, void *arg);
 };
 
 /* Every store's struct begins with this. */

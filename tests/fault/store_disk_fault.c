@@ -120,7 +120,7 @@ static uint32_t count_all(struct store_rig *r)
 static bool run_once(const char *when)
 {
     struct store_rig r;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     uint64_t n_faults = 0;
     uint32_t n;
     store_rig_init_in(&r, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -137,7 +137,7 @@ static bool run_once(const char *when)
     if (n != N_BATCHES * N_SPANS || n_faults)
         fail_msg("%s, call %llu: %u of %d spans, %llu faults", when, (unsigned long long)sweep->nth,
                  n, N_BATCHES * N_SPANS, (unsigned long long)n_faults);
-    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    sf_store_local_stats(r.store, &stats);
     assert_int_equal(stats.n_quarantined, 0);
     assert_int_equal(stats.n_lost_lsn, 0);
     store_rig_done(&r);

@@ -25,7 +25,7 @@ struct store_rig {
     char path[128];
     struct sf_dir *dir;
     struct sf_store *store;
-    struct sf_store_config config;
+    struct sf_local_config config;
     struct sf_mutex lock; /* guards the two below */
     struct sf_signal done;
     unsigned n_notices;
@@ -107,7 +107,7 @@ static inline void store_rig_init_in(struct store_rig *r, const char *base)
         abort();
     r->tenant = 1;
     r->q = (struct sf_query_ctx){.tenants = &r->tenant, .n_tenants = 1, .req = &r->arena};
-    r->config = (struct sf_store_config){
+    r->config = (struct sf_local_config){
         .replay = store_replay,
         .notice = store_notice,
         .notice_arg = r,
@@ -136,7 +136,7 @@ static inline void store_rig_init(struct store_rig *r)
 
 static inline enum sf_err store_rig_open(struct store_rig *r)
 {
-    return sf_store_local_ops.open(&r->config, &r->store, &r->why);
+    return sf_store_local_open(&r->config, &r->store, &r->why);
 }
 
 static inline void store_rig_close(struct store_rig *r)

@@ -1,5 +1,7 @@
 #include "serve/own/self.h"
 
+#include <string.h>
+
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -23,20 +25,20 @@ bool sf_self_ready(struct sf_call *call, __attribute__((unused)) struct sf_worke
 {
     struct sf_service *s = call->service;
     struct sf_store *store = atomic_load(&s->store);
-    struct sf_store_stats stats = {0};
+    struct sf_store_state state = {0};
     struct sf_why why;
     char room[200];
     const char *unready = sf_service_unready(s, room);
     if (unready || !store)
         return not_ready(call, unready ? unready : "starting");
-    if (store->ops->stats(store, &stats, &why))
+    if (store->ops->state(store, &state, &why))
         return not_ready(call, why.text);
-    if (stats.pressure == SF_PRESSURE_REFUSE)
-        return not_ready(call, stats.reason[0] ? stats.reason : "writes are refused");
+    if (state.pressure == SF_PRESSURE_REFUSE)
+        return not_ready(call, state.reason[0] ? state.reason : "writes are refused");
     sf_call_ok(call, TEXT);
     sf_buf_add_str(&call->response->body, SF_STR("ready\n"));
-    if (stats.is_degraded)
-        sf_buf_print(&call->response->body, "degraded: %s\n", stats.reason);
+    if (state.is_degraded)
+        sf_buf_print(&call->response->body, "degraded: %s\n", state.reason);
     return true;
 }
 
@@ -79,7 +81,7 @@ static void labelled(struct sf_exposition *e, const char *label, const char *val
     sf_exposition_u64(e, &l, 1, n);
 }
 
-static void queues(struct sf_service *s, const struct sf_store_stats *stats,
+static void queues(struct sf_service *s, const struct sf_store_state *state,
                    struct sf_exposition *e)
 {
     sf_exposition_family(e, "spanflame_queue_depth", SF_METRIC_GAUGE,
@@ -89,7 +91,7 @@ static void queues(struct sf_service *s, const struct sf_store_stats *stats,
     labelled(e, "queue", "point", sf_lane_depth(s->point));
     labelled(e, "queue", "query", sf_lane_depth(s->query));
     labelled(e, "queue", "control", sf_queue_depth(s->control));
-    labelled(e, "queue", "log", stats->queue_depth);
+    labelled(e, "queue", "log", state->queue_depth);
     one(e, "spanflame_shed_level", SF_METRIC_GAUGE,
         "What is refused under load: 1 baseline detail, 2 all detail, 3 profiles, 4 half of the "
         "spans, 5 everything; 0 nothing.",
@@ -124,11 +126,11 @@ static void listener(struct sf_service *s, struct sf_exposition *e)
     labelled(e, "line", "bodies", l.bodies_len);
 }
 
-static void memory(struct sf_service *s, const struct sf_store_stats *stats,
+static void memory(struct sf_service *s, const struct sf_store_state *state,
                    struct sf_exposition *e)
 {
-    labelled(e, "line", "store", stats->memory_len);
-    labelled(e, "line", "memtables", stats->memtable_len);
+    labelled(e, "line", "store", state->memory_len);
+    labelled(e, "line", "memtables", state->rows_len);
     if (s->span_metrics)
         labelled(e, "line", "span_metrics", sf_span_metrics_memory_len(s->span_metrics));
     if (s->service_graph)
@@ -136,7 +138,7 @@ static void memory(struct sf_service *s, const struct sf_store_stats *stats,
     one(e, "spanflame_memory_budget_bytes", SF_METRIC_GAUGE, "The server's memory budget.",
         s->memory_len);
     one(e, "spanflame_store_memory_budget_bytes", SF_METRIC_GAUGE,
-        "The store's part of the memory budget.", stats->memory_cap);
+        "The store's part of the memory budget.", state->memory_cap);
     one(e, "process_resident_memory_bytes", SF_METRIC_GAUGE, "Resident memory of the process.",
         sf_memory_resident_len());
     sf_exposition_family(e, "process_cpu_seconds", SF_METRIC_COUNTER,
@@ -144,61 +146,29 @@ static void memory(struct sf_service *s, const struct sf_store_stats *stats,
     sf_exposition_f64(e, NULL, 0, (double)sf_clock_cpu_ns() / 1e9);
 }
 
-static void log_sync(const struct sf_store_stats *stats, struct sf_exposition *e)
-{
-    double bounds[15];
-    for (size_t i = 0; i < 15; i++)
-        bounds[i] = 62.5e-6 * (double)(1u << i);
-    sf_exposition_family(e, "spanflame_log_sync_seconds", SF_METRIC_HISTOGRAM,
-                         "Time one sync of the log took.");
-    sf_exposition_histogram(e, NULL, 0, bounds, 15, stats->sync_buckets,
-                            (double)stats->sync_ns_sum / 1e9, NULL);
-    one(e, "spanflame_log_bytes", SF_METRIC_GAUGE, "Bytes of the log.", stats->wal_len);
-}
+/* ---- what the store counts ---- */
 
-static void by_level(struct sf_exposition *e, const char *name, const char *help,
-                     const uint64_t vals[4])
-{
-    static const char *const levels[] = {"0", "1", "2", "3"};
-    sf_exposition_family(e, name, SF_METRIC_GAUGE, help);
-    for (size_t i = 0; i < 4; i++)
-        labelled(e, "level", levels[i], vals[i]);
-}
+struct figures {
+    struct sf_exposition *e;
+    const char *family;
+};
 
-static void store_numbers(const struct sf_store_stats *st, struct sf_exposition *e)
+static void add_figure(void *arg, const struct sf_store_figure *figure)
 {
-    by_level(e, "spanflame_blocks", "Blocks, by level.", st->n_blocks);
-    by_level(e, "spanflame_block_bytes", "Bytes of blocks, by level.", st->blocks_len);
-    by_level(e, "spanflame_block_rows", "Rows in blocks, by level.", st->block_rows);
-    one(e, "spanflame_parts", SF_METRIC_GAUGE, "Parts in memory.", st->n_parts);
-    one(e, "spanflame_spans_appended", SF_METRIC_COUNTER, "Spans the store took.",
-        st->n_spans_appended);
-    one(e, "spanflame_batches_appended", SF_METRIC_COUNTER, "Batches the store took.",
-        st->n_batches_appended);
-    one(e, "spanflame_batches_duplicate", SF_METRIC_COUNTER, "Batches recognised as sent before.",
-        st->n_duplicates);
-    one(e, "spanflame_blocks_quarantined", SF_METRIC_GAUGE, "Damaged blocks set aside.",
-        st->n_quarantined);
-    one(e, "spanflame_log_replayed_batches", SF_METRIC_GAUGE,
-        "Batches read back from the log at start.", st->n_replayed);
-    one(e, "spanflame_log_lost_records", SF_METRIC_GAUGE, "Log records that were missing at start.",
-        st->n_lost_lsn);
-    one(e, "spanflame_log_missing", SF_METRIC_GAUGE,
-        "1: the newest part of the log was not there at start; how much it held is not known.",
-        st->is_log_missing);
-    one(e, "spanflame_tombstones", SF_METRIC_GAUGE, "Erasures not yet worked into blocks.",
-        st->n_tombstones);
-    one(e, "spanflame_samples_thinned", SF_METRIC_COUNTER,
-        "Samples of single requests that were removed by outcome; totals have them.",
-        st->n_thinned);
-    one(e, "spanflame_hours_judged", SF_METRIC_GAUGE,
-        "Verdicts on hours of tenants: which requests keep their samples.", st->n_verdicts);
-    one(e, "spanflame_pins", SF_METRIC_GAUGE, "Traces that are pinned.", st->n_pins);
-    one(e, "spanflame_disk_free_bytes", SF_METRIC_GAUGE, "Free space where the data is.",
-        st->disk_free_len);
-    sf_exposition_family(e, "spanflame_pressure", SF_METRIC_GAUGE,
-                         "What the store says to new writes: 0 come, 1 slower, 2 refused.");
-    sf_exposition_u64(e, NULL, 0, st->pressure == SF_PRESSURE_REFUSE ? 2u : st->pressure ? 1u : 0u);
+    struct figures *f = arg;
+    struct sf_metric_label label = {figure->label, sf_str_from(figure->label_val)};
+    if (!f->family || strcmp(f->family, figure->name) != 0)
+        sf_exposition_family(f->e, figure->name,
+                             figure->bounds       ? SF_METRIC_HISTOGRAM
+                             : figure->is_counter ? SF_METRIC_COUNTER
+                                                  : SF_METRIC_GAUGE,
+                             figure->help);
+    f->family = figure->name;
+    if (figure->bounds)
+        sf_exposition_histogram(f->e, NULL, 0, figure->bounds, figure->n_bounds, figure->buckets,
+                                figure->sum_s, NULL);
+    else
+        sf_exposition_u64(f->e, figure->label ? &label : NULL, figure->label ? 1 : 0, figure->val);
 }
 
 static void symbols(const struct sf_service *s, struct sf_exposition *e)
@@ -224,7 +194,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
 {
     struct sf_service *s = call->service;
     struct sf_store *store = atomic_load(&s->store);
-    struct sf_store_stats stats = {0};
+    struct sf_store_state state = {0};
     struct sf_grant grant = {0};
     (void)sf_auth_grant(s, call->request, &grant, NULL); /* admitted already; whose are shown? */
     struct sf_exposition e = {.tenants = sf_buf_str(&grant.tenants),
@@ -232,18 +202,18 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
                               .is_open_metrics = sf_exposition_wants_open_metrics(
                                   sf_request_header(call->request, SF_STR("accept")))};
     if (store)
-        (void)store->ops->stats(store, &stats, NULL); /* zeros then: a scrape must not fail */
+        (void)store->ops->state(store, &state, NULL); /* zeros then: a scrape must not fail */
     sf_call_ok(call, e.is_open_metrics ? sf_exposition_type_open : sf_exposition_type_plain);
     sf_exposition_family(&e, "spanflame_build_info", SF_METRIC_GAUGE, "The version running.");
     labelled(&e, "version", s->version, 1);
     one(&e, "spanflame_ready", SF_METRIC_GAUGE, "1 when requests are served.",
-        atomic_load(&s->state) == SF_SERVICE_READY && stats.pressure != SF_PRESSURE_REFUSE);
+        atomic_load(&s->state) == SF_SERVICE_READY && state.pressure != SF_PRESSURE_REFUSE);
     sf_counters_render(s->counters, &e);
-    queues(s, &stats, &e);
+    queues(s, &state, &e);
     listener(s, &e);
-    memory(s, &stats, &e);
-    log_sync(&stats, &e);
-    store_numbers(&stats, &e);
+    memory(s, &state, &e);
+    if (store)
+        store->ops->figures(store, add_figure, &(struct figures){.e = &e});
     symbols(s, &e);
     if (s->has_span_metrics)
         sf_span_metrics_render(s->span_metrics, sf_clock_wall_ns(), &e);

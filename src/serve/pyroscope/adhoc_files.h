@@ -8,6 +8,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/limits.h"
+#include "model/beside_files.h"
 #include "os/dir.h"
 #include "store/store.h"
 

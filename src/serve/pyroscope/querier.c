@@ -229,9 +229,9 @@ static enum sf_err answer_analysis(struct sf_querier_work *x)
 {
     struct sf_label_selector selector = {0};
     struct sf_prof_points points = {0};
-    struct sf_store_stats stats;
+    struct sf_store_state state;
     struct sf_prof_list list;
-    uint64_t n_profiles = 0, n_samples = 0, len = 0, n_blocks = 0;
+    uint64_t n_profiles = 0, n_samples = 0;
     size_t mark;
     enum sf_err err = sf_label_selector_parse(x->ask->query, x->req, &selector, &x->why);
     x->query.match = selector.list;
@@ -242,22 +242,18 @@ static enum sf_err answer_analysis(struct sf_querier_work *x)
         err = x->store->ops->prof_points(x->store, &x->query, NULL, 0, INT64_MAX / 4, &x->q,
                                          &points, &x->why);
     if (!err)
-        err = x->store->ops->stats(x->store, &stats, &x->why);
+        err = x->store->ops->state(x->store, &state, &x->why);
     if (err)
         return err;
     for (uint32_t i = 0; i < points.n_points; i++) {
         n_profiles += points.points[i].n_profiles;
         n_samples += points.points[i].n_samples;
     }
-    for (size_t i = 0; i < 4; i++) {
-        n_blocks += stats.n_blocks[i];
-        len += stats.blocks_len[i];
-    }
     sf_message_list(&x->m, "queryScopes");
     mark = sf_message_item(&x->m, 1);
     sf_message_str(&x->m, 1, "componentType", SF_STR("store"));
     sf_message_u64(&x->m, 2, "componentCount", 1);
-    sf_message_u64(&x->m, 3, "blockCount", n_blocks);
+    sf_message_u64(&x->m, 3, "blockCount", state.n_blocks);
     sf_message_u64(&x->m, 4, "seriesCount", list.n);
     sf_message_u64(&x->m, 5, "profileCount", n_profiles);
     sf_message_u64(&x->m, 6, "sampleCount", n_samples);
@@ -265,7 +261,7 @@ static enum sf_err answer_analysis(struct sf_querier_work *x)
     sf_message_end(&x->m, mark);
     sf_message_list_end(&x->m);
     mark = sf_message_begin(&x->m, 2, "queryImpact");
-    sf_message_u64(&x->m, 2, "totalBytesInTimeRange", len + stats.profiles_len);
+    sf_message_u64(&x->m, 2, "totalBytesInTimeRange", state.kept_len);
     sf_message_u64(&x->m, 3, "totalQueriedSeries", list.n);
     sf_message_end(&x->m, mark);
     return SF_OK;

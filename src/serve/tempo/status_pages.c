@@ -32,16 +32,16 @@ static void add_queue(struct sf_buf *out, const char *name, size_t depth)
 
 static void add_store(struct sf_buf *out, struct sf_store *store)
 {
-    struct sf_store_stats stats = {0};
+    struct sf_store_state state = {0};
     struct sf_why why = {0};
-    if (store->ops->stats(store, &stats, &why))
+    if (store->ops->state(store, &state, &why))
         add_part(out, "store", "Failed", why.text);
-    else if (stats.pressure == SF_PRESSURE_REFUSE)
-        add_part(out, "store", "Refusing", stats.reason);
-    else if (stats.is_degraded)
-        add_part(out, "store", "Degraded", stats.reason);
+    else if (state.pressure == SF_PRESSURE_REFUSE)
+        add_part(out, "store", "Refusing", state.reason);
+    else if (state.is_degraded)
+        add_part(out, "store", "Degraded", state.reason);
     else
-        add_part(out, "store", "Running", stats.pressure ? "behind: senders are slowed" : "");
+        add_part(out, "store", "Running", state.pressure ? "behind: senders are slowed" : "");
 }
 
 static void add_services(struct sf_call *call)

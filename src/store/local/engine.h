@@ -7,6 +7,7 @@
 #include "store/local/budget.h"
 #include "store/local/files/catalogue.h"
 #include "store/local/keep/keep_book.h"
+#include "store/local/local_config.h"
 #include "store/local/read/doubles.h"
 #include "store/local/read/partials.h"
 #include "store/local/read/stretch.h"
@@ -23,8 +24,8 @@ struct sf_tenants;
 
 struct sf_local {
     struct sf_store base;
-    struct sf_store_config config; /* tuning with its defaults filled in */
-    struct sf_store_tuning tune;
+    struct sf_local_config config; /* tuning with its defaults filled in */
+    struct sf_local_tuning tune;
     struct sf_dir *dir;
     struct sf_file lock_file;
     uint8_t uuid[16];

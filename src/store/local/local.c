@@ -15,6 +15,7 @@
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "store/local/figures.h"
 #include "store/local/files/directory.h"
 #include "store/local/files/rebuild.h"
 #include "store/local/files/tenants.h"
@@ -131,7 +132,7 @@ void sf_local_tmp_path(uint8_t kind, uint64_t id, char out[64])
 
 static void fill_tuning(struct sf_local *l)
 {
-    struct sf_store_tuning *t = &l->tune;
+    struct sf_local_tuning *t = &l->tune;
     size_t per_writer = l->budget.cap[SF_LINE_MEMTABLES] / (l->n_memtables ? l->n_memtables : 1);
 #define DEFAULT(field, value) t->field = t->field ? t->field : (value)
     DEFAULT(flush_interval_ns, SF_NS_PER_MIN);
@@ -558,8 +559,8 @@ static void free_all(struct sf_local *l)
     sf_heap_free(l);
 }
 
-static enum sf_err local_open(const struct sf_store_config *config, struct sf_store **out,
-                              struct sf_why *why)
+enum sf_err sf_store_local_open(const struct sf_local_config *config, struct sf_store **out,
+                                struct sf_why *why)
 {
     enum sf_err err;
     struct sf_local *l = sf_heap_new(sizeof(*l));
@@ -618,81 +619,8 @@ static enum sf_err local_tenant(struct sf_store *s, sf_str name, bool can_create
     return sf_tenants_find(((struct sf_local *)s)->tenants, name, can_create, out, why);
 }
 
-static void count_runs(struct sf_local *l, uint8_t kind, struct sf_store_stats *out)
-{
-    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
-    for (size_t i = 0; i < s->n; i++) {
-        const struct sf_run *run = s->runs[i];
-        unsigned level = run->row.level < 4 ? run->row.level : 3;
-        if (out->oldest_ns == 0 || run->row.ts_min_ns < out->oldest_ns)
-            out->oldest_ns = run->row.ts_min_ns;
-        if (run->row.ts_max_ns > out->newest_ns)
-            out->newest_ns = run->row.ts_max_ns;
-        if (sf_run_is_part(run)) {
-            out->n_parts++;
-            out->parts_len += run->row.len;
-            continue;
-        }
-        out->n_blocks[level]++;
-        out->blocks_len[level] += run->row.len;
-        if (kind == SF_BLOCK_SPANS)
-            out->block_rows[level] += run->row.n_rows;
-        else
-            out->block_samples += run->row.n_rows;
-        out->n_quarantined += atomic_load(&run->is_bad);
-    }
-    if (kind == SF_BLOCK_SPANS)
-        out->n_tombstones = sf_tombstones_n(s->tombstones);
-    sf_snapshot_unref(s);
-}
-
-static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, struct sf_why *why)
-{
-    struct sf_local *l = (struct sf_local *)s;
-    struct sf_wal_stats wal;
-    bool is_brief;
-    (void)why;
-    sf_wal_stats(l->wal, &wal);
-    *out = (struct sf_store_stats){
-        .n_spans_appended = atomic_load(&l->n_spans),
-        .n_samples_appended = atomic_load(&l->n_samples),
-        .n_profiles_appended = atomic_load(&l->n_profiles),
-        .profiles_len = sf_budget_used(&l->budget, SF_LINE_PROFILES),
-        .n_batches_appended = atomic_load(&l->n_batches),
-        .n_duplicates = atomic_load(&l->n_duplicates),
-        .wal_len = wal.len,
-        .wal_synced_lsn = wal.synced_lsn,
-        .n_syncs = wal.n_syncs,
-        .sync_ns_sum = wal.sync_ns_sum,
-        .sync_ns_max = wal.sync_ns_max,
-        .queue_depth = wal.queue_depth,
-        .n_replayed = atomic_load(&l->n_replayed),
-        .n_lost_lsn = atomic_load(&l->n_lost_lsn),
-        .is_log_missing = l->is_log_missing,
-        .memtable_len = sf_budget_used(&l->budget, SF_LINE_MEMTABLES),
-        .memory_len = sf_budget_sum(&l->budget) + sf_duplicates_len(l->duplicates),
-        .memory_cap = sf_budget_cap(&l->budget),
-        .disk_free_len = atomic_load(&l->disk_free_len),
-        .pressure = sf_pressure_now(l, &is_brief),
-    };
-    memcpy(out->sync_buckets, wal.sync_buckets, sizeof(out->sync_buckets));
-    sf_mutex_lock(&l->keep.lock);
-    out->n_thinned = l->keep.n_thinned;
-    out->n_verdicts = l->keep.n_heads;
-    out->n_pins = l->keep.n_pins;
-    sf_mutex_unlock(&l->keep.lock);
-    sf_mutex_lock(&l->number_lock);
-    out->ckpt_lsn = l->ckpt_lsn;
-    sf_mutex_unlock(&l->number_lock);
-    sf_pressure_reason(l, out->reason, sizeof(out->reason), &out->is_degraded);
-    count_runs(l, SF_BLOCK_SPANS, out);
-    count_runs(l, SF_BLOCK_PROFILES, out);
-    return SF_OK;
-}
-
 const struct sf_store_ops sf_store_local_ops = {
     .name = "local",
-    .open = local_open,
     .close = local_close,
     .append = sf_local_append,
     .pressure = local_pressure,
@@ -719,6 +647,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .unpin = sf_local_unpin,
     .pins = sf_local_pins,
     .retain = sf_local_retain,
-    .stats = local_stats,
+    .state = sf_local_state,
+    .figures = sf_local_figures,
     SF_LOCAL_UNSUPPORTED,
 };

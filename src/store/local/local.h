@@ -1,8 +1,18 @@
 /* local.h - the embedded store: everything in one data directory, one server at a time. */
 #pragma once
+#include "store/local/local_config.h"
+#include "store/local/local_stats.h"
 #include "store/store.h"
 
 extern const struct sf_store_ops sf_store_local_ops;
+
+/* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY
+ * (another server holds it), NOMEM. A damaged block is not a failure: it is quarantined and
+ * every answer it may have touched is not exact. */
+enum sf_err sf_store_local_open(const struct sf_local_config *config, struct sf_store **out,
+                                struct sf_why *why);
+/* Of a store that this opened. */
+void sf_store_local_stats(struct sf_store *s, struct sf_local_stats *out);
 
 /* Reads everything in a data directory without changing anything: catalogue, blocks with every
  * checksum and column, log. `say` gets one plain sentence per finding. Fails only when it cannot

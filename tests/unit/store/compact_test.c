@@ -6,10 +6,10 @@
 
 static const uint64_t START_NS = UINT64_C(1763200800) * 1000000000; /* a full hour */
 
-static struct sf_store_stats stats_of(struct store_rig *r)
+static struct sf_local_stats stats_of(struct store_rig *r)
 {
-    struct sf_store_stats s;
-    assert_ok(r->store->ops->stats(r->store, &s, &r->why));
+    struct sf_local_stats s;
+    sf_store_local_stats(r->store, &s);
     return s;
 }
 
@@ -24,7 +24,7 @@ TEST(compact, turns_level_0_into_one_block_per_tenant_and_hour)
 {
     struct store_rig r;
     struct sf_otlp_make m;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     store_rig_init(&r);
     r.config.tuning.compact_blocks = 4;
     r.config.tuning.closed_delay_ns = INT64_MAX / 4; /* no hour ever closes */
@@ -54,7 +54,7 @@ TEST(compact, merges_what_is_left_of_a_closed_hour)
 {
     struct store_rig r;
     struct sf_otlp_make m;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     store_rig_init(&r);
     sf_otlp_make_init(&m, 2, START_NS);
     assert_ok(store_rig_open(&r));
@@ -221,7 +221,7 @@ TEST(compact, holds_only_as_many_rows_as_the_line_allows)
 {
     struct store_rig r;
     struct sf_otlp_make m;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     size_t cap;
     store_rig_init(&r);
     r.config.memory_len = 64 << 20;
@@ -260,7 +260,7 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_traces)
 {
     enum { N_BLOCKS = 6, N_ROWS = 4000 };
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     store_rig_init(&r);
     r.config.memory_len = 8 << 20; /* 384 KB for the list of traces: two blocks' */
     r.config.tuning.compact_blocks = N_BLOCKS;

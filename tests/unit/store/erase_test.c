@@ -73,8 +73,8 @@ static uint64_t count_operations(struct store_rig *r)
 
 static uint64_t n_tombstones(struct store_rig *r)
 {
-    struct sf_store_stats stats;
-    assert_ok(r->store->ops->stats(r->store, &stats, &r->why));
+    struct sf_local_stats stats;
+    sf_store_local_stats(r->store, &stats);
     return stats.n_tombstones;
 }
 

@@ -292,13 +292,13 @@ TEST(keep, judges_all_of_a_directory_that_begins_with_rules)
 TEST(keep, merges_a_day_only_when_its_hours_are_thinned)
 {
     struct profile_store r;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     int64_t hour = fill_an_hour(&r, SHARE);
     profile_store_now_ns = (hour + 1) * HOUR + 60 * SF_NS_PER_S;
     profile_store_send(&r, 6);
     profile_store_now_ns = (hour / 24 + 1) * SF_NS_PER_DAY + 4 * HOUR;
     work(&r);
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 0);
     for (int i = 0; i < 2; i++) {
         profile_store_now_ns += 2 * HOUR;
@@ -306,7 +306,7 @@ TEST(keep, merges_a_day_only_when_its_hours_are_thinned)
         put_verdict(&r, hour + i);
         work(&r);
     }
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_check(&r);
     profile_store_done(&r);
@@ -487,7 +487,7 @@ TEST(keep, keeps_the_samples_of_a_pinned_trace_until_the_pin_ends)
 {
     struct profile_store r;
     struct rows before, now;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     struct sf_retention rule = {
         .min_free_len = 1, .detail_ns = 3 * HOUR, .profiles_ns = 8 * HOUR, .spans_ns = 8 * HOUR};
     struct sf_pin pin = {.tenant = 1, .trace = sf_profile_make_trace(2, 5)};
@@ -517,7 +517,7 @@ TEST(keep, keeps_the_samples_of_a_pinned_trace_until_the_pin_ends)
     profile_store_check_disk(&r);
     pass(&r, 12);
     assert_int_equal(read_rows(&r).all, 0);
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1] + stats.n_blocks[2], 0);
     profile_store_done(&r);
 }

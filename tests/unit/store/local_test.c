@@ -145,21 +145,21 @@ TEST(local, keeps_everything_acknowledged_over_a_crash)
 {
     struct store_rig r;
     struct sf_otlp_make m;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     store_rig_init(&r);
     sf_otlp_make_init(&m, 3, (uint64_t)sf_clock_wall_ns());
     for (int i = 0; i < 8; i++)
         make(&r, &m, 100, &crash_batches[i]);
     store_in_crashing_process(&r, append_and_die);
     assert_ok(store_rig_open(&r));
-    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    sf_store_local_stats(r.store, &stats);
     assert_int_equal(stats.n_replayed, 4);
     for (int i = 0; i < 8; i++)
         assert_int_equal(count_found(&r, 1, &crash_batches[i]), 100);
     /* Retries of what a block holds and of what the log held are both recognised. */
     for (unsigned i = 0; i < 8; i++)
         assert_ok(store_put(&r, i % 2, 1, &crash_batches[i], i + 1));
-    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    sf_store_local_stats(r.store, &stats);
     assert_int_equal(stats.n_duplicates, 8);
     assert_int_equal(stats.n_spans_appended, 0);
     store_rig_done(&r);
@@ -220,7 +220,7 @@ TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
 {
     struct store_rig r;
     struct sf_otlp_make m;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     store_rig_init(&r);
     r.config.tuning.has_no_threads = true;
     sf_otlp_make_init(&m, 5, (uint64_t)sf_clock_wall_ns());
@@ -230,7 +230,7 @@ TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
     r.config.replay = replay_some;
     n_to_damage = 3;
     assert_ok(store_rig_open(&r));
-    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    sf_store_local_stats(r.store, &stats);
     assert_int_equal(stats.n_lost_lsn, 1);
     assert_non_null(strstr(r.last_notice, "record 3 skipped"));
     for (int i = 0; i < 8; i++)
@@ -245,7 +245,7 @@ TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
     char pid[32];
     store_rig_init(&r);
     assert_ok(store_rig_open(&r));
-    assert_err(sf_store_local_ops.open(&r.config, &second, &r.why), SF_ERR_BUSY);
+    assert_err(sf_store_local_open(&r.config, &second, &r.why), SF_ERR_BUSY);
     snprintf(pid, sizeof(pid), "process %d", (int)getpid());
     assert_non_null(strstr(r.why.text, pid));
     store_rig_done(&r);

@@ -11,20 +11,20 @@
 /* Eight hours of a day, merged by the hour; and then the day is over. */
 static void fill_day(struct profile_store *r)
 {
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     for (int i = 0; i < 8; i++) {
         profile_store_send(r, 12);
         assert_ok(r->r.store->ops->flush(r->r.store, &r->r.why));
         profile_store_now_ns += SF_NS_PER_HOUR;
         assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
     }
-    assert_ok(r->r.store->ops->stats(r->r.store, &stats, &r->r.why));
+    sf_store_local_stats(r->r.store, &stats);
     assert_true(stats.n_blocks[1] >= 7);
     assert_int_equal(stats.n_blocks[2], 0);
     profile_store_now_ns = (profile_store_now_ns / SF_NS_PER_DAY + 1) * SF_NS_PER_DAY +
                            3 * SF_NS_PER_HOUR;
     assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
-    assert_ok(r->r.store->ops->stats(r->r.store, &stats, &r->r.why));
+    sf_store_local_stats(r->r.store, &stats);
     assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1], 0);
     assert_int_equal(stats.n_blocks[2], 1);
 }
@@ -32,7 +32,7 @@ static void fill_day(struct profile_store *r)
 TEST(old_profiles, of_a_day_that_is_over_share_one_block)
 {
     struct profile_store r;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     profile_store_init(&r);
     profile_store_now_ns = PROFILE_STORE_START_NS / SF_NS_PER_DAY * SF_NS_PER_DAY + SF_NS_PER_HOUR;
     fill_day(&r);
@@ -43,7 +43,7 @@ TEST(old_profiles, of_a_day_that_is_over_share_one_block)
     assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
     profile_store_check(&r);
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_done(&r);
 }
@@ -52,7 +52,7 @@ TEST(old_profiles, of_an_erased_service_leave_a_day_too)
 {
     struct profile_store r;
     struct sf_selector which = {.what = SF_SELECT_SERVICE, .service = SF_STR("service-2")};
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     profile_store_init(&r);
     r.r.config.tuning.orphan_age_ns = 1;
     profile_store_now_ns = PROFILE_STORE_START_NS / SF_NS_PER_DAY * SF_NS_PER_DAY + SF_NS_PER_HOUR;
@@ -62,7 +62,7 @@ TEST(old_profiles, of_an_erased_service_leave_a_day_too)
     profile_store_check(&r);
     assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
     profile_store_check(&r);
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_check_disk(&r);
     profile_store_check(&r);
@@ -140,7 +140,7 @@ TEST(old_profiles, of_an_erased_trace_lose_their_detail_and_no_sum)
 TEST(old_profiles, expire_by_their_own_age)
 {
     struct profile_store r;
-    struct sf_store_stats stats;
+    struct sf_local_stats stats;
     profile_store_init(&r);
     r.r.config.retention.profiles_ns = 2 * SF_NS_PER_HOUR;
     r.r.config.retention.spans_ns = SF_NS_PER_HOUR / 2;
@@ -157,7 +157,7 @@ TEST(old_profiles, expire_by_their_own_age)
     for (int i = 0; i < 3; i++)
         profile_lines_done(&r.cpu[i]);
     profile_store_check_service(&r, 0, &r.cpu[0]);
-    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    sf_store_local_stats(r.r.store, &stats);
     assert_int_equal(stats.block_samples, 0);
     profile_store_done(&r);
 }
@@ -194,7 +194,7 @@ static int64_t sum_until(struct profile_store *r, int64_t to_ns, bool *out_is_ex
 TEST(old_profiles, become_sums_of_ten_minutes_after_full_resolution)
 {
     struct profile_store r;
-    struct sf_store_stats before, after;
+    struct sf_local_stats before, after;
     int64_t first_ns, whole;
     bool is_exact;
     profile_store_init(&r);
@@ -204,14 +204,14 @@ TEST(old_profiles, become_sums_of_ten_minutes_after_full_resolution)
     profile_store_send(&r, 120);
     assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     profile_store_compact(&r);
-    assert_ok(r.r.store->ops->stats(r.r.store, &before, &r.r.why));
+    sf_store_local_stats(r.r.store, &before);
     whole = sum_until(&r, profile_store_now_ns, &is_exact);
     assert_true(is_exact);
     assert_true(sum_until(&r, first_ns + 100 * SF_NS_PER_S, &is_exact) < whole / 2);
     assert_true(is_exact);
     profile_store_now_ns += 5 * SF_NS_PER_HOUR;
     profile_store_compact(&r);
-    assert_ok(r.r.store->ops->stats(r.r.store, &after, &r.r.why));
+    sf_store_local_stats(r.r.store, &after);
     assert_true(after.block_samples < before.block_samples / 2);
     for (uint32_t i = 0; i < 3; i++)
         profile_store_check_service(&r, i, &r.cpu[i]);

@@ -118,7 +118,7 @@ TEST(rebuild, moves_unknown_blocks_to_orphan_for_a_day)
 {
     struct store_rig r;
     char from[300], to[300];
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     store_rig_init(&r);
     store_in_crashing_process(&r, fill_and_die);
     assert_ok(store_rig_open(&r));
@@ -131,7 +131,7 @@ TEST(rebuild, moves_unknown_blocks_to_orphan_for_a_day)
     assert_non_null(strstr(r.last_notice, "orphan"));
     assert_false(sf_dir_exists(r.dir, "spans/2025-11-15/00000000000000ff.sfs"));
     assert_int_equal(count_all(&r, 1), 800);
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     assert_int_equal(s.n_quarantined, 0);
     assert_true(store_rig_local(&r)->next_block > 0xff); /* its number is not used again */
     store_rig_done(&r);
@@ -142,7 +142,7 @@ TEST(rebuild, quarantines_a_damaged_block_and_goes_on)
     static const int64_t places[] = {0, 60, 200, 4000, -1, -40};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         struct store_rig r;
-        struct sf_store_stats s;
+        struct sf_local_stats s;
         uint32_t n;
         store_rig_init(&r);
         store_in_crashing_process(&r, fill_and_die);
@@ -153,7 +153,7 @@ TEST(rebuild, quarantines_a_damaged_block_and_goes_on)
         flip_byte(&r, some_block, places[i]);
         assert_ok(store_rig_open(&r));
         n = count_all(&r, 1) + count_all(&r, 2);
-        assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+        sf_store_local_stats(r.store, &s);
         if (n < 1200) { /* otherwise the byte was padding, or one that only a full read finds */
             assert_int_equal(s.n_quarantined, 1);
             assert_true(s.is_degraded);
@@ -168,7 +168,7 @@ TEST(rebuild, quarantines_a_damaged_block_and_goes_on)
 TEST(rebuild, says_when_a_block_is_gone)
 {
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     store_rig_init(&r);
     store_in_crashing_process(&r, fill_and_die);
     assert_ok(store_rig_open(&r));
@@ -176,7 +176,7 @@ TEST(rebuild, says_when_a_block_is_gone)
     store_rig_close(&r);
     assert_ok(sf_dir_unlink(r.dir, some_block, &r.why));
     assert_ok(store_rig_open(&r));
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     assert_int_equal(s.n_quarantined, 1);
     assert_true(s.is_degraded);
     store_rig_done(&r);

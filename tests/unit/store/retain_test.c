@@ -45,8 +45,8 @@ static void put_now(struct store_rig *r, uint64_t seed, uint32_t n)
 
 static uint64_t count_rows(struct store_rig *r)
 {
-    struct sf_store_stats s;
-    assert_ok(r->store->ops->stats(r->store, &s, &r->why));
+    struct sf_local_stats s;
+    sf_store_local_stats(r->store, &s);
     return s.block_rows[0] + s.block_rows[1];
 }
 
@@ -78,7 +78,7 @@ TEST(retain, removes_blocks_by_age)
 TEST(retain, removes_the_oldest_by_size)
 {
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     struct sf_retention rule = {.min_free_len = 1};
     open_at(&r, 0);
     for (int i = 0; i < 4; i++) {
@@ -88,7 +88,7 @@ TEST(retain, removes_the_oldest_by_size)
         work(&r);
     }
     assert_int_equal(count_rows(&r), 406);
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] - 1;
     assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
     work(&r);
@@ -197,7 +197,7 @@ TEST(retain, ages_files_beside_the_blocks_as_profiles)
 TEST(retain, counts_files_beside_the_blocks_and_takes_the_oldest_of_both)
 {
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     struct sf_retention rule = {.min_free_len = 1};
     struct lodgers all = {.len = 1 << 20};
     open_with(&r, &all);
@@ -211,7 +211,7 @@ TEST(retain, counts_files_beside_the_blocks_and_takes_the_oldest_of_both)
     pass(60 * SF_NS_PER_S);
     work(&r);
     assert_int_equal(count_rows(&r), 150);
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] + (2u << 20) - 1;
     assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
     work(&r);
@@ -299,7 +299,7 @@ TEST(retain, believes_the_clock_when_an_hour_of_spans_agrees)
 TEST(retain, takes_spans_of_absurd_clocks_for_new)
 {
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     struct sf_scope scope = {0};
     struct sf_resource res = {.service = SF_STR("odd")};
     struct sf_span spans[4] = {0};
@@ -314,7 +314,7 @@ TEST(retain, takes_spans_of_absurd_clocks_for_new)
                                     .name = SF_STR("x")};
     assert_ok(store_put(&r, 0, 1, &b, 0));
     work(&r);
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     assert_int_equal(s.n_blocks[0] + s.n_blocks[1], 1); /* one day, not four */
     for (int i = 0; i < 4; i++) {
         struct store_answer a = store_trace(&r, 1, spans[i].trace_id);
@@ -515,11 +515,11 @@ TEST(retain, a_service_over_its_space_loses_its_oldest_spans)
 {
     struct store_rig r;
     struct sf_span_batch b;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.max_len = 1 << 30}, &b);
     pass_hours(&r, 4);
     assert_int_equal(count_rows(&r), 100);
-    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    sf_store_local_stats(r.store, &s);
     ruled.max_len = s.blocks_len[1] * n_own / 100 / 2; /* half of what its rows take */
     rules_version = 2;
     work(&r);

@@ -48,10 +48,10 @@ static uint32_t count_searched(struct store_rig *r)
     return store_drain(r, c).n;
 }
 
-static struct sf_store_stats stats_of(struct store_rig *r)
+static struct sf_local_stats stats_of(struct store_rig *r)
 {
-    struct sf_store_stats s;
-    assert_ok(r->store->ops->stats(r->store, &s, &r->why));
+    struct sf_local_stats s;
+    sf_store_local_stats(r->store, &s);
     return s;
 }
 

@@ -75,7 +75,7 @@ static void read_all(void *arg)
                                       .limit_traces = 20};
         struct sf_tag_query tags = {.scope = SF_SCOPE_ANY};
         struct sf_operation_rows ops;
-        struct sf_store_stats stats;
+        struct sf_local_stats stats;
         struct sf_span_cursor *c;
         struct sf_str_cursor *names;
         struct sf_span_rows rows;
@@ -90,7 +90,7 @@ static void read_all(void *arg)
         if (w->rig->store->ops->span_tags(w->rig->store, &tags, &q, &names, NULL) == SF_OK)
             names->close(names);
         w->n_errors += w->rig->store->ops->operations(w->rig->store, 0, 0, &q, &ops, NULL) != SF_OK;
-        w->n_errors += w->rig->store->ops->stats(w->rig->store, &stats, NULL) != SF_OK;
+        sf_store_local_stats(w->rig->store, &stats);
     }
 }
 
@@ -102,7 +102,7 @@ TEST(threads, write_read_flush_and_compact_at_once)
     sf_trace_id nobody = {{1, 1, 1}};
     struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &nobody, .n_traces = 1};
     store_rig_init(&r);
-    r.config.tuning = (struct sf_store_tuning){.flush_interval_ns = SF_NS_PER_S / 5,
+    r.config.tuning = (struct sf_local_tuning){.flush_interval_ns = SF_NS_PER_S / 5,
                                                .memtable_len = 64 << 10,
                                                .flush_parts_len = 256 << 10,
                                                .seal_age_ns = SF_NS_PER_S / 50,
@@ -159,7 +159,7 @@ TEST(threads, a_query_that_waits_for_fresh_rows_ends_in_time)
     struct sf_span_query query = {.columns = SF_COL_IDS};
     atomic_bool is_gone = true;
     store_rig_init(&r);
-    r.config.tuning = (struct sf_store_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
+    r.config.tuning = (struct sf_local_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
     assert_true(sf_arena_init(&arena, (size_t)1 << 24));
     assert_ok(store_rig_open(&r));
     l = store_rig_local(&r);
@@ -201,7 +201,7 @@ TEST(threads, a_flush_takes_a_request_with_its_rows_or_not_at_all)
     uint64_t *hashes;
     size_t n;
     store_rig_init(&r);
-    r.config.tuning = (struct sf_store_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
+    r.config.tuning = (struct sf_local_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
     assert_ok(store_rig_open(&r));
     l = store_rig_local(&r);
     w = (struct worker){.rig = &r};

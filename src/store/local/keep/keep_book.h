@@ -2,6 +2,7 @@
  * hour, pins. The lists are in memory, the verdicts themselves in files that are read when asked.
  */
 #pragma once
+#include "os/dir.h"
 #include "os/thread.h"
 #include "store/store.h"
 

@@ -208,7 +208,7 @@ static enum sf_err work(struct look *k, uint32_t *n_done, struct sf_why *why)
 
 enum sf_err sf_service_rules_work(struct sf_local *l, struct sf_why *why)
 {
-    const struct sf_store_config *c = &l->config;
+    const struct sf_local_config *c = &l->config;
     uint64_t version = c->service_rules ? c->service_rules(c->tenant_rule_arg) : 0;
     int64_t mono_ns = sf_local_mono_ns(l);
     struct look k = {.l = l};
