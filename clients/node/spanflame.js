@@ -155,6 +155,7 @@ function cpuTimes() {
 
 class Control {
   doc = {};            // what the server said, line by line
+  settings = new Map(); // what follows from it
   own = undefined;     // what the handler was told last
   lowered = 1;         // share of the rate, by load
   isPaused = false;    // the host is overloaded
@@ -164,10 +165,15 @@ class Control {
   told = undefined;    // {id, from, until} of a capture that is at the server
   busy = Promise.resolve();
 
-  /** What the server says, else SPANFLAME_PROFILING_*, else the default. */
+  /** What the server says, else SPANFLAME_PROFILING_*, else the default; each span asks. */
   setting(name) {
-    const key = `SPANFLAME_PROFILING_${name.replaceAll('.', '_').toUpperCase()}`;
-    return parsed(this.doc[name]) ?? parsed(process.env[key]) ?? parsed(DEFAULTS[name]);
+    let value = this.settings.get(name);
+    if (value === undefined) {
+      const key = `SPANFLAME_PROFILING_${name.replaceAll('.', '_').toUpperCase()}`;
+      value = parsed(this.doc[name]) ?? parsed(process.env[key]) ?? parsed(DEFAULTS[name]);
+      this.settings.set(name, value);
+    }
+    return value;
   }
 
   share() { return Math.max(this.setting('conditional.share'), this.setting('conditional.baseline')); }
@@ -230,6 +236,7 @@ class Control {
 
   take(text) {
     this.own = undefined; // what was said last holds
+    this.settings.clear();
     this.doc = Object.fromEntries(text.split('\n').filter(Boolean).map((line) => line.split(/ (.*)/s)));
     const [id, , rate, seconds] = (this.doc.capture ?? '').split(' ');
     if (this.capture && this.capture.id !== id) void this.endCapture();

@@ -1,5 +1,6 @@
 //! Puts the ids of OpenTelemetry spans on the samples that Pyroscope's profiler takes in them. Copy this file
-//! beside your program; it needs the crates opentelemetry and pyroscope.
+//! beside your program; it needs the crates opentelemetry and pyroscope. With control.rs beside it the server
+//! switches the profiler.
 //!
 //!     let (add, remove) = agent.tag_wrapper();
 //!     spanflame::install(add, remove);
@@ -7,10 +8,11 @@
 //!
 //! Tags of one key add up, and the greatest value wins: the guard takes the outer span's tags away, and
 //! gives them back when it is dropped, also by a panic. A future has the tags whenever it is polled.
+#![allow(dead_code)] // a program uses some of it
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, RwLock};
 use std::task::Poll;
 
 use opentelemetry::trace::TraceContextExt;
@@ -19,28 +21,48 @@ use opentelemetry::{Context, ContextGuard};
 type Ids = Option<(String, String)>;
 type Change = Box<dyn Fn(String, String) -> pyroscope::Result<()> + Send + Sync>;
 
-static CHANGES: OnceLock<(Change, Change)> = OnceLock::new();
-
-thread_local! {
-    static CURRENT: RefCell<Ids> = const { RefCell::new(None) };
+struct Tags {
+    start: u64, // of the profiler: one that was started again knows no tags
+    add: Change,
+    remove: Change,
 }
 
-/// What `tag_wrapper` of the running agent gives; once per process.
+static TAGS: RwLock<Option<Arc<Tags>>> = RwLock::new(None);
+/// Whose samples name their spans; none: everybody's. control.rs sets it.
+pub static CHOOSE: OnceLock<fn(&Context, [u8; 16]) -> bool> = OnceLock::new();
+
+thread_local! {
+    static CURRENT: RefCell<(u64, Ids)> = const { RefCell::new((0, None)) };
+}
+
+/// What `tag_wrapper` of the running agent gives; again when another one runs.
 pub fn install(
     add: impl Fn(String, String) -> pyroscope::Result<()> + Send + Sync + 'static,
     remove: impl Fn(String, String) -> pyroscope::Result<()> + Send + Sync + 'static,
 ) {
-    let _ = CHANGES.set((Box::new(add), Box::new(remove)));
+    static STARTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    let start = STARTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    *TAGS.write().unwrap_or_else(|e| e.into_inner()) = Some(Arc::new(Tags { start, add: Box::new(add), remove: Box::new(remove) }));
+}
+
+/// While no profiler runs, tags cost nothing.
+pub fn uninstall() {
+    *TAGS.write().unwrap_or_else(|e| e.into_inner()) = None;
 }
 
 /// Sets the thread's tags; gives the ones before.
 fn swap(ids: Ids) -> Ids {
-    let before = CURRENT.with(|c| c.replace(ids.clone()));
-    if let (Some((add, remove)), true) = (CHANGES.get(), before != ids) {
-        for (change, ids) in [(remove, &before), (add, &ids)] {
-            if let Some((span, trace)) = ids {
-                let _ = change("span_id".into(), span.clone());
-                let _ = change("trace_id".into(), trace.clone());
+    let tags = TAGS.read().unwrap_or_else(|e| e.into_inner()).clone();
+    let start = tags.as_ref().map_or(0, |t| t.start);
+    let (old_start, before) = CURRENT.with(|c| c.replace((start, ids.clone())));
+    if let Some(tags) = tags {
+        let old = if old_start == start { &before } else { &None };
+        if *old != ids {
+            for (change, ids) in [(&tags.remove, old), (&tags.add, &ids)] {
+                if let Some((span, trace)) = ids {
+                    let _ = change("span_id".into(), span.clone());
+                    let _ = change("trace_id".into(), trace.clone());
+                }
             }
         }
     }
@@ -62,7 +84,8 @@ impl Drop for Guard {
 /// Makes a context current, as `Context::attach` does.
 pub fn enter(context: &Context) -> Guard {
     let of = context.span().span_context().clone();
-    let ids = (of.is_sampled() && !of.is_remote()).then(|| (of.span_id().to_string(), of.trace_id().to_string()));
+    let is_chosen = of.is_sampled() && !of.is_remote() && CHOOSE.get().is_none_or(|choose| choose(context, of.trace_id().to_bytes()));
+    let ids = is_chosen.then(|| (of.span_id().to_string(), of.trace_id().to_string()));
     Guard { before: swap(ids), _context: context.clone().attach() }
 }
 

@@ -15,10 +15,10 @@ from server import JSON, Server, tap  # noqa: E402
 CHOSEN = {"share": "0%", "baseline": "0%", "slow_request_threshold": "800ms", "profile_errors": True}
 
 
-def ask(port, path, method="GET"):
+def ask(port, path, method="GET", **headers):
     conn = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
-        conn.request(method, path)
+        conn.request(method, path, headers=headers)
         answer = conn.getresponse()
         return answer.status, answer.read().decode()
     except OSError:
@@ -77,6 +77,7 @@ def obeys(language, can_drop=True):
         collector(server, rate=100, paused=False)
         for path in ("/fast?ms=300", "/slow?ms=1000", "/failed?ms=300&fail=1"):
             assert ask(port, path)[0] == 200
+        assert ask(port, "/flagged?ms=400", baggage="user=7,profile=1")[0] == 200
         capture = server.request("POST", "/api/v1/profiling/capture?service=my-service&seconds=1&rate=99&wait=false", headers={"Content-Type": "application/json"})
         capture_id = json.loads(capture.body)["id"]
         assert wait_for(lambda: server.json(f"/api/v1/profiling/capture/{capture_id}")["state"] == "done")
@@ -85,6 +86,7 @@ def obeys(language, can_drop=True):
         assert exact_samples(server, "/slow") > 0 or not can_drop
         assert exact_samples(server, "/failed") > 0 or not can_drop
         assert exact_samples(server, "/fast") == 0
+        assert exact_samples(server, "/flagged") > 0
         change(server, {"enabled": True})
         assert ask(port, "/all?ms=500")[0] == 200
         change(server, {"enabled": False})
@@ -134,6 +136,14 @@ def test_go_obeys():
 
 def test_go_heeds_load():
     heeds_load("go")
+
+
+def test_rust_obeys():
+    obeys("rust", can_drop=False)
+
+
+def test_rust_heeds_load():
+    heeds_load("rust")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,10 @@ def spans_of(server, name):
     return [(t["traceID"], s["spanID"]) for t in traces for s in t["spanSets"][0]["spans"]]
 
 
-def check(server, planted, n, most_wrong=0.0, estimates=("shared", "window")):
-    """Every span has samples of its own function, by its id, and no other planted one (or that share of it, at most)."""
+def check(server, planted, n, most_wrong=0.0, least_exact=1.0):
+    """Every span has samples of its own function, by its id, and no other planted one (or that share of it, at most); gives the
+    largest such share."""
+    worst = 0.0
     for name, function in planted.items():
         spans = wait_for(lambda: spans_of(server, name))
         assert len(spans) == n.get(name, 2), (name, spans)
@@ -43,7 +45,10 @@ def check(server, planted, n, most_wrong=0.0, estimates=("shared", "window")):
                     values[word] = values.get(word, 0) + int(value)
             wrong = sum(values.values()) - values.get(function, 0)
             assert values.get(function, 0) > 0 and wrong <= most_wrong * sum(values.values()), (name, values)
-            assert all(answer[0]["grades"][g]["samples"] == 0 for g in estimates), answer[0]["grades"]
+            worst = max(worst, wrong / sum(values.values()))
+            grades = {g: v["value"] for g, v in answer[0]["grades"].items()}
+            assert grades["shared"] + grades["window"] <= (1 - least_exact) * sum(grades.values()), grades
+    return worst
 
 
 def test_the_go_page():
@@ -56,10 +61,16 @@ def test_the_go_page():
 
 
 def test_the_python_page():
-    with pages.program("python") as python, Server() as server:
-        python.run(server)
-        # pyroscope-io reads a thread's stack and then its tags: on a busy machine a span may begin in between.
-        check(server, PYTHON, {"load user": 1, "load offers": 1}, most_wrong=0.25)
+    # pyroscope-io reads a thread's stack and then its tags, and a span may begin in between: seldom, unless the machine is
+    # busy. What is wrong whenever it runs has no run in which less than one sample in thirty is another span's.
+    with pages.program("python") as python:
+        for _ in range(5):
+            with Server() as server:
+                python.run(server)
+                worst = check(server, PYTHON, {"load user": 1, "load offers": 1}, most_wrong=0.25)
+            if worst < 1 / 30:
+                return
+        raise AssertionError(f"{worst:.3f} of a span's samples are another's")
 
 
 def test_the_node_page():
@@ -83,7 +94,21 @@ def test_the_c_page():
 def test_the_rust_page():
     with pages.program("rust") as rust, Server() as server:
         rust.run(server)
-        check(server, RUST, {}, estimates=())  # whole upload intervals: what names no span is divided among all of them
+        # Whole upload intervals: what names no span (threads that start and end) is divided among all of them.
+        check(server, {**RUST, "load user": "load_user", "load offers": "load_offers"}, {"load user": 1, "load offers": 1}, least_exact=0.9)
+
+
+def test_the_ruby_page():
+    with pages.program("ruby") as ruby, Server() as server:
+        ruby.run(server)
+        check(server, RUST, {}, least_exact=0.9)
+
+
+def test_the_dotnet_page():
+    with pages.program("dotnet") as dotnet, Server() as server:
+        dotnet.env["PYROSCOPE_SERVER_ADDRESS"] = f"http://127.0.0.1:{server.port}"
+        dotnet.run(server)
+        check(server, {"GET /cart": "RenderCart"}, {"GET /cart": 1}, least_exact=0.9)
 
 
 def lines_of(server, service, language, kind):

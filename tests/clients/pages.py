@@ -12,7 +12,7 @@ import time
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path[:0] = [os.path.dirname(__file__), os.path.join(SOURCE, "tests", "flow")]
 import toolchain  # noqa: E402
-from server import free_port  # noqa: E402
+from server import free_port, tap  # noqa: E402
 
 GO = {"GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false -mod=mod", "GOPROXY": "off"}
 # What a busy machine must not change in a test.
@@ -40,8 +40,8 @@ def wait_for(what, seconds=120):
 
 def environment(server, **more):
     url = f"http://127.0.0.1:{server.port}"
-    return dict(os.environ, OTEL_SERVICE_NAME="my-service", OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
-                OTEL_EXPORTER_OTLP_ENDPOINT=url, **{**CALM, **more})
+    return {**os.environ, "OTEL_SERVICE_NAME": "my-service", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": url, **CALM, **more}
 
 
 def run(argv, folder, server, **more):
@@ -96,9 +96,10 @@ def rust(folder):
     toolchain.need("cargo")
     os.makedirs(os.path.join(folder, "src"))
     copy_client("rust", "spanflame.rs", folder, "src")
+    copy_client("rust", "control.rs", folder, "src")
     env = {"CARGO_TARGET_DIR": os.path.join(toolchain.CACHE, "rust"), "CARGO_TERM_COLOR": "never"}
-    return {"build": ["cargo", "build", "--release", "-j", "2"],
-            "app": ["cargo", "run", "--release", "--offline", "--quiet"]}, env
+    return {"build": ["cargo", "build", "--release", "-j", "2"], "server": [os.path.join(env["CARGO_TARGET_DIR"], "release", "server")],
+            "app": ["cargo", "run", "--release", "--offline", "--quiet", "--bin", "my-service"]}, env
 
 
 def cpp(folder):
@@ -108,7 +109,27 @@ def cpp(folder):
     return {"build": ["sh", "build.sh"], "app": ["./app"]}, {"PKG_CONFIG_PATH": os.path.join(lib, "pkgconfig"), "LD_LIBRARY_PATH": lib}
 
 
-LANGUAGES = {"cpp": cpp, "rust": rust, "go": go, "python": python, "node": node, "java": java}
+def ruby(folder):
+    toolchain.need("ruby", "gem")
+    gems = re.search(r"gem install ([\w -]+)", page("ruby.md"))[1].split()
+    return {"check": ["ruby", "-c", "app.rb"], "build": ["gem", "install", "--no-document", *gems], "app": ["ruby", "app.rb"]}, \
+        {"GEM_HOME": os.path.join(toolchain.CACHE, "ruby")}
+
+
+def dotnet(folder):
+    """The profiler's two files are not packages: SPANFLAME_PYROSCOPE_DOTNET=FOLDER has them."""
+    toolchain.need("dotnet")
+    files = os.environ.get("SPANFLAME_PYROSCOPE_DOTNET")
+    if not files:
+        raise tap.Skip("SPANFLAME_PYROSCOPE_DOTNET names no folder with the profiler's files")
+    env = {"DOTNET_CLI_TELEMETRY_OPTOUT": "1", "CORECLR_ENABLE_PROFILING": "1", "PYROSCOPE_PROFILING_ENABLED": "1",
+           "CORECLR_PROFILER": "{BD1A650D-AC5D-4896-B64F-D6FA25D6B26A}", "PYROSCOPE_APPLICATION_NAME": "my-service",
+           "CORECLR_PROFILER_PATH": os.path.join(files, "Pyroscope.Profiler.Native.so"),
+           "LD_PRELOAD": os.path.join(files, "Pyroscope.Linux.ApiWrapper.x64.so")}
+    return {"build": ["dotnet", "build", "--output", "built"], "app": ["./built/my-service"]}, env
+
+
+LANGUAGES = {"ruby": ruby, "dotnet": dotnet, "cpp": cpp, "rust": rust, "go": go, "python": python, "node": node, "java": java}
 
 
 class Program:
@@ -122,8 +143,11 @@ class Program:
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
             with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
                 f.write(content)
+        if "check" in self.argv:
+            toolchain.run("reading the page's programs", self.argv["check"], cwd=folder)
         if "build" in self.argv:
-            toolchain.run("building the page's programs", self.argv["build"], language == "rust", patience_s=900, cwd=folder,
+            is_download = language in ("rust", "ruby", "dotnet")
+            toolchain.run("building the page's programs", self.argv["build"], is_download, patience_s=900, cwd=folder,
                           env=dict(os.environ, **self.env))
 
     def run(self, server, name="app"):

@@ -17,8 +17,6 @@ from toolchain import HERE, run, tap  # noqa: E402
 DUMP = os.environ["PROFILE_DUMP"]
 SHOP = os.path.join(HERE, "profiler_python", "shop.py")
 SECONDS = "1.5"
-toolchain.MAKERS["profiler_python"] = lambda: toolchain.make_python("profiler_python", "shop.py")
-toolchain.MAKERS["profiler_java"] = lambda: toolchain.make_java("profiler_java", "Profiled.java")
 folder = tempfile.TemporaryDirectory()
 
 

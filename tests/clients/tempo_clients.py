@@ -19,7 +19,7 @@ except tap.Skip as why:
     print(f"1..0 # SKIP {why}")
     sys.exit(0)
 
-server = Server(config="limits:\n  query_time: 60s\n").start()
+server = Server(config="limits:\n  query_time: 240s\n").start()
 send(server, SPANS)
 URL = f"http://127.0.0.1:{server.port}"
 START_S, END_S = T0_S - 50, T0_S + 50
@@ -27,7 +27,7 @@ A, B, C = "1" * 32, "2" * 32, "3" * 32
 
 
 def run(*args, stdin=""):
-    return subprocess.run([*CLIENT, *args], input=stdin, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([*CLIENT, *args], input=stdin, capture_output=True, text=True, timeout=300, check=False)
 
 
 def lines(*args):

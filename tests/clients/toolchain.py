@@ -135,6 +135,8 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "page_java": lambda: make_java("page_java"),
           "page_node": lambda: make_node("page_node", None, (20, 6)),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
+          "profiler_python": lambda: make_python("profiler_python", "shop.py"),
+          "profiler_java": lambda: make_java("profiler_java", "Profiled.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
           "grafana_flame": lambda: make_node("grafana_flame", "read.js", (20, 0), more=[".npmrc"]),
           "grafana_schema": lambda: make_node("grafana_schema", "check.js"),

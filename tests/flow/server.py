@@ -33,19 +33,20 @@ def free_port():
 class Server:
     """`with Server() as s:` gives a server that is ready; `config` is YAML text."""
 
-    def __init__(self, config="", flags=(), data=None, port=None, wait=True, env=None, has_listen=True):
+    def __init__(self, config="", flags=(), data=None, port=None, wait=True, env=None, has_listen=True, command="serve"):
         self.home = tempfile.mkdtemp(prefix="spanflame-flow-")
         atexit.register(shutil.rmtree, self.home, ignore_errors=True)  # after kill(), which is registered later
         self.data = data or os.path.join(self.home, "data")
         self.port = port or free_port()
         self.flags, self.config, self.wait = list(flags), config, wait
+        self.command = command
         self.has_listen = has_listen  # False: the configuration says where
         self.env = dict(os.environ, **(env or {}))
         self.token = None
         self.process = None
 
     def start(self):
-        args = [PROGRAM, "serve", "--data", self.data]
+        args = [PROGRAM, self.command, "--data", self.data]
         if self.has_listen:
             args += ["--listen", f"127.0.0.1:{self.port}"]
         if self.config:

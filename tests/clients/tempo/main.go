@@ -98,7 +98,7 @@ func get(url, accept string) ([]byte, error) {
 		return nil, err
 	}
 	request.Header.Set("Accept", accept)
-	answer, err := (&http.Client{Timeout: 30 * time.Second}).Do(request)
+	answer, err := (&http.Client{Timeout: 4 * time.Minute}).Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func stream(address, method, text string, each func(proto.Message) error) error 
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	calls, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/tempopb.StreamingQuerier/"+method)
 	if err == nil {
