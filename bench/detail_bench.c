@@ -114,9 +114,8 @@ static struct sf_sample sample_of(int64_t *at_ns, uint32_t thread, uint32_t i, e
 }
 
 /* What the sections of detail rows take. */
-static void print_sizes(const char *name, sf_bytes block, uint64_t n)
+static void add_sizes(sf_bytes block, uint64_t sums[SF_PROFILE_SECTIONS])
 {
-    uint64_t sums[SF_PROFILE_SECTIONS] = {0}, all;
     struct sf_block_tail tail;
     struct sf_why why = {0};
     if (sf_block_tail_decode(SF_BLOCK_OF_PROFILES, block.p + block.len - SF_BLOCK_TAIL_LEN, false,
@@ -126,7 +125,18 @@ static void print_sizes(const char *name, sf_bytes block, uint64_t n)
         struct sf_section s = sf_section_decode(block.p + tail.table_off + at);
         sums[s.id] += s.stored_len;
     }
-    all = sums[SF_PROFILE_DET] + sums[SF_PROFILE_STX] + sums[SF_PROFILE_THR];
+}
+
+static uint64_t row_sizes(const uint64_t sums[SF_PROFILE_SECTIONS])
+{
+    return sums[SF_PROFILE_DET] + sums[SF_PROFILE_STX] + sums[SF_PROFILE_THR];
+}
+
+static void print_sizes(const char *name, sf_bytes block, uint64_t n)
+{
+    uint64_t sums[SF_PROFILE_SECTIONS] = {0}, all;
+    add_sizes(block, sums);
+    all = row_sizes(sums);
     printf("%s_row %.2f B\n%s_times %.2f B\n%s_stacks_and_ids %.2f B\n%s_index %.2f B\n", name,
            (double)all / (double)n, name, (double)sums[SF_PROFILE_DET] / (double)n, name,
            (double)sums[SF_PROFILE_STX] / (double)n, name,
@@ -321,12 +331,16 @@ static void print_ids(const char *name, const struct rows *rows, uint32_t n_serv
     free(traces);
 }
 
-/* All rows of a block, or those of one profile type. False: there are none. */
-static bool measure_again(const struct sf_profile_block_reader *r, const char *type)
+enum which { ALL, OF_TYPE, WITHOUT_TYPE };
+
+/* All rows of a block, those of one profile type, or all others; *out_len: what they take. Returns
+ * how many there are. */
+static uint64_t measure_again(const struct sf_profile_block_reader *r, enum which which,
+                              const char *type, uint64_t *out_len)
 {
     uint32_t n_services;
     struct rows rows[16];
-    uint64_t n = 0;
+    uint64_t n = 0, sums[SF_PROFILE_SECTIONS] = {0};
     struct sf_arena a;
     (void)sf_profile_block_services(r, &n_services);
     if (n_services > 16 || !sf_arena_init(&a, (size_t)1 << 30))
@@ -336,7 +350,7 @@ static bool measure_again(const struct sf_profile_block_reader *r, const char *t
         rows[i] = read_rows(r, i, &a);
         for (uint64_t k = 0; k < rows[i].n; k++) {
             sf_str name = rows[i].t.series[rows[i].list[k].series].type.sample_type;
-            if (!type || sf_str_eq(name, sf_str_from(type)))
+            if (which == ALL || sf_str_eq(name, sf_str_from(type)) == (which == OF_TYPE))
                 rows[i].list[kept++] = rows[i].list[k];
         }
         rows[i].n = kept;
@@ -346,13 +360,27 @@ static bool measure_again(const struct sf_profile_block_reader *r, const char *t
         struct sf_buf bytes = write_rows(rows, n_services);
         char name[64];
         snprintf(name, sizeof(name), "rewritten_%s", type ? type : "all");
-        printf("%s_rows %llu\n", name, (unsigned long long)n);
-        print_sizes(name, sf_buf_bytes(&bytes), n);
-        print_ids(name, rows, n_services, n);
+        if (which != WITHOUT_TYPE) {
+            printf("%s_rows %llu\n", name, (unsigned long long)n);
+            print_sizes(name, sf_buf_bytes(&bytes), n);
+            print_ids(name, rows, n_services, n);
+        }
+        add_sizes(sf_buf_bytes(&bytes), sums);
         sf_buf_done(&bytes);
     }
     sf_arena_done(&a);
-    return n > 0;
+    *out_len = row_sizes(sums);
+    return n;
+}
+
+/* Alone, where the ids are all theirs, and beside the other types: what they add to the block. */
+static void measure_type(const struct sf_profile_block_reader *r, const char *type, uint64_t all)
+{
+    uint64_t own, without, n = measure_again(r, OF_TYPE, type, &own);
+    if (n == 0)
+        return;
+    (void)measure_again(r, WITHOUT_TYPE, type, &without);
+    printf("added_%s_row %.2f B\n", type, ((double)all - (double)without) / (double)n);
 }
 
 static void measure_file(const char *path)
@@ -363,7 +391,7 @@ static void measure_file(const char *path)
     struct sf_buf bytes = {0};
     struct sf_why why = {0};
     uint32_t n_services;
-    uint64_t n = 0;
+    uint64_t n = 0, all;
     if (sf_file_open_path(path, &file, &why) || sf_file_read_all(&file, 1 << 30, &bytes, &why))
         die(why.text);
     sf_bytes block = sf_buf_bytes(&bytes);
@@ -373,10 +401,10 @@ static void measure_file(const char *path)
     for (uint32_t i = 0; i < n_services; i++)
         n += services[i].n_details;
     printf("as_it_is_rows %llu\n", (unsigned long long)n);
-    if (n && measure_again(r, NULL)) {
+    if (n && measure_again(r, ALL, NULL, &all)) {
         print_sizes("as_it_is", block, n);
         for (size_t i = 0; i < sizeof(TYPES) / sizeof(*TYPES); i++)
-            measure_again(r, TYPES[i]);
+            measure_type(r, TYPES[i], all);
     }
     sf_profile_block_close(r);
 }
