@@ -28,7 +28,7 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
     sf_buf_reset(cell);
 }
 
-/* From a sketch: right within a tenth. */
+/* From a sketch: wrong by less than a fifth. */
 static void add_quantile(struct sf_buf *out, struct sf_buf *cell, uint64_t ns)
 {
     sf_buf_add_str(cell, SF_STR(SF_ESTIMATE_MARK));

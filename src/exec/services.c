@@ -20,8 +20,8 @@ uint64_t sf_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q)
             continue;
         }
         double end = bucket_end_ns(i), start = i ? bucket_end_ns(i - 1) : end / 2;
-        double share = (want - (double)below) / (double)buckets[i];
-        return (uint64_t)(start * pow(end / start, share < 0 ? 0 : share));
+        double rank = fmax(1, ceil(want - 1e-9) - (double)below);
+        return (uint64_t)(start * pow(end / start, (rank - 0.5) / (double)buckets[i]));
     }
     return 0;
 }

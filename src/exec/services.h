@@ -3,8 +3,10 @@
 #include "model/answer/services.h"
 #include "store/store.h"
 
-/* The duration below which the share `q` of all spans lie; inside a bucket durations are taken to
- * be spread evenly on the logarithmic scale. 0 when there are none. */
+/* The duration that the share `q` of all spans do not exceed; inside a bucket durations are taken
+ * to be spread evenly on the logarithmic scale, one alone to lie in its middle. So it is wrong by
+ * less than a fifth, where all are equal; of one in its bucket by less than a tenth. 0 when there
+ * are none. */
 uint64_t sf_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q);
 
 /* Sums rows (sorted by service and name) into `req`. `service` not empty: that one only. LIMIT. */

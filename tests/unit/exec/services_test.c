@@ -23,6 +23,34 @@ TEST(services, quantiles_lie_within_a_tenth)
     }
 }
 
+static void see_off(double q, uint64_t n, double most)
+{
+    for (double ns = 2e3; ns < 1e12; ns *= 1.013) {
+        uint64_t buckets[SF_SKETCH_BUCKETS] = {0};
+        size_t i = 0;
+        for (double end = 1000; end < ns; end *= 1.189207115002721)
+            i++;
+        buckets[i] = n;
+        double got = (double)sf_sketch_quantile(buckets, q) / ns;
+        if (got < 1 / most || got > most)
+            fail_msg("quantile %g of %g ns is off by a factor of %g", q, ns, got);
+    }
+}
+
+/* Interpolation gave the end of the bucket: 1,244 ms of one request of 1,100. */
+TEST(services, quantile_of_one_lies_within_a_tenth)
+{
+    see_off(0.99, 1, 1.0906);
+    see_off(0.5, 1, 1.0906);
+}
+
+TEST(services, quantile_of_equal_ones_lies_within_a_fifth)
+{
+    see_off(0.99, 1000, 1.1893);
+    see_off(0.5, 1000, 1.0906);
+    see_off(0.01, 1000, 1.1893);
+}
+
 TEST(services, quantile_of_nothing_is_zero)
 {
     uint64_t buckets[SF_SKETCH_BUCKETS] = {0};

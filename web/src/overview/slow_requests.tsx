@@ -21,7 +21,7 @@ interface Slow {
 
 /** The slowest of each entry: many of one kind say no more than one. */
 async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promise<Slow> {
-  // The quantile is right within a tenth: a little less, so that something is always above it.
+  // The quantile is an estimate: a little less, so that something is mostly above it.
   const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(p99Ns * 0.85, Math.floor)} }`;
   const found = await get<Found>("/api/search", { q, limit: String(READ), spss: "1", ...askedSeconds(range) }, signal);
   const rows = (found.data.traces ?? []).map((t) => {

@@ -2,7 +2,7 @@
 
 import type { Service } from "../api/types";
 
-/** Quantiles are right within a tenth, and a few requests say nothing: less than this is no news. */
+/** Quantiles are estimates, mostly right within a tenth, and a few requests say nothing: less than this is no news. */
 const NOISE = 0.1;
 const ENOUGH = 30;
 
