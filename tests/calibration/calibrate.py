@@ -20,6 +20,7 @@ os.environ.setdefault("SOURCE_ROOT", SOURCE)
 os.environ.setdefault("SPANFLAME", os.path.join(SOURCE, "build", "spanflame"))
 sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), HERE]
 import attribution  # noqa: E402
+import first_seen  # noqa: E402
 import why  # noqa: E402
 SERVED = ("attribution", "why")  # asked of a server: nothing is left to chance
 RESULTS, PAGE = os.path.join(HERE, "results.json"), os.path.join(SOURCE, "docs", "accuracy.md")
@@ -163,7 +164,7 @@ def page(results):
         world, spans, more = name.split(", ")
         text += (f"| {world} | {spans.replace(' spans', '')} | {more} | {shown(cell, 'all hold', draws=n)} | {shown(cell, 'width', False)} | "
                  f"{shown(cell, 'false alarm', draws=n)} | {shown(cell, 'found', draws=n)} | {shown(cell, 'oracle finds')} |\n")
-    return text + PYROSCOPE
+    return text + PYROSCOPE + first_seen.page()
 
 
 def misses(cells, draws, is_short=False):
@@ -200,6 +201,10 @@ def write():
 
 def test_the_page_says_what_was_recorded():
     assert read(PAGE) == page(json.loads(read(RESULTS))), "run `make calibrate`"
+
+
+def test_what_was_wrong_once_has_its_tests():
+    assert not list(first_seen.missing(SOURCE))
 
 
 def test_what_was_recorded_is_in_its_bounds():

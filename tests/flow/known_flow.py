@@ -317,7 +317,7 @@ def wait_for(query):
     raise AssertionError(query)
 
 
-def test_no_door_names_the_runtime_as_what_to_optimise():
+def test_no_call_names_the_runtime_as_what_to_optimise():
     """Frames of language runtimes as profilers write them: their time is that of who called them, or nobody's."""
     runtimes = {
         "go": ("runtime.asyncPreempt", "runtime.mallocgc;runtime.scanobject", "runtime.mapaccess1_faststr", "runtime.memmove"),
