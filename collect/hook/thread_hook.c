@@ -1,7 +1,8 @@
 /* pthread_create, so that a thread's CPU clock begins with the thread: the collecting thread looks
  * for new ones ten times a second, and many do not live that long. Threads made otherwise
  * (thrd_create, clone) are still found that way. The thread's end is told by a key's destructor,
- * which pthread_exit and cancellation run as well. */
+ * which pthread_exit and cancellation run as well: in its second round, for the program's own
+ * destructors run in the first, after ours, and cost time, too. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -18,11 +19,12 @@ struct start {
 static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static pthread_key_t key;
 static bool has_key;
+static char is_last; /* its address: the round of destructors after the first */
 
 static void at_end(void *value)
 {
-    (void)value;
-    sf_cpu_profiler_thread_ends();
+    if (value == &is_last || pthread_setspecific(key, &is_last))
+        sf_cpu_profiler_thread_ends();
 }
 
 __attribute__((constructor(101))) static void at_load(void)

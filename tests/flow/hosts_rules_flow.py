@@ -113,7 +113,8 @@ int main(void)
     }
     return 0;
 }""", "-w")
-    assert b"planted_spin" in same(program)
+    profile = same(program)  # two thirds of the time are in the destructors
+    assert b"planted_spin" in profile and b"at_end" in profile
 
 
 EXECS = SPIN + """
