@@ -113,6 +113,12 @@ enum sf_err sf_profile_section(const struct sf_profile_block_reader *r, uint16_t
     return err;
 }
 
+uint64_t sf_profile_block_symbols_len(const struct sf_profile_block_reader *r, uint32_t service)
+{
+    const struct sf_section *s = find_section(r, SF_PROFILE_SYM, service);
+    return s ? s->raw_len : 0;
+}
+
 /* ---- open ---- */
 
 static enum sf_err check_section(const struct sf_profile_block_reader *r,

@@ -37,6 +37,8 @@ const struct sf_profile_service *sf_profile_block_services(const struct sf_profi
 enum sf_err sf_profile_block_symbols(const struct sf_profile_block_reader *r, uint32_t service,
                                      struct sf_arena *req, struct sf_profile_symbols *out,
                                      struct sf_why *why);
+/* How long they are before they are decoded. */
+uint64_t sf_profile_block_symbols_len(const struct sf_profile_block_reader *r, uint32_t service);
 /* As many as the directory says. */
 enum sf_err sf_profile_block_series(const struct sf_profile_block_reader *r, uint32_t service,
                                     struct sf_arena *req, const struct sf_profile_series **out,

@@ -114,6 +114,14 @@ void sf_profile_block_writer_free(struct sf_profile_block_writer *w)
     sf_heap_free(w);
 }
 
+size_t sf_profile_block_writer_memory(const struct sf_profile_block_writer *w)
+{
+    return sizeof(*w) + SF_PROFILE_GRANULE_ROWS * sizeof(*w->pending) + w->out.cap + w->table.cap +
+           w->dir.cap + w->raw.cap + w->chunks.cap + w->steps.cap + w->runs.cap +
+           w->index_chunks.cap + w->index_granules.cap + w->spans.cap * sizeof(*w->spans.list) +
+           w->traces.cap * sizeof(*w->traces.list);
+}
+
 /* ---- sections ---- */
 
 static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)

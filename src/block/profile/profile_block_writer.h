@@ -61,6 +61,7 @@ int sf_profile_detail_cmp(const struct sf_profile_detail *x,
 enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
                                            const struct sf_profile_detail *rows, size_t n,
                                            struct sf_why *why);
+size_t sf_profile_block_writer_memory(const struct sf_profile_block_writer *w);
 enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struct sf_why *why);
 /* What of a set has its index time in [from, to): begin, all samples, end; nothing when there is
  * none. */

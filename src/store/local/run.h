@@ -31,7 +31,8 @@ struct sf_run {
     atomic_bool is_aged;     /* profiles: has no more to lose by its age, or cannot */
     atomic_bool is_thinned;  /* profiles: no verdict has to be applied, or it cannot be */
     atomic_uint_fast64_t outlive_mark; /* reduced to what outlives, for these pins */
-    atomic_bool is_alone;              /* has too many traces to be merged with others once more */
+    atomic_bool is_alone; /* has too many traces or stacks to be merged with others once more */
+    atomic_uint_fast64_t merge_len, merge_slot_len; /* profiles: profile_merge_size.c; 0: unknown */
     /* Guards the four below. Held while the file is opened, so that only readers of this very block
      * wait; takes nothing. With sf_runs.lock held it is only tried. */
     struct sf_mutex lock;

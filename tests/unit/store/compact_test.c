@@ -2,6 +2,7 @@
 
 #include "store/local/write/compact.h"
 #include "store/local/write/seal.h"
+#include "support/store_profile.h"
 #include "support/store_rig.h"
 
 static const uint64_t START_NS = UINT64_C(1763200800) * 1000000000; /* a full hour */
@@ -275,5 +276,49 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_traces)
     assert_int_equal(s.n_blocks[0], 0);
     assert_int_equal(s.n_blocks[1], N_BLOCKS / 2);
     assert_int_equal(s.block_rows[1], N_BLOCKS * N_ROWS);
+    store_rig_done(&r);
+}
+
+/* Profiles of one service whose stacks and spans nobody else has: the union is as large as the sum.
+ */
+static void put_stacks(struct store_rig *r, uint32_t *io_n, uint32_t n)
+{
+    static char names[STORE_PROFILE_SAMPLES][40];
+    static struct store_sample samples[STORE_PROFILE_SAMPLES];
+    const struct store_profile is = {
+        "a", SF_STR("pod-1"), "process_cpu", "cpu", "nanoseconds", (int64_t)START_NS, 0};
+    for (uint32_t done = 0; done < n; done += STORE_PROFILE_SAMPLES) {
+        for (uint32_t i = 0; i < STORE_PROFILE_SAMPLES; i++) {
+            uint32_t number = ++*io_n;
+            snprintf(names[i], sizeof(names[i]), "package.function_number_%08x", number);
+            samples[i] = (struct store_sample){names[i], {.span_id = number, .value = 10}};
+        }
+        assert_ok(store_put_profile(r, &is, samples, STORE_PROFILE_SAMPLES));
+    }
+}
+
+TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_stacks)
+{
+    enum { N_BLOCKS = 6, N_STACKS = 6400, WRITER_LEN = 2 << 20 };
+    struct store_rig r;
+    struct sf_store_stats s;
+    uint32_t n = 0;
+    size_t cap;
+    store_rig_init(&r);
+    r.config.memory_len = 64 << 20;
+    r.config.tuning.compact_blocks = N_BLOCKS;
+    assert_ok(store_rig_open(&r));
+    cap = store_rig_local(&r)->budget.cap[SF_LINE_MERGE];
+    for (uint32_t i = 0; i < N_BLOCKS; i++) {
+        put_stacks(&r, &n, N_STACKS);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    assert_int_equal(stats_of(&r).n_blocks[0], N_BLOCKS);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why)); /* and comes to an end */
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 0);
+    assert_in_range(s.n_blocks[1], 2, N_BLOCKS / 2);
+    assert_true(most_for_merges(&r) > cap / 4);
+    assert_true(most_for_merges(&r) <= cap + WRITER_LEN);
     store_rig_done(&r);
 }

@@ -111,9 +111,12 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
     return n;
 }
 
-static void count_memory(struct sf_profile_merging *w, const struct sf_profile_set *set)
+/* When a service was written: by then all of it was held. */
+static void count_memory(struct sf_profile_merging *w, const struct sf_profile_set *set,
+                         const struct sf_profile_block_writer *to)
 {
-    size_t len = sf_arena_used(&w->arena) + sf_arena_used(&w->thinning.arena) +
+    size_t len = sf_arena_used(&w->arena) + sf_arena_used(&w->thinning.arena) + w->streams_len +
+                 w->gathered_len + sf_profile_block_writer_memory(to) +
                  (set ? sf_profile_set_memory(set) : 0);
     sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len);
     sf_budget_add(&w->l->budget, SF_LINE_MERGE, len);
@@ -135,10 +138,11 @@ static enum sf_err write_services(struct sf_profile_merging *w, const struct sf_
                                      .parts = parts,
                                      .n_parts = n,
                                      .t = {.tenant = me->tenant, .service = me->name}};
-        sf_arena_reset(&w->arena);
+        sf_arena_release(&w->arena);
+        w->streams_len = w->gathered_len = 0;
         s.set = sf_profile_set_new(me->tenant, me->name);
         err = s.set ? sf_service_merge_write(&s, to, why) : sf_profile_merge_no_memory(why);
-        count_memory(w, s.set);
+        count_memory(w, s.set, to);
         sf_profile_set_free(s.set);
     }
     sf_heap_free(parts);

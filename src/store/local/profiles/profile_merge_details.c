@@ -7,9 +7,9 @@
 
 struct stream { /* the rows of one input that belong to the process in hand */
     const struct sf_merge_part *p;
-    uint32_t own;     /* the process, as granules of the input say it */
-    uint32_t granule; /* the next one */
-    struct sf_profile_detail *rows;
+    uint32_t own;                   /* the process, as granules of the input say it */
+    uint32_t granule;               /* the next one */
+    struct sf_profile_detail *rows; /* of its part */
     uint32_t n, at;
 };
 
@@ -19,7 +19,17 @@ struct details {
     uint32_t process;
     struct stream *streams;
     uint32_t n_streams;
+    struct sf_profile_detail **rooms; /* of each part: for the rows of a granule */
 };
+
+/* The most rows that a granule of the part has. */
+static uint32_t most_rows(const struct sf_merge_part *p)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < p->places.n_granules; i++)
+        most = p->places.granules[i].n_rows > most ? p->places.granules[i].n_rows : most;
+    return most < SF_PROFILE_GRANULE_ROWS ? most : SF_PROFILE_GRANULE_ROWS;
+}
 
 static bool is_of_output(const struct sf_service_merge *s, const struct sf_merge_part *p,
                          int64_t start_ns)
@@ -134,6 +144,7 @@ static void open_streams(struct details *d)
         if (d->process != SF_NONE && own == n_own)
             continue;
         x->p = p;
+        x->rows = d->rooms[i];
         x->own = d->process == SF_NONE ? 0 : own + 1;
         x->granule = 0;
         d->n_streams++;
@@ -146,19 +157,23 @@ enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profi
     struct details d = {.s = s, .to = to, .process = SF_NONE};
     enum sf_err err = SF_OK;
     d.streams = sf_heap_new_n((size_t)s->n_parts + 1, sizeof(*d.streams));
-    for (uint32_t i = 0; d.streams && !err && i < s->n_parts; i++) {
-        d.streams[i].rows = sf_heap_new_n(SF_PROFILE_GRANULE_ROWS, sizeof(*d.streams[i].rows));
-        err = d.streams[i].rows ? SF_OK : sf_profile_merge_no_memory(why);
-    }
-    if (!d.streams)
+    d.rooms = sf_heap_new_n((size_t)s->n_parts + 1, sizeof(struct sf_profile_detail *));
+    if (!d.streams || !d.rooms)
         err = sf_profile_merge_no_memory(why);
+    for (uint32_t i = 0; !err && i < s->n_parts; i++) {
+        uint32_t n = most_rows(&s->parts[i]);
+        d.rooms[i] = sf_heap_new_n((size_t)n + 1, sizeof(**d.rooms));
+        err = d.rooms[i] ? SF_OK : sf_profile_merge_no_memory(why);
+        s->w->streams_len += ((size_t)n + 1) * sizeof(**d.rooms);
+    }
     for (uint32_t i = 0; !err && i <= s->t.n_processes; i++) {
         d.process = i ? i - 1 : SF_NONE;
         open_streams(&d);
         err = write_process(&d, why);
     }
-    for (uint32_t i = 0; d.streams && i < s->n_parts; i++)
-        sf_heap_free(d.streams[i].rows);
+    for (uint32_t i = 0; d.rooms && i < s->n_parts; i++)
+        sf_heap_free(d.rooms[i]);
+    sf_heap_free(d.rooms);
     sf_heap_free(d.streams);
     return err;
 }

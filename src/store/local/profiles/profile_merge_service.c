@@ -232,7 +232,7 @@ static enum sf_err gather_chunk(struct sf_service_merge *s, const struct sf_merg
         return sf_profile_merge_blame(p->in, err, why);
     g->is_coarse = g->is_coarse || p->places.chunks[ref->chunk].is_rollup;
     if (n > g->cap - g->n) {
-        size_t cap = (g->n + n) * 2;
+        size_t cap = (g->n + n) + (g->n + n) / 2;
         struct sf_profile_entry *more = sf_heap_grow(g->list, cap, sizeof(*more));
         if (!more)
             return sf_profile_merge_no_memory(why);
@@ -272,6 +272,7 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
         if (atomic_load(&s->w->l->is_stopping))
             err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
     }
+    s->w->gathered_len = g.cap * sizeof(*g.list);
     sf_heap_free(g.list);
     return err;
 }

@@ -31,7 +31,8 @@ struct sf_profile_merging {
     struct sf_merge_output *outputs;
     size_t n_outputs, cap_outputs;
     struct sf_arena arena;
-    struct sf_thinning thinning; /* of the output in hand; by pins: of all */
+    struct sf_thinning thinning;      /* of the output in hand; by pins: of all */
+    size_t streams_len, gathered_len; /* of the service in hand: detail rows; samples of a slot */
     size_t counted_len;
     struct sf_merged done;
 };

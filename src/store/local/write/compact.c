@@ -115,9 +115,10 @@ static int by_day(const void *a, const void *b)
 }
 
 /* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
- * its flame graphs need one look at the symbols. The first two or more that fit together; 0: none.
- */
-static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n, size_t *out_at)
+ * its flame graphs need one look at the symbols. The first two or more that fit together, into
+ * `inputs`; 0: none. */
+static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
+                         struct sf_run **inputs)
 {
     size_t n_closed = 0;
     for (size_t i = 0; i < n; i++) {
@@ -136,12 +137,14 @@ static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n, s
         while (from + size < n_closed && size < MAX_INPUTS &&
                list[from + size].run->row.tenant == first->tenant &&
                list[from + size].run->row.day == first->day &&
-               len + list[from + size].run->row.len <= MAX_DAY_LEN)
+               len + list[from + size].run->row.len <= MAX_DAY_LEN) {
+            inputs[size] = list[from + size].run;
             len += list[from + size++].run->row.len;
-        if (size > 1) {
-            *out_at = from;
-            return size;
         }
+        if (size > 1)
+            size = sf_profile_merge_take(l, inputs, size, SF_SPLIT_TENANT_DAY);
+        if (size > 1)
+            return size;
     }
     return 0;
 }
@@ -355,15 +358,13 @@ static enum sf_err compact_day(struct sf_local *l, const struct sf_snapshot *s,
                                struct candidate *list, bool *out_did_work, struct sf_why *why)
 {
     struct sf_run *inputs[MAX_INPUTS];
-    size_t n = 0, at = 0, size;
+    size_t n = 0, size;
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < s->n; i++) {
         if (!sf_run_is_part(s->runs[i]) && !atomic_load(&s->runs[i]->is_bad))
             list[n++] = (struct candidate){s->runs[i], 0};
     }
-    size = choose_day(l, list, n, &at);
-    for (size_t i = 0; i < size; i++)
-        inputs[i] = list[at + i].run;
+    size = choose_day(l, list, n, inputs);
     if (size)
         err = merge_runs(l, inputs, size, SF_SPLIT_TENANT_DAY, 2, why);
     *out_did_work = size && err == SF_OK;
@@ -400,8 +401,9 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     size = choose(l, list, n, n_level0 > l->tune.hurry_blocks, &at);
     for (size_t i = 0; i < size; i++)
         inputs[i] = list[at + i].run;
-    if (size && kind == SF_BLOCK_SPANS)
-        size = sf_merge_take(l, inputs, size);
+    if (size)
+        size = kind == SF_BLOCK_SPANS ? sf_merge_take(l, inputs, size)
+                                      : sf_profile_merge_take(l, inputs, size, SF_SPLIT_HOUR);
     if (size == 1 && inputs[0]->row.level == 1) { /* merging it with itself would never end */
         atomic_store(&inputs[0]->is_alone, true);
         *out_did_work = true;
