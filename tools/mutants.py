@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""mutants [--seconds N] [--count N] [--seed N] [--jobs N] [--near] [--rooms a,b] [FILE...] - do the tests notice when the code is wrong?
+"""mutants [--seconds N] [--count N] [--places N] [--seed N] [--jobs N] [--near] [--rooms a,b] [FILE...] - do the tests notice when the code is wrong?
 
 Changes one place of the code at a time - a comparison, a condition, a constant, a call that is left out - runs the unit,
 property and fault tests that reach it, and lists the changes that no test noticed. Works on a copy of the tree in
-build-mutants, so nothing here changes. Places are picked at random, by the seed, until the time or the count is used up.
+build-mutants, so nothing here changes. Places are picked at random, by the seed, until the time or the count is used up;
+with --places so many of each file, of different functions while there are such, and only these are compiled.
 
 All changes of a file are compiled at once: each function is followed by copies of itself, one per change, and
 $SF_MUTANT says which copy runs. A first run of each test tells which functions it reaches and what it costs; a change
 is then tried by the tests that reach its function, the cheapest first, until one fails. A test that takes many times its
-cost has failed. Tests stop at their first failure.
+cost, or that hangs, has failed; time in which it waited for a processor is not counted. Tests stop at their first failure.
 
 A survivor is a question, not always a fault: tests/mutants_known.txt lists changes that mean the same as what they
 change, each with its reason; they are not tried. Exit status 0 however many survive; 1 when the unchanged tree does not
@@ -33,7 +34,7 @@ HOME = os.path.join(ROOT, "build-mutants")
 TREE, BUILD = os.path.join(HOME, "tree"), os.path.join(HOME, "build")
 MEASURED = os.path.join(HOME, "measured.json")
 KNOWN = os.path.join(ROOT, "tests", "mutants_known.txt")
-ROOMS = ("store", "wal", "intake", "link", "serve/auth")
+ROOMS = ("store", "wal", "intake", "link", "serve/auth", "serve/origin", "serve/tenant", "app/tokens", "app/proxy_users")
 # Whose tests are asked besides the room's own unit tests: unit tests of rooms that stand on it, properties, faults.
 ALSO = {"store": ["prop/prop store", "prop/prop profile_total", "fault/fault store", "fault/file_fault store_disk",
                   "unit/exec_unit"],
@@ -335,6 +336,34 @@ def read_json(path):
         return {}
 
 
+class Watch(threading.Thread):
+    """Kills a process that hangs. On a busy machine it may wait for a processor for long: that does not count."""
+
+    def __init__(self, pid, wall_s):
+        super().__init__(daemon=True)
+        self.pid, self.wall_s, self.is_over = pid, wall_s, threading.Event()
+
+    def waited_s(self):
+        waited = 0
+        try:
+            for task in os.listdir(f"/proc/{self.pid}/task"):
+                with open(f"/proc/{self.pid}/task/{task}/schedstat", encoding="ascii") as f:
+                    waited = max(waited, int(f.read().split()[1]))
+        except (OSError, IndexError, ValueError):
+            pass
+        return waited / 1e9
+
+    def run(self):
+        start = time.monotonic()
+        while not self.is_over.wait(0.5):
+            if time.monotonic() - start > self.wall_s and time.monotonic() - start - self.waited_s() > self.wall_s:
+                try:
+                    os.killpg(self.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                return
+
+
 class Test:
     def __init__(self, program, noun):
         self.argv = [os.path.join(BUILD, "tests", program)] + [noun]
@@ -349,10 +378,10 @@ class Test:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         p = subprocess.Popen(self.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit,  # pylint: disable=subprocess-popen-preexec-fn
                              env=dict(os.environ, SPANFLAME_SOURCE=TREE, CHECK_SCALE="0.05", TEST_STOPS="1", **env))
-        timer = threading.Timer(wall_s, lambda: os.killpg(p.pid, signal.SIGKILL))
-        timer.start()
+        watch = Watch(p.pid, wall_s)
+        watch.start()
         _, status, used = os.wait4(p.pid, 0)
-        timer.cancel()
+        watch.is_over.set()
         p.returncode = status
         try:
             os.killpg(p.pid, signal.SIGKILL)  # what it started and did not wait for
@@ -429,6 +458,15 @@ def try_one(mutant, tests, score, end):
     score.note(mutant, any(t.notices(mutant) for t in tests if mutant.function.id in t.reached))
 
 
+def choose_places(source, n, seed):
+    """So many of its changes, of different functions while there are such. What is chosen in a file depends on nothing else."""
+    chance, rounds, seen = random.Random(f"{seed} {source.name}"), [], {}
+    for m in chance.sample(source.mutants, len(source.mutants)):
+        seen[m.function] = seen.get(m.function, -1) + 1
+        rounds.append((seen[m.function], len(rounds), m))
+    return [m for _, _, m in sorted(rounds)[:n]]
+
+
 def number_all(sources):
     n_functions = n_mutants = 0
     for s in sources:
@@ -444,6 +482,7 @@ def main():
     args = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     args.add_argument("--seconds", type=int, default=1800)
     args.add_argument("--count", type=int, default=0, help="0: as many as the time allows")
+    args.add_argument("--places", type=int, default=0, help="of each file; 0: all")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--jobs", type=int, default=os.cpu_count())
     args.add_argument("--slow", type=int, default=SLOW_S, help="CPU seconds; a test that takes longer is not asked")
@@ -455,6 +494,8 @@ def main():
     equal = known()
     for s in sources:
         s.mutants = [m for m in s.mutants if m.key() not in equal]
+        if args.places:
+            s.mutants = choose_places(s, args.places, args.seed)
     number_all(sources)
     os.makedirs(TREE, exist_ok=True)
     copy_tree()

@@ -301,7 +301,7 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_stacks)
 {
     enum { N_BLOCKS = 6, N_STACKS = 6400, WRITER_LEN = 2 << 20 };
     struct store_rig r;
-    struct sf_store_stats s;
+    struct sf_local_stats s;
     uint32_t n = 0;
     size_t cap;
     store_rig_init(&r);
