@@ -5,17 +5,26 @@
 #include "os/clock.h"
 #include "os/memory.h"
 
-/* Of 256, as the lines of the store's budget. */
-enum { SHARES = 256, POOL = 40, ONE_OF_POOL = 32, BESIDE_ARENA = 40, SUM = 120, MOST = 160 };
+/* Of 256, as the lines of the store's budget. With the turn SURE is there whatever the store holds;
+ * more is only while the whole process stays within its memory. */
+enum {
+    SHARES = 256,
+    POOL = 40,
+    ONE_OF_POOL = 32,
+    SURE = 48,
+    BESIDE_ARENA = 40,
+    SUM = 120,
+    MOST = 160
+};
 
 void sf_query_turn_init(struct sf_service *s)
 {
     size_t unit = (size_t)(s->memory_len ? s->memory_len : SF_LIMIT_MEMORY_LEN) / SHARES;
     size_t large_len = (size_t)s->query_memory_len + BESIDE_ARENA * unit;
-    s->query_large_len = large_len;
+    s->query_large_len = SURE * unit < large_len ? SURE * unit : large_len;
     s->query_pool.cap = POOL * unit;
     s->query_pool.query_cap = ONE_OF_POOL * unit;
-    s->query_pool.sum_cap = SUM * unit > large_len ? SUM * unit : large_len;
+    s->query_pool.sum_cap = SUM * unit;
     s->query_most_len = MOST * unit > large_len ? MOST * unit : large_len;
 }
 
