@@ -542,7 +542,11 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
         wait_in_lane(lane, call);
     } else if (!queue) {
         sf_router_run(ex, NULL);
-    } else if (sf_queue_give(queue, ex)) {
+    } else if (sf_queue_give(queue, ex)) { /* others came while its body did */
+        if (call->route->class == SF_CLASS_INGEST)
+            sf_service_count_shed(arg, call->tenant,
+                                  sf_ingest_is_spans(call->route) ? SF_SHED_SPANS
+                                                                  : SF_SHED_PROFILES);
         refuse_full_queue(call);
         sf_call_finish(call);
     }

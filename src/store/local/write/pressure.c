@@ -118,8 +118,8 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
         sf_local_notice(l, "store: blocks can be merged and removed again");
 }
 
-/* Of the lines that fill between two looks at the disk. Profiles have a line of their own, and the
- * log's queue takes long records one by one: neither is a reason to refuse spans before it is full.
+/* Of the lines that fill between two looks at the disk. Profiles have a line of their own, which is
+ * no reason to refuse spans. Requests wait for the log's queue as they do for the memory of rows.
  */
 static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf_wal_stats *wal)
 {
@@ -129,10 +129,11 @@ static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf
     enum sf_pressure of_rows = sf_pressure_max(
         sf_pressure_of_fill(parts, b->cap[SF_LINE_PARTS]),
         sf_pressure_of_fill(rows, b->cap[SF_LINE_PARTS] + b->cap[SF_LINE_MEMTABLES]));
-    enum sf_pressure of_rest = sf_pressure_max(
-        sf_pressure_of_fill(sf_budget_used(b, SF_LINE_PROFILES), b->cap[SF_LINE_PROFILES]),
-        sf_pressure_of_fill(wal->queue_len, b->log_len));
-    return sf_pressure_max(of_rows, sf_pressure_min(of_rest, SF_PRESSURE_PROFILES));
+    enum sf_pressure of_profiles = sf_pressure_of_fill(sf_budget_used(b, SF_LINE_PROFILES),
+                                                       b->cap[SF_LINE_PROFILES]);
+    enum sf_pressure of_log = sf_pressure_of_fill(wal->queue_len, b->log_len);
+    return sf_pressure_max(sf_pressure_max(of_rows, of_log),
+                           sf_pressure_min(of_profiles, SF_PRESSURE_PROFILES));
 }
 
 enum sf_pressure sf_pressure_now(struct sf_local *l, bool *out_is_brief)
