@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "collect/lib/attr_write.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/load.h"
 
 void sf_resource_instance_id(char out[SF_INSTANCE_ID_CAP])
 {
@@ -25,11 +26,14 @@ void sf_resource_instance_id(char out[SF_INSTANCE_ID_CAP])
 void sf_resource_write(struct sf_buf *out, const struct sf_settings *s, const char *instance_id)
 {
     char host[256] = "";
+    double cpus = s->has_cpu_limit ? 0 : sf_load_cpu_limit();
     sf_buf_add(out, s->resource.p, s->resource.len);
     if (!s->has_instance_id)
         sf_attr_write_str(out, 1, SF_STR("service.instance.id"), sf_str_from(instance_id));
     if (!s->has_host_name && !gethostname(host, sizeof(host) - 1))
         sf_attr_write_str(out, 1, SF_STR("host.name"), sf_str_from(host));
+    if (cpus > 0)
+        sf_attr_write_double(out, 1, SF_STR("cpu.limit"), cpus);
     sf_attr_write_int(out, 1, SF_STR("process.pid"), getpid());
     sf_attr_write_str(out, 1, SF_STR("process.executable.name"),
                       sf_str_from(program_invocation_short_name));

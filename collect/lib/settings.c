@@ -133,6 +133,7 @@ static void read_resource(struct reader *r, const char *service)
                 snprintf(s->instance, sizeof(s->instance), "%.*s", SF_STR_ARG(sf_buf_str(&val)));
         }
         s->has_host_name |= sf_str_eq(key, SF_STR("host.name"));
+        s->has_cpu_limit |= sf_str_eq(key, SF_STR("cpu.limit"));
         if (!sf_str_eq(key, SF_STR("service.name")))
             sf_attr_write_str(&s->resource, 1, key, sf_buf_str(&val));
         else if (!name.len)

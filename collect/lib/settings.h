@@ -13,10 +13,10 @@ struct sf_settings {  /* never moves after it was read: the exporter borrows fro
     bool is_disabled; /* OTEL_SDK_DISABLED */
     char service[256];
     struct sf_buf resource; /* KeyValue messages of Resource, field 1 each; service.name too */
-    bool has_instance_id, has_host_name; /* among them */
-    char instance[129];                  /* that service.instance.id; empty: none, or too long */
-    struct sf_buf headers;               /* header lines for the exporter */
-    struct sf_buf profile_headers;       /* the same for profiles */
+    bool has_instance_id, has_host_name, has_cpu_limit; /* among them */
+    char instance[129];            /* that service.instance.id; empty: none, or too long */
+    struct sf_buf headers;         /* header lines for the exporter */
+    struct sf_buf profile_headers; /* the same for profiles */
     struct sf_exporter_settings exporter, profile_exporter;
     struct sf_profiling_settings profiling;
     unsigned cost_items; /* SPANFLAME_SPAN_COST: bits of enum sf_cost_item */

@@ -14,6 +14,7 @@
 #include "collect/sys/tasks.h"
 
 enum { TEXT_CAP = 4096, PATH_CAP = 512 };
+#define ROOT "/sys/fs/cgroup"
 
 static sf_str read_file(const char *path, char text[TEXT_CAP])
 {
@@ -77,26 +78,43 @@ static bool find_group(char path[PATH_CAP], char *text)
     while (sf_str_split_next(&all, '\n', &line)) {
         if (sf_str_starts(line, SF_STR("0::"))) {
             line = sf_str_from_at(line, 3);
-            return snprintf(path, PATH_CAP, "/sys/fs/cgroup%.*s", SF_STR_ARG(line)) < PATH_CAP - 32;
+            return snprintf(path, PATH_CAP, ROOT "%.*s", SF_STR_ARG(line)) < PATH_CAP - 32;
         }
     }
     return false;
 }
 
+/* "max 100000" or "50000 100000"; of all groups above it the smallest counts. */
+static double read_quota(const char *group, double most, char *text)
+{
+    char path[PATH_CAP];
+    size_t at = strlen(group), top = strlen(ROOT);
+    while (at >= top) {
+        uint64_t quota, period;
+        sf_str all, word;
+        snprintf(path, sizeof(path), "%.*s/cpu.max", (int)at, group);
+        all = sf_str_trim(read_file(path, text));
+        if (sf_str_split_next(&all, ' ', &word) && sf_str_to_u64(word, &quota) &&
+            sf_str_to_u64(all, &period) && period && (double)quota / (double)period < most)
+            most = (double)quota / (double)period;
+        while (at > top && group[at - 1] != '/')
+            at--;
+        if (at == top)
+            break;
+        at--;
+    }
+    return most;
+}
+
 static void read_group(struct sf_load_reading *out, char *text)
 {
     char path[PATH_CAP];
-    sf_str all, word;
-    uint64_t quota, period, len;
+    uint64_t len;
     size_t at;
     if (!find_group(path, text))
         return;
     at = strlen(path);
-    snprintf(path + at, PATH_CAP - at, "/cpu.max"); /* "max 100000" or "50000 100000" */
-    all = sf_str_trim(read_file(path, text));
-    if (sf_str_split_next(&all, ' ', &word) && sf_str_to_u64(word, &quota) &&
-        sf_str_to_u64(all, &period) && period && (double)quota / (double)period < out->n_cpus)
-        out->n_cpus = (double)quota / (double)period;
+    out->n_cpus = read_quota(path, out->n_cpus, text);
     snprintf(path + at, PATH_CAP - at, "/memory.max");
     if (!sf_str_to_u64(sf_str_trim(read_file(path, text)), &len))
         return; /* "max": no limit, so nobody else's memory is ours */
@@ -127,4 +145,33 @@ void sf_load_read(struct sf_load_reading *out)
     out->memory_len = sf_tasks_memory();
     read_group(out, text);
     errno = saved;
+}
+
+/* "0-3,8": how many that are; 0: it cannot be read. */
+static unsigned count_online(char *text)
+{
+    sf_str all = sf_str_trim(read_file("/sys/devices/system/cpu/online", text)), one, first;
+    unsigned n = 0;
+    while (sf_str_split_next(&all, ',', &one)) {
+        uint64_t low, high;
+        if (!sf_str_split_next(&one, '-', &first) || !sf_str_to_u64(first, &low))
+            return 0;
+        high = low;
+        if ((one.len && !sf_str_to_u64(one, &high)) || high < low || high > 1 << 20)
+            return 0;
+        n += (unsigned)(high - low) + 1;
+    }
+    return n;
+}
+
+double sf_load_cpu_limit(void)
+{
+    char text[TEXT_CAP], path[PATH_CAP];
+    int saved = errno;
+    unsigned online = count_online(text);
+    double most = processors();
+    if (find_group(path, text))
+        most = read_quota(path, most, text);
+    errno = saved;
+    return online && most < online ? most : 0;
 }

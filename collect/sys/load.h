@@ -15,3 +15,6 @@ struct sf_load_reading {
 };
 
 void sf_load_read(struct sf_load_reading *out); /* what cannot be read is 0 */
+/* Processors' worth of time that affinity and the quotas of its control groups leave to the
+ * process; 0: all that the machine has, or not known. */
+double sf_load_cpu_limit(void);

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import library_home  # noqa: E402
-from server import PROGRAM, Server, tap  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
 
 SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
 HOME = library_home.folder("control")
@@ -21,15 +22,20 @@ PROFILED = os.path.join(HOME, "profiled")
 subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(SOURCE, "include"),
                 os.path.join(SOURCE, "tests", "flow", "library", "profiled.c"), "-o", PROFILED, "-L" + LIBRARY,
                 "-lspanflame", "-Wl,-rpath," + LIBRARY, "-pthread"], check=True)
-SERVER = Server().start()
+SERVER = Server("""alerts:
+  interval: 1s
+  rules:
+    - {name: caught, traceql: '{ name = "capture me" } | count_over_time() by (resource.service.name)', above: 0, window: 1h,
+       capture: {seconds: 1, rate: 500}}
+""").start()
 JSON = {"Content-Type": "application/json"}
 
 
-def start(service, what, until, port=None, **env):
+def start(service, what, until, port=None, before=None, **env):
     env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME=service,
                OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port or SERVER.port}", SPANFLAME_PROFILES="cpu",
                WATCH=what, WATCH_IS=until, **env)
-    return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=env)
+    return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=env, preexec_fn=before)
 
 
 def watched(program):
@@ -123,6 +129,36 @@ def test_a_change_is_followed_and_confirmed_within_5_s_after_restarts_of_either_
         server.stop()
         if os.environ.get("MEASURED"):
             assert max(took.values()) <= 5, took
+
+
+def test_an_alert_that_begins_to_fire_captures_a_profile_of_its_service():
+    """A real program, whose profiling is off and which may use one processor: both are seen."""
+    change("POST", "service=alarmed", {"enabled": False})
+    one = min(os.sched_getaffinity(0))
+    program = start("alarmed", "rate", "7", before=lambda: os.sched_setaffinity(0, {one}))
+    collector("alarmed", paused=True)
+    SERVER.send([make_span(service="alarmed", name="capture me")])
+    began, state = None, {}
+    for _ in range(900):
+        began = began or re.search(r"capture=([0-9a-f]+) seconds=1 rule=caught", SERVER.log())
+        state = SERVER.json("/api/v1/profiling/capture/" + began[1]) if began else {}
+        if state.get("state") == "done":
+            break
+        time.sleep(0.1)
+    assert state.get("state") == "done" and state["collectorsDone"] == 1, (state, SERVER.get("/api/v1/alerts").text, SERVER.log())
+    got = SERVER.get(f"/api/v1/profile?app=alarmed&type=cpu&format=folded&from={state['fromNs']}&until={int(state['untilNs']) + 1}")
+    assert got.status == 200 and "planted_hot" in got.text, (got.status, got.text, state)
+    assert SERVER.metric("spanflame_alerts_captures_total") == 1
+    what = [(c["who"], c["what"]) for c in SERVER.json("/api/v1/profiling/audit?service=alarmed")["changes"]]
+    assert ("alert caught", "capture cpu at 500 Hz for 1 s") in [(w, t.split(" (")[0]) for w, t in what], what
+    collector("alarmed", paused=True)  # off again
+    with open("/sys/devices/system/cpu/online", encoding="ascii") as f:
+        has_more = f.read().strip() != str(one)
+    limits = SERVER.get("/pyroscope/label-values?label=cpu.limit").text
+    assert ('"1"' in limits) == has_more, limits
+    change("DELETE", "service=alarmed")
+    change("POST", "service=alarmed", {"rate": 7})
+    watched(program)
 
 
 def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():

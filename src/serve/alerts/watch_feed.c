@@ -279,25 +279,47 @@ static void add_point(struct reading *r, const struct sf_prof_point *p, size_t a
     }
 }
 
+/* Where senders put it; labels of Pyroscope's clients have no dots. */
+static const char *const limit_keys[] = {"cpu.limit",
+                                         "cpu_limit",
+                                         "container.cpu.limit",
+                                         "container_cpu_limit",
+                                         "k8s.container.cpu.limit",
+                                         "k8s.container.cpu_limit",
+                                         "k8s_container_cpu_limit"};
+
+double sf_watch_cpus(sf_str text)
+{
+    bool is_milli = text.len > 1 && text.p[text.len - 1] == 'm';
+    double n = 0;
+    if (is_milli)
+        text.len--;
+    if (!text.len || !sf_str_to_f64(text, &n) || !(n > 0 && n < 1e9))
+        return 0;
+    return is_milli ? n / 1000 : n;
+}
+
 /* Of two types of a kind (Go has allocations in two profiles) a service's first counts. */
 static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, uint32_t number,
                              const struct sf_profile_type *type, struct sf_query_ctx *q,
                              struct sf_why *why)
 {
-    const sf_str keys[] = {SF_STR("service_name"), SF_STR("cpu_limit")};
+    enum { N_KEYS = sizeof(limit_keys) / sizeof(limit_keys[0]) + 1 };
+    sf_str keys[N_KEYS] = {SF_STR("service_name")};
     enum sf_watch_kind kind = sf_watch_kind_of_type(type);
     struct sf_prof_query query = {.from_ns = r->minute * SF_NS_PER_MIN,
                                   .to_ns = (r->minute + 1) * SF_NS_PER_MIN};
     struct sf_prof_points points = {0};
-    enum sf_err err = sf_profile_type_print(type, q->req, &query.type)
-                          ? ask->store->ops->prof_points(ask->store, &query, keys, 2, 0, q, &points,
-                                                         why)
-                          : sf_no_room(why, "a type");
+    enum sf_err err;
+    for (size_t i = 1; i < N_KEYS; i++)
+        keys[i] = sf_str_from(limit_keys[i - 1]);
+    err = sf_profile_type_print(type, q->req, &query.type)
+              ? ask->store->ops->prof_points(ask->store, &query, keys, N_KEYS, 0, q, &points, why)
+              : sf_no_room(why, "a type");
     for (uint32_t i = 0; !err && i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
         double limit = 0;
         size_t at;
-        sf_str text = group_label(&points.groups, p->group, keys[1]);
         enum sf_watch_kind as = kind;
         if (!find(r, group_label(&points.groups, p->group, keys[0]), &at))
             continue;
@@ -305,8 +327,8 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
             r->types[at][kind] = number;
         if (kind < SF_WATCH_KINDS && r->types[at][kind] != number)
             as = SF_WATCH_KINDS;
-        if (text.len && !sf_str_to_f64(text, &limit))
-            limit = 0;
+        for (size_t k = 1; k < N_KEYS && limit <= 0; k++)
+            limit = sf_watch_cpus(group_label(&points.groups, p->group, keys[k]));
         add_point(r, p, at, as, limit);
     }
     return err;

@@ -38,3 +38,5 @@ char *sf_watch_keep_text(sf_str s);
 void sf_watch_drop_text(char **p);
 /* Which kind of cost a type of profiles is; SF_WATCH_KINDS: none of them. */
 enum sf_watch_kind sf_watch_kind_of_type(const struct sf_profile_type *type);
+/* A CPU limit in processors, as Kubernetes writes it, too: "2", "0.5", "500m". 0: it is none. */
+double sf_watch_cpus(sf_str text);

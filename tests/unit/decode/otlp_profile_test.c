@@ -336,6 +336,7 @@ static const char json[] =
     "{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"keyStrindex\":5,\"value\":"
     "{\"stringValueStrindex\":6}},{\"key\":\"process.pid\",\"value\":{\"intValue\":\"77\"}},"
     "{\"key\":\"container.id\",\"value\":{\"stringValue\":\"c1\"}},"
+    "{\"key\":\"cpu.limit\",\"value\":{\"doubleValue\":0.5}},"
     "{\"key\":\"k8s.pod.labels\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":\"x\"}]}}}"
     "]},\"scopeProfiles\":[{\"profiles\":["
     "{\"sampleType\":{\"typeStrindex\":1,\"unitStrindex\":2},\"samples\":[{\"stackIndex\":1,"
@@ -360,8 +361,9 @@ TEST(otlp_profile, json_of_today)
     assert_int_equal(rig.got.series[0].id.b[15], 15);
     assert_int_equal(rig.got.samples[0].span_id, 0xeee19b7ec3c1b174);
     assert_str(rig.got.processes[rig.got.series[0].process].key, "machine=c1;pid=77");
-    assert_int_equal(rig.got.series[0].n_labels, 3); /* the pid is none */
-    assert_str(rig.got.series[0].labels[1].val, "x");
+    assert_int_equal(rig.got.series[0].n_labels, 4); /* the pid is none */
+    assert_str(rig.got.series[0].labels[1].val, "0.5");
+    assert_str(rig.got.series[0].labels[2].val, "x");
     assert_string_equal(sf_profile_format_find(sf_str_from(json)), "otlp-json");
 }
 
