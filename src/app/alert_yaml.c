@@ -137,9 +137,8 @@ enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct s
                           "alerts: rule \"%.*s\" names a tenant and tenancy.enabled is false",
                           SF_STR_ARG(sf_str_part(c->alerts.rules->list[i].name, 0, 60)));
     }
-    if (!err && c->alerts.pack && !c->has_tenancy &&
-        c->alerts.alertmanager.n + c->alerts.webhook.n > 0)
-        err = sf_alert_watch_add_pack(c->alerts.rules, why);
+    if (!err && c->alerts.pack && c->alerts.alertmanager.n + c->alerts.webhook.n > 0)
+        err = sf_alert_watch_add_pack(c->alerts.rules, c->has_tenancy, why);
     if (err)
         return err;
     c->alerts.rules->interval_ns = c->alerts.interval_ns;

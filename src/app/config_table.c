@@ -191,8 +191,8 @@ const struct sf_config_key sf_config_keys[] = {
     {"alerts.webhook", SF_CONFIG_LIST, AT(alerts.webhook), "", NULL, 0, 0,
      "addresses that are told in the JSON of Alertmanager's webhooks, version 4"},
     {"alerts.pack", SF_CONFIG_BOOL, AT(alerts.pack), "true", NULL, 0, 0,
-     "built-in rules of all services, when there is a receiver; not with tenancy.enabled, where "
-     "rules of the kind watch name their tenant"},
+     "built-in rules of all services, when there is a receiver; with tenancy.enabled of each of up "
+     "to 16 tenants"},
     {"alerts.url", SF_CONFIG_STR, AT(alerts.url), "", NULL, 0, 0,
      "how people reach this server, for the link in an alert: https://spanflame.example.com"},
     {"alerts.rules_files", SF_CONFIG_LIST, AT(alerts.rules_files), "", NULL, 0, 0,

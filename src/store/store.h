@@ -303,6 +303,7 @@ struct sf_store_state {
     uint64_t queue_depth;            /* batches that are not durable yet */
     uint64_t rows_len;               /* rows in memory that can still grow */
     uint64_t memory_len, memory_cap; /* all of it: held, and the most that may be */
+    int64_t oldest_ns;               /* of what is in blocks; 0: there are none */
 };
 
 /* One number of a store's own, as /metrics shows it. */

@@ -443,7 +443,7 @@ ELSEWHERE = {
     "alert pins": "tests/flow/alerts_flow.py", "alert pin days": "tests/flow/alerts_flow.py",
     "deploys": "tests/unit/serve/deploy_book_test.c", "deploy text": "tests/unit/serve/deploy_book_test.c",
     "deploy body": "tests/flow/alert_kinds_flow.py",
-    "watch tenants": "tests/unit/serve/alert_rule_test.c", "watch services": "tests/flow/watch_flow.py",
+    "watch tenants": "tests/unit/serve/alert_tenants_test.c", "watch services": "tests/flow/watch_flow.py",
     "alert history": "tests/unit/serve/silence_book_test.c", "silences": "tests/unit/serve/silence_book_test.c",
     "silence matchers": "tests/unit/serve/silence_book_test.c", "silence text": "tests/unit/serve/silence_book_test.c",
     "silence days": "tests/unit/serve/silence_book_test.c", "silence body": "tests/flow/alerts_flow.py",

@@ -21,7 +21,8 @@ NOW = time.time_ns() // MINUTE * MINUTE - MINUTE
 class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         for alert in json.loads(self.rfile.read(int(self.headers["Content-Length"])))["alerts"]:
-            GOT[alert["labels"]["alertname"], alert["labels"].get("service")] = alert
+            labels = alert["labels"]
+            GOT[tuple(labels[k] for k in ("alertname", "service", "tenant") if k in labels)] = alert
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -56,10 +57,10 @@ def wave(i, of=5):
     return 1 + 0.03 * ((i * 7919 % of) - of // 2) / of
 
 
-def push(name, i, stacks, kind="cpu", unit="nanoseconds", labels=""):
+def push(name, i, stacks, kind="cpu", unit="nanoseconds", label=""):
     body = pprof(stacks, sample_type=kind, unit=unit, when=NOW - (MINUTES - i) * MINUTE + MINUTE // 3, seconds=30,
                  file="shop.c")
-    answer = SERVER.post(f"/ingest?name={name}{labels}&format=pprof", body)
+    answer = SERVER.post(f"/api/v1/profile?service={name}{'&label=' + label if label else ''}&format=pprof", body)
     assert answer.status == 200, answer.text
 
 
@@ -75,7 +76,7 @@ def plant():
                 spans.append(dict(make_span(service=service, name="GET /" + service, kind=2, resource={"service.version": version}),
                                   start=start, end=start + int(ms * 10**6)))
         cpu = int(10**9 * wave(i))
-        push("shop", i, {"main;work": cpu, "main;parse": 27 * cpu if bad else cpu // 100}, labels="%7Bcpu_limit%3D1%7D")
+        push("shop", i, {"main;work": cpu, "main;parse": 27 * cpu if bad else cpu // 100}, label="k8s.container.cpu.limit=1000m")
         push("calm", i, {"main;work": cpu})
         if i < MINUTES - 12:
             push("mute", i, {"main;work": cpu})
@@ -135,6 +136,44 @@ def test_3_an_alert_begins_a_capture():
     changes = SERVER.json("/api/v1/profiling/audit")["changes"]
     assert any(c["who"] == "alert taken" and "capture wall at 50 Hz for 7 s" in c["what"] for c in changes), changes
     wait_for(lambda: SERVER.metric("spanflame_alerts_captures_total") == 1, "it is counted")
+
+
+def slower(tenant, service, ms):
+    """Requests of a tenant, which take `ms` since a quarter of an hour."""
+    spans = []
+    for i in range(MINUTES):
+        for k in range(24):
+            start = NOW - (MINUTES - i) * MINUTE + k * 2 * 10**9
+            took = (ms if i >= MINUTES - BAD else 40) * wave(i * 24 + k, 11)
+            spans.append(dict(make_span(service=service, name="GET /" + service, kind=2), start=start, end=start + int(took * 10**6)))
+    for at in range(0, len(spans), 500):
+        SERVER.send(spans[at:at + 500], headers={"X-Scope-OrgID": tenant})
+
+
+def test_4_with_tenancy_each_tenant_is_watched_and_sees_its_own():
+    SERVER.stop()
+    SERVER.config = "tenancy: {enabled: true}\n" + SERVER.config
+    SERVER.start()
+    slower("one", "shop", 120)
+    slower("two", "shop", 40)
+    SERVER.stop()
+    GOT.clear()
+    SERVER.start()
+    alert = wait_for(lambda: GOT.get(("spanflame_latency", "shop", "one")), "the tenant's alert")
+    assert alert["status"] == "firing" and not any("two" in key for key in GOT), GOT
+    assert "GET /shop" in alert["annotations"]["why"], alert
+
+    def of(tenant):
+        headers = {"X-Scope-OrgID": tenant}
+        known = [r for g in json.loads(SERVER.get("/api/v1/rules", headers=headers).body)["data"]["groups"] for r in g["rules"]]
+        fired = json.loads(SERVER.get("/api/v1/alerts", headers=headers).body)["data"]["alerts"]
+        return {r["name"]: r for r in known if r["name"] != "taken"}, fired
+    wait_for(lambda: all(r["health"] == "ok" for t in ("one", "two") for r in of(t)[0].values()), "both are judged")
+    known, fired = of("one")
+    assert [a["labels"]["alertname"] for a in fired] == ["spanflame_latency"] and known["spanflame_latency"]["state"] == "firing", fired
+    known, fired = of("two")
+    assert len(known) == 8 and not fired and known["spanflame_latency"]["state"] == "inactive", (known, fired)
+    assert SERVER.metric("spanflame_alerts_unwatched_tenants") == 0
 
 
 if __name__ == "__main__":

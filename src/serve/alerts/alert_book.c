@@ -76,7 +76,7 @@ static struct sf_alert *add(struct sf_alert_book *b, sf_str rule, sf_str tenant,
 bool sf_alert_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule)
 {
     return sf_str_eq(sf_str_from(a->rule), rule->name) &&
-           sf_str_eq(sf_str_from(a->tenant), rule->tenant);
+           (rule->is_each || sf_str_eq(sf_str_from(a->tenant), rule->tenant));
 }
 
 static struct sf_alert *find(struct sf_alert_book *b, const struct sf_alert_rule *rule,

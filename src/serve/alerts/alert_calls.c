@@ -5,7 +5,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/alerts/alert_eval.h"
-#include "serve/alerts/alerts_private.h"
+#include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
@@ -20,6 +20,22 @@ static bool is_ours(const struct sf_call *call, sf_str tenant)
             return true;
     }
     return false;
+}
+
+static bool is_our_rule(const struct sf_call *call, const struct sf_alert_rule *rule)
+{
+    return rule->is_each || is_ours(call, rule->tenant);
+}
+
+/* Of a rule for each tenant: with the first of the call's that is watched. */
+static struct sf_alert_health health_of(struct sf_alerts *a, size_t index,
+                                        const struct sf_call *call)
+{
+    const struct sf_alert_health *h = NULL;
+    sf_str rest = call->tenant, one;
+    while (!h && sf_str_split_next(&rest, '|', &one))
+        h = sf_alert_tenants_health(a, index, one);
+    return h ? *h : (struct sf_alert_health){0};
 }
 
 static const char *state_name(enum sf_alert_state state)
@@ -51,12 +67,13 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
     size_t n_rules = 0, n_active = 0;
     for (size_t i = 0; i < a->rules->n; i++) {
         const struct sf_alert_rule *rule = &a->rules->list[i];
-        if (!is_ours(call, rule->tenant))
+        struct sf_alert_health h;
+        if (!is_our_rule(call, rule))
             continue;
         n_rules++;
-        if (a->health[i].why.text[0])
-            sf_buf_print(out, "unknown   %.*s: %s\n", SF_STR_ARG(rule->name),
-                         a->health[i].why.text);
+        h = health_of(a, i, call);
+        if (h.why.text[0])
+            sf_buf_print(out, "unknown   %.*s: %s\n", SF_STR_ARG(rule->name), h.why.text);
     }
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];
@@ -112,17 +129,24 @@ static void add_pairs(const struct sf_alert_pairs *p, struct sf_json_writer *j)
     sf_json_write_object_end(j);
 }
 
-static void add_rule(struct sf_alerts *a, size_t index, struct sf_buf *out)
+static bool is_alert_of(const struct sf_alert *a, const struct sf_alert_rule *rule,
+                        const struct sf_call *call)
+{
+    return sf_alert_is_of(a, rule) && is_ours(call, sf_str_from(a->tenant));
+}
+
+static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *call,
+                     struct sf_buf *out)
 {
     const struct sf_alert_rule *rule = &a->rules->list[index];
-    const struct sf_alert_health *h = &a->health[index];
+    const struct sf_alert_health health = health_of(a, index, call), *h = &health;
     struct sf_json_writer j = sf_json_writer_init(out);
     struct sf_buf text = {0};
     const char *state = "inactive";
     size_t n = 0;
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];
-        if (!sf_alert_is_of(one, rule))
+        if (!is_alert_of(one, rule, call))
             continue;
         if (one->state == SF_ALERT_FIRING)
             state = "firing";
@@ -144,7 +168,8 @@ static void add_rule(struct sf_alerts *a, size_t index, struct sf_buf *out)
     sf_json_write_key(&j, SF_STR("alerts"));
     sf_buf_add_u8(out, '[');
     for (size_t i = 0; i < a->book.n; i++) {
-        if (!sf_alert_is_of(&a->book.list[i], rule) || a->book.list[i].state == SF_ALERT_RESOLVED)
+        if (!is_alert_of(&a->book.list[i], rule, call) ||
+            a->book.list[i].state == SF_ALERT_RESOLVED)
             continue;
         if (n++)
             sf_buf_add_u8(out, ',');
@@ -179,10 +204,10 @@ bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker)
     sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"groups\":[");
     sf_mutex_lock(&a->lock);
     for (size_t i = 0; wants && i < a->rules->n; i++) {
-        if (!is_ours(call, a->rules->list[i].tenant))
+        if (!is_our_rule(call, &a->rules->list[i]))
             continue;
         sf_buf_print(out, n++ ? "," : "{\"name\":\"spanflame\",\"file\":\"alerts\",\"rules\":[");
-        add_rule(a, i, out);
+        add_rule(a, i, call, out);
     }
     if (n) {
         sf_buf_print(out,
@@ -311,7 +336,7 @@ static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
     if (err)
         return err;
     for (size_t i = 0; i < rules->n; i++) {
-        if (sf_str_eq(rules->list[i].name, name) && is_ours(call, rules->list[i].tenant))
+        if (sf_str_eq(rules->list[i].name, name) && is_our_rule(call, &rules->list[i]))
             t->rule = &rules->list[i];
     }
     if (!t->rule)

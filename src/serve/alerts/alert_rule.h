@@ -49,6 +49,8 @@ struct sf_alert_rule {
     enum sf_alert_against against; /* likewise, without `by` */
     bool is_significant;           /* likewise: only what is no chance */
     bool has_window;
+    bool is_each;      /* of the built-in ones: evaluated for each tenant, `tenant` is empty */
+    bool names_tenant; /* such a one, while it is: its alerts have the label tenant */
     sf_str threshold_text;
     int64_t for_ns, window_ns;
     sf_str capture_service, capture_types; /* what is captured when it begins to fire */

@@ -38,6 +38,8 @@ static enum sf_err give(struct finding *f, const struct sf_watch_alarm *a, doubl
     struct sf_alert_value *v = &f->list[f->n];
     bool is_ok = sf_alert_found_begin(&found, f->ask->rule, req) &&
                  sf_alert_found_label(&found, SF_STR("service"), a->service, req);
+    if (is_ok && f->ask->rule->names_tenant)
+        is_ok = sf_alert_found_label(&found, SF_STR("tenant"), f->ask->rule->tenant, req);
     if (is_ok && a->operation.len)
         is_ok = sf_alert_found_label(&found, SF_STR("operation"), a->operation, req);
     if (is_ok && a->function.len)
@@ -174,7 +176,7 @@ enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
 
 /* ---- the pack ---- */
 
-enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, struct sf_why *why)
+enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, bool has_tenancy, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (int k = 0; !err && k < SF_WATCH_KINDS; k++) {
@@ -187,8 +189,12 @@ enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, struct sf_why *why
         if (!err)
             err = sf_alert_rule_set(r, rule, SF_STR("watch.kind"),
                                     sf_str_from(sf_watch_kind_name((enum sf_watch_kind)k)), why);
-        if (!err)
+        if (!err) {
+            rule->is_each = has_tenancy;
             err = sf_alert_rule_check(r, rule, why);
+        }
+        if (!err && has_tenancy)
+            rule->tenant = SF_STR_NONE;
     }
     return err;
 }

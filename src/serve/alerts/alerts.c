@@ -10,6 +10,7 @@
 #include "serve/alerts/alert_capture.h"
 #include "serve/alerts/alert_eval.h"
 #include "serve/alerts/alert_pin.h"
+#include "serve/alerts/alert_tenants.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/query_turn.h"
 #include "serve/tenant.h"
@@ -17,7 +18,8 @@
 enum { FILE_MAX = 256 << 20 };
 static const char state_file[] = "alerts", history_file[] = "alert_history",
                   silence_file[] = "silences";
-static const int64_t RETRY_NS = 5 * SF_NS_PER_S;
+static const int64_t RETRY_NS = 5 * SF_NS_PER_S,
+                     EACH_NS = 5 * SF_NS_PER_S; /* of a pass, for all tenants */
 
 /* ---- open and close ---- */
 
@@ -25,6 +27,9 @@ static void clear_health(struct sf_alerts *a)
 {
     for (size_t i = 0; i < SF_LIMIT_ALERT_RULES; i++)
         a->health[i] = (struct sf_alert_health){.value = NAN};
+    for (size_t i = 0; i < SF_LIMIT_WATCH_TENANTS * SF_WATCH_KINDS; i++)
+        a->each_health[i / SF_WATCH_KINDS][i % SF_WATCH_KINDS] = (struct sf_alert_health){
+            .value = NAN};
 }
 
 static void list_receivers(struct sf_alerts *a)
@@ -254,7 +259,7 @@ static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
             sf_service_say(p->service, SF_SAY_WARN, "alerts: no capture for %.*s: %s",
                            SF_STR_ARG(sf_str_part(rule->name, 0, 60)), why.text);
         else
-            sf_service_say(p->service, SF_SAY_INFO, "alerts: capture=%llu seconds=%u rule=%.*s",
+            sf_service_say(p->service, SF_SAY_INFO, "alerts: capture=%016llx seconds=%u rule=%.*s",
                            (unsigned long long)id, rule->capture_s,
                            SF_STR_ARG(sf_str_part(rule->name, 0, 60)));
     }
@@ -266,34 +271,20 @@ static bool is_cut_short(const struct sf_worker *worker)
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
 }
 
-/* Of a rule's tenant. NULL: it is of another kind, or there are too many tenants. */
-static struct sf_watch *watch_of(struct sf_alerts *a, const struct sf_alert_rule *rule)
-{
-    if (rule->kind != SF_ALERT_WATCH)
-        return NULL;
-    for (size_t i = 0; i < a->n_watches; i++) {
-        if (sf_str_eq(rule->tenant, sf_str_from(a->watches[i]->tenant)))
-            return a->watches[i];
-    }
-    if (a->n_watches == SF_LIMIT_WATCH_TENANTS)
-        return NULL;
-    a->watches[a->n_watches] = sf_watch_new(rule->tenant);
-    return a->watches[a->n_watches] ? a->watches[a->n_watches++] : NULL;
-}
-
 static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
                          struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
     sf_str found_spans = SF_STR_NONE;
-    struct sf_alert_ask ask = {atomic_load(&p->service->store),
-                               rule,
-                               p->now_ns,
-                               &p->scratch,
-                               measured,
-                               p->service->finding_limits,
-                               watch_of(a, rule),
-                               &found_spans};
+    struct sf_alert_ask ask = {
+        atomic_load(&p->service->store),
+        rule,
+        p->now_ns,
+        &p->scratch,
+        measured,
+        p->service->finding_limits,
+        rule->kind == SF_ALERT_WATCH ? sf_alert_tenants_watch(a, rule->tenant) : NULL,
+        &found_spans};
     struct sf_alert_value *values = NULL;
     struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;
@@ -332,17 +323,18 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
     return SF_OK;
 }
 
-static void evaluate(struct pass *p, size_t index)
+/* CANCELLED: nothing was judged. */
+static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, size_t index)
 {
     struct sf_alerts *a = p->alerts;
-    const struct sf_alert_rule *rule = &a->rules->list[index];
+    struct sf_alert_health *h;
     struct sf_why why = {0};
     int64_t begun_ns = sf_clock_mono_ns();
     double value = NAN;
-    bool is_new;
+    bool is_new = false;
     enum sf_err err;
     if (is_too_early(p, rule))
-        return;
+        return SF_OK;
     sf_arena_reset(&p->worker->arena);
     sf_query_turn_open_own(p->service, rule->tenant, p->worker, begun_ns + p->service->query_ns,
                            p->is_stopping);
@@ -351,13 +343,17 @@ static void evaluate(struct pass *p, size_t index)
     sf_arena_done(&p->scratch);
     err = sf_query_turn_close_own(p->worker, err, &why);
     if (err == SF_ERR_CANCELLED)
-        return;
+        return err;
     sf_mutex_lock(&a->lock);
-    is_new = err && !a->health[index].why.text[0];
-    a->health[index].last_ns = p->now_ns;
-    a->health[index].took_ns = sf_clock_mono_ns() - begun_ns;
-    a->health[index].why = err ? why : (struct sf_why){0};
-    a->health[index].value = err ? NAN : value;
+    h = sf_alert_tenants_health(a, index, rule->tenant);
+    if (h) {
+        is_new = err && !h->why.text[0];
+        *h = (struct sf_alert_health){.last_ns = p->now_ns,
+                                      .took_ns = sf_clock_mono_ns() - begun_ns,
+                                      .value = err ? NAN : value};
+        if (err)
+            h->why = why;
+    }
     a->n_evaluations++;
     a->n_unwatched = 0;
     for (size_t i = 0; i < a->n_watches; i++)
@@ -367,6 +363,40 @@ static void evaluate(struct pass *p, size_t index)
     if (is_new)
         sf_service_say(p->service, SF_SAY_WARN, "alerts: rule %.*s is not evaluated: %s",
                        SF_STR_ARG(sf_str_part(rule->name, 0, 60)), why.text);
+    return err;
+}
+
+/* Rules for each tenant: one tenant after the other, and those that time is not left for are the
+ * next pass's first. */
+static void evaluate_each(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    int64_t until_ns = sf_clock_mono_ns() + EACH_NS;
+    uint64_t n_before = a->n_unwatched_tenants;
+    size_t first = 0;
+    while (first < a->rules->n && !a->rules->list[first].is_each)
+        first++;
+    if (first == a->rules->n)
+        return;
+    sf_alert_tenants_see(a, atomic_load(&p->service->store));
+    if (a->n_unwatched_tenants > n_before)
+        sf_service_say(p->service, SF_SAY_WARN,
+                       "alerts: the built-in alerts watch %zu tenants, and leave out %llu",
+                       a->n_watches, (unsigned long long)a->n_unwatched_tenants);
+    for (size_t i = 0; i < a->n_watches && !atomic_load(p->is_stopping); i++) {
+        const struct sf_watch *w = a->watches[a->next_watch % a->n_watches];
+        a->next_watch = (a->next_watch + 1) % a->n_watches;
+        for (size_t k = first; k < a->rules->n && !atomic_load(p->is_stopping); k++) {
+            struct sf_alert_rule rule = a->rules->list[k];
+            rule.tenant = sf_str_from(w->tenant);
+            rule.is_each = false;
+            rule.names_tenant = true;
+            if (evaluate(p, &rule, k) == SF_ERR_CANCELLED)
+                break; /* its past is still being read */
+        }
+        if (sf_clock_mono_ns() > until_ns)
+            break;
+    }
 }
 
 /* ---- receivers ---- */
@@ -466,8 +496,11 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
     if (!a->started_ns)
         a->started_ns = now_ns;
     if (a->book.last_ns > now_ns || now_ns - a->book.last_ns >= a->rules->interval_ns) {
-        for (size_t i = 0; i < a->rules->n && !atomic_load(is_stopping); i++)
-            evaluate(&p, i);
+        for (size_t i = 0; i < a->rules->n && !atomic_load(is_stopping); i++) {
+            if (!a->rules->list[i].is_each)
+                (void)evaluate(&p, &a->rules->list[i], i);
+        }
+        evaluate_each(&p);
         sf_mutex_lock(&a->lock);
         sf_alert_book_tidy(&a->book, a->rules, now_ns);
         a->book.last_ns = now_ns;
@@ -532,6 +565,9 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
         "Services that the built-in alerts left out because there were too many, counted in each "
         "minute.",
         a->n_unwatched);
+    one(e, "spanflame_alerts_unwatched_tenants", SF_METRIC_GAUGE,
+        "Tenants that the built-in alerts leave out because there are too many.",
+        a->n_unwatched_tenants);
     one(e, "spanflame_alerts_captures", SF_METRIC_COUNTER,
         "Captures that alerts asked for when they began to fire.", a->n_captured);
     one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.", a->n_sent);

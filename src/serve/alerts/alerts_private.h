@@ -30,7 +30,9 @@ struct sf_alerts {
     size_t n_receivers;
     struct sf_silence_book silences; /* changed by the thread of control calls */
     struct sf_alert_history history; /* only the thread that evaluates changes it */
-    struct sf_watch *watches[SF_LIMIT_WATCH_TENANTS]; /* only the thread that evaluates */
-    size_t n_watches;
+    struct sf_watch *watches[SF_LIMIT_WATCH_TENANTS]; /* only the thread that evaluates adds */
+    size_t n_watches, next_watch;                     /* with which the next pass begins */
+    struct sf_alert_health each_health[SF_LIMIT_WATCH_TENANTS][SF_WATCH_KINDS];
+    uint64_t n_unwatched_tenants;
     uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned, n_captured, n_unwatched;
 };

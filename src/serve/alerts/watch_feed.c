@@ -390,6 +390,18 @@ static enum sf_err read_minute(struct sf_watch *w, const struct sf_alert_ask *as
     return err;
 }
 
+/* Before the oldest data of anybody there is nothing to read. */
+static int64_t first_minute(const struct sf_alert_ask *ask, int64_t last)
+{
+    struct sf_store_state state = {0};
+    int64_t oldest = 0;
+    if (!ask->store->ops->state(ask->store, &state, NULL) && state.oldest_ns > 0)
+        oldest = state.oldest_ns / SF_NS_PER_MIN;
+    if (oldest > last)
+        oldest = last;
+    return oldest > last - PAST ? oldest : last - PAST;
+}
+
 enum sf_err sf_watch_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask,
                               struct sf_query_ctx *q, bool *out_is_behind, struct sf_why *why)
 {
@@ -398,7 +410,7 @@ enum sf_err sf_watch_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask
     struct sf_arena before = *q->req;
     enum sf_err err = SF_OK;
     if (w->next_minute < last - PAST || w->next_minute > last + 1 + SETTLED)
-        w->next_minute = last - PAST; /* at the start, or the clock was put right */
+        w->next_minute = first_minute(ask, last); /* at the start, or the clock was put right */
     for (int i = 0; !err && i < AT_ONCE && w->next_minute <= last; i++) {
         if (i && sf_clock_mono_ns() > until_ns)
             break;

@@ -88,7 +88,8 @@ enum sf_err sf_local_state(struct sf_store *s, struct sf_store_state *out, struc
                                    .queue_depth = stats.queue_depth,
                                    .rows_len = stats.memtable_len,
                                    .memory_len = stats.memory_len,
-                                   .memory_cap = stats.memory_cap};
+                                   .memory_cap = stats.memory_cap,
+                                   .oldest_ns = stats.oldest_ns};
     memcpy(out->reason, stats.reason, sizeof(out->reason));
     for (size_t i = 0; i < 4; i++) {
         out->n_blocks += stats.n_blocks[i];

@@ -619,6 +619,11 @@ static enum sf_err local_tenant(struct sf_store *s, sf_str name, bool can_create
     return sf_tenants_find(((struct sf_local *)s)->tenants, name, can_create, out, why);
 }
 
+static size_t local_tenants(struct sf_store *s, sf_str *out, size_t cap)
+{
+    return sf_tenants_list(((struct sf_local *)s)->tenants, out, cap);
+}
+
 const struct sf_store_ops sf_store_local_ops = {
     .name = "local",
     .close = local_close,
@@ -626,6 +631,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .pressure = local_pressure,
     .flush = local_flush,
     .tenant = local_tenant,
+    .tenants = local_tenants,
     .traces_get = sf_local_traces_get,
     .span_scan = sf_local_span_scan,
     .span_columns = sf_local_span_columns,

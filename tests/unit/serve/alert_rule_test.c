@@ -4,6 +4,8 @@
 
 #include "base/time_unit.h"
 #include "serve/alerts/alert_rule.h"
+#include "serve/alerts/alert_watch.h"
+#include "serve/alerts/watch_feed.h"
 
 static struct sf_why why;
 
@@ -236,5 +238,17 @@ TEST(alert_rule, watches_of_too_many_tenants_are_refused)
         assert_err(sf_alert_rule_check(r, rule, &why),
                    i < SF_LIMIT_WATCH_TENANTS ? SF_OK : SF_ERR_LIMIT);
     }
+    r->n--;
+    assert_ok(sf_alert_watch_add_pack(r, true, &why)); /* for those that have room */
+    assert_true(r->list[r->n - 1].is_each && r->list[r->n - 1].tenant.len == 0);
     sf_alert_rules_free(r);
+}
+
+TEST(alert_rule, a_cpu_limit_is_a_number_of_processors)
+{
+    assert_true(sf_watch_cpus(SF_STR("2")) == 2 && sf_watch_cpus(SF_STR("0.5")) == 0.5);
+    assert_true(sf_watch_cpus(SF_STR("500m")) == 0.5);
+    assert_true(sf_watch_cpus(SF_STR("m")) == 0 && sf_watch_cpus(SF_STR("")) == 0);
+    assert_true(sf_watch_cpus(SF_STR("-1")) == 0 && sf_watch_cpus(SF_STR("nan")) == 0);
+    assert_true(sf_watch_cpus(SF_STR("inf")) == 0 && sf_watch_cpus(SF_STR("2 cores")) == 0);
 }

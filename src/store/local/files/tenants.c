@@ -218,6 +218,17 @@ bool sf_tenants_name(struct sf_tenants *t, uint32_t id, sf_str *out)
     return is_found;
 }
 
+size_t sf_tenants_list(struct sf_tenants *t, sf_str *out, size_t cap)
+{
+    size_t n;
+    sf_mutex_lock(&t->lock);
+    n = t->n;
+    for (size_t i = 0; i < n && i < cap; i++)
+        out[i] = (sf_str){t->list[i].name, t->list[i].name_len};
+    sf_mutex_unlock(&t->lock);
+    return n;
+}
+
 void sf_tenants_skip(struct sf_tenants *t, uint32_t id)
 {
     sf_mutex_lock(&t->lock);
