@@ -3,11 +3,12 @@
 
 In an empty folder, with empty caches of packages and of compilers: starts a server, pastes what its page says as first
 steps (Java, Rust by its crates: the program of their pages), installing included, and asks until the flame graph of the
-span names a line of that program. Prints seconds for each language; compilers and the server's program are there
-before. Asserts nothing."""
+span names a line of that program. Prints seconds for each language, with the CPU time that they took and the machine's load;
+compilers and the server's program are there before. Asserts nothing."""
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -108,8 +109,9 @@ def first_line(server, is_span):
         path = f"/api/v1/spans/{found[0]['traceID']}/{found[0]['spanSets'][0]['spans'][0]['spanID']}/profile"
     profile = ask(server, path)
     frames = profile.get("profile", profile).get("frames", [])
-    own = [f for f in frames if re.search(r"(^|/)(app|main|App)\.\w+$", f.get("file", "")) and f.get("line")]
-    return (own[-1]["function"], f"{own[-1]['file']}:{own[-1]['line']}") if own else None
+    # JFR has lines and no files.
+    own = [f for f in frames if f.get("line") and (re.search(r"(^|/)(app|main)\.\w+$", f.get("file", "")) or f["function"].startswith("App."))]
+    return (own[-1]["function"], f"{own[-1].get('file') or 'line'}:{own[-1]['line']}") if own else None
 
 
 def measure(language):
@@ -117,7 +119,7 @@ def measure(language):
         work, caches = os.path.join(folder, "work"), os.path.join(folder, "caches")
         os.makedirs(work)
         env = {**os.environ, **empty_caches(caches), "PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"]}
-        begin = time.monotonic()
+        begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
         with Server() as server:
             address = f"http://127.0.0.1:{server.port}"
             done = subprocess.run(["bash", "-euc", LANGUAGES[language](work, address)], cwd=work, env=env, capture_output=True,
@@ -125,10 +127,12 @@ def measure(language):
             if done.returncode:
                 return f"failed: {(done.stdout + done.stderr)[-800:]}"
             ran = time.monotonic() - begin
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
             while time.monotonic() - begin < 900:
                 line = first_line(address, language != "rust-record")
                 if line:
-                    return f"{time.monotonic() - begin:.0f} s (installed, built and run after {ran:.0f} s): {line[0]} at {os.path.basename(line[1])}"
+                    return f"{time.monotonic() - begin:.0f} s (installed, built and run after {ran:.0f} s, {cpu:.0f} s of CPU, load {os.getloadavg()[0]:.0f}): {line[0]} at {os.path.basename(line[1])}"
                 time.sleep(0.5)
             return "no line came"
 

@@ -27,27 +27,41 @@ def spans_of(server, name):
     return [(t["traceID"], s["spanID"]) for t in traces for s in t["spanSets"][0]["spans"]]
 
 
-def check(server, planted, n, most_wrong=0.0, least_exact=1.0):
-    """Every span has samples of its own function, by its id, and no other planted one (or that share of it, at most); gives the
-    largest such share."""
+def values_of(server, path, planted):
+    """{planted function: value} in a span's folded stacks."""
+    values = {}
+    for line in server.get(path + "&format=folded").text.splitlines():
+        stack, value = line.rsplit(" ", 1)
+        for word in set(re.findall(r"\w+", stack)) & set(planted.values()):
+            values[word] = values.get(word, 0) + int(value)
+    return values
+
+
+def check(server, planted, n, most_wrong=0.0, least_exact=1.0, types=("cpu",)):
+    """Every span has samples of its own function, by its id, and no other planted one (or that share of it, at most), in every
+    type of profile that names spans, and these types at least; gives the largest such share."""
     worst = 0.0
     for name, function in planted.items():
-        spans = wait_for(lambda: spans_of(server, name))
-        assert len(spans) == n.get(name, 2), (name, spans)
-        for trace, span in spans:
+        wanted = n.get(name, 2)
+        spans = wait_for(lambda: [s for s in [spans_of(server, name)] if len(s) >= wanted])
+        assert spans and len(spans[0]) == wanted, (name, spans_of(server, name))
+        for trace, span in spans[0]:
             path = f"/api/v1/spans/{trace}/{span}/profile?self=true"
             answer = wait_for(lambda: [a for a in [server.json(path)] if a["grades"]["exact"]["samples"] > 0])
             assert answer, (name, server.json(path)["reason"])
-            values = {}
-            for line in server.get(path + "&format=folded").text.splitlines():
-                stack, value = line.rsplit(" ", 1)
-                for word in set(re.findall(r"\w+", stack)) & set(planted.values()):
-                    values[word] = values.get(word, 0) + int(value)
-            wrong = sum(values.values()) - values.get(function, 0)
-            assert values.get(function, 0) > 0 and wrong <= most_wrong * sum(values.values()), (name, values)
-            worst = max(worst, wrong / sum(values.values()))
             grades = {g: v["value"] for g, v in answer[0]["grades"].items()}
             assert grades["shared"] + grades["window"] <= (1 - least_exact) * sum(grades.values()), grades
+            named = set()
+            for kind in answer[0]["types"]:
+                typed = path + "&type=" + urllib.parse.quote(kind)
+                if server.json(typed)["grades"]["exact"]["samples"] == 0:
+                    continue
+                named.add(kind.split(":")[1])
+                values = values_of(server, typed, planted)
+                wrong = sum(values.values()) - values.get(function, 0)
+                assert values.get(function, 0) > 0 and wrong <= most_wrong * sum(values.values()), (name, kind, values)
+                worst = max(worst, wrong / sum(values.values()))
+            assert set(types) <= named, (name, named, answer[0]["types"])
     return worst
 
 
@@ -76,7 +90,7 @@ def test_the_python_page():
 def test_the_node_page():
     with pages.program("node") as node, Server() as server:
         node.run(server)
-        check(server, CART, {})
+        check(server, CART, {}, types=("cpu", "wall"))
 
 
 def test_the_java_page():

@@ -15,7 +15,7 @@ import tap  # noqa: E402
 
 HERE = os.path.join(os.environ["SOURCE_ROOT"], "tests", "clients")
 CACHE = os.path.join(os.environ["BUILD_ROOT"], "clients")
-PATIENCE_S = 240
+PATIENCE_S = 600
 
 NO_NETWORK = re.compile(r"resol|timed? ?out|ENOTFOUND|EAI_AGAIN|ECONN|connection|no such host|unreachable|dial tcp|"
                         r"proxy|certificate|40[37] |50[0-9] ", re.I)

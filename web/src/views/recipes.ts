@@ -26,7 +26,7 @@ int main(void)
     sf_stop();
 }
 END
-cc app.c $(pkg-config --cflags --libs spanflame) -o app
+cc -g app.c $(pkg-config --cflags --libs spanflame) -o app
 OTEL_EXPORTER_OTLP_ENDPOINT=${server} ./app
 
 # profiles of a program that cannot be rebuilt:
