@@ -50,6 +50,9 @@ def results(paths):
             name = re.search(r"(\w+) clients$", test["name"])
             if not name:
                 continue
+            whole = re.match(r"1\.\.0 # SKIP (.*)", test.get("stdout") or "")
+            if whole:
+                out[f"{name[1]}: "] = f"skipped: {whole[1]}"
             for said in re.finditer(r"^(not ok|ok) \d+ - (.*?)(?: # SKIP (.*))?$", test.get("stdout") or "", re.M):
                 verdict = "failed" if said[1] == "not ok" else f"skipped: {said[3]}" if said[3] else "passed"
                 out[f"{name[1]}: {said[2]}"] = verdict
@@ -66,7 +69,7 @@ def main():
             name = row["name"]
             if "package" in row:
                 name += f" {version(row['folder'], row['package'])}"
-            verdicts = [found.get(test, "not run") for test in row["tests"]]
+            verdicts = [found.get(test) or found.get(test.split(": ")[0] + ": ", "not run") for test in row["tests"]]
             verdict = next((v for v in verdicts if v != "passed"), "passed") if verdicts else row.get("untested", "no test")
             tests = ", ".join(f"`{t}`" for t in row["tests"])
             text += f"| {name} | {row['works']} | {row['quality']} | {row['not']} | {verdict}{': ' + tests if tests else ''} |\n"

@@ -26,7 +26,7 @@ public class Bench {
             best = Math.min(best, (double) (ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - begin) / spans);
         }
         long begin = system.getProcessCpuTime(), n = 0;
-        for (long i = 0; i < 2_500_000_000L; i++) {
+        for (long i = 0; i < 1_000_000_000L; i++) {
             n = n * 6364136223846793005L + i;
         }
         kept = n;
