@@ -516,8 +516,8 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
         err = load_profiles(&r, store);
     if (!err)
         err = scan(&r, store, &result);
-    text = sf_profile_conds_note(sf_eval_profiles(r.eval));
-    if (!err && !result.is_partial && text.len)
+    text = err ? SF_STR_NONE : sf_profile_conds_note(sf_eval_profiles(r.eval));
+    if (!result.is_partial && text.len)
         mark_partial(&result, text);
     sf_eval_free(r.eval);
     if (err)
