@@ -56,7 +56,7 @@ SWITCH = r"""
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+long syscall(long number, ...); /* not all of unistd.h: files have functions called write */
 static int sf_mutant_on;
 __attribute__((constructor)) static void sf_mutant_read(void)
 {
