@@ -243,7 +243,7 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
     text = run("top", "--q", '{ name = "insert" }')
     assert "2 samples" in text and " ms" not in text and "too few" in text, text
     for ask in (f"trace={trace.hex()}&span={own.hex()}", f"trace={trace.hex()}", "service=few", f"q={query}"):
-        found = server.json(f"/api/v1/findings?{ask}&from=now-1h")
+        found = server.json(f"/api/v1/findings?{ask}")
         assert found["findings"] == [] and "2 samples are too few" in found["reason"], (ask, found)
     ledger = f"/api/v1/spans/{trace.hex()}/{own.hex()}/ledger"
     part = next(p for p in server.json(ledger)["parts"] if p["part"] == "cpu")
@@ -347,7 +347,7 @@ def test_no_call_names_the_runtime_as_what_to_optimise():
             assert not names & marked and not any(f"{name} by itself" in text for name in names), (language, marked, text)
         assert "handle" in marked, (language, text)
         for ask in (f"trace={trace.hex()}&span={own.hex()}", f"trace={trace.hex()}", f"service={service}", f"q={query}"):
-            found = server.json(f"/api/v1/findings?{ask}&from=now-1h")["findings"]
+            found = server.json(f"/api/v1/findings?{ask}")["findings"]
             assert "handle" in [f["subject"] for f in found if f["kind"] == "hot_function"], (language, ask, found)
             assert not names & {f["subject"] for f in found if f["kind"] in ("hot_function", "repeated_function")}, (language, ask, found)
     # A collector's own threads are nobody's: they are drawn, and nothing is concluded from them.
