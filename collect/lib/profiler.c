@@ -1,15 +1,17 @@
 #include "collect/lib/profiler.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "collect/lib/sample_take.h"
+#include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
 #include "collect/sys/thread.h"
 #include "collect/unwind/modules.h"
 
-#define TURN_NS     ((int64_t)100000000)
 #define PATIENCE_NS ((int64_t)3000000000)
 enum { WINDOW_MEMORY = 3 << 20 }; /* of one kind; a fuller window is sent early */
 
@@ -476,7 +478,7 @@ static void fulfil(struct wish *w)
 
 static int64_t turn(void)
 {
-    int64_t now_ns = sf_clock_mono_ns(), wait_ns = TURN_NS;
+    int64_t now_ns = sf_clock_mono_ns(), wait_ns = SF_TURN_NS;
     bool is_filling = false;
     sf_modules_refresh();
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
@@ -510,8 +512,25 @@ static void turn_early(void)
         p.between();
 }
 
+static int64_t cpu_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * SF_NS_PER_S + t.tv_nsec;
+}
+
+/* The time until the next turn; a source that wants one sooner has it. */
+static int64_t take_turn(struct sf_turn_pace *pace)
+{
+    int64_t begin_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID), wait_ns = turn(), most_ns;
+    most_ns = sf_turn_pace(pace, sf_clock_mono_ns(), cpu_ns(CLOCK_PROCESS_CPUTIME_ID),
+                           cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
+    return wait_ns < SF_TURN_NS ? wait_ns : most_ns;
+}
+
 static void run(void *arg)
 {
+    struct sf_turn_pace pace = {0};
     int64_t next_ns = 0, now_ns;
     (void)arg;
     for (;;) {
@@ -530,7 +549,7 @@ static void run(void *arg)
             fulfil(w);
         now_ns = sf_clock_mono_ns();
         if (w || now_ns >= next_ns)
-            next_ns = now_ns + turn();
+            next_ns = now_ns + take_turn(&pace);
         else
             turn_early();
         sf_bell_wait(&p.bell, heard, next_ns - sf_clock_mono_ns());
@@ -567,7 +586,7 @@ static bool is_done_in(struct wish *w, int64_t end_ns)
         if (sf_clock_mono_ns() >= end_ns && atomic_compare_exchange_strong(&w->state, &open, LEFT))
             return false;
         if (atomic_load(&w->state) != DONE)
-            sf_bell_wait(&p.done, heard, TURN_NS);
+            sf_bell_wait(&p.done, heard, SF_TURN_NS);
     }
     return true;
 }

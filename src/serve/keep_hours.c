@@ -15,7 +15,7 @@ static void say(struct sf_service *s, const struct sf_verdict *v)
                    " rules=%" PRIu32 "%s",
                    v->head.tenant, v->head.hour * (SF_NS_PER_HOUR / SF_NS_PER_S), v->n_traces,
                    v->n_kept, v->head.version,
-                   v->head.is_whole ? " kept whole: it does not fit the limits of a query" : "");
+                   v->head.is_whole ? " kept whole: too much for a query, or for 10 minutes" : "");
 }
 
 /* False: nothing is due, or it has to wait. */
