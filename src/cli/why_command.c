@@ -8,7 +8,7 @@
 #include "cli/last_list.h"
 
 struct asked {
-    const char *trace, *span, *query, *split, *service, *deploy, *against;
+    const char *trace, *span, *query, *split, *service, *deploy, *against, *focus;
     int64_t since_ns;
 };
 
@@ -25,6 +25,7 @@ static void add_path(const struct asked *a, struct sf_buf *path)
         sf_buf_print(path, "/api/v1/explain?%s=", a->trace ? "trace" : "span");
         sf_client_encode(path, sf_str_from(first));
         sf_ask_param(path, "span", a->trace ? a->span : NULL);
+        sf_ask_param(path, "focus", a->focus);
         return;
     }
     sf_buf_print(path, "/api/v1/explain?from=now-%" PRId64 "s",
@@ -34,6 +35,7 @@ static void add_path(const struct asked *a, struct sf_buf *path)
     sf_ask_param(path, "service", a->service);
     sf_ask_param(path, "version", a->deploy);
     sf_ask_param(path, "against", a->against);
+    sf_ask_param(path, "focus", a->focus);
 }
 
 /* A row of the last list, or an id. */
@@ -67,6 +69,8 @@ int sf_why_run(int argc, char **argv)
         {"deploy", SF_FLAG_STR, &a.deploy, "VERSION",
          "a service.version, against the one that served before it"},
         {"against", SF_FLAG_STR, &a.against, "VERSION", "with --deploy: against this one"},
+        {"focus", SF_FLAG_STR, &a.focus, "NAME",
+         "say how much of it a function takes with all it calls, or child spans of that name"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
          "look back this long, but of a trace or span (default 1h)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
@@ -107,6 +111,9 @@ int sf_why_run(int argc, char **argv)
                                       "--service NAME and --deploy VERSION");
     if (args.n_words == 1 && a.since_ns > 0)
         return sf_answer_usage("why", "--since is not for a trace or span, which has its own time");
+    if (a.focus && (a.split || has_deploy))
+        return sf_answer_usage("why",
+                               "--focus goes with a span, a trace or --q, not with a difference");
     if (!sf_arena_init(&req, 1 << 24))
         return sf_answer_fault("why", &why);
     if (args.n_words == 1)

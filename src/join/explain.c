@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "join/explain_times.h"
+#include "join/explain_focus.h"
 #include "join/thinned.h"
 #include "link/explain_part.h"
 
@@ -28,6 +28,7 @@ struct groups {
 struct work {
     struct sf_explain_times t;
     struct sf_query_ctx *q;
+    sf_str focus;
     struct sf_explain_view out;
 };
 
@@ -175,6 +176,18 @@ static enum sf_err give_children(struct work *w, uint32_t span, struct sf_why *w
     return err;
 }
 
+/* With all that is below the span, along the path that was waited for. */
+static enum sf_err focus_span(struct work *w, uint32_t span, struct sf_why *why)
+{
+    struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
+    const uint64_t *path_ns;
+    uint64_t whole_ns;
+    enum sf_err err = sum ? sf_times_sum_path(sum, &w->t, span, &whole_ns, &path_ns, why)
+                          : sf_no_room(why, "the query");
+    return err ? err
+               : sf_explain_focus_path(sum, &w->t, span, path_ns, w->focus, &w->out.focus, why);
+}
+
 static enum sf_err of_span(struct work *w, struct sf_why *why)
 {
     const struct sf_link_set *set = w->t.set;
@@ -192,6 +205,8 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
                                  &w->out.n_parts, why);
     for (int part = 0; !err && part < SF_PART_CHILD; part++)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
+    if (!err && w->focus.len > 0)
+        err = focus_span(w, set->span, why);
     return err ? err : give_children(w, set->span, why);
 }
 
@@ -254,6 +269,8 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->out.duration_ns = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
     for (int part = 0; !err && part < SF_PART_CHILD; part++)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
+    if (!err && w->focus.len > 0)
+        err = sf_explain_focus_path(sum, &w->t, SF_NOBODY, path_ns, w->focus, &w->out.focus, why);
     return err ? err : give_places(w, path_ns, why);
 }
 
@@ -294,14 +311,16 @@ static bool explain_unknown(struct work *w)
     return true;
 }
 
-enum sf_err sf_explain_trace(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_trace_want *want,
                              struct sf_query_ctx *q, struct sf_explain_view *out,
                              struct sf_why *why)
 {
-    struct work w = {.q = q, .out = {.trace = trace, .n_spans = 1, .low_ns = NAN, .high_ns = NAN}};
-    enum sf_err err = sf_explain_times_load(&w.t, store, trace, span, q, why);
+    struct work w = {.q = q,
+                     .focus = want->focus,
+                     .out = {.trace = want->trace, .n_spans = 1, .low_ns = NAN, .high_ns = NAN}};
+    enum sf_err err = sf_explain_times_load(&w.t, store, want->trace, want->span, q, why);
     if (!err)
-        err = span != 0 ? of_span(&w, why) : of_trace(&w, why);
+        err = want->span != 0 ? of_span(&w, why) : of_trace(&w, why);
     if (!err &&
         (!explain_unknown(&w) || !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note)))
         err = sf_no_room(why, "the query");

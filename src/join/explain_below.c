@@ -35,6 +35,7 @@ struct work {
     } left[SF_PARTS];
     struct sf_explain_mean own;
     double n;
+    double focus_ns;
     uint64_t duration_ns;
     bool is_estimate;
     sf_str service, name;
@@ -81,14 +82,15 @@ static void count_left(struct work *w, const struct sf_explain_part *p)
         w->left[at].n_more = p->n_more_children;
 }
 
-static enum sf_err look_at(struct work *w, struct sf_store *store, const struct sf_set_span *span,
-                           struct sf_arena *scratch, struct sf_why *why)
+static enum sf_err look_at(struct work *w, struct sf_store *store,
+                           const struct sf_explain_trace_want *ask, struct sf_arena *scratch,
+                           struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     struct sf_explain_view one;
     sf_arena_reset(scratch);
     q.req = scratch;
-    enum sf_err err = sf_explain_trace(store, span->trace, span->id, &q, &one, why);
+    enum sf_err err = sf_explain_trace(store, ask, &q, &one, why);
     w->q->stats = q.stats;
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK; /* erased meanwhile */
@@ -101,6 +103,7 @@ static enum sf_err look_at(struct work *w, struct sf_store *store, const struct 
             is_ok = add_child(w, &one.parts[i], &one.parts[i].children[k]);
     }
     w->n++;
+    w->focus_ns += one.focus.ns;
     w->duration_ns += (uint64_t)one.duration_ns;
     if (is_ok && w->name.len == 0)
         is_ok = sf_arena_copy(w->q->req, one.name, &w->name) &&
@@ -211,7 +214,7 @@ enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_bel
     struct sf_span_set set = {.n = want->n};
     int64_t until_ns = sf_time_part(q, TIME);
     enum sf_err err = SF_OK;
-    bool needs_more = want->is_all || has_children(io);
+    bool needs_more = want->is_all || want->focus.len > 0 || has_children(io);
     set.spans = sf_arena_new_n(q->req, want->n + 1u, sizeof(*set.spans));
     w.groups = sf_arena_new_n(q->req, GROUPS, sizeof(*w.groups));
     if (!set.spans || !w.groups)
@@ -226,7 +229,8 @@ enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_bel
             io->is_partial = io->is_partial || want->is_all;
             break;
         }
-        err = look_at(&w, store, &set.spans[i], want->scratch, why);
+        struct sf_explain_trace_want ask = {set.spans[i].trace, set.spans[i].id, want->focus};
+        err = look_at(&w, store, &ask, want->scratch, why);
     }
     if (err)
         return err;
@@ -236,6 +240,8 @@ enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_bel
     for (uint32_t i = 0; needs_more && w.n > 0 && i < io->n_parts; i++)
         if (!give_children(&w, &io->parts[i], (double)io->duration_ns))
             return sf_no_room(why, "the query");
+    if (w.n > 0 && want->focus.len > 0)
+        io->focus = (struct sf_explain_focus){want->focus, w.focus_ns / w.n, NAN, NAN, 0, true};
     io->service = w.service;
     io->name = w.name;
     return SF_OK;

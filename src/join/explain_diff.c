@@ -241,7 +241,8 @@ static bool name_level(const struct level *at, struct sf_store *store, struct sf
         return true;
     out->trace = at->time.examples[0].trace;
     out->span = at->time.examples[0].span;
-    if (sf_explain_trace(store, out->trace, out->span, q, &one, why))
+    struct sf_explain_trace_want ask = {.trace = out->trace, .span = out->span};
+    if (sf_explain_trace(store, &ask, q, &one, why))
         return true; /* its ids are enough */
     out->duration_ns = (uint64_t)one.duration_ns;
     out->service = one.service;

@@ -6,8 +6,7 @@
 #include "link/explain_part.h"
 #include "link/trust.h"
 
-/* As many equal samples know as much. */
-static double worth_of(const struct sf_part_seen *s)
+double sf_times_part_worth(const struct sf_part_seen *s)
 {
     double squares = s->samples - s->timed + s->timed_squares;
     return s->samples > 0 ? fmin(s->samples, sf_trust_effective(s->samples, squares)) : 0;
@@ -20,7 +19,7 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
     struct sf_hot_pieces found = {0};
     struct sf_explain_function *list = sf_arena_new_n(t->q->req, SF_EXPLAIN_FUNCTIONS,
                                                       sizeof(*list));
-    double worth = worth_of(&sum->seen[part]);
+    double worth = sf_times_part_worth(&sum->seen[part]);
     most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
     if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
         (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
@@ -61,7 +60,8 @@ enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_e
         to->source = sum->exact >> part & 1 ? "exact" : s->sampled_ns > 0 ? "samples" : to->source;
         to->is_estimate = sum->estimate >> part & 1 || s->estimated_ns > 0.05 * sum->ns[part];
         to->few = is_few(sum, part) ? s->samples : 0;
-        sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, worth_of(s), (double)whole_ns);
+        sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, sf_times_part_worth(s),
+                              (double)whole_ns);
         err = add_functions(sum, t, part, most, to, why);
     }
     sf_explain_parts_fit(list, n, (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX));

@@ -5,6 +5,7 @@
 
 #include "join/cohort_set.h"
 #include "join/explain_below.h"
+#include "join/explain_focus.h"
 #include "join/set_load.h"
 #include "link/explain_part.h"
 #include "link/hot_code.h"
@@ -148,6 +149,35 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
     return err;
 }
 
+/* Time of each span through the function; of its child spans by that name where it is none. */
+static enum sf_err give_focus(struct work *w, const struct sf_hot_code *hot, struct sf_why *why)
+{
+    uint32_t n = w->l.gathered->n_read;
+    sf_str name = w->want->focus;
+    const bool *is_through = sf_explain_focus_nodes(hot, name, w->want->scratch);
+    struct mean code = {0}, children = {0};
+    double in_code = 0, in_children = 0;
+    if (!is_through)
+        return sf_no_room(why, "the query");
+    for (uint32_t i = 0; i < w->l.b.n_costs; i++) { /* by span */
+        const struct sf_set_breakdown_cost *c = &w->l.b.costs[i];
+        if (c->item < w->l.b.n_code)
+            in_code += is_through[c->item] ? cost_of(w, c) : 0;
+        else
+            in_children += sf_str_eq(w->l.b.items[c->item], name) ? cost_of(w, c) : 0;
+        if (i + 1 < w->l.b.n_costs && w->l.b.costs[i + 1].span == c->span)
+            continue;
+        add(&code, in_code);
+        add(&children, in_children);
+        in_code = in_children = 0;
+    }
+    const struct mean *of = code.sum > 0 ? &code : &children;
+    struct sf_explain_focus *f = &w->out.focus;
+    *f = (struct sf_explain_focus){.name = name, .ns = of->sum / n};
+    bound(f->ns, error_of(of, n), &f->low_ns, &f->high_ns);
+    return SF_OK;
+}
+
 static enum sf_err give_parts(struct work *w, struct sf_why *why)
 {
     uint32_t n = w->l.gathered->n_read;
@@ -186,6 +216,8 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
         if (part < SF_PART_CHILD)
             err = name_functions(w, &hot, part, to, why);
     }
+    if (!err && w->want->focus.len > 0)
+        err = give_focus(w, &hot, why);
     sf_explain_parts_fit(list, w->out.n_parts, w->out.duration_ns);
     w->out.parts = list;
     w->out.n_samples = w->l.b.n_samples;
@@ -263,6 +295,8 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
     struct sf_explain_below_want below = {.spans = w->l.set.spans,
                                           .n = w->l.set.n,
                                           .is_all = w->l.b.n_samples == 0 && w->l.b.n_types > 0,
+                                          .focus = w->out.focus.ns > 0 ? SF_STR_NONE
+                                                                       : w->want->focus,
                                           .scratch = w->want->scratch};
     err = sf_explain_below(w->store, &below, w->q, &w->out, why);
     explain_unknown(w);

@@ -5,6 +5,7 @@
 
 struct sf_explain_set_want {
     sf_str query;
+    sf_str focus; /* a function or the name of child spans; empty: none */
     int64_t from_ns, to_ns;
     struct sf_arena *scratch; /* reset */
 };

@@ -65,6 +65,8 @@ enum sf_err sf_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_t
 enum sf_err sf_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
                               uint32_t span, uint64_t *out_whole_ns, const uint64_t **out_path_ns,
                               struct sf_why *why);
+/* How many equal samples know as much of it. */
+double sf_times_part_worth(const struct sf_part_seen *s);
 /* The parts of a sum, largest first, in whole nanoseconds that come to `whole_ns`; with functions,
  * at most `most` of each. In q->req. */
 enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_explain_times *t,

@@ -153,6 +153,21 @@ static void add_again(struct sf_json_writer *w, const struct sf_explain_view *v)
     sf_buf_done(&text);
 }
 
+static void add_focus(struct sf_json_writer *w, const struct sf_explain_focus *f)
+{
+    if (f->name.len == 0)
+        return;
+    sf_json_write_key(w, SF_STR("focus"));
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("name"), f->name);
+    add_i64(w, "ns", f->ns);
+    add_bound(w, "low_ns", f->low_ns);
+    add_bound(w, "high_ns", f->high_ns);
+    sf_json_write_key_u64(w, SF_STR("count"), f->count);
+    add_bool(w, "estimate", f->is_estimate);
+    sf_json_write_object_end(w);
+}
+
 static void add_evidence(struct sf_json_writer *w, const struct sf_explain_view *v)
 {
     char id[33], own[17], text[160];
@@ -215,6 +230,7 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
     sf_json_write_key(&w, SF_STR("parts"));
     add_parts(&w, v, v->trace, v->span, v->parts, v->n_parts);
+    add_focus(&w, &v->focus);
     add_evidence(&w, v);
     sf_json_write_key_str(&w, SF_STR("note"), v->note);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);

@@ -91,6 +91,7 @@ ANSWERS = {
     "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
     "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
     "explain": (f"explain?trace={TRACE}&span={OWN}", "/api/v1/explain"),
+    "explain-focus": (f"explain?trace={TRACE}&span={OWN}&focus=sign", None),
     "explain-set": (f"explain?q={TAX}&{RANGE}", None),
     "explain-split": (f"explain?q={TAX}&split=p75&{RANGE}", None),
     "explain-trace": (f"explain?trace={TRACE}", None),

@@ -425,6 +425,15 @@ def test_findings_begin_with_what_was_planted():
             assert f["rankNs"] >= f["perRequestNs"] - 1, f
             assert f["file"].endswith(".c") and f["line"] > 0 or f["kind"] == "repeated_spans", f
         for f in found:
+            if f["subject"] in planted_in and not (f["requestShare"] or 1) < 0.5:  # asked why, the sentence names it
+                of = {"trace": f["traceId"], "span": f["spanId"]} if f["traceId"] else {
+                    "q": '{ resource.service.name = "%s" && %s }' % (
+                        service, 'name = "%s"' % f["spanName"] if f["spanName"] else "(kind = server || kind = consumer)")}
+                why = ask(planted, "/api/v1/explain", focus=f["subject"], **of)
+                assert why["focus"]["ns"] > 0 and f["subject"] in why["sentence"].split(":")[0], (f, why["sentence"])
+                assert why["focus"]["ns"] <= why["duration_ns"] + 1, why["focus"]
+                assert "&focus=" in why["evidence"]["page"] and " --focus " in why["evidence"]["command"], why["evidence"]
+        for f in found:
             assert not f["subject"].startswith(OTHERS_CODE), f
             assert f["sentence"].endswith(f["action"]), f
     old_tax = next(f for f in ask(planted, "/api/v1/findings", service="pricing")["findings"] if f["subject"] == "applyLegacyTax")

@@ -67,6 +67,13 @@ struct sf_explain_example { /* a span that shows it */
     int64_t part_ns; /* of the part that is in question */
 };
 
+struct sf_explain_focus {       /* what was asked about: a function with what it calls, or spans */
+    sf_str name;                /* empty: nothing */
+    double ns, low_ns, high_ns; /* of the duration; low and high: NAN, not known */
+    uint32_t count;             /* spans of that name; 0: it is a function, or of a set */
+    bool is_estimate;
+};
+
 struct sf_explain_view {
     enum sf_explain_of of;
     sf_trace_id trace;
@@ -81,6 +88,7 @@ struct sf_explain_view {
     sf_str left, right;            /* what is compared, in words */
     struct sf_explain_part *parts; /* sum: duration_ns; largest first */
     uint32_t n_parts;
+    struct sf_explain_focus focus;
     struct sf_explain_example examples[3];
     uint32_t n_examples;
     sf_str query, note, reason;

@@ -16,8 +16,7 @@ static const char one_of[] =
     "split=p95, service=NAME with version= (and against=)";
 
 struct asked {
-    sf_trace_id trace;
-    sf_span_id span;
+    struct sf_explain_trace_want one;
     struct sf_explain_set_want set;
     struct sf_explain_diff_want diff;
 };
@@ -33,10 +32,10 @@ static enum sf_err read_range(const struct sf_request *r, struct asked *a, struc
 
 static enum sf_err read_ids(sf_str trace, sf_str span, struct asked *a, struct sf_why *why)
 {
-    if (span.len > 0 && (!sf_span_id_parse(span, &a->span) || a->span == 0))
+    if (span.len > 0 && (!sf_span_id_parse(span, &a->one.span) || a->one.span == 0))
         return sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
                        SF_STR_ARG(sf_str_part(span, 0, 40)));
-    return trace.len > 0 ? sf_params_trace_id(trace, &a->trace, why) : SF_OK;
+    return trace.len > 0 ? sf_params_trace_id(trace, &a->one.trace, why) : SF_OK;
 }
 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, struct asked *a,
@@ -47,11 +46,15 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, s
     a->diff.service = sf_params_word(r, "service", req);
     a->diff.version = sf_params_word(r, "version", req);
     a->diff.other = sf_params_word(r, "against", req);
+    a->one.focus = a->set.focus = sf_params_word(r, "focus", req);
     bool has_ids = trace.len + span.len > 0;
     bool has_deploy = a->diff.service.len + a->diff.version.len + a->diff.other.len > 0;
     if (has_ids + (query.len > 0) + has_deploy != 1 || (split.len > 0 && query.len == 0) ||
         (has_deploy && (a->diff.service.len == 0 || a->diff.version.len == 0)))
         return sf_fail(why, SF_ERR_INPUT, "%s", one_of);
+    if (a->one.focus.len > 0 && (split.len > 0 || has_deploy))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "focus= goes with span=, trace= or q= alone, not with a difference");
     if (has_ids) {
         enum sf_err err = sf_params_no_range(r, "a trace or span", why);
         return err ? err : read_ids(trace, span, a, why);
@@ -78,9 +81,9 @@ static enum sf_err make(struct sf_call *call, struct asked *a, struct sf_arena *
     if (a->diff.query.len > 0 || a->diff.service.len > 0)
         return sf_explain_diff(store, &a->diff, q, out, why);
     enum sf_err err = SF_OK;
-    if (sf_trace_id_is_zero(a->trace))
-        err = sf_span_find(store, a->span, 0, 0, scratch, q, &a->trace, why);
-    return err ? err : sf_explain_trace(store, a->trace, a->span, q, out, why);
+    if (sf_trace_id_is_zero(a->one.trace))
+        err = sf_span_find(store, a->one.span, 0, 0, scratch, q, &a->one.trace, why);
+    return err ? err : sf_explain_trace(store, &a->one, q, out, why);
 }
 
 bool sf_explain_handle(struct sf_call *call, struct sf_worker *worker)

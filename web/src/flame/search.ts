@@ -19,6 +19,11 @@ export function patternOf(text: string): RegExp {
   }
 }
 
+/** What finds a function by its whole name, as it is. */
+export function exactly(name: string): string {
+  return `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
+}
+
 export function search(t: Tree, text: string): Matches | undefined {
   if (text === "") return undefined;
   const pattern = patternOf(text);

@@ -1,3 +1,4 @@
+import { exactly } from "../flame/search";
 import { visible } from "../format/safe_text";
 import { duration, percent } from "../format/units";
 import { ViewLink } from "../parts/link";
@@ -8,7 +9,7 @@ import { ENTRY } from "./use_red";
 
 /** Where a finding's evidence is: its example, else the graph with the function marked. */
 export function evidenceOf(f: Told): Readonly<Record<string, string | undefined>> {
-  return f.traceId !== "" ? { view: "trace", id: f.traceId, span: f.spanId, pane: "why" } : { view: "profiles", service: f.service, fs: f.subject };
+  return f.traceId !== "" ? { view: "trace", id: f.traceId, span: f.spanId, pane: "why", focus: f.subject, fs: exactly(f.subject) } : { view: "profiles", service: f.service, fs: exactly(f.subject) };
 }
 
 /** "…, in main > serve > handle": the way there is said by the picture. */
@@ -25,11 +26,11 @@ const GROWTH: Readonly<Record<string, string>> = { memory_growth: "inuse_space",
 /** Where it is explained: its example; else the spans that have it, the slow ones against the others when few requests do. */
 export function whyOf(f: Told): Readonly<Record<string, string | undefined>> {
   const type = GROWTH[f.kind];
-  if (type !== undefined) return { view: "profiles", service: f.service, type, fs: f.subject };
+  if (type !== undefined) return { view: "profiles", service: f.service, type, fs: exactly(f.subject) };
   if (f.traceId !== "") return evidenceOf(f);
   const of = (f.spanName ?? "") === "" ? ENTRY : `name = ${JSON.stringify(f.spanName)}`;
   const isRare = typeof f.requestShare === "number" && f.requestShare < RARE;
-  return { view: "compare", q: `{ resource.service.name = ${JSON.stringify(f.service)} && ${of} }`, split: isRare ? "p95" : "all" };
+  return { view: "compare", q: `{ resource.service.name = ${JSON.stringify(f.service)} && ${of} }`, ...(isRare ? { split: "p95" } : { split: "all", focus: f.subject }), fs: exactly(f.subject) };
 }
 
 /** "shop.go:12", as far as it is known. */
@@ -78,7 +79,7 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
         <ViewLink to={whyOf(f)} class="btn main s" label={`Why slow? ${visible(f.subject)}`}>
           Why slow?
         </ViewLink>
-        <ViewLink to={f.traceId !== "" ? { view: "profiles", service: f.service, fs: f.subject } : evidenceOf(f)} class="link sm">
+        <ViewLink to={f.traceId !== "" ? { view: "profiles", service: f.service, fs: exactly(f.subject) } : evidenceOf(f)} class="link sm">
           Show in the graph
         </ViewLink>
         <span class="spring" />

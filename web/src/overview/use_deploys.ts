@@ -64,8 +64,11 @@ export function sidesOf(d: Sides, inner = ""): { left: string; right: string } {
   return { left: of(d.against), right: of(d.version) };
 }
 
+/** Requests that enter, as the server compares versions. */
+export const DEPLOY_ENTRY = "(kind = server || kind = consumer)";
+
 /** Before and after of a deploy. Where versions told it, the server explains the difference, too. */
 export function deployLink(d: Sides, inner = ""): Readonly<Record<string, string | undefined>> {
-  const entry = inner === "" ? "(kind = server || kind = consumer)" : inner;
+  const entry = inner === "" ? DEPLOY_ENTRY : inner;
   return { view: "compare", ...sidesOf(d, entry), ...(d.key === KEYS[0] && inner === "" ? { service: d.service, version: d.version, against: d.against } : {}) };
 }

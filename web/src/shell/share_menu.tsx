@@ -27,14 +27,16 @@ export function commandOf(url: Params, nowMs: number, server: string): string {
   const r = rangeOf(url, nowMs);
   const back = since(r.fromMs, nowMs);
   const of = (name: string) => url[name] ?? "";
+  const focus = of("focus") === "" ? [] : ["--focus", of("focus")];
   const words = ((): string[] => {
     switch (of("view")) {
       case "trace":
-        return of("span") !== "" ? ["why", of("span"), ...(of("id") === "-" ? [] : ["--trace", of("id")])] : ["why", of("id")];
+        return of("span") !== "" ? ["why", of("span"), ...(of("id") === "-" ? [] : ["--trace", of("id")]), ...focus] : ["why", of("id"), ...focus];
       case "search":
         return ["search", of("q") || "{ }", "--from", new Date(Math.floor(r.fromMs)).toISOString(), "--until", new Date(Math.ceil(r.untilMs)).toISOString()];
       case "compare":
         if (of("left") !== "") return ["compare", "--left", of("left"), "--right", of("right"), ...back];
+        if (of("split") === "all") return ["why", "--q", of("q") || "{ }", ...focus, ...back];
         if (of("split") === "errors") return ["compare", "--errors-vs-ok", of("q") || "{ }", ...back];
         return ["compare", "--slow-vs-fast", of("q") || "{ }", ...(of("split") === "" ? [] : ["--split", of("split")]), ...back];
       case "pins":

@@ -9,7 +9,7 @@ import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
 import { count, duration, ESTIMATE, moment, signed, value } from "../format/units";
-import { deployLink, hasSides, KEYS, useDeploys } from "../overview/use_deploys";
+import { DEPLOY_ENTRY, deployLink, hasSides, KEYS, sidesOf, useDeploys } from "../overview/use_deploys";
 import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -19,7 +19,7 @@ import { TypeChoice } from "../parts/type_choice";
 import { withCondition } from "../search/queries";
 import { useHead } from "../state/head";
 import { asked, readMoment, type Range } from "../state/range";
-import { change, goTo, params, within } from "../state/url";
+import { change, goTo, params, within, type Params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder as typesInOrder } from "../trace/span_profile";
 import { inOrder, partClass, PartLegend } from "../why/parts";
@@ -285,8 +285,15 @@ function Start(props: { range: Range }) {
   );
 }
 
+function versions(url: Params): Params {
+  const { left, right } = sidesOf({ service: url["service"] ?? "", version: url["version"] ?? "", against: url["against"] ?? "", key: KEYS[0] }, DEPLOY_ENTRY);
+  return { left, right };
+}
+
 export function Compare(props: { range: Range }) {
-  const url = useUrl();
+  const given = useUrl();
+  // Of a deploy the server names service and versions alone.
+  const url: Params = given["version"] !== undefined && given["left"] === undefined ? { ...given, ...versions(given) } : given;
   const query = { q: url["q"], left: url["left"], right: url["right"], split: url["q"] === undefined ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
   const isAll = query.q !== undefined && query.split === "all";
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
@@ -297,7 +304,7 @@ export function Compare(props: { range: Range }) {
     url["version"] !== undefined
       ? { service: url["service"], version: url["version"], against: url["against"], ...asked(props.range) }
       : query.q !== undefined && query.split !== "errors"
-        ? { q: query.q, ...(isAll ? {} : { split: query.split }), ...asked(props.range) }
+        ? { q: query.q, ...(isAll ? { focus: url["focus"] } : { split: query.split }), ...asked(props.range) }
         : undefined;
   const why = useExplain(explained);
   useHead("Compare", has ? (url["q"] ?? "two queries") : "");

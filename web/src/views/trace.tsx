@@ -67,7 +67,7 @@ function LogsLink(props: { trace: Trace; span: Span }) {
 
 function SidePane(props: { trace: Trace; span: Span; range: Range; pane: string }) {
   const { trace, span, pane } = props;
-  const close = () => change({ span: "", pane: "none", type: "", self: "", part: "", gap: "", fz: "", mode: "", brief: "" });
+  const close = () => change({ span: "", pane: "none", focus: "", type: "", self: "", part: "", gap: "", fz: "", mode: "", brief: "" });
   return (
     <aside class="side card" aria-label="The chosen span">
       <div class="side-head row one">
@@ -160,7 +160,7 @@ function Matches(props: { found: readonly Span[]; selected: string }) {
   const go = (step: number) => {
     const n = props.found.length;
     const to = props.found[((at < 0 ? (step > 0 ? -1 : 0) : at) + step + n) % n];
-    if (to) change({ span: to.spanId, pane: params()["pane"] ?? "" });
+    if (to) change({ span: to.spanId, focus: "", pane: params()["pane"] ?? "" });
   };
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
@@ -231,7 +231,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
   const has = useMemo(() => new Set([...of.values()].flatMap((l) => Object.keys(l.parts))), [of]);
   const missing = useMemo(() => orphans(trace.spans), [trace]);
   const hasRoot = useMemo(() => trace.spans.some((s) => s.parentSpanId === ""), [trace]);
-  const plain = { part: "", gap: "", fz: "", type: "", mode: "", self: "" };
+  const plain = { focus: "", part: "", gap: "", fz: "", type: "", mode: "", self: "" };
   const onSelect = useCallback((s: Span) => change({ ...plain, span: s.spanId, pane: params()["pane"] === "none" ? "" : params()["pane"] }), []);
   const onWhy = useCallback((s: Span) => change({ ...plain, span: s.spanId, pane: "why" }), []);
   const onGap = useCallback((s: Span, gap: Gap) => {

@@ -152,7 +152,7 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
 export function SpanWhy(props: { traceId: string; span: Span }) {
   const { traceId, span } = props;
   const url = useUrl();
-  const explain = useExplain({ trace: traceId, span: span.spanId });
+  const explain = useExplain({ trace: traceId, span: span.spanId, focus: url["focus"] });
   const e = explain.data;
   const part = url["part"] ?? "";
   const mode: GraphMode = url["type"] !== undefined ? "type" : url["mode"] === "cpu" || url["gap"] !== undefined || url["self"] !== undefined ? "cpu" : url["mode"] === "wait" ? "wait" : "all";
