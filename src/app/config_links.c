@@ -71,6 +71,10 @@ enum sf_err sf_config_check_links(const struct sf_config *c, const char **out_ke
     enum sf_err err = check(sf_str_from(c->page.source_link), *out_key, of_source, 4, why);
     if (err)
         return err;
+    *out_key = "page.source_folder";
+    sf_str folder = sf_str_from(c->page.source_folder);
+    if (folder.len > 0 && folder.p[0] != '/')
+        return sf_fail(why, SF_ERR_INPUT, "page.source_folder is a whole path: /usr/src/shop");
     *out_key = "page.logs_link";
     return check(sf_str_from(c->page.logs_link), *out_key, of_logs, 5, why);
 }

@@ -210,6 +210,9 @@ const struct sf_config_key sf_config_keys[] = {
      "https://git.example.com/shop/blob/main/{file}#L{line}"},
     {"page.source_root", SF_CONFIG_STR, AT(page.source_root), "", NULL, 0, 0,
      "what {file} leaves out at its beginning, such as /usr/src/shop/"},
+    {"page.source_folder", SF_CONFIG_STR, AT(page.source_folder), "", NULL, 0, 0,
+     "a folder with source code that the page shows beside the cost of its lines; everyone who may "
+     "read can read the source files below it"},
     {"page.logs_link", SF_CONFIG_STR, AT(page.logs_link), "", NULL, 0, 0,
      "where a span's logs are, with {traceId}, {spanId}, {service}, {start}, {end} (unix ms): "
      "https://logs.example.com/search?q={traceId}"},

@@ -599,6 +599,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->version = sf_version();
     v->source_link = c->page.source_link;
     v->source_root = c->page.source_root;
+    v->source_folder = c->page.source_folder;
     v->logs_link = c->page.logs_link;
     sf_config_render_effective(c, &s->config_text);
     v->config_text = sf_buf_str(&s->config_text);

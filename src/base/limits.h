@@ -218,5 +218,8 @@
 #define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */
 #define SF_LIMIT_MCP_TEXT_LEN \
     20000 /* text of one answer to an assistant, the rest is cut and said so */
+#define SF_LIMIT_SOURCE_LEN      (4u << 20) /* a source file the page shows lines of: generated ones */
+#define SF_LIMIT_SOURCE_LINES    1000       /* lines of one answer of source */
+#define SF_LIMIT_SOURCE_LINE_LEN 1024       /* one line of source, the rest is cut: minified code */
 #define SF_LIMIT_LINK_LEN \
     2048 /* template of links out of the page: longer ones some browsers cut */

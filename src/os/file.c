@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,50 @@ enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct s
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return sf_fail(why, errno == ENOENT || errno == ENOTDIR ? SF_ERR_NOT_FOUND : SF_ERR_IO,
+                       "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return sf_fail(why, SF_ERR_INPUT, "%s is no regular file", path);
+    }
+    out->fd_plus_1 = fd + 1;
+    return SF_OK;
+}
+
+/* Name by name, so that none of them is a link or leads upwards. */
+static int open_beneath(const char *folder, const char *path)
+{
+    char name[NAME_MAX + 1];
+    int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (dir >= 0) {
+        size_t len = strcspn(path, "/");
+        bool is_last = path[len] == 0;
+        if (len == 0 || len > NAME_MAX || path[0] == '.') {
+            close(dir);
+            errno = EINVAL;
+            return -1;
+        }
+        memcpy(name, path, len);
+        name[len] = 0;
+        int flags = is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY;
+        int next = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+        int code = errno;
+        close(dir);
+        errno = code;
+        if (is_last)
+            return next;
+        dir = next;
+        path += len + 1;
+    }
+    return -1;
+}
+
+enum sf_err sf_file_open_beneath(const char *folder, const char *path, struct sf_file *out,
+                                 struct sf_why *why)
+{
+    struct stat st;
+    int fd = open_beneath(folder, path);
     if (fd < 0)
         return sf_fail(why, errno == ENOENT || errno == ENOTDIR ? SF_ERR_NOT_FOUND : SF_ERR_IO,
                        "%s: %s", path, strerror(errno));

@@ -49,6 +49,9 @@ enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
 enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why);
 /* The same of a name that somebody else wrote: only a regular file, and nothing waits. */
 enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct sf_why *why);
+/* The same below a folder: names may not begin with a dot, and links are not followed. */
+enum sf_err sf_file_open_beneath(const char *folder, const char *path, struct sf_file *out,
+                                 struct sf_why *why);
 /* Makes the file when it is missing, and keeps others out of it (mode 0600): for libraries that
  * open files by themselves. IO. */
 enum sf_err sf_file_make_private(const char *path, struct sf_why *why);

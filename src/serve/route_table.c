@@ -24,6 +24,7 @@
 #include "serve/own/self.h"
 #include "serve/own/self_profile.h"
 #include "serve/own/services.h"
+#include "serve/own/source_file.h"
 #include "serve/own/spans.h"
 #include "serve/own/symbols.h"
 #include "serve/own/trace_ledgers.h"
@@ -280,6 +281,7 @@ const struct sf_route sf_routes[] = {
     OWN_SPAN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format=json|text"),
     OWN_SPAN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format=json|text"),
     OWN_POINT("/api/v1/links", sf_links_handle, ""),
+    OWN_POINT("/api/v1/source", sf_source_file_handle, "file from until"),
     OWN("/api/v1/services", sf_services_list, "service from until"),
     OWN(SF_SYMBOLS_PATH, sf_symbols_list, ""),
     SYMBOL(SF_METHOD_PUT, sf_symbols_put),

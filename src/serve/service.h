@@ -90,6 +90,7 @@ struct sf_service {
     int64_t query_ns;
     const char *version;
     const char *source_link, *source_root, *logs_link; /* templates for the page; NULL: none */
+    const char *source_folder; /* whose source files the page may show; NULL: none */
     sf_str config_text;                                /* what is in effect, for administrators */
     sf_str defaults_text;                              /* what would be without any configuration */
 

@@ -169,7 +169,7 @@ ELSEWHERE = {
     "alerts.interval": "flow alerts", "alerts.alertmanager": "flow alerts", "alerts.webhook": "flow alerts",
     "alerts.url": "flow alerts", "alerts.pack": "flow watch", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
     "scrape": "flow scrape",
-    "page.source_link": "unit config, flow server_keys", "page.source_root": "flow server_keys", "page.logs_link": "unit config, flow server_keys",
+    "page.source_link": "unit config, flow server_keys", "page.source_root": "flow server_keys", "page.source_folder": "flow server_keys", "page.logs_link": "unit config, flow server_keys",
     "findings.leaf": "flow findings", "findings.repeated": "flow findings", "findings.equal_spans": "flow findings",
 }
 # Each has a test of its name in flow server_keys.

@@ -430,7 +430,8 @@ CASES = {"pin days": pin_days, "pin note": pin_note, "keep services": keep_servi
 
 # Met in another test: a unit test that names the constant, or a flow that sends so much.
 ELSEWHERE = {
-    "link": "tests/unit/app/config_test.c",
+    "link": "tests/unit/app/config_test.c", "source": "tests/flow/server_keys_flow.py",
+    "source lines": "tests/flow/server_keys_flow.py", "source line": "tests/flow/server_keys_flow.py",
     "body memory": "tests/unit/listen/body_test.c", "spool": "tests/unit/listen/body_test.c",
     "h2 control": "tests/unit/http/h2_session_test.c", "json depth": "tests/unit/wire/json_test.c",
     "spans": "tests/unit/decode/otlp_trace_pb_test.c", "frames": "tests/unit/decode/folded_test.c",

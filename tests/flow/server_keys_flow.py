@@ -5,6 +5,7 @@ import glob
 import gzip
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -173,7 +174,58 @@ def test_findings_theme():
 def test_the_page_is_told_where_sources_and_logs_are():
     links = {"source_link": "https://git.example/{file}#L{line}", "source_root": "/usr/src/", "logs_link": "http://logs.example/?q={traceId}"}
     with Server("page:\n" + "".join(f"  {key}: '{value}'\n" for key, value in links.items())) as s:
-        assert s.json("/api/v1/links") == {"source": links["source_link"], "sourceRoot": links["source_root"], "logs": links["logs_link"]}
+        assert s.json("/api/v1/links") == {"source": links["source_link"], "sourceRoot": links["source_root"], "logs": links["logs_link"], "hasFiles": False}
+        assert s.get("/api/v1/source?file=shop.c").status == 404
+
+
+def test_source_is_read_below_its_folder_and_nowhere_else():
+    home = tempfile.mkdtemp(prefix="spanflame-source-")
+    folder = os.path.join(home, "src")
+    os.makedirs(os.path.join(folder, "shop", ".git"))
+    def write(path, content):
+        with open(os.path.join(home, path), "wb") as f:
+            f.write(content)
+    write("src/shop/order.c", b"one\r\n<b>two</b>\n\xff\xfethree\n" + b"x" * 5000 + b"\nlast")
+    write("secret.c", b"not yours\n")
+    write("src/shop/.git/config.c", b"not yours\n")
+    write("src/shop/tokens", b"not yours\n")
+    write("src/shop/.hidden.c", b"not yours\n")
+    write("src/shop/binary.c", b"a\0b\n")
+    write("src/long.c", b"y\n" * 3000)
+    write("src/large.c", b"z" * (4 << 20))
+    write("src/larger.c", b"z" * ((4 << 20) + 1))
+    os.symlink("order.c", os.path.join(folder, "shop", "inside.c"))
+    os.symlink("../../secret.c", os.path.join(folder, "shop", "outside.c"))
+    os.symlink("/etc", os.path.join(folder, "shop", "etc"))
+    os.symlink(os.path.join(home, "secret.c"), os.path.join(folder, "absolute.c"))
+    os.mkfifo(os.path.join(folder, "pipe.c"))
+    os.mkdir(os.path.join(folder, "folder.c"))
+    try:
+        with Server(f"page: {{source_folder: {folder}, source_root: /usr/src/}}\n") as s:
+            def ask(file, more=""):
+                return s.get("/api/v1/source?file=" + urllib.parse.quote(file, safe="") + more)
+            assert s.json("/api/v1/links")["hasFiles"]
+            for path in ("/usr/src/shop/order.c", "shop/order.c", "/build/elsewhere/shop/order.c", "//shop/order.c"):
+                told = json.loads(ask(path).text)
+                assert told["lines"][:2] == ["one", "<b>two</b>"] and told["lines"][4] == "last" and told["first"] == 1, (path, told)
+                assert told["lines"][2].endswith("three") and len(told["lines"][3]) == 1024, told
+            assert json.loads(ask("shop/order.c", "&from=2&until=2").text) == {"file": "shop/order.c", "first": 2, "lines": ["<b>two</b>"]}
+            assert json.loads(ask("shop/order.c", "&from=900&until=901").text)["lines"] == []
+            assert len(json.loads(ask("long.c").text)["lines"]) == 1000 and len(json.loads(ask("long.c", "&from=1&until=1000").text)["lines"]) == 1000
+            assert ask("long.c", "&from=1&until=1001").status == 400 and ask("long.c", "&from=7&until=6").status == 400
+            assert ask("large.c").status == 200 and ask("larger.c").status == 413
+            for path in ("../secret.c", "shop/../../secret.c", "/usr/src/../secret.c", "shop/.git/config.c", "shop/.hidden.c", "shop/tokens",
+                         "shop/./order.c", "shop//order.c", "shop\\..\\secret.c", "", "/", ".c", "shop/order.c/", "shop/order.c\n", "a" * 5000 + ".c"):
+                assert ask(path).status == 400, (path, ask(path))
+            for path in ("shop/inside.c", "shop/outside.c", "absolute.c", "pipe.c", "folder.c"):
+                assert ask(path).status == 403 and "not yours" not in ask(path).text, (path, ask(path))
+            assert ask("shop/binary.c").status == 400
+            for path in ("shop/etc/hosts.c", "nowhere.c", os.path.join(home, "secret.c")):
+                assert ask(path).status in (403, 404), (path, ask(path))
+            write("src/shop/order.c", b"")
+            assert json.loads(ask("shop/order.c").text)["lines"] == []
+    finally:
+        shutil.rmtree(home)
 
 
 def test_store_flush_log():

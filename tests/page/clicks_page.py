@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Starts a server, fills it, and lets browser.mjs click through the page in a real browser."""
+"""clicks_page.py trace|view|state: starts the servers that part of the tests looks at, fills them, and lets PART.mjs click
+through the page in a real browser."""
+import contextlib
 import os
 import subprocess
 import sys
@@ -23,22 +25,42 @@ def token_file(folder):
     return path, token
 
 
-chromium.need()
 OLD = "retention: {tail_delay: 0s}\nstore: {flush_interval: 1s}\n"  # hours that are over are thinned
 SCRAPE = """alerts: {interval: 1s, rules: [{name: any-span, traceql: "{ } | count_over_time()", above: 0, window: 1d, labels: {team: "<b>"}}]}
 """ + "scrape: [{url: 'http://127.0.0.1:1/debug/pprof/profile', service: scraped, interval: 1s}]\n"
-with Server(SCRAPE) as full, Server() as empty, Server(OLD) as old:
-    chromium.need_page(full)
-    tokens, token = token_file(empty.home)
-    with Server(f"auth:\n  token_file: {tokens}\n") as locked:
-        ids = seed.fill(full)
-        ids["thinned"], ids["thinnedSpan"] = seed.thinned_trace(old)
-        ids["big"] = seed.big_trace(full)
-        seed.deploys(full)
-        seed.big_profile(full)
-        code = chromium.drive("browser.mjs", {
-            "url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
-            "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids,
-            "old": f"http://127.0.0.1:{old.port}",
-            "emptyPid": empty.process.pid}, "page-shots")
+
+
+def address(server):
+    return f"http://127.0.0.1:{server.port}"
+
+
+def for_trace(start, full, story):
+    old = start(OLD)
+    story["old"] = address(old)
+    story["ids"]["thinned"], story["ids"]["thinnedSpan"] = seed.thinned_trace(old)
+    story["ids"]["big"] = seed.big_trace(full)
+    seed.big_profile(full)
+
+
+def for_view(start, full, story):
+    seed.deploys(full)
+    story["empty"] = address(start(""))
+
+
+def for_state(start, _full, story):
+    empty = start("")
+    tokens, story["token"] = token_file(empty.home)
+    story.update(empty=address(empty), emptyPid=empty.process.pid, locked=address(start(f"auth:\n  token_file: {tokens}\n")))
+
+
+chromium.need()
+part = sys.argv[1]
+with contextlib.ExitStack() as servers:
+    def begin(text):
+        return servers.enter_context(Server(text))
+    main = begin(SCRAPE)
+    chromium.need_page(main)
+    told = {"url": address(main), "ids": seed.fill(main)}
+    {"trace": for_trace, "view": for_view, "state": for_state}[part](begin, main, told)
+    code = chromium.drive(part + ".mjs", told, "page-shots")
 sys.exit(code)

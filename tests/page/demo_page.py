@@ -36,7 +36,7 @@ def recorded(home):
         made = int(f.read())
     clock = faultfs.Control(os.path.join(home, "clock"), os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so"))
     clock.set_clock(made - time.time())
-    links = "page: {source_link: 'https://git.example/shop/{file}#L{line}', source_root: /usr/src/spanflame/, logs_link: 'https://logs.example/?q={traceId}'}\n"
+    links = "page: {source_link: 'https://git.example/shop/{file}#L{line}', source_root: /usr/src/spanflame/, source_folder: " + SOURCE + ", logs_link: 'https://logs.example/?q={traceId}'}\n"
     return Server(links, data=os.path.join(home, "data"), env=clock.env()), made
 
 

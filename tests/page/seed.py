@@ -77,7 +77,7 @@ def fill(server, n=120, minutes=30):
     send_profile(server, "order-service", stacks, when=now - minutes * 60 * 10**9, seconds=minutes * 60)
     send_profile(server, "order-service", {"main;alloc;make": 300 * 2**20, "main;cache;grow": 120 * 2**20},
                  sample_type="inuse_space", unit="bytes", when=now - minutes * 60 * 10**9, seconds=minutes * 60)
-    send_profile(server, "payments", {"main;charge;tls.handshake": 900 * MS, "main;charge;sign": 400 * MS})
+    send_profile(server, "payments", {"main;charge;tls.handshake": 900 * MS, "main;charge;sign": 400 * MS}, label="env=prod")
     odd, burnt = hostile_request(now - 4 * 10**9)
     server.send(odd)
     send_profile(server, odd[0]["service"], burnt)
@@ -143,8 +143,9 @@ def big_profile(server, nodes=100000):
     assert answer.status == 200, answer.text
 
 
-def send_profile(server, service, stacks, **more):
+def send_profile(server, service, stacks, label="", **more):
     import urllib.parse
-    answer = server.post("/api/v1/profile?" + urllib.parse.urlencode({"service": service}), pprof(stacks, **more),
+    query = {"service": service, **({"label": label} if label else {})}
+    answer = server.post("/api/v1/profile?" + urllib.parse.urlencode(query), pprof(stacks, **more),
                          "application/octet-stream")
     assert answer.status == 200, answer.text

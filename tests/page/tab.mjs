@@ -85,6 +85,8 @@ export async function looksLike(page, name, rows) {
   assert.ok(mean < 8 && far < 0.02, `${name} differs from its golden picture: ${mean.toFixed(1)} on average, ${(far * 100).toFixed(1)} % far off`);
 }
 
+/** The address of a trace's view. */
+export const trace = (id, more = "") => `/?view=trace&id=${id}${more}`;
 export const params = (page) => new URL(page.url()).searchParams;
 export const canvas = (page) => page.locator(".flame-canvas").first();
 

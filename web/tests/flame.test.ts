@@ -5,6 +5,8 @@ import { amount, measureOf, share } from "../src/format/units";
 import { patternOf, search, widest } from "../src/flame/search";
 import { stateOf } from "../src/flame/flame_state";
 import { isLibrary, packageOf, PLAIN, sandwich, through, topRows, transform } from "../src/flame/transform";
+import { boxAt, lanesOf, turnsOf } from "../src/flame/lanes";
+import { stretchIn } from "../src/flame/time_lanes";
 import { diffOf, grafted, isCutBelow, nameOf, nodeAtPlace, nodeUnder, placeOf, profileWithin, scaled, stackOf, timedOf, treeOf, type Moment, type Tree } from "../src/flame/tree";
 import { linesOf } from "../src/flame/line_costs";
 import { filled } from "../src/state/links";
@@ -156,6 +158,36 @@ test("a difference is filled in on both sides", () => {
 test("per request divides each side by its own requests", () => {
   const t = scaled(diffOf(profile({ "main;a": 100 }), profile({ "main;a": 300 })), 1 / 10, 1 / 60);
   assert.deepEqual([t.total[node(t, "a")], t.otherTotal?.[node(t, "a")]], [10, 5]);
+});
+
+test("lanes have a thread each, boxes of what follows itself, and gaps where nothing was seen", () => {
+  const p = profile({ "main;a": 3, "main;b": 1 });
+  const [a, b] = [p.nodes.findIndex((n) => n[1] === 1), p.nodes.findIndex((n) => n[1] === 2)];
+  const made = lanesOf(p, [[0, 0, 10, a, 0], [10, 0, 10, a, 0], [12, 5, 10, a, 1], [20, 0, 10, b, 0], [90, 0, 10, b, 0], [95, 0, 10, 99, 0]]);
+  const boxes = (lane: number, row: number) => made.lanes[lane]?.rows[row]?.map((x) => [made.frames[x.frame]?.function, x.from, x.until, x.samples]);
+  assert.deepEqual(made.lanes.map((l) => l.thread), [0, 1]);
+  assert.deepEqual(boxes(0, 0), [["main", 0, 30, 3], ["main", 90, 95, 1]], "a pause ends a box; a sample ends where the next begins");
+  assert.deepEqual(boxes(0, 1), [["a", 0, 20, 2], ["b", 20, 30, 1], ["b", 90, 95, 1]]);
+  assert.deepEqual(boxes(1, 1), [["a", 12, 17, 1]], "a length of its own is kept");
+  assert.equal(made.lanes[0]?.covered, 35);
+  assert.equal(boxAt(made.lanes[0]?.rows[1], 20), 1);
+  assert.equal(boxAt(made.lanes[0]?.rows[1], 50), -1);
+  assert.equal(boxAt(undefined, 1), -1);
+  const { shown, left } = turnsOf(made, 0, 100, 2);
+  assert.deepEqual([shown.map((t) => [t.thread, t.from, t.until]), left], [[[0, 0, 20], [0, 20, 30]], 2]);
+  assert.deepEqual(stretchIn("5-50", 40), { from: 5, until: 40 });
+  for (const text of ["", "x", "50-5", "-1-3", "90-99"]) assert.deepEqual(stretchIn(text, 40), { from: 0, until: 40 }, text);
+});
+
+test("lanes, rows and boxes have a bound, and it is said", () => {
+  const deep = profile({ [Array.from({ length: 200 }, (_, i) => `f${String(i)}`).join(";")]: 1 });
+  const leaf = deep.nodes.length - 1;
+  const many = lanesOf(deep, Array.from({ length: 9000 }, (_, i): Moment => [i * 100, 0, 10, leaf, i % 40]));
+  assert.equal(many.lanes.length, 24);
+  assert.equal(many.left, 16);
+  assert.ok(many.isCut);
+  assert.ok(many.lanes.every((l) => l.rows.length <= 64));
+  assert.ok(many.lanes.reduce((n, l) => n + l.rows.reduce((m, r) => m + r.length, 0), 0) <= 200_000);
 });
 
 test("in order of time equal neighbours are one bar and others are not", () => {

@@ -13,6 +13,8 @@ import { boxOf, boxText } from "../src/views/latency";
 import { joined, piecesOf } from "../src/api/metrics";
 import { deployLink, deploysOf, hasSides } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
+import { matchersOf, textOf, withMatcher } from "../src/format/labels";
+import { commandOf } from "../src/shell/share_menu";
 import { span } from "./make";
 
 test("what is written to the address is read back", () => {
@@ -20,6 +22,23 @@ test("what is written to the address is read back", () => {
   assert.deepEqual(parse(write(state).slice(1)), state);
   assert.equal(write({}), "/");
   assert.equal(write({ b: "1", a: "2", view: "v", c: "" }), "/?view=v&a=2&b=1");
+});
+
+test("labels are chips as long as they are a list of matchers", () => {
+  const text = 'env="prod", host=~"a|b", path!="a \\"b\\", c", x.y!~""';
+  const list = matchersOf(text);
+  assert.deepEqual(list?.map((m) => [m.name, m.op, m.value]), [["env", "=", "prod"], ["host", "=~", "a|b"], ["path", "!=", 'a "b", c'], ["x.y", "!~", ""]]);
+  assert.equal(textOf(list ?? []), text);
+  assert.deepEqual(matchersOf(""), []);
+  for (const wrong of ["env", "env=prod", 'env="a" b="c"', '1x="a"', 'a="b', 'a="\\q"']) assert.equal(matchersOf(wrong), undefined, wrong);
+  const one = { name: "a", op: "=", value: "1" } as const;
+  assert.equal(textOf(withMatcher([one], one)), 'a="1"');
+});
+
+test("the command of a view asks the same", () => {
+  const of = (url: Record<string, string>) => commandOf({ from: "0", until: "now", ...url }, 60e3, "http://x");
+  assert.match(of({ view: "compare", q: "{ }", split: "all", focus: "a b" }), /^spanflame why --q '\{ \}' --focus 'a b' --since \d+s --server http:\/\/x$/);
+  assert.equal(of({ view: "trace", id: "1", span: "2", focus: "f" }), "spanflame why 2 --trace 1 --focus f --server http://x");
 });
 
 test("the range goes along to another view, the rest does not", () => {

@@ -186,6 +186,7 @@ TEST(config, refuses_links_that_lead_elsewhere)
         const char *yaml, *says;
     } wrong[] = {
         {"page: {source_link: 'javascript:alert(1)'}", "begins with http:// or https://"},
+        {"page: {source_folder: 'src'}", "is a whole path"},
         {"page: {source_link: 'https://'}", "begins with http:// or https://"},
         {"page: {source_link: 'https://{file}.example/'}", "the host cannot hold {file}"},
         {"page: {source_link: 'https://git.example/{path}'}", "has no {path}"},

@@ -78,6 +78,10 @@ function frameFill(f: Frame): string {
   return fill;
 }
 
+export function framePaint(f: Frame | undefined): Paint {
+  return { fill: f ? frameFill(f) : token("t-child-b") || "#e4e8ee", ink: f?.kind === "running" ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: hatchOfFrame(f) };
+}
+
 const STEPS = [0.005, 0.05, 0.2];
 const RELATIVE = [0.05, 0.25, 0.6];
 
@@ -108,8 +112,7 @@ export function paintOf(t: Tree, node: number, by: DiffBy): Paint {
   }
   const known = paints[at + 1];
   if (known) return known;
-  const f = t.frames[at];
-  const made = { fill: f ? frameFill(f) : token("t-child-b") || "#e4e8ee", ink: f?.kind === "running" ? token("panel") || "#fff" : token("fl-ink") || "#1d1a16", hatch: hatchOfFrame(f) };
+  const made = framePaint(t.frames[at]);
   paints[at + 1] = made;
   return made;
 }

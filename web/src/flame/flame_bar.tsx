@@ -12,6 +12,8 @@ const MODES: readonly (readonly [Mode, string])[] = [
   ["calls", "Tree"],
 ];
 
+const TIMED: readonly (readonly [Mode, string])[] = [["time", "Time"]];
+
 interface Props {
   state: FlameState;
   icicle: boolean;
@@ -125,7 +127,7 @@ export function FlameBar(props: Props) {
     <div class="flame-bar" role="toolbar" aria-label="Flame graph">
       {props.before}
       <span class="seg" role="group" aria-label="View">
-        {MODES.map(([m, title]) => (
+        {[...MODES, ...(props.threads > 0 ? TIMED : [])].map(([m, title]) => (
           <button type="button" key={m} aria-pressed={state.mode === m || (m === "graph" && state.mode === "both")} onClick={() => change({ v: m === "graph" ? "" : m })}>
             {title}
           </button>

@@ -19,6 +19,7 @@ import { FlameMenu } from "./flame_menu";
 import { useFlameState, type Mode } from "./flame_state";
 import { LineCosts } from "./line_costs";
 import { search, widest } from "./search";
+import { TimeLanes } from "./time_lanes";
 import { TopTable } from "./top_table";
 import { sandwich, through } from "./transform";
 import { isOther, nameOf, placeOf, scaled, stackOf, timedOf, type Moment, type Tree } from "./tree";
@@ -39,7 +40,7 @@ export interface FlameProps {
   /** What it shows unless the address says otherwise */
   diffBy?: DiffBy;
   /** Samples that have times, and the profile whose nodes they name */
-  timeline?: { profile: Profile; moments: readonly Moment[] } | undefined;
+  timeline?: { profile: Profile; moments: readonly Moment[]; wholeNs: number } | undefined;
   /** Whose spans a function's menu lists; none: of every service */
   service?: string;
   /** What stands before the views in the toolbar: what the graph is of */
@@ -54,7 +55,7 @@ export interface FlameProps {
   onEnter?: () => void;
 }
 
-const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls" };
+const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls", "5": "time" };
 
 function CutNote(props: { whole: Whole; name: string; onAll: () => void }) {
   const { whole } = props;
@@ -73,7 +74,7 @@ function CutNote(props: { whole: Whole; name: string; onAll: () => void }) {
 
 export function FlameGraph(props: FlameProps) {
   const [state, change] = useFlameState(props.prefix ?? "f");
-  const { mode, search: text } = state;
+  const { search: text } = state;
   const icicle = state.icicle ?? props.icicle ?? false;
   const diffBy: DiffBy = state.diffBy === "request" && !props.requests ? "absolute" : (state.diffBy ?? props.diffBy ?? "absolute");
   const [all, setAll] = useState(false);
@@ -86,6 +87,7 @@ export function FlameGraph(props: FlameProps) {
 
   const { timeline, requests } = props;
   const threads = useMemo(() => (timeline?.moments ?? []).reduce((n, m) => Math.max(n, m[4] + 1), 0), [timeline]);
+  const mode: Mode = state.mode === "time" && threads === 0 ? "graph" : state.mode;
   const isTimed = state.isTimed && threads > 0;
   const full = useMemo(() => {
     if (isTimed && timeline) return timedOf(timeline.profile, timeline.moments, state.thread);
@@ -204,10 +206,10 @@ export function FlameGraph(props: FlameProps) {
   return (
     <div class="flame" ref={box}>
       <FlameBar
-        state={{ ...state, isTimed }}
+        state={{ ...state, mode, isTimed }}
         icicle={icicle}
         before={props.before}
-        base={tree.otherTotal ? "" : `% of ${amount(measured.total[0] ?? 0, measured.measure)}`}
+        base={tree.otherTotal || threads > 0 ? "" : `% of ${amount(measured.total[0] ?? 0, measured.measure)}`}
         change={change}
         matches={matches}
         measure={tree.measure}
@@ -248,6 +250,7 @@ export function FlameGraph(props: FlameProps) {
                 onPick={pickName}
               />
             )}
+            {mode === "time" && timeline && <TimeLanes {...timeline} whole={timeline.wholeNs} zoom={state.stretch} onZoom={(k) => change({ k })} search={text} label={props.label} />}
             {(mode === "graph" || mode === "both") && canvas(tree, props.label, zoom, onZoom)}
           </>
         )}

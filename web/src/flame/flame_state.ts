@@ -6,7 +6,7 @@ import { useUrl } from "../state/use_url";
 import type { DiffBy } from "./colors";
 import type { Fold, Group, Look } from "./transform";
 
-export type Mode = "graph" | "both" | "table" | "calls" | "sandwich";
+export type Mode = "graph" | "both" | "table" | "calls" | "sandwich" | "time";
 export type Change = (some: Readonly<Record<string, string | undefined>>, replace?: boolean) => void;
 
 export interface FlameState {
@@ -25,6 +25,8 @@ export interface FlameState {
   readonly focus: string;
   readonly isTimed: boolean;
   readonly thread: number;
+  /** Of the order of time: which part of it is shown, "from-until" in nanoseconds */
+  readonly stretch: string;
   readonly picked: string;
   /** Of the call tree: what 100 % is, and which rows are turned */
   readonly base: string;
@@ -48,7 +50,7 @@ export function stateOf(url: Params): FlameState {
   const hide = url["h"] ?? "";
   const by = oneOf(url["d"], ["absolute", "relative", "request", ""], "");
   return {
-    mode: oneOf<Mode>(url["v"], ["graph", "both", "table", "calls", "sandwich"], "graph"),
+    mode: oneOf<Mode>(url["v"], ["graph", "both", "table", "calls", "sandwich", "time"], "graph"),
     icicle: url["i"] === "1" ? true : url["i"] === "0" ? false : undefined,
     search: url["s"] ?? "",
     look: {
@@ -63,6 +65,7 @@ export function stateOf(url: Params): FlameState {
     focus: url["x"] ?? "",
     isTimed: url["c"] === "1",
     thread: Number(url["n"] ?? "0") || 0,
+    stretch: url["k"] ?? "",
     picked: url["p"] ?? "",
     base: url["b"] ?? "",
     turned: url["o"] ?? "",

@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { amount, share } from "../format/units";
-import { sourceAddress } from "../state/links";
+import { hasSourceText, sourceAddress } from "../state/links";
+import { SourceText } from "./source_text";
 import { named, type Source, type Tree } from "./tree";
 
 export interface LineCost {
@@ -35,11 +36,57 @@ export function linesOf(sources: readonly Source[], name: string): LineCost[] {
   return [...out.values()].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line));
 }
 
+function LineTable(props: { rows: readonly LineCost[]; name: string; service: string; tree: Tree }) {
+  const { rows, tree } = props;
+  const whole = tree.total[0] ?? 0;
+  const most = Math.max(...rows.map((r) => r.total), 1e-9);
+  const figure = (n: number) => (n > 0 ? amount(n, tree.measure) : ".");
+  return (
+    <table class="lt">
+      <thead>
+        <tr>
+          <th>Line</th>
+          <th class="number">Self</th>
+          <th class="number">Total</th>
+          <th class="number">Share</th>
+          <th class="wide" />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((r) => {
+          const words = `${r.file.slice(r.file.lastIndexOf("/") + 1)}:${String(r.line)}`;
+          const href = sourceAddress({ function: props.name, file: r.file, line: r.line }, props.service);
+          return (
+            <tr key={`${r.file}:${String(r.line)}`}>
+              <td class="mono" title={visible(r.file)}>
+                {href === "" ? (
+                  <bdi>{visible(words)}</bdi>
+                ) : (
+                  <a href={href} target="_blank" rel="noopener noreferrer">
+                    <bdi>{visible(words)}</bdi>
+                  </a>
+                )}
+              </td>
+              <td class="number">{figure(r.self)}</td>
+              <td class="number">{figure(r.total)}</td>
+              <td class="number f3">{share(r.total / (whole || 1), tree.measure)}</td>
+              <td class="wide">
+                <span class="len wide">
+                  <i style={{ width: `${String((r.total / most) * 100)}%` }} />
+                </span>
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
 export function LineCosts(props: { tree: Tree; name: string; service: string; onClose: () => void }) {
   const { tree, name } = props;
   const rows = useMemo(() => linesOf(tree.sources ?? [], name), [tree, name]);
-  const whole = tree.total[0] ?? 0;
-  const most = Math.max(...rows.map((r) => r.total), 1e-9);
+  const files = useMemo(() => [...new Set(rows.map((r) => r.file))].map((file) => rows.filter((r) => r.file === file)), [rows]);
   const figure = (n: number) => (n > 0 ? amount(n, tree.measure) : ".");
   return (
     <section class="line-costs" aria-label={`Cost per line of ${visible(name)}`}>
@@ -56,44 +103,14 @@ export function LineCosts(props: { tree: Tree; name: string; service: string; on
       {rows.length === 0 ? (
         <p class="note pad-x">The profile has no lines of this function.</p>
       ) : (
-        <table class="lt">
-          <thead>
-            <tr>
-              <th>Line</th>
-              <th class="number">Self</th>
-              <th class="number">Total</th>
-              <th class="number">Share</th>
-              <th class="wide" />
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((r) => {
-              const words = `${r.file.slice(r.file.lastIndexOf("/") + 1)}:${String(r.line)}`;
-              const href = sourceAddress({ function: name, file: r.file, line: r.line }, props.service);
-              return (
-                <tr key={`${r.file}:${String(r.line)}`}>
-                  <td class="mono" title={visible(r.file)}>
-                    {href === "" ? (
-                      <bdi>{visible(words)}</bdi>
-                    ) : (
-                      <a href={href} target="_blank" rel="noopener noreferrer">
-                        <bdi>{visible(words)}</bdi>
-                      </a>
-                    )}
-                  </td>
-                  <td class="number">{figure(r.self)}</td>
-                  <td class="number">{figure(r.total)}</td>
-                  <td class="number f3">{share(r.total / (whole || 1), tree.measure)}</td>
-                  <td class="wide">
-                    <span class="len wide">
-                      <i style={{ width: `${String((r.total / most) * 100)}%` }} />
-                    </span>
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        files.map((of) => {
+          const list = <LineTable rows={of} name={name} service={props.service} tree={tree} />;
+          return hasSourceText() && (of[0]?.line ?? 0) > 0 ? (
+            <SourceText key={of[0]?.file} rows={of} figure={figure} address={(line) => sourceAddress({ function: name, file: of[0]?.file ?? "", line }, props.service)} otherwise={list} />
+          ) : (
+            list
+          );
+        })
       )}
     </section>
   );

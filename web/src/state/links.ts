@@ -9,6 +9,8 @@ interface Links {
   source: string;
   sourceRoot: string;
   logs: string;
+  /** The server shows source text itself */
+  hasFiles?: boolean;
 }
 
 let told: Links = { source: "", sourceRoot: "", logs: "" };
@@ -21,6 +23,11 @@ export async function loadLinks(): Promise<void> {
   } catch {
     // Links are a convenience: nothing else waits for them.
   }
+}
+
+/** Does the server show source text itself? */
+export function hasSourceText(): boolean {
+  return told.hasFiles === true;
 }
 
 const isAddress = (template: string) => /^https?:\/\/[^/?#{]+/.test(template);

@@ -173,7 +173,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
   const tree = useMemo(() => (profile ? treeOf(profile) : undefined), [profile]);
   const timeline = useMemo(() => {
     if (!profile || (data?.timeline ?? []).length === 0) return undefined;
-    return { profile, moments: (data?.timeline ?? []).filter(([start]) => profile !== inGap || !gap || (start >= gap.from && start < gap.until)) };
+    return { profile, wholeNs: data?.durationNs ?? 0, moments: (data?.timeline ?? []).filter(([start]) => profile !== inGap || !gap || (start >= gap.from && start < gap.until)) };
   }, [profile, data]);
   const total = tree?.total[0] ?? 0;
   const isTime = data?.profile.unit === "nanoseconds";

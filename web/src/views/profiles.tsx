@@ -12,6 +12,7 @@ import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { useDeploys } from "../overview/use_deploys";
 import { count, duration, moment, short, value } from "../format/units";
+import { LabelChips } from "../parts/label_chips";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty, Failure } from "../parts/states";
 import { TypeChoice } from "../parts/type_choice";
@@ -265,17 +266,14 @@ export function Profiles(props: { range: Range }) {
           </select>
         </label>
         <TypeChoice types={shown} type={type} onType={(t) => change({ type: t, fz: "" })} />
-        <label class="grow row">
-          Labels <input class="grow mono" placeholder={'env="prod", host=~"a|b"'} defaultValue={labels} key={labels} onChange={(e) => change({ labels: e.currentTarget.value, fz: "" })} />
-        </label>
+        <LabelChips id="labels" words="Labels" text={labels} selector={selectorOf(service, "")} range={range} onChange={(text) => change({ labels: text, fz: "" })} />
       </div>
       <div class="row">
         <button type="button" aria-pressed={picking} onClick={() => setPicking(!picking)}>
           {baseline ? "Pick another baseline" : "Compare with a time before: drag it on the chart"}
         </button>
-        <label class="row">
-          or with labels <input class="mono" size={24} placeholder={'version="1.4"'} defaultValue={url["baseLabels"] ?? ""} key={url["baseLabels"]} onChange={(e) => change({ baseLabels: e.currentTarget.value, fz: "" })} />
-        </label>
+        <span class="f3">or</span>
+        <LabelChips id="base" words="Compare with labels" text={url["baseLabels"] ?? ""} selector={selectorOf(service, "")} range={range} onChange={(text) => change({ baseLabels: text, fz: "" })} />
         {(baseline !== undefined || url["baseLabels"] !== undefined) && (
           <button type="button" onClick={() => change({ base: "", baseLabels: "", shares: "", fz: "" })}>
             No comparison

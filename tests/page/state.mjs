@@ -1,0 +1,206 @@
+// state.mjs STORY: what a person does with the page, in a real browser against a real server; states: nothing there, failures, tokens, themes and widths. Prints TAP.
+import { strict as assert } from "node:assert";
+import { canvas, done, isAccessible, open, run, story, test, trace } from "./tab.mjs";
+
+const { ids } = story;
+
+test("a token that may only read is told which scope the buttons of collectors need", async () => {
+  const page = await open("/?view=collectors", { base: story.locked });
+  await page.getByLabel("Token").fill(story.token);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByText("No collector has asked", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Off: all collectors" }).click();
+  await page.getByRole("alert").filter({ hasText: "scope control" }).waitFor();
+  await done(page);
+});
+
+test("hostile names are text everywhere", async () => {
+  for (const path of ["/", "/?view=coverage", "/?view=profiles", "/?view=search", trace(ids.hostile), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=profile&fv=both`), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=details`)]) {
+    const page = await open(path);
+    await page.waitForFunction(() => document.body.innerText.includes("<script>window.hacked"), null, { timeout: 10000 }).catch(() => assert.ok(path.includes("search"), `${path} shows the name`));
+    assert.equal(await page.evaluate(() => window.hacked), undefined, path);
+    assert.ok(!(await page.evaluate(() => document.body.innerText)).includes("\u202e"), `${path} shows no reordering character`);
+    await done(page, path === "/" ? "hostile" : undefined);
+  }
+});
+
+test("both themes are readable", async () => {
+  for (const dark of [false, true]) {
+    const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&fv=both`), { dark });
+    await canvas(page).waitFor();
+    await isAccessible(page);
+    await done(page, dark ? "dark" : "light");
+  }
+  const page = await open("/");
+  await page.getByRole("button", { name: /Theme: auto/ }).click();
+  await page.getByRole("button", { name: /Theme: light/ }).click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await done(page);
+});
+
+test("an empty store says how to send data, with this address", async () => {
+  const page = await open("/", { base: story.empty });
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await page.getByRole("tab", { name: "Python" }).click();
+  assert.ok((await page.locator("pre").innerText()).includes(story.empty));
+  await isAccessible(page);
+  await done(page, "first-use");
+});
+
+test("a server that asks for a token gets one, and only then is there data", async () => {
+  const page = await open("/", { base: story.locked });
+  await page.getByRole("heading", { name: "This server asks who you are" }).waitFor();
+  await page.getByLabel("Token").fill(story.token);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await done(page, "token");
+});
+
+test("busy, broken and silent servers are said as such, and can be asked again", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  let mode = "busy";
+  await page.route("**/api/v1/services*", (route) => {
+    if (mode === "busy") return route.fulfill({ status: 429, headers: { "Retry-After": "3" }, body: "job queue full" });
+    if (mode === "starting") return route.fulfill({ status: 503, body: "the log is being replayed" });
+    if (mode === "gone") return route.abort();
+    return route.continue();
+  });
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.getByText("job queue full", { exact: false }).first().waitFor();
+  await page.getByText("in 3 s", { exact: false }).first().waitFor();
+  assert.ok(await page.getByRole("row", { name: /order-service/ }).isVisible(), "what was there stays");
+  mode = "starting";
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByText("the log is being replayed", { exact: false }).first().waitFor();
+  mode = "gone";
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
+  mode = "well";
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("a server that stops and comes back is said to, and asked again", async () => {
+  const page = await open("/", { base: story.empty });
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  process.kill(story.emptyPid, "SIGSTOP");
+  try {
+    const slow = page.getByText("Still working…").first();
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await slow.waitFor();
+    assert.ok(await page.getByRole("progressbar").first().isVisible());
+  } finally {
+    process.kill(story.emptyPid, "SIGCONT");
+  }
+  await page.getByText("Still working…").first().waitFor({ state: "detached" });
+  process.kill(story.emptyPid, "SIGKILL");
+  await page.waitForTimeout(200);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
+  await page.getByRole("link", { name: "Traces", exact: true }).click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("ERR_"));
+  await done(page, "stopped");
+});
+
+test("every view says what failed and keeps what was there", async () => {
+  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", alerts: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
+  for (const [view, more] of Object.entries(views)) {
+    const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
+    await page.getByRole("alert").filter({ hasText: "too many queries at once" }).first().waitFor();
+    await page.getByText("in 7 s", { exact: false }).first().waitFor();
+    await page.unroute("**/*");
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.waitForFunction(() => !document.querySelector("[role=alert]") || document.querySelector("canvas, table, .card"));
+    await done(page);
+  }
+});
+
+test("a part that fails is said to fail, and the rest is there", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  await page.route("**/api/v1/findings?*", (r) => r.fulfill({ status: 504, body: "the query took too long" }));
+  await page.route("**/api/dependencies?*", (r) => r.fulfill({ status: 503, body: "starting" }));
+  await page.getByRole("link", { name: "Coverage" }).click();
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("row", { name: /order-service.*failed: the query took too long/ }).waitFor();
+  await page.getByText("The map failed: starting").waitFor();
+  await page.getByRole("region", { name: "Entry requests" }).getByText(/\/(min|s)/).first().waitFor();
+  assert.equal(await page.getByText("nothing stands out").count(), 0);
+  await page.unroute("**/*");
+  await done(page, "failed-part");
+});
+
+test("five hundred services have few rows on screen, a filter, and findings by one question", async () => {
+  const page = await open("/?view=coverage");
+  const figures = { errors: 0, ratePerSecond: 1, errorShare: 0, meanNs: 1e6, p50Ns: 1e6, p95Ns: 2e6, p99Ns: 3e6 };
+  const many = Array.from({ length: 500 }, (_, i) => ({ service: `s${String(i).padStart(3, "0")}`, operations: [], spans: 9, ...figures, requests: { ...figures, count: 9 } }));
+  let asked = 0;
+  await page.route("**/api/v1/services?*", (r) => r.fulfill({ json: { services: many } }));
+  await page.route("**/api/v1/findings?*", (r) => (asked++, r.fulfill({ json: { services: [], left: 500 } })));
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("table", { name: "Services" }).waitFor();
+  assert.ok((await page.locator("table[aria-label=Services] tbody tr").count()) < 60);
+  await page.getByLabel("Filter services").fill("s49");
+  await page.getByText("10 of 500").waitFor();
+  for (let i = 0; i < 600 && asked === 0; i++) await page.waitForTimeout(50); // three questions at a time: it may wait
+  assert.equal(asked, 1);
+  await page.getByRole("link", { name: "s499" }).waitFor();
+  await page.unroute("**/*");
+  await done(page, "services-500");
+});
+
+test("what nobody looks at any more is not asked any further", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  const given = [];
+  page.on("requestfailed", (r) => given.push(`${new URL(r.url()).pathname} ${r.failure()?.errorText}`));
+  await page.route("**/api/search?*", () => new Promise(() => undefined));
+  const asked = page.waitForRequest(/\/api\/search\?.*spss=/);
+  await page.getByRole("link", { name: "Traces", exact: true }).click();
+  await asked;
+  await page.getByText("Still working…").first().waitFor();
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  assert.ok(given.includes("/api/search net::ERR_ABORTED"), given.join("; "));
+  await done(page);
+});
+
+test("a range is typed, and a wrong one is refused", async () => {
+  const page = await open("/");
+  await page.getByRole("button", { name: /^Time range: Last 1 h/ }).click();
+  await page.getByLabel("From", { exact: true }).fill("yesterday");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Write now-90m", { exact: false }).waitFor();
+  await page.getByLabel("From", { exact: true }).fill("now-90m");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/from=now-90m/);
+  await page.getByRole("button", { name: /^Time range: Last 90 min/ }).click();
+  await page.getByRole("button", { name: "24h", exact: true }).click();
+  await page.waitForURL(/from=now-24h/);
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  await page.waitForURL(/from=now-48h/);
+  await page.getByRole("button", { name: /^Time range/ }).click();
+  await page.getByLabel("From, by the calendar").fill("2026-01-31T14:05");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/from=\d{13}/);
+  await done(page);
+});
+
+test("three widths and two themes hold every view without scrolling sideways", async () => {
+  const views = ["/", "/?view=search", trace(ids.slow, `&span=${ids.slowSpan}`), trace(ids.slow, "&pane=none"), "/?view=service&service=order-service", "/?view=findings", "/?view=coverage"];
+  for (const [width, height, dark] of [[390, 844, false], [768, 1024, true], [1920, 1080, true]]) {
+    for (const [i, path] of views.entries()) {
+      const page = await open(path, { viewport: { width, height }, dark });
+      await page.locator("table, [role=treegrid], .why, .answers").locator("visible=true").first().waitFor();
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} at ${width}`);
+      if (i === 2) await page.locator(".side [data-answer]").waitFor();
+      if (width === 390 && i < 3) await isAccessible(page);
+      await done(page, `width-${width}-${i}`);
+    }
+  }
+});
+
+await run();
