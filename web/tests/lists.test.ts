@@ -13,6 +13,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "flame/compose.ts": "rows of a picture, of which the rest are drawn elsewhere",
   "flame/draw.ts": "a name",
   "flame/export.ts": "a name",
+  "flame/time_lanes.tsx": "a name",
   "flame/transform.ts": "a name",
   "flame/use_whole.ts": "stacks asked for at once; the others follow",
   "format/color.ts": "colours kept",
@@ -32,9 +33,11 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** Lists, and how the rest is told. */
 const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  "flame/lanes.ts": [["of path", "isCut = true"], ["a[0] - b[0])", "left: of.size - lanes.length"], ["(a.until - a.from))", "left: all.length - shown.length"]],
   "overview/deploy_list.tsx": [["props.deploys", "and {count(more)} more"]],
   "overview/slow_requests.tsx": [["rows)", "All traces past p99"]],
   "parts/first_of.tsx": [["rows", "Show {count(Math.min(more, max))} more"]],
+  "parts/label_chips.tsx": [["found", "values of"], ["known", "labels: "]],
   "parts/sort_table.tsx": [["sorted", "The first {max} of {sorted.length} rows"]],
   "parts/type_choice.tsx": [["props.types", "{rest.length} more"]],
   "search/editor.tsx": [["fit", "setMore(moreOf("]],

@@ -14,7 +14,7 @@ import { joined, piecesOf } from "../src/api/metrics";
 import { deployLink, deploysOf, hasSides } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { matchersOf, textOf, withMatcher } from "../src/format/labels";
-import { commandOf } from "../src/shell/share_menu";
+import { commandOf, pictureOf } from "../src/shell/share_menu";
 import { span } from "./make";
 
 test("what is written to the address is read back", () => {
@@ -39,6 +39,17 @@ test("the command of a view asks the same", () => {
   const of = (url: Record<string, string>) => commandOf({ from: "0", until: "now", ...url }, 60e3, "http://x");
   assert.match(of({ view: "compare", q: "{ }", split: "all", focus: "a b" }), /^spanflame why --q '\{ \}' --focus 'a b' --since \d+s --server http:\/\/x$/);
   assert.equal(of({ view: "trace", id: "1", span: "2", focus: "f" }), "spanflame why 2 --trace 1 --focus f --server http://x");
+});
+
+test("a view's picture is what the server draws of the same", () => {
+  const of = (url: Record<string, string>, part = "") => pictureOf({ from: "0", until: "60000", ...url }, 60e3, part);
+  assert.equal(of({ view: "trace", id: "ab12", span: "cd" }, "lock"), "/api/v1/spans/ab12/cd/profile?part=lock&format=svg");
+  assert.equal(of({ view: "trace", id: "ab12", span: "cd", mode: "cpu" }, "lock"), "/api/v1/spans/ab12/cd/profile?part=cpu&format=svg");
+  assert.equal(of({ view: "trace", id: "ab12" }), "/api/v1/traces/ab12/flame?by=critical-path&waits=true&format=svg");
+  assert.equal(of({ view: "trace", id: "../x" }), "");
+  assert.match(of({ view: "compare", q: "{ a }", split: "all" }), /^\/api\/v1\/cohort\?q=%7B\+a\+%7D&time=all&from=-?\d+&until=-?\d+&format=svg$/);
+  assert.match(of({ view: "profiles", service: "s", labels: 'env="x"' }), /selector=%7Bservice_name%3D%22s%22%2C\+env%3D%22x%22%7D/);
+  assert.equal(of({ view: "findings" }), "");
 });
 
 test("the range goes along to another view, the rest does not", () => {

@@ -1,9 +1,11 @@
 // What goes to somebody else: the link, the command that answers the same in a terminal, text for an incident.
 
+import { save } from "../flame/export";
 import { copyText } from "../parts/copy_button";
 import { Icon } from "../parts/icon";
 import { Popover } from "../parts/popover";
 import { useState } from "preact/hooks";
+import { token } from "../state/palette";
 import { rangeOf } from "../state/range";
 import { params, write, type Params } from "../state/url";
 
@@ -58,8 +60,60 @@ export function commandOf(url: Params, nowMs: number, server: string): string {
   return ["spanflame", ...words, "--server", server].map(quoted).join(" ");
 }
 
+/** Where the server draws the same graph; "": the view has none. */
+export function pictureOf(url: Params, nowMs: number, part = ""): string {
+  const r = rangeOf(url, nowMs);
+  const of = (name: string) => url[name] ?? "";
+  const times = { from: String(Math.floor(r.fromMs)), until: String(Math.ceil(r.untilMs)) };
+  const at = (path: string, query: Readonly<Record<string, string>>) => `${path}?${new URLSearchParams(Object.entries({ ...query, format: "svg" }).filter(([, v]) => v !== "")).toString()}`;
+  switch (of("view")) {
+    case "trace":
+      if (!/^[0-9a-f]+$/i.test(of("id"))) return "";
+      return /^[0-9a-f]+$/i.test(of("span")) ? at(`/api/v1/spans/${of("id")}/${of("span")}/profile`, of("type") === "" ? { part: of("mode") === "cpu" ? "cpu" : of("part") || part } : { type: of("type") }) : at(`/api/v1/traces/${of("id")}/flame`, { by: "critical-path", waits: "true" });
+    case "compare":
+      return of("q") !== "" && of("split") === "all" ? at("/api/v1/cohort", { q: of("q"), time: "all", ...times }) : "";
+    case "profiles":
+      return of("service") === "" ? "" : at("/api/v1/profile", { selector: `{service_name=${JSON.stringify(of("service"))}${of("labels") === "" ? "" : `, ${of("labels")}`}}`, type: of("type"), ...times });
+    default:
+      return "";
+  }
+}
+
+/** The graph on screen with its heading, for where a link to this server shows nothing: an issue, a chat. */
+async function pngOf(graph: HTMLCanvasElement, title: string): Promise<Blob> {
+  const ratio = graph.width / Math.max(1, graph.clientWidth);
+  const out = document.createElement("canvas");
+  const head = Math.round(28 * ratio);
+  out.width = graph.width;
+  out.height = graph.height + head;
+  const g = out.getContext("2d");
+  if (!g) throw new Error("this browser draws no pictures");
+  g.fillStyle = token("panel") || "#fff";
+  g.fillRect(0, 0, out.width, out.height);
+  g.fillStyle = token("ink") || "#000";
+  g.font = `600 ${String(Math.round(13 * ratio))}px system-ui, sans-serif`;
+  g.textBaseline = "middle";
+  g.fillText(title, 6 * ratio, head / 2, out.width - 12 * ratio);
+  g.drawImage(graph, 0, head);
+  return new Promise((done, failed) => out.toBlob((b) => (b ? done(b) : failed(new Error("the picture could not be made"))), "image/png"));
+}
+
+/** To the clipboard where the browser allows it, else to a file. */
+async function copyPicture(title: string): Promise<string> {
+  const graph = document.querySelector<HTMLCanvasElement>(".flame-canvas, .lanes-canvas");
+  if (!graph) return "There is no graph on this view";
+  const png = pngOf(graph, title);
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
+    return "Picture copied";
+  } catch {
+    save(await png, "spanflame.png");
+    return "Picture saved: the browser did not allow copying";
+  }
+}
+
 /** What the view says, as its words stand on screen. */
-export function markdownOf(title: string, address: string, root: ParentNode): string {
+export function markdownOf(title: string, address: string, root: ParentNode, picture = ""): string {
   const text = (e: Element) => (e.textContent || "").replace(/\s+/g, " ").trim();
   const lines = [`**[${title.replace(/[[\]\\]/g, "\\$&")}](${address})**`];
   for (const e of root.querySelectorAll("[data-answer]")) lines.push("", text(e).replace(/[*_`<>\\]/g, "\\$&"));
@@ -71,16 +125,23 @@ export function markdownOf(title: string, address: string, root: ParentNode): st
     lines.push(`| ${r.join(" | ")} |`);
     if (i === 0) lines.push(`|${r.map(() => "---").join("|")}|`);
   });
+  if (picture !== "") lines.push("", `![Flame graph](${picture.replace(/[()]/g, (c) => (c === "(" ? "%28" : "%29"))})`);
   return lines.join("\n");
 }
 
 export function ShareMenu() {
   const [done, setDone] = useState("");
+  const say = (words: string) => {
+    setDone(words);
+    setTimeout(() => setDone(""), 2000);
+  };
   const copy = (what: string, words: string) => {
-    void copyText(what).then((ok) => {
-      setDone(ok ? `${words} copied` : "The browser did not allow copying");
-      setTimeout(() => setDone(""), 2000);
-    });
+    void copyText(what).then((ok) => say(ok ? `${words} copied` : "The browser did not allow copying"));
+  };
+  const picture = () => {
+    const part = document.querySelector<HTMLElement>("[data-parts] tr[aria-selected=true]")?.dataset["part"] ?? "";
+    const path = pictureOf(params(), Date.now(), part);
+    return path === "" ? "" : location.origin + path;
   };
   const link = () => location.origin + fixedAddress(params(), Date.now());
   return (
@@ -103,8 +164,11 @@ export function ShareMenu() {
           <button type="button" onClick={() => copy(commandOf(params(), Date.now(), location.origin), "Command")}>
             Copy the command <span class="faint">for a terminal</span>
           </button>
-          <button type="button" onClick={() => copy(markdownOf(document.title.replace(/ · Spanflame$/, ""), link(), document), "Markdown")}>
-            Copy as Markdown <span class="faint">for an incident</span>
+          <button type="button" onClick={() => copy(markdownOf(document.title.replace(/ · Spanflame$/, ""), link(), document, picture()), "Markdown")}>
+            Copy as Markdown <span class="faint">for an incident{picture() === "" ? "" : ", with a link to the picture"}</span>
+          </button>
+          <button type="button" onClick={() => void copyPicture(document.title.replace(/ · Spanflame$/, "")).then(say).catch((e: unknown) => say(String(e)))}>
+            Copy the picture <span class="faint">of the graph, to paste below it</span>
           </button>
           <p class="note" role="status">
             {done}

@@ -108,7 +108,7 @@ export function BreakdownTable(props: { parts: readonly ExplainPart[]; whole: nu
           const opens = p.profile !== null && p.profile !== undefined;
           const key = p.part === "on_cpu" ? "cpu" : p.part;
           return (
-            <tr key={p.part} aria-selected={props.chosen === "" ? p.part === most : props.chosen === key} class={opens ? "clickable" : undefined} onClick={(e) => opens && !(e.target instanceof Element && e.target.closest("a,button")) && props.onPart(props.chosen === key ? "" : key)}>
+            <tr key={p.part} data-part={opens ? key : ""} aria-selected={props.chosen === "" ? p.part === most : props.chosen === key} class={opens ? "clickable" : undefined} onClick={(e) => opens && !(e.target instanceof Element && e.target.closest("a,button")) && props.onPart(props.chosen === key ? "" : key)}>
               <td>
                 <i class={`key ${partClass(p.part)}`} aria-hidden="true" />{" "}
                 {opens ? (
