@@ -102,7 +102,7 @@ struct sf_config {
     } alerts;
     struct {
         const char *source_link, *source_root, *logs_link; /* templates; NULL: none */
-        const char *source_folder;                          /* NULL: none */
+        const char *source_folder;                         /* NULL: none */
     } page;
     struct sf_scrape_jobs *scrape; /* shared with the server; NULL: nothing is scraped */
     struct {                       /* from which share, or how many, something is said */

@@ -91,8 +91,8 @@ struct sf_service {
     const char *version;
     const char *source_link, *source_root, *logs_link; /* templates for the page; NULL: none */
     const char *source_folder; /* whose source files the page may show; NULL: none */
-    sf_str config_text;                                /* what is in effect, for administrators */
-    sf_str defaults_text;                              /* what would be without any configuration */
+    sf_str config_text;        /* what is in effect, for administrators */
+    sf_str defaults_text;      /* what would be without any configuration */
 
     struct sf_queue *ingest, *control; /* of struct sf_exchange */
     struct sf_lane *point, *query;
