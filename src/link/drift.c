@@ -1,7 +1,6 @@
 #include "link/drift.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1, REFIT = 5, DAY = 1440, DOWN = 5, ASIDE = 3 };
@@ -12,23 +11,52 @@ enum { RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1, REFIT = 5, DAY = 1440, DOWN = 5,
 #define NARROW  0.03
 #define AIM     1.8 /* times the least: the increase that is found soonest */
 
-static int by_value(const void *a, const void *b)
+static void swap(float *a, float *b)
 {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+    float was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* The value that is at `k` when they are in order; moves them. */
+static float nth(float *v, uint32_t n, uint32_t k)
+{
+    uint32_t low = 0, high = n - 1;
+    while (low < high) {
+        float pivot = v[low + (high - low) / 2];
+        uint32_t i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i > j)
+                break;
+            swap(&v[i++], &v[j]);
+            if (j-- == 0)
+                break;
+        }
+        if (k <= j && j < high)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            break; /* between them all are the pivot's equals */
+    }
+    return v[k];
 }
 
 static float median(float *v, uint32_t n)
 {
-    qsort(v, n, sizeof(*v), by_value);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    float upper = nth(v, n, n / 2);
+    return n % 2 ? upper : (nth(v, n, n / 2 - 1) + upper) / 2;
 }
 
-/* Of a normal distribution the standard deviation, from its quartiles. Sorts. */
+/* Of a normal distribution the standard deviation, from its quartiles. Moves them. */
 static double spread_of(float *v, uint32_t n)
 {
-    qsort(v, n, sizeof(*v), by_value);
-    return (double)(v[n * 3 / 4] - v[n / 4]) / 1.349;
+    float upper = nth(v, n, n * 3 / 4);
+    return (double)(upper - nth(v, n, n / 4)) / 1.349;
 }
 
 /* Newest first. */
