@@ -591,3 +591,15 @@ TEST(redact, survives_every_failed_allocation)
         sf_redactor_free(r);
     }
 }
+
+/* What was judged of one key is remembered at a place that other keys share. */
+TEST(redact, judges_each_key_by_itself_however_many_there_are)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    char key[40];
+    for (int i = 0; i < 20000; i++) {
+        snprintf(key, sizeof(key), i % 2 ? "db.n%d.password" : "plain.n%d.key", i);
+        assert_value(r, key, "abc", i % 2 ? "[REDACTED]" : "abc");
+    }
+    sf_redactor_free(r);
+}

@@ -1,0 +1,41 @@
+#include "intake/profile_upload.h"
+
+#include "base/limits.h"
+#include "intake/intake.h"
+#include "test.h"
+
+/* Answers and counters tell what became of a request: all of its profiles together. */
+TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
+{
+    const struct sf_profile_hint hint = {.format = SF_STR("folded"),
+                                         .service = SF_STR("shop"),
+                                         .now_ns = INT64_C(1763200000000000000)};
+    struct sf_intake_config config = {0};
+    struct sf_profile_upload u = {.config = &config,
+                                  .tools = sf_intake_tools_new(),
+                                  .tenant = 1,
+                                  .recv_ns = hint.now_ns,
+                                  .max_len = 1 << 20};
+    struct sf_why why;
+    struct sf_buf deep = {0};
+    struct sf_batch *b;
+    uint32_t n = 0;
+    assert_non_null(u.tools);
+    for (int i = 0; i < 3000; i++) /* more frames than a stack keeps */
+        sf_buf_print(&deep, "%sf%d", i ? ";" : "", i);
+    sf_buf_print(&deep, " 5\n");
+    assert_ok(sf_profile_upload_add(&u, SF_STR("main;a 3\nmain;b 4\n"), &hint, &why));
+    assert_ok(sf_profile_upload_add(&u, sf_buf_str(&deep), &hint, &why));
+    assert_int_equal(u.n, 2);
+    assert_int_equal(u.sum.n_samples, 3);
+    assert_int_equal(u.sum.n_series, 2);
+    assert_int_equal(u.drops.n_cut_stacks, 1);
+    b = sf_profile_upload_take(&u);
+    for (const struct sf_batch *at = b; at; at = at->next)
+        n++;
+    sf_batch_free(b);
+    assert_int_equal(n, 2);
+    sf_profile_upload_done(&u);
+    sf_intake_tools_free(u.tools);
+    sf_buf_done(&deep);
+}
