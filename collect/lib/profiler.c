@@ -519,13 +519,14 @@ static int64_t cpu_ns(clockid_t clock)
     return (int64_t)t.tv_sec * SF_NS_PER_S + t.tv_nsec;
 }
 
-/* The time until the next turn; a source that wants one sooner has it. */
+/* The time until the next turn. Only a pause for load spreads them: else captures, requests that
+ * become slow and new threads wait for a turn. */
 static int64_t take_turn(struct sf_turn_pace *pace)
 {
     int64_t begin_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID), wait_ns = turn(), most_ns;
     most_ns = sf_turn_pace(pace, sf_clock_mono_ns(), cpu_ns(CLOCK_PROCESS_CPUTIME_ID),
                            cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
-    return wait_ns < SF_TURN_NS ? wait_ns : most_ns;
+    return atomic_load(&p.pause) == SF_PAUSE_LOAD && wait_ns >= SF_TURN_NS ? most_ns : wait_ns;
 }
 
 static void run(void *arg)
