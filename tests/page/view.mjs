@@ -366,7 +366,7 @@ test("a view is shared as a link with its time, a command and Markdown", async (
   // With the picture: a link for those who reach this server, and the graph itself to paste where others read.
   const picture = /!\[Flame graph\]\((http[^)]+)\)$/.exec(text)?.[1];
   const drawn = await page.evaluate(async (a) => (await fetch(a)).text(), picture);
-  assert.match(drawn, /<svg[^]*calculateTotals/);
+  assert.match(drawn, /<svg[^]*order\.calculate_totals/);
   await page.getByRole("button", { name: /^Copy the picture/ }).click();
   await page.getByText(/^Picture copied$/).waitFor();
   assert.ok((await page.evaluate(async () => (await (await navigator.clipboard.read())[0].getType("image/png")).size)) > 1000);

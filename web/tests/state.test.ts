@@ -46,6 +46,7 @@ test("a view's picture is what the server draws of the same", () => {
   assert.equal(of({ view: "trace", id: "ab12", span: "cd" }, "lock"), "/api/v1/spans/ab12/cd/profile?part=lock&format=svg");
   assert.equal(of({ view: "trace", id: "ab12", span: "cd", mode: "cpu" }, "lock"), "/api/v1/spans/ab12/cd/profile?part=cpu&format=svg");
   assert.equal(of({ view: "trace", id: "ab12" }), "/api/v1/traces/ab12/flame?by=critical-path&waits=true&format=svg");
+  assert.match(of({ view: "trace", id: "ab12", span: "cd" }, "child"), /^\/api\/v1\/traces\/ab12\/flame/);
   assert.equal(of({ view: "trace", id: "../x" }), "");
   assert.match(of({ view: "compare", q: "{ a }", split: "all" }), /^\/api\/v1\/cohort\?q=%7B\+a\+%7D&time=all&from=-?\d+&until=-?\d+&format=svg$/);
   assert.match(of({ view: "profiles", service: "s", labels: 'env="x"' }), /selector=%7Bservice_name%3D%22s%22%2C\+env%3D%22x%22%7D/);

@@ -69,7 +69,8 @@ export function pictureOf(url: Params, nowMs: number, part = ""): string {
   switch (of("view")) {
     case "trace":
       if (!/^[0-9a-f]+$/i.test(of("id"))) return "";
-      return /^[0-9a-f]+$/i.test(of("span")) ? at(`/api/v1/spans/${of("id")}/${of("span")}/profile`, of("type") === "" ? { part: of("mode") === "cpu" ? "cpu" : of("part") || part } : { type: of("type") }) : at(`/api/v1/traces/${of("id")}/flame`, { by: "critical-path", waits: "true" });
+      // A span that waited for others is seen in the whole trace.
+      return /^[0-9a-f]+$/i.test(of("span")) && (of("type") !== "" || of("mode") === "cpu" || !["child", "remote", "unknown"].includes(of("part") || part)) ? at(`/api/v1/spans/${of("id")}/${of("span")}/profile`, of("type") === "" ? { part: of("mode") === "cpu" ? "cpu" : of("part") || part } : { type: of("type") }) : at(`/api/v1/traces/${of("id")}/flame`, { by: "critical-path", waits: "true" });
     case "compare":
       return of("q") !== "" && of("split") === "all" ? at("/api/v1/cohort", { q: of("q"), time: "all", ...times }) : "";
     case "profiles":
