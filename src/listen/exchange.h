@@ -32,7 +32,7 @@ bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out);
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex);
 /* A place for the application: what it knows of the caller (route, tenant, scopes, ticket). Zeroed,
  * lives as long as the exchange, 16-aligned. */
-enum { SF_EXCHANGE_USER_LEN = 768 };
+enum { SF_EXCHANGE_USER_LEN = 896 };
 void *sf_exchange_user(struct sf_exchange *ex);
 /* The answer is complete: hands the exchange back to its loop. */
 void sf_exchange_finish(struct sf_exchange *ex);

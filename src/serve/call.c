@@ -16,6 +16,21 @@ static void say_naming(const struct sf_call *call)
                                   "read or fetched; ask again"));
 }
 
+/* Said once: an answer may have said it already, in its own words. */
+void sf_call_say_unread(const struct sf_call *call)
+{
+    struct sf_response *r = call->response;
+    char said[200];
+    if (!call->unread.n || call->is_answer_begun)
+        return;
+    for (uint32_t i = 0; i < r->n_headers; i++) {
+        if (sf_str_ieq(r->headers[i].name, SF_STR("x-spanflame-partial")))
+            return;
+    }
+    sf_unread_say(&call->unread, said, sizeof(said));
+    sf_response_header(r, "x-spanflame-partial", sf_str_from(said));
+}
+
 void sf_call_finish(struct sf_call *call)
 {
     struct sf_counters *counters = call->service->counters;
@@ -28,6 +43,7 @@ void sf_call_finish(struct sf_call *call)
     sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
                         status, ns > 0 ? (uint64_t)ns : 0);
     say_naming(call);
+    sf_call_say_unread(call);
     if (call->has_query_place)
         sf_quota_query_end(call->service->quota, call->tenant);
     sf_exchange_finish(call->ex);
@@ -131,6 +147,7 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
         out->deadline_ns = asked_ns;
     if (!err) {
         out->naming = &call->naming;
+        out->unread = &call->unread;
         /* Queries that are cut off at their deadline may still show what they have. */
         worker->until_ns = out->deadline_ns + call->service->query_ns / 4;
         worker->cancel = out->cancel;

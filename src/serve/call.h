@@ -66,12 +66,15 @@ struct sf_call {
     struct sf_lane_client client; /* for its share of a lane */
     struct sf_call *next_in_lane; /* guarded by the lane's lock */
     struct sf_naming naming;      /* code without names in the answer */
+    struct sf_unread unread;      /* what could not be read for it */
     uint64_t capture;             /* see serve/own/control.h; 0: none was begun */
 };
 _Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
 
 /* Counts the request and hands the exchange back. Nothing of it may be touched afterwards. */
 void sf_call_finish(struct sf_call *call);
+/* Tells what could not be read, before the answer is on its way. */
+void sf_call_say_unread(const struct sf_call *call);
 /* Fills the answer with an error and counts why. Returns true, so that a handler may end with
  * `return sf_call_fail(...)`. */
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why);

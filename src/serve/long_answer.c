@@ -38,6 +38,7 @@ static enum sf_err send_piece(void *arg, struct sf_buf *b)
     struct sf_buf slice = {0};
     enum sf_err err = SF_OK;
     if (!call->is_answer_begun) {
+        sf_call_say_unread(call);
         sf_exchange_stream_gzip(call->ex);
         sf_account_stop_clock();
     }

@@ -20,6 +20,7 @@
 #include "model/select.h"
 #include "model/span_columns.h"
 #include "model/tree.h"
+#include "model/unread.h"
 #include "model/verdict.h"
 
 struct sf_store; /* opaque; begins with a pointer to its operations */
@@ -49,11 +50,13 @@ struct sf_query_ctx {
     const atomic_bool *cancel;  /* true: CANCELLED at the next granule; may be NULL */
     struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
     struct sf_scan_stats stats; /* counted while reading */
-    bool is_exact;              /* set false by thinning, rounding or a quarantined block */
-    struct sf_naming *naming;   /* frames that came without names; counted likewise, in copies of
-                                 * this, too; may be NULL */
-    bool may_miss_far;          /* set by a scan with a judge: traces whose spans lie further apart
-                                 * than the scan looks are not all known yet */
+    bool is_exact; /* of the last call: set false by thinning, rounding or a damaged block */
+    struct sf_unread *unread; /* what all calls could not read, in copies of this, too; may be
+                               * NULL */
+    struct sf_naming *naming; /* frames that came without names; counted likewise, in copies of
+                               * this, too; may be NULL */
+    bool may_miss_far;        /* set by a scan with a judge: traces whose spans lie further apart
+                               * than the scan looks are not all known yet */
 };
 
 struct sf_trace_ask { /* of several that are asked for at once each id is there once */

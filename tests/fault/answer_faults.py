@@ -2,7 +2,8 @@
 """answer_faults - queries over a store some of whose blocks are damaged.
 
 A bit of a block flips while nobody looks. Whatever is asked then is answered, and the answer is either what it was
-before or says that something is missing: search, metrics of every way of counting, tags, and the whole trace.
+before or says that something is missing: search, metrics of every way of counting, tags, the whole trace, and our own
+questions, which make one answer of many reads.
 """
 import glob
 import json
@@ -29,12 +30,17 @@ METRICS = (
 TAGS = ("/api/v2/search/tags?q={}", "/api/v2/search/tag/name/values?q={}", "/api/v2/search/tag/span.note/values?q={}",
         '/api/v2/search/tag/span.note/values?q=%7B name="work 1"%7D')
 
+# Of one trace, and of all of them.
+OWN_OF_TRACE = ("/api/v1/trace/{}", "/api/v1/traces/{}/ledgers", "/api/v1/explain?trace={}")
+OWN = ("/api/v1/services", "/api/v1/coverage?service=shop", "/api/v1/profile?service=shop&format=json")
+
 
 class Asker:
     """Asks everything once; remembers nothing."""
 
     def __init__(self, house):
         self.client = house.server.client()
+        self.client.timeout = 120  # others use the machine
         self.rng, self.traces = house.rng, house.traces
         self.range = {"start": house.start_s - 600, "end": house.start_s + 600}
 
@@ -42,14 +48,14 @@ class Asker:
         if params:
             path += "?" + urllib.parse.urlencode(params)
         status, headers, body = self.client.call("GET", path.replace(" ", "%20").replace('"', "%22"))
-        if status == 404 and path.startswith("/api/traces/"):
+        if status == 404:
             return None, "x-spanflame-partial" in headers
         if status != 200:
             raise AssertionError(f"{path}: {status} {body[:200]!r}")
         answer = json.loads(body)
         is_partial = "x-spanflame-partial" in headers or answer.pop("status", "") == "PARTIAL"
-        answer.pop("metrics", None)
-        answer.pop("message", None)
+        for name in ("metrics", "message", "link"):
+            answer.pop(name, None)
         return answer, is_partial
 
     def all(self):
@@ -65,6 +71,11 @@ class Asker:
         for trace in self.traces[::40]:
             for path in ("/api/traces/", "/api/v2/traces/"):
                 asks["trace " + path + trace.hex()] = (path + trace.hex(), {})
+            for path in OWN_OF_TRACE:
+                asks["own " + path.format(trace.hex())] = (path.format(trace.hex()), {})
+        for path in OWN:
+            times = f"from={self.range['start']}&until={self.range['end']}"
+            asks["own " + path] = (path + ("&" if "?" in path else "?") + times, {})
         order = list(asks)
         self.rng.shuffle(order)  # each is the first to meet the damage, some time
         return {name: self.get(asks[name][0], **asks[name][1]) for name in order}
@@ -94,6 +105,10 @@ def fill(house):
             spans = [rig.new_span(house.rng, trace, f"work {k}") for k in range(4)]
             if not rig.post(client, rig.request_pb("shop", spans), {"Content-Type": "application/x-protobuf"}):
                 raise AssertionError("a well server refuses")
+        path = f"/ingest?name=shop&format=folded&sampleRate=100&from={house.start_s + round_no}&until={house.start_s + round_no + 1}"
+        status, _, body = client.call("POST", path, f"main;work_{round_no} 50\nmain;other 20\n".encode())
+        if status != 200:
+            raise AssertionError(f"a well server refuses a profile: {status} {body[:200]!r}")
         house.flush()
     client.close()
 
@@ -135,7 +150,7 @@ def answers(tap, rng):
         pristine = os.path.join(house.folder, "pristine")
         shutil.copytree(house.data, pristine)
         blocks = sorted(os.path.relpath(p, pristine)
-                        for p in glob.glob(os.path.join(pristine, "**", "*.sfs"), recursive=True))
+                        for p in glob.glob(os.path.join(pristine, "**", "*.sf[sp]"), recursive=True))
         tap.check(len(blocks) > 1, "answers: several blocks", str(blocks))
         failures, n_told = [], 0
         n_cases = max(20, int(80 * rig.scale()))

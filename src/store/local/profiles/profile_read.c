@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "model/process.h"
 #include "os/clock.h"
+#include "store/local/read/granules.h"
 
 #define SCRATCH_CAP ((size_t)1 << 30) /* address space; what is used is held to the budget */
 
@@ -178,7 +179,7 @@ static enum sf_err see_block(struct sf_profile_walk *w, struct sf_run *run,
         sf_run_leave(run);
     }
     if (err == SF_ERR_CORRUPT) {
-        w->q->is_exact = false;
+        sf_query_misses(w->q, run);
         err = SF_OK;
     }
     return err;

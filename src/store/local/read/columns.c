@@ -342,7 +342,7 @@ static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)
     while (!c->base.err && c->unit < c->n_units) {
         struct sf_run *run = c->snapshot->runs[c->units[c->unit].place];
         if (atomic_load(&run->is_bad)) {
-            c->q->is_exact = false;
+            sf_query_misses(c->q, run);
             c->unit++;
             continue;
         }

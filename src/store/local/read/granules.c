@@ -1,5 +1,8 @@
 #include "store/local/read/granules.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/account.h"
 #include "base/heap.h"
 #include "base/limits.h"
@@ -231,8 +234,16 @@ bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
     if (err != SF_ERR_CORRUPT)
         return false;
     sf_run_quarantine(run, why->text);
-    q->is_exact = false;
+    sf_query_misses(q, run);
     return true;
+}
+
+void sf_query_misses(struct sf_query_ctx *q, const struct sf_run *run)
+{
+    char what[64];
+    q->is_exact = false;
+    snprintf(what, sizeof(what), "block %" PRIu64 " is damaged", run->row.id);
+    sf_unread_add(q->unread, run->row.id, what);
 }
 
 bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant)

@@ -60,4 +60,6 @@ enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_signal *s, str
 /* A block that could not be read: true when it is damaged and the query goes on without it. */
 bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
                     const struct sf_why *why);
+/* The query goes on without the block, and its answer will say so. */
+void sf_query_misses(struct sf_query_ctx *q, const struct sf_run *run);
 bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant); /* 0: any of them */

@@ -34,7 +34,7 @@ static enum sf_err look_at_run(const struct sf_look *l, struct sf_run *run, size
     if (err)
         return err;
     if (atomic_load(&run->is_bad)) {
-        l->q->is_exact = false;
+        sf_query_misses(l->q, run);
         return SF_OK;
     }
     err = see(arg, place, out_is_done, why);

@@ -426,7 +426,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
             break;
         u = pop_unit(c);
         if (atomic_load(&u.run->is_bad)) {
-            c->q->is_exact = false;
+            sf_query_misses(c->q, u.run);
             continue;
         }
         if (u.granule == NO_GRANULE)

@@ -389,7 +389,7 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
         if ((run->row.tenant && run->row.tenant != tenant) || !may_overlap(run, from_ns, to_ns))
             continue;
         if (atomic_load(&run->is_bad)) {
-            t->q->is_exact = false;
+            sf_query_misses(t->q, run);
             continue;
         }
         err = add_run(t, run, why);

@@ -1,0 +1,23 @@
+/* unread.h - parts of what is kept that a query could not read.
+ *
+ * A damaged block, a shard that did not answer: the query goes on without them, and its answer says
+ * so. One list for all store calls of a request; it only grows. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SF_UNREAD_PARTS = 8 }; /* told apart; further ones count as more */
+
+struct sf_unread {
+    uint64_t parts[SF_UNREAD_PARTS];
+    uint32_t n;
+    bool has_more;
+    char first[64]; /* what the first one is, and what is wrong with it */
+};
+
+/* `part` is the part's number, so that each counts once however often it is met; `what` a clause
+ * such as "block 17 is damaged". `m` NULL: nothing happens. */
+void sf_unread_add(struct sf_unread *m, uint64_t part, const char *what);
+/* A sentence for whoever asked; empty when nothing is missing. */
+void sf_unread_say(const struct sf_unread *m, char *out, size_t cap);
