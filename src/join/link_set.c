@@ -313,7 +313,8 @@ static enum sf_err list_meanwhile(struct sf_link_load *l, struct sf_detail_list 
 }
 
 /* Samples that name other spans are theirs. A process that tags most of what it sends and has
- * nothing for this span did nothing for it that was sampled; the rest is its background work. */
+ * nothing for this span did nothing for it that was sampled; the rest is its background work:
+ * source is IDS then. */
 static enum sf_err add_untagged(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
@@ -488,6 +489,9 @@ static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces
     err = find_windows(l, why);
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
+    /* Java's agents lose the id of a request while it runs, however many others have theirs. */
+    if (!err && l->set.source == SF_LINK_IDS && l->spans.threads[l->set.span].is_runtime)
+        return add_by_thread(l, why);
     if (!err && l->set.source == SF_LINK_NOTHING && !has_lost_rows(l))
         err = sf_link_aggregate_add(l, why);
     uint32_t before = l->n_samples;

@@ -645,6 +645,25 @@ TEST(span_link, finds_javas_threads_by_javas_numbers)
     end();
 }
 
+/* Java's agents lose the id of a request while it runs. One that was never named, beside another
+ * that is, has what ran on its own thread. */
+TEST(span_link, finds_javas_lost_samples_beside_named_ones)
+{
+    struct store_sample puts[] = {of_another_request(at("busy", 0, 45, 10)),
+                                  of_another_request(at("busy", 0, 55, 10)), at("sign", 0, 50, 10)};
+    begin_in("java", 31);
+    for (int i = 0; i < 3; i++) {
+        puts[i].sample.thread = i < 2 ? 4002 : 4001;
+        puts[i].sample.runtime_thread = i < 2 ? 32 : 31;
+        puts[i].sample.is_kernel_thread = true;
+    }
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(self_of(&p, "sign"), 10 * MS);
+    assert_int_equal(p.view.tree.total, 10 * MS);
+    end();
+}
+
 /* Spans and samples that number threads differently: time decides. */
 TEST(span_link, ignores_threads_that_are_numbered_differently)
 {
