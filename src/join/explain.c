@@ -225,11 +225,11 @@ static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct s
             return sf_no_room(why, "the query");
         for (uint32_t i = 0; i < w->t.set->n_own; i++) {
             const struct sf_span_times *s = &w->t.spans[i];
-            double own = 0;
-            for (int k = 0; k < SF_PARTS; k++)
-                own += k == SF_PART_CHILD || k == SF_PART_REMOTE ? 0 : (double)s->ns[k];
+            double own = sf_span_times_own(s);
             if (own > 0)
-                add_span(w->t.set, g, i, (double)s->ns[part] * (double)path_ns[i] / own);
+                add_span(w->t.set, g, i,
+                         (double)sf_span_times_ns(s, (enum sf_ledger_part)part) *
+                             (double)path_ns[i] / own);
         }
         err = give_groups(w, g, (double)w->out.duration_ns, false, to, why);
     }
@@ -278,10 +278,16 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
 
 static bool has_samples(const struct sf_explain_times *t, sf_str service)
 {
-    for (uint32_t i = 0; i < t->set->n_own; i++)
-        for (int part = 0; part < SF_PART_CHILD && sf_str_eq(t->set->services[i], service); part++)
-            if (t->spans[i].seen[part].samples + t->spans[i].seen[part].sure_ns > 0)
+    for (uint32_t i = 0; i < t->set->n_own; i++) {
+        if (!sf_str_eq(t->set->services[i], service))
+            continue;
+        for (int part = 0; part < SF_PART_CHILD; part++) {
+            const struct sf_part_seen *seen = sf_span_times_seen(&t->spans[i],
+                                                                 (enum sf_ledger_part)part);
+            if (seen && seen->samples + seen->sure_ns > 0)
                 return true;
+        }
+    }
     return false;
 }
 

@@ -76,14 +76,82 @@ static bool is_sampling(enum sf_time_kind kind)
     return kind == SF_TIME_CPU || kind == SF_TIME_WALL;
 }
 
-static void see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf_span_times *s)
+static unsigned place_of(uint16_t has, enum sf_ledger_part part)
 {
+    return (unsigned)__builtin_popcount(has & ((1u << part) - 1));
+}
+
+uint64_t sf_span_times_ns(const struct sf_span_times *s, enum sf_ledger_part part)
+{
+    return s->has_ns & 1u << part ? s->ns[place_of(s->has_ns, part)] : 0;
+}
+
+const struct sf_part_seen *sf_span_times_seen(const struct sf_span_times *s,
+                                              enum sf_ledger_part part)
+{
+    return s->has_seen & 1u << part ? &s->seen[place_of(s->has_seen, part)] : NULL;
+}
+
+double sf_span_times_own(const struct sf_span_times *s)
+{
+    double own = 0;
+    for (int part = 0; part < SF_PARTS; part++)
+        if (part != SF_PART_CHILD && part != SF_PART_REMOTE)
+            own += (double)sf_span_times_ns(s, (enum sf_ledger_part)part);
+    return own;
+}
+
+static bool is_seen(const struct sf_part_seen *s)
+{
+    return s->sure_ns != 0 || s->sampled_ns != 0 || s->samples != 0 || s->estimated_ns != 0;
+}
+
+/* False: no room. */
+static bool keep_seen(struct sf_span_times *s, const struct sf_part_seen seen[SF_PARTS],
+                      struct sf_arena *req)
+{
+    struct sf_part_seen *list;
+    size_t n = 0;
+    for (unsigned part = 0; part < SF_PARTS; part++)
+        s->has_seen |= (uint16_t)(is_seen(&seen[part]) << part);
+    if (!s->has_seen)
+        return true;
+    list = sf_arena_new_n(req, (size_t)__builtin_popcount(s->has_seen), sizeof(*list));
+    s->seen = list;
+    for (unsigned part = 0; list && part < SF_PARTS; part++)
+        if (s->has_seen & 1u << part)
+            list[n++] = seen[part];
+    return list != NULL;
+}
+
+/* Likewise. */
+static bool keep_ns(struct sf_span_times *s, const struct sf_ledger *l, struct sf_arena *req)
+{
+    uint64_t *list;
+    size_t n = 0;
+    for (unsigned part = 0; part < SF_PARTS; part++) {
+        s->sources[part] = l->sources[part];
+        s->has_ns |= (uint16_t)((l->ns[part] > 0) << part);
+    }
+    if (!s->has_ns)
+        return true;
+    list = sf_arena_new_n(req, (size_t)__builtin_popcount(s->has_ns), sizeof(*list));
+    s->ns = list;
+    for (unsigned part = 0; list && part < SF_PARTS; part++)
+        if (s->has_ns & 1u << part)
+            list[n++] = l->ns[part];
+    return list != NULL;
+}
+
+static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf_span_times *s)
+{
+    struct sf_part_seen found[SF_PARTS] = {0};
     const struct sf_time_samples *h = &t->times;
     double sure[SF_PARTS] = {0}, sampled[SF_PARTS] = {0};
     for (uint32_t i = 0; i < h->n; i++) {
         const struct sf_ledger_sample *p = &h->samples[i];
         const struct sf_time_type *type = &h->types[h->origins[i].type];
-        struct sf_part_seen *seen = &s->seen[p->part];
+        struct sf_part_seen *seen = &found[p->part];
         double worth = (double)p->worth_ns;
         if (!sf_ledger_stacks_has(l, h->samples, i, (enum sf_ledger_part)p->part))
             continue;
@@ -102,9 +170,10 @@ static void see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf
     for (int part = 0; part < SF_PART_UNKNOWN; part++) {
         double ns = (double)l->ns[part], all = sure[part] + sampled[part];
         bool is_sure = l->sources[part] == SF_SOURCE_EXACT || l->sources[part] == SF_SOURCE_SPANS;
-        s->seen[part].sampled_ns = is_sure || all <= 0 ? 0 : ns * sampled[part] / all;
-        s->seen[part].sure_ns = ns - s->seen[part].sampled_ns;
+        found[part].sampled_ns = is_sure || all <= 0 ? 0 : ns * sampled[part] / all;
+        found[part].sure_ns = ns - found[part].sampled_ns;
     }
+    return keep_seen(s, found, t->q->req);
 }
 
 static bool keep_costs(struct sf_explain_times *t, const struct sf_ledger_cost *costs, uint32_t n)
@@ -155,11 +224,8 @@ static enum sf_err divide(struct sf_explain_times *t, uint32_t span, const uint3
                                        .items = items,
                                        .n_samples = t->times.n,
                                        .child_items = child_items};
-    for (int part = 0; part < SF_PARTS; part++) {
-        s->ns[part] = ledger.ns[part];
-        s->sources[part] = ledger.sources[part];
-    }
-    see(t, &ledger, s);
+    if (!keep_ns(s, &ledger, t->q->req) || !see(t, &ledger, s))
+        return sf_no_room(why, "the query");
     uint32_t n = sf_ledger_costs_items(&in, costs);
     cut_costs(&ledger, costs, n);
     s->first = t->n_costs;
@@ -229,11 +295,13 @@ enum sf_err sf_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_t
 {
     const struct sf_span_times *s = &t->spans[span];
     for (int part = 0; part < SF_PARTS; part++) {
-        if (s->ns[part] == 0 ||
-            (!has_children && (part == SF_PART_CHILD || part == SF_PART_REMOTE)))
+        const struct sf_part_seen *seen = sf_span_times_seen(s, (enum sf_ledger_part)part);
+        uint64_t ns = sf_span_times_ns(s, (enum sf_ledger_part)part);
+        if (ns == 0 || (!has_children && (part == SF_PART_CHILD || part == SF_PART_REMOTE)))
             continue;
-        sum->ns[part] += (double)s->ns[part] * share;
-        add_seen(&sum->seen[part], &s->seen[part], share);
+        sum->ns[part] += (double)ns * share;
+        if (seen)
+            add_seen(&sum->seen[part], seen, share);
         sum->exact |= (uint16_t)((s->sources[part] == SF_SOURCE_EXACT) << part);
         sum->estimate |= (uint16_t)((s->sources[part] == SF_SOURCE_ESTIMATE) << part);
     }
@@ -254,7 +322,7 @@ enum sf_err sf_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_t
 
 struct below { /* a span and what is below it, as a tree of its own */
     struct sf_span_tree tree;
-    const uint32_t *places; /* of each of its spans in the whole */
+    const uint32_t *places; /* of each of its spans in the whole; NULL: it is the whole */
 };
 
 static enum sf_err find_below(const struct sf_explain_times *t, uint32_t span, struct below *out,
@@ -263,6 +331,10 @@ static enum sf_err find_below(const struct sf_explain_times *t, uint32_t span, s
     struct sf_arena *req = t->q->req;
     uint32_t n_own = t->set->n_own, n = 0;
     const struct sf_span_tree *from = &t->set->tree;
+    if (span == SF_NOBODY && from->n_spans == n_own) {
+        *out = (struct below){*from, NULL};
+        return SF_OK;
+    }
     const bool *is_below = span == SF_NOBODY ? NULL : sf_span_tree_mark_below(from, span, req);
     struct sf_span *spans = sf_arena_new_n(req, n_own + 1u, sizeof(*spans));
     struct sf_span_origin *origins = sf_arena_new_n(req, n_own + 1u, sizeof(*origins));
@@ -290,21 +362,23 @@ enum sf_err sf_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_
 {
     struct sf_critical_path path;
     struct below below;
+    struct sf_arena scratch = {0}; /* what the search for the path needs goes with it */
     uint64_t *path_ns = sf_arena_new_n(t->q->req, t->set->n_own + 1u, sizeof(*path_ns));
     enum sf_err err = path_ns ? find_below(t, span, &below, why) : sf_no_room(why, "the query");
+    if (!err && !sf_arena_init(&scratch, t->q->req->cap))
+        err = sf_no_room(why, "the query");
     if (!err)
-        err = sf_critical_path_find(&below.tree, t->q->req, &path, why);
+        err = sf_critical_path_find(&below.tree, &scratch, &path, why);
     for (uint32_t i = 0; !err && i < below.tree.n_spans; i++) {
-        const struct sf_span_times *s = &t->spans[below.places[i]];
-        double own = 0, on_path = (double)path.critical_ns[i];
-        for (int part = 0; part < SF_PARTS; part++)
-            own += part == SF_PART_CHILD || part == SF_PART_REMOTE ? 0 : (double)s->ns[part];
-        path_ns[below.places[i]] = path.critical_ns[i];
+        uint32_t place = below.places ? below.places[i] : i;
+        double own = sf_span_times_own(&t->spans[place]), on_path = (double)path.critical_ns[i];
+        path_ns[place] = path.critical_ns[i];
         if (on_path > 0 && own > 0)
-            err = sf_times_sum_add(sum, t, below.places[i], on_path / own, false, why);
+            err = sf_times_sum_add(sum, t, place, on_path / own, false, why);
         else
             sum->ns[SF_PART_UNKNOWN] += on_path;
     }
+    sf_arena_done(&scratch);
     if (err)
         return err;
     sum->ns[SF_PART_UNKNOWN] += (double)path.gap_ns;

@@ -19,9 +19,12 @@ struct sf_part_seen { /* how a part became known */
 
 struct sf_span_times { /* of one span */
     bool is_there;
-    uint64_t ns[SF_PARTS];
     uint8_t sources[SF_PARTS];
-    struct sf_part_seen seen[SF_PARTS];
+    /* A bit for each part that there is, and of which something is known; then of those, in their
+     * order. A span has few of them, and a trace may have many spans. */
+    uint16_t has_ns, has_seen;
+    const uint64_t *ns;
+    const struct sf_part_seen *seen;
     uint32_t first, n; /* costs */
 };
 
@@ -48,6 +51,12 @@ struct sf_times_sum {
     double *nodes[SF_PART_CHILD]; /* by node of the stacks; NULL: nothing there */
     uint32_t n_spans;             /* that are in it */
 };
+
+uint64_t sf_span_times_ns(const struct sf_span_times *s, enum sf_ledger_part part);
+double sf_span_times_own(const struct sf_span_times *s); /* all but waits for children */
+/* NULL: nothing is known of that part. */
+const struct sf_part_seen *sf_span_times_seen(const struct sf_span_times *s,
+                                              enum sf_ledger_part part);
 
 /* Of a span and all below it; span 0: of the whole trace. Lives in q->req, until
  * sf_explain_times_done(). NOT_FOUND: no such trace or span. */

@@ -128,6 +128,12 @@ def check_views():
             answer = get(f"/api/v1/spans/{TRACE}/{i + 1:016x}/{view}")
             assert answer.status == 200 and '"isPartial":true' not in answer.text, (i, view, answer.status, answer.text[:200])
     assert get("/api/v1/findings", trace=TRACE).status == 200
+    if IS_SHORT:
+        return
+    answer = get(f"/api/v1/traces/{TRACE}/ledgers")
+    assert answer.status == 200 and answer.body.count(b'"spanId"') == N, (answer.status, answer.text[:200])
+    answer = get("/api/v1/explain", trace=TRACE)
+    assert answer.status == 200 and json.loads(answer.body)["sentence"], (answer.status, answer.text[:200])
 
 
 def check_counts_and_streams():

@@ -16,14 +16,14 @@ static void write_span(const struct sf_span *span, const struct sf_span_times *t
     sf_json_write_key(w, SF_STR("parts"));
     sf_json_write_object(w);
     for (int part = 0; part < SF_PARTS; part++)
-        if (t->ns[part] > 0)
+        if (t->has_ns & 1u << part)
             sf_json_write_key_u64(w, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)part)),
-                                  t->ns[part]);
+                                  sf_span_times_ns(t, (enum sf_ledger_part)part));
     sf_json_write_object_end(w);
     sf_json_write_key(w, SF_STR("estimates"));
     sf_json_write_array(w);
     for (int part = 0; part < SF_PARTS; part++)
-        if (t->ns[part] > 0 && t->sources[part] == SF_SOURCE_ESTIMATE)
+        if (t->has_ns & 1u << part && t->sources[part] == SF_SOURCE_ESTIMATE)
             sf_json_write_str(w, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)part)));
     sf_json_write_array_end(w);
     sf_json_write_object_end(w);
