@@ -87,7 +87,7 @@ WALK = [
                                                   "by": f"q={ALL}&by=resource.service.version&left=1&right=2&{RANGE}", "type": "alloc_space", "format": "text", **EARLY}),
     ("GET", "/api/v1/coverage", "service=shop&" + RANGE, {"service": "bank", "type": "alloc_space", "format": "text", **EARLY}),
     ("GET", "/api/v1/explain", f"q={ALL}&{RANGE}", {"trace": f"trace={TRACE}", "span": f"span={SPAN}", "q": PRICE, "split": "p50", "service": f"service=shop&version=2&{RANGE}",
-                                                  "version": f"service=shop&version=1&{RANGE}", "against": f"service=shop&version=2&against=7&{RANGE}", "format": "text", **EARLY}),
+                                                  "version": f"service=shop&version=1&{RANGE}", "against": f"service=shop&version=2&against=7&{RANGE}", "focus": "regex_match", "format": "text", **EARLY}),
     ("GET", "/api/v1/findings", "service=shop&" + RANGE, {"service": "bank", "each": f"each=service&{RANGE}", "trace": f"trace={TRACE}", "span": f"span={SPAN}", "q": f"q={ALL}&{RANGE}",
                                                         "left": f"left={ALL}&right={PRICE}&{RANGE}", "right": f"left={ALL}&right={BANK}&{RANGE}",
                                                         "baseline": f"baseline=shop%7Benv=prod%7D&comparison=shop&{RANGE}", "comparison": f"baseline=shop&comparison=bank&{RANGE}",
@@ -109,6 +109,7 @@ WALK = [
 ELSEWHERE = {  # where a parameter is tried whose effect takes more than another value
     "/api/v1/trace/{}": {"start": "read_flow.py", "end": "read_flow.py"},  # where to look: what is in memory is found anyway
     "/api/v1/findings": {"equal_spans": "findings_flow.py", "gc": "findings_flow.py", "lock": "findings_flow.py"},
+    "/api/v1/source": dict.fromkeys(("file", "from", "until"), "server_keys_flow.py"),
     "/api/v1/alerts/history": {"rule": "alerts_flow.py", "limit": "alerts_flow.py"},
     "/api/v1/control": dict.fromkeys("service instance wait format rate paused cost host pid agent problem capture from until".split(), "control_flow.py"),
     "POST /api/v1/profile": dict.fromkeys("service app type label format trace_id span_id profile_id sample_rate from until".split(), "profiles_flow.py"),
@@ -131,7 +132,7 @@ def routes():
     """{("GET", "/api/v1/keep/{}"): ["format", ...]} of our own calls, from the server's own table."""
     text = read("src", "serve", "route_table.c").split("const struct sf_route sf_routes[]")[1]
     for name, file in (("SF_EXPLAIN_PARAMS", "explain.h"), ("SF_KEEP_PARAMS", "keep.h"), ("SF_SYMBOLS_PATH", "symbols.h")):
-        text = text.replace(name, re.search(name + r' ("[^"]*")', read("src", "serve", "own", file))[1])
+        text = text.replace(name, re.search(name + r'[ \\\n]+("[^"]*")', read("src", "serve", "own", file))[1])
     text = text.replace("ERASE_PARAMS", re.search(r'ERASE_PARAMS ("[^"]*")', read("src", "serve", "route_table.c"))[1])
     out = {}
     for call in re.findall(r"\n    (?:[A-Z_]+\(|\{)(?:[^()\"]|\"[^\"]*\"|\([^()]*\))*?(?:\)|\}),(?=\n)", text):

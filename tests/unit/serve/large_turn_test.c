@@ -12,8 +12,11 @@ static struct sf_call *new_call(struct sf_service *s)
     struct sf_exchange *ex = sf_heap_new(sizeof(*ex));
     struct sf_call *call = sf_exchange_user(ex);
     static const struct sf_route route; /* of profiles: not of spans */
-    *call = (struct sf_call){
-        .service = s, .ex = ex, .route = &route, .response = sf_exchange_response(ex)};
+    *call = (struct sf_call){.service = s,
+                             .ex = ex,
+                             .route = &route,
+                             .tenant = SF_STR("single-tenant"),
+                             .response = sf_exchange_response(ex)};
     return call;
 }
 
