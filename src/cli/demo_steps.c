@@ -14,15 +14,16 @@
 
 #define TOTALS "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" }"
 
-/* N_TRIED: of the slowest, to find one that was busy rather than waiting for a CPU. */
-enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5, N_TRIED = 12 };
+/* N_TRIED: of the slowest, to find one that was busy rather than waiting for a CPU. N_LISTED: what
+ * `spanflame search` shows. */
+enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5, N_TRIED = 12, N_LISTED = 20 };
 
 struct story {
     const char *server;
     bool is_all_planted;
     int n_steps;
     char trace[40], span[24]; /* of a slow order.calculate_totals whose time was mostly CPU time */
-    uint64_t slow_ns;         /* the fifth slowest took this long */
+    char slow[200];           /* the query that finds it and others like it */
     enum sf_err err;          /* of the first step that failed */
     struct sf_why why;
 };
@@ -254,40 +255,53 @@ static size_t pick_busy(struct story *s, const struct found *found, size_t n, st
     return picked;
 }
 
-static enum sf_err find_slowest(struct story *s, struct sf_why *why)
+/* What a search finds, the slowest first; `found` has room for `limit`. */
+static enum sf_err search(struct story *s, const char *query, size_t limit, struct found *found,
+                          size_t *out_n, struct sf_arena *req, struct sf_why *why)
 {
     struct sf_client client = {.server = s->server};
-    struct sf_arena req = {0};
     struct sf_buf path = {0}, answer = {0};
+    enum sf_err err;
+    sf_buf_print(&path, "/api/search?limit=%zu&spss=1&q=", limit);
+    sf_client_encode(&path, sf_str_from(query));
+    sf_buf_add(&path, "", 1);
+    err = sf_buf_ok(&path)
+              ? sf_client_get(&client, (const char *)path.p, "application/json", &answer, why)
+              : sf_no_memory(why, "the slowest");
+    if (!err) {
+        *out_n = read_found(sf_buf_str(&answer), found, limit, req);
+        qsort(found, *out_n, sizeof(*found), slower);
+    }
+    sf_buf_done(&path);
+    sf_buf_done(&answer);
+    return err;
+}
+
+/* Those that are slower than the fifth slowest, and of the newest of them, which the story's search
+ * shows, one that was busy. */
+static enum sf_err find_slowest(struct story *s, struct sf_why *why)
+{
+    struct sf_arena req = {0};
     struct found *found = NULL;
     size_t n = 0;
     bool has_memory = sf_arena_init(&req, 16 << 20) &&
                       (found = sf_arena_new_n(&req, N_ASKED, sizeof(*found)));
-    enum sf_err err = has_memory ? SF_OK : sf_no_memory(why, "the slowest");
-
-    sf_buf_print(&path, "/api/search?limit=%d&spss=1&q=", N_ASKED);
-    sf_client_encode(&path, SF_STR(TOTALS));
-    sf_buf_add(&path, "", 1);
-    if (!err && !sf_buf_ok(&path))
-        err = sf_no_memory(why, "the slowest");
-    if (!err)
-        err = sf_client_get(&client, (const char *)path.p, "application/json", &answer, why);
-    if (!err) {
-        n = read_found(sf_buf_str(&answer), found, N_ASKED, &req);
-        if (!n)
-            err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no span order.calculate_totals");
+    enum sf_err err = has_memory ? search(s, TOTALS, N_ASKED, found, &n, &req, why)
+                                 : sf_no_memory(why, "the slowest");
+    if (!err && n) {
+        snprintf(s->slow, sizeof(s->slow),
+                 "{ resource.service.name = \"order-service\" && name = "
+                 "\"order.calculate_totals\" && duration > %" PRIu64 "ms }",
+                 found[n > N_SHOWN ? N_SHOWN : n - 1].ns / SF_NS_PER_MS);
+        err = search(s, s->slow, N_LISTED, found, &n, &req, why);
     }
+    if (!err && !n)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no span order.calculate_totals");
     if (!err) {
-        qsort(found, n, sizeof(*found), slower);
         size_t at = pick_busy(s, found, n, &req);
         memcpy(s->trace, found[at].trace, sizeof(s->trace));
         memcpy(s->span, found[at].span, sizeof(s->span));
-        s->slow_ns = found[n > N_SHOWN ? N_SHOWN : n - 1].ns;
-        if (found[at].ns <= s->slow_ns)
-            s->slow_ns = found[at].ns - 1; /* the search below shows it too */
     }
-    sf_buf_done(&path);
-    sf_buf_done(&answer);
     sf_arena_done(&req);
     return err;
 }
@@ -297,14 +311,9 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
 enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct sf_why *why)
 {
     struct story s = {.server = server, .is_all_planted = is_all_planted};
-    char slow[200];
     enum sf_err err = find_slowest(&s, why);
     if (err)
         return err;
-    snprintf(slow, sizeof(slow),
-             "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" && "
-             "duration > %" PRIu64 "ms }",
-             s.slow_ns / SF_NS_PER_MS);
 #define STEP(title, shows, ...) step(&s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
     printf("\nOne order was slow. Why?\n");
     STEP(NULL, "running", "why", s.span, "--trace", s.trace);
@@ -312,7 +321,7 @@ enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct s
            s.span);
     STEP("What runs, how often, how slow, how broken", "order-service", "services", "--since",
          "2m");
-    STEP("Totals are slow: which ones?", s.trace, "search", slow);
+    STEP("Totals are slow: which ones?", s.trace, "search", s.slow);
     STEP("One of them, span by span, with its critical path and hottest functions", "order-service",
          "trace", s.trace);
     STEP("Where did that span's time go?", "CPU", "ledger", s.span, "--trace", s.trace);
