@@ -153,7 +153,7 @@ def answers(tap, rng):
                         for p in glob.glob(os.path.join(pristine, "**", "*.sf[sp]"), recursive=True))
         tap.check(len(blocks) > 1, "answers: several blocks", str(blocks))
         failures, n_told = [], 0
-        n_cases = max(20, int(80 * rig.scale()))
+        n_cases = max(8, int(80 * rig.scale()))
         for _ in range(n_cases):
             name = rng.choice(blocks)
             at = rng.randrange(os.path.getsize(os.path.join(pristine, name)))
