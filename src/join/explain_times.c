@@ -106,43 +106,33 @@ static bool is_seen(const struct sf_part_seen *s)
     return s->sure_ns != 0 || s->sampled_ns != 0 || s->samples != 0 || s->estimated_ns != 0;
 }
 
-/* False: no room. */
-static bool keep_seen(struct sf_span_times *s, const struct sf_part_seen seen[SF_PARTS],
-                      struct sf_arena *req)
+/* Only what the span has. False: no room. */
+static bool keep(struct sf_span_times *s, const struct sf_ledger *l,
+                 const struct sf_part_seen seen[SF_PARTS], struct sf_arena *req)
 {
-    struct sf_part_seen *list;
-    size_t n = 0;
-    for (unsigned part = 0; part < SF_PARTS; part++)
-        s->has_seen |= (uint16_t)(is_seen(&seen[part]) << part);
-    if (!s->has_seen)
-        return true;
-    list = sf_arena_new_n(req, (size_t)__builtin_popcount(s->has_seen), sizeof(*list));
-    s->seen = list;
-    for (unsigned part = 0; list && part < SF_PARTS; part++)
-        if (s->has_seen & 1u << part)
-            list[n++] = seen[part];
-    return list != NULL;
-}
-
-/* Likewise. */
-static bool keep_ns(struct sf_span_times *s, const struct sf_ledger *l, struct sf_arena *req)
-{
-    uint64_t *list;
-    size_t n = 0;
     for (unsigned part = 0; part < SF_PARTS; part++) {
         s->sources[part] = l->sources[part];
         s->has_ns |= (uint16_t)((l->ns[part] > 0) << part);
+        s->has_seen |= (uint16_t)(is_seen(&seen[part]) << part);
     }
-    if (!s->has_ns)
-        return true;
-    list = sf_arena_new_n(req, (size_t)__builtin_popcount(s->has_ns), sizeof(*list));
-    s->ns = list;
-    for (unsigned part = 0; list && part < SF_PARTS; part++)
+    size_t n_ns = (size_t)__builtin_popcount(s->has_ns);
+    size_t n_seen = (size_t)__builtin_popcount(s->has_seen);
+    uint64_t *ns = n_ns ? sf_arena_new_n(req, n_ns, sizeof(*ns)) : NULL;
+    struct sf_part_seen *known = n_seen ? sf_arena_new_n(req, n_seen, sizeof(*known)) : NULL;
+    if ((n_ns && !ns) || (n_seen && !known))
+        return false;
+    s->ns = ns;
+    s->seen = known;
+    for (unsigned part = 0; part < SF_PARTS; part++) {
         if (s->has_ns & 1u << part)
-            list[n++] = l->ns[part];
-    return list != NULL;
+            *ns++ = l->ns[part];
+        if (s->has_seen & 1u << part)
+            *known++ = seen[part];
+    }
+    return true;
 }
 
+/* The same. */
 static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf_span_times *s)
 {
     struct sf_part_seen found[SF_PARTS] = {0};
@@ -173,7 +163,7 @@ static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf
         found[part].sampled_ns = is_sure || all <= 0 ? 0 : ns * sampled[part] / all;
         found[part].sure_ns = ns - found[part].sampled_ns;
     }
-    return keep_seen(s, found, t->q->req);
+    return keep(s, l, found, t->q->req);
 }
 
 static bool keep_costs(struct sf_explain_times *t, const struct sf_ledger_cost *costs, uint32_t n)
@@ -224,7 +214,7 @@ static enum sf_err divide(struct sf_explain_times *t, uint32_t span, const uint3
                                        .items = items,
                                        .n_samples = t->times.n,
                                        .child_items = child_items};
-    if (!keep_ns(s, &ledger, t->q->req) || !see(t, &ledger, s))
+    if (!see(t, &ledger, s))
         return sf_no_room(why, "the query");
     uint32_t n = sf_ledger_costs_items(&in, costs);
     cut_costs(&ledger, costs, n);
