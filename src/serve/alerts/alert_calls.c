@@ -4,6 +4,7 @@
 
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "render/units.h"
 #include "serve/alerts/alert_eval.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
@@ -68,23 +69,31 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
     for (size_t i = 0; i < a->rules->n; i++) {
         const struct sf_alert_rule *rule = &a->rules->list[i];
         struct sf_alert_health h;
+        size_t from = out->len;
         if (!is_our_rule(call, rule))
             continue;
         n_rules++;
         h = health_of(a, i, call);
-        if (h.why.text[0])
-            sf_buf_print(out, "unknown   %.*s: %s\n", SF_STR_ARG(rule->name), h.why.text);
+        if (h.why.text[0]) {
+            sf_buf_print(out, "unknown   %.*s: %s", SF_STR_ARG(rule->name), h.why.text);
+            sf_units_end_line(out, from);
+        }
     }
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];
         if (!is_ours(call, sf_str_from(one->tenant)) || one->state == SF_ALERT_RESOLVED)
             continue;
         n_active++;
+        size_t from = out->len;
         sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
         add_time(out, one->since_ns);
-        sf_buf_print(out, ", value %.6g  {%s}\n", one->value, one->labels);
-        if (one->reason)
-            sf_buf_print(out, "          %s\n", one->reason);
+        sf_buf_print(out, ", value %.6g  {%s}", one->value, one->labels);
+        sf_units_end_line(out, from);
+        from = out->len;
+        if (one->reason) {
+            sf_buf_print(out, "          %s", one->reason);
+            sf_units_end_line(out, from);
+        }
     }
     if (n_rules == 0)
         sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
@@ -238,6 +247,7 @@ static void tell(struct trial *t, const struct sf_alert *a)
     if (!a->fired_ns)
         return;
     if (t->is_text) {
+        size_t from = t->fired.len;
         sf_buf_print(&t->fired, "fired ");
         add_time(&t->fired, a->fired_ns);
         if (a->resolved_ns) {
@@ -246,7 +256,8 @@ static void tell(struct trial *t, const struct sf_alert *a)
         } else {
             sf_buf_print(&t->fired, " and still at the end");
         }
-        sf_buf_print(&t->fired, ", value %.6g  {%s}\n", a->value, a->labels);
+        sf_buf_print(&t->fired, ", value %.6g  {%s}", a->value, a->labels);
+        sf_units_end_line(&t->fired, from);
     } else {
         if (t->n_fired)
             sf_buf_add_u8(&t->fired, ',');
