@@ -7,11 +7,12 @@
 
 enum { MOST = 5, IN_BATCH = 4 };
 
-/* What the store has: `n_batches` of the trace with that number; `breaks` after the first of them.
- */
+/* What the store has: `n_batches` of the trace with that number; it breaks after the first of them,
+ * or before. */
 static struct {
     uint32_t n_batches[MOST + 1];
     uint32_t breaks_at;
+    bool breaks_before;
     enum sf_err breaks_with;
     uint32_t n_opened, n_closed;
 } fake;
@@ -37,7 +38,7 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     }
     if (c->at == c->n)
         return false;
-    if (c->batch == 1 && c->ids[c->at].b[0] == fake.breaks_at) {
+    if (c->batch == !fake.breaks_before && c->ids[c->at].b[0] == fake.breaks_at) {
         base->err = sf_fail(&base->why, fake.breaks_with, "it breaks here");
         return false;
     }
@@ -47,6 +48,7 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
         c->spans[i] = (struct sf_span){.trace_id = c->ids[c->at], .kind = 1};
     }
     c->batch++;
+    bool is_last = c->batch == fake.n_batches[c->ids[c->at].b[0]];
     *out = (struct sf_span_rows){.n_rows = IN_BATCH,
                                  .trace_id = c->trace_ids,
                                  .span_id = c->span_ids,
@@ -56,6 +58,7 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
                                  .scopes = &scope,
                                  .n_resources = 1,
                                  .n_scopes = 1,
+                                 .is_whole = is_last,
                                  .spans = c->spans};
     return true;
 }
@@ -156,6 +159,22 @@ TEST(traces, what_the_store_cannot_put_together_is_given_in_part)
     static const uint32_t want[MOST] = {8, 4, 0, 0, 8};
     assert_memory_equal(n_spans, want, sizeof(want));
     assert_true(!is_partial[0] && is_partial[1] && !is_partial[4]);
+}
+
+TEST(traces, one_before_a_trace_that_cannot_be_read_is_whole)
+{
+    uint32_t n_spans[MOST];
+    bool is_partial[MOST];
+    struct sf_why why;
+    memset(&fake, 0, sizeof(fake));
+    fake.n_batches[1] = fake.n_batches[2] = 2;
+    fake.breaks_at = 2;
+    fake.breaks_before = true;
+    fake.breaks_with = SF_ERR_LIMIT;
+    assert_err(read_all(4 << 20, n_spans, is_partial, &why), SF_ERR_LIMIT);
+    assert_int_equal(n_spans[0], 8);
+    assert_false(is_partial[0]);
+    assert_string_equal(why.text, "it breaks here");
 }
 
 TEST(traces, a_fault_of_the_disk_ends_them)

@@ -91,6 +91,8 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     if (c->base.err)
         return false;
     c->at += out->n_rows;
+    /* Another tenant's trace of the same id may come after it. */
+    out->is_whole = c->at >= c->read.n_rows && c->tenant == 0;
     return true;
 }
 
