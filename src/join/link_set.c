@@ -483,10 +483,12 @@ static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces
             l->set.source = SF_LINK_IDS;
         return err;
     }
-    if (is_answered(l))
+    l->set.is_covered = is_answered(l);
+    if (l->set.is_covered)
         return add_by_thread(l, why);
     l->set.source = SF_LINK_NOTHING; /* for this span */
     err = find_windows(l, why);
+    l->set.is_covered = !err && l->windows.by != SF_LINK_BY_NOBODY && l->windows.n > 0;
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
     /* Java's agents lose the id of a request while it runs, however many others have theirs. */

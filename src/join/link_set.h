@@ -57,6 +57,7 @@ struct sf_link_set {
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
     struct sf_keep_state keep;            /* of one trace: what became of its samples */
     bool is_thinned;                      /* they were removed, and none is left */
+    bool is_covered;    /* of one span: its process sent profiles of the type at its time */
     bool is_of_others;  /* profiles name their processes as the span does, and not its own */
     bool is_by_service; /* processes of the two sides do not match: joined by service */
     bool is_partial;    /* the trace did not fit, or the other requests did not */

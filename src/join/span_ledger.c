@@ -112,18 +112,19 @@ static void fill(const struct sf_time_samples *h, const struct sf_link_set *set,
     }
 }
 
-static bool sends(const struct sf_link_set *set, enum sf_time_kind kind)
+/* The span's own process, at its time. */
+static bool sends(const struct sf_time_samples *h, enum sf_time_kind kind)
 {
-    for (uint32_t i = 0; i < set->n_types; i++)
-        if (sf_time_kind_of(set->types[i]) == kind)
+    for (uint32_t i = 0; i < h->n_types; i++)
+        if (h->types[i].kind == kind && h->types[i].set->is_covered)
             return true;
     return false;
 }
 
-static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
-                    struct sf_ledger_view *v, struct sf_arena *req)
+static bool explain(const struct sf_time_samples *h, const struct sf_link_set *set,
+                    const struct sf_ledger *l, struct sf_ledger_view *v, struct sf_arena *req)
 {
-    bool sends_wall = sends(set, SF_TIME_WALL), sends_off = sends(set, SF_TIME_OFF_CPU);
+    bool sends_wall = sends(h, SF_TIME_WALL), sends_off = sends(h, SF_TIME_OFF_CPU);
     if (set->is_thinned)
         return sf_thinned_say(&set->keep, req, &v->reason);
     if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
@@ -197,7 +198,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.is_partial = set->is_partial;
     fill(&h, set, &ledger, &v);
     v.keep = set->keep;
-    if (!explain(set, &ledger, &v, q->req) ||
+    if (!explain(&h, set, &ledger, &v, q->req) ||
         !sf_link_set_say_left_out(set->left_out, q->req, &v.reason) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_no_room(why, "the query");

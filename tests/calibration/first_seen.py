@@ -26,7 +26,8 @@ WRONG = [  # what was answered, tests: file, names
         (UNIT + "join/span_link_test.c", "takes_what_was_sent_under_the_traces_id"), (FLOW + "link_flow.py", "test_a_profile_that_a_span_names_is_its_own")]),
     ("Profiles of an SDK lay elsewhere in time", [(FLOW + "profiles_flow.py", "test_each_sdks_profile_lies_where_it_was")]),
     ("With profiles of waits, time in the run queue was unknown", [
-        (UNIT + "join/span_link_test.c", "fills_with_wall_samples_what_waits_leave_unknown")]),
+        (UNIT + "join/span_link_test.c", "fills_with_wall_samples_what_waits_leave_unknown"),
+        (FLOW + "first_seen_flow.py", "test_wall_samples_fill_what_block_profiles_leave_unknown")]),
     ("Adjacent ranges summed to 297 %", [(FLOW + "querier_flow.py", "test_adjacent_ranges_add_up", "test_a_profile_belongs_where_it_starts")]),
     ("A child's profile was there at one call and 404 at another", [(FLOW + "known_flow.py", "test_every_form_marks_an_estimate")]),
     ("Coverage said that nothing is missing", [

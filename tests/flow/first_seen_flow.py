@@ -20,25 +20,28 @@ def span(number, service, name, start, ns, parent=None, trace=None, **more):
             "service": service, "start": start, "end": start + ns, "kind": 1 if parent else 2, "resource": {"service.instance.id": "i1"}, **more}
 
 
-def timed(service, samples, kind="cpu"):
-    """An OTLP profile; samples: (at, value, function, thread, (trace, span) or None)."""
-    strings, links, attributes = ["", kind, "nanoseconds", "thread.id"], [{}], [{}]
+def timed(service, samples, kind="cpu", instance="i1", begin=T):
+    """An OTLP profile; samples: (at, value, function, thread, (trace, span) or None[, state])."""
+    strings, links, attributes = ["", kind, "nanoseconds", "thread.id", "thread.state"], [{}], [{}]
     functions, locations, stacks, out = [{}], [{}], [{}], []
-    for at, value, name, thread, ids in samples:
+    for at, value, name, thread, ids, *state in samples:
         strings.append(name)
         functions.append({"nameStrindex": len(strings) - 1})
         locations.append({"lines": [{"functionIndex": len(functions) - 1}]})
         stacks.append({"locationIndices": [len(locations) - 1]})
         attributes.append({"keyStrindex": 3, "value": {"intValue": str(thread)}})
         one = {"stackIndex": len(stacks) - 1, "values": [str(value)], "timestampsUnixNano": [str(at)], "attributeIndices": [len(attributes) - 1]}
+        if state:
+            attributes.append({"keyStrindex": 4, "value": {"stringValue": state[0]}})
+            one["attributeIndices"].append(len(attributes) - 1)
         if ids:
             links.append({"traceId": f"{ids[0]:032x}", "spanId": f"{ids[1]:016x}"})
             one["linkIndex"] = len(links) - 1
         out.append(one)
     what = {"typeStrindex": 1, "unitStrindex": 2}
-    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}, {"key": "service.instance.id", "value": {"stringValue": "i1"}}]}
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}, {"key": "service.instance.id", "value": {"stringValue": instance}}]}
     body = {"resourceProfiles": [{"resource": resource, "scopeProfiles": [{"profiles": [
-        {"sampleType": what, "samples": out, "timeUnixNano": str(T), "durationNano": str(S), "periodType": what, "period": str(MS)}]}]}],
+        {"sampleType": what, "samples": out, "timeUnixNano": str(begin), "durationNano": str(S), "periodType": what, "period": str(MS)}]}]}],
         "dictionary": {"stringTable": strings, "linkTable": links, "attributeTable": attributes, "functionTable": functions,
                        "locationTable": locations, "stackTable": stacks, "mappingTable": [{}]}}
     answer = server.post("/v1development/profiles", json.dumps(body), JSON)
@@ -127,6 +130,39 @@ def test_a_span_whose_parent_is_remote_is_a_request():
         assert server.post("/api/v1/flush", b"", JSON).status == 200  # services see spans within a second
         stats = server.json(f"/api/v1/services?service=flag-{flags:x}&from={T // S - 5}&until={T // S + 55}")["services"][0]
         assert (stats["spans"], stats["requests"]["count"]) == (1, int(flags == 0x300)), (hex(flags), stats)
+
+
+def test_wall_samples_fill_what_block_profiles_leave_unknown():
+    """A busy machine: a request runs for 40 ms of its 300, waits 20 for a lock, and for a processor the rest of the time."""
+    early = T - 20 * S
+    spans = [span(9000, "queued", "op", T, 300 * MS, attributes={"thread.id": 7}),
+             span(9001, "queued", "op", early, 300 * MS, attributes={"thread.id": 7}),
+             span(9002, "queued", "op", T, 300 * MS, attributes={"thread.id": 7})]
+    spans[2]["resource"] = {"service.instance.id": "i2"}
+    server.send(spans[:2])
+    server.send(spans[2:])  # a request has one resource of a service
+    for number, begin, instance in ((9000, T, "i1"), (9001, early, "i1"), (9002, T, "i2")):
+        timed("queued", [(begin + i * 10 * MS, 10 * MS, "work", 7, (number, number)) for i in range(4)], "cpu", instance, begin)
+    idle = [(T + 290 * MS, 290 * MS, "park", thread, None, "lock") for thread in range(20, 60)]  # pool threads that wait for work
+    timed("queued", idle + [(T + 70 * MS, 20 * MS, "take", 7, (9000, 9000), "lock")], "off_cpu")  # stamped when they end
+    wall = [(T + i * 10 * MS, 10 * MS, "work", 7, (9000, 9000), "running") for i in range(4)]
+    wall += [(T + i * 10 * MS, 10 * MS, "work", 7, (9000, 9000), "run_queue") for i in range(7, 29)]
+    timed("queued", wall, "wall")
+
+    def parts(number):
+        told = server.json(f"/api/v1/spans/{number:032x}/{number:016x}/ledger")
+        assert sum(p["ns"] for p in told["parts"]) == told["durationNs"] == 300 * MS, told
+        return {p["part"]: p["ns"] // MS for p in told["parts"] if p["ns"]}, told["reason"]
+    for is_flushed in (False, True):
+        if is_flushed:
+            assert server.post("/api/v1/flush", b"", JSON).status == 200
+        known, reason = parts(9000)
+        assert known["cpu"] == 40 and known["lock"] == 20 and known["run_queue"] == 220, (known, reason)
+        assert known["unknown"] == 20 and "would tell" not in reason, (known, reason)
+        # Of another process, and of a time before they were switched on, those profiles are missing.
+        for number in (9001, 9002):
+            known, reason = parts(number)
+            assert known == {"cpu": 40, "unknown": 260} and "wall clock or off-CPU profiles would tell the waits" in reason, (number, known, reason)
 
 
 def text_of(*args):
