@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "os/terminal.h"
+
+enum { NOTES = 8 }; /* that are said once each */
 
 enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv)
 {
@@ -32,10 +35,17 @@ void sf_answer_note(const char *command, const char *note)
 
 void sf_answer_note_once(const char *note)
 {
-    static bool is_said;
-    if (!is_said)
-        fprintf(stderr, "spanflame: note: %s\n", note);
-    is_said = true;
+    static uint64_t said[NOTES];
+    static size_t n;
+    uint64_t hash = sf_hash_str(sf_str_from(note));
+    for (size_t i = 0; i < n; i++) {
+        if (said[i] == hash)
+            return;
+    }
+    if (n == NOTES)
+        return;
+    said[n++] = hash;
+    fprintf(stderr, "spanflame: note: %s\n", note);
 }
 
 int sf_answer_usage(const char *command, const char *sentence)

@@ -14,7 +14,7 @@ enum sf_output sf_answer_output(const char *command, const char *word, bool has_
 int sf_answer_fault(const char *command, const struct sf_why *why);
 /* Something worth knowing that is no failure, on stderr: standard output stays data. */
 void sf_answer_note(const char *command, const char *note);
-/* The same of all answers of the server together: said once, however many there are. */
+/* The same of all answers of the server together: each sentence once, however often it comes. */
 void sf_answer_note_once(const char *note);
 int sf_answer_usage(const char *command,
                     const char *sentence); /* exit code 2, with a hint to --help */

@@ -289,12 +289,21 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
     return err;
 }
 
+/* Where nobody else says that the answer is partial. */
+static enum sf_err finish_said(const struct sf_client *c, struct sf_client_answer *answer,
+                               struct sf_buf *out, struct sf_why *why)
+{
+    if (answer->note[0])
+        sf_answer_note_once(answer->note);
+    return finish(c, answer, out, why);
+}
+
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
                           struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
     enum sf_err err = client_call(c, path, accept, NULL, &(struct sent){0}, &answer, why);
-    return err ? err : finish(c, &answer, out, why);
+    return err ? err : finish_said(c, &answer, out, why);
 }
 
 enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const char *accept,
@@ -305,6 +314,8 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
     enum sf_err err = client_call(c, path, accept, NULL, &(struct sent){0}, &answer, why);
     if (!err)
         err = finish(c, &answer, &body, why);
+    if (err && answer.note[0])
+        sf_answer_note_once(answer.note);
     if (err)
         return err;
     *out = answer;
@@ -318,7 +329,7 @@ enum sf_err sf_client_post(const struct sf_client *c, const char *path, const ch
     struct sf_client_answer answer = {0};
     enum sf_err err = client_call(c, path, NULL, content_type, &(struct sent){.body = &body},
                                   &answer, why);
-    return err ? err : finish(c, &answer, out, why);
+    return err ? err : finish_said(c, &answer, out, why);
 }
 
 enum sf_err sf_client_put(const struct sf_client *c, const char *path, const struct sf_file *file,
@@ -327,7 +338,7 @@ enum sf_err sf_client_put(const struct sf_client *c, const char *path, const str
     struct sf_client_answer answer = {0};
     struct sent sent = {.file = file, .file_len = len};
     enum sf_err err = client_call(c, path, NULL, "application/octet-stream", &sent, &answer, why);
-    return err ? err : finish(c, &answer, out, why);
+    return err ? err : finish_said(c, &answer, out, why);
 }
 
 enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct sf_buf *out,
@@ -336,7 +347,7 @@ enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct
     struct sf_client_answer answer = {0};
     enum sf_err err = client_call(c, path, NULL, NULL, &(struct sent){.is_delete = true}, &answer,
                                   why);
-    return err ? err : finish(c, &answer, out, why);
+    return err ? err : finish_said(c, &answer, out, why);
 }
 
 /* {"code":"...","message":"..."}: the sentence is what a person wants to read. */
@@ -372,7 +383,7 @@ enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_st
                                   "application/json", &(struct sent){.body = &body}, &answer, why);
     if (!err && answer.status >= 400)
         keep_message(&answer.body);
-    return err ? err : finish(c, &answer, out, why);
+    return err ? err : finish_said(c, &answer, out, why);
 }
 
 void sf_client_encode(struct sf_buf *out, sf_str text)

@@ -154,6 +154,8 @@ static enum sf_err get(struct sf_profile_source *s, const struct sf_client *clie
 {
     struct sf_client_answer answer = {0};
     enum sf_err err = sf_client_ask(client, path, "*/*", &answer, why);
+    if (answer.note[0])
+        sf_answer_note_once(answer.note);
     s->bytes = answer.body;
     s->n_samples = answer.n_samples;
     s->view.is_estimate = answer.is_estimate;

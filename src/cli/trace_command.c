@@ -257,6 +257,8 @@ static int find_newest(const struct sf_client *client, const char *word, struct 
         if (sf_search_ask(client, &ask, &answer, &why) ||
             sf_search_read(sf_buf_str(&answer.body), NULL, 0, req, &rows, &why))
             code = sf_answer_fault("trace", &why);
+        else if (answer.note[0])
+            sf_answer_note_once(answer.note);
     }
     if (!code && (rows.n == 0 || !sf_trace_id_parse(rows.list[0].trace_id, &id) ||
                   !sf_arena_print(req, &kept, "%.*s", SF_STR_ARG(rows.list[0].trace_id)))) {

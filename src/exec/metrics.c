@@ -21,11 +21,17 @@ struct run {
     struct sf_why *why;
 };
 
-static void note(struct sf_metrics_result *r, sf_str text)
+static void note_unread(struct sf_metrics_result *r, sf_str text)
 {
     if (!r->is_partial)
         r->note = text;
     r->is_partial = true;
+}
+
+static void note(struct sf_metrics_result *r, sf_str text)
+{
+    note_unread(r, text);
+    r->is_cut = true;
 }
 
 /* Chains like a + b + c lean to the left; nesting to the right is bounded by the parser. */
@@ -71,8 +77,8 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     else
         sf_metrics_count_finish(&c, out);
     if (!r->q->is_exact)
-        note(r->result, SF_STR("some of what is stored could not be read: values may be too "
-                               "low; GET /ready says why"));
+        note_unread(r->result, SF_STR("some of what is stored could not be read: values may be "
+                                      "too low; GET /ready says why"));
     r->result->n_inspected_traces += c.n_traces;
     r->result->n_inspected_spans += c.n_spans;
     if (c.is_late)
@@ -232,8 +238,10 @@ static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
     if (!err) {
         sf_str text = sf_profile_conds_note(profiles);
         sf_eval_set_profiles(r->eval, profiles);
-        if (text.len)
+        if (sf_profile_conds_is_cut(profiles))
             note(r->result, text);
+        else if (text.len)
+            note_unread(r->result, text);
         err = evaluate(r, r->ask->query->metrics, false, set);
     }
     sf_eval_free(r->eval);

@@ -393,6 +393,11 @@ sf_str sf_profile_conds_note(const struct sf_profile_conds *c)
     return SF_STR_NONE;
 }
 
+bool sf_profile_conds_is_cut(const struct sf_profile_conds *c)
+{
+    return c && c->is_cut;
+}
+
 /* ---- before a trace is put together ---- */
 
 static const struct sf_expr *profile_side(const struct sf_expr *e)

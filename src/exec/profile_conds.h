@@ -22,6 +22,8 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
                                   struct sf_why *why);
 /* Why spans may be missing in the tables, in a sentence; empty: they are whole. `c` may be NULL. */
 sf_str sf_profile_conds_note(const struct sf_profile_conds *c);
+/* Is it their number, and not only what could not be read? */
+bool sf_profile_conds_is_cut(const struct sf_profile_conds *c);
 
 /* Is it a comparison that no trace can satisfy without samples of its own? */
 bool sf_profile_conds_is_needed(const struct sf_expr *e);

@@ -5,7 +5,8 @@
  *
  * Samples and traces of an hour may be more than a query holds. Then the time is cut into pieces,
  * each of which is judged by itself; when the smallest pieces are too large the hour is kept whole.
- */
+ * So is one of which something could not be read: a trace that was not seen has failed, for all
+ * that is known. */
 #include "join/keep_judge.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct work {
     sf_str *services; /* names are owned */
     uint32_t cap_traces, cap_spans, cap_roots, cap_services;
     bool is_over; /* a limit of the verdict */
+    bool is_unread;
 };
 
 static bool add_trace(struct work *w, sf_trace_id id, unsigned reasons, uint32_t baseline)
@@ -165,7 +167,8 @@ static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *stor
     enum sf_err err = SF_OK;
     begin(w);
     *out_is_cut = false;
-    for (uint32_t i = 0; !err && !*out_is_cut && !w->is_over && i < n_pieces; i++) {
+    for (uint32_t i = 0; !err && !*out_is_cut && !w->is_over && !w->is_unread && i < n_pieces;
+         i++) {
         struct sf_keep_walk k = {.from_ns = from_ns + i * piece_ns,
                                  .until_ns = from_ns + (i + 1) * piece_ns,
                                  .has_earlier = i == 0,
@@ -179,6 +182,7 @@ static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *stor
         *q->req = as_it_was;
         err = sf_keep_walk_run(&k, store, q, why);
         *out_is_cut = k.is_cut || err == SF_ERR_LIMIT;
+        w->is_unread = w->is_unread || k.is_unread;
     }
     *q->req = as_it_was;
     return err == SF_ERR_LIMIT ? SF_OK : err;
@@ -228,15 +232,15 @@ static enum sf_err judge(struct work *w, struct sf_store *store, struct sf_query
 {
     bool is_cut = true;
     enum sf_err err = store->ops->pins(store, q, &w->pins, &w->n_pins, why);
-    for (uint32_t n = 1; !err && is_cut && !w->is_over && n <= MOST_PIECES; n *= 8)
+    for (uint32_t n = 1; !err && is_cut && !w->is_over && !w->is_unread && n <= MOST_PIECES; n *= 8)
         err = walk(w, n, store, q, scratch, &is_cut, why);
     if (err == SF_ERR_DEADLINE) {
         is_cut = true;
         err = SF_OK;
     }
-    if (!err && !is_cut && !w->is_over && w->due->has_before)
+    if (!err && !is_cut && !w->is_over && !w->is_unread && w->due->has_before)
         err = join_before(w, store, q, why);
-    w->v.head.is_whole = is_cut || w->is_over;
+    w->v.head.is_whole = is_cut || w->is_over || w->is_unread;
     return err;
 }
 

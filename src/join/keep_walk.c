@@ -302,10 +302,15 @@ enum sf_err sf_keep_walk_run(struct sf_keep_walk *k, struct sf_store *store, str
                              struct sf_why *why)
 {
     struct work w = {.store = store, .k = k, .q = q};
-    enum sf_err err = load_costs(&w, why);
+    struct sf_unread own = {0}, *outer = q->unread;
+    enum sf_err err = load_usual(&w, why); /* of a day: some of it will do */
+    q->unread = &own;
     if (!err)
-        err = load_usual(&w, why);
+        err = load_costs(&w, why);
     if (!err)
         err = read_traces(&w, why);
+    q->unread = outer;
+    sf_unread_join(outer, &own);
+    k->is_unread = k->is_unread || own.n > 0;
     return err ? err : give_strays(&w, why);
 }

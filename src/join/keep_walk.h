@@ -30,7 +30,8 @@ struct sf_keep_walk {
     /* Once or more for each service whose samples name spans; may be NULL. */
     enum sf_err (*see_service)(void *arg, sf_str service, struct sf_why *why);
     void *arg;
-    bool is_cut; /* set: not all spans or samples fitted */
+    bool is_cut;    /* set: not all spans or samples fitted */
+    bool is_unread; /* set: some of them could not be read; q->unread says which */
 };
 
 /* Reads every trace of the range, and sums of its samples; in q->req. */

@@ -23,6 +23,7 @@ struct sf_metrics_result {
     int64_t step_ns;  /* ... and carries its right edge */
     bool is_running;  /* counting goes on: values will grow */
     bool is_partial;  /* a limit was hit: `note` says which */
+    bool is_cut;      /* likewise, by something else than what could not be read */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;
 };

@@ -19,6 +19,14 @@ void sf_unread_add(struct sf_unread *m, uint64_t part, const char *what)
     m->parts[m->n++] = part;
 }
 
+void sf_unread_join(struct sf_unread *m, const struct sf_unread *other)
+{
+    for (uint32_t i = 0; i < other->n; i++)
+        sf_unread_add(m, other->parts[i], i == 0 ? other->first : "others");
+    if (m && other->has_more)
+        m->has_more = true;
+}
+
 void sf_unread_say(const struct sf_unread *m, char *out, size_t cap)
 {
     char others[48] = "";

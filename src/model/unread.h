@@ -19,5 +19,6 @@ struct sf_unread {
 /* `part` is the part's number, so that each counts once however often it is met; `what` a clause
  * such as "block 17 is damaged". `m` NULL: nothing happens. */
 void sf_unread_add(struct sf_unread *m, uint64_t part, const char *what);
+void sf_unread_join(struct sf_unread *m, const struct sf_unread *other); /* `m` may be NULL */
 /* A sentence for whoever asked; empty when nothing is missing. */
 void sf_unread_say(const struct sf_unread *m, char *out, size_t cap);

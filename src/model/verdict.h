@@ -30,7 +30,8 @@ struct sf_verdict_head {
     int64_t created_ns;
     uint32_t version;   /* of the rule set, */
     int64_t since_hour; /* and when that began */
-    bool is_whole;      /* the hour could not be judged within its limits: it is kept whole */
+    bool is_whole;      /* the hour could not be judged within its limits, or not all of it could
+                         * be read: it is kept whole */
 };
 
 struct sf_verdict {

@@ -48,7 +48,9 @@ RULES = """    - name: errors
     - {name: hot, share: {selector: 'order-service', function: 'json.*', type: cpu}, above: 20%, window: 1h}
     - {name: much, amount: {selector: 'order-service', function: 'json.*', type: cpu}, above: 1h, window: 1h}
 """
-HEAD = f"""alerts:
+HEAD = f"""metrics:
+  recording_rules: {{interval: 500ms}}
+alerts:
   interval: 1s
   url: http://spanflame.example/
   pack: false
@@ -271,6 +273,53 @@ def test_8_alerts_have_half_of_the_pins_and_people_the_others():
     assert notes.count("alert: full") == 2 and sum(n.startswith("alert: ") for n in notes) == half, len(notes)
     answer = SERVER.post(f"/api/v1/pins/{spans[-1]['trace_id'].hex()}?note=mine", b"{}", "application/json")
     assert answer.status == 200, answer.text
+
+
+RECORDED = {"metricName": "profiles_recorded_order", "matchers": [
+    '{service_name="order-service"}', '{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}']}
+
+
+def test_9_what_could_not_be_read_is_said():
+    with open(os.path.join(SERVER.home, "rules", "more.yaml"), "w", encoding="utf-8") as f:
+        f.write("rules:\n  - {name: gone, traceql: '{ status = error } | count_over_time()', absent: true, window: 1h}\n"
+                "  - {name: slow, watch: {kind: latency}}\n")
+    answer = SERVER.post("/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps(RECORDED), "application/json")
+    assert answer.status == 200, answer.text
+    assert SERVER.post("/ingest?name=order-service&format=pprof", pprof({"main;json.decode": 9 * 10**7}, when=time.time_ns())).status == 200
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "profiles_recorded_order{" in SERVER.metrics() and "gone" in rules(), "the rules")
+    assert alerts()["patient"]["state"] == "pending" and alerts()["hot"]["state"] == "firing", alerts()
+    assert SERVER.json("/api/v1/alerts/test?rule=gone&from=now-1s")["unknown"] == 0
+    assert "spanflame_recording_partial_total{" not in SERVER.metrics()
+    assert SERVER.post("/api/v1/flush", b"{}", "application/json").status == 200
+    SERVER.damage("*.sf[sp]")
+    SERVER.start()
+    wait_for(lambda: all(rules()[r].get("partial") for r in ("patient", "hot", "never")), "rules say what is missing")
+    for name in ("patient", "hot", "never"):
+        assert rules()[name]["health"] == "err" and "could not be read: block" in rules()[name]["lastError"], rules()[name]
+    # What was true stays so: nothing says that it is over.
+    assert alerts()["patient"]["state"] == "pending" and alerts()["hot"]["state"] == "firing", alerts()
+    send_errors()
+    wait_for(lambda: "could not be read: block" in alerts()["patient"]["annotations"].get("partial", ""), "the alert says so")
+    # What is not seen may be there.
+    tried = SERVER.get("/api/v1/alerts/test?rule=gone&from=now-1s")
+    assert json.loads(tried.body)["unknown"] == json.loads(tried.body)["moments"] > 0 and tried.getheader("x-spanflame-partial"), tried.text
+    text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True, text=True, check=True)
+    assert "partial   hot: some of what is stored could not be read: block" in text.stdout, text
+    assert SERVER.metric("spanflame_alerts_evaluations_partial_total") > 0
+    wait_for(lambda: 'spanflame_recording_partial_total{rule="' in SERVER.metrics(), "the recording rule")
+    assert "sums are too low: some of what is stored could not be read: block" in SERVER.log()
+    # Minutes that are not whole are left out of what is watched, and that is said.
+    wait_for(lambda: rules()["slow"].get("partial"), "the watch")
+
+
+def test_9a_assistants_and_commands_say_it_too():
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "services", "arguments": {}}}
+    told = SERVER.post("/mcp", json.dumps(ask), "application/json").text
+    assert "note: some of what is stored could not be read: block" in told, told
+    for words in (["services"], ["flame", "order-service"], ["coverage", "--service", "shop"]):
+        done = subprocess.run([PROGRAM, *words, "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True, text=True, check=False)
+        assert "note: some of what is stored could not be read: block" in done.stderr, (words, done)
 
 
 if __name__ == "__main__":

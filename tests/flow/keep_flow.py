@@ -262,6 +262,22 @@ def again(server, **retention):
     server.start()
 
 
+def test_an_hour_that_cannot_be_read_is_kept_whole():
+    with Server(config="retention: {tail_delay: 30d}\nstore: {flush_interval: 1s}\nprofiling: {conditional: {baseline: 0%}}\n") as server:
+        made = [send(n, 50 * MS, at=HOUR, cpu=3 * MS) for n in range(1, 11)]
+        server.send([span for span, _ in made])
+        stacks = {key: value for _, more in made for key, value in more.items()}
+        assert server.post("/api/v1/profile?service=shop", pprof(stacks, when=HOUR, seconds=10), "application/octet-stream").status == 200
+        assert server.post("/api/v1/flush", b"{}", "application/json").status == 200
+        server.damage("*.sfs")  # nobody knows whether these spans failed
+        again(server, tail_delay="0s")
+        until = time.monotonic() + 120
+        while "keep: tenant=" not in server.log() and time.monotonic() < until:
+            time.sleep(0.1)
+        assert "kept whole: some of what is stored could not be read: block " in server.log(), server.log()
+        assert server.metric("spanflame_samples_thinned_total") == 0
+
+
 def test_rules_of_single_services_and_the_sampled_flag():
     services = {"shop": range(1, 11), "vip": range(101, 111), "marked": range(201, 211)}
     with RULED as server:

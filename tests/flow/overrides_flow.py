@@ -2,6 +2,7 @@
 """Limits per tenant and per service: every key of the overrides file changes an answer, the file is read again when it
 changes, and a mistake in it is named with its line."""
 import base64
+import gzip
 import json
 import os
 import re
@@ -237,6 +238,22 @@ def test_query_memory_limits_one_query_of_a_tenant():
     assert SERVER.get(path, headers=of("other")).status == 200
     answer = SERVER.get(path, headers=of("small-query"))
     assert answer.status == 413 and "1024 KiB that a query of this tenant may hold" in answer.text, answer.text
+
+
+def test_an_export_with_more_ids_than_a_query_holds_goes_on_without_them():
+    many = {("main;work", (("span_id", f"{i + 1:016x}"),)): 10**7 for i in range(20000)}
+    assert SERVER.post("/ingest?name=ids&format=pprof", pprof(many), "application/octet-stream", of("small-query")).status == 200
+    path = "/api/v1/profile?selector=ids&from=now-1h&until=now&format=pprof"
+    answer = SERVER.get(path + "&ids=true", headers=of("small-query"))
+    assert answer.status == 413 and "1024 KiB" in answer.text, (answer.status, answer.text)
+    assert SERVER.get(path, headers=of("small-query")).status == 200
+    done = subprocess.run([PROGRAM, "export", "ids", "--format", "pprof", "--server", f"http://127.0.0.1:{SERVER.port}",
+                           "--tenant", "small-query"], capture_output=True, check=False)
+    assert done.returncode == 0 and b"note: ids of samples are left out: " in done.stderr and b" 413: " in done.stderr, done
+    raw = gzip.decompress(done.stdout)
+    assert b"span_id" not in raw and b"work" in raw, raw
+    folded = subprocess.run([PROGRAM, "export", "-", "--format", "folded"], input=done.stdout, capture_output=True, check=True).stdout
+    assert folded == b"main;work %d\n" % (20000 * 10**7), folded
 
 
 def test_retention_and_disk_of_a_tenant_remove_its_own_blocks():

@@ -3,6 +3,7 @@
 Only the standard library and curl: HTTP/1.1 by http.client, HTTP/2 and gRPC by curl. Messages are
 written and read by a few lines of protobuf, so that nothing of the server tests itself."""
 import atexit
+import glob
 import http.client
 import json
 import os
@@ -85,6 +86,18 @@ class Server:
         code = self.process.wait(seconds)
         self.log_file.close()
         return code
+
+    def damage(self, pattern):
+        """Stops the server and flips a bit in the middle of each block of that name: *.sfs holds spans, *.sfp profiles."""
+        self.stop()
+        blocks = glob.glob(os.path.join(self.data, "**", pattern), recursive=True)
+        assert blocks, self.data
+        for path in blocks:
+            with open(path, "r+b") as f:
+                f.seek(os.path.getsize(path) // 2)
+                byte = f.read(1)[0]
+                f.seek(-1, os.SEEK_CUR)
+                f.write(bytes([byte ^ 1]))
 
     def kill(self):
         if self.process and self.process.poll() is None:

@@ -132,8 +132,8 @@ static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule
 }
 
 enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_rule *rule,
-                               const struct sf_alert_value *values, size_t n, int64_t now_ns,
-                               struct sf_why *why)
+                               const struct sf_alert_value *values, size_t n, bool is_partial,
+                               int64_t now_ns, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < b->n; i++)
@@ -144,7 +144,7 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
     }
     for (size_t i = 0; !err && i < n; i++)
         err = see(b, rule, &values[i], now_ns, why);
-    if (err)
+    if (err || is_partial)
         return err;
     for (size_t i = b->n; i-- > 0;) {
         struct sf_alert *a = &b->list[i];

@@ -36,10 +36,11 @@ struct sf_alert_book {
 };
 
 void sf_alert_book_done(struct sf_alert_book *b);
-/* What `rule` found at `now_ns`: those values are true. NOMEM leaves what was done so far. */
+/* What `rule` found at `now_ns`: those values are true, and others are not, unless the answer
+ * `is_partial`: then they stay as they were. NOMEM leaves what was done so far. */
 enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_rule *rule,
-                               const struct sf_alert_value *values, size_t n, int64_t now_ns,
-                               struct sf_why *why);
+                               const struct sf_alert_value *values, size_t n, bool is_partial,
+                               int64_t now_ns, struct sf_why *why);
 /* Alerts of rules that are no more are resolved; those resolved long ago go. */
 void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *rules,
                         int64_t now_ns);

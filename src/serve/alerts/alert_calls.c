@@ -4,7 +4,6 @@
 
 #include "base/time_unit.h"
 #include "os/clock.h"
-#include "render/units.h"
 #include "serve/alerts/alert_eval.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
@@ -69,31 +68,24 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
     for (size_t i = 0; i < a->rules->n; i++) {
         const struct sf_alert_rule *rule = &a->rules->list[i];
         struct sf_alert_health h;
-        size_t from = out->len;
         if (!is_our_rule(call, rule))
             continue;
         n_rules++;
         h = health_of(a, i, call);
-        if (h.why.text[0]) {
-            sf_buf_print(out, "unknown   %.*s: %s", SF_STR_ARG(rule->name), h.why.text);
-            sf_units_end_line(out, from);
-        }
+        if (h.why.text[0])
+            sf_buf_print(out, "%-9s %.*s: %s\n", h.is_partial ? "partial" : "unknown",
+                         SF_STR_ARG(rule->name), h.why.text);
     }
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];
         if (!is_ours(call, sf_str_from(one->tenant)) || one->state == SF_ALERT_RESOLVED)
             continue;
         n_active++;
-        size_t from = out->len;
         sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
         add_time(out, one->since_ns);
-        sf_buf_print(out, ", value %.6g  {%s}", one->value, one->labels);
-        sf_units_end_line(out, from);
-        from = out->len;
-        if (one->reason) {
-            sf_buf_print(out, "          %s", one->reason);
-            sf_units_end_line(out, from);
-        }
+        sf_buf_print(out, ", value %.6g  {%s}\n", one->value, one->labels);
+        if (one->reason)
+            sf_buf_print(out, "          %s\n", one->reason);
     }
     if (n_rules == 0)
         sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
@@ -192,6 +184,10 @@ static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *ca
                                          : SF_STR("unknown"));
     if (h->why.text[0])
         sf_json_write_key_str(&j, SF_STR("lastError"), sf_str_from(h->why.text));
+    if (h->is_partial) {
+        sf_json_write_key(&j, SF_STR("partial"));
+        sf_json_write_bool(&j, true);
+    }
     sf_json_write_key(&j, SF_STR("evaluationTime"));
     sf_json_write_f64(&j, (double)h->took_ns / SF_NS_PER_S);
     sf_json_write_key(&j, SF_STR("lastEvaluation"));
@@ -247,7 +243,6 @@ static void tell(struct trial *t, const struct sf_alert *a)
     if (!a->fired_ns)
         return;
     if (t->is_text) {
-        size_t from = t->fired.len;
         sf_buf_print(&t->fired, "fired ");
         add_time(&t->fired, a->fired_ns);
         if (a->resolved_ns) {
@@ -256,8 +251,7 @@ static void tell(struct trial *t, const struct sf_alert *a)
         } else {
             sf_buf_print(&t->fired, " and still at the end");
         }
-        sf_buf_print(&t->fired, ", value %.6g  {%s}", a->value, a->labels);
-        sf_units_end_line(&t->fired, from);
+        sf_buf_print(&t->fired, ", value %.6g  {%s}\n", a->value, a->labels);
     } else {
         if (t->n_fired)
             sf_buf_add_u8(&t->fired, ',');
@@ -282,9 +276,10 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
 {
     struct sf_arena before = worker->arena;
     for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
+        bool is_partial = false;
         struct sf_alert_ask ask = {
-            atomic_load(&call->service->store), t->rule, at_ns, scratch, NULL,
-            call->service->finding_limits,      NULL,    NULL};
+            atomic_load(&call->service->store), t->rule, at_ns, scratch,    NULL,
+            call->service->finding_limits,      NULL,    NULL,  &is_partial};
         struct sf_alert_value *values;
         size_t n;
         enum sf_err err;
@@ -296,7 +291,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
             continue;
         }
         if (!err)
-            err = sf_alert_book_step(&t->book, t->rule, values, n, at_ns, why);
+            err = sf_alert_book_step(&t->book, t->rule, values, n, is_partial, at_ns, why);
         if (err)
             return err;
         for (size_t i = 0; i < t->book.n; i++) {

@@ -13,6 +13,7 @@
 #include "serve/alerts/alert_look.h"
 #include "serve/alerts/alert_value.h"
 #include "serve/alerts/alert_watch.h"
+#include "wire/json_writer.h"
 
 /* Below it a share says little: of 30 samples one is 3 %. */
 enum { MIN_SAMPLES = 30 };
@@ -61,7 +62,7 @@ static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ct
                                         &metrics.window, why);
     if (!err && q->n_tenants)
         err = sf_metrics_run(ask->store, &metrics, q, &r, why);
-    if (!err && r.is_partial)
+    if (!err && r.is_cut)
         err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
                       SF_STR_ARG(sf_str_part(r.note, 0, 160)));
     if (err)
@@ -175,11 +176,9 @@ static enum sf_err eval_code(const struct sf_alert_ask *ask, struct sf_query_ctx
     return sf_alert_found_finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
 }
 
-enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                          struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                        struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
 {
-    *out = NULL;
-    *out_n = 0;
     switch (ask->rule->kind) {
     case SF_ALERT_NO_KIND: break;
     case SF_ALERT_TRACEQL: return eval_query(ask, q, out, out_n, why);
@@ -196,6 +195,49 @@ enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q
                                     "the past; what it found is in the history");
     }
     return SF_OK;
+}
+
+/* Says of each value that more may be true. */
+static enum sf_err mark_partial(const struct sf_unread *unread, struct sf_arena *req,
+                                struct sf_alert_value *list, size_t n, struct sf_why *why)
+{
+    char said[200];
+    struct sf_buf text = {0};
+    bool is_ok = true;
+    sf_unread_say(unread, said, sizeof(said));
+    for (size_t i = 0; is_ok && i < n; i++) {
+        struct sf_json_writer j = sf_json_writer_init(&text);
+        sf_buf_reset(&text);
+        sf_buf_add_str(&text, list[i].notes);
+        j.needs_comma = text.len > 0;
+        sf_json_write_key_str(&j, SF_STR("partial"), sf_str_from(said));
+        is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &list[i].notes);
+    }
+    sf_buf_done(&text);
+    return is_ok ? SF_OK : sf_no_room(why, "the rule");
+}
+
+enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                          struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    struct sf_unread own = {0}, *outer = q->unread;
+    char said[200];
+    enum sf_err err;
+    *out = NULL;
+    *out_n = 0;
+    q->unread = &own;
+    err = eval(ask, q, out, out_n, why);
+    q->unread = outer;
+    sf_unread_join(outer, &own);
+    if (err || own.n == 0)
+        return err;
+    if (ask->is_partial)
+        *ask->is_partial = true;
+    if (ask->rule->test == SF_ALERT_BELOW || ask->rule->test == SF_ALERT_ABSENT) {
+        sf_unread_say(&own, said, sizeof(said));
+        return sf_fail(why, SF_ERR_LIMIT, "%s", said);
+    }
+    return mark_partial(&own, q->req, *out, *out_n, why);
 }
 
 void sf_alert_eval_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q,

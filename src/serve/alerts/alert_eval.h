@@ -15,10 +15,13 @@ struct sf_alert_ask {
     struct sf_finding_limits findings; /* from which share something stands out */
     struct sf_watch *watch; /* of WATCH: of the rule's tenant; NULL: it cannot be asked */
     sf_str *found_spans; /* gets a query of what was found, where the rule has none; may be NULL */
+    bool *is_partial; /* set: something could not be read, so that what is not among the values may
+                       * be true as well; may be NULL */
 };
 
 /* Values of which the rule is true; in q->req. What cannot be known is an error, never a value: a
- * query that was cut short, or too few samples to speak of a share. */
+ * query that was cut short, or too few samples to speak of a share. Where something could not be
+ * read, each value has the annotation `partial`, and what is missing or little is not known. */
 enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                           struct sf_alert_value **out, size_t *out_n, struct sf_why *why);
 /* Why spans of a TraceQL rule are as they are, in a sentence; empty when nobody knows. */

@@ -272,10 +272,11 @@ static bool is_cut_short(const struct sf_worker *worker)
 }
 
 static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
-                         struct sf_why *why)
+                         struct sf_unread *unread, struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
     sf_str found_spans = SF_STR_NONE;
+    bool is_partial = false;
     struct sf_alert_ask ask = {
         atomic_load(&p->service->store),
         rule,
@@ -284,7 +285,8 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
         measured,
         p->service->finding_limits,
         rule->kind == SF_ALERT_WATCH ? sf_alert_tenants_watch(a, rule->tenant) : NULL,
-        &found_spans};
+        &found_spans,
+        &is_partial};
     struct sf_alert_value *values = NULL;
     struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;
@@ -293,15 +295,19 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
     size_t n = 0;
     enum sf_err err = sf_call_query_own(p->service, rule->tenant, p->is_stopping, p->worker,
                                         tenants, &q, why);
-    if (!err)
+    if (!err) {
+        q.unread = unread;
         err = sf_alert_eval(&ask, &q, &values, &n, why);
+    }
     if (!err && is_cut_short(p->worker))
         err = sf_fail(why, SF_ERR_BUSY, "the query was ended before its time");
     if (err)
         return err;
     paused = sf_account_pause(); /* the book is no query's */
     sf_mutex_lock(&a->lock);
-    err = sf_alert_book_step(&a->book, rule, values, n, p->now_ns, why);
+    /* What is watched minute by minute leaves out those that could not be read. */
+    err = sf_alert_book_step(&a->book, rule, values, n, is_partial && rule->kind != SF_ALERT_WATCH,
+                             p->now_ns, why);
     sf_mutex_unlock(&a->lock);
     sf_account_resume(paused);
     if (!err && has_just_fired(a, rule, p->now_ns)) {
@@ -328,6 +334,7 @@ static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, si
 {
     struct sf_alerts *a = p->alerts;
     struct sf_alert_health *h;
+    struct sf_unread unread = {0};
     struct sf_why why = {0};
     int64_t begun_ns = sf_clock_mono_ns();
     double value = NAN;
@@ -338,31 +345,36 @@ static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, si
     sf_arena_reset(&p->worker->arena);
     sf_query_turn_open_own(p->service, rule->tenant, p->worker, begun_ns + p->service->query_ns,
                            p->is_stopping);
-    err = sf_arena_init(&p->scratch, p->service->query_memory_len) ? judge(p, rule, &value, &why)
-                                                                   : sf_no_memory(&why, "a rule");
+    err = sf_arena_init(&p->scratch, p->service->query_memory_len)
+              ? judge(p, rule, &value, &unread, &why)
+              : sf_no_memory(&why, "a rule");
     sf_arena_done(&p->scratch);
     err = sf_query_turn_close_own(p->worker, err, &why);
     if (err == SF_ERR_CANCELLED)
         return err;
+    if (!err)
+        sf_unread_say(&unread, why.text, sizeof(why.text));
     sf_mutex_lock(&a->lock);
     h = sf_alert_tenants_health(a, index, rule->tenant);
     if (h) {
-        is_new = err && !h->why.text[0];
+        is_new = (err || unread.n) && !h->why.text[0];
         *h = (struct sf_alert_health){.last_ns = p->now_ns,
                                       .took_ns = sf_clock_mono_ns() - begun_ns,
-                                      .value = err ? NAN : value};
-        if (err)
-            h->why = why;
+                                      .value = err ? NAN : value,
+                                      .is_partial = !err && unread.n,
+                                      .why = why};
     }
     a->n_evaluations++;
     a->n_unwatched = 0;
     for (size_t i = 0; i < a->n_watches; i++)
         a->n_unwatched += a->watches[i]->n_dropped;
     a->n_failed += err != SF_OK;
+    a->n_partial += !err && unread.n;
     sf_mutex_unlock(&a->lock);
     if (is_new)
-        sf_service_say(p->service, SF_SAY_WARN, "alerts: rule %.*s is not evaluated: %s",
-                       SF_STR_ARG(sf_str_part(rule->name, 0, 60)), why.text);
+        sf_service_say(p->service, SF_SAY_WARN, "alerts: rule %.*s is %s: %s",
+                       SF_STR_ARG(sf_str_part(rule->name, 0, 60)),
+                       err ? "not evaluated" : "evaluated in part", why.text);
     return err;
 }
 
@@ -556,6 +568,9 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
         a->n_evaluations);
     one(e, "spanflame_alerts_evaluation_failures", SF_METRIC_COUNTER,
         "Evaluations of rules that failed; the alerts stay as they were.", a->n_failed);
+    one(e, "spanflame_alerts_evaluations_partial", SF_METRIC_COUNTER,
+        "Evaluations of rules over blocks that could not all be read; nothing is resolved by them.",
+        a->n_partial);
     one(e, "spanflame_alerts_dropped", SF_METRIC_COUNTER,
         "Alerts left out because a rule had too many, counted in each evaluation.",
         a->book.n_dropped);

@@ -13,6 +13,7 @@ struct sf_alert_health { /* of a rule, in the order of the set */
     int64_t took_ns;
     struct sf_why why; /* of the last evaluation; empty: it went well */
     double value;      /* what it measured; NAN: nothing, or several things */
+    bool is_partial;   /* it was evaluated, and `why` says what could not be read */
 };
 
 /* Replaces the file of silences. */
@@ -35,4 +36,5 @@ struct sf_alerts {
     struct sf_alert_health each_health[SF_LIMIT_WATCH_TENANTS][SF_WATCH_KINDS];
     uint64_t n_unwatched_tenants;
     uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned, n_captured, n_unwatched;
+    uint64_t n_partial; /* evaluations that could not read all */
 };

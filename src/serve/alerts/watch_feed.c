@@ -12,7 +12,15 @@
 #include "os/clock.h"
 #include "query/query_parse.h"
 
-enum { SETTLED = 1, PAST = 26 * 60, FORGET = 24 * 60, AT_ONCE = 120, TYPES = 16, NEW_AFTER = 30 };
+enum {
+    SETTLED = 1,
+    PAST = 26 * 60,
+    FORGET = 24 * 60,
+    AT_ONCE = 120,
+    TYPES = 16,
+    NEW_AFTER = 30,
+    SAID = 60
+};
 static const int64_t TURN_NS = 5 * SF_NS_PER_S; /* of one evaluation */
 
 #define REQUESTS "{ kind = server || kind = consumer } | "
@@ -190,7 +198,7 @@ static enum sf_err ask_metrics(const struct sf_alert_ask *ask, const struct read
         err = sf_metrics_window_instant(from_ns, from_ns + SF_NS_PER_MIN - 1, &metrics.window, why);
     if (!err)
         err = sf_metrics_run(ask->store, &metrics, q, out, why);
-    if (!err && out->is_partial)
+    if (!err && out->is_cut)
         err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
                       SF_STR_ARG(sf_str_part(out->note, 0, 160)));
     return err;
@@ -385,8 +393,27 @@ static enum sf_err read_minute(struct sf_watch *w, const struct sf_alert_ask *as
     err = read_requests(ask, r, q, why);
     if (!err)
         err = read_profiles(ask, r, q, why);
-    if (!err)
+    if (!err && q->unread->n == 0)
         step_all(r);
+    return err;
+}
+
+/* A minute of which something could not be read is left out, as one in which nothing came: part of
+ * its requests or samples would look like a change. For an hour that is said. */
+static enum sf_err try_minute(struct sf_watch *w, const struct sf_alert_ask *ask,
+                              struct sf_query_ctx *q, struct sf_why *why)
+{
+    struct sf_unread own = {0}, *outer = q->unread;
+    enum sf_err err;
+    q->unread = &own;
+    err = read_minute(w, ask, q, why);
+    q->unread = outer;
+    if (own.n == 0)
+        return err;
+    if (w->next_minute - w->unread_minute >= SAID)
+        w->unread = (struct sf_unread){0};
+    sf_unread_join(&w->unread, &own);
+    w->unread_minute = w->next_minute;
     return err;
 }
 
@@ -415,12 +442,14 @@ enum sf_err sf_watch_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask
         if (i && sf_clock_mono_ns() > until_ns)
             break;
         *q->req = before;
-        err = q->n_tenants ? read_minute(w, ask, q, why) : SF_OK;
+        err = q->n_tenants ? try_minute(w, ask, q, why) : SF_OK;
         if (!err || err == SF_ERR_LIMIT || err == SF_ERR_CORRUPT) /* asked again, it is the same */
             w->next_minute++;
     }
     *q->req = before;
     forget_old(w, w->next_minute);
     *out_is_behind = w->next_minute <= last;
+    if (w->unread_minute && last - w->unread_minute < SAID)
+        sf_unread_join(q->unread, &w->unread);
     return err;
 }

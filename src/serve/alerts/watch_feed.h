@@ -25,7 +25,9 @@ struct sf_watch {
     int64_t next_minute; /* to read; 0: not begun */
     struct sf_watched *services[SF_LIMIT_WATCH_SERVICES];
     size_t n;
-    uint64_t n_dropped; /* services above the limit, counted in each minute */
+    uint64_t n_dropped;      /* services above the limit, counted in each minute */
+    struct sf_unread unread; /* what could not be read, */
+    int64_t unread_minute;   /* and the last minute that was left out for it; 0: none */
 };
 
 struct sf_watch *sf_watch_new(sf_str tenant); /* NULL: no memory */

@@ -203,6 +203,18 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
     return true;
 }
 
+/* What the answer's headers say of it: assistants see the text alone. */
+static void add_notes(struct sf_call *call, struct sf_buf *text)
+{
+    const struct sf_response *r = call->response;
+    sf_call_say_unread(call);
+    for (uint32_t i = 0; i < r->n_headers; i++) {
+        if (sf_str_ieq(r->headers[i].name, SF_STR("x-spanflame-partial")) ||
+            sf_str_ieq(r->headers[i].name, SF_STR("x-spanflame-limit")))
+            sf_buf_print(text, "\nnote: %.*s\n", SF_STR_ARG(r->headers[i].val));
+    }
+}
+
 /* Asks the server's own call on this thread, as if the client had: its answer's text, or its
  * error's. */
 static struct sf_buf ask(struct sf_call *call, struct sf_worker *worker,
@@ -222,6 +234,8 @@ static struct sf_buf ask(struct sf_call *call, struct sf_worker *worker,
     call->form = form;
     *out_is_error = call->response->status >= 400;
     text = call->response->body;
+    if (!*out_is_error)
+        add_notes(call, &text);
     call->response->body = (struct sf_buf){.max = text.max};
     call->response->retry_after_s = 0;
     return text;

@@ -34,6 +34,7 @@ struct sums {
     struct sf_label_selector selector;
     struct sf_stack_filter *stacks;
     struct sf_query_ctx q;
+    struct sf_unread unread;
     uint32_t tenants[SF_TENANTS_MAX];
 };
 
@@ -65,22 +66,34 @@ static enum sf_err prepare(struct pass *p, const struct sf_recording_rule *rule,
     if (!err)
         err = sf_call_query_own(p->service, rule->tenant, p->is_stopping, p->worker, x->tenants,
                                 &x->q, why);
+    x->q.unread = &x->unread;
     return err;
 }
 
 /* Puts what was found in its place, unless the rule has changed since. */
 static enum sf_err apply(struct pass *p, const struct sf_recording_rule *rule, int64_t closed_ns,
                          const struct sf_prof_points *closed, const struct sf_prof_points *open,
-                         struct sf_why *why)
+                         const struct sf_unread *unread, struct sf_why *why)
 {
     struct sf_recording_totals *t = &p->rules->totals;
     struct sf_recording_total *total;
+    bool is_new = false;
     enum sf_err err = SF_OK;
     sf_mutex_lock(&p->rules->lock);
     total = sf_recording_totals_find(t, rule->tenant, rule->id);
-    if (total) /* gone: deleted or changed meanwhile */
+    if (total) { /* gone: deleted or changed meanwhile */
+        is_new = unread->n && total->n_partial == 0;
+        total->n_partial += unread->n > 0;
         err = sf_recording_totals_apply(t, total, closed_ns, closed, open, p->now_ns, why);
+    }
     sf_mutex_unlock(&p->rules->lock);
+    if (is_new) {
+        char said[200];
+        sf_unread_say(unread, said, sizeof(said));
+        sf_service_say(p->service, SF_SAY_WARN,
+                       "rules: tenant=%.*s rule=%.*s: sums are too low: %s",
+                       SF_STR_ARG(sf_str_part(rule->tenant, 0, 40)), SF_STR_ARG(rule->id), said);
+    }
     return err;
 }
 
@@ -100,7 +113,7 @@ static enum sf_err step(struct pass *p, const struct sf_recording_rule *rule, in
         err = ask(p, rule, &x, next_ns, is_last ? p->now_ns + AHEAD_NS : next_ns, &open, why);
     sf_stack_filter_free(x.stacks);
     err = sf_query_turn_close_own(p->worker, err, why);
-    return err ? err : apply(p, rule, next_ns, &closed, &open, why);
+    return err ? err : apply(p, rule, next_ns, &closed, &open, &x.unread, why);
 }
 
 static bool is_too_much(enum sf_err err)
@@ -140,7 +153,7 @@ static void evaluate(struct pass *p, const struct sf_recording_rule *rule, int64
         if (is_too_much(err) && next_ns > closed_ns) {
             struct sf_prof_points none = {0};
             say_failed(p, rule, &why, "a minute of profiles is left out");
-            if (apply(p, rule, next_ns, &none, &none, &why))
+            if (apply(p, rule, next_ns, &none, &none, &(struct sf_unread){0}, &why))
                 return;
         } else if (err) {
             say_failed(p, rule, &why, "not evaluated");
@@ -267,6 +280,23 @@ static void render_rules(struct sf_recording_rules *r, struct sf_recording_rule 
     }
 }
 
+/* Whose sums are too low because of damaged blocks. */
+static void render_partial(struct sf_recording_rules *r, const struct sf_recording_rule *list,
+                           size_t n, bool has_tenancy, struct sf_exposition *e)
+{
+    sf_exposition_family(e, "spanflame_recording_partial", SF_METRIC_COUNTER,
+                         "Evaluations of a recording rule over blocks that could not all be read: "
+                         "its sums are too low.");
+    for (size_t i = 0; i < n; i++) {
+        const struct sf_recording_total *t = sf_recording_totals_find(&r->totals, list[i].tenant,
+                                                                      list[i].id);
+        struct sf_metric_label labels[] = {
+            {"rule", list[i].id}, {"metric", list[i].metric}, {"tenant", list[i].tenant}};
+        if (t && t->n_partial)
+            sf_exposition_u64(e, labels, has_tenancy ? 3 : 2, t->n_partial);
+    }
+}
+
 void sf_recording_rules_render(struct sf_recording_rules *r, bool has_tenancy,
                                struct sf_exposition *e)
 {
@@ -285,6 +315,7 @@ void sf_recording_rules_render(struct sf_recording_rules *r, bool has_tenancy,
     if (n)
         qsort(list, n, sizeof(*list), by_metric);
     render_rules(r, list, n, has_tenancy, e);
+    render_partial(r, list, n, has_tenancy, e);
     sf_exposition_family(e, "spanflame_recording_rules", SF_METRIC_GAUGE, "Recording rules kept.");
     sf_exposition_u64(e, NULL, 0, r->n);
     sf_exposition_family(e, "spanflame_recording_series", SF_METRIC_GAUGE,

@@ -24,6 +24,7 @@ struct sf_recording_total { /* of one rule */
     int64_t closed_ns;      /* all before it is in `closed` */
     struct sf_recording_series *list;
     uint32_t n, cap;
+    uint64_t n_partial; /* evaluations since the start that could not read all profiles */
 };
 
 struct sf_recording_totals {

@@ -26,3 +26,16 @@ TEST(unread, counts_each_part_once_and_names_the_first)
     assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged "
                                   "and more than 7 others; GET /ready says more");
 }
+
+TEST(unread, lists_are_joined)
+{
+    struct sf_unread m = {0}, other = {0};
+    sf_unread_join(NULL, &other);
+    sf_unread_add(&other, 17, "block 17 is damaged");
+    sf_unread_add(&other, 3, "block 3 is damaged");
+    sf_unread_join(&m, &other);
+    sf_unread_join(&m, &other);
+    assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged "
+                                  "and 1 other; GET /ready says more");
+    assert_int_equal(m.n, 2);
+}

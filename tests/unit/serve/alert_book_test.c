@@ -13,7 +13,7 @@ static const struct sf_alert_value ONE = {SF_STR("\"alertname\":\"r\""), SF_STR(
 
 static void step(struct sf_alert_book *b, size_t n, int64_t now_ns)
 {
-    assert_ok(sf_alert_book_step(b, &RULE, &ONE, n, now_ns, &why));
+    assert_ok(sf_alert_book_step(b, &RULE, &ONE, n, false, now_ns, &why));
 }
 
 TEST(alert_book, waits_fires_and_is_resolved)
@@ -40,6 +40,21 @@ TEST(alert_book, waits_fires_and_is_resolved)
     sf_alert_book_done(&b);
 }
 
+TEST(alert_book, a_partial_answer_begins_alerts_and_ends_none)
+{
+    struct sf_alert_book b = {0};
+    assert_ok(sf_alert_book_step(&b, &RULE, &ONE, 1, true, T, &why));
+    assert_ok(sf_alert_book_step(&b, &RULE, &ONE, 0, true, T + 4 * MIN, &why));
+    assert_int_equal(b.list[0].state, SF_ALERT_PENDING);
+    assert_ok(sf_alert_book_step(&b, &RULE, &ONE, 1, true, T + 5 * MIN, &why));
+    assert_int_equal(b.list[0].state, SF_ALERT_FIRING);
+    assert_ok(sf_alert_book_step(&b, &RULE, &ONE, 0, true, T + 6 * MIN, &why));
+    assert_int_equal(b.list[0].state, SF_ALERT_FIRING);
+    step(&b, 0, T + 7 * MIN);
+    assert_int_equal(b.list[0].state, SF_ALERT_RESOLVED);
+    sf_alert_book_done(&b);
+}
+
 TEST(alert_book, forgets_what_was_resolved_and_resolves_what_has_no_rule)
 {
     struct sf_alert_book b = {0};
@@ -62,7 +77,7 @@ TEST(alert_book, keeps_its_limit)
         snprintf(names[i], sizeof(names[i]), "\"a\":\"%zu\"", i);
         many[i] = (struct sf_alert_value){sf_str_from(names[i]), SF_STR_NONE, 1, SF_STR_NONE};
     }
-    assert_ok(sf_alert_book_step(&b, &RULE, many, SF_LIMIT_ALERT_SERIES + 3, T, &why));
+    assert_ok(sf_alert_book_step(&b, &RULE, many, SF_LIMIT_ALERT_SERIES + 3, false, T, &why));
     assert_int_equal(b.n, SF_LIMIT_ALERT_SERIES);
     assert_int_equal(b.n_dropped, 3);
     sf_alert_book_done(&b);
