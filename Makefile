@@ -10,7 +10,7 @@ SOAK_SECONDS ?= 300
 KILLS ?= 2000
 MUTANT_SECONDS ?= 1800
 
-.PHONY: all demo shots check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image clean help
+.PHONY: all demo shots check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image sbom reproducible clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -77,6 +77,13 @@ deb: ## Debian packages of the last commit: server, library, development files; 
 image: all ## a container image, localhost/spanflame:VERSION, made with buildah and no registry
 	@tools/deps package
 	@tools/image
+
+sbom: all ## what the build consists of, with versions and licences: SPDX 2.3, in build/spanflame.spdx.json
+	@tools/sbom.py --out build/spanflame.spdx.json && echo "sbom: build/spanflame.spdx.json"
+
+reproducible: ## build the packages twice, in two folders and surroundings, and compare them byte by byte
+	@tools/deps build page package
+	@tools/reproducible
 
 clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz build-mutants .cache

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The examples for Kubernetes and compose, read by programs that know their schemas; both come from Python's package index."""
+"""The examples for Kubernetes and compose and the bill of materials, read by programs that know their schemas; these come
+from Python's package index."""
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 import tap  # noqa: E402
 from live import run, skip  # noqa: E402
 
-WANTED = ["kubernetes-validate==1.37.0", "podman-compose==1.6.0"]
+WANTED = ["kubernetes-validate==1.37.0", "podman-compose==1.6.0", "spdx-tools==0.8.5"]
 FOLDER = tempfile.TemporaryDirectory(prefix="sf-schema.")
 BIN = os.path.join(FOLDER.name, "bin")
 
@@ -39,9 +40,20 @@ def test_compose_understands_both_files():
     assert "SPANFLAME_AUTH_TOKEN_FILE" in said, said
 
 
+def test_the_bill_of_materials_is_valid_spdx():
+    path = os.path.join(FOLDER.name, "spanflame.spdx.json")
+    run(os.path.join(SOURCE, "tools", "sbom.py"), "--build", os.environ["BUILD_ROOT"], "--out", path)
+    run(os.path.join(BIN, "pyspdxtools"), "-i", path)
+    with open(path, encoding="utf-8") as f:
+        wrong = f.read().replace('"SPDXRef-curl"', '"curl"', 1)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(wrong)
+    assert subprocess.run([os.path.join(BIN, "pyspdxtools"), "-i", path], capture_output=True, check=False).returncode != 0
+
+
 try:
     subprocess.run([sys.executable, "-m", "venv", FOLDER.name], check=True, capture_output=True)
     subprocess.run([os.path.join(BIN, "pip"), "install", "-q", *WANTED], check=True, capture_output=True)
 except (OSError, subprocess.CalledProcessError):
-    skip("kubernetes-validate and podman-compose cannot be installed here")
+    skip("kubernetes-validate, podman-compose and spdx-tools cannot be installed here")
 tap.run(sys.modules[__name__])
