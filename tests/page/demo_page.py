@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lets the demo's shop sell for a while, and walks from its slow requests to the lines that make them slow, in a
 real browser. PAGE_DEMO=DIR looks at what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded at
-the recording of tests/data/demo, in its time. --shots writes the pictures of docs/images from the recording (`make shots`)."""
+the recording of tests/data/demo, in its time. --shots writes the pictures of docs/images from the recording (`make shots`), --shots
+--compare holds those of the tree against the page as it is."""
 import os
 import re
 import shutil
@@ -53,7 +54,8 @@ try:
         server = Server(data=os.path.join(home, "data"))
     with server:
         chromium.need_page(server)
-        told = {"url": f"http://127.0.0.1:{server.port}", "images": os.path.join(SOURCE, "docs", "images")}
+        told = {"url": f"http://127.0.0.1:{server.port}", "images": os.path.join(SOURCE, "docs", "images"),
+                "compare": "--compare" in sys.argv}
         if made is not None:
             told["nowMs"] = made * 1000
         code = chromium.drive("shots.mjs" if is_shots else "demo.mjs", told, "page-shots/demo")

@@ -4,7 +4,7 @@ import { readMoment, rangeOf } from "../src/state/range";
 import { parse, within, write } from "../src/state/url";
 import { faultAt, moreOf, placeAt, queryOf } from "../src/search/complete";
 import { ellipsis, visible } from "../src/format/safe_text";
-import { bytes, count, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
+import { bytes, count, countOf, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
 import { clockWords } from "../src/trace/clocks";
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
@@ -121,6 +121,8 @@ test("numbers have units", () => {
   assert.equal(duration(0), "0 s");
   assert.equal(bytes(1536), "1.5 KiB");
   assert.equal(count(1234567), "1.23 M");
+  assert.equal(countOf(1, "sample"), "1 sample");
+  assert.equal(countOf(0, "sample") + countOf(12345, "span"), "0 samples12.3 k spans");
   assert.equal(percent(0.00001), "<0.1 %");
   assert.equal(value(2e9, "nanoseconds"), "2 s");
   assert.equal(value(5, "goroutines"), "5 goroutines");

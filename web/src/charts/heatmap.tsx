@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { clock, count, duration, moment } from "../format/units";
+import { clock, count, countOf, duration, moment } from "../format/units";
 import { token } from "../state/palette";
 import { logTicks, timeTicks } from "./axis";
 import { bestDots, heatLevel, heightOf, LEVELS, secondsAt, type Heat } from "./heat";
@@ -21,7 +21,7 @@ const TOP = 22;
 export function HeatKey(props: { max: number; stepS: number }) {
   const per = props.stepS >= 3600 ? `${String(props.stepS / 3600)} h` : props.stepS >= 60 ? `${String(props.stepS / 60)} min` : `${String(props.stepS)} s`;
   return (
-    <span class="heatkey" role="img" aria-label={`Colours from 1 to ${count(props.max)} spans per ${per}`}>
+    <span class="heatkey" role="img" aria-label={`Colours from 1 to ${countOf(props.max, "span")} per ${per}`}>
       1
       <span>
         {Array.from({ length: LEVELS }, (_, i) => (

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { roundTicks } from "../charts/axis";
 import type { Profile } from "../api/types";
 import { visible } from "../format/safe_text";
-import { count, duration } from "../format/units";
+import { count, countOf, duration } from "../format/units";
 import { token } from "../state/palette";
 import { framePaint } from "./colors";
 import { hatchOf } from "./hatch";
@@ -75,7 +75,7 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
       if (!status.current) return;
       const f = made.frames[b?.frame ?? -1];
       const place = placeText(f);
-      status.current.textContent = b && at && f ? `${visible(f.function)}, thread ${String((made.lanes[at.lane]?.thread ?? 0) + 1)}, from ${duration(b.from)} to ${duration(b.until)} (${duration(b.until - b.from)}, ${count(b.samples)} samples)${place === "" ? "" : ` · ${visible(place)}`}` : `${duration(window.from)} to ${duration(window.until)} of ${duration(whole)}`;
+      status.current.textContent = b && at && f ? `${visible(f.function)}, thread ${String((made.lanes[at.lane]?.thread ?? 0) + 1)}, from ${duration(b.from)} to ${duration(b.until)} (${duration(b.until - b.from)}, ${countOf(b.samples, "sample")})${place === "" ? "" : ` · ${visible(place)}`}` : `${duration(window.from)} to ${duration(window.until)} of ${duration(whole)}`;
     },
     [made, window, whole],
   );
@@ -110,7 +110,7 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
       g.fillStyle = token("sunken");
       g.fillRect(0, top, width, HEAD - 3);
       g.fillStyle = token("ink-2");
-      g.fillText(`Thread ${String(lane.thread + 1)} · ${count(lane.samples)} samples · ${duration(lane.covered)}`, 6, top + HEAD / 2 - 1);
+      g.fillText(`Thread ${String(lane.thread + 1)} · ${countOf(lane.samples, "sample")} · ${duration(lane.covered)}`, 6, top + HEAD / 2 - 1);
       lane.rows.forEach((row, depth) => {
         const y = top + HEAD + depth * ROW;
         let first = 0;

@@ -51,6 +51,11 @@ export function count(n: number): string {
   return short(n);
 }
 
+/** "1 sample", "12 k samples". */
+export function countOf(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+}
+
 /** Whole from ten on, one digit behind the point below: always of a base that is named beside it. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";

@@ -3,7 +3,7 @@ import type { Service } from "../api/types";
 import { Sparkline } from "../charts/sparkline";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { changeWords, count, duration, percent, rate } from "../format/units";
+import { changeWords, count, countOf, duration, percent, rate } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -135,14 +135,14 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                     </ViewLink>
                   </td>
                   <td class="number"><Fig text={rate(r.ratePerSecond)} /></td>
-                  <td class={r.errors > 0 ? "number bad" : "number f3"} title={`${count(r.errors)} of ${count(r.count)} requests`}>
+                  <td class={r.errors > 0 ? "number bad" : "number f3"} title={`${count(r.errors)} of ${countOf(r.count, "request")}`}>
                     {r.count > 0 && <Fig text={percent(r.errorShare)} />}
                   </td>
                   <td class="sp c-hide">
                     <Sparkline values={props.red.sparks.get(s.service)?.values ?? []} color={serviceColor(s.service)} width={64} height={22} marks={props.marks.get(s.service) ?? []} />
                   </td>
                   <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No request enters it: it has child spans only">–</span>}</td>
-                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the time before, ${count(was.count)} requests` : "no requests in the time before"}>
+                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the time before, ${countOf(was.count, "request")}` : "no requests in the time before"}>
                     {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
                   <td class="number c-hide">{cell(cost?.cores, (n) => `${short(n)} cores`)}</td>

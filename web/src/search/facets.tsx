@@ -2,7 +2,7 @@ import { get } from "../api/client";
 import type { MetricAnswer } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { count } from "../format/units";
+import { count, countOf } from "../format/units";
 import { askedSeconds, type Range } from "../state/range";
 import { plain } from "../trace/rows";
 
@@ -52,7 +52,7 @@ export function Facets(props: { inner: string; range: Range; onAdd: (condition: 
         <div key={f.key} class="facet">
           <span class="f3 sm">{f.words}</span>
           {f.values.slice(0, SHOWN).map((v) => (
-            <button type="button" class="chip" key={v.text} title={`${count(v.n)} spans; adds ${visible(v.condition)}`} onClick={() => props.onAdd(v.condition)}>
+            <button type="button" class="chip" key={v.text} title={`${countOf(v.n, "span")}; adds ${visible(v.condition)}`} onClick={() => props.onAdd(v.condition)}>
               <bdi class="name">{visible(v.text)}</bdi> <span class="f3">{count(v.n)}</span>
             </button>
           ))}

@@ -8,7 +8,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { profileWithin, treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { amount, count, duration, ESTIMATE, measureOf, percent } from "../format/units";
+import { amount, count, countOf, duration, ESTIMATE, measureOf, percent } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
@@ -125,7 +125,7 @@ function Narrowed(props: { p: SpanProfile; gap: { from: number; until: number } 
         <span>
           From {duration(gap.from)} to {duration(gap.until)} of the span no child span ran.{" "}
           {inGap && inGap.samples > 0
-            ? `Below is what its ${count(inGap.samples)} samples of these ${duration(gap.until - gap.from)} say.`
+            ? `Below is what its ${countOf(inGap.samples, "sample")} of these ${duration(gap.until - gap.from)} say.`
             : (p.timeline ?? []).length === 0
               ? "Its samples have no times of their own; below is all the span itself did."
               : "No sample of this type fell into it; below is all the span itself did."}

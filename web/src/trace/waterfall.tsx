@@ -160,7 +160,7 @@ function Bar(props: BarProps) {
         return x < 0 || x > 100 ? null : <span key={i} class="event" title={`${visible(e.name)}, ${duration(Number(BigInt(e.timeUnixNano) - BigInt(span.startTimeUnixNano)))} after the span's start`} style={{ left: percentText(x) }} />;
       })}
       {hot !== "" && (
-        <span class="bar-words" style={until <= 72 ? { left: percentText(Math.max(until, 0)) } : a >= 28 ? { right: percentText(100 - a) } : { display: "none" }}>
+        <span class="bar-words" style={until <= 72 ? { left: percentText(Math.max(until, 0)), maxWidth: percentText(100 - Math.max(until, 0)) } : a >= 28 ? { right: percentText(100 - a), maxWidth: percentText(a) } : { display: "none" }}>
           {hot}
         </span>
       )}
@@ -261,7 +261,7 @@ function Ruler(props: { trace: Trace; zoom: Zoom; ticks: readonly number[] }) {
         {props.ticks.map((ns) => {
           const at = left(ns, trace, z);
           return (
-            <span key={ns} class="tick" style={{ left: percentText(at), transform: at < 3 ? "none" : at > 95 ? "translateX(-100%)" : "translateX(-50%)" }}>
+            <span key={ns} class="tick" style={{ left: percentText(at), transform: at < 3 ? "none" : at > 90 ? "translateX(-100%)" : "translateX(-50%)" }}>
               {ns === 0 ? "0" : duration(most > 0 && ns < 0 ? 0 : ns)}
             </span>
           );

@@ -8,7 +8,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { count, duration, ESTIMATE, moment, signed, value } from "../format/units";
+import { count, countOf, duration, ESTIMATE, moment, signed, value } from "../format/units";
 import { DEPLOY_ENTRY, deployLink, hasSides, KEYS, sidesOf, useDeploys } from "../overview/use_deploys";
 import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
@@ -51,7 +51,7 @@ function Side(props: { title: string; side: CompareSide; unit: string; color: st
       <span class="spring" />
       <span class="f3 sm nw">
         {count(side.spans)} of {side.isFoundEstimate ? ESTIMATE : ""}
-        {count(side.found)} spans, {count(side.sampledSpans)} with samples, {duration(side.meanDurationNs)} on average
+        {countOf(side.found, "span")}, {count(side.sampledSpans)} with samples, {duration(side.meanDurationNs)} on average
       </span>
     </div>
   );
@@ -367,7 +367,7 @@ export function Compare(props: { range: Range }) {
               <div class="meta">
                 <span class={c.time.duration.isSignificant ? (c.time.duration.delta > 0 ? "chip bad" : "chip good") : "chip"}>{c.time.duration.isSignificant ? "Significant, 95 %" : "May be chance"}</span>
                 <span>
-                  {count(c.left.spans)} and {count(c.right.spans)} spans
+                  {count(c.left.spans)} and {countOf(c.right.spans, "span")}
                 </span>
                 {sides && (
                   <ViewLink to={{ view: "search", q: sides.right }} class="link">

@@ -5,7 +5,7 @@ import { get } from "../api/client";
 import type { Coverage, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { count, duration, percent } from "../format/units";
+import { count, countOf, duration, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -65,12 +65,12 @@ function OfService(props: { service: string; range: Range }) {
                 <Type key={t.type} t={t} />
               ))}
               {c.link && c.link.expectedSamples > 0 && (
-                <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={`${count(c.link.receivedSamples)} of ${count(c.link.expectedSamples)} that ${count(c.link.spans)} spans could have had`} />
+                <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={`${count(c.link.receivedSamples)} of ${count(c.link.expectedSamples)} that ${countOf(c.link.spans, "span")} could have had`} />
               )}
               {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
                 <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
               )}
-              {c.link && c.link.spans > (c.link.thinnedSpans ?? 0) && <Share words="spans with samples" share={c.link.sampledSpans / (c.link.spans - (c.link.thinnedSpans ?? 0))} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans - (c.link.thinnedSpans ?? 0))} spans checked`} />}
+              {c.link && c.link.spans > (c.link.thinnedSpans ?? 0) && <Share words="spans with samples" share={c.link.sampledSpans / (c.link.spans - (c.link.thinnedSpans ?? 0))} hint={`${count(c.link.sampledSpans)} of ${countOf(c.link.spans - (c.link.thinnedSpans ?? 0), "span")} checked`} />}
               <Share words="samples that name a span" share={c.link?.taggedShare} hint="of the newest five minutes" />
               <Share words="samples with names" share={c.link?.symbolisedShare} hint="of the newest five minutes" />
               {c.skew.map((s) => (
@@ -96,7 +96,7 @@ function Type(props: { t: Coverage["types"][number] }) {
     <>
       <dt title={t.type}>{typeWords(t.type)}</dt>
       <dd>
-        {count(t.profiles)} profiles, {count(t.samples)} samples{t.rateHz > 0 ? `, ${count(t.rateHz)} a second` : ""}
+        {countOf(t.profiles, "profile")}, {countOf(t.samples, "sample")}{t.rateHz > 0 ? `, ${count(t.rateHz)} a second` : ""}
         {t.spacingNs > 0 ? `, one every ${duration(t.spacingNs)}` : ""}
         {t.gapNs > 0 && <span class="bad"> · {duration(t.gapNs)} without any</span>}
       </dd>
@@ -130,7 +130,7 @@ function stateOf(c: Coverage, is: (type: string) => boolean): { state: State; wo
   const types = c.types.filter((t) => is(t.type));
   if (types.length === 0) return { state: "none", words: "none arrived" };
   const gap = types.reduce((n, t) => n + t.gapNs, 0);
-  const words = types.map((t) => `${typeWords(t.type)}: ${count(t.samples)} samples`).join(", ");
+  const words = types.map((t) => `${typeWords(t.type)}: ${countOf(t.samples, "sample")}`).join(", ");
   return gap > 0 ? { state: "half", words: `${words}; ${duration(gap)} without any` } : { state: "full", words };
 }
 
@@ -197,7 +197,7 @@ export function CoverageView(props: { range: Range }) {
           <div class="card">
             <div class="toolbar">
               <h2>How well traces and profiles are joined</h2>
-              <span class="f3">{count(d.services.length)} services</span>
+              <span class="f3">{countOf(d.services.length, "service")}</span>
               <span class="spring" />
               <span class="f3 sm">● arrives · ◐ in part · ○ does not</span>
             </div>

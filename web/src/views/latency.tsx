@@ -5,7 +5,7 @@ import { useAsk } from "../api/use_ask";
 import { heatOf, spansOf } from "../charts/heat";
 import { HeatKey, Heatmap, type Box } from "../charts/heatmap";
 import type { Mark } from "../charts/line_chart";
-import { count, duration, queryDuration } from "../format/units";
+import { countOf, duration, queryDuration } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import type { Range } from "../state/range";
@@ -84,7 +84,7 @@ export function Latency(props: { inner: string; range: Range; height?: number; t
         <div class="card heat-card">
           <header>
             <h2>
-              Duration <span class="f3">{props.title}, {count(spansOf(heat))} spans</span>
+              Duration <span class="f3">{props.title}, {countOf(spansOf(heat), "span")}</span>
             </h2>
             <span class="spring" />
             <span class="f3 sm m-hide">Drag a box to ask why · a dot is a trace</span>

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { count, duration, percent, rate } from "../format/units";
+import { countOf, duration, percent, rate } from "../format/units";
 import { neighbours, type Call } from "../overview/map_layout";
 import { callWords, MAP_WORDS, ServiceMap, timeShare, useCalls, type MapBy } from "../overview/service_map";
 import { useRed } from "../overview/use_red";
@@ -42,7 +42,7 @@ export function MapView(props: { range: Range }) {
       <div class="card">
         <div class="toolbar">
           <h2>Service map</h2>
-          <span class="f3">{calls.data ? `${count(new Set(shown.flatMap((c) => [c.parent, c.child])).size)} services, ${count(shown.length)} calls` : ""}</span>
+          <span class="f3">{calls.data ? `${countOf(new Set(shown.flatMap((c) => [c.parent, c.child])).size, "service")}, ${countOf(shown.length, "call")}` : ""}</span>
           <input type="search" class="filter" placeholder="Filter services" aria-label="Filter services" value={url["filter"] ?? ""} onInput={(e) => change({ filter: e.currentTarget.value }, true)} />
           <span class="spring" />
           <Segment<MapBy> label="Calls by" value={by} of={MAP_WORDS} onChange={(m) => change({ map: m === "time" ? "" : m }, true)} />

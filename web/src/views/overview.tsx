@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import type { Services } from "../api/types";
 import { visible } from "../format/safe_text";
-import { count } from "../format/units";
+import { countOf } from "../format/units";
 import { AnswerCard } from "../overview/answer_cards";
 import { DeployList } from "../overview/deploy_list";
 import { entriesOf, KpiStrip } from "../overview/kpi_strip";
@@ -50,7 +50,7 @@ function MapCard(props: { range: Range; services: Services["services"]; before: 
       {calls.data && shown.length === 0 && <p class="state">No service calls another {text === "" ? "in this time" : "of these"}.</p>}
       {names.size > MAP_MOST ? (
         <p class="state">
-          {count(names.size)} services are too many for this corner.{" "}
+          {countOf(names.size, "service")} are too many for this corner.{" "}
           <ViewLink to={{ view: "map" }} class="link">
             Open the map
           </ViewLink>

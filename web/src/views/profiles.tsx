@@ -11,7 +11,7 @@ import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { useDeploys } from "../overview/use_deploys";
-import { count, duration, moment, short, value } from "../format/units";
+import { countOf, duration, moment, short, value } from "../format/units";
 import { LabelChips } from "../parts/label_chips";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty, Failure } from "../parts/states";
@@ -193,7 +193,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
       {(d) => (
         <>
           <p class="row">
-            <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? `${count(d.right.samples)} samples` : ""}</span>
+            <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? countOf(d.right.samples, "sample") : ""}</span>
             {d.left && <Scaled by={leftScale} isPerRequest={isPerRequest} byShare={byShare} isSide={isSide} own={range} other={other.range} />}
             {d.left && <Against left={d.left} baseline={props.baseline} baseLabels={props.baseLabels} byShare={byShare} isSide={isSide} />}
           </p>

@@ -3,7 +3,7 @@ import { get } from "../api/client";
 import type { Services, Span, Trace } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { count, duration, moment, nanoToMs, percent } from "../format/units";
+import { count, countOf, duration, moment, nanoToMs, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { Fig } from "../parts/figure";
 import { Icon } from "../parts/icon";
@@ -143,7 +143,7 @@ function TitleRow(props: { trace: Trace; range: Range }) {
         {explain.error && <span class="bad">why it took as long could not be asked: {visible(explain.error.message)}</span>}
       </span>
       <span class="f3 sm nw" title={moment(nanoToMs(trace.startTimeUnixNano))}>
-        {moment(nanoToMs(trace.startTimeUnixNano)).slice(11, 23)} · {count(trace.spans.length)} spans · {services} services
+        {moment(nanoToMs(trace.startTimeUnixNano)).slice(11, 23)} · {countOf(trace.spans.length, "span")} · {countOf(services, "service")}
       </span>
       <span class="mono f3 sm s-hide" title={trace.traceId}>
         {trace.traceId.slice(0, 8)}…

@@ -2,7 +2,7 @@
 
 import type { Explain } from "../api/types";
 import { visible } from "../format/safe_text";
-import { count, duration } from "../format/units";
+import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
 import type { Asked } from "../api/use_ask";
@@ -43,7 +43,7 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
       </p>
       <div class="meta">
         {e.of === "difference" && <span class={isSure ? (e.duration_ns > 0 ? "chip bad" : "chip good") : "chip"}>{isSure ? "Significant, 95 %" : e.low_ns === null ? "Too little data" : "May be chance"}</span>}
-        <span>{count(e.spans)} spans</span>
+        <span>{countOf(e.spans, "span")}</span>
         {best.length > 0 && <span>Best examples:</span>}
         {best.map((s) => (
           <ViewLink key={s.span} to={{ view: "trace", id: s.trace, span: s.span, pane: "why" }} class="link">

@@ -7,7 +7,7 @@ import { useAsk } from "../api/use_ask";
 import { composed, type PartStacks } from "../flame/compose";
 import { FlameGraph } from "../flame/flame_graph";
 import { visible } from "../format/safe_text";
-import { count, duration } from "../format/units";
+import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
 import { Segment } from "../parts/segment";
@@ -63,7 +63,7 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
         </p>
         {!props.brief && (
           <div class="meta">
-            <span>{e.evidence.samples > 0 ? `${count(e.evidence.samples)} samples` : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
+            <span>{e.evidence.samples > 0 ? countOf(e.evidence.samples, "sample") : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
             <ViewLink to={{ view: "compare", q: like, split: "p95" }} class="link">
               Slow against fast of these
             </ViewLink>
