@@ -125,6 +125,7 @@ static bool run_once(const char *when)
     uint32_t n;
     store_rig_init_in(&r, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     r.config.tuning.compact_blocks = 2;
+    r.config.tuning.carry_rows = 1;
     if (sweep->is_before_open)
         store_in_crashing_process(&r, live_before);
     store_in_crashing_process(&r, live_and_fail);
@@ -230,6 +231,7 @@ static bool erase_after_reads(unsigned n_reads)
     bool came;
     store_rig_init(&r);
     r.config.tuning.compact_blocks = 4;
+    r.config.tuning.carry_rows = 1;
     sf_otlp_make_init(&make, 1, START_NS);
     assert_ok(store_rig_open(&r));
     for (int i = 0; i < 4; i++) {

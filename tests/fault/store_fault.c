@@ -21,6 +21,7 @@ static void life_init(struct life *f)
     store_rig_init(&f->rig);
     f->rig.config.tuning.compact_blocks = 2;
     f->rig.config.tuning.memtable_len = 32 << 10;
+    f->rig.config.tuning.carry_rows = 1;
     sf_otlp_make_init(&f->make, 1, START_NS);
     assert_ok(store_rig_open(&f->rig));
 }

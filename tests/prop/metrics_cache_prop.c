@@ -169,6 +169,7 @@ static uint64_t run(uint64_t seed) /* rounds with spans in two blocks */
     store_rig_init(&w.rig);
     w.rig.config.tuning.compact_blocks = 2;
     w.rig.config.tuning.block_rows = 500;
+    w.rig.config.tuning.carry_rows = 20;
     assert_true(sf_arena_init(&w.batch, 1 << 28) && sf_arena_init(&w.query, 1 << 24) &&
                 sf_arena_init(&w.scratch, 1 << 26) && sf_arena_init(&w.other, 1 << 28));
     sf_otlp_make_init(&w.make[0], seed, START_NS);

@@ -109,6 +109,7 @@ static void model_init(struct model *m, uint64_t seed, bool has_repeats)
     m->rig.config.tuning.compact_blocks = 2;
     m->rig.config.tuning.merge_rows = 400;
     m->rig.config.tuning.block_rows = 900;
+    m->rig.config.tuning.carry_rows = 1 + (uint32_t)(seed % 3) * 50;
     m->rig.config.tuning.memtable_len = 96 << 10;
     assert_true(sf_arena_init(&m->keep, (size_t)1 << 30));
     m->rows = calloc(MAX_ROWS, sizeof(*m->rows));

@@ -104,6 +104,7 @@ static void world_init(struct world *w, uint64_t seed)
     w->rig.config.tuning.compact_blocks = 2;
     w->rig.config.tuning.merge_rows = 100;
     w->rig.config.tuning.block_rows = 200;
+    w->rig.config.tuning.carry_rows = 20;
     assert_true(
         sf_arena_init(&w->keep, (size_t)1 << 30) && sf_arena_init(&w->slow, (size_t)1 << 30) &&
         sf_arena_init(&w->scratch, (size_t)1 << 28) && sf_arena_init(&w->query, (size_t)1 << 26));

@@ -17,7 +17,7 @@ enum sf_row_text { /* columns whose codes are of the rowset's `texts` */
 };
 
 struct sf_key_map {
-    uint64_t *codes; /* of texts: granule number + 1, then code in its dictionary */
+    uint64_t *codes; /* of texts: number of the staged granule + 1, then code in its dictionary */
     uint32_t key;    /* of the block, or SF_NONE */
     bool is_packed;  /* the block has no column for it: type, name and value as one text */
 };

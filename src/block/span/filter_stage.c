@@ -40,9 +40,10 @@ static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
 }
 
 /* Slots lie scattered: each is asked for well before it is looked at. */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_dict *d)
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_text_list *texts,
+                         const uint64_t *hashes)
 {
-    uint32_t n = d->n;
+    uint32_t n = texts->n;
     uint64_t mixed[AHEAD];
 
     if (!reserve_hashes(s, n))
@@ -51,7 +52,8 @@ bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct 
         if (i >= AHEAD)
             put_hash(s, mixed[i % AHEAD]);
         if (i < n) {
-            uint64_t hash = sf_hash_mix(key_hash, sf_hash_str(sf_dict_get(d, i)));
+            uint64_t hash = hashes ? hashes[i] : sf_hash_str(sf_text_list_get(texts, i));
+            hash = sf_hash_mix(key_hash, hash);
             /* 0 stands for none; probes ask for 1 as well, see the reader */
             mixed[i % AHEAD] = hash ? hash : 1;
             sf_table_prefetch(&s->at, sf_key_u64(mixed[i % AHEAD]));

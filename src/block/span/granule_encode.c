@@ -6,10 +6,10 @@
 #include "block/format/planes.h"
 #include "block/span/writer.h"
 
-/* A sender that puts ids into span names gets this many operations per block; what comes later is
- * counted under one name per service. */
-enum { MAX_OPS = 4096 };
-#define OTHER SF_STR("(other operations)")
+static const uint32_t *u32s(const struct sf_buf *b)
+{
+    return (const uint32_t *)(const void *)b->p;
+}
 
 /* ---- chunks ---- */
 
@@ -80,8 +80,8 @@ static bool emit_numbers(struct sf_span_block_writer *w, uint16_t column, const 
     return end(w, start, column, SF_ENC_PLANES, n, 0, true);
 }
 
-static bool emit_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
-                      uint32_t n)
+bool sf_writer_emit_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
+                         uint32_t n)
 {
     uint64_t *wide;
     sf_buf_reset(&w->nums);
@@ -118,6 +118,7 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
 {
     bool is_small = key_hash && d->n <= SF_BLOCK_MAX_HASHES;
     struct sf_str_list list = {.bytes = d->bytes.p, .ends = d->ends, .n = d->n};
+    struct sf_text_list texts = {.dict = d, .n = d->n};
     size_t start;
     struct sf_buf *b;
     uint8_t enc;
@@ -129,7 +130,8 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
             keep_hashes(w, d);
         return emit_bytes(w, column, SF_ENC_CONST, n, is_small, d->bytes.p, d->bytes.len, true);
     }
-    if (key_hash && !is_small && w->has_filters && !sf_hash_set_add_all(&w->attr_set, key_hash, d))
+    if (key_hash && !is_small && w->has_filters &&
+        !sf_hash_set_add_all(&w->attr_set, key_hash, &texts, NULL))
         return sf_writer_fail(w, SF_ERR_NOMEM);
     if (d->n > n - n / 4 && !is_small) {
         list.order = d->n == n ? NULL : codes;
@@ -145,35 +147,6 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
 }
 
 /* ---- numbers of attributes ---- */
-
-/* No sf_table: a quarter full at most, and small enough for the stack. */
-struct small { /* up to 256 distinct numbers */
-    uint64_t vals[SF_BLOCK_MAX_HASHES];
-    uint32_t counts[SF_BLOCK_MAX_HASHES];
-    uint16_t slots[1024]; /* place + 1 */
-    uint32_t n;
-};
-
-static bool find_distinct(struct small *s, const uint64_t *vals, uint32_t n, uint32_t *codes)
-{
-    memset(s->slots, 0, sizeof(s->slots));
-    s->n = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = (uint32_t)(sf_key_u64(vals[i]) >> 54);
-        while (s->slots[at] && s->vals[s->slots[at] - 1] != vals[i])
-            at = (at + 1) & 1023;
-        if (!s->slots[at]) {
-            if (s->n == SF_BLOCK_MAX_HASHES)
-                return false;
-            s->counts[s->n] = 0;
-            s->vals[s->n++] = vals[i];
-            s->slots[at] = (uint16_t)s->n;
-        }
-        codes[i] = s->slots[at] - 1u;
-        s->counts[codes[i]]++;
-    }
-    return true;
-}
 
 static bool emit_raw_numbers(struct sf_span_block_writer *w, uint16_t column, uint8_t type,
                              const uint64_t *vals, uint32_t n, uint32_t n_hashes)
@@ -195,14 +168,14 @@ static bool emit_raw_numbers(struct sf_span_block_writer *w, uint16_t column, ui
 static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
                              struct sf_key_stage *k)
 {
-    struct small s;
+    struct sf_few s;
     uint32_t *codes;
 
     sf_buf_reset(&w->codes);
     codes = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)k->n * 4);
     if (!codes)
         return sf_writer_fail(w, w->codes.err);
-    if (!find_distinct(&s, k->nums, k->n, codes)) {
+    if (!sf_few_find(&s, k->nums, k->n, codes)) {
         k->is_partial = true;
         return emit_raw_numbers(w, column, k->type, k->nums, k->n, 0);
     }
@@ -223,29 +196,6 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
 
 /* ---- attributes ---- */
 
-/* The most frequent texts of the block: all of a small dictionary, the repeated ones of a big. */
-static bool count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k)
-{
-    uint32_t *counts, least = 1;
-
-    sf_buf_reset(&w->codes);
-    counts = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)k->dict.n * 4);
-    if (!counts)
-        return sf_writer_fail(w, w->codes.err);
-    memset(counts, 0, (size_t)k->dict.n * 4);
-    for (uint32_t i = 0; i < k->n; i++)
-        counts[k->codes[i]]++;
-    if (k->dict.n > SF_BLOCK_MAX_TOP) {
-        k->is_partial = true;
-        least = k->n / 2000 > 2 ? k->n / 2000 : 2;
-    }
-    for (uint32_t i = 0; i < k->dict.n; i++) {
-        if (counts[i] >= least && !sf_writer_count_value(w, k, sf_dict_get(&k->dict, i), counts[i]))
-            return false;
-    }
-    return true;
-}
-
 static int cmp_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -263,7 +213,8 @@ static bool emit_keys(struct sf_span_block_writer *w)
             if (!emit_key_numbers(w, column, k))
                 return false;
         } else {
-            if (k->type != SF_VALUE_NONE && !count_texts(w, k))
+            struct sf_text_list texts = {.dict = &k->dict, .n = k->dict.n};
+            if (k->type != SF_VALUE_NONE && !sf_writer_count_texts(w, k, &texts, k->codes, k->n))
                 return false;
             if (!emit_texts(w, column, &k->dict, k->codes, k->n,
                             k->type == SF_VALUE_STR ? k->hash : 0))
@@ -276,6 +227,16 @@ static bool emit_keys(struct sf_span_block_writer *w)
     return true;
 }
 
+bool sf_writer_emit_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
+                           uint32_t n, const uint64_t *keys, size_t n_keys)
+{
+    size_t start;
+    struct sf_buf *b = begin(w, &start);
+    sf_planes_encode(b, lens, n);
+    sf_planes_encode(b, keys, n_keys);
+    return end(w, start, column, SF_ENC_SHAPE, n, sf_u32(n_keys), true);
+}
+
 /* Shape codes of rows, events or links, and the keys of each shape. */
 static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_t *shapes,
                         uint32_t n)
@@ -284,7 +245,6 @@ static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_
     uint32_t n_local = 0, stamp = w->n_granules + 1;
     struct sf_buf lens = {0}, keys = {0}, counts = {0};
     bool is_ok = true;
-    size_t start;
 
     if (n == 0)
         return true;
@@ -309,27 +269,14 @@ static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_
     }
     if (!sf_buf_ok(&lens) || !sf_buf_ok(&keys) || !sf_buf_ok(&counts))
         is_ok = sf_writer_fail(w, SF_ERR_NOMEM);
-    /* Rows per key: a key that a shape repeats counts once. */
-    for (uint32_t s = 0, at = 0; is_ok && s < n_local; s++) {
-        const uint64_t *list = keys.p ? (const uint64_t *)(const void *)keys.p + at : NULL;
-        uint32_t len = (uint32_t)((const uint64_t *)(const void *)lens.p)[s];
-        w->shape_stamp++;
-        for (uint32_t i = 0; i < len; i++) {
-            struct sf_key_stage *k = &w->keys[list[i]];
-            if (k->shape_stamp != w->shape_stamp)
-                k->n_spans += ((const uint32_t *)(const void *)counts.p)[s];
-            k->shape_stamp = w->shape_stamp;
-        }
-        at += len;
-    }
+    if (is_ok)
+        sf_writer_count_shapes(w, (const uint64_t *)(const void *)lens.p,
+                               (const uint64_t *)(const void *)keys.p, u32s(&counts), n_local);
     if (is_ok && n_local > 1)
         is_ok = emit_codes(w, column, shapes, n, n_local);
-    if (is_ok) {
-        struct sf_buf *b = begin(w, &start);
-        sf_planes_encode(b, (const uint64_t *)(const void *)lens.p, n_local);
-        sf_planes_encode(b, (const uint64_t *)(const void *)keys.p, keys.len / 8);
-        is_ok = end(w, start, column, SF_ENC_SHAPE, n_local, sf_u32(keys.len / 8), true);
-    }
+    if (is_ok)
+        is_ok = sf_writer_emit_shapes(w, column, (const uint64_t *)(const void *)lens.p, n_local,
+                                      (const uint64_t *)(const void *)keys.p, keys.len / 8);
     sf_buf_done(&lens);
     sf_buf_done(&keys);
     sf_buf_done(&counts);
@@ -369,7 +316,7 @@ static bool emit_kinds(struct sf_span_block_writer *w)
     for (uint32_t i = 0; i < n; i++)
         codes[i] = g->any_high_kind ? g->kinds_col[i]
                                     : (uint32_t)(g->kinds_col[i] | g->status_col[i] << 4);
-    return emit_u32s(w, SF_BLOCK_KIND, codes, n);
+    return sf_writer_emit_u32s(w, SF_BLOCK_KIND, codes, n);
 }
 
 static bool emit_status(struct sf_span_block_writer *w)
@@ -382,7 +329,7 @@ static bool emit_status(struct sf_span_block_writer *w)
     codes = (uint32_t *)(void *)w->codes.p; /* as long as emit_kinds made it */
     for (uint32_t i = 0; i < g->n_rows; i++)
         codes[i] = g->status_col[i];
-    return emit_u32s(w, SF_BLOCK_STATUS, codes, g->n_rows);
+    return sf_writer_emit_u32s(w, SF_BLOCK_STATUS, codes, g->n_rows);
 }
 
 static bool emit_rows(struct sf_span_block_writer *w)
@@ -396,35 +343,34 @@ static bool emit_rows(struct sf_span_block_writer *w)
 
     return emit_bytes(w, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, 0, g->trace_ids,
                       (size_t)g->n_traces * 16, false) &&
-           emit_u32s(w, SF_BLOCK_TRACE_ROWS, g->trace_rows, g->n_traces) && emit_times(w) &&
+           sf_writer_emit_u32s(w, SF_BLOCK_TRACE_ROWS, g->trace_rows, g->n_traces) &&
+           emit_times(w) &&
            emit_bytes(w, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, n, 0, g->span_ids, (size_t)n * 8, false) &&
            emit_bytes(w, SF_BLOCK_PARENT, SF_ENC_CODE8, n, 256, g->parents, n, true) &&
-           emit_u32s(w, SF_BLOCK_PARENT_ROW, (const uint32_t *)(const void *)g->parent_rows.p,
-                     (uint32_t)(g->parent_rows.len / 4)) &&
+           sf_writer_emit_u32s(w, SF_BLOCK_PARENT_ROW,
+                               (const uint32_t *)(const void *)g->parent_rows.p,
+                               (uint32_t)(g->parent_rows.len / 4)) &&
            (g->parent_ids.len == 0 ||
             emit_bytes(w, SF_BLOCK_PARENT_ID, SF_ENC_FIX8, (uint32_t)(g->parent_ids.len / 8), 0,
                        g->parent_ids.p, g->parent_ids.len, true)) &&
            emit_numbers(w, SF_BLOCK_START, g->starts, n) &&
            emit_numbers(w, SF_BLOCK_DURATION, g->durations, n) &&
-           emit_u32s(w, SF_BLOCK_RESOURCE, g->resources, n) &&
-           emit_u32s(w, SF_BLOCK_SCOPE, g->scopes, n) &&
+           sf_writer_emit_u32s(w, SF_BLOCK_RESOURCE, g->resources, n) &&
+           sf_writer_emit_u32s(w, SF_BLOCK_SCOPE, g->scopes, n) &&
            emit_texts(w, SF_BLOCK_NAME, &g->name_dict, g->names, n, name_hash) && emit_kinds(w) &&
            (!g->has_status_msg ||
             emit_texts(w, SF_BLOCK_STATUS_MSG, &g->msg_dict, g->status_msgs, n, msg_hash)) &&
            (!g->has_trace_state ||
             emit_texts(w, SF_BLOCK_TRACE_STATE, &g->state_dict, g->trace_states, n, 0)) &&
-           (!g->any_flags || emit_u32s(w, SF_BLOCK_FLAGS, g->flags, n)) &&
-           (!g->any_dropped_attrs || emit_u32s(w, SF_BLOCK_DROPPED_ATTRS, g->dropped_attrs, n)) &&
+           (!g->any_flags || sf_writer_emit_u32s(w, SF_BLOCK_FLAGS, g->flags, n)) &&
+           (!g->any_dropped_attrs ||
+            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_ATTRS, g->dropped_attrs, n)) &&
            (!g->any_dropped_events ||
-            emit_u32s(w, SF_BLOCK_DROPPED_EVENTS, g->dropped_events, n)) &&
-           (!g->any_dropped_links || emit_u32s(w, SF_BLOCK_DROPPED_LINKS, g->dropped_links, n)) &&
+            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_EVENTS, g->dropped_events, n)) &&
+           (!g->any_dropped_links ||
+            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_LINKS, g->dropped_links, n)) &&
            emit_shapes(w, SF_BLOCK_SHAPE, g->shapes, n) && emit_status(w) &&
            (!g->has_index || emit_numbers(w, SF_BLOCK_INDEX, g->index, n));
-}
-
-static const uint32_t *u32s(const struct sf_buf *b)
-{
-    return (const uint32_t *)(const void *)b->p;
 }
 
 static bool emit_events(struct sf_span_block_writer *w)
@@ -434,13 +380,13 @@ static bool emit_events(struct sf_span_block_writer *w)
 
     if (n == 0)
         return true;
-    return emit_u32s(w, SF_BLOCK_EVENTS, g->n_events, g->n_rows) &&
+    return sf_writer_emit_u32s(w, SF_BLOCK_EVENTS, g->n_events, g->n_rows) &&
            emit_numbers(w, SF_BLOCK_EVENT_TIME, (const uint64_t *)(const void *)g->event_times.p,
                         n) &&
            emit_texts(w, SF_BLOCK_EVENT_NAME, &g->event_name_dict, u32s(&g->event_names), n, 0) &&
            emit_shapes(w, SF_BLOCK_EVENT_SHAPE, (uint32_t *)(void *)g->event_shapes.p, n) &&
            (!g->any_event_dropped ||
-            emit_u32s(w, SF_BLOCK_EVENT_DROPPED, u32s(&g->event_dropped), n));
+            sf_writer_emit_u32s(w, SF_BLOCK_EVENT_DROPPED, u32s(&g->event_dropped), n));
 }
 
 static bool emit_links(struct sf_span_block_writer *w)
@@ -450,7 +396,7 @@ static bool emit_links(struct sf_span_block_writer *w)
 
     if (n == 0)
         return true;
-    return emit_u32s(w, SF_BLOCK_LINKS, g->n_links, g->n_rows) &&
+    return sf_writer_emit_u32s(w, SF_BLOCK_LINKS, g->n_links, g->n_rows) &&
            emit_bytes(w, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n, 0, g->link_trace_ids.p,
                       (size_t)n * 16, true) &&
            emit_bytes(w, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, 0, g->link_span_ids.p,
@@ -458,157 +404,24 @@ static bool emit_links(struct sf_span_block_writer *w)
            emit_texts(w, SF_BLOCK_LINK_STATE, &g->link_state_dict, u32s(&g->link_states), n, 0) &&
            emit_shapes(w, SF_BLOCK_LINK_SHAPE, (uint32_t *)(void *)g->link_shapes.p, n) &&
            (!g->any_link_dropped ||
-            emit_u32s(w, SF_BLOCK_LINK_DROPPED, u32s(&g->link_dropped), n)) &&
-           (!g->any_link_flags || emit_u32s(w, SF_BLOCK_LINK_FLAGS, u32s(&g->link_flags), n));
-}
-
-/* ---- operations ---- */
-
-/* In the sketches per operation; model/rows.h says where each bucket ends. */
-static uint32_t bucket_of(uint64_t duration_ns)
-{
-    /* 1000 * 2^(i / 4), rounded down; from 16 on every fourth power of two is 16 times before. */
-    static const uint64_t QUARTERS[4] = {1000, 1189, 1414, 1681};
-    uint32_t i;
-
-    if (duration_ns <= 1000)
-        return 0;
-    i = (uint32_t)(63 - __builtin_clzll(duration_ns / 1000)) * 4;
-    if (i >= SF_SKETCH_BUCKETS - 1)
-        return SF_SKETCH_BUCKETS - 1;
-    while (i < SF_SKETCH_BUCKETS - 1 && duration_ns > QUARTERS[i % 4] << (i / 4))
-        i++;
-    return i;
-}
-
-static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint32_t service,
-                           sf_str name, uint32_t *out)
-{
-    uint32_t code, id[3] = {tenant, service, 0};
-
-    for (;;) {
-        if (sf_dict_find(&w->strings, name, &id[2]) &&
-            sf_dict_find(&w->op_ids, (sf_str){(const char *)id, sizeof(id)}, out))
-            return true;
-        if (w->n_ops < MAX_OPS || sf_str_eq(name, OTHER))
-            break;
-        name = OTHER;
-    }
-    if (!sf_dict_add(&w->strings, name, &id[2]))
-        return false;
-    if (!sf_list_room(&w->ops, w->n_ops, &w->op_cap, 64))
-        return false;
-    if (!sf_dict_add(&w->op_ids, (sf_str){(const char *)id, sizeof(id)}, &code))
-        return false;
-    SF_ASSERT(code == w->n_ops);
-    w->ops[w->n_ops++] = (struct sf_operation_stage){
-        .tenant = tenant, .service = service, .name = id[2]};
-    *out = code;
-    return true;
-}
-
-void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
-{
-    c->n_spans++;
-    c->n_errors += is_error;
-    c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
-    c->buckets[bucket_of(duration_ns)]++;
-}
-
-static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_error,
-                        uint64_t duration_ns)
-{
-    if (!w->ops[op].entry_plus_1) {
-        if (!sf_list_room(&w->entries, w->n_entries, &w->entry_cap, 16))
-            return sf_writer_fail(w, SF_ERR_NOMEM);
-        w->entries[w->n_entries] = (struct sf_entry_stage){.op = op};
-        w->ops[op].entry_plus_1 = ++w->n_entries;
-    }
-    sf_call_count_span(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
-    return true;
-}
-
-static bool count_operations(struct sf_span_block_writer *w)
-{
-    struct sf_granule_stage *g = &w->g;
-    struct seen {
-        uint32_t service_plus_1, op;
-    } * seen; /* by name: the operation it was last */
-
-    sf_buf_reset(&w->codes);
-    seen = (struct seen *)(void *)sf_buf_take(&w->codes, g->name_dict.n * sizeof(*seen));
-    if (!seen)
-        return sf_writer_fail(w, w->codes.err);
-    memset(seen, 0, g->name_dict.n * sizeof(*seen));
-    for (uint32_t i = 0; i < g->n_rows; i++) {
-        struct seen *s = &seen[g->names[i]];
-        uint32_t service = w->resource_stages[g->resources[i]].service;
-        uint64_t start_ns = g->starts[i], end_ns = start_ns + g->durations[i];
-        uint64_t duration = end_ns > start_ns ? end_ns - start_ns : 0;
-        bool is_error = g->status_col[i] == SF_STATUS_ERROR;
-        if (s->service_plus_1 != service + 1) {
-            if (!find_operation(w, g->tenant, service, sf_dict_get(&g->name_dict, g->names[i]),
-                                &s->op))
-                return sf_writer_fail(w, SF_ERR_NOMEM);
-            s->service_plus_1 = service + 1;
-        }
-        sf_call_count_span(&w->ops[s->op].all, is_error, duration);
-        if (sf_span_is_entry(g->kinds_col[i], g->parents[i] == 0, g->flags[i]) &&
-            !count_entry(w, s->op, is_error, duration))
-            return false;
-    }
-    return true;
+            sf_writer_emit_u32s(w, SF_BLOCK_LINK_DROPPED, u32s(&g->link_dropped), n)) &&
+           (!g->any_link_flags ||
+            sf_writer_emit_u32s(w, SF_BLOCK_LINK_FLAGS, u32s(&g->link_flags), n));
 }
 
 /* ---- the granule ---- */
-
-/* Which resources occur, as runs of codes. */
-static bool emit_runs(struct sf_span_block_writer *w)
-{
-    struct sf_granule_stage *g = &w->g;
-    uint32_t n = 0, *codes;
-
-    sf_buf_reset(&w->codes);
-    codes = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)g->n_rows * 4);
-    if (!codes)
-        return sf_writer_fail(w, w->codes.err);
-    for (uint32_t i = 0; i < g->n_rows; i++) {
-        struct sf_resource_stage *r = &w->resource_stages[g->resources[i]];
-        if (r->granule != w->n_granules + 1) {
-            r->granule = w->n_granules + 1;
-            codes[n++] = g->resources[i];
-        }
-    }
-    qsort(codes, n, sizeof(*codes), cmp_u32);
-    for (uint32_t i = 0, len; i < n; i += len) {
-        for (len = 1; i + len < n && codes[i + len] == codes[i] + len; len++)
-            ;
-        sf_buf_add_u32le(&w->runs, codes[i]);
-        sf_buf_add_u32le(&w->runs, len);
-        w->n_runs_here++;
-    }
-    return sf_buf_ok(&w->runs) || sf_writer_fail(w, w->runs.err);
-}
 
 static bool hash_ids(struct sf_span_block_writer *w)
 {
     struct sf_granule_stage *g = &w->g;
 
-    for (uint32_t t = g->is_continuation; t < g->n_traces; t++)
-        sf_buf_add_u64le(&w->trace_hashes, sf_trace_id_hash(g->trace_ids[t], g->tenant));
-    if (w->has_filters) {
-        uint64_t *to = (uint64_t *)(void *)sf_buf_take(&w->span_hashes, (size_t)g->n_rows * 8);
-        for (uint32_t i = 0; to && i < g->n_rows; i++)
-            to[i] = sf_block_span_hash(g->tenant, g->span_ids[i]);
-    }
-    if (!sf_buf_ok(&w->trace_hashes) || !sf_buf_ok(&w->span_hashes))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
-    return true;
+    return sf_writer_hash_traces(w, g->tenant, g->trace_ids + g->is_continuation,
+                                 g->n_traces - g->is_continuation) &&
+           sf_writer_hash_spans(w, g->tenant, g->span_ids, g->n_rows);
 }
 
-static bool add_record(struct sf_span_block_writer *w)
+static bool add_record(struct sf_span_block_writer *w, const struct sf_granule_info *g)
 {
-    struct sf_granule_stage *g = &w->g;
     struct sf_buf *b = &w->granules;
 
     sf_buf_add_u32le(b, g->tenant);
@@ -628,17 +441,15 @@ static bool add_record(struct sf_span_block_writer *w)
     return (sf_buf_ok(b) && sf_buf_ok(&w->hashes)) || sf_writer_fail(w, SF_ERR_NOMEM);
 }
 
-bool sf_granule_encode(struct sf_span_block_writer *w)
+bool sf_granule_begin(struct sf_span_block_writer *w, uint32_t n_rows)
 {
-    struct sf_granule_stage *g = &w->g;
-
-    if (g->n_rows == 0)
-        return true;
-    if (w->group_rows + g->n_rows > SF_BLOCK_GROUP_ROWS && !sf_writer_close_group(w))
-        return false;
     w->n_chunks_here = w->n_hashes_here = w->n_runs_here = 0;
-    if (!hash_ids(w) || !emit_runs(w) || !count_operations(w) || !emit_rows(w) || !emit_events(w) ||
-        !emit_links(w) || !emit_keys(w) || !add_record(w))
+    return w->group_rows + n_rows <= SF_BLOCK_GROUP_ROWS || sf_writer_close_group(w);
+}
+
+bool sf_granule_end(struct sf_span_block_writer *w, const struct sf_granule_info *g)
+{
+    if (!add_record(w, g))
         return false;
     w->group_rows += g->n_rows;
     w->n_granules++;
@@ -646,6 +457,42 @@ bool sf_granule_encode(struct sf_span_block_writer *w)
     w->info.n_traces += g->n_traces - g->is_continuation;
     w->info.ts_min_ns = g->ts_min_ns < w->info.ts_min_ns ? g->ts_min_ns : w->info.ts_min_ns;
     w->info.ts_max_ns = g->ts_max_ns > w->info.ts_max_ns ? g->ts_max_ns : w->info.ts_max_ns;
+    return true;
+}
+
+bool sf_granule_encode(struct sf_span_block_writer *w)
+{
+    struct sf_granule_stage *g = &w->g;
+    struct sf_granule_info info = {.tenant = g->tenant,
+                                   .n_rows = g->n_rows,
+                                   .n_traces = g->n_traces,
+                                   .ts_min_ns = g->ts_min_ns,
+                                   .ts_max_ns = g->ts_max_ns,
+                                   .dur_min_ns = g->dur_min_ns,
+                                   .dur_max_ns = g->dur_max_ns,
+                                   .statuses = g->statuses,
+                                   .kinds = g->kinds,
+                                   .is_continuation = g->is_continuation};
+    struct sf_call_columns calls = {.tenant = g->tenant,
+                                    .n_rows = g->n_rows,
+                                    .names = {.dict = &g->name_dict, .n = g->name_dict.n},
+                                    .name = g->names,
+                                    .resource = g->resources,
+                                    .flags = g->flags,
+                                    .start_ns = g->starts,
+                                    .duration_ns = g->durations,
+                                    .kind = g->kinds_col,
+                                    .status = g->status_col,
+                                    .parent = g->parents};
+
+    if (g->n_rows == 0)
+        return true;
+    if (!sf_granule_begin(w, g->n_rows) || !hash_ids(w) ||
+        !sf_writer_add_runs(w, g->resources, g->n_rows) || !sf_writer_count_calls(w, &calls) ||
+        !emit_rows(w) || !emit_events(w) || !emit_links(w) || !emit_keys(w) ||
+        !sf_granule_end(w, &info))
+        return false;
+    w->stage_no++;
     sf_granule_stage_reset(g);
     return true;
 }

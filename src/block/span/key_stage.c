@@ -5,10 +5,7 @@
 #include "base/list.h"
 #include "block/span/writer.h"
 
-enum {
-    MAX_KEYS = 8192,   /* names with columns of their own; later ones share one per scope */
-    MAX_TOP_LEN = 256, /* longer values are not kept as frequent ones */
-};
+enum { MAX_TOP_LEN = 256 }; /* longer values are not kept as frequent ones */
 
 void sf_key_stage_done(struct sf_key_stage *k)
 {
@@ -34,7 +31,7 @@ enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8
     uint8_t head[6];
     uint32_t key, name_code;
 
-    if (w->n_keys >= MAX_KEYS) {
+    if (w->n_keys >= SF_WRITER_MAX_KEYS) {
         type = SF_VALUE_NONE;
         name = SF_STR_NONE;
     }
@@ -49,7 +46,7 @@ enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8
             return SF_ERR_NOMEM;
         if (sf_dict_find(&w->key_ids, sf_buf_str(&w->raw), out_key))
             return SF_OK;
-        if (w->n_keys < MAX_KEYS || type == SF_VALUE_NONE)
+        if (w->n_keys < SF_WRITER_MAX_KEYS || type == SF_VALUE_NONE)
             break;
         type = SF_VALUE_NONE;
         name = SF_STR_NONE;

@@ -337,7 +337,7 @@ bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
                            const uint32_t *rows, uint32_t n, uint32_t *out_taken)
 {
     struct sf_granule_stage *g = &w->g;
-    struct stage s = {.w = w, .stamp = (uint64_t)(w->n_granules + 1) << 32};
+    struct stage s = {.w = w, .stamp = (uint64_t)(w->stage_no + 1) << 32};
     const struct sf_mem_row *head = sf_row_maps_row(maps, rows[0]);
     uint32_t first = g->n_rows, start, taken = 0;
 

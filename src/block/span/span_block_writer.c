@@ -30,6 +30,10 @@
  * decoded alone. A granule also ends when decoding it would take 16 MB: it has to fit into the
  * memory of one query.
  *
+ * Granules follow each other about by time, not strictly: a merge carries one over as it is stored
+ * when all its traces are whole, and encodes the others again. Nothing reads more into their order
+ * than that a continuation comes right after what it goes on with.
+ *
  * A part in memory is the same bytes without compression, and without the two filters that exist
  * to spare reads (SFLT, AFLT): looking at the columns is as cheap. */
 #include "block/span/span_block_writer.h"
@@ -128,6 +132,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
     sf_dict_done(&w->scopes);
     sf_dict_done(&w->key_ids);
     sf_dict_done(&w->op_ids);
+    sf_dict_done(&w->spare);
     sf_hash_set_done(&w->attr_set);
     memcpy(bufs,
            (struct sf_buf *[14]){&w->out, &w->raw, &w->nums, &w->codes, &w->granules, &w->descs,
@@ -156,7 +161,8 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
     sum += w->op_cap * sizeof(*w->ops) + w->attr_set.cap * sizeof(*w->attr_set.hashes) +
            sf_table_memory(&w->attr_set.at);
     sum += sf_dict_memory(&w->strings) + sf_dict_memory(&w->resources) +
-           sf_dict_memory(&w->scopes) + sf_dict_memory(&w->key_ids) + sf_dict_memory(&w->op_ids);
+           sf_dict_memory(&w->scopes) + sf_dict_memory(&w->key_ids) + sf_dict_memory(&w->op_ids) +
+           sf_dict_memory(&w->spare);
     return sum + w->out.cap + w->raw.cap + w->nums.cap + w->codes.cap + w->granules.cap +
            w->descs.cap + w->hashes.cap + w->runs.cap + w->trace_hashes.cap + w->span_hashes.cap +
            w->attr_filters.cap + w->span_filters.cap;
@@ -347,6 +353,29 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
         return write_own(w, why);
     sf_writer_fail(w, err);
     return say(w, why);
+}
+
+enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
+                                         const struct sf_span_block_reader *r, uint32_t granule,
+                                         const struct sf_block_codes *codes,
+                                         struct sf_arena scratch, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+
+    if (w->err)
+        return say(w, why);
+    if (w->g.is_continuation) /* it has to follow the granule it goes on with */
+        err = close_granule(w, why);
+    if (w->g.n_rows == 0)
+        w->has_newest = false;
+    if (!err)
+        err = sf_granule_carry(w, r, granule, codes, scratch, why);
+    if (w->err)
+        return say(w, why);
+    if (!err)
+        return drain(w, why);
+    sf_writer_fail(w, err);
+    return err;
 }
 
 /* ---- the end ---- */

@@ -3,11 +3,14 @@
  * Traces are added in the order they shall have (by tenant, then first start); granules are cut at
  * trace boundaries. Add, finish, done. One thread at a time. */
 #pragma once
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "block/span/span_block.h"
 
 struct sf_file;
+struct sf_block_codes; /* granule_carry.h */
+struct sf_span_block_reader;
 struct sf_span_block_writer;
 
 struct sf_span_block_options {
@@ -36,6 +39,13 @@ enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t 
 enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
                                        const struct sf_span *spans, const int64_t *index_ns,
                                        uint32_t n_spans, struct sf_why *why);
+/* A granule of another block, of which sf_granule_carry_can() is true, as it is stored: not decoded
+ * and encoded again. None of its traces may come from elsewhere too. The block is lost on failure;
+ * CORRUPT is the other block's fault. */
+enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
+                                         const struct sf_span_block_reader *r, uint32_t granule,
+                                         const struct sf_block_codes *codes,
+                                         struct sf_arena scratch, struct sf_why *why);
 /* Writes sections and tail (not synced). `out_len` is the block's size; `out_info` the final header
  * (may be NULL). For a block in memory `out_memory` takes its bytes; otherwise NULL. */
 enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t *out_len,

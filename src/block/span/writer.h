@@ -7,6 +7,7 @@
 #include "block/format/dict.h"
 #include "block/format/shapes.h"
 #include "block/rows/rowset.h"
+#include "block/span/granule_carry.h"
 #include "block/span/layout.h"
 #include "block/span/span_block_writer.h"
 
@@ -118,6 +119,7 @@ struct sf_span_block_writer {
     struct sf_dict op_ids;
 
     struct sf_granule_stage g;
+    struct sf_dict spare;  /* texts of a granule that is carried over */
     struct sf_rowset *own; /* of spans that are given as such */
     struct sf_arena own_maps;
     sf_trace_id newest_trace;
@@ -125,6 +127,7 @@ struct sf_span_block_writer {
     bool has_newest;
 
     uint32_t n_granules;
+    uint32_t stage_no; /* granules that were staged so far: the others were carried over */
     struct sf_buf granules, descs, hashes, runs; /* of section GRAN */
     uint32_t n_chunks_here, n_hashes_here, n_runs_here;
     struct sf_buf trace_hashes; /* u64 per trace */
@@ -136,10 +139,11 @@ struct sf_span_block_writer {
     uint32_t n_groups;
 };
 
-/* Each returns false and sets w->err when memory ran out (or a limit was met). */
+/* Most return false and set w->err when memory ran out (or a limit was met). */
 bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
 
 /* key_stage.c: keys and their frequent values */
+enum { SF_WRITER_MAX_KEYS = 8192 }; /* names with columns of their own; later ones share one */
 enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
                           uint8_t type, sf_str name, uint32_t *out_key);
 bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
@@ -163,6 +167,60 @@ enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
 
 /* granule_encode.c: the open granule into chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);
+bool sf_writer_emit_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
+                         uint32_t n);
+bool sf_writer_emit_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
+                           uint32_t n, const uint64_t *keys, size_t n_keys);
+/* Before the first chunk of a granule, and after its last. */
+bool sf_granule_begin(struct sf_span_block_writer *w, uint32_t n_rows);
+bool sf_granule_end(struct sf_span_block_writer *w, const struct sf_granule_info *g);
+
+/* granule_count.c: what a granule adds to the block's tables */
+struct sf_text_list { /* texts by code, in one of two forms */
+    const struct sf_dict *dict;
+    const sf_str *list;
+    uint32_t n;
+};
+static inline sf_str sf_text_list_get(const struct sf_text_list *t, uint32_t code)
+{
+    return t->dict ? sf_dict_get(t->dict, code) : t->list[code];
+}
+/* No sf_table: a quarter full at most, and small enough for the stack. */
+struct sf_few { /* up to 256 distinct numbers */
+    uint64_t vals[SF_BLOCK_MAX_HASHES];
+    uint32_t counts[SF_BLOCK_MAX_HASHES];
+    uint16_t slots[1024]; /* place + 1 */
+    uint32_t n;
+};
+/* False: they are more. */
+bool sf_few_find(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes);
+/* How often one of `n_texts` distinct texts of a granule must be there to count as frequent: all of
+ * a small dictionary do, of a big one those that are repeated. */
+uint32_t sf_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n);
+bool sf_writer_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
+                           const struct sf_text_list *texts, const uint32_t *codes, uint32_t n);
+/* Rows per key: `counts[i]` rows have shape i, which is the next lens[i] keys. */
+void sf_writer_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
+                            const uint64_t *keys, const uint32_t *counts, uint32_t n);
+struct sf_call_columns {
+    uint32_t tenant, n_rows;
+    struct sf_text_list names;
+    const uint32_t *name, *resource, *flags; /* resources: codes of the block that is written */
+    const uint64_t *start_ns, *duration_ns;  /* starts NULL: no duration reaches beyond 2^64 */
+    const uint8_t *kind, *status, *parent;
+};
+bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c);
+bool sf_writer_hash_traces(struct sf_span_block_writer *w, uint32_t tenant, const sf_trace_id *ids,
+                           uint32_t n);
+bool sf_writer_hash_spans(struct sf_span_block_writer *w, uint32_t tenant, const uint64_t *ids,
+                          uint32_t n);
+bool sf_writer_add_runs(struct sf_span_block_writer *w, const uint32_t *resources, uint32_t n_rows);
+
+/* granule_carry.c: a granule of another block as it is stored. When w->err is not set, the other
+ * block is at fault. */
+enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_span_block_reader *r,
+                             uint32_t granule, const struct sf_block_codes *codes,
+                             struct sf_arena scratch, struct sf_why *why);
 
 /* table_encode.c: sections of tables */
 bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_resource *r,
@@ -177,8 +235,10 @@ void sf_table_encode_entries(const struct sf_span_block_writer *w, struct sf_buf
 void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_buf *out);
 
 /* filter_stage.c: filters of groups of granules */
-/* Adds the hashes of all entries, each mixed into that of the key. */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_dict *d);
+/* Adds the hashes of all texts (`hashes`, or NULL: not known yet), each mixed into that of the key.
+ */
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_text_list *texts,
+                         const uint64_t *hashes);
 void sf_hash_set_done(struct sf_hash_set *s);
 bool sf_writer_close_group(struct sf_span_block_writer *w);
 void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,

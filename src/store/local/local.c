@@ -152,6 +152,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(refuse_blocks, 128);
     DEFAULT(closed_delay_ns, 600 * SF_NS_PER_S);
     DEFAULT(block_rows, UINT64_C(4) << 20);
+    DEFAULT(carry_rows, SF_LIMIT_GRANULE_ROWS / 2);
     DEFAULT(orphan_age_ns, SF_NS_PER_DAY);
     DEFAULT(wall_ns, sf_clock_wall_ns);
     DEFAULT(mono_ns, sf_clock_mono_ns);

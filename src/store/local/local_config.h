@@ -34,6 +34,7 @@ struct sf_local_tuning {
     int64_t closed_delay_ns;  /* 10 min after its end an hour is merged whatever is there */
     uint64_t block_rows;      /* 4M spans a block */
     uint32_t merge_rows;      /* rows held at once while merging; from the merge line */
+    uint32_t carry_rows;      /* 8192: granules of fewer rows are not merged as they are stored */
     int64_t orphan_age_ns;    /* 24 h */
     bool has_no_threads;      /* flush and compaction only when called */
     int64_t (*wall_ns)(void); /* the clocks */

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "block/span/span_block_reader.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/seal.h"
 #include "support/store_profile.h"
@@ -241,6 +242,58 @@ TEST(compact, holds_only_as_many_rows_as_the_line_allows)
     assert_true(most_for_merges(&r) > cap / 4);
     assert_true(most_for_merges(&r) <= cap);
     store_rig_done(&r);
+}
+
+/* Granules of the only block of spans there is, and whether it is in order. */
+static uint32_t granules_of(struct store_rig *r)
+{
+    struct sf_snapshot *s = sf_snapshot_take(&store_rig_local(r)->snapshots);
+    const struct sf_span_block_reader *reader;
+    struct sf_arena scratch;
+    uint64_t n_faults = 1;
+    uint32_t n;
+    assert_int_equal(s->n, 1);
+    assert_true(sf_arena_init(&scratch, 1 << 28));
+    assert_ok(sf_run_enter(s->runs[0], SF_TABLES_ALL, &reader, NULL));
+    n = sf_span_block_granules(reader);
+    assert_ok(sf_span_block_verify(reader, scratch, NULL, NULL, &n_faults, NULL));
+    assert_int_equal(n_faults, 0);
+    sf_run_leave(s->runs[0]);
+    sf_snapshot_unref(s);
+    sf_arena_done(&scratch);
+    return n;
+}
+
+TEST(compact, carries_granules_over_whose_traces_are_whole)
+{
+    for (uint32_t carry_rows = 50; carry_rows <= 150; carry_rows += 100) {
+        struct store_rig r;
+        struct sf_otlp_make m;
+        struct sf_span_batch b, late;
+        struct sf_span span;
+        store_rig_init(&r);
+        r.config.tuning.compact_blocks = 4;
+        r.config.tuning.carry_rows = carry_rows;
+        sf_otlp_make_init(&m, 3, START_NS);
+        assert_ok(store_rig_open(&r));
+        for (int i = 0; i < 4; i++) {
+            memset(m.open, 0, sizeof(m.open)); /* no trace goes on in the next block, */
+            sf_otlp_make_batch(&m, 100, &r.arena, &b);
+            assert_ok(store_put(&r, 0, 1, &b, 0));
+            if (i == 3)
+                assert_ok(store_put(&r, 0, 1, &late, 0)); /* but for one */
+            late = b;
+            span = b.spans[50];
+            span.span_id = 4711;
+            late.spans = &span;
+            late.n_spans = 1;
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+        }
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+        assert_int_equal(stats_of(&r).block_rows[1], 401);
+        assert_int_equal(granules_of(&r), carry_rows == 50 ? 3 : 1);
+        store_rig_done(&r);
+    }
 }
 
 static void put_single(struct store_rig *r, uint32_t first, uint32_t n)

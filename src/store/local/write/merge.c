@@ -3,7 +3,12 @@
  * pieces of a trace meet and learn its first start; sorted again by that start they are in output
  * order, and the outputs can be counted, which every header needs to know before the first byte.
  *
- * The second pass walks the pieces in chunks of some ten thousand rows. For each chunk every
+ * A granule of which every trace is whole (no other input has rows of it, none is hidden, all are
+ * of one window) becomes one piece: it is carried over as it is stored. When traces arrive within a
+ * flush, as nearly all do, that is nearly every granule. They come between the chunks of the second
+ * pass, about in the order of time.
+ *
+ * The second pass walks the other pieces in chunks of some ten thousand rows. For each chunk every
  * granule that holds a piece is decoded once and the rows wanted are copied into a rowset, which is
  * then written like a memtable. Memory is one decoded granule and one rowset, however wide the
  * inputs overlap; the price is that a granule is decoded once per chunk that needs it: once or
@@ -21,8 +26,10 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "block/span/granule_carry.h"
 #include "block/span/granule_copy.h"
 #include "block/span/span_block_reader.h"
+#include "block/span/span_block_writer.h"
 #include "store/local/write/block_file.h"
 
 enum {
@@ -39,10 +46,19 @@ struct piece {
     uint32_t tenant;
     uint32_t granule;
     uint16_t input, row, n, n_visible;
+    bool is_whole; /* all traces of the granule, which is carried over */
+};
+
+struct granule { /* of an input */
+    bool can_carry;
+    int32_t window;
+    uint32_t n_alone; /* of its traces, those that lie nowhere else */
+    size_t piece_plus_1;
 };
 
 struct output {
     size_t first, n; /* pieces */
+    size_t n_whole;  /* of them; they are the last */
     uint64_t n_rows;
     int32_t window;
     uint32_t tenant; /* 0: several */
@@ -54,6 +70,9 @@ struct work {
     const struct sf_span_block_reader **readers;
     size_t n_entered;
     uint32_t **res_maps, **scope_maps; /* per input: block code to place in the rowset */
+    struct granule **granules;         /* per input */
+    struct sf_block_codes *codes;      /* per input: block code to that of the output */
+    bool can_carry;
     struct piece *pieces;
     size_t n_pieces, pieces_cap;
     struct output *outputs;
@@ -122,6 +141,13 @@ static enum sf_err add_piece(struct work *w, const struct piece *p, struct sf_wh
             return err;
     }
     w->pieces[w->n_pieces++] = *p;
+    return SF_OK;
+}
+
+static enum sf_err check_stop(const struct work *w, struct sf_why *why)
+{
+    if (atomic_load(&w->l->is_stopping) && w->m->level > 0)
+        return sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
     return SF_OK;
 }
 
@@ -210,6 +236,9 @@ static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule
                                            run->row.ts_min_ns, run->row.ts_max_ns);
     if (s.has_tombstones)
         columns |= SF_COL_IDS | SF_COL_RESOURCE;
+    w->granules[input][granule].can_carry = w->can_carry && !s.has_tombstones && !w->m->keeps &&
+                                            sf_granule_carry_can(w->readers[input], granule,
+                                                                 w->l->tune.carry_rows);
     rewind_arena(&w->granule);
     view = sf_granule_view_init(w->readers[input], granule, &w->granule);
     err = sf_granule_view_add(&view, columns, why);
@@ -238,8 +267,8 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
         err = reserve_pieces(w, sf_span_block_info(w->readers[i])->n_traces, why);
         for (uint32_t g = 0; !err && g < n_granules; g++) {
             err = note_granule(w, (uint16_t)i, g, why);
-            if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
-                err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
+            if (!err)
+                err = check_stop(w, why);
         }
         if (err == SF_ERR_CORRUPT)
             sf_run_quarantine(w->m->inputs[i], why ? why->text : "damaged");
@@ -291,9 +320,50 @@ static int by_source(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/* Rows that are encoded again first. */
+static int by_way(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    return x->is_whole != y->is_whole ? (x->is_whole ? 1 : -1) : by_first(a, b);
+}
+
 static bool same_trace(const struct piece *x, const struct piece *y)
 {
     return by_place(x, y) == 0 && x->hash == y->hash;
+}
+
+static void note_alone(struct work *w, const struct piece *p)
+{
+    struct granule *g = &w->granules[p->input][p->granule];
+    if (p->n_visible != p->n || (g->n_alone && g->window != p->window))
+        g->can_carry = false;
+    g->window = p->window;
+    g->n_alone++;
+}
+
+/* One piece for each granule that is carried over. */
+static void join_granules(struct work *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_pieces; i++) {
+        struct piece *p = &w->pieces[i];
+        struct granule *g = &w->granules[p->input][p->granule];
+        const struct sf_granule_info *info = sf_span_block_granule(w->readers[p->input],
+                                                                   p->granule);
+        if (g->can_carry && g->n_alone == info->n_traces) {
+            if (g->piece_plus_1) {
+                struct piece *whole = &w->pieces[g->piece_plus_1 - 1];
+                whole->first_ns = p->first_ns < whole->first_ns ? p->first_ns : whole->first_ns;
+                continue;
+            }
+            g->piece_plus_1 = n + 1;
+            p->is_whole = true;
+            p->row = 0;
+            p->n = p->n_visible = sf_u16(info->n_rows);
+        }
+        w->pieces[n++] = *p;
+    }
+    w->n_pieces = n;
 }
 
 static void join_traces(struct work *w)
@@ -309,7 +379,10 @@ static void join_traces(struct work *w)
         }
         for (size_t i = from; i < to; i++)
             w->pieces[i].first_ns = first_ns;
+        if (to - from == 1)
+            note_alone(w, &w->pieces[from]);
     }
+    join_granules(w);
     qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_first);
 }
 
@@ -340,7 +413,13 @@ static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
         if (o->tenant != p->tenant)
             o->tenant = 0;
         o->n++;
+        o->n_whole += p->is_whole;
         o->n_rows += p->n_visible;
+    }
+    for (size_t i = 0; i < w->n_outputs; i++) {
+        const struct output *o = &w->outputs[i];
+        if (o->n_whole)
+            qsort(w->pieces + o->first, o->n, sizeof(*w->pieces), by_way);
     }
     if (w->n_outputs > UINT16_MAX)
         return sf_fail(why, SF_ERR_LIMIT, "store: one merge would make %zu blocks", w->n_outputs);
@@ -503,16 +582,72 @@ static void adapt_chunk(struct work *w)
     w->chunk_rows = fits < 64 ? 64 : fits > 200000 ? 200000 : (uint32_t)fits;
 }
 
+/* Codes of this input in the output that is being written; NULL: no memory. */
+static struct sf_block_codes *codes_of(struct work *w, uint16_t input)
+{
+    struct sf_block_codes *c = &w->codes[input];
+    uint32_t n_resources, n_scopes, n_keys;
+    size_t n;
+    if (c->resources)
+        return c;
+    sf_granule_carry_tables(w->readers[input], &n_resources, &n_scopes, &n_keys);
+    n = (size_t)n_resources + n_scopes + n_keys;
+    c->resources = sf_heap_new_n(n + 1, sizeof(uint32_t));
+    if (!c->resources)
+        return NULL;
+    memset(c->resources, 0xff, n * sizeof(uint32_t));
+    c->scopes = c->resources + n_resources;
+    c->keys = c->scopes + n_scopes;
+    return c;
+}
+
+static void forget_codes(struct work *w)
+{
+    for (size_t i = 0; i < w->n_entered; i++) {
+        sf_heap_free(w->codes[i].resources);
+        w->codes[i] = (struct sf_block_codes){0};
+    }
+}
+
+static enum sf_err carry_granule(struct work *w, const struct piece *p,
+                                 struct sf_span_block_writer *writer, struct sf_block_row *row,
+                                 struct sf_why *why)
+{
+    const struct sf_granule_info *info = sf_span_block_granule(w->readers[p->input], p->granule);
+    struct sf_block_codes *codes = codes_of(w, p->input);
+    enum sf_err err;
+
+    if (!codes)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge a granule");
+    rewind_arena(&w->granule);
+    err = sf_span_block_writer_granule(writer, w->readers[p->input], p->granule, codes, w->granule,
+                                       why);
+    if (err == SF_ERR_CORRUPT)
+        sf_run_quarantine(w->m->inputs[p->input], why ? why->text : "damaged");
+    row->ts_min_ns = info->ts_min_ns < row->ts_min_ns ? info->ts_min_ns : row->ts_min_ns;
+    row->ts_max_ns = info->ts_max_ns > row->ts_max_ns ? info->ts_max_ns : row->ts_max_ns;
+    return err;
+}
+
 static enum sf_err write_rows(struct work *w, const struct output *o,
                               struct sf_span_block_writer *writer, struct sf_block_row *row,
                               struct sf_why *why)
 {
     enum sf_err err = SF_OK;
-    size_t at = o->first, end = o->first + o->n;
+    size_t at = o->first, end = o->first + o->n - o->n_whole;
+    size_t whole = end, whole_end = o->first + o->n;
     struct piece rest = {0}; /* the trace that the chunk before was cut in */
     bool is_cut = false;
 
-    while (!err && at < end) {
+    forget_codes(w);
+    while (!err && (at < end || whole < whole_end)) {
+        if (!is_cut && whole < whole_end &&
+            (at == end || w->pieces[whole].first_ns <= w->pieces[at].first_ns)) {
+            err = carry_granule(w, &w->pieces[whole++], writer, row, why);
+            if (!err)
+                err = check_stop(w, why);
+            continue;
+        }
         struct piece last;
         size_t n;
         err = gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
@@ -528,8 +663,8 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
             row->ts_max_ns = w->rows.last_ns;
         at += n;
         adapt_chunk(w);
-        if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
-            err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
+        if (!err)
+            err = check_stop(w, why);
     }
     return err;
 }
@@ -648,28 +783,34 @@ static enum sf_err write_all(struct work *w, struct sf_why *why)
 static enum sf_err enter_all(struct work *w, struct sf_why *why)
 {
     size_t n = w->m->n_inputs;
+    uint64_t n_keys = 0;
     SF_ASSERT(n <= MAX_INPUTS);
     w->readers = sf_heap_new_n(n + 1, sizeof(*w->readers));
     w->res_maps = sf_heap_new_n(n + 1, sizeof(*w->res_maps));
     w->scope_maps = sf_heap_new_n(n + 1, sizeof(*w->scope_maps));
-    if (!w->readers || !w->res_maps || !w->scope_maps)
+    w->granules = sf_heap_new_n(n + 1, sizeof(*w->granules));
+    w->codes = sf_heap_new_n(n + 1, sizeof(*w->codes));
+    if (!w->readers || !w->res_maps || !w->scope_maps || !w->granules || !w->codes)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
     for (; w->n_entered < n; w->n_entered++) {
         size_t i = w->n_entered;
-        uint32_t n_res, n_scopes;
+        uint32_t n_res, n_scopes, n_keys_here;
         enum sf_err err = sf_run_enter(w->m->inputs[i], SF_TABLES_ROWS | SF_TABLES_LISTS,
                                        &w->readers[i], why);
         if (err)
             return err;
-        sf_span_block_resources(w->readers[i], &n_res);
-        sf_span_block_scopes(w->readers[i], &n_scopes);
-        w->res_maps[i] = sf_heap_new_n(n_res + 1, sizeof(uint32_t));
-        w->scope_maps[i] = sf_heap_new_n(n_scopes + 1, sizeof(uint32_t));
-        if (!w->res_maps[i] || !w->scope_maps[i]) {
+        sf_granule_carry_tables(w->readers[i], &n_res, &n_scopes, &n_keys_here);
+        n_keys += n_keys_here;
+        w->res_maps[i] = sf_heap_new_n((size_t)n_res + 1, sizeof(uint32_t));
+        w->scope_maps[i] = sf_heap_new_n((size_t)n_scopes + 1, sizeof(uint32_t));
+        w->granules[i] = sf_heap_new_n((size_t)sf_span_block_granules(w->readers[i]) + 1,
+                                       sizeof(**w->granules));
+        if (!w->res_maps[i] || !w->scope_maps[i] || !w->granules[i]) {
             w->n_entered++;
             return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
         }
     }
+    w->can_carry = sf_granule_carry_fits(n_keys);
     return SF_OK;
 }
 
@@ -679,11 +820,15 @@ static void work_done(struct work *w)
         sf_run_leave(w->m->inputs[i]);
         sf_heap_free(w->res_maps[i]);
         sf_heap_free(w->scope_maps[i]);
+        sf_heap_free(w->granules[i]);
+        sf_heap_free(w->codes[i].resources);
     }
     sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len);
     sf_heap_free(w->readers);
     sf_heap_free(w->res_maps);
     sf_heap_free(w->scope_maps);
+    sf_heap_free(w->granules);
+    sf_heap_free(w->codes);
     sf_heap_free(w->pieces);
     sf_heap_free(w->outputs);
     sf_rowset_done(&w->rows);
