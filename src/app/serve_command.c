@@ -13,6 +13,7 @@
 #include "app/version.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "os/notify.h"
 #include "os/terminal.h"
 #include "os/thread.h"
@@ -122,6 +123,7 @@ static void reload_alerts(struct sf_server *server, struct sf_log *log,
 static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config,
                  const struct sf_config_flags *flags, const struct sf_notify *manager)
 {
+    char data[SF_DIR_PATH_MAX];
     bool is_ready = false;
     int64_t started_ns = sf_clock_mono_ns(), told_ns = started_ns;
     for (;;) {
@@ -154,7 +156,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
         is_ready = true;
         tell_ready(manager, sf_server_addresses(server));
         sf_log_print(log, SF_SAY_INFO, "spanflame %s is ready: %s data=%s (%lld ms)", sf_version(),
-                     sf_server_addresses(server), config->data_dir,
+                     sf_server_addresses(server), sf_dir_full_path(config->data_dir, data),
                      (long long)((sf_clock_mono_ns() - started_ns) / SF_NS_PER_MS));
     }
 }

@@ -254,6 +254,11 @@ static int delete_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+const char *sf_dir_full_path(const char *path, char full[SF_DIR_PATH_MAX])
+{
+    return realpath(path, full) ? full : path;
+}
+
 enum sf_err sf_dir_delete_tree(const char *path, struct sf_why *why)
 {
     if (nftw(path, delete_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)

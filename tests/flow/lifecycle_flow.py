@@ -24,6 +24,19 @@ def test_one_line_says_ready_and_where():
             time.sleep(0.02)
         assert len(lines) == 1 and f"127.0.0.1:{s.port}" in lines[0], s.log()
         assert re.match(r'ts=\S+ level=info msg="spanflame ', lines[0]), lines[0]
+        assert f" data={os.path.realpath(s.data)} " in lines[0], lines[0]
+
+
+def test_a_server_without_data_says_where_it_writes():
+    with tempfile.TemporaryDirectory() as here:
+        process = subprocess.Popen([PROGRAM, "serve", "--listen", "127.0.0.1:0"], cwd=here, stderr=subprocess.PIPE, text=True)
+        try:
+            line = next(line for line in process.stderr if "is ready" in line)
+            assert f" data={os.path.realpath(here)}/spanflame-data " in line, line
+        finally:
+            process.terminate()
+            process.wait()
+            process.stderr.close()
 
 
 def test_a_terminal_gets_lines_for_people():

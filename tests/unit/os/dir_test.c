@@ -66,3 +66,14 @@ TEST(dir, lock_is_held_by_one)
     rmdir(sf_dir_path(d));
     sf_dir_close(d);
 }
+
+TEST(dir, full_path_begins_at_the_root)
+{
+    struct sf_dir *d = open_temporary();
+    char full[SF_DIR_PATH_MAX], through[SF_DIR_PATH_MAX + 2];
+    snprintf(through, sizeof(through), "%s/.", sf_dir_path(d));
+    assert_string_equal(sf_dir_full_path(through, full), sf_dir_path(d));
+    assert_string_equal(sf_dir_full_path("/not/there", full), "/not/there");
+    rmdir(sf_dir_path(d));
+    sf_dir_close(d);
+}
