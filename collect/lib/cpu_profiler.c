@@ -1,3 +1,7 @@
+/* cpu_profiler.c - the CPU profiler. Each thread has a timer or perf event on its CPU time; its
+ * signal runs on_signal() in that thread, which walks the stack and writes one sample into the
+ * thread's ring. The collecting thread empties the rings on every turn and checks that the program
+ * has not taken our signals for itself. */
 #include "collect/lib/cpu_profiler.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/* library.c - the library's one instance in a process and most of its public functions: settings
+ * from sf_set(), environment and file; start and stop; exporters; what happens before and after
+ * fork(); counters. Public calls may come from any thread. */
 #include "collect/lib/library.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* profiled_thread.c - blocks of sampled threads. A block is claimed by an atomic exchange and found
+ * in a signal handler without locks. Each has a clock (perf event or timer), a ring of samples, and
+ * an account of CPU time that keeps the sum of weights equal to the time the thread ran. */
 #include "collect/lib/profiled_thread.h"
 
 #include <errno.h>

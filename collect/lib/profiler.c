@@ -1,3 +1,7 @@
+/* profiler.c - the collecting thread and the requests to it. Other threads put a wish (start, stop,
+ * flush, look) into a slot, wake the thread and wait; the thread handles it between turns. A turn
+ * lets every source that is on deliver samples, closes the server's window when it ends, and
+ * governs overhead. */
 #include "collect/lib/profiler.h"
 
 #include <string.h>

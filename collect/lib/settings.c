@@ -1,3 +1,6 @@
+/* settings.c - reads the settings of the library: OpenTelemetry's variables, ours, and values given
+ * by sf_set(). A value that cannot be used is replaced by the default and the first such case is
+ * reported; an endpoint that cannot be used is an error. */
 #include "collect/lib/settings.h"
 
 #include <errno.h>

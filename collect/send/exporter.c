@@ -1,3 +1,7 @@
+/* exporter.c - the exporter thread. Callers add records to the outbox under its lock; the thread
+ * takes what is there, builds one OTLP request, compresses it and sends it until it is accepted,
+ * refused for good or out of attempts. The thread starts with the first record and is restarted in
+ * a forked child. */
 #include "collect/send/exporter.h"
 
 #include <stdio.h>

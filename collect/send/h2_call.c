@@ -1,3 +1,6 @@
+/* h2_call.c - a minimal HTTP/2 client for unary gRPC calls. Writing builds frames with literal
+ * headers; reading collects a frame, then handles SETTINGS, WINDOW_UPDATE, HEADERS, DATA, PING,
+ * RST_STREAM and GOAWAY. Only :status and grpc-status are read from header blocks. */
 #include "collect/send/h2_call.h"
 
 #include <string.h>
