@@ -1,3 +1,6 @@
+/* config.c - loads the configuration: defaults, then the YAML file, then SPANFLAME_ variables, then
+ * flags, each through the same setter with its origin noted. Checks that need several keys run at
+ * the end. The result is never changed afterwards. */
 #include "app/config.h"
 
 #include <stdio.h>

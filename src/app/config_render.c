@@ -1,3 +1,6 @@
+/* config_render.c - configuration as text: single values, the annotated example file, the table of
+ * docs/configuration.md, the effective configuration with the origin of each value, and JSON. All
+ * of it comes from the table of keys in config_table.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,6 @@
+/* redact_command.c - the command `redact --dry-run`: decodes a file of spans or a profile as the
+ * server would, runs the redactor with a callback for each change, and prints place, key and rule.
+ * Of a secret at most the first two characters are shown. */
 #include "app/redact_command.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* server.c - starts and stops the server: open the data directory and the services, enter the
+ * sandbox, start worker threads and the listener, then open the store in a thread of its own while
+ * /ready reports progress. Stopping runs in reverse order. */
 #include "app/server.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* tokens.c - the token file: parse each line, sort entries by hash, refuse duplicates. A lookup
+ * hashes the given token and compares it with every entry in constant time, under a mutex; a reload
+ * reads the file into a new table and swaps it. */
 #include "app/tokens.h"
 
 #include <openssl/crypto.h>
