@@ -1,3 +1,7 @@
+/* secret_shape.c - finds secrets by their shape in two steps. sf_shape_look() scans 16 bytes at a
+ * time and says which checks could apply; sf_shape_find() then runs those checks at the positions
+ * in question: card numbers, SQL and URL passwords, token prefixes, name=value pairs, command
+ * arguments. */
 #include "base/secret_shape.h"
 
 #include <string.h>
