@@ -1,3 +1,7 @@
+/* bins.c - encodes numbers as bins. To encode: sort a copy, find candidate cuts, choose bins by
+ * dynamic programming on their estimated size, then code the sequence of bins with a tabled
+ * asymmetric numeral system and write offsets as plain bits. Decoding validates the table first, so
+ * every state leads to a valid one. */
 #include "block/format/bins.h"
 
 #include <math.h>

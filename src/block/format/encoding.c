@@ -1,3 +1,6 @@
+/* encoding.c - encodes lists of strings and numbers. The encoder tries shapes from narrow to
+ * general (UUID, IPv4, decimal, hex, plain) and takes the first that fits every string. Decoders
+ * check lengths against the input before they allocate. */
 #include "block/format/encoding.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* profile_samples_decode.c - chunks, detail granules and indexes of ids, checked. */
+/* profile_samples_decode.c - samples of a profile block: chunks of summed entries, granules of
+ * detail rows (whole, or single columns for scans), and the indexes from span and trace ids to
+ * granules. Everything read is checked; blocks of format 1 hold in one section what later formats
+ * hold in two. */
 #include "base/time_unit.h"
 #include "block/profile/profile_reader.h"
 

@@ -1,3 +1,6 @@
+/* rowset.c - rows of spans as codes. Resources and scopes are interned as word sequences in a
+ * table; a row appends its codes to columns and its variable part to a word list. A mark is the
+ * length of every list, and undo truncates to it. */
 #include "block/rows/rowset.h"
 
 #include "base/heap.h"

@@ -1,4 +1,7 @@
-/* filter_probe.c - ask a filter or the trace index, reading a page or three. */
+/* filter_probe.c - asks a filter or the trace index of a block, reading only the pages that hold
+ * the answer. A trace is found by the trace filter and then the sorted index of hashes; a span by
+ * the filters of groups of granules. Finding confirms a matching hash by the id itself; may_have
+ * does not. */
 #include "block/format/encoding.h"
 #include "block/format/fuse.h"
 #include "block/span/reader.h"

@@ -1,4 +1,6 @@
-/* granule_column.c - single columns of a granule, decoded and checked. */
+/* granule_column.c - single columns of a granule, decoded and checked: numbers, codes, fixed-size
+ * values, texts, shapes of attributes and the values of one key. A column that is absent means all
+ * zero and gives NULL. Codes are checked against their dictionary before they are used. */
 #include "block/format/encoding.h"
 #include "block/format/overflow.h"
 #include "block/format/planes.h"

@@ -1,3 +1,6 @@
+/* granule_copy.c - copies rows from a granule into a rowset without decoding them to spans. For
+ * every dictionary a table maps the block's codes to the rowset's, filled when a code is first
+ * used. Rows must be copied in order: attributes are read by cursors that only move forward. */
 #include "block/span/granule_copy.h"
 
 #include "block/format/encoding.h"

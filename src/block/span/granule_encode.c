@@ -1,4 +1,7 @@
-/* granule_encode.c - the open granule becomes chunks: one per column, described in GRAN. */
+/* granule_encode.c - the open granule becomes chunks: one per column, described in GRAN. Each
+ * column is written in the narrowest encoding that holds it (constant, codes with a dictionary,
+ * planes, bits), compressed if that is shorter. Meanwhile value hashes, filters and the counts per
+ * operation are collected. */
 #include <stdlib.h>
 
 #include "base/list.h"

@@ -1,4 +1,7 @@
-/* row_stage.c - rows of a rowset go into the columns of the open granule. */
+/* row_stage.c - rows of a rowset go into the columns of the open granule. Codes of the rowset's
+ * dictionaries are mapped to the granule's when first met, so a text is hashed once per granule.
+ * Parents are stored as row numbers where the parent is in the same granule. Adding stops before
+ * the granule exceeds its memory bound. */
 #include "base/list.h"
 #include "base/time_unit.h"
 #include "block/format/overflow.h"

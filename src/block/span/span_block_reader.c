@@ -1,4 +1,6 @@
-/* span_block_reader.c - open a block, check its frame, read its bytes. */
+/* span_block_reader.c - opens a block, checks its frame, reads its bytes. Header, tail and section
+ * table are validated at open; sections, pages and chunks are then read with pread, checked against
+ * their checksums and inflated into the caller's arena. Tables are loaded in sets on request. */
 #include "block/span/span_block_reader.h"
 
 #include "base/hash.h"

@@ -1,4 +1,7 @@
-/* table_decode.c - the tables of a block, parsed and checked when they are first needed. */
+/* table_decode.c - the tables of a block, parsed and checked when they are first needed: strings,
+ * resources, scopes, keys with their frequent values, operations, granules. Every index is checked
+ * against its table here, so that later code need not. Raw sections are temporary; what is kept
+ * lives in an arena of the reader. */
 #include <stdlib.h>
 
 #include "base/heap.h"
