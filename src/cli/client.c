@@ -1,3 +1,6 @@
+/* client.c - HTTP client of the commands, on libcurl. One call per function; address, token and
+ * tenant come from flags or the environment. Failures become one sentence that names the server and
+ * what to try; error bodies in JSON are reduced to their message. */
 #include "cli/client.h"
 
 #include <curl/curl.h>

@@ -1,3 +1,6 @@
+/* control_command.c - the command `control`: shows and changes what running programs profile, lists
+ * collectors and changes, and takes a capture (asks for a profile of the next seconds, waits until
+ * the collectors have delivered it). */
 #include "cli/control_command.h"
 
 #include <inttypes.h>

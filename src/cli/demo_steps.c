@@ -1,3 +1,6 @@
+/* demo_steps.c - the story of `spanflame demo`. Each step prints a command, runs it in this process
+ * with its output captured, and checks that the answer contains an expected word. The span to
+ * explain is chosen among the slowest ones by the share of CPU time in its explanation. */
 #include "cli/demo_steps.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* guard_ask.c - collects what `spanflame guard` judges: duration and its parts, allocations, and
+ * the share of failed spans, each for two versions of the same requests. Each is a server
+ * call of its own, whose JSON is read into measures with confidence intervals. */
 #include "cli/guard_ask.h"
 
 #include <inttypes.h>

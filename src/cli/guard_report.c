@@ -1,3 +1,6 @@
+/* guard_report.c - writes the verdict of `spanflame guard` in four forms: text, JSON, JUnit XML,
+ * Markdown. All four show the same rows (measure, before, after, change with interval, function
+ * that grew most); names from telemetry are escaped for each form. */
 #include "cli/guard_report.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* metrics_command.c - the command `metrics`: checks the TraceQL metrics query locally, asks the
+ * server with a step that fits the terminal's width, reads the series from the JSON answer and
+ * draws them as a chart. */
 #include "cli/metrics_command.h"
 
 #include <inttypes.h>

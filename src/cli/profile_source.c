@@ -1,3 +1,6 @@
+/* profile_source.c - where `flame`, `top`, `diff` and `export` get a profile from: a file, standard
+ * input, a pprof URL (with a countdown while the target records) or a selector asked of the server.
+ * All end as a decoded batch of which one type becomes a tree. */
 #include "cli/profile_source.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* record_command.c - the command `record`: starts a program with the profiling library preloaded,
+ * waits for it, and shows, keeps or uploads the profiles it wrote. The program's ELF header is
+ * inspected first, to explain programs that cannot be preloaded (static, other libc). */
 #include "cli/record_command.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* search_ask.c - sends a search to the server and reads the answer. The JSON is read with a cursor;
+ * each trace becomes a row, and the values of its matching spans are joined into one cell per
+ * selected attribute. */
 #include "cli/search_ask.h"
 
 #include <inttypes.h>

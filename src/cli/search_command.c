@@ -1,3 +1,6 @@
+/* search_command.c - the command `search`: parses the query locally to check it and to learn the
+ * columns, sends it, and prints a table that fits the terminal, CSV or JSON. The ids shown are
+ * remembered, so that later commands accept row numbers. */
 #include "cli/search_command.h"
 
 #include <inttypes.h>

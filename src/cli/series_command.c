@@ -1,3 +1,6 @@
+/* series_command.c - the command `series`: asks the server for a profile type over time and draws
+ * it as a chart. Without --type the server's list of types decides; values are scaled to cores,
+ * bytes or seconds. */
 #include "cli/series_command.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* trace_command.c - the command `trace`: fetches a trace (by id, or the newest that matches a
+ * query), orders its spans with parents before children, marks the critical path, and draws a
+ * waterfall. The ids shown are remembered for later commands. */
 #include "cli/trace_command.h"
 
 #include <stdlib.h>
