@@ -1,3 +1,6 @@
+/* profile_build.c - builds a profile batch while a decoder reads. Mappings, functions, locations,
+ * stacks, label sets and series are interned through hash tables in the arena; stacks that are too
+ * deep are cut in the middle. Also decides which process and service a profile belongs to. */
 #include "decode/profile_build.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* Events of a recording as samples: which kinds of profile each gives, and how much. */
+/* jfr_event.c - events of a recording as samples: which kinds of profile each event gives (CPU,
+ * wall, allocation, lock), with which value and weight. States and reasons are matched by name,
+ * because their numbers differ between writers. */
 #include <inttypes.h>
 #include <math.h>
 

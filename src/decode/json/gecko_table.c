@@ -1,3 +1,6 @@
+/* gecko_table.c - tables of the Firefox profile format. A table is rows with a schema, or one array
+ * per column; both are read into columns of numbers. Stacks refer to frames and frames to functions
+ * by index; they are linked after all tables are read, because the tables may come in any order. */
 #include <math.h>
 
 #include "base/text.h"

@@ -1,3 +1,6 @@
+/* zipkin.c - translates Zipkin spans into an OTLP request. Two passes over the body: the first
+ * lists spans shared by client and server, the second writes each span, giving the server's half an
+ * id of its own. Consecutive spans of one service share a ResourceSpans message. */
 #include "decode/zipkin/zipkin.h"
 
 #include <stdlib.h>
