@@ -1,3 +1,6 @@
+/* column_filter.c - compiles a TraceQL filter for columns. Parts of an AND are ordered by the cost
+ * of what they read. Running a part fills a mask of rows: tables and dictionaries are judged once
+ * per entry, numbers in plain loops, everything else by the evaluator row by row. */
 #include "exec/column_filter.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* metrics_columns.c - metrics from columns. Rows are filtered by the compiled filters, then counted
+ * in the series of their by() values; equal values share a number, so the series is looked up once
+ * per combination. The result of a granule that can no longer change is cached as a partial. */
 #include "exec/metrics_columns.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* metrics_count.c - counts spans into series. The values of by() form a key; a table maps key and
+ * bucket to a series whose cells are the time steps. Finishing turns cells into rates, averages or
+ * quantiles, and attaches exemplars. */
 #include "exec/metrics_count.h"
 #include "exec/profile_conds.h"
 

@@ -1,3 +1,7 @@
+/* metrics_partial.c - partial results of a metrics query. The question (the parts of the query that
+ * decide what a granule contributes) is the cache key; a partial is the table of one granule as
+ * bytes. Writing walks the pages of the table; adding reads them into the table of a query whose
+ * steps may begin elsewhere. */
 #include "exec/metrics_partial.h"
 
 #include <string.h>

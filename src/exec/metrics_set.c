@@ -1,3 +1,6 @@
+/* metrics_set.c - finished metric series: add, sort, drop empty ones; second stages (topk, bottomk,
+ * comparison with a number) and arithmetic between two sets, which pairs series with equal labels
+ * by a sorted key. */
 #include "exec/metrics_set.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* search.c - a search over the store. Traces come from the store newest first; each is judged whole
+ * by the evaluator, or by the store's columns where the query allows it, and added to the result
+ * until the limit, the deadline or the end. Counting works on columns alone. */
 #include "exec/search.h"
 
 #include <stdlib.h>

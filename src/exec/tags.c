@@ -1,3 +1,6 @@
+/* tags.c - attribute names and values for autocompletion. Three ways, cheapest first: operation
+ * counts of blocks, the blocks' tables of keys and values, and, for a filter the store cannot judge
+ * exactly, evaluating the spans that may match. */
 #include "exec/tags.h"
 
 #include "exec/eval.h"
