@@ -1,3 +1,6 @@
+/* batch_tree.c - lists the profile types in a decoded batch, chooses one by name or by preference
+ * (CPU time first), and merges the samples of that type into a tree. Frames of each location are
+ * interned once, before the stacks that use them. */
 #include "flame/batch_tree.h"
 
 #include "base/buf.h"
