@@ -1,3 +1,6 @@
+/* h1_parser.c - HTTP/1.1 as a state machine over bytes. Each state consumes a line or a piece of
+ * the body and may yield one event (head complete, body piece, end, fault). A line split over reads
+ * is collected in p->line; lines complete in the input are used in place. */
 #include "http/h1_parser.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* h2_session.c - wraps nghttp2. Its callbacks build heads, count floods and pass events to our
+ * hooks; answers queue on streams as buffers that nghttp2 reads when the windows allow. Nothing
+ * here blocks or reads a clock. */
 #include "http/h2_session.h"
 
 #include <nghttp2/nghttp2.h>

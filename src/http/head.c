@@ -1,3 +1,6 @@
+/* head.c - collects and validates the head of a request. Method, target and fields are appended to
+ * one text buffer and referred to by offsets, because the buffer moves while it grows;
+ * sf_head_finish() turns the offsets into views and decodes path, codings and lengths. */
 #include "http/head.h"
 
 #include <string.h>
