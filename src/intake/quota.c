@@ -1,3 +1,6 @@
+/* quota.c - rate limits. Tenants and services are found by hash in tables of token buckets; full
+ * buckets carry no information and are dropped when a table needs room. When a table is full,
+ * further names share one bucket. All under one mutex. */
 #include "intake/quota.h"
 
 #include <inttypes.h>

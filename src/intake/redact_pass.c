@@ -1,3 +1,6 @@
+/* redact_pass.c - one pass of the redactor over a batch. Each text is first scanned for anything
+ * suspicious; only then are words, shapes and expressions looked for and the matching parts
+ * replaced. Keys and clean values seen recently are remembered, since batches repeat them. */
 #include "intake/redact_pass.h"
 
 #include <openssl/evp.h>

@@ -1,3 +1,6 @@
+/* redact_rules.c - compiles the redaction settings into a redactor and judges attribute keys: the
+ * allow list first, then words, then regular expressions. Verdicts on keys are cached in a table of
+ * atomic words that threads share without locks. */
 #include "intake/redact_rules.h"
 
 #include <stdio.h>
