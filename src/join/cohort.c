@@ -1,4 +1,7 @@
-/* cohort.c - the code of all spans a query picks, as one flame graph. */
+/* cohort.c - the code of all spans a query picks, as one flame graph. Samples that carry ids are
+ * joined with all spans at once; where there are none, the profile of each span is made by itself.
+ * Spans that were drawn from a larger set are weighted, and the sum is divided by the number of
+ * requests, so the graph shows the mean per request. */
 #include "join/cohort.h"
 
 #include <math.h>

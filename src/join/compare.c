@@ -1,4 +1,6 @@
-/* compare.c - what one set of spans does more of than another, per request. */
+/* compare.c - what one set of spans does more of than another, per request. The two sets are found
+ * by query or split; costs per function come from all spans at once where samples carry ids, else
+ * from the profile of each span. link/cohort.h decides what differs. */
 #include "join/compare.h"
 
 #include <math.h>

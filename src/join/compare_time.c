@@ -1,4 +1,6 @@
-/* compare_time.c - the duration of two sets of spans compared, part by part. */
+/* compare_time.c - the duration of two sets of spans compared, part by part. The breakdowns of both
+ * sides are dealt into costs per part and per function or child, which link/cohort.h compares with
+ * intervals; the rest writes rows, example spans and a sentence. */
 #include "join/compare_time.h"
 
 #include <math.h>

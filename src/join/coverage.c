@@ -1,4 +1,7 @@
-/* coverage.c - how well a service's traces and profiles are joined. */
+/* coverage.c - how well a service's traces and profiles are joined. A number of its spans is joined
+ * with samples and counted by match quality; then shares of samples with ids and names, clock
+ * differences to callers and the language are determined. Every missing link is reported with what
+ * to do about it. */
 #include "join/coverage.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* explain.c - why a span or a trace took so long. */
+/* explain.c - why a span or a trace took so long. The time breakdowns of all spans of the trace are
+ * loaded; of a span its own and those below it on the critical path are used, of a trace all spans
+ * on the path. Child spans are grouped by service and name, and time that no sample explains is
+ * given its likely reason. */
 #include "join/explain.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
-/* explain_diff.c - why the spans of one set take longer than those of another. */
+/* explain_diff.c - why the spans of one set take longer than those of another: two versions of a
+ * service, or a query split in two. The two sets are compared part by part; while the difference
+ * lies in child spans, the children of that name are compared next, one level at a time. */
 #include "join/explain_diff.h"
 
 #include <math.h>

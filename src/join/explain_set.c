@@ -1,4 +1,7 @@
-/* explain_set.c - why the spans of a query take so long. */
+/* explain_set.c - why the spans of a query take so long: the mean per span. The breakdown of every
+ * span is summed by part; each mean has a 95 % interval, and the functions of a part are found in
+ * its summed stacks and bounded the same way. The spans with most of the largest part are given as
+ * examples. */
 #include "join/explain_set.h"
 
 #include <math.h>

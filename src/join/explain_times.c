@@ -1,4 +1,6 @@
-/* explain_times.c - the time breakdowns of the spans of one trace, with the code in each part. */
+/* explain_times.c - the time breakdowns of the spans of one trace, with the code in each part.
+ * Samples of all types are joined with the trace once, then every span is divided into its ledger.
+ * Sums over several spans weight each by its share of the critical path. */
 #include "join/explain_times.h"
 
 #include "base/list.h"

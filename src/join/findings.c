@@ -1,4 +1,7 @@
-/* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
+/* findings.c - what stands out in a span, a trace, a set of spans, a service over time, or between
+ * two sets. Each kind makes the tree of the code in question and asks link/findings.h; findings of
+ * requests (loops, waits, growth) are added, duplicates dropped, and the rest ranked by cost per
+ * request. */
 #include "join/findings.h"
 
 #include <math.h>

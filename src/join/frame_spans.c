@@ -1,4 +1,7 @@
-/* frame_spans.c - from a function to the spans that ran it. */
+/* frame_spans.c - from a function to the spans that ran it. The store sums the matching samples by
+ * span and gives the largest; then names and times of these spans are read from their traces (by
+ * trace id where samples have one, else by one scan of the time), and sums are cut to what the
+ * span's duration allows. */
 #include "join/frame_spans.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/* keep_walk.c - applies the keep rules to every trace of a time range. First the samples of each
+ * span and the usual duration of each operation are loaded; then spans are read in trace order, and
+ * each trace is judged when its last row has been read. Samples whose spans were not found are
+ * reported at the end. */
 #include "join/keep_walk.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* link_meanwhile.c - samples without ids that threads give to the spans of a trace or a set. */
+/* link_meanwhile.c - samples without ids that threads give to the spans of a trace or a set. Per
+ * process: find its identity in profiles, the time ranges of its spans, the samples in them, and
+ * spans of other requests on the same threads, whose samples are dropped at the end. */
 #include "join/link_meanwhile.h"
 #include "base/list.h"
 

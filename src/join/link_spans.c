@@ -1,4 +1,6 @@
-/* link_spans.c - the spans the link works on, with where each of them ran. */
+/* link_spans.c - the spans the link works on, with where each of them ran. Spans are appended to
+ * parallel arrays (span, process, service, figures); a process may be known under several names,
+ * which are kept as aliases and resolved after all spans are in. */
 #include "join/link_spans.h"
 
 #include <stdlib.h>

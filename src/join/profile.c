@@ -1,3 +1,6 @@
+/* profile.c - answers a request for one flame graph: find the span by id or prefix, choose the
+ * profile type, merge the stacks from the store, then filter, group and cut the tree. A stored span
+ * gets the same samples as on its own page, through the join of spans and samples. */
 #include "join/profile.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* set_breakdown.c - where the time of each span of a set went, part by part and by what code. */
+/* set_breakdown.c - where the time of each span of a set went, part by part and by what code. The
+ * samples of all types are loaded for the whole set at once; then each span gets its ledger from
+ * its own samples, children and figures, and its costs are filed by function or child name. */
 #include "join/set_breakdown.h"
 
 #include "base/buf.h"
