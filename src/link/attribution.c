@@ -1,4 +1,6 @@
-/* attribution.c - which sample belongs to which span, and how surely. */
+/* attribution.c - which sample belongs to which span, and how surely. Each sample is handled by the
+ * first rule that applies: its span id, its thread, its moment, or the window of its profile. A
+ * claim is a part of a sample's value for one span; parts of one sample sum to its value. */
 #include "link/attribution.h"
 #include "base/list.h"
 

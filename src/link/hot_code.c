@@ -1,4 +1,7 @@
-/* hot_code.c - the few functions in which time was spent, as a person would name them. */
+/* hot_code.c - the few functions in which time was spent, as a person would name them. What depends
+ * on the stacks alone is prepared once; for given values, time is charged to owners, the tree is
+ * opened from the root until a node is worth naming, and each such piece gets its function, line
+ * and library. */
 #include "link/hot_code.h"
 
 #include <stdlib.h>
