@@ -1,3 +1,6 @@
+/* conn.c - moves bytes between socket, TLS and protocol. After every callback sf_conn_advance()
+ * writes what is ready, decides whether to read on (not while too much is unsent or no memory is
+ * left for bodies) and closes when asked to. HTTP/2 is recognised by ALPN or the first bytes. */
 #include "listen/conn.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* conn_h1.c - HTTP/1.1 on one connection: turns parser events into an exchange (head, body pieces,
+ * end), writes answers whole or in chunks, and handles keep-alive, Expect: 100-continue and
+ * timeouts. Runs on the loop's thread. */
 #include <string.h>
 
 #include "base/time_unit.h"

@@ -1,3 +1,6 @@
+/* conn_h2.c - HTTP/2 on one connection: hooks of the session create an exchange per stream, pass on
+ * head and body (gRPC messages are unframed), and send answers with flow control. Deadlines are per
+ * stream. Runs on the loop's thread. */
 #include <stdio.h>
 #include <string.h>
 

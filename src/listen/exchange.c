@@ -1,3 +1,7 @@
+/* exchange.c - one request with its answer. The loop fills it; the application answers whole or as
+ * a stream. Streamed messages queue in memory up to a bound; beyond it they go to a temporary file,
+ * or are refused on gRPC, where they only report progress. Compression runs on the application's
+ * thread. */
 #include "listen/exchange.h"
 
 #include <string.h>

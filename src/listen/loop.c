@@ -1,3 +1,7 @@
+/* loop.c - one libuv event loop and its thread. Other threads hand exchanges over through a list
+ * under a mutex and wake the loop; the loop works them off, accepts connections, ticks timeouts,
+ * and closes the connections that have left their answers unread longest when unsent answers take
+ * too much memory. */
 #include "listen/loop.h"
 
 #include <stdio.h>
