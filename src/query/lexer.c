@@ -1,3 +1,6 @@
+/* lexer.c - splits TraceQL into tokens. The first character decides the kind: string, number or
+ * duration, attribute, word, sign. Attributes with a scope prefix are read here as a whole, because
+ * a name ends at other characters than a word does. */
 #include "query/lexer.h"
 
 #include <math.h>
