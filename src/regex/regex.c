@@ -1,3 +1,7 @@
+/* regex.c - regular expressions on PCRE2 with bounded cost. A pattern is checked against RE2's
+ * syntax, compiled with JIT, and matched with a step limit; a pattern that once hits the limit is
+ * matched by the linear-time program from then on. Long lists of plain words are looked up instead.
+ */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "regex/regex.h"
 

@@ -1,3 +1,7 @@
+/* regex_program.c - linear-time matching (Thompson's construction). The tree of an expression
+ * becomes a list of instructions; a text is matched by keeping the set of instructions that can
+ * take the next character, so no text causes backtracking. Character classes are decided by PCRE2,
+ * so both engines agree. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "regex/regex_program.h"
 

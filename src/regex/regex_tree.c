@@ -1,3 +1,6 @@
+/* regex_tree.c - a recursive-descent parser for RE2 syntax that the pattern has already passed a
+ * check for. Nodes go into one array and refer to each other by index. The size computed here
+ * bounds nested repeats before anything is compiled. */
 #include "regex/regex_tree.h"
 
 #include <string.h>
