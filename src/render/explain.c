@@ -1,4 +1,6 @@
-/* explain.c - why it took so long, as JSON and as text. */
+/* explain.c - an explanation as JSON and as text. JSON carries all parts, functions, children and
+ * evidence; the text shows at most a screen: parts by size, small ones together, so that the lines
+ * still sum to the duration. */
 #include "render/explain.h"
 
 #include <math.h>

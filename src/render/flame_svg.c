@@ -1,3 +1,7 @@
+/* flame_svg.c - a flame graph as one SVG file. The tree is walked twice in drawing order: the first
+ * pass computes where each bar starts and how deep the graph is, the second writes the bars.
+ * Differences use the same bars with a colour for the change. The script at the end is a constant;
+ * names reach it only as escaped text. */
 #include "render/flame_svg.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* otlp_trace.c - writes a trace as OTLP protobuf, OTLP JSON or Tempo's JSON. Spans arrive grouped
+ * by resource and scope; each group becomes one message. Tempo's JSON differs in ids (base64) and
+ * enumerations, so the JSON writers take the form as a parameter. */
 #include "render/otlp_trace.h"
 
 #include "base/num.h"
