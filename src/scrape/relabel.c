@@ -1,3 +1,6 @@
+/* relabel.c - Prometheus relabelling rules. A rule is set field by field, checked (its pattern
+ * compiles, the fields its action needs are there), then applied to a list of labels; targets that
+ * a rule drops are reported as not kept. */
 #include "scrape/relabel.h"
 
 #include <openssl/evp.h>

@@ -1,3 +1,6 @@
+/* scrape_job.c - a set of scrape jobs as configured. Fields arrive one by one as path and value;
+ * each is parsed into the job, and sf_scrape_job_check() then verifies the whole: URLs, paths,
+ * relabelling rules, a unique name. */
 #include "scrape/scrape_job.h"
 
 #include "base/amount.h"

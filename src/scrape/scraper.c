@@ -1,3 +1,6 @@
+/* scraper.c - the scraper's thread: discover targets (static, files, HTTP), start due requests up
+ * to the limits per address, per job and in all, collect answers, hand each profile to the caller.
+ * All requests are non-blocking on one fetch loop. */
 #include "scrape/scraper.h"
 
 #include <stdio.h>
