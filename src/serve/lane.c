@@ -1,3 +1,7 @@
+/* lane.c - a fair queue for one kind of worker threads. Waiting calls hang on their client; take()
+ * chooses the tenant and then the client with the fewest running calls, of equal ones the one
+ * served longest ago; a client never exceeds its share of threads. give() refuses a call that could
+ * not start in time or finds no room. One further call at a time may use much memory. */
 #include "serve/lane.h"
 
 #include "base/heap.h"

@@ -1,3 +1,6 @@
+/* route_table.c - every HTTP and gRPC call as one row: method, path, handler, which threads run it,
+ * which scope the caller's token needs, what body and which parameters it accepts. The router reads
+ * nothing but this table. */
 #include "serve/route_table.h"
 
 #include "serve/alerts/alerts.h"

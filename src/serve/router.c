@@ -1,3 +1,6 @@
+/* router.c - routes requests. On the loop's thread, before the body is read: check host, route,
+ * origin, token, content type, parameters, tenant and load, in this order; the first check that
+ * fails writes the answer. The rest runs on a worker thread of the route's class. */
 #include "serve/router.h"
 
 #include <stdio.h>

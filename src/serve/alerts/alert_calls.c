@@ -1,4 +1,6 @@
-/* alert_calls.c - rules and alerts as Prometheus lists them, and what a rule would have done. */
+/* alert_calls.c - GET /api/v1/alerts and /api/v1/rules in Prometheus' JSON, limited to the caller's
+ * tenants, and the trial of a rule: it is evaluated at steps over past data, through a book of its
+ * own, and what would have fired is listed. */
 #include <inttypes.h>
 #include <string.h>
 

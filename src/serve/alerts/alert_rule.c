@@ -1,3 +1,6 @@
+/* alert_rule.c - alert rules as configured. Fields arrive as path and value; sf_alert_rule_check()
+ * verifies the whole rule and compiles its query. Also the use of a rule: its condition on a value
+ * and the text of its annotations. */
 #include "serve/alerts/alert_rule.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* alerts.c - the alert thread's pass: evaluate all rules once per interval, update the book of
+ * alerts, pin evidence and start captures for new ones, notify receivers, save state. Rules are
+ * replaced between passes. Handlers of other threads read under the lock. */
 #include "serve/alerts/alerts.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* silence_book.c - silences in memory: read from Alertmanager's JSON, checked, matched against an
+ * alert's labels (equality or regular expression), expired and tidied. The file is the same JSON,
+ * one silence per line. */
 #include "serve/alerts/silence_book.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* watch_feed.c - input of the built-in alerts: for each finished minute, requests, errors and
+ * durations from a metrics query and usage from profiles, added to a history per service. After a
+ * restart the last 26 hours are read minute by minute. */
 #include "serve/alerts/watch_feed.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* jaeger.c - Jaeger's query API. Each call is translated into ours (names of attributes, a TraceQL
+ * search, a trace by id, dependencies between services) and its answer written in Jaeger's JSON, in
+ * the classic form or that of /api/v3. */
 #include "serve/jaeger/jaeger.h"
 
 #include <stdlib.h>

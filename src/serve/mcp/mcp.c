@@ -1,3 +1,6 @@
+/* mcp.c - the Model Context Protocol: parse one JSON-RPC message, dispatch by method (initialize,
+ * tools/list, tools/call), write one answer. A tool call runs the handler of the matching HTTP
+ * endpoint on this thread and returns its text, cut to the limit. */
 #include "serve/mcp/mcp.h"
 
 #include "base/time_unit.h"

@@ -1,3 +1,6 @@
+/* mcp_tools.c - the tools of the MCP endpoint as one table: name, description, arguments, and the
+ * HTTP call that answers. tools/list prints the table as JSON Schema; tools/call turns the
+ * arguments into the parameters of that call. */
 #include "serve/mcp/mcp_tools.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* otlp_traces.c - OTLP and Zipkin trace uploads: decompress, decode, admit (quotas, load), redact,
+ * hand the batch to the store, and answer from the log's callback when it is durable. Rejected
+ * spans are reported as partial success. Large bodies run one after another to bound memory. */
 #include "serve/otlp/otlp_traces.h"
 
 #include <stddef.h>

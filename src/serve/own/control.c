@@ -1,3 +1,6 @@
+/* control.c - remote control of collectors. Documents and captures change under a mutex and raise a
+ * generation; one thread then answers the parked polls whose instructions changed or whose time is
+ * over. A change that cannot be written to its file is undone. */
 #include "serve/own/control.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* control_calls.c - HTTP handlers of remote control: the collectors' poll (answered at once or
+ * parked), documents (get, merge, replace, delete), the list of changes, the list of collectors,
+ * captures. They parse and render; control.c holds the state. */
 #include "serve/own/control_calls.h"
 
 #include <inttypes.h>

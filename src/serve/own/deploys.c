@@ -1,3 +1,6 @@
+/* deploys.c - deployments. POST stores a reported one; GET lists reported ones together with those
+ * detected: the first time a service's spans (or, without versions there, its profiles) show a
+ * version after another. */
 #include "serve/own/deploys.h"
 
 #include <math.h>

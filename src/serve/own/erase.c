@@ -1,3 +1,7 @@
+/* erase.c - DELETE of data: reads the request (JSON body or parameters), checks that it names
+ * something, counts what matches, then erases unless it is a dry run; what is too much to count is
+ * erased all the same. Every erasure is logged with the caller's name. Also the endpoint that
+ * flushes memory to disk. */
 #include "serve/own/erase.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* adhoc.c - ad hoc profiles: upload, get, list, diff. An upload is decoded and redacted at once,
+ * and the normalised batch is what is stored; get and diff read it back, choose a type and answer
+ * with a flamebearer tree. */
 #include "serve/pyroscope/adhoc.h"
 
 #include "base/text.h"

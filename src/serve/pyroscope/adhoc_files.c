@@ -1,3 +1,6 @@
+/* adhoc_files.c - the folder of uploaded profiles. A file's name holds tenant, time and title, so
+ * listing, erasing and trimming only read the directory. A file is written under a temporary name,
+ * synced and renamed; unfinished uploads of earlier runs are deleted. */
 #include "serve/pyroscope/adhoc_files.h"
 
 #include <stdio.h>

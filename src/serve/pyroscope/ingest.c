@@ -1,3 +1,6 @@
+/* ingest.c - POST /ingest. Parameters (application name with labels, time range, format, sample
+ * rate) become hints for the decoder; the body may be the profile itself or a multipart form with
+ * the profile, its labels and type information. */
 #include "serve/pyroscope/ingest.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* pyroscope_render.c - Pyroscope's GET /pyroscope/render, render-diff and label-values. Parameters
+ * become a query for the store; the answer is a flamebearer tree plus a timeline whose step is
+ * chosen from the range, optionally split by one label. */
 #include "serve/pyroscope/pyroscope_render.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* querier_ask.c - reads the requests of Pyroscope's querier. One table maps method and field number
+ * or JSON name to a slot; protobuf and JSON readers both store through the same setters. Unknown
+ * fields are counted, unknown enumeration values refused. */
 #include "serve/pyroscope/querier_ask.h"
 
 #include "base/text.h"

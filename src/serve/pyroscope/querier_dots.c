@@ -1,3 +1,6 @@
+/* querier_dots.c - exemplars and heatmap points. Details of profiles are summed by span and time,
+ * filtered by the stacks that were asked for, and grouped by labels; for a time series only the
+ * largest of each step is kept. A second query finds the labels that the groups leave out. */
 #include "serve/pyroscope/querier_dots.h"
 
 #include <stdlib.h>

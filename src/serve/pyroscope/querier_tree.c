@@ -1,4 +1,7 @@
-/* querier_tree.c - the methods of QuerierService whose answer is a tree of stacks. */
+/* querier_tree.c - the methods of Pyroscope's QuerierService whose answer is a tree of stacks. A
+ * request is turned into a query, its stacks are merged (for spans by the rules of the join),
+ * grouped by function, cut to the number of nodes, and written in the form asked for: flamebearer,
+ * tree bytes, call graph, table or pprof. */
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"

@@ -1,3 +1,5 @@
+/* recording_rule.c - one recording rule: read from protobuf, JSON or a line of the file; checked as
+ * a whole so that all faults are reported together; written back in the same forms. */
 #include "serve/pyroscope/recording_rule.h"
 
 #include "base/text.h"

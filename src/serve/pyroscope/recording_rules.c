@@ -1,3 +1,6 @@
+/* recording_rules.c - recording rules: the list in memory, its file, and the calls to get, list,
+ * upsert and delete. A rule with a new sum starts a new counter; an upsert must name the generation
+ * it replaces. */
 #include "serve/pyroscope/recording_rules.h"
 
 #include <stdio.h>

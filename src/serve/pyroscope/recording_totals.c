@@ -1,3 +1,6 @@
+/* recording_totals.c - counters of recording rules. A series holds the closed sum and the sum of
+ * what may still change; a pass adds the newly closed part and replaces the open one. The file has
+ * one JSON line per rule and per series. */
 #include "serve/pyroscope/recording_totals.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* settings.c - per-tenant settings of Profiles Drilldown: get, set and delete, in protobuf or JSON.
+ * The list lives in memory; every change rewrites the file as JSON lines and is undone if that
+ * fails. */
 #include "serve/pyroscope/settings.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* status_pages.c - Tempo's /status pages as plain text. Each page is a function that appends lines
+ * to the response; /status itself appends all of them except the configuration, which only
+ * administrators may read. */
 #include "serve/tempo/status_pages.h"
 
 #include <inttypes.h>
