@@ -1,3 +1,7 @@
+/* run.c - a run: a part in memory or a block on disk, reference-counted. Opening a block's reader
+ * is lazy, and open readers share a memory budget; which reader is closed first is explained where
+ * that is decided. The last reference to a replaced block puts it on a list whose files the compact
+ * thread deletes. */
 #include "store/local/run.h"
 
 #include <inttypes.h>

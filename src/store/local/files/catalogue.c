@@ -1,3 +1,6 @@
+/* catalogue.c - the catalogue in SQLite. Every change is a function run inside one transaction by
+ * transact(), which checkpoints SQLite's journal afterwards. Rows carry checksums that are verified
+ * when the file is opened, and by fsck. A file that cannot be read is set aside for a rebuild. */
 #include "store/local/files/catalogue.h"
 
 #include <sqlite3.h>

@@ -1,3 +1,6 @@
+/* pins.c - the list of pinned traces. It is kept in memory under the keep book's lock and rewritten
+ * as one file for each change; if the file cannot be written, the list is restored. Ended pins are
+ * removed by the compact thread. */
 #include "store/local/keep/pins.h"
 
 #include <stdlib.h>

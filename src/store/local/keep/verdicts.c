@@ -1,3 +1,6 @@
+/* verdicts.c - verdict files. Their heads are kept in memory, sorted by tenant and hour; bodies are
+ * read when asked for. Also what is due to be judged, the state of single traces, and the changes
+ * by erasure and age. */
 #include "store/local/keep/verdicts.h"
 
 #include <inttypes.h>

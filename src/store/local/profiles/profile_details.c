@@ -1,3 +1,7 @@
+/* profile_details.c - reads the detail rows of one source (a service in memory or in one block).
+ * For blocks: mark the granules that can hold the wanted ids, series and times, decode only those,
+ * and pass on the rows that match. When every row of a granule is wanted, only the needed columns
+ * are decoded. */
 #include "store/local/profiles/profile_details.h"
 
 #include <stdlib.h>

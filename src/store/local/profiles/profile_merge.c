@@ -1,3 +1,6 @@
+/* profile_merge.c - merges blocks of profiles. Plan which outputs (tenant and time window) the
+ * inputs contribute to; then, for each output, take the services in order from all inputs and write
+ * them one at a time. On failure all outputs are deleted. */
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"

@@ -1,4 +1,6 @@
-/* One service of a merge: its tables joined, its profiles in order, its samples slot by slot. */
+/* profile_merge_service.c - one service of a merge. The tables of all inputs are joined into one
+ * set with a map from old to new numbers; profiles are written in order of time; samples go slot by
+ * slot, summed where only sums are kept. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+/* profile_read.c - walks all profiles of the requested tenants. It takes one consistent view of
+ * memory and block list, then visits each service of each block, then what is in memory; time
+ * range, tenant, service and tombstones are checked before anything is decoded, and the query's
+ * deadline between blocks. */
 #include "store/local/profiles/profile_read.h"
 
 #include "base/account.h"

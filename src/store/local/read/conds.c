@@ -1,3 +1,6 @@
+/* conds.c - evaluates pushed-down conditions on the decoded rows of a granule. Each condition fills
+ * one byte per row; the bytes are then combined with AND or OR. A value shared by many rows (a
+ * text, a resource) is judged once. */
 #include "store/local/read/conds.h"
 
 #include <string.h>

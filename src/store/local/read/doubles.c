@@ -1,3 +1,7 @@
+/* doubles.c - finds traces that have spans in more than one run. Results for pairs of blocks are
+ * remembered as bitmaps of trace numbers, because blocks do not change; parts in memory are
+ * compared anew for every query. When not all results fit into memory, all runs are compared for
+ * the query instead. */
 #include "store/local/read/doubles.h"
 
 #include <string.h>

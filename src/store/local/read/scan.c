@@ -1,3 +1,7 @@
+/* scan.c - cursor over traces in order of their start. Two heaps: units (runs and granules by the
+ * newest time they can hold) and candidates (traces with a matching span, by start). A step expands
+ * units until none can precede the first candidate, then loads that trace whole and returns its
+ * rows. */
 #include "store/local/read/scan.h"
 
 #include "base/heap.h"

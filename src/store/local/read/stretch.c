@@ -1,3 +1,7 @@
+/* stretch.c - finds traces that span more time than a search looks around its range. The traces of
+ * some runs are listed and sorted by hash, then each other run is asked by its trace filter; traces
+ * found in several runs and far apart are kept in a sorted list. The compact thread does this for
+ * new blocks, a query for what is left if that is quick. */
 #include "store/local/read/stretch.h"
 
 #include <stdlib.h>

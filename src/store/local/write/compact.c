@@ -1,3 +1,7 @@
+/* compact.c - compaction. Choose the next job among the blocks of the snapshot (hours of level 0,
+ * then days of profiles), merge its inputs, commit new and dead blocks in one transaction, publish
+ * the snapshot. The loop also runs retention and erasure and deletes the files of dead blocks that
+ * no query uses. */
 #include "store/local/write/compact.h"
 
 #include <inttypes.h>

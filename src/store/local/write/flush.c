@@ -1,3 +1,6 @@
+/* flush.c - flushes memory to blocks on the flush thread. Steps: start a new generation, collect
+ * the rows and parts of the old ones, write blocks (directly, or by merging parts), commit them
+ * with the new checkpoint in one catalogue transaction, publish the snapshot, free the log. */
 #include "store/local/write/flush.h"
 
 #include <inttypes.h>
