@@ -1,3 +1,7 @@
+/* debug_info.c - resolves addresses with DWARF. Addresses are grouped by compilation unit, and each
+ * unit is loaded once: its line table gives file and line, its functions give the chain of inlined
+ * calls. Split units (-gsplit-dwarf) continue in their other file. Names and work are bounded per
+ * file. */
 #include "symbol/debug_info.h"
 
 #include <elf.h>

@@ -1,3 +1,6 @@
+/* symbol_files.c - stores debug files by build id. Uploads go to a temporary file, are inspected
+ * (ELF, DWARF, build id), synced and renamed. Also listing, deletion, trimming of downloaded files
+ * by age, notes about files that no server has, and the check for fsck. */
 #include "symbol/symbol_files.h"
 
 #include <elf.h>

@@ -1,3 +1,6 @@
+/* symbolizer.c - names for addresses. A query looks into the cache under the lock; what is missing
+ * is marked, and the threads `symbols` (local files) and `debuginfod` (downloads) are woken. The
+ * query waits for the first of them, up to its deadline, and takes what is there. */
 #include "symbol/symbolizer.h"
 
 #include <stdio.h>
