@@ -1,3 +1,6 @@
+/* slots.c - the slot files of the log. At start the directory is read and headers decide which
+ * slots hold records. A table under a mutex tracks the state of each slot; a thread prepares new
+ * ones with zeros ahead of need. Taking, sealing and freeing slots only change the table. */
 #include "wal/slots.h"
 
 #include <stdio.h>
