@@ -1,3 +1,6 @@
+/* json.c - the JSON cursor. It keeps a stack of open brackets, bounded in depth, and the first
+ * fault. Strings without escapes are returned as views of the input; numbers are validated as text
+ * and converted exactly. */
 #include "wire/json.h"
 
 #include <math.h>
