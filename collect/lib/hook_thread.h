@@ -15,9 +15,9 @@ struct sf_hook_waits { /* short ones; a long one is a sample by itself */
 };
 
 struct sf_hook_thread {
-    uint64_t heap_left; /* bytes until the next sample */
-    uint64_t heap_set;  /* what that began with, and all that was allocated before */
-    uint64_t heap_before;
+    uint64_t heap_left;       /* bytes until the next sample */
+    uint64_t heap_set;        /* value of heap_left when it was last set */
+    uint64_t heap_before;     /* bytes allocated before that */
     uint64_t heap_n;          /* objects allocated */
     uint32_t heap_generation; /* of the profile that gap belongs to */
     uint64_t heap_missed[2];  /* values of samples that found no room */

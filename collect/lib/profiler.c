@@ -617,7 +617,8 @@ static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_p
     }
     sf_bell_ring(&p.bell);
     if (!is_done_in(w, end_ns))
-        return sf_fail(why, SF_ERR_DEADLINE, "profile: the collecting thread does not answer");
+        return sf_fail(why, SF_ERR_DEADLINE,
+                       "profile: the collecting thread did not respond in time");
     err = w->err;
     if (why && w->why.text[0])
         *why = w->why;

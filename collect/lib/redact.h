@@ -11,5 +11,6 @@
 void sf_redact_set(bool is_on);
 /* `text` itself, or what is left of it, in `room` (zeroed before, done after use). */
 sf_str sf_redact_text(sf_str text, struct sf_buf *room);
-/* Does this key say that its value is a secret? A number under a plural is a count. */
+/* Does this key say that its value is a secret? A number under a plural key ("tokens": 512) is a
+ * count and no secret. */
 bool sf_redact_key(sf_str key, bool is_number);

@@ -140,7 +140,7 @@ static size_t read_file(char *p, size_t size, size_t n, void *arg)
     return got;
 }
 
-/* Also when curl sends it a second time, on a connection that had died. */
+/* curl rewinds the file when it sends it again because the connection was closed. */
 static int seek_file(void *arg, curl_off_t off, int origin)
 {
     struct sent *s = arg;

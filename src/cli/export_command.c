@@ -124,8 +124,7 @@ int sf_export_run(int argc, char **argv)
         return sf_answer_usage("export",
                                "--format is pprof, otlp, json, folded, speedscope or svg");
     if (a.format->is_binary && sf_terminal_is(STDOUT_FILENO))
-        return sf_answer_usage("export", "this format is not for terminals: send it to a file, "
-                                         "with > FILE");
+        return sf_answer_usage("export", "this format is binary: redirect it to a file (> FILE)");
     a.profile.has_ids = a.format->keeps_ids;
     return sf_profile_source_show("export", args.words, &a.profile, 1, convert, &a);
 }

@@ -70,8 +70,8 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
     return SF_OK;
 }
 
-/* Profiles may come without spans: then the samples that carry the id are all there is. False: nor
- * are there any. */
+/* A profile may have arrived without its spans: then the samples with the id are shown. False:
+ * there are none either. */
 static bool show_samples(struct asked *a, int *out_code)
 {
     struct sf_buf path = {0}, found = {0};

@@ -68,15 +68,17 @@ int sf_keep_run(int argc, char **argv)
                  "pin ID [--for 7d] [--note TEXT] | unpin ID | list",
         .summary = "Say what rules keep of the samples of single requests; pin requests.",
         .details =
-            "Samples that name a span are whole for retention.tail_delay (1h). Then only "
-            "those of interesting requests are kept, until retention.detail: failed, slow, "
-            "longer than 99 % of the calls of their operation the day before, CPU-heavy, "
-            "marked with profile.keep=true, and a share of all; totals keep every sample. "
-            "--dry-run says for each rule how many traces, samples and bytes it would keep "
-            "of what is there, and how many traces no other rule would. What is not given "
-            "is as configured (profiling.conditional). --trace says what became of one, and its "
-            "probability to be kept. pin keeps the spans and samples of a trace until an end "
-            "whatever its outcome, unpin ends that, list shows what is pinned.",
+            "Samples that carry a span id are all kept for retention.tail_delay (1h). After that, "
+            "only those of interesting requests stay, until retention.detail: requests that "
+            "failed, "
+            "were slow, took longer than 99 % of the calls of their operation the day before, used "
+            "much CPU time, or were marked with profile.keep=true, and a random share of the rest. "
+            "Totals include every sample. --dry-run shows for each rule how many of the stored "
+            "traces, samples and bytes it would keep, and how many traces it alone would keep; "
+            "rules not given are taken from the configuration (profiling.conditional). --trace "
+            "shows whether a trace was kept, and with which probability. pin keeps the spans and "
+            "samples of a trace for a time whatever the rules say, unpin ends that, list shows "
+            "the pins.",
         .examples =
             "spanflame keep --dry-run --since 1d\n"
             "spanflame keep --dry-run --since 6h --slow 500ms --baseline 0.5\n"

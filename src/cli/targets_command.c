@@ -15,8 +15,8 @@ int sf_targets_run(int argc, char **argv)
         .usage = "",
         .summary = "List the addresses a server scrapes for profiles, and how that went.",
         .details =
-            "What is scraped stands in the server's configuration (scrape). A target that is "
-            "down is listed with the reason, and a discovery that failed as well.",
+            "Targets are defined in the server's configuration (scrape). A target that is down and "
+            "a discovery that failed are listed with the reason.",
         .examples = "spanflame targets\n"
                     "spanflame targets --output json",
         .flags = flags,

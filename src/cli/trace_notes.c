@@ -167,8 +167,7 @@ void sf_trace_notes_ask(const struct sf_client *client, const char *id, struct s
     if (!err && !sf_trace_notes_read(kept, req, out))
         err = sf_fail(&why, SF_ERR_INPUT, "its answer cannot be read");
     if (err && err != SF_ERR_NOT_FOUND)
-        (void)sf_arena_print(req, &out->left_out,
-                             "the functions of its spans are missing, what failed is: %s",
+        (void)sf_arena_print(req, &out->left_out, "functions of its spans are missing: %s",
                              why.text);
     sf_buf_done(&path);
     sf_buf_done(&body);

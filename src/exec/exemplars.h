@@ -13,7 +13,7 @@ struct sf_exemplars {
     const struct sf_metrics_window *window;
     uint32_t n_max; /* 0: none are kept */
     struct sf_touched touched;
-    sf_str *keys; /* what the touched attributes are called */
+    sf_str *keys; /* names of the attributes that the query uses */
     uint32_t n_pieces;
     uint8_t *counts; /* of all series, by piece */
     uint8_t most;    /* of those; 0: as many as a whole query keeps */

@@ -30,7 +30,7 @@ struct sf_metrics_count {
     void *on_trace_arg;
 };
 
-/* table.req, exemplars.n_max and exemplars.req are set. The caller empties `key` in the end. */
+/* table.req, exemplars.n_max and exemplars.req are set. The caller frees `key`. */
 enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *store,
                                  struct sf_why *why);
 /* The finished series; compare() has a file of its own. */

@@ -9,9 +9,10 @@
 #pragma once
 #include "join/link_set.h"
 
-/* Replaces a->claims by fitted ones, in `req`, for types of CPU or wall time and of waits. With
- * `whole`, a span above all others that claim (or SF_NOBODY), all together fit that one, too.
- * *out_cut: what was cut of spans without a figure. */
+/* Cuts a->claims, for types of CPU time, wall time and waits, to the time that each span had; the
+ * new list lives in `req`. With `whole`, a span above all others that claim (or SF_NOBODY), their
+ * sum is cut to its time as well. *out_cut: the value cut from spans that carry no figure of their
+ * own. */
 enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,
                           struct sf_arena *req, int64_t *out_cut, struct sf_why *why);
 

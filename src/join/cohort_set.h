@@ -3,8 +3,8 @@
 #include "join/link_set.h"
 #include "link/member_costs.h"
 
-#define SF_COHORT_SPANS 1000 /* looked at on a side; more are left out evenly, and that is said */
-#define SF_COHORT_ALONE 200  /* where each span must be asked for by itself */
+#define SF_COHORT_SPANS 1000 /* joined per side; of more, a uniform sample (the answer says so) */
+#define SF_COHORT_ALONE 200  /* the same where samples have no ids: one query for each span */
 
 struct sf_cohort_set {
     struct sf_link_set link;

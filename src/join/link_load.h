@@ -14,7 +14,7 @@
 
 enum { SF_LINK_SHARERS = 64 }; /* processes of a service in one trace that share a sample */
 
-struct sf_link_of_trace { /* the processes of a service in a trace: the last that was asked for */
+struct sf_link_of_trace { /* cache of one answer: the processes of a service in a trace */
     sf_trace_id trace;
     sf_str service;
     uint64_t processes[SF_LINK_SHARERS];

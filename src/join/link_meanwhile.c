@@ -25,8 +25,8 @@ struct process {
     uint32_t first, n; /* the first of its spans, and how many */
     int64_t from_ns, to_ns;
     bool is_java;     /* its spans have the runtime's thread ids */
-    bool tags_all;    /* its spans say that each one's samples carry its id */
-    bool names_below; /* a sample names a span below another: likewise */
+    bool tags_all;    /* a span says that samples carry the id of the innermost span */
+    bool names_below; /* a sample names a span with a parent here, which means the same */
     bool is_named;    /* a sample names one of its spans */
     bool is_timed;    /* such a sample has a time and a thread */
 };

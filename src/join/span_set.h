@@ -48,7 +48,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
 bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
 /* By trace and span id, each span once. */
 void sf_span_set_sort(struct sf_span_set *set);
-/* How many spans match: counted, or from the part that was taken. */
+/* How many spans match: counted, or estimated from the sample that was taken. */
 uint64_t sf_span_set_found(const struct sf_span_set *set);
 struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
 /* Was only a part of them looked at? */

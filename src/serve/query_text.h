@@ -1,4 +1,4 @@
-/* query_text.h - pieces of TraceQL, for questions that come in other languages. */
+/* query_text.h - writes pieces of TraceQL, for requests of other APIs that become a query. */
 #pragma once
 #include "base/buf.h"
 

@@ -25,8 +25,8 @@ struct sf_dwarf_units;
 struct sf_dwarf { /* sections that are not there are empty */
     sf_bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
     uint64_t work_left;
-    /* What dwz moved into a file that several share, with work of its own; NULL: it is not here.
-     * It shares with no third one. */
+    /* Debug information that dwz moved into a file shared by several programs, with a work bound of
+     * its own; NULL: not here. A shared file refers to no other one. */
     struct sf_dwarf *shared;
     struct sf_dwarf_units *shared_units;
     /* Of a part of a .dwp file: the unit's other half, in the program; NULL: it is whole. */

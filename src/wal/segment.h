@@ -36,7 +36,7 @@ struct sf_wal_segment {
 enum sf_wal_segment_state {
     SF_WAL_SEGMENT_OK,
     SF_WAL_SEGMENT_REPAIRED, /* one of the two copies is damaged */
-    SF_WAL_SEGMENT_RESTORED, /* neither is there; the log's tail knows it (wal/tail.h) */
+    SF_WAL_SEGMENT_RESTORED, /* both copies are gone; taken from wal.tail (wal/tail.h) */
     SF_WAL_SEGMENT_EMPTY,    /* zeros: prepared, never used, or scrubbed */
     SF_WAL_SEGMENT_DAMAGED,  /* neither copy checks out, or a format we do not know */
 };

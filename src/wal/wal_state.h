@@ -32,7 +32,7 @@ struct sf_wal {
     struct sf_why fail_why;
     uint64_t n_syncs, sync_ns_sum, sync_ns_max, sync_buckets[16], n_failures;
 
-    /* The committer's own. Work is what was taken from the queue and is not acknowledged. */
+    /* Used by the committer thread alone. Work: entries taken from the queue, not acknowledged. */
     struct sf_wal_entry *work_head, *work_tail;
     uint64_t at_lsn; /* next to be written = synced + 1 */
     struct sf_wal_slot *active;

@@ -71,8 +71,9 @@ struct sf_rowset {
 
 /* Reserves room for `rows_cap` rows and `data_cap` bytes; only touched pages cost memory. */
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap);
-void sf_rowset_done(struct sf_rowset *r);  /* a zeroed one is fine */
-void sf_rowset_reset(struct sf_rowset *r); /* empties; gives back what is far above a memtable */
+void sf_rowset_done(struct sf_rowset *r); /* a zeroed one is fine */
+void sf_rowset_reset(
+    struct sf_rowset *r); /* empties; frees memory far beyond what a memtable needs */
 size_t sf_rowset_len(const struct sf_rowset *r);      /* bytes in use */
 uint32_t sf_rowset_tenant(const struct sf_rowset *r); /* of all rows; 0: several, or none */
 

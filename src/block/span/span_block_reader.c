@@ -279,7 +279,8 @@ static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why
     if (err)
         return err;
     if (tail.file_len != r->len || tail.block_id != r->info.block_id)
-        return sf_fail(why, SF_ERR_CORRUPT, "tail: of another block, or the file was cut");
+        return sf_fail(why, SF_ERR_CORRUPT,
+                       "tail: it belongs to another block, or the file is truncated");
     return read_section_table(r, &tail, why);
 }
 

@@ -528,7 +528,7 @@ static enum sf_err check_chunks(const struct sf_span_block_reader *r, uint32_t g
             d.stored_len > r->data_end - d.off ||
             !sf_unpack_is_plausible(d.codec, d.stored_len, d.raw_len))
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u, column %u: %s", granule,
-                           d.column, "the descriptor cannot be right");
+                           d.column, "its descriptor is inconsistent");
         if (d.column >= SF_BLOCK_FIRST_KEY && d.column - SF_BLOCK_FIRST_KEY >= (int)r->n_typed)
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u, column %u: no such key",
                            granule, d.column);

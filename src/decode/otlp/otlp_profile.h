@@ -126,7 +126,8 @@ sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val);
 
 /* --- profiles: otlp_profile_samples.c --- */
 
-/* The profile at hand. Malformed bytes stick in `pb`; numbers out of range cost this profile. */
+/* Reads the current profile. Malformed bytes are an error of `pb`; a number out of range drops this
+ * profile only. */
 void sf_otlp_profile_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 
 /* --- who: otlp_profile_owner.c --- */

@@ -369,7 +369,7 @@ enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_te
         *io_text = rest;
     } else {
         err = sf_fail(b->why, buf.err, "otlp: %s",
-                      buf.err == SF_ERR_NOMEM ? "no memory" : "more than the limit of a body");
+                      buf.err == SF_ERR_NOMEM ? "no memory" : "the decoded body exceeds its limit");
     }
     if (!err)
         copy = sf_profile_copy(b, sf_buf_str(&buf));

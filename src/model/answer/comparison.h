@@ -30,7 +30,7 @@ struct sf_comparison_part { /* of the duration */
     const char *name;       /* "run_queue" */
     const char *words;      /* "waiting for a CPU" */
     struct sf_comparison_row row;
-    bool is_estimate; /* of some spans it is made of samples that name neither span nor thread */
+    bool is_estimate; /* for some spans from samples without a span id or thread */
     const struct sf_comparison_row *items; /* functions, or child spans; ordered as rows are */
     uint32_t n_items;                      /* at most SF_COMPARISON_ITEMS */
     uint32_t n_more;                       /* that were left out */

@@ -11,7 +11,7 @@ struct sf_coverage_type {
     uint64_t n_profiles, n_samples;
     double rate_hz;      /* at which it samples, as its period says; 0: it does not */
     uint64_t spacing_ns; /* usual time between two profiles; 0: unknown */
-    const struct sf_coverage_gap *gaps; /* no profiles for more than three times that */
+    const struct sf_coverage_gap *gaps; /* longer than three times the spacing */
     uint32_t n_gaps, n_more_gaps;       /* listed; left out */
     uint64_t gap_ns;                    /* all of them together */
 };

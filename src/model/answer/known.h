@@ -13,7 +13,7 @@
 
 struct sf_known_view {
     uint64_t n_samples;   /* known to belong to what was asked for */
-    uint64_t n_estimated; /* that may: others share them, and nobody knows which part is whose */
+    uint64_t n_estimated; /* that may belong to it: shared with other spans, in unknown parts */
     int64_t value;        /* of the known ones */
     /* The smallest thing that is known to have all of it; none when nothing is estimated. */
     sf_span_id span;        /* with its children; 0: the service in this time */

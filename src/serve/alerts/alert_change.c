@@ -66,7 +66,7 @@ static enum sf_err find_versions(const struct sf_alert_ask *ask, struct sf_query
     if (!err)
         err = sf_metrics_run(ask->store, &metrics, q, &r, why);
     if (!err && r.is_cut)
-        err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
+        err = sf_fail(why, SF_ERR_LIMIT, "the answer is incomplete: %.*s",
                       SF_STR_ARG(sf_str_part(r.note, 0, 160)));
     for (uint32_t i = 0; !err && i < r.n_series; i++) {
         struct version v = version_of(&r, i, q->req);

@@ -63,7 +63,7 @@ static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ct
     if (!err && q->n_tenants)
         err = sf_metrics_run(ask->store, &metrics, q, &r, why);
     if (!err && r.is_cut)
-        err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
+        err = sf_fail(why, SF_ERR_LIMIT, "the answer is incomplete: %.*s",
                       SF_STR_ARG(sf_str_part(r.note, 0, 160)));
     if (err)
         return err;

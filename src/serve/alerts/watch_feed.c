@@ -202,7 +202,7 @@ static enum sf_err ask_metrics(const struct sf_alert_ask *ask, const struct read
     if (!err)
         err = sf_metrics_run(ask->store, &metrics, q, out, why);
     if (!err && out->is_cut)
-        err = sf_fail(why, SF_ERR_LIMIT, "the answer is not whole: %.*s",
+        err = sf_fail(why, SF_ERR_LIMIT, "the answer is incomplete: %.*s",
                       SF_STR_ARG(sf_str_part(out->note, 0, 160)));
     return err;
 }

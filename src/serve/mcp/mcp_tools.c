@@ -103,7 +103,7 @@ static const struct sf_mcp_tool tools[] = {
      {{"function", TEXT, "function", "function", "name of a function, or its last part", true},
       {"service", TEXT, "service", "service", "in this service only", false},
       SINCE_ARGUMENT}},
-    {"deploys", "Versions of services that began lately, and the version before each: told by whoever deployed, or seen in spans or profiles. Then ask why or compare about both versions.",
+    {"deploys", "Recent deployments: versions of services that were reported, or that first appeared in spans or profiles, each with the version before it. Use why or compare with both versions next.",
      sf_deploys_list, "/api/v1/deploys", "format=text", "deploys",
      {{"service", TEXT, "service", NULL, "of this service only", false},
       {"since", SINCE, "from", NULL, "how far to look back: 1h, 7d (default 1h)", false}}},

@@ -18,7 +18,7 @@ struct sf_self_profile {
 };
 
 void sf_self_profile_init(struct sf_self_profile *p);
-/* Waits for the thread: the service is stopping, so it does not go on. Twice is fine. */
+/* Waits until the thread ends, which it does when the service stops. May be called twice. */
 void sf_self_profile_join(struct sf_self_profile *p);
 void sf_self_profile_done(struct sf_self_profile *p);
 

@@ -31,7 +31,8 @@ static enum sf_err check(const struct sf_querier_ask *a, struct sf_why *why)
     return SF_OK;
 }
 
-/* Spans by the link's rules: a child of a tagged span has its part, though no sample names it. */
+/* Spans by the rules of the join: a child of a tagged span gets its share, though no sample names
+ * it. */
 static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_query *query,
                                const struct sf_tree **out)
 {
@@ -304,7 +305,8 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     uint32_t max_nodes = 0;
     enum sf_err err = SF_OK;
     if (x->ask->format > SF_QUERIER_FLAMEGRAPH || x->ask->format < SF_QUERIER_FUNCTIONS)
-        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is a flame graph only");
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
+                       "a comparison is available as a flame graph only");
     err = take_options(x);
     for (size_t i = 0; !err && i < 2; i++) {
         struct sf_querier_ask *side = x->ask->sides[i];

@@ -171,7 +171,8 @@ enum sf_err sf_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector
     struct sf_selector s = {0};
     sf_bytes rest;
     if (in.len < HEAD_LEN || in.p[0] > SF_SELECT_ALL)
-        return sf_fail(why, SF_ERR_CORRUPT, "erase: a selector of %zu bytes", in.len);
+        return sf_fail(why, SF_ERR_CORRUPT, "erase: a selector of %zu bytes cannot be read",
+                       in.len);
     s.what = (enum sf_select_what)in.p[0];
     s.from_ns = (int64_t)sf_load_u64le(in.p + 1);
     s.to_ns = (int64_t)sf_load_u64le(in.p + 9);

@@ -42,7 +42,7 @@ export function TraceFlamePane(props: { traceId: string }) {
   const asked = useAsk<TraceFlame>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
   const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
   return (
-    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{visible(d.reason) || "No sample fell into this trace."}</p></> : undefined)}>
+    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{visible(d.reason) || "This trace has no samples."}</p></> : undefined)}>
       {(d) => (
         <div class="trace-flame">
           <div class="row">

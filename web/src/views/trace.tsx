@@ -314,7 +314,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
       {trace.note !== undefined && <p class="note warn">{visible(trace.note)}</p>}
       {missing > 0 && (
         <p class="note warn">
-          {hasRoot ? `The parents of ${String(missing)} spans were not received: they stand at the top.` : "The root of this trace was not received: its spans stand at the top, and its length is that of what came."}
+          {hasRoot ? `The parents of ${String(missing)} spans were not received: these spans are shown at the top.` : "The root of this trace was not received: its spans are shown at the top, and its duration covers only what was received."}
         </p>
       )}
       <ClockNotes clocks={trace.clocks} more={trace.moreClocks} />
