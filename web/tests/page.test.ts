@@ -10,7 +10,7 @@ import { changeWords, percent } from "../src/format/units";
 import { layoutOf, neighbours } from "../src/overview/map_layout";
 import { ranked, reasonsOf, type AllFindings } from "../src/overview/use_findings";
 import { lost, worstFirst } from "../src/overview/worst";
-import { innerOf, isMetrics, withCondition } from "../src/search/queries";
+import { innerOf, isMetrics, traceNs, withCondition } from "../src/search/queries";
 import { meantBy } from "../src/shell/find_box";
 import { commandOf, fixedAddress } from "../src/shell/share_menu";
 import { zoomedOut } from "../src/state/range";
@@ -189,4 +189,11 @@ test("text has contrast, services and parts are told apart", () => {
       for (const eye of ["normal", "protan", "deutan", "tritan"] as const)
         list.forEach((a, i) => list.slice(0, i).forEach((b) => assert.ok(deltaE(seenBy(a, eye), seenBy(b, eye)) >= 10, `${theme}, ${eye}: ${a} and ${b}`)));
   }
+});
+
+test("a trace is never shorter than the span that matched", () => {
+  assert.equal(traceNs(203, "203900000"), 203.9e6);
+  assert.equal(traceNs(203, "1000000"), 203e6);
+  assert.equal(traceNs(203, "900000000"), 203e6); // a span that outlives what is known of its trace is told as it is
+  assert.equal(traceNs(undefined, undefined), 0);
 });

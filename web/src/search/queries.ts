@@ -53,3 +53,10 @@ export const EXAMPLES: readonly (readonly [string, string])[] = [
   ["Failed spans", "{ status = error }"],
   ["p95 of each service over time", "{ kind = server } | quantile_over_time(duration, .95) by (resource.service.name)"],
 ];
+
+/** A trace's duration comes in whole milliseconds, rounded down; it is at least that of the span that matched. */
+export function traceNs(durationMs: number | undefined, spanNanos: string | undefined): number {
+  const floor = (durationMs ?? 0) * 1e6;
+  const span = Number(spanNanos ?? 0);
+  return span > floor && span < floor + 1e6 ? span : floor;
+}

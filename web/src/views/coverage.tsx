@@ -148,6 +148,7 @@ function Row(props: { service: string; spans: number; range: Range; isChosen: bo
   const c = answer.data;
   const first = c?.missing[0];
   const cells = c && [stateOf(c, (t) => t.includes(":cpu:")), stateOf(c, (t) => /:(wall|off_cpu|delay|contentions|block|mutex|lock)/.test(t)), stateOf(c, (t) => /space|objects|alloc/.test(t)), quality(c)];
+  const absent = ["CPU", "waiting", "memory"].filter((_, i) => cells?.[i]?.state === "none");
   return (
     <tr aria-selected={props.isChosen}>
       <td>
@@ -165,7 +166,7 @@ function Row(props: { service: string; spans: number; range: Range; isChosen: bo
             {c.missing.length > 1 && <span class="f3"> and {c.missing.length - 1} more</span>}
           </span>
         ) : (
-          c && <span class="good">nothing is missing</span>
+          c && <span class="good">{absent.length === 0 ? "nothing is missing" : `joined; no profiles of ${absent.join(" or ")} arrive`}</span>
         )}
       </td>
       <td>

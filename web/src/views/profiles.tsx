@@ -192,7 +192,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
     <AskedFrame asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
       {(d) => (
         <>
-          <p class="row">
+          <p class="row pad-x">
             <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? countOf(d.right.samples, "sample") : ""}</span>
             {d.left && <Scaled by={leftScale} isPerRequest={isPerRequest} byShare={byShare} isSide={isSide} own={range} other={other.range} />}
             {d.left && <Against left={d.left} baseline={props.baseline} baseLabels={props.baseLabels} byShare={byShare} isSide={isSide} />}

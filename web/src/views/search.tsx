@@ -14,7 +14,7 @@ import { queryOf, type Form } from "../search/complete";
 import { QueryEditor } from "../search/editor";
 import { Facets } from "../search/facets";
 import { MetricChart } from "../search/metric_chart";
-import { innerOf, isMetrics, rememberQuery, withCondition } from "../search/queries";
+import { innerOf, isMetrics, rememberQuery, traceNs, withCondition } from "../search/queries";
 import { Examples, QueryLists } from "../search/query_lists";
 import { meantBy } from "../shell/find_box";
 import { useHead } from "../state/head";
@@ -28,12 +28,14 @@ interface Row {
   trace: FoundTrace;
   span: FoundSpan | undefined;
   matched: number;
+  ns: number; // the trace's duration
 }
 
 function rowsOf(found: Found): Row[] {
   return (found.traces ?? []).map((trace) => {
     const sets = trace.spanSets ?? (trace.spanSet ? [trace.spanSet] : []);
-    return { trace, span: sets[0]?.spans[0], matched: sets.reduce((n, s) => n + s.matched, 0) };
+    const span = sets[0]?.spans[0];
+    return { trace, span, matched: sets.reduce((n, s) => n + s.matched, 0), ns: traceNs(trace.durationMs, span?.durationNanos) };
   });
 }
 
@@ -43,7 +45,7 @@ const attribute = (r: Row, key: string) => plain(r.span?.attributes?.find((a) =>
 const rootName = (r: Row) => r.trace.rootTraceName ?? "(root not received)";
 const to = (r: Row) => ({ view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "why" });
 
-function columnsOf(mostMs: number): readonly Column<Row>[] {
+function columnsOf(mostNs: number): readonly Column<Row>[] {
   return [
     { key: "start", title: "Started", by: (r) => Number(r.trace.startTimeUnixNano), cell: (r) => <span class="f3 num">{moment(nanoToMs(r.trace.startTimeUnixNano)).slice(5, 23)}</span> },
     {
@@ -58,8 +60,8 @@ function columnsOf(mostMs: number): readonly Column<Row>[] {
       ),
     },
     { key: "service", title: "Service", by: (r) => r.trace.rootServiceName ?? "", cell: (r) => <Name text={r.trace.rootServiceName ?? ""} /> },
-    { key: "duration", title: "Trace", isNumber: true, by: (r) => r.trace.durationMs ?? 0, cell: (r) => <Fig text={duration((r.trace.durationMs ?? 0) * 1e6)} /> },
-    { key: "bar", title: "", cell: (r) => <span class="len"><i style={{ width: `${String(((r.trace.durationMs ?? 0) / mostMs) * 100)}%` }} /></span> },
+    { key: "duration", title: "Trace", isNumber: true, by: (r) => r.ns, cell: (r) => <Fig text={duration(r.ns)} /> },
+    { key: "bar", title: "", cell: (r) => <span class="len"><i style={{ width: `${String((r.ns / mostNs) * 100)}%` }} /></span> },
     { key: "span", title: "Matching span", isNumber: true, by: (r) => Number(r.span?.durationNanos ?? 0), cell: (r) => (r.span ? <Fig text={duration(Number(r.span.durationNanos))} /> : "") },
     { key: "matched", title: "Matches", isNumber: true, by: (r) => r.matched, cell: (r) => String(r.matched) },
     { key: "id", title: "Trace id", cell: (r) => <span class="mono faint">{r.trace.traceID.slice(0, 12)}…</span> },
@@ -128,7 +130,7 @@ export function Search(props: { range: Range }) {
   // What does not match the query any more goes away at once.
   const found = useAsk<Found>(isChart ? "" : JSON.stringify(query), (s) => get("/api/search", query, s), true);
   const rows = useMemo(() => rowsOf(found.data ?? {}), [found.data]);
-  const most = Math.max(1, ...rows.map((r) => r.trace.durationMs ?? 0));
+  const most = Math.max(1, ...rows.map((r) => r.ns));
   const columns = useMemo(
     (): Column<Row>[] => [
       ...columnsOf(most),
