@@ -20,3 +20,14 @@ enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *r
     *out_n = n;
     return SF_OK;
 }
+
+bool sf_profile_type_is_level(const struct sf_profile_type *type)
+{
+    static const char *const levels[] = {"inuse_space", "inuse_objects", "live",
+                                         "goroutine",   "goroutines",    "threads"};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (sf_str_eq(type->sample_type, sf_str_from(levels[i])))
+            return true;
+    }
+    return false;
+}

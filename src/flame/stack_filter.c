@@ -7,7 +7,8 @@
 
 struct term {
     sf_str text;
-    struct sf_regex *re; /* NULL: the whole name */
+    struct sf_regex *re;       /* NULL: the whole name */
+    enum sf_frame_group group; /* which of its names */
 };
 
 struct sf_stack_filter {
@@ -15,6 +16,7 @@ struct sf_stack_filter {
     size_t n_sites;
     uint64_t wanted, unwanted; /* bits of the terms */
     size_t n_terms;
+    bool has_packages; /* some term is about them */
     struct term terms[SF_STACK_TERMS];
 };
 
@@ -28,12 +30,14 @@ static enum sf_err set_term(const struct sf_stack_term *from, struct term *out, 
     struct sf_why own = {0};
     enum sf_err err;
     out->text = from->text;
+    out->group = from->kind == SF_STACK_HAS_PACKAGE ? SF_GROUP_PACKAGE : SF_GROUP_FUNCTION;
     if (from->kind == SF_STACK_HAS || from->kind == SF_STACK_LACKS)
         return SF_OK;
     err = sf_regex_new(from->text, false, &out->re, &own);
     /* Pyroscope's words, which its clients show. */
-    return err ? sf_fail(why, err, "invalid %s function name regex \"%.*s\": %s",
+    return err ? sf_fail(why, err, "invalid %s %s regex \"%.*s\": %s",
                          is_unwanted(from->kind) ? "exclude" : "include",
+                         out->group == SF_GROUP_PACKAGE ? "package" : "function name",
                          SF_STR_ARG(sf_str_part(from->text, 0, 80)), own.text)
                : SF_OK;
 }
@@ -58,6 +62,7 @@ enum sf_err sf_stack_filter_new(const struct sf_stack_ask *ask, struct sf_stack_
     for (; !err && f->n_terms < ask->n_terms; f->n_terms++) {
         const struct sf_stack_term *t = &ask->terms[f->n_terms];
         *(is_unwanted(t->kind) ? &f->unwanted : &f->wanted) |= UINT64_C(1) << f->n_terms;
+        f->has_packages |= t->kind == SF_STACK_HAS_PACKAGE;
         err = set_term(t, &f->terms[f->n_terms], why);
     }
     if (err)
@@ -105,11 +110,13 @@ static enum sf_err test_frames(const struct sf_stack_filter *f, const struct sf_
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
         struct sf_arena own = names; /* a name is needed only while it is looked at */
         bool is_met = false;
-        sf_str name;
-        if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &own, &name))
+        sf_str name, package = SF_STR_NONE;
+        if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &own, &name) ||
+            (f->has_packages && !sf_frame_name(&t->frames[i], SF_GROUP_PACKAGE, &own, &package)))
             err = sf_no_room(why, "the flame graph");
         for (size_t k = 0; !err && k < f->n_terms; k++) {
-            err = test_term(&f->terms[k], name, scratch, &is_met, why);
+            bool is_package = f->terms[k].group == SF_GROUP_PACKAGE;
+            err = test_term(&f->terms[k], is_package ? package : name, scratch, &is_met, why);
             out_met[i] |= (uint64_t)(!err && is_met) << k;
         }
     }

@@ -17,6 +17,7 @@ enum sf_stack_term_kind {
     SF_STACK_LACKS,         /* no frame of this name is */
     SF_STACK_HAS_PATTERN,   /* a frame that matches is in the stack */
     SF_STACK_LACKS_PATTERN, /* no frame that matches is */
+    SF_STACK_HAS_PACKAGE,   /* a frame whose package matches is in the stack */
 };
 
 struct sf_stack_term {

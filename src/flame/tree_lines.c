@@ -80,3 +80,15 @@ enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_ar
     *out_n = n;
     return SF_OK;
 }
+
+struct sf_line_cost sf_tree_lines_hottest(const struct sf_tree *t, sf_str function)
+{
+    struct sf_line_cost best = {0};
+    for (uint32_t i = 1; i < t->n_nodes; i++) {
+        const struct sf_frame *f = &t->frames[t->nodes[i].frame];
+        if (t->nodes[i].self > best.self && f->line && sf_str_eq(f->function, function))
+            best = (struct sf_line_cost){f->function, f->file, f->line, t->nodes[i].self,
+                                         t->nodes[i].self};
+    }
+    return best;
+}

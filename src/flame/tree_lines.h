@@ -16,3 +16,5 @@ struct sf_line_cost {
  * are borrowed from the tree. LIMIT: it is full. */
 enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_arena *req,
                           const struct sf_line_cost **out, uint32_t *out_n, struct sf_why *why);
+/* The line that has most of a function (its whole name) by itself; line 0: none is known. */
+struct sf_line_cost sf_tree_lines_hottest(const struct sf_tree *t, sf_str function);

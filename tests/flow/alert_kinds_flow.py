@@ -26,6 +26,11 @@ RULES = """alerts:
     - {name: hotter, finding: {service: order-service}, above: 90%, window: 1h}
     - {name: fewer, coverage: {service: order-service, of: samples, type: cpu}, below: 50%, window: 10m}
     - {name: not-fewer, coverage: {service: order-service, of: samples, type: cpu}, below: 5%, window: 10m}
+    - {name: packaged, share: {selector: order-service, package: '^encoding/json$'}, above: 30%, window: 1h}
+    - {name: packaged-more, share: {selector: order-service, package: json}, above: 50%, window: 1h}
+    - {name: canary, share: {selector: order-service, label: env=canary}, above: 5%, window: 1h}
+    - {name: held, amount: {selector: holder, function: hold, type: inuse_space}, above: 90MB, window: 1h}
+    - {name: held-more, amount: {selector: holder, function: hold, type: inuse_space}, above: 110MB, window: 1h}
     - {name: unsampled, coverage: {service: shop}, below: 50%, window: 1h}
 """
 SERVER = Server(RULES)
@@ -56,8 +61,14 @@ def plant():
                                 start=parent["start"] + 10**7, end=parent["start"] + 9 * 10**7)]
     SERVER.send(family)
     for ago, n in ((15, 200), (5, 20)):
-        stacks = {"main;crunch": 10**7 * (n * 6 // 10), "main;work": 10**7 * (n * 4 // 10)}
-        assert SERVER.post("/ingest?name=order-service&format=pprof", pprof(stacks, when=time.time_ns() - ago * 60 * 10**9)).status == 200
+        stacks = {"main;crunch": 10**7 * (n * 6 // 10), "main;encoding/json.read": 10**7 * (n * 4 // 10)}
+        name = "order-service" + ("%7Benv%3Dcanary%7D" if ago == 5 else "")
+        assert SERVER.post(f"/ingest?name={name}&format=pprof", pprof(stacks, when=time.time_ns() - ago * 60 * 10**9)).status == 200
+
+
+    for i in range(6):  # levels: six times 100 MB in use are 100 MB
+        body = pprof({"main;hold": 10**8}, "inuse_space", "bytes", when=time.time_ns() - (i + 1) * 60 * 10**9)
+        assert SERVER.post("/ingest?name=holder&format=pprof", body).status == 200
 
 
 def tried(rule):
@@ -84,21 +95,31 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
     plant()
     for rule, fires in (("slower", 1), ("same-version", 0), ("slower-than-before", 1), ("not-twice", 0), ("same-as-before", 0),
                         ("yesterday", 0), ("more-cpu", 1), ("children", 1), ("children-more", 0), ("hot", 1), ("hotter", 0),
-                        ("fewer", 1), ("not-fewer", 0), ("unsampled", 1)):
+                        ("fewer", 1), ("not-fewer", 0), ("packaged", 1), ("packaged-more", 0), ("canary", 1), ("held", 1),
+                        ("held-more", 0), ("unsampled", 1)):
         answer = tried(rule)
         assert len(answer["fired"]) == fires and answer["unknown"] == 0, (rule, answer)
     value = float(tried("slower-than-before")["fired"][0]["value"])
     assert 0.4 < value < 0.6, value
     assert tried("slower")["fired"][0]["labels"]["candidate"] == "v2"
+    why = tried("fewer")["fired"][0]["why"]
+    assert why == "order-service sent 20 samples within 10 m 00 s, and 200 in the same time before", why
+    assert " of 200 spans of shop have samples" in tried("unsampled")["fired"][0]["why"], tried("unsampled")
     assert 0.07e9 < float(tried("children")["fired"][0]["value"]) < 0.09e9
     assert tried("hot")["fired"][0]["labels"]["subject"] == "crunch", tried("hot")
 
 
 def test_2_alerts_say_why():
-    fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot")) and alerts(), "they fire")
+    fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot", "canary", "packaged",
+                                                           "held")) and alerts(), "they fire")
     assert "ms" in fired["slower"]["annotations"]["why"], fired["slower"]
     assert "crunch" in fired["hot"]["annotations"]["why"], fired["hot"]
     assert "child" in fired["children"]["annotations"]["why"], fired["children"]
+    assert fired["slower"]["annotations"]["why"].startswith("v2 against v1: spans take "), fired["slower"]
+    assert "the last 25 m 00 s against the same time before: spans take " in fired["slower-than-before"]["annotations"]["why"], fired
+    assert "encoding/json$ has 880 ms of 2.2 s (40 %) in order-service" in fired["packaged"]["annotations"]["why"], fired["packaged"]
+    assert "env=canary has 200 ms of 2.2 s (9.09 %)" in fired["canary"]["annotations"]["why"], fired["canary"]
+    assert "hold has 100 MB of 100 MB (100 %) in holder" in fired["held"]["annotations"]["why"], fired["held"]
     quiet = {"same-version", "not-twice", "same-as-before", "yesterday", "children-more", "hotter"}
     assert not quiet & set(fired), fired
     known = {r["name"]: r for g in SERVER.json("/api/v1/rules")["data"]["groups"] for r in g["rules"]}

@@ -16,7 +16,7 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, make_span, tap  # noqa: E402
 
 GOT = []  # (path, body)
-STATUS = {"/hook": 200, "/api/v2/alerts": 200, "/moved": 302}
+STATUS = {"/hook": 200, "/api/v2/alerts": 200, "/moved": 302, "/second/api/v2/alerts": 500}
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -41,7 +41,7 @@ RULES = """    - name: errors
       traceql: '{ status = error } | count_over_time() by (resource.service.name)'
       above: 2
       window: 10s
-      labels: {severity: page}
+      labels: {severity: page, team: 'of {{ $labels.resource_service_name }}'}
       annotations: {summary: '{{ $labels.resource_service_name }} has {{ $value }} errors'}
     - {name: never, traceql: '{ } | rate()', above: 1000000}
     - {name: patient, traceql: '{ status = error } | count_over_time()', above: 2, for: 1h, window: 1h}
@@ -54,7 +54,7 @@ alerts:
   interval: 1s
   url: http://spanflame.example/
   pack: false
-  alertmanager: ["{URL}"]
+  alertmanager: ["{URL}", "{URL}/second/"]
   webhook: ["{URL}/hook", "{URL}/moved"]
   rules_files: ["HOME/rules/*.yaml"]
   rules:
@@ -76,7 +76,7 @@ def wait_for(condition, what, seconds=60):
 
 def told(path, name, status=None):
     for at, body in list(GOT):
-        for alert in [] if at != path else body if path.startswith("/api") else body["alerts"]:
+        for alert in [] if at != path else body if path.endswith("/api/v2/alerts") else body["alerts"]:
             if alert["labels"]["alertname"] == name and status in (None, alert.get("status")):
                 return alert, body
     return None
@@ -98,13 +98,19 @@ def send_errors():
 def test_1_an_alert_fires_and_everybody_is_told():
     send_errors()
     alert, body = wait_for(lambda: told("/hook", "errors", "firing"), "the webhook is told")
-    assert alert["labels"] == {"alertname": "errors", "severity": "page", "resource_service_name": "shop"}, alert
+    assert alert["labels"] == {"alertname": "errors", "severity": "page", "team": "of shop", "resource_service_name": "shop"}, alert
     assert alert["annotations"]["summary"] == "shop has 5 errors", alert
+    assert body["commonLabels"] == alert["labels"] and body["commonAnnotations"] == alert["annotations"], body
     assert alert["annotations"]["value"] == "5" and "5" in alert["annotations"]["why"], alert
     assert alert["generatorURL"].startswith("http://spanflame.example/?view=search&q=%7B%20status"), alert
     assert body["version"] == "4" and body["status"] == "firing", body
     alert, _ = wait_for(lambda: told("/api/v2/alerts", "errors"), "Alertmanager is told")
     assert alert["startsAt"] < alert["endsAt"], alert
+    wait_for(lambda: told("/second/api/v2/alerts", "errors"), "the second one is asked, and fails")
+    GOT.clear()
+    STATUS["/second/api/v2/alerts"] = 200
+    again, _ = wait_for(lambda: told("/second/api/v2/alerts", "errors"), "it is asked again")
+    assert again["startsAt"] == alert["startsAt"] and not told("/api/v2/alerts", "errors"), "who took it is not"
     assert not told("/hook", "never") and not told("/hook", "patient")
 
 
@@ -126,7 +132,7 @@ def test_2_prometheus_shape_of_rules_and_alerts():
     assert set(known) == {"errors", "never", "patient", "hot", "much"}, known
     assert known["never"]["state"] == "inactive" and known["never"]["health"] == "ok", known["never"]
     assert known["patient"]["state"] == "pending" and known["patient"]["duration"] == 3600, known["patient"]
-    assert known["errors"]["type"] == "alerting" and known["errors"]["labels"] == {"severity": "page"}
+    assert known["errors"]["type"] == "alerting" and known["errors"]["labels"]["severity"] == "page"
     assert SERVER.metric("spanflame_alerts_rules") == 5 and SERVER.metric("spanflame_alerts_pending") >= 1
     assert SERVER.metric("spanflame_alerts_evaluations_total") >= 5
     assert SERVER.metric("spanflame_alerts_evaluation_failures_total") == 0
@@ -134,6 +140,9 @@ def test_2_prometheus_shape_of_rules_and_alerts():
 
 def test_3_it_is_resolved_and_nobody_is_followed_elsewhere():
     wait_for(lambda: told("/hook", "errors", "resolved"), "the webhook hears the end")
+    for path in ("/api/v2/alerts", "/second/api/v2/alerts"):
+        wait_for(lambda p=path: any(a["endsAt"] < time.strftime("%Y-%m-%dT%H:%M:%S.9Z", time.gmtime())
+                                    for at, body in list(GOT) if at == p for a in body), f"{path} hears the end")
     assert "errors" not in alerts()
     wait_for(lambda: SERVER.metric("spanflame_alerts_send_failures_total") > 0, "a redirect is a failure")
     assert "status 302" in SERVER.log()
@@ -155,6 +164,7 @@ def test_4_a_share_of_profiles():
     assert SERVER.post("/ingest?name=order-service&format=pprof", pprof(many)).status == 200
     alert, _ = wait_for(lambda: told("/hook", "hot", "firing"), "the share")
     assert 0.4 < float(alert["annotations"]["value"]) < 0.5, alert
+    assert "json.* has 500 ms of 1.11 s (45 %) in order-service within 1 h 00 m, hottest: json.decode, 90 ms" in alert["annotations"]["why"], alert
     wait_for(lambda: any(note == "alert: hot" for _, note, _ in pins()), "the span with the function is pinned")
     assert [t for t, note, _ in pins() if note == "alert: hot"] == [span["trace_id"].hex()], pins()
     assert "view=profiles&service=order-service" in alert["generatorURL"], alert
@@ -183,6 +193,7 @@ def test_6_what_would_have_fired():
     assert "errors would have fired 1 time; asked at" in text and "fired 20" in text, text
     answer = SERVER.json("/api/v1/alerts/test?rule=errors&from=now-3m")
     assert len(answer["fired"]) == 1 and answer["stepSeconds"] >= 1, answer
+    assert "mean of 5 spans" in answer["fired"][0]["why"] and answer["fired"][0]["why"] in text, answer
     assert SERVER.get("/api/v1/alerts/test?rule=nothing").status == 404
     assert 490 < SERVER.json("/api/v1/alerts/test?rule=never&from=now-7d")["moments"] <= 500
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True,

@@ -11,7 +11,7 @@
 
 /* How long a receiver that cannot be reached may still learn that an alert is over. */
 static const int64_t KEPT_NS = 15 * SF_NS_PER_MIN;
-enum { MOST = SF_LIMIT_ALERT_RULES * SF_LIMIT_ALERT_SERIES };
+enum { MOST = SF_LIMIT_ALERT_RULES * SF_LIMIT_ALERT_SERIES, TEXTS = 6 };
 
 /* ---- the list ---- */
 
@@ -22,6 +22,7 @@ static void done(struct sf_alert *a)
     sf_heap_free(a->labels);
     sf_heap_free(a->notes);
     sf_heap_free(a->reason);
+    sf_heap_free(a->spans);
 }
 
 void sf_alert_book_done(struct sf_alert_book *b)
@@ -32,7 +33,7 @@ void sf_alert_book_done(struct sf_alert_book *b)
     *b = (struct sf_alert_book){0};
 }
 
-static char *copy(sf_str s)
+char *sf_alert_book_copy(sf_str s)
 {
     char *p = sf_heap_new(s.len + 1);
     if (p && s.len)
@@ -63,7 +64,9 @@ static struct sf_alert *add(struct sf_alert_book *b, sf_str rule, sf_str tenant,
         b->cap = cap;
     }
     a = &b->list[b->n];
-    *a = (struct sf_alert){.rule = copy(rule), .tenant = copy(tenant), .labels = copy(labels)};
+    *a = (struct sf_alert){.rule = sf_alert_book_copy(rule),
+                           .tenant = sf_alert_book_copy(tenant),
+                           .labels = sf_alert_book_copy(labels)};
     if (!a->rule || !a->tenant || !a->labels) {
         done(a);
         return NULL;
@@ -102,7 +105,7 @@ static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule
                        const struct sf_alert_value *v, int64_t now_ns, struct sf_why *why)
 {
     struct sf_alert *a = find(b, rule, v->labels);
-    char *notes = copy(v->notes);
+    char *notes = sf_alert_book_copy(v->notes);
     if (!a && notes)
         a = add(b, rule->name, rule->tenant, v->labels);
     if (!a || !notes) {
@@ -121,8 +124,10 @@ static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule
         a->reason = NULL;
         b->is_changed = true;
     }
+    if (!a->spans && v->spans.len)
+        a->spans = sf_alert_book_copy(v->spans); /* none of it: those of the rule */
     if (!a->reason && v->reason.len)
-        a->reason = copy(v->reason); /* none of it: the alert goes without */
+        a->reason = sf_alert_book_copy(v->reason); /* none of it: the alert goes without */
     if (a->state == SF_ALERT_PENDING && now_ns - a->since_ns >= rule->for_ns) {
         a->state = SF_ALERT_FIRING;
         a->fired_ns = a->changed_ns = now_ns;
@@ -184,7 +189,7 @@ void sf_alert_book_write(const struct sf_alert_book *b, struct sf_buf *out)
     for (size_t i = 0; i < b->n; i++) {
         const struct sf_alert *a = &b->list[i];
         struct sf_json_writer j = sf_json_writer_init(&body);
-        const char *const texts[] = {a->rule, a->tenant, a->labels, a->notes, a->reason};
+        const char *const texts[] = {a->rule, a->tenant, a->labels, a->notes, a->reason, a->spans};
         sf_json_write_array(&j);
         sf_json_write_u64(&j, a->state);
         sf_json_write_i64(&j, a->since_ns);
@@ -192,7 +197,7 @@ void sf_alert_book_write(const struct sf_alert_book *b, struct sf_buf *out)
         sf_json_write_i64(&j, a->resolved_ns);
         sf_json_write_i64(&j, a->changed_ns);
         sf_json_write_f64(&j, a->value);
-        for (size_t k = 0; k < 5; k++)
+        for (size_t k = 0; k < TEXTS; k++)
             sf_json_write_str(&j, sf_str_from(texts[k]));
         sf_json_write_array_end(&j);
         sf_buf_add_u8(&body, '\n');
@@ -204,7 +209,7 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
 {
     struct sf_json j;
     struct sf_alert read = {0}, *a;
-    sf_str texts[5] = {{0}};
+    sf_str texts[TEXTS] = {{0}};
     sf_json_init(&j, line, room);
     if (!sf_json_array(&j))
         return false;
@@ -216,12 +221,11 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
         case 3: read.resolved_ns = sf_json_i64(&j); break;
         case 4: read.changed_ns = sf_json_i64(&j); break;
         case 5: read.value = sf_json_f64(&j); break;
-        case 6:
-        case 7:
-        case 8:
-        case 9:
-        case 10: texts[i - 6] = sf_json_str(&j); break;
-        default: sf_json_skip(&j); break;
+        default:
+            if (i < 6 + TEXTS) /* an older file has fewer */
+                texts[i - 6] = sf_json_str(&j);
+            else
+                sf_json_skip(&j);
         }
     }
     if (!sf_json_ok(&j) || read.state > SF_ALERT_RESOLVED || read.since_ns <= 0 ||
@@ -233,8 +237,9 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
     read.rule = a->rule;
     read.tenant = a->tenant;
     read.labels = a->labels;
-    read.notes = copy(texts[3]);
-    read.reason = texts[4].len ? copy(texts[4]) : NULL;
+    read.notes = sf_alert_book_copy(texts[3]);
+    read.reason = texts[4].len ? sf_alert_book_copy(texts[4]) : NULL;
+    read.spans = texts[5].len ? sf_alert_book_copy(texts[5]) : NULL;
     *a = read;
     return a->notes != NULL;
 }

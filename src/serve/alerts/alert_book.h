@@ -12,11 +12,13 @@ struct sf_alert_value { /* what a rule found: one of its series */
     sf_str notes;       /* its annotations, likewise */
     double value;
     sf_str reason; /* why, in a sentence; empty: not said */
+    sf_str spans;  /* a query of the spans it is about; empty: those of the rule */
 };
 
 struct sf_alert {
     char *rule, *tenant, *labels, *notes; /* owned */
     char *reason;                         /* why it is so, in a sentence; NULL: not known */
+    char *spans;                          /* that it is about; NULL: those of its rule */
     enum sf_alert_state state;
     double value;
     int64_t since_ns;    /* true since then */
@@ -36,6 +38,7 @@ struct sf_alert_book {
 };
 
 void sf_alert_book_done(struct sf_alert_book *b);
+char *sf_alert_book_copy(sf_str s); /* a text of an alert; NULL: no memory */
 /* What `rule` found at `now_ns`: those values are true, and others are not, unless the answer
  * `is_partial`: then they stay as they were. NOMEM leaves what was done so far. */
 enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_rule *rule,

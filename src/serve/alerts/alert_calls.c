@@ -6,6 +6,7 @@
 
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "render/units.h"
 #include "serve/alerts/alert_eval.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
@@ -13,6 +14,8 @@
 #include "serve/tenant.h"
 #include "wire/json_writer.h"
 #include "wire/time_text.h"
+
+enum { REASONS = 20 }; /* sentences of one trial: each costs what a query does */
 
 static bool is_ours(const struct sf_call *call, sf_str tenant)
 {
@@ -64,6 +67,19 @@ static void add_time(struct sf_buf *out, int64_t ns)
     sf_time_text_add(out, (uint64_t)ns);
 }
 
+/* Labels and why, which hold names from telemetry: for a terminal. */
+static void add_names(const struct sf_alert *a, struct sf_buf *out)
+{
+    sf_buf_add_u8(out, '{');
+    sf_units_plain(out, sf_str_from(a->labels));
+    sf_buf_print(out, "}\n");
+    if (!a->reason)
+        return;
+    sf_buf_print(out, "          ");
+    sf_units_plain(out, sf_str_from(a->reason));
+    sf_buf_add_u8(out, '\n');
+}
+
 static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *out)
 {
     size_t n_rules = 0, n_active = 0;
@@ -85,9 +101,8 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
         n_active++;
         sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
         add_time(out, one->since_ns);
-        sf_buf_print(out, ", value %.6g  {%s}\n", one->value, one->labels);
-        if (one->reason)
-            sf_buf_print(out, "          %s\n", one->reason);
+        sf_buf_print(out, ", value %.6g  ", one->value);
+        add_names(one, out);
     }
     if (n_rules == 0)
         sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
@@ -236,12 +251,13 @@ struct trial {
     size_t n_moments, n_unknown; /* evaluations, and those that could not be told */
     struct sf_alert_book book;
     struct sf_buf fired; /* JSON or text of alerts that are over */
-    size_t n_fired;
+    size_t n_fired, n_reasons;
     bool is_text;
 };
 
 static void tell(struct trial *t, const struct sf_alert *a)
 {
+    struct sf_json_writer j = sf_json_writer_init(&t->fired);
     if (!a->fired_ns)
         return;
     if (t->is_text) {
@@ -253,7 +269,8 @@ static void tell(struct trial *t, const struct sf_alert *a)
         } else {
             sf_buf_print(&t->fired, " and still at the end");
         }
-        sf_buf_print(&t->fired, ", value %.6g  {%s}\n", a->value, a->labels);
+        sf_buf_print(&t->fired, ", value %.6g  ", a->value);
+        add_names(a, &t->fired);
     } else {
         if (t->n_fired)
             sf_buf_add_u8(&t->fired, ',');
@@ -268,9 +285,33 @@ static void tell(struct trial *t, const struct sf_alert *a)
             sf_alert_json_time(a->resolved_ns, &t->fired);
         else
             sf_buf_print(&t->fired, "null");
-        sf_buf_print(&t->fired, ",\"value\":\"%.6g\"}", a->value);
+        sf_buf_print(&t->fired, ",\"value\":\"%.6g\"", a->value);
+        if (a->reason) {
+            sf_buf_print(&t->fired, ",\"why\":");
+            sf_json_write_str(&j, sf_str_from(a->reason));
+        }
+        sf_buf_add_u8(&t->fired, '}');
     }
     t->n_fired++;
+}
+
+/* Of alerts that begin to fire, up to a number of them. */
+static void give_reasons(struct trial *t, const struct sf_alert_ask *ask, struct sf_query_ctx *q)
+{
+    struct sf_arena before = *q->req;
+    for (size_t i = 0; i < t->book.n && t->n_reasons < REASONS; i++) {
+        struct sf_alert *a = &t->book.list[i];
+        struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+        if (a->state != SF_ALERT_FIRING || a->fired_ns != ask->at_ns || a->reason)
+            continue;
+        t->n_reasons++;
+        *q->req = before;
+        sf_alert_eval_reason(ask, sf_str_from(a->spans), q, &reason);
+        if (sf_buf_ok(&reason) && reason.len)
+            a->reason = sf_alert_book_copy(sf_buf_str(&reason));
+        sf_buf_done(&reason);
+    }
+    *q->req = before;
 }
 
 static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
@@ -296,6 +337,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
             err = sf_alert_book_step(&t->book, t->rule, values, n, is_partial, at_ns, why);
         if (err)
             return err;
+        give_reasons(t, &ask, q);
         for (size_t i = 0; i < t->book.n; i++) {
             struct sf_alert *a = &t->book.list[i];
             if (a->state != SF_ALERT_RESOLVED || !a->fired_ns)

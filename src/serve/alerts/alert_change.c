@@ -7,6 +7,7 @@
 #include "exec/metrics.h"
 #include "join/compare.h"
 #include "query/query_parse.h"
+#include "render/units.h"
 #include "serve/alerts/alert_value.h"
 
 /* Spans of either side, below which nothing is said; steps in which versions are told apart. */
@@ -146,6 +147,36 @@ static enum sf_err compare(const struct sf_alert_ask *ask, sf_str left, sf_str r
     return sf_compare_make(ask->store, &want, q, out, why);
 }
 
+sf_str sf_alert_change_words(sf_str summary)
+{
+    const sf_str right = SF_STR("right ");
+    return sf_str_starts(summary, right) ? sf_str_from_at(summary, right.len) : summary;
+}
+
+/* "v2 against v1: spans take 50 ms more ..." */
+static bool say(const struct sf_alert_rule *rule, sf_str left, sf_str right, sf_str summary,
+                struct sf_arena *req, sf_str *out)
+{
+    struct sf_buf text = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+    bool is_ok;
+    if (!summary.len)
+        return true;
+    if (rule->by.len) {
+        sf_units_plain(&text, right);
+        sf_buf_print(&text, " against ");
+        sf_units_plain(&text, left);
+    } else {
+        sf_buf_print(&text, "the last ");
+        sf_units_duration(&text, (uint64_t)rule->window_ns);
+        sf_buf_print(&text, rule->against == SF_ALERT_YESTERDAY ? " against the same time yesterday"
+                                                                : " against the same time before");
+    }
+    sf_buf_print(&text, ": %.*s", SF_STR_ARG(sf_alert_change_words(summary)));
+    is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_ok;
+}
+
 enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                             struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
 {
@@ -177,9 +208,8 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
     if (is_ok && rule->by.len)
         is_ok = sf_alert_found_label(&f, SF_STR("baseline"), left, q->req) &&
                 sf_alert_found_label(&f, SF_STR("candidate"), right, q->req);
-    if (!is_ok)
+    if (!is_ok || !say(rule, left, right, c->time.summary, q->req, &one->reason))
         return sf_no_room(why, "the rule");
-    one->reason = c->time.summary;
     *out_n = 1;
     return sf_alert_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);
 }

@@ -6,3 +6,5 @@
 /* As sf_alert_eval(). */
 enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                             struct sf_alert_value **out, size_t *out_n, struct sf_why *why);
+/* The sentence of a comparison, which calls the later side "right": without that word. */
+sf_str sf_alert_change_words(sf_str summary);

@@ -24,6 +24,7 @@ struct sf_alert_ask {
  * read, each value has the annotation `partial`, and what is missing or little is not known. */
 enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                           struct sf_alert_value **out, size_t *out_n, struct sf_why *why);
-/* Why spans of a TraceQL rule are as they are, in a sentence; empty when nobody knows. */
-void sf_alert_eval_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+/* Why it is so, in a sentence; empty when that is not known. `spans` is a query of those that the
+ * alert is about; empty: of the rule's. */
+void sf_alert_eval_reason(const struct sf_alert_ask *ask, sf_str spans, struct sf_query_ctx *q,
                           struct sf_buf *out);

@@ -23,18 +23,12 @@ void sf_alert_history_done(struct sf_alert_history *h)
     *h = (struct sf_alert_history){0};
 }
 
-static char *copy(sf_str s)
-{
-    char *p = sf_heap_new(s.len + 1);
-    if (p && s.len)
-        memcpy(p, s.p, s.len);
-    return p;
-}
-
 static struct sf_alert_event *add(struct sf_alert_history *h, sf_str rule, sf_str tenant,
                                   sf_str labels)
 {
-    struct sf_alert_event e = {.rule = copy(rule), .tenant = copy(tenant), .labels = copy(labels)};
+    struct sf_alert_event e = {.rule = sf_alert_book_copy(rule),
+                               .tenant = sf_alert_book_copy(tenant),
+                               .labels = sf_alert_book_copy(labels)};
     if (!h->list)
         h->list = sf_heap_new_n(SF_LIMIT_ALERT_HISTORY, sizeof(*h->list));
     if (!h->list || !e.rule || !e.tenant || !e.labels) {
@@ -80,7 +74,7 @@ void sf_alert_history_see(struct sf_alert_history *h, const struct sf_alert_book
             e->resolved_ns = a->resolved_ns;
         }
         if (e && !e->reason && a->reason)
-            e->reason = copy(sf_str_from(a->reason));
+            e->reason = sf_alert_book_copy(sf_str_from(a->reason));
         h->is_changed = true;
     }
 }
@@ -139,7 +133,7 @@ static bool read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *
     e->resolved_ns = read.resolved_ns;
     e->value = read.value;
     e->was_silenced = read.was_silenced;
-    e->reason = texts[3].len ? copy(texts[3]) : NULL;
+    e->reason = texts[3].len ? sf_alert_book_copy(texts[3]) : NULL;
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "join/explain_set.h"
 #include "join/findings.h"
 #include "render/explain.h"
+#include "render/units.h"
 #include "serve/alerts/alert_value.h"
 
 /* Below it a mean or a share says little. Where samples carry no ids, a breakdown is of eight
@@ -135,8 +136,36 @@ static enum sf_err count_samples(const struct sf_alert_ask *ask, struct sf_query
     return err;
 }
 
+/* How much, in a sentence; and what is missing, where that is known. */
+static void say_coverage(const struct sf_alert_rule *rule, const struct sf_coverage *c,
+                         struct sf_buf *out)
+{
+    if (sf_str_eq(rule->part, SF_STR("spans")))
+        sf_buf_print(out, "%llu of %llu spans of ", (unsigned long long)c->n_sampled,
+                     (unsigned long long)c->n_looked_at);
+    else
+        sf_buf_print(out, "%.3g %% of the samples of ",
+                     100 * (sf_str_eq(rule->part, SF_STR("tagged")) ? c->tagged_share
+                                                                    : c->symbolised_share));
+    sf_units_plain(out, rule->service);
+    sf_buf_print(out, sf_str_eq(rule->part, SF_STR("spans"))    ? " have samples"
+                      : sf_str_eq(rule->part, SF_STR("tagged")) ? " carry the id of a span"
+                                                                : " have names of functions");
+    if (c->n_missing)
+        sf_buf_print(out, ": %s", c->missing[0].sentence);
+}
+
+static void say_samples(const struct sf_alert_rule *rule, double before, double now,
+                        struct sf_buf *out)
+{
+    sf_units_plain(out, rule->service);
+    sf_buf_print(out, " sent %.0f samples within ", now);
+    sf_units_duration(out, (uint64_t)rule->window_ns);
+    sf_buf_print(out, ", and %.0f in the same time before", before);
+}
+
 static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx *q, double *out,
-                            struct sf_why *why)
+                            struct sf_buf *said, struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     struct sf_coverage_want want = {.service = rule->service,
@@ -154,6 +183,7 @@ static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx 
             err = count_samples(ask, q, ask->at_ns, &now, why);
         if (!err && before >= MIN_SAMPLES)
             *out = now / before;
+        say_samples(rule, before, now, said);
         return err;
     }
     err = sf_coverage_make(ask->store, &want, q, &c, why);
@@ -165,13 +195,19 @@ static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx 
         *out = c.symbolised_share < 0 ? NAN : c.symbolised_share;
     else if (c.n_looked_at >= MIN_SPANS)
         *out = (double)c.n_sampled / (double)c.n_looked_at;
+    say_coverage(rule, &c, said);
     return SF_OK;
 }
 
 enum sf_err sf_alert_look_coverage(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                                    struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
 {
+    struct sf_buf said = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+    sf_str reason = SF_STR_NONE;
     double value;
-    enum sf_err err = share_of(ask, q, &value, why);
-    return err ? err : give_one(ask, value, SF_STR_NONE, q, out, out_n, why);
+    enum sf_err err = share_of(ask, q, &value, &said, why);
+    if (!err && sf_buf_ok(&said) && !sf_arena_copy(q->req, sf_buf_str(&said), &reason))
+        err = sf_no_room(why, "the rule");
+    sf_buf_done(&said);
+    return err ? err : give_one(ask, value, reason, q, out, out_n, why);
 }

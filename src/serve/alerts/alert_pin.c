@@ -6,6 +6,7 @@
 #include "base/time_unit.h"
 #include "join/frame_spans.h"
 #include "join/span_set.h"
+#include "serve/alerts/alert_code.h"
 
 enum { LOOKED_AT = 200 }; /* newest traces, of which the slowest are taken */
 #define MARK "alert: "
@@ -67,9 +68,13 @@ static enum sf_err pick_by_function(const struct sf_alert_ask *ask, struct sf_qu
                                        .from_ns = ask->at_ns - ask->rule->window_ns,
                                        .to_ns = ask->at_ns,
                                        .limit = SF_LIMIT_ALERT_PINS};
-    enum sf_err err;
-    if (!sf_arena_print(q->req, &want.pattern, ".*(%.*s).*", SF_STR_ARG(ask->rule->function)))
-        return sf_no_room(why, "the rule");
+    enum sf_err err = SF_OK;
+    if (!ask->rule->function.len) /* a package, a label: what is hottest in it */
+        err = sf_alert_code_hottest(ask, q, &want.function, why);
+    else if (!sf_arena_print(q->req, &want.pattern, ".*(%.*s).*", SF_STR_ARG(ask->rule->function)))
+        err = sf_no_room(why, "the rule");
+    if (err || (!want.function.len && !want.pattern.len))
+        return err;
     err = sf_frame_spans_find(ask->store, &want, q, &found, why);
     for (uint32_t i = 0; !err && i < found.n; i++)
         *n = add(list, *n, found.list[i].trace, found.list[i].start_ns);
@@ -106,7 +111,7 @@ enum sf_err sf_alert_pin(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
         return SF_OK;
     if (ask->rule->spans.len || (ask->found_spans && ask->found_spans->len))
         err = pick_spans(ask, q, list, &n, why);
-    else if (ask->rule->function.len)
+    else if (ask->rule->selector.len)
         err = pick_by_function(ask, q, list, &n, why);
     if (!err && n)
         err = ask->store->ops->pins(ask->store, q, &pins, &n_pins, why);

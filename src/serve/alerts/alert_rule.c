@@ -10,9 +10,8 @@
 #include "base/heap.h"
 #include "base/text.h"
 #include "base/time_unit.h"
-#include "flame/stack_filter.h"
-#include "query/label_selector.h"
 #include "query/query_parse.h"
+#include "serve/alerts/alert_code.h"
 #include "serve/alerts/alert_rule_spans.h"
 #include "serve/tenant.h"
 
@@ -198,7 +197,7 @@ static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int6
 static enum sf_err set_code(struct sf_alert_rule *rule, enum sf_alert_kind kind, sf_str field,
                             sf_str val, struct sf_why *why)
 {
-    static const char *const known[] = {"selector", "function", "type"};
+    static const char *const known[] = {"selector", "function", "package", "label", "type"};
     const char *near;
     enum sf_err err = set_kind(rule, kind, why);
     if (err)
@@ -207,13 +206,17 @@ static enum sf_err set_code(struct sf_alert_rule *rule, enum sf_alert_kind kind,
         rule->selector = val;
     else if (sf_str_eq(field, SF_STR("function")))
         rule->function = val;
+    else if (sf_str_eq(field, SF_STR("package")))
+        rule->package = val;
+    else if (sf_str_eq(field, SF_STR("label")))
+        rule->label = val;
     else if (sf_str_eq(field, SF_STR("type")))
         rule->type = val;
     else {
-        near = sf_text_nearest(field, known, 3);
+        near = sf_text_nearest(field, known, 5);
         return sf_fail(why, SF_ERR_INPUT, "there is no %.*s in it%s%s%s",
                        SF_STR_ARG(sf_str_part(field, 0, 40)), near ? "; did you mean " : "",
-                       near ? near : "", near ? "?" : ": selector, function, type");
+                       near ? near : "", near ? "?" : ": selector, function, package, label, type");
     }
     return SF_OK;
 }
@@ -275,6 +278,7 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
                               sf_str val, struct sf_why *why)
 {
     bool is_set;
+    size_t at;
     enum sf_err err;
     if (val.len > SF_LIMIT_ALERT_TEXT_LEN || path.len > SF_LIMIT_ALERT_TEXT_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "a text of more than %d bytes", SF_LIMIT_ALERT_TEXT_LEN);
@@ -311,7 +315,10 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
     else if (sf_str_eq(path, SF_STR("window"))) {
         rule->has_window = true;
         return set_time(val, "window", SF_NS_PER_S, &rule->window_ns, why);
-    } else if (sf_str_starts(path, SF_STR("labels.")))
+    } else if (sf_str_starts(path, SF_STR("labels.")) && sf_str_find(val, SF_STR("$value"), &at))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a label names the alert and cannot hold $value: write it into annotations");
+    else if (sf_str_starts(path, SF_STR("labels.")))
         return set_pair(&rule->labels, sf_str_from_at(path, 7), val, why);
     else if (sf_str_starts(path, SF_STR("annotations.")))
         return set_pair(&rule->annotations, sf_str_from_at(path, 12), val, why);
@@ -359,45 +366,6 @@ static enum sf_err check_query(struct sf_alert_rules *r, struct sf_alert_rule *r
     return SF_OK;
 }
 
-static enum sf_err check_code(struct sf_alert_rules *r, struct sf_alert_rule *rule,
-                              struct sf_why *why)
-{
-    struct sf_arena room = r->arena;
-    struct sf_label_selector selector = {0};
-    struct sf_stack_term term = {rule->function, SF_STACK_HAS_PATTERN};
-    struct sf_stack_ask ask = {.terms = &term, .n_terms = 1};
-    struct sf_stack_filter *filter = NULL;
-    const char *kind = rule->kind == SF_ALERT_SHARE ? "share" : "amount";
-    enum sf_err err;
-    if (rule->selector.len == 0 || rule->function.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "%s wants a selector and a function", kind);
-    err = sf_label_selector_parse_loose(rule->selector, &room, &selector, why);
-    if (!err)
-        err = sf_stack_filter_new(&ask, &filter, why);
-    sf_stack_filter_free(filter);
-    for (size_t i = 0; !err && i < selector.n; i++) {
-        if (selector.list[i].op == SF_OP_EQ &&
-            sf_str_eq(selector.list[i].key, SF_STR("service_name")))
-            rule->service = selector.list[i].val;
-    }
-    if (!err && !sf_arena_copy(&r->arena, rule->service, &rule->service))
-        err = sf_no_room(why, "the rules");
-    if (err) {
-        sf_why_prefix(why, "%s", kind);
-        return SF_ERR_INPUT;
-    }
-    if (rule->test == SF_ALERT_ABSENT)
-        return rule->kind == SF_ALERT_AMOUNT
-                   ? SF_OK
-                   : sf_fail(why, SF_ERR_INPUT, "a share is above or below; amount can be absent");
-    if (rule->kind == SF_ALERT_SHARE &&
-        (rule->unit != SF_ALERT_PERCENT || rule->threshold > 1 || rule->threshold < 0))
-        return sf_fail(why, SF_ERR_INPUT, "share wants a percentage from 0%% to 100%%, as 20%%");
-    if (rule->kind == SF_ALERT_AMOUNT && rule->unit == SF_ALERT_PERCENT)
-        return sf_fail(why, SF_ERR_INPUT, "amount wants a time, a size or a number, not %%");
-    return SF_OK;
-}
-
 enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *rule,
                                 struct sf_why *why)
 {
@@ -423,7 +391,8 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
         return sf_alert_rule_spans_check(r, rule, why);
     if (rule->test == SF_ALERT_NO_TEST)
         return sf_fail(why, SF_ERR_INPUT, "a rule wants one of above, below, absent");
-    return rule->kind == SF_ALERT_TRACEQL ? check_query(r, rule, why) : check_code(r, rule, why);
+    return rule->kind == SF_ALERT_TRACEQL ? check_query(r, rule, why)
+                                          : sf_alert_code_check(r, rule, why);
 }
 
 /* ---- use ---- */
@@ -435,8 +404,14 @@ void sf_alert_rule_print(const struct sf_alert_rule *rule, struct sf_buf *out)
     else if (rule->kind >= SF_ALERT_CHANGE)
         sf_alert_rule_spans_print(rule, out);
     else
-        sf_buf_print(out, "%s of %.*s in %.*s", rule->kind == SF_ALERT_SHARE ? "share" : "amount",
-                     SF_STR_ARG(rule->function), SF_STR_ARG(rule->selector));
+        sf_buf_print(out, "%s of %s%.*s in %.*s", rule->kind == SF_ALERT_SHARE ? "share" : "amount",
+                     rule->package.len ? "package "
+                     : rule->label.len ? "label "
+                                       : "",
+                     SF_STR_ARG(rule->package.len ? rule->package
+                                : rule->label.len ? rule->label
+                                                  : rule->function),
+                     SF_STR_ARG(rule->selector));
     if (rule->test == SF_ALERT_ABSENT)
         sf_buf_print(out, " absent");
     else if (rule->threshold_text.len)

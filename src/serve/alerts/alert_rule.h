@@ -40,9 +40,10 @@ struct sf_alert_rule {
     enum sf_alert_unit unit; /* of the threshold */
     double threshold;        /* percent as a share of 1, times in ns, sizes in bytes */
     sf_str name, tenant;
-    sf_str query; /* of TRACEQL, with its metrics function */
-    sf_str spans; /* and without it, or what others ask of; empty: cannot be told apart */
-    sf_str selector, function, type; /* of SHARE and AMOUNT; type may be empty */
+    sf_str query;          /* of TRACEQL, with its metrics function */
+    sf_str spans;          /* and without it, or what others ask of; empty: cannot be told apart */
+    sf_str selector, type; /* of SHARE and AMOUNT; type may be empty */
+    sf_str function, package, label; /* one of them: a pattern, a pattern, env=prod */
     sf_str service; /* that the selector names, if it does; of FINDING and COVERAGE: itself */
     sf_str part; /* of LEDGER; of CHANGE what is measured; of FINDING its kind; of COVERAGE what */
     sf_str by, against_text;       /* of CHANGE */

@@ -8,6 +8,8 @@
 #include "base/time_unit.h"
 #include "os/fetch.h"
 #include "serve/alerts/alert_capture.h"
+#include "serve/alerts/alert_value.h"
+#include "wire/json.h"
 #include "wire/json_writer.h"
 #include "wire/time_text.h"
 
@@ -62,7 +64,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
     if (rules->url.len) {
         sf_buf_print(&url, "%.*s/?", SF_STR_ARG(rules->url));
         if (rule && (rule->kind == SF_ALERT_TRACEQL || rule->spans.len)) {
-            ask = rule->spans;
+            ask = a->spans ? sf_str_from(a->spans) : rule->spans;
             sf_buf_print(&url, "view=search&q=");
         } else if (rule) {
             ask = rule->service;
@@ -120,19 +122,83 @@ static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *
     sf_buf_add_u8(out, '}');
 }
 
+/* ---- what all alerts of a message have in common ---- */
+
+struct common {
+    struct sf_alert_pair pairs[SF_ALERT_PAIRS];
+    bool is_met[SF_ALERT_PAIRS]; /* in the alert at hand */
+    size_t n;
+    bool has_begun;
+};
+
+/* `text` is an object of strings: labels or annotations. What it lacks is common no more. */
+static void keep_common(struct common *c, sf_str text, struct sf_arena *req)
+{
+    struct sf_arena own = *req;
+    struct sf_json j;
+    sf_str key, val;
+    size_t n = 0;
+    memset(c->is_met, 0, sizeof(c->is_met));
+    sf_json_init(&j, text, c->has_begun ? &own : req);
+    if (!sf_json_object(&j))
+        return;
+    while (sf_json_key(&j, &key)) {
+        val = sf_json_str(&j);
+        if (!c->has_begun && c->n < SF_ALERT_PAIRS && sf_arena_copy(req, key, &key) &&
+            sf_arena_copy(req, val, &val))
+            c->pairs[c->n++] = (struct sf_alert_pair){key, val};
+        for (size_t i = 0; c->has_begun && i < c->n; i++)
+            c->is_met[i] |= sf_str_eq(c->pairs[i].key, key) && sf_str_eq(c->pairs[i].val, val);
+    }
+    for (size_t i = 0; c->has_begun && i < c->n; i++) {
+        if (c->is_met[i])
+            c->pairs[n++] = c->pairs[i];
+    }
+    c->n = c->has_begun ? n : c->n;
+    c->has_begun = true;
+}
+
+static void add_common(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
+                       void (*write)(const struct sf_alert *a, struct sf_buf *out),
+                       struct sf_buf *out)
+{
+    struct sf_json_writer j = sf_json_writer_init(out);
+    struct sf_arena room = {0};
+    struct sf_buf text = {0};
+    struct common c = {.n = 0};
+    bool is_ok = sf_arena_init(&room, LABELS_MAX);
+    for (size_t i = 0; is_ok && i < s->book->n; i++) {
+        if (!is_told(&s->book->list[i], r) || (c.has_begun && c.n == 0))
+            continue;
+        sf_buf_reset(&text);
+        write(&s->book->list[i], &text);
+        keep_common(&c, sf_buf_str(&text), &room);
+    }
+    sf_json_write_object(&j);
+    for (size_t i = 0; i < c.n; i++)
+        sf_json_write_key_str(&j, c.pairs[i].key, c.pairs[i].val);
+    sf_json_write_object_end(&j);
+    sf_buf_done(&text);
+    sf_arena_done(&room);
+}
+
 size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
                           struct sf_buf *out)
 {
     size_t n = 0, n_firing = 0;
     struct sf_json_writer j = sf_json_writer_init(out);
     for (size_t i = 0; i < s->book->n; i++)
-        n_firing += s->book->list[i].state == SF_ALERT_FIRING;
+        n_firing += s->book->list[i].state == SF_ALERT_FIRING && is_told(&s->book->list[i], r);
     if (r->is_webhook) {
         sf_buf_print(out,
                      "{\"version\":\"4\",\"groupKey\":\"spanflame\",\"truncatedAlerts\":0,"
                      "\"status\":\"%s\",\"receiver\":\"spanflame\",\"groupLabels\":{},"
-                     "\"commonLabels\":{},\"commonAnnotations\":{},\"externalURL\":",
+                     "\"commonLabels\":",
                      n_firing ? "firing" : "resolved");
+        add_common(r, s, sf_alert_json_labels, out);
+        sf_buf_print(out, ",\"commonAnnotations\":");
+        add_common(r, s, sf_alert_json_notes, out);
+        sf_buf_print(out, ",\"externalURL\":");
         sf_json_write_str(&j, s->rules->url);
         sf_buf_print(out, ",\"alerts\":");
     }

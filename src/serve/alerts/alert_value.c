@@ -50,6 +50,7 @@ bool sf_alert_found_begin(struct sf_alert_found *f, const struct sf_alert_rule *
     f->pairs[0] = (struct sf_alert_pair){SF_STR("alertname"), rule->name};
     for (size_t i = 0; is_ok && i < rule->labels.n; i++)
         is_ok = sf_alert_found_label(f, rule->labels.list[i].key, rule->labels.list[i].val, req);
+    f->n_own = f->n;
     return is_ok;
 }
 
@@ -74,12 +75,28 @@ static bool write_pairs(const struct sf_alert_pair *list, size_t n, const struct
     return is_ok;
 }
 
-enum sf_err sf_alert_found_finish(const struct sf_alert_found *f, const struct sf_alert_rule *rule,
+/* Labels of the rule that name labels of what was found. */
+static bool fill_own(struct sf_alert_found *f, struct sf_arena *req)
+{
+    bool is_ok = true;
+    size_t at;
+    for (size_t i = 1; is_ok && i < f->n_own; i++) {
+        struct sf_buf text = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+        if (!sf_str_find(f->pairs[i].val, SF_STR("{{"), &at))
+            continue;
+        sf_alert_text_fill(f->pairs[i].val, f->pairs + f->n_own, f->n - f->n_own, 0, &text);
+        is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &f->pairs[i].val);
+        sf_buf_done(&text);
+    }
+    return is_ok;
+}
+
+enum sf_err sf_alert_found_finish(struct sf_alert_found *f, const struct sf_alert_rule *rule,
                                   double value, struct sf_arena *req, struct sf_alert_value *out,
                                   struct sf_why *why)
 {
     out->value = value;
-    return write_pairs(f->pairs, f->n, f, NULL, req, &out->labels) &&
+    return fill_own(f, req) && write_pairs(f->pairs, f->n, f, NULL, req, &out->labels) &&
                    write_pairs(rule->annotations.list, rule->annotations.n, f, &value, req,
                                &out->notes)
                ? SF_OK

@@ -18,7 +18,7 @@
 #include "serve/query_turn.h"
 #include "serve/tenant.h"
 
-enum { FILE_MAX = 256 << 20 };
+enum { FILE_MAX = 256 << 20, REASONS = 20 }; /* of alerts of one rule that begin at once */
 static const char state_file[] = "alerts", history_file[] = "alert_history",
                   silence_file[] = "silences";
 static const int64_t RETRY_NS = 5 * SF_NS_PER_S,
@@ -184,31 +184,6 @@ static bool is_too_early(const struct pass *p, const struct sf_alert_rule *rule)
     return rule->test != SF_ALERT_ABOVE && p->now_ns - p->alerts->started_ns < rule->window_ns;
 }
 
-static bool begins_to_fire(struct sf_alerts *a, const struct sf_alert_rule *rule)
-{
-    for (size_t i = 0; i < a->book.n; i++) {
-        if (sf_alert_is_of(&a->book.list[i], rule) && a->book.list[i].state == SF_ALERT_FIRING &&
-            !a->book.list[i].reason)
-            return true;
-    }
-    return false;
-}
-
-static void give_reason(struct sf_alerts *a, const struct sf_alert_rule *rule, sf_str reason)
-{
-    sf_mutex_lock(&a->lock);
-    for (size_t i = 0; i < a->book.n; i++) {
-        struct sf_alert *one = &a->book.list[i];
-        if (!sf_alert_is_of(one, rule) || one->state != SF_ALERT_FIRING || one->reason)
-            continue;
-        one->reason = sf_heap_new(reason.len + 1);
-        if (one->reason)
-            memcpy(one->reason, reason.p, reason.len);
-        a->book.is_changed = true;
-    }
-    sf_mutex_unlock(&a->lock);
-}
-
 static bool has_just_fired(struct sf_alerts *a, const struct sf_alert_rule *rule, int64_t now_ns)
 {
     bool has = false;
@@ -274,6 +249,34 @@ static bool is_cut_short(const struct sf_worker *worker)
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
 }
 
+/* Once, when an alert begins to fire: it may cost more than the rule. */
+static void give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_query_ctx *q)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_arena before = *q->req;
+    size_t n = 0;
+    for (size_t i = 0; i < a->book.n && n < REASONS && !is_cut_short(p->worker); i++) {
+        struct sf_alert *one = &a->book.list[i]; /* only this thread changes the book */
+        struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+        struct sf_account *paused;
+        if (!sf_alert_is_of(one, ask->rule) || one->state != SF_ALERT_FIRING ||
+            one->fired_ns != p->now_ns || one->reason)
+            continue;
+        n++;
+        *q->req = before;
+        sf_alert_eval_reason(ask, sf_str_from(one->spans), q, &reason);
+        paused = sf_account_pause();
+        if (sf_buf_ok(&reason) && reason.len && !is_cut_short(p->worker)) {
+            sf_mutex_lock(&a->lock);
+            one->reason = sf_alert_book_copy(sf_buf_str(&reason));
+            a->book.is_changed = true;
+            sf_mutex_unlock(&a->lock);
+        }
+        sf_account_resume(paused);
+        sf_buf_done(&reason);
+    }
+}
+
 static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
                          struct sf_unread *unread, struct sf_why *why)
 {
@@ -291,7 +294,6 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
         &found_spans,
         &is_partial};
     struct sf_alert_value *values = NULL;
-    struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_account *paused;
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q;
@@ -313,22 +315,13 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
                              p->now_ns, why);
     sf_mutex_unlock(&a->lock);
     sf_account_resume(paused);
-    if (!err && has_just_fired(a, rule, p->now_ns)) {
-        paused = sf_account_pause();
-        capture_now(p, rule);
-        sf_account_resume(paused);
-        pin_evidence(p, &ask, &q);
-    }
-    /* Asked once, when it begins: it may cost more than the rule. */
-    if (err || !has_just_fired(a, rule, p->now_ns) || !begins_to_fire(a, rule))
+    if (err || !has_just_fired(a, rule, p->now_ns))
         return err;
-    sf_alert_eval_reason(&ask, &q, &reason);
-    if (sf_buf_ok(&reason) && reason.len && !is_cut_short(p->worker)) {
-        paused = sf_account_pause();
-        give_reason(a, rule, sf_buf_str(&reason));
-        sf_account_resume(paused);
-    }
-    sf_buf_done(&reason);
+    paused = sf_account_pause();
+    capture_now(p, rule);
+    sf_account_resume(paused);
+    pin_evidence(p, &ask, &q);
+    give_reasons(p, &ask, &q);
     return SF_OK;
 }
 

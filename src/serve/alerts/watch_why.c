@@ -6,9 +6,11 @@
 #include "exec/profile_types.h"
 #include "flame/tree_diff.h"
 #include "flame/tree_group.h"
+#include "flame/tree_lines.h"
 #include "join/compare.h"
 #include "query/attr_text.h"
 #include "render/units.h"
+#include "serve/alerts/alert_change.h"
 
 /* Two quarters of an hour, half an hour apart. */
 static const int64_t LEN_NS = 15 * SF_NS_PER_MIN, APART_NS = 45 * SF_NS_PER_MIN;
@@ -34,8 +36,22 @@ bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf
 
 struct sides {
     struct sf_tree trees[2]; /* before, now; with lines */
+    double n_profiles[2];    /* of levels: how many they were added up from; else 1 */
     struct sf_tree_diff diff;
 };
+
+static enum sf_err count_profiles(const struct sf_alert_ask *ask, const struct sf_prof_query *query,
+                                  struct sf_query_ctx *q, double *out, struct sf_why *why)
+{
+    struct sf_prof_points points = {0};
+    double n = 0;
+    enum sf_err err = ask->store->ops->prof_points(ask->store, query, NULL, 0,
+                                                   query->to_ns - query->from_ns, q, &points, why);
+    for (uint32_t i = 0; !err && i < points.n_points; i++)
+        n += (double)points.points[i].n_profiles;
+    *out = fmax(1, n);
+    return err;
+}
 
 /* NOT_FOUND: the service has no such profiles. */
 static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf_watch_kind kind,
@@ -63,27 +79,15 @@ static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf
         query.from_ns = times[2 * i];
         query.to_ns = times[2 * i + 1];
         err = ask->store->ops->prof_merge(ask->store, &query, q, &tree, why);
+        out->n_profiles[i] = 1;
+        if (!err && sf_profile_type_is_level(&types[at].type))
+            err = count_profiles(ask, &query, q, &out->n_profiles[i], why);
         if (!err) {
             out->trees[i] = *tree;
             err = sf_tree_group(tree, by_function, q->req, &grouped[i], why);
         }
     }
     return err ? err : sf_tree_diff(&grouped[0], &grouped[1], q->req, &out->diff, why);
-}
-
-/* The line of a function that has most of it by itself; file is empty where none is known. */
-static struct sf_frame hottest_line(const struct sf_tree *t, sf_str function)
-{
-    struct sf_frame best = {0};
-    int64_t most = 0;
-    for (uint32_t i = 1; i < t->n_nodes; i++) {
-        const struct sf_frame *f = &t->frames[t->nodes[i].frame];
-        if (t->nodes[i].self > most && f->line && sf_str_eq(f->function, function)) {
-            most = t->nodes[i].self;
-            best = *f;
-        }
-    }
-    return best;
 }
 
 /* "; parse grew most, 1.2 s to 4 s in 15 minutes, at parse.c:12" */
@@ -94,22 +98,30 @@ static void add_grown(const struct sf_alert_ask *ask, sf_str service, enum sf_wa
                               ask->at_ns - LEN_NS, ask->at_ns};
     struct sides *s = sf_arena_new(q->req, sizeof(*s));
     const struct sf_diff_row *rows = NULL, *row = NULL;
-    struct sf_frame line;
+    struct sf_line_cost line;
+    double most = 0;
     uint32_t n = 0;
     if (!s || merge(ask, service, kind, times, q, s, NULL) ||
         sf_tree_diff_top(&s->diff, SF_DIFF_VALUE, q->req, &rows, &n, NULL))
         return;
-    for (uint32_t i = 0; !row && i < n; i++)
-        row = rows[i].right_self > rows[i].left_self ? &rows[i] : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        double grown = (double)rows[i].right_self / s->n_profiles[1] -
+                       (double)rows[i].left_self / s->n_profiles[0];
+        if (grown > most) {
+            most = grown;
+            row = &rows[i];
+        }
+    }
     if (!row)
         return;
     sf_buf_print(out, "; %.*s grew most, from ",
                  SF_STR_ARG(s->diff.shape.frames[row->frame].function));
-    sf_units_amount(out, row->left_self, s->trees[1].unit);
+    sf_units_amount(out, llround((double)row->left_self / s->n_profiles[0]), s->trees[1].unit);
     sf_buf_print(out, " to ");
-    sf_units_amount(out, row->right_self, s->trees[1].unit);
-    sf_buf_print(out, " in 15 minutes");
-    line = hottest_line(&s->trees[1], s->diff.shape.frames[row->frame].function);
+    sf_units_amount(out, llround((double)row->right_self / s->n_profiles[1]), s->trees[1].unit);
+    if (kind != SF_WATCH_MEMORY)
+        sf_buf_print(out, " in 15 minutes");
+    line = sf_tree_lines_hottest(&s->trees[1], s->diff.shape.frames[row->frame].function);
     if (line.file.len)
         sf_buf_print(out, ", at %.*s:%u", SF_STR_ARG(line.file), line.line);
 }
@@ -159,7 +171,7 @@ static void add_compared(const struct sf_alert_ask *ask, const struct sf_watch_a
         return;
     want.right = want.left;
     if (!sf_compare_make(ask->store, &want, q, c, NULL) && c->time.summary.len)
-        sf_buf_print(out, "; %.*s", SF_STR_ARG(c->time.summary));
+        sf_buf_print(out, "; %.*s", SF_STR_ARG(sf_alert_change_words(c->time.summary)));
 }
 
 /* ---- the sentence ---- */

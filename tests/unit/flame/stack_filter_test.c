@@ -113,3 +113,24 @@ TEST(stack_filter, says_which_pattern_is_none)
                SF_ERR_LIMIT);
     assert_null(f);
 }
+
+TEST(stack_filter, finds_packages)
+{
+    static const struct stack own[] = {{{"main.run", "encoding/json.(*Decoder).Decode", "x"}, 5, 0},
+                                       {{"main.run", "net/http.serve"}, 7, 0}};
+    const struct sf_stack_term term = {SF_STR("^encoding/json$"), SF_STACK_HAS_PACKAGE};
+    const struct sf_stack_term bad = {SF_STR("json("), SF_STACK_HAS_PACKAGE};
+    struct sf_stack_filter *f = NULL;
+    struct sf_why why = {0};
+    struct sf_tree t, out;
+    size_t at;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    t = tree(own, 2);
+    out = filtered(&t, &(struct sf_stack_ask){.terms = &term, .n_terms = 1});
+    assert_int_equal(out.total, 5);
+    assert_int_equal(
+        sf_stack_filter_new(&(struct sf_stack_ask){.terms = &bad, .n_terms = 1}, &f, &why),
+        SF_ERR_INPUT);
+    assert_true(sf_str_find(sf_str_from(why.text), SF_STR("package regex"), &at));
+    sf_arena_done(&req);
+}

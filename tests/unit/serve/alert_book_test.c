@@ -9,7 +9,7 @@ static const int64_t T = INT64_C(1763200000) * SF_NS_PER_S, MIN = SF_NS_PER_MIN;
 static const struct sf_alert_rule RULE = {
     .name = SF_STR("r"), .tenant = SF_STR("t"), .for_ns = 5 * SF_NS_PER_MIN};
 static const struct sf_alert_value ONE = {SF_STR("\"alertname\":\"r\""), SF_STR("\"a\":\"b\""), 7,
-                                          SF_STR_NONE};
+                                          SF_STR_NONE, SF_STR_NONE};
 
 static void step(struct sf_alert_book *b, size_t n, int64_t now_ns)
 {
@@ -75,7 +75,7 @@ TEST(alert_book, keeps_its_limit)
     char names[SF_LIMIT_ALERT_SERIES + 3][16];
     for (size_t i = 0; i < SF_LIMIT_ALERT_SERIES + 3; i++) {
         snprintf(names[i], sizeof(names[i]), "\"a\":\"%zu\"", i);
-        many[i] = (struct sf_alert_value){sf_str_from(names[i]), SF_STR_NONE, 1, SF_STR_NONE};
+        many[i] = (struct sf_alert_value){.labels = sf_str_from(names[i]), .value = 1};
     }
     assert_ok(sf_alert_book_step(&b, &RULE, many, SF_LIMIT_ALERT_SERIES + 3, false, T, &why));
     assert_int_equal(b.n, SF_LIMIT_ALERT_SERIES);
@@ -134,4 +134,72 @@ TEST(alert_book, a_receiver_hears_changes_repeats_and_the_end)
     assert_false(sf_alert_send_is_due(&r, &s));
     sf_buf_done(&body);
     sf_alert_book_done(&b);
+}
+
+static bool holds(const struct sf_buf *b, const char *part)
+{
+    size_t at;
+    return sf_str_find(sf_buf_str(b), sf_str_from(part), &at);
+}
+
+TEST(alert_book, a_webhook_hears_what_all_alerts_of_the_message_have_in_common)
+{
+    struct sf_alert_rule rule = RULE;
+    struct sf_alert_rules rules = {.list = &rule, .n = 1};
+    struct sf_alert_book b = {0};
+    struct sf_alert_receiver r = {.url = "http://127.0.0.1:1", .is_webhook = true};
+    struct sf_alert_sending s = {&b, &rules, T, NULL};
+    struct sf_buf body = {0};
+    struct sf_alert_value two[] = {
+        {.labels = SF_STR("\"alertname\":\"r\",\"team\":\"x\",\"s\":\"\\u0061\""),
+         .notes = SF_STR("\"sum\":\"one\""),
+         .value = 7},
+        {.labels = SF_STR("\"alertname\":\"r\",\"s\":\"b\",\"team\":\"x\""),
+         .notes = SF_STR("\"sum\":\"two\""),
+         .value = 7}};
+    rule.for_ns = 0;
+    assert_ok(sf_alert_book_step(&b, &rule, two, 1, false, T, &why));
+    assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
+    assert_true(holds(&body, "\"status\":\"firing\",\"receiver\""));
+    assert_true(holds(&body, "\"commonLabels\":{\"alertname\":\"r\",\"team\":\"x\",\"s\":\"a\"}"));
+    assert_true(holds(&body, "\"commonAnnotations\":{\"sum\":\"one\",\"value\":\"7\"}"));
+    assert_ok(sf_alert_book_step(&b, &rule, two, 2, false, T, &why));
+    sf_buf_reset(&body);
+    assert_int_equal(sf_alert_send_body(&r, &s, &body), 2);
+    assert_true(holds(&body, "\"commonLabels\":{\"alertname\":\"r\",\"team\":\"x\"}"));
+    assert_true(holds(&body, "\"commonAnnotations\":{\"value\":\"7\"}"));
+    /* The one that still fires is silenced: of those that are told none fires. */
+    b.list[0].is_silenced = true;
+    assert_ok(sf_alert_book_step(&b, &rule, two, 1, false, T + MIN, &why));
+    sf_buf_reset(&body);
+    assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
+    assert_true(holds(&body, "\"status\":\"resolved\",\"receiver\""));
+    sf_buf_done(&body);
+    sf_alert_book_done(&b);
+}
+
+TEST(alert_book, an_alert_keeps_the_spans_it_is_about)
+{
+    struct sf_alert_rule rule = RULE;
+    struct sf_alert_rules rules = {.list = &rule, .n = 1, .url = SF_STR("http://s")};
+    struct sf_alert_book b = {0}, other = {0};
+    struct sf_alert_receiver r = {.url = "http://127.0.0.1:1"};
+    struct sf_alert_sending s = {&other, &rules, T, NULL};
+    struct sf_buf text = {0}, body = {0};
+    struct sf_alert_value one = ONE;
+    one.spans = SF_STR("{ } | { name = \"a\" }");
+    rule.for_ns = 0;
+    rule.kind = SF_ALERT_TRACEQL;
+    rule.spans = SF_STR("{ }");
+    assert_ok(sf_alert_book_step(&b, &rule, &one, 1, false, T, &why));
+    sf_alert_book_write(&b, &text);
+    assert_ok(sf_alert_book_read(&other, sf_buf_str(&text), &why));
+    assert_string_equal(other.list[0].spans, "{ } | { name = \"a\" }");
+    assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
+    assert_true(
+        holds(&body, "view=search&q=%7B%20%7D%20%7C%20%7B%20name%20%3D%20%22a%22%20%7D&from="));
+    sf_alert_book_done(&b);
+    sf_alert_book_done(&other);
+    sf_buf_done(&text);
+    sf_buf_done(&body);
 }

@@ -60,6 +60,8 @@ TEST(alert_rule, what_is_wrong_is_said)
         {"traceql.a", "x", "traceql has one value"},
         {"share.selectr", "x", "did you mean selector?"},
         {"absent", "no", "absent is true"},
+        {"share.lable", "x", "did you mean label?"},
+        {"labels.a", "{{ $value }}", "write it into annotations"},
     };
     struct sf_alert_rules *r = sf_alert_rules_new();
     struct sf_alert_rule *rule = add(r, "a");
@@ -86,6 +88,16 @@ TEST(alert_rule, what_is_wrong_is_said)
     assert_ok(set(r, rule, "share.function", "json.*"));
     assert_ok(sf_alert_rule_check(r, rule, &why));
     assert_true(sf_str_eq(rule->service, SF_STR("shop")));
+    assert_ok(set(r, rule, "share.package", "json"));
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    says("one of function, package and label");
+    rule->function = SF_STR_NONE;
+    assert_ok(sf_alert_rule_check(r, rule, &why));
+    rule->package = SF_STR_NONE;
+    assert_ok(set(r, rule, "share.label", "env"));
+    assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
+    assert_ok(set(r, rule, "share.label", "thread=gc"));
+    assert_ok(sf_alert_rule_check(r, rule, &why));
     rule = add(r, "b");
     assert_int_equal(sf_alert_rule_check(r, rule, &why), SF_ERR_INPUT);
     says("already");
