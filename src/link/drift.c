@@ -3,12 +3,22 @@
 #include <math.h>
 #include <string.h>
 
-enum { RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1, REFIT = 5, DAY = 1440, DOWN = 5, ASIDE = 3 };
+enum {
+    RING = SF_DRIFT_PAST + SF_DRIFT_GAP + 1,
+    REFIT = 5,
+    DAY = 1440,
+    DOWN = 5,
+    ASIDE = 2,
+    TREND = 120,  /* values from which a trend is told */
+    FITS = 48,    /* over which the spread of means is averaged: four hours */
+    LASTING = 11, /* values, of which all but one are up: short troubles are not */
+};
 #define BOUND \
     18.0 /* of the evidence: with the wider spread chance reaches it about once in e^25 values */
 #define ONE_MAX (BOUND / 6)
 #define WIDER   1.3 /* a spread of a few hours may be too small by chance */
 #define NARROW  0.03
+#define SIGMAS  7.0 /* by which the last ten are up, in the spread of means of ten */
 #define AIM     1.8 /* times the least: the increase that is found soonest */
 
 static void swap(float *a, float *b)
@@ -79,21 +89,63 @@ static double spread_in_blocks(const float *v, uint32_t n, uint32_t len)
     return n_means >= 4 ? spread_of(means, n_means) * sqrt(len) : 0;
 }
 
+/* What means of ten values in a row vary by. */
+static double spread_of_means(const float *v, uint32_t n)
+{
+    float means[SF_DRIFT_PAST], sum = 0;
+    uint32_t n_means = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += v[i];
+        if (i >= SF_DRIFT_RECENT)
+            sum -= v[i - SF_DRIFT_RECENT];
+        if (i + 1 >= SF_DRIFT_RECENT)
+            means[n_means++] = sum / SF_DRIFT_RECENT;
+    }
+    return spread_of(means, n_means);
+}
+
+/* Per value, from the older half of them to the newer one. */
+static double trend(const float *v, uint32_t n)
+{
+    float older[SF_DRIFT_PAST / 2], newer[SF_DRIFT_PAST / 2];
+    uint32_t half = n / 2;
+    if (n < TREND)
+        return 0;
+    memcpy(newer, v, half * sizeof(*v));
+    memcpy(older, v + half, half * sizeof(*v));
+    return (double)(median(newer, half) - median(older, half)) / half;
+}
+
+/* A trend (of the time of day) is neither noise nor news: values are moved along it to the newest
+ * of them, and a level that grows goes on growing until now. */
 static void fit(struct sf_drift *d)
 {
     float v[SF_DRIFT_PAST], sorted[SF_DRIFT_PAST];
     uint32_t n = d->n - SF_DRIFT_GAP < SF_DRIFT_PAST ? d->n - SF_DRIFT_GAP : SF_DRIFT_PAST;
-    double hour;
+    double slope, means;
     for (uint32_t i = 0; i < n; i++)
         v[i] = at(d, SF_DRIFT_GAP + i);
-    memcpy(sorted, v, SF_DRIFT_LEAST * sizeof(*v));
-    hour = (double)median(sorted, SF_DRIFT_LEAST);
+    slope = trend(v, n);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] += (float)(slope * i);
     memcpy(sorted, v, n * sizeof(*v));
-    d->level = fmax(hour, (double)median(sorted, n)); /* what grows slowly is followed */
+    d->level = (double)median(sorted, n) + fmax(0, slope * SF_DRIFT_GAP);
     d->spread = fmax(spread_of(sorted, n),
                      fmax(spread_in_blocks(v, n, 5), spread_in_blocks(v, n, 15)));
     d->spread = fmax(d->spread * WIDER, NARROW);
+    means = spread_of_means(v, n);
+    d->n_fits += d->n_fits < FITS;
+    d->means_mean += (means - d->means_mean) / d->n_fits;
+    d->means_spread = fmax(fmax(means, d->means_mean), NARROW / 2);
     d->n_fit = d->n;
+}
+
+static double recent(const struct sf_drift *d)
+{
+    float v[SF_DRIFT_RECENT];
+    for (uint32_t i = 0; i < SF_DRIFT_RECENT; i++)
+        v[i] = at(d, i);
+    return (double)median(v, SF_DRIFT_RECENT);
 }
 
 /* ---- earlier days ---- */
@@ -116,28 +168,33 @@ static void remember(struct sf_drift *d, int64_t minute, float x)
     d->days_n[place]++;
 }
 
-/* The highest of that time of day on the days before. */
+/* How high it was at that time of day, on two of the days before: a short trouble of one of them is
+ * no habit. Of one day, when no more are known. */
 static double was_before(const struct sf_drift *d)
 {
-    double high = -INFINITY;
-    for (int64_t day = 1; day < SF_DRIFT_DAYS; day++)
+    double highest = -INFINITY, second = -INFINITY;
+    for (int64_t day = 1; day < SF_DRIFT_DAYS; day++) {
+        double high = -INFINITY;
         for (int64_t k = -ASIDE; k <= ASIDE; k++) {
             int64_t block = d->block - day * 96 + k;
             uint32_t place = (uint32_t)(block % SF_DRIFT_BLOCKS);
             if (block > 0 && d->days_n[place] > 0)
                 high = fmax(high, (double)d->days[place] / d->days_n[place]);
         }
-    return high;
+        second = fmax(second, fmin(high, highest));
+        highest = fmax(highest, high);
+    }
+    return isfinite(second) ? second : highest;
 }
 
 /* ---- a step ---- */
 
-static double recent(const struct sf_drift *d)
+static bool is_lasting(const struct sf_drift *d, const struct sf_drift_rule *rule)
 {
-    float v[SF_DRIFT_RECENT];
-    for (uint32_t i = 0; i < SF_DRIFT_RECENT; i++)
-        v[i] = at(d, i);
-    return (double)median(v, SF_DRIFT_RECENT);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < LASTING; i++)
+        n += (double)at(d, i) > d->level + rule->least / 2;
+    return n >= LASTING - 1;
 }
 
 static void step_up(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t minute)
@@ -164,7 +221,8 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
         d->n_fit -= d->n_fit < RING ? d->n_fit : RING;
         d->n -= RING;
     }
-    remember(d, minute, (float)x);
+    if (d->n >= SF_DRIFT_RECENT)
+        remember(d, minute, (float)recent(d)); /* without short troubles */
     if (d->is_up) {
         step_up(d, rule, minute);
         return;
@@ -175,11 +233,13 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
         fit(d);
     one = aim * (x - d->level - aim / 2) / (d->spread * d->spread);
     d->evidence = fmax(0, fmin(2 * BOUND, d->evidence + fmin(one, ONE_MAX)));
-    if (d->evidence < BOUND)
-        return;
     now = recent(d);
+    /* The second test: noise that lasts, which makes the sum of evidence slow, moves ten values
+     * together little. */
+    if (d->evidence < BOUND && now - d->level < SIGMAS * d->means_spread)
+        return;
     if (now < d->level + rule->least || exp(now) - exp(d->level) < rule->floor ||
-        now < was_before(d) + rule->least)
+        !is_lasting(d, rule) || now < was_before(d) + rule->least + 3 * d->means_spread)
         return;
     d->is_up = true;
     d->up_minute = minute;

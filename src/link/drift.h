@@ -1,11 +1,18 @@
 /* drift.h - has a number that is measured each minute gone up, and stayed up?
  *
- * A sequential test (Page's) of the logarithm: each value adds what it says for an increase of
- * `least` over the level, and takes away what it says against it; an alarm is given when the sum
- * passes a bound that chance reaches about once in e^25 values, and only when the last ten values
- * are up by `least` themselves. The level is a median of the hours before, without the last quarter
- * of an hour; the spread is measured over minutes and over longer blocks, so that noise that lasts
- * counts as noise. What was as high at the same time of an earlier day is no news. */
+ * Two tests of the logarithm; an alarm needs one of them. Page's sequential test: each value adds
+ * what it says for an increase of `least` over the level, and takes away what it says against it,
+ * until the sum passes a bound. And the median of the last ten values is up by seven times what
+ * means of ten vary by: that finds what the first is slow at, a step in noise that lasts for
+ * minutes.
+ *
+ * With either of them, the median of the last ten must be up by `least`, ten of the last eleven
+ * values by half of it (two short troubles in a row are fewer), and all of it more than what was
+ * usual at that time on the days before: a nightly job is no news.
+ *
+ * The level is a median of the hours before, without the last quarter of an hour, moved along their
+ * trend: the time of day is neither noise nor news. The spread is that around the trend, over
+ * minutes and over longer blocks, so that noise that lasts counts as noise. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +39,8 @@ struct sf_drift {                                 /* zeroed: nothing is known */
     uint32_t n;                                   /* values so far */
     uint32_t n_fit;                               /* that the level was made after */
     double level, spread;                         /* of the logarithm */
+    double means_spread, means_mean;              /* of means of ten; and averaged over fits */
+    uint32_t n_fits;
     double evidence;
     uint32_t n_down;
     int64_t up_minute; /* since when */

@@ -6,7 +6,7 @@
 enum {
     LEAST_REQUESTS = 20, /* of one value of a series */
     LONGEST = 5,         /* minutes that it is made of */
-    NEAR = 8,            /* of ten minutes */
+    NEAR = 7,            /* of ten minutes */
     NEAR_NO_MORE = 3,
     STOPPED = 10, /* minutes without a sample */
     SENDING = 50, /* of the sixty before */
