@@ -31,6 +31,11 @@ RULES = """alerts:
     - {name: canary, share: {selector: order-service, label: env=canary}, above: 5%, window: 1h}
     - {name: held, amount: {selector: holder, function: hold, type: inuse_space}, above: 90MB, window: 1h}
     - {name: held-more, amount: {selector: holder, function: hold, type: inuse_space}, above: 110MB, window: 1h}
+    - {name: gone, traceql: '{ name = "nothing" } | count_over_time()', absent: true}
+    - {name: there, traceql: '{ } | count_over_time()', absent: true, window: 1h}
+    - {name: silent, amount: {selector: order-service, function: nothing}, absent: true, window: 1h}
+    - {name: little, traceql: '{ name = "GET /c" } | count_over_time()', below: 41, window: 1h}
+    - {name: enough, traceql: '{ name = "GET /c" } | count_over_time()', below: 40, window: 1h}
     - {name: unsampled, coverage: {service: shop}, below: 50%, window: 1h}
 """
 SERVER = Server(RULES)
@@ -96,7 +101,7 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
     for rule, fires in (("slower", 1), ("same-version", 0), ("slower-than-before", 1), ("not-twice", 0), ("same-as-before", 0),
                         ("yesterday", 0), ("more-cpu", 1), ("children", 1), ("children-more", 0), ("hot", 1), ("hotter", 0),
                         ("fewer", 1), ("not-fewer", 0), ("packaged", 1), ("packaged-more", 0), ("canary", 1), ("held", 1),
-                        ("held-more", 0), ("unsampled", 1)):
+                        ("held-more", 0), ("gone", 1), ("there", 0), ("silent", 1), ("little", 1), ("enough", 0), ("unsampled", 1)):
         answer = tried(rule)
         assert len(answer["fired"]) == fires and answer["unknown"] == 0, (rule, answer)
     value = float(tried("slower-than-before")["fired"][0]["value"])
@@ -104,6 +109,9 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
     assert tried("slower")["fired"][0]["labels"]["candidate"] == "v2"
     why = tried("fewer")["fired"][0]["why"]
     assert why == "order-service sent 20 samples within 10 m 00 s, and 200 in the same time before", why
+    why = {rule: tried(rule)["fired"][0]["why"] for rule in ("gone", "silent")}
+    assert why == {"gone": 'nothing of { name = "nothing" } | count_over_time() within 5 m 00 s',
+                   "silent": "no samples of nothing in order-service within 1 h 00 m"}, why
     assert " of 200 spans of shop have samples" in tried("unsampled")["fired"][0]["why"], tried("unsampled")
     assert 0.07e9 < float(tried("children")["fired"][0]["value"]) < 0.09e9
     assert tried("hot")["fired"][0]["labels"]["subject"] == "crunch", tried("hot")

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Scraping: targets that are written down, found by files and by addresses; totals subtracted and right over a restart of
-the target; targets that are slow, huge, elsewhere, broken or want a token cost nobody else anything."""
+the target; targets that are slow, huge, elsewhere, broken or want a token or a certificate cost nobody else anything."""
 import gzip
 import http.server
 import json
 import os
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -52,6 +54,9 @@ class Target(http.server.BaseHTTPRequestHandler):
         elif path == "/secret":
             status = 200 if self.headers.get("Authorization") == "Bearer t0ken" else 401
             body = b"main;secret 3\n" if status == 200 else b"no"
+        elif path == "/certified":
+            status = 200 if self.connection.getpeercert() else 403
+            body = b"main;certified 3\n"
         elif path == "/garbage":
             body = b"\x1f\x8b\x08garbage"
         elif path == "/huge":
@@ -89,6 +94,32 @@ WEB.daemon_threads = True
 PORT = WEB.server_address[1]
 threading.Thread(target=WEB.serve_forever, daemon=True).start()
 URL = f"http://127.0.0.1:{PORT}"
+def serve_tls(home):
+    """The same over TLS, which asks for a certificate; None where none can be made."""
+    if not shutil.which("openssl"):
+        return None
+    cert, key = (os.path.join(home, name) for name in ("tls.crt", "tls.key"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    context.load_verify_locations(cert)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
+    web.daemon_threads = True
+    web.handle_error = lambda *_: None  # a target that does not trust it
+    web.socket = context.wrap_socket(web.socket, server_side=True)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    url = f"https://127.0.0.1:{web.server_address[1]}"
+    SERVER.config += f"""  - {{url: '{url}/folded', service: trusted, interval: 1s, tls: {{ca: HOME/tls.crt}}}}
+  - {{url: '{url}/folded', service: strange, interval: 1s}}
+  - {{url: '{url}/folded', service: any, interval: 1s, tls: {{skip_verify: true}}}}
+  - {{url: '{url}/certified', service: certified, interval: 1s, tls: {{ca: HOME/tls.crt, cert: HOME/tls.crt, key: HOME/tls.key}}}}
+  - {{url: '{url}/certified', service: uncertified, interval: 1s, tls: {{ca: HOME/tls.crt}}}}
+"""
+    return web
+
+
 CONFIG = f"""scrape:
   - {{targets: ['127.0.0.1:{PORT}'], service: cart, interval: 1s, seconds: 1, profiles: [profile, heap, allocs],
      labels: {{env: prod}}}}
@@ -112,6 +143,7 @@ SERVER = Server(CONFIG)
 os.mkdir(os.path.join(SERVER.home, "sd"))
 with open(os.path.join(SERVER.home, "token"), "w", encoding="utf-8") as f:
     f.write("t0ken\n")
+TLS = serve_tls(SERVER.home)
 SERVER.start()
 
 
@@ -192,8 +224,18 @@ def test_3_hostile_targets_say_why_and_cost_nobody_else_anything():
     metrics = SERVER.metrics()
     assert 'spanflame_scrape_up{job="cart",instance="127.0.0.1:%d",path="profile",service="cart"' % PORT in metrics
     assert [line for line in metrics.splitlines() if line.startswith('spanflame_scrape_up{job="far"')][0].endswith(" 0")
-    assert SERVER.metric("spanflame_scrape_targets") == 9 and SERVER.metric("spanflame_scrape_failures_total") > 0
+    assert SERVER.metric("spanflame_scrape_targets") == 9 + 5 * (TLS is not None) and SERVER.metric("spanflame_scrape_failures_total") > 0
     SLOW.set()
+
+
+def test_3b_targets_over_tls():
+    if not TLS:
+        raise tap.Skip("openssl is not here to make a certificate")
+    for service in ("trusted", "any", "certified"):
+        wait_for(lambda s=service: is_up(s), service)
+    wait_for(lambda: "certificate" in (target("strange") or {}).get("lastError", ""), "a certificate nobody knows is refused")
+    wait_for(lambda: "403" in (target("uncertified") or {}).get("lastError", ""), "a target that wants a certificate gets none")
+    assert not is_up("strange") and not is_up("uncertified")
 
 
 def sd_file(name, text):
