@@ -90,7 +90,7 @@ static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t 
     sf_trace_id trace = {{1, 2, 3}};
     bool is_yes;
     for (size_t i = 0; i < 2; i++)
-        sf_span_block_may_match(r, granule, tenant, &conds[i], 1, scratch, &is_yes, NULL);
+        sf_span_block_may_match(r, granule, tenant, &conds[i], 1, NULL, scratch, &is_yes, NULL);
     sf_span_block_find_trace(r, tenant, trace, scratch, &is_yes, &at, NULL);
     for (uint32_t i = 0; rows && i < rows->n_rows; i += 1 + rows->n_rows / 8) {
         if (!sf_span_block_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at, NULL) &&

@@ -36,38 +36,60 @@ enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t secti
     return SF_OK;
 }
 
-enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
-                            uint32_t granule, struct sf_arena scratch, uint64_t *out_off,
-                            uint64_t *out_len, struct sf_why *why)
+/* Records of groups are in the order of their granules, about as many granules each: those around
+ * the guess are read at once, which is one page. */
+enum { AT_ONCE = 128 };
+
+/* The record of `granule` among these; false: it is not there. */
+static bool find_group(const uint8_t *recs, uint32_t n, uint32_t granule,
+                       struct sf_filter_group *out)
 {
-    uint8_t raw[SF_BLOCK_GROUP_REC_LEN];
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        const uint8_t *rec = recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN;
+        uint32_t first = sf_load_u32le(rec);
+        if (granule < first) {
+            high = mid;
+        } else if (granule - first >= sf_load_u32le(rec + 4)) {
+            low = mid + 1;
+        } else {
+            *out = (struct sf_filter_group){first, sf_load_u32le(rec + 4), sf_load_u64le(rec + 8),
+                                            sf_load_u64le(rec + 16)};
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
+                            uint32_t granule, struct sf_arena scratch, struct sf_filter_group *out,
+                            struct sf_why *why)
+{
+    uint8_t recs[AT_ONCE * SF_BLOCK_GROUP_REC_LEN], head[8];
     uint32_t low = 0, high;
     enum sf_err err;
 
-    *out_len = 0;
+    *out = (struct sf_filter_group){.first = granule, .n = 1};
     if (!r->sections[section].id)
         return SF_OK;
-    err = sf_reader_paged(r, section, 0, raw, 8, scratch, why);
+    err = sf_reader_paged(r, section, 0, head, sizeof(head), scratch, why);
     if (err)
         return err;
-    high = sf_load_u32le(raw);
-    while (low < high) { /* groups are in the order of their granules */
-        uint32_t mid = low + (high - low) / 2, first, n;
-        err = sf_reader_paged(r, section, 8 + (uint64_t)mid * sizeof(raw), raw, sizeof(raw),
-                              scratch, why);
-        if (err)
+    high = sf_load_u32le(head);
+    while (low < high) {
+        uint32_t guess = low == 0 ? (uint32_t)((uint64_t)granule * high / r->n_granules)
+                                  : low + (high - low) / 2;
+        uint32_t first = guess - low > AT_ONCE / 2 ? guess - AT_ONCE / 2 : low;
+        uint32_t n = high - first < AT_ONCE ? high - first : AT_ONCE;
+        err = sf_reader_paged(r, section, 8 + (uint64_t)first * SF_BLOCK_GROUP_REC_LEN, recs,
+                              (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
+        if (err || find_group(recs, n, granule, out))
             return err;
-        first = sf_load_u32le(raw);
-        n = sf_load_u32le(raw + 4);
-        if (granule < first) {
-            high = mid;
-        } else if (granule - first >= n) {
-            low = mid + 1;
-        } else {
-            *out_off = sf_load_u64le(raw + 8);
-            *out_len = sf_load_u64le(raw + 16);
-            return SF_OK;
-        }
+        if (granule < sf_load_u32le(recs))
+            high = first;
+        else
+            low = first + n;
     }
     return SF_OK;
 }
@@ -284,7 +306,8 @@ enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32
                                     sf_span_id id, struct sf_arena scratch, bool *out_found,
                                     sf_trace_id *out_trace, struct sf_why *why)
 {
-    uint64_t hash = sf_block_span_hash(tenant, id), off = 0, len = 0, known = UINT64_MAX;
+    struct sf_filter_group group = {0};
+    uint64_t hash = sf_block_span_hash(tenant, id);
     bool may_be = true;
     enum sf_err err = SF_OK;
 
@@ -292,12 +315,14 @@ enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32
     for (uint32_t g = 0; g < r->n_granules && !*out_found && !err; g++) {
         if (r->granules[g].tenant != tenant)
             continue;
-        err = sf_reader_group(r, SF_SECTION_SFLT, g, scratch, &off, &len, why);
-        if (!err && len && off != known) {
-            known = off;
-            err = sf_reader_probe(r, SF_SECTION_SFLT, off, len, hash, scratch, &may_be, why);
+        if (g - group.first >= group.n) { /* granules of a group share its filter */
+            err = sf_reader_group(r, SF_SECTION_SFLT, g, scratch, &group, why);
+            may_be = true;
+            if (!err && group.len)
+                err = sf_reader_probe(r, SF_SECTION_SFLT, group.off, group.len, hash, scratch,
+                                      &may_be, why);
         }
-        if (!err && (may_be || !len))
+        if (!err && may_be)
             err = look_for_span(r, g, id, scratch, out_found, out_trace, why);
     }
     return err;

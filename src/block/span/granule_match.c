@@ -7,6 +7,7 @@
 
 struct match_ctx {
     const struct sf_span_block_reader *r;
+    struct sf_match_memo *memo;
     uint32_t granule, tenant;
     struct sf_arena scratch;
     struct sf_why *why;
@@ -141,24 +142,49 @@ static bool bits_of(const struct sf_value *want, uint8_t type, uint64_t *out, bo
     return true;
 }
 
+/* Granules of a group share a filter: what it said is remembered until the next group. */
+static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
+{
+    struct sf_match_memo *memo = m->memo;
+    struct sf_filter_group group;
+    enum sf_err err = SF_OK;
+
+    if (m->granule - memo->first >= memo->n) {
+        err = sf_reader_group(m->r, SF_SECTION_AFLT, m->granule, m->scratch, &group, m->why);
+        *memo = (struct sf_match_memo){
+            .first = group.first, .n = group.n, .off = group.off, .len = group.len};
+    }
+    for (uint32_t i = 0; i < memo->n_asked; i++) {
+        if (memo->asked[i].probe == probe) {
+            *out = memo->asked[i].is_yes;
+            return SF_OK;
+        }
+    }
+    *out = true;
+    if (!err && memo->len)
+        err = sf_reader_probe(m->r, SF_SECTION_AFLT, memo->off, memo->len, probe, m->scratch, out,
+                              m->why);
+    if (err)
+        *memo = (struct sf_match_memo){0};
+    else if (memo->n_asked < SF_MATCH_ASKED) {
+        memo->asked[memo->n_asked].probe = probe;
+        memo->asked[memo->n_asked++].is_yes = *out;
+    }
+    return err;
+}
+
 static enum sf_err text_may_be(struct match_ctx *m, uint32_t column, uint64_t key_hash, sf_str want,
                                bool *out)
 {
     uint32_t n;
     const uint8_t *hashes = sf_reader_hashes(m->r, m->granule, column, &n);
-    uint64_t hash = sf_hash_str(want), off, len, probe = sf_hash_mix(key_hash, hash);
-    enum sf_err err;
+    uint64_t hash = sf_hash_str(want), probe = sf_hash_mix(key_hash, hash);
 
     if (hashes) {
         *out = sf_hashes_have(hashes, n, hash);
         return SF_OK;
     }
-    *out = true;
-    err = sf_reader_group(m->r, SF_SECTION_AFLT, m->granule, m->scratch, &off, &len, m->why);
-    if (err || len == 0)
-        return err;
-    return sf_reader_probe(m->r, SF_SECTION_AFLT, off, len, probe ? probe : 1, m->scratch, out,
-                           m->why);
+    return ask_filter(m, probe ? probe : 1, out);
 }
 
 static enum sf_err column_may_be(struct match_ctx *m, uint32_t key, const struct sf_value *want,
@@ -398,9 +424,11 @@ static enum sf_err cond_may_match(struct match_ctx *m, const struct sf_cond *c, 
 
 enum sf_err sf_span_block_may_match(const struct sf_span_block_reader *r, uint32_t granule,
                                     uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
-                                    struct sf_arena scratch, bool *out, struct sf_why *why)
+                                    struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
+                                    struct sf_why *why)
 {
-    struct match_ctx m = {r, granule, tenant, scratch, why};
+    struct sf_match_memo own = {0};
+    struct match_ctx m = {r, memo ? memo : &own, granule, tenant, scratch, why};
     bool may = true;
     enum sf_err err = SF_OK;
 

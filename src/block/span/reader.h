@@ -162,7 +162,10 @@ bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
 enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why);
-/* The filter of the group that holds `granule`. out_len 0: there is none. */
+struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
+    uint32_t first, n;
+    uint64_t off, len; /* len 0: they have none */
+};
 enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
-                            uint32_t granule, struct sf_arena scratch, uint64_t *out_off,
-                            uint64_t *out_len, struct sf_why *why);
+                            uint32_t granule, struct sf_arena scratch, struct sf_filter_group *out,
+                            struct sf_why *why);

@@ -80,11 +80,24 @@ enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32
                                     sf_span_id id, struct sf_arena scratch, bool *out_found,
                                     sf_trace_id *out_trace, struct sf_why *why);
 
+/* What filters said of the granules that were asked about last; zeroed at first. For one reader. */
+enum { SF_MATCH_ASKED = 4 };
+struct sf_match_memo {
+    uint32_t first, n; /* granules */
+    uint64_t off, len;
+    struct {
+        uint64_t probe;
+        bool is_yes;
+    } asked[SF_MATCH_ASKED];
+    uint32_t n_asked;
+};
 /* Can this granule hold a row for which all conditions are true? False is certain; true is a guess
- * from zone maps, dictionary hashes and attribute filters. */
+ * from zone maps, dictionary hashes and attribute filters. With a memo (or NULL) granules are
+ * better asked for in order. */
 enum sf_err sf_span_block_may_match(const struct sf_span_block_reader *r, uint32_t granule,
                                     uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
-                                    struct sf_arena scratch, bool *out, struct sf_why *why);
+                                    struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
+                                    struct sf_why *why);
 /* Decodes columns of a whole granule into `req`. `rows->n_rows` may exceed SF_ROWS_MAX here. */
 enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
                                uint32_t columns, const struct sf_key *want_keys, size_t n_want,

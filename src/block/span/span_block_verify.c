@@ -172,18 +172,18 @@ static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
                            struct sf_arena *req, bool *out_is_there)
 {
     struct sf_why why = {""};
-    uint64_t off, len = 0;
+    struct sf_filter_group group = {0};
 
     *out_is_there = false;
     if (!v->r->sections[section].id ||
-        !went_well(v, sf_reader_group(v->r, section, granule, *req, &off, &len, &why), &why))
+        !went_well(v, sf_reader_group(v->r, section, granule, *req, &group, &why), &why))
         return SF_BYTES_NONE;
-    if (len == 0) {
+    if (group.len == 0) {
         find(v, "section %s: no filter for granule %u", sf_section_name(section), granule);
         return SF_BYTES_NONE;
     }
     *out_is_there = true;
-    return load_paged(v, section, off, len, req);
+    return load_paged(v, section, group.off, group.len, req);
 }
 
 static void check_span_filter(struct verify *v, uint32_t granule, const struct sf_span_rows *rows,

@@ -220,8 +220,8 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
                 const struct sf_attr *x = &s->events[0].attrs.list[0];
                 conds[n_conds++] = (struct sf_cond){SF_SCOPE_EVENT, SF_OP_EQ, x->key, &x->val, 1};
             }
-            assert_ok(
-                sf_span_block_may_match(r, g, info->tenant, conds, n_conds, scratch, &may, &why));
+            assert_ok(sf_span_block_may_match(r, g, info->tenant, conds, n_conds, NULL, scratch,
+                                              &may, &why));
             if (!may)
                 fail_msg("row %u of granule %u is denied", at, g);
         }
@@ -229,10 +229,11 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
             struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("absent"), &absent, 1};
             if (i == 1)
                 c = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &absent, 1};
-            assert_ok(sf_span_block_may_match(r, g, info->tenant, &c, 1, scratch, &may, &why));
+            assert_ok(
+                sf_span_block_may_match(r, g, info->tenant, &c, 1, NULL, scratch, &may, &why));
             n_denied += !may;
         }
-        assert_ok(sf_span_block_may_match(r, g, 99, NULL, 0, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, g, 99, NULL, 0, NULL, scratch, &may, &why));
         assert_false(may);
     }
     assert_int_equal(n_denied, 2 * sf_span_block_granules(r));
@@ -281,6 +282,47 @@ static struct sf_span_block_reader *write_ids(uint32_t n, struct sf_arena *a)
     return r;
 }
 
+TEST(span_block_search, finds_the_filter_of_every_granule)
+{
+    static const uint32_t N_GROUPS[] = {1, 2, 100, 128, 129, 1000};
+    for (size_t k = 0; k < sizeof(N_GROUPS) / sizeof(*N_GROUPS); k++) {
+        struct sf_arena scratch = make_arena();
+        struct sf_buf content = {0}, pages = {0};
+        struct sf_span_block_reader r = {0};
+        uint32_t n_granules = 0;
+        struct sf_why why;
+        sf_buf_add_u32le(&content, N_GROUPS[k]);
+        sf_buf_add_u32le(&content, 0);
+        for (uint32_t i = 0; i < N_GROUPS[k]; i++) { /* many small ones, then large ones */
+            uint32_t n = i < N_GROUPS[k] / 2 ? 1 + i % 2 : 4 + i % 3;
+            sf_buf_add_u32le(&content, n_granules);
+            sf_buf_add_u32le(&content, n);
+            sf_buf_add_u64le(&content, 1000 + i);
+            sf_buf_add_u64le(&content, 7);
+            n_granules += n;
+        }
+        sf_pages_encode(&pages, sf_buf_bytes(&content));
+        r.memory = pages;
+        r.len = r.data_end = pages.len;
+        r.n_granules = n_granules;
+        r.sections[SF_SECTION_AFLT] = (struct sf_section){
+            .id = SF_SECTION_AFLT, .stored_len = pages.len, .raw_len = content.len};
+        for (uint32_t g = 0; g < n_granules; g++) {
+            struct sf_filter_group group;
+            const uint8_t *rec;
+            assert_ok(sf_reader_group(&r, SF_SECTION_AFLT, g, scratch, &group, &why));
+            assert_true(g - group.first < group.n);
+            rec = content.p + 8 + (group.off - 1000) * SF_BLOCK_GROUP_REC_LEN;
+            assert_int_equal(sf_load_u32le(rec), group.first);
+            assert_int_equal(sf_load_u32le(rec + 4), group.n);
+            assert_int_equal(group.len, 7);
+        }
+        sf_buf_done(&content);
+        sf_buf_done(&pages);
+        sf_arena_done(&scratch);
+    }
+}
+
 TEST(span_block_search, denies_values_that_no_row_has)
 {
     struct sf_arena a = make_arena(), scratch = make_arena();
@@ -298,25 +340,38 @@ TEST(span_block_search, denies_values_that_no_row_has)
         uint32_t row = i * 35; /* of granule row / 16384; one filter is for four granules */
         sf_arena_print(&tmp, &text, "id/%u/x", row);
         v.str = text;
-        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
         assert_true(may);
         sf_arena_print(&tmp, &text, "id/%u/y", row);
         v.str = text;
-        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
         n_wrong += may;
     }
-    assert_true(n_wrong < 40); /* one in 256 expected */
+    assert_true(n_wrong < 40);                   /* one in 256 expected */
+    for (uint32_t i = 0; i < 70000; i += 1000) { /* the same with a memo, granule by granule */
+        struct sf_match_memo memo = {0};
+        struct sf_arena tmp = a;
+        struct sf_value v[2] = {{.type = SF_VALUE_STR}, {.type = SF_VALUE_STR, .str = SF_STR("y")}};
+        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), v, 2};
+        sf_arena_print(&tmp, &v[0].str, "id/%u/x", i);
+        for (uint32_t g = 0; g < 5; g++) {
+            bool alone;
+            assert_ok(sf_span_block_may_match(r, g, 1, &c, 1, NULL, scratch, &alone, &why));
+            assert_ok(sf_span_block_may_match(r, g, 1, &c, 1, &memo, scratch, &may, &why));
+            assert_int_equal(may, alone);
+        }
+    }
     for (int64_t i = 0; i < 8000; i += 500) {
         struct sf_value v = {.type = SF_VALUE_INT, .i64 = i};
         struct sf_value f = {.type = SF_VALUE_DOUBLE, .f64 = (double)i + 0.5};
         struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("shard"), &v, 1};
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_int_equal(may, i % 1000 == 0);
         c.vals = &f;
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_false(may);
         f.f64 = (double)i;
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_int_equal(may, i % 1000 == 0);
     }
     for (int i = 0; i < 8; i++) {
@@ -336,7 +391,7 @@ TEST(span_block_search, denies_values_that_no_row_has)
             {{SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &other, 1}, false},
             {{SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("nothing"), NULL, 0}, false},
         };
-        assert_ok(sf_span_block_may_match(r, 0, 1, &CASES[i].cond, 1, scratch, &may, &why));
+        assert_ok(sf_span_block_may_match(r, 0, 1, &CASES[i].cond, 1, NULL, scratch, &may, &why));
         if (may != CASES[i].may)
             fail_msg("case %d", i);
     }

@@ -84,6 +84,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     struct cursor *c = arg;
     struct sf_run *run = c->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
+    struct sf_match_memo memo = {0};
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
@@ -94,7 +95,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
         bool may = false;
         if (sf_query_has_tenant(c->q, info->tenant) &&
             sf_look_overlaps(&c->look, info->ts_min_ns, info->ts_max_ns))
-            err = sf_look_may_match(&c->look, reader, g, c->scratch, &may, why);
+            err = sf_look_may_match(&c->look, reader, g, &memo, c->scratch, &may, why);
         if (!err && may)
             err = add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
         else

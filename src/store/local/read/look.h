@@ -12,10 +12,11 @@ struct sf_look {
 };
 
 bool sf_look_overlaps(const struct sf_look *l, int64_t min_ns, int64_t max_ns);
-/* Can the granule hold a row that satisfies the conditions? Times and tenant are not asked. */
+/* Can the granule hold a row that satisfies the conditions? Times and tenant are not asked. The
+ * memo is the reader's. */
 enum sf_err sf_look_may_match(const struct sf_look *l, const struct sf_span_block_reader *reader,
-                              uint32_t granule, struct sf_arena scratch, bool *out,
-                              struct sf_why *why);
+                              uint32_t granule, struct sf_match_memo *memo, struct sf_arena scratch,
+                              bool *out, struct sf_why *why);
 /* Calls `see` for every run that is wanted, by its place in the snapshot, the newest last or first,
  * until it says *out_is_done. A run that proves damaged is left out, and q->is_exact false. */
 typedef enum sf_err (*sf_look_fn)(void *arg, size_t place, bool *out_is_done, struct sf_why *why);

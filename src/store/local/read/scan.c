@@ -234,6 +234,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
 {
     struct sf_run *run = whole->run;
     const struct sf_span_block_reader *reader;
+    struct sf_match_memo memo = {0};
     uint32_t n;
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
@@ -247,7 +248,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
                          g};
         bool may = false;
         if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
-            err = sf_look_may_match(&c->where, reader, g, c->scratch, &may, why);
+            err = sf_look_may_match(&c->where, reader, g, &memo, c->scratch, &may, why);
         if (!err && may) {
             err = push_unit(c, u, why);
             c->pace.n_all++;

@@ -236,6 +236,7 @@ static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t 
 static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
+    struct sf_match_memo memo = {0};
     uint32_t n;
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
@@ -246,7 +247,7 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why 
         bool may = false;
         if (sf_query_has_tenant(s->q, info->tenant) &&
             sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
-            err = sf_look_may_match(&s->look, reader, g, s->scratch, &may, why);
+            err = sf_look_may_match(&s->look, reader, g, &memo, s->scratch, &may, why);
         if (!err && may)
             err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
     }
