@@ -24,30 +24,30 @@ static bool is_type(const struct sf_link_set *set, sf_str word)
            sf_str_eq(set->type.sample_type, word);
 }
 
-static bool is_own(const struct fit *f, uint32_t span, const struct sf_claim *c, bool is_own_only)
+static bool is_own(const struct fit *f, uint32_t span, const struct sf_claim *c)
 {
     uint64_t thread = f->set->samples[c->sample].thread, own = f->set->tree.places[span].thread;
-    return !is_own_only || thread == 0 || own == 0 || thread == own;
+    return thread == 0 || own == 0 || thread == own;
 }
 
-static int64_t sum_of(const struct fit *f, uint32_t span, bool is_own_only)
+static int64_t sum_of(const struct fit *f, uint32_t span)
 {
     int64_t sum = 0;
     for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        if (c->value <= 0 || !is_own(f, span, c, is_own_only))
+        if (c->value <= 0 || !is_own(f, span, c))
             continue;
         sum = sf_add_sat_i64(sum, c->value);
     }
     return sum;
 }
 
-static void scale(struct fit *f, uint32_t span, bool is_own_only, int64_t sum, int64_t to)
+static void scale(struct fit *f, uint32_t span, int64_t sum, int64_t to)
 {
     struct sf_share_cut cut = {.value = to};
     for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
         struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        if (c->value > 0 && is_own(f, span, c, is_own_only))
+        if (c->value > 0 && is_own(f, span, c))
             c->value = sf_share_cut_next(&cut, (double)c->value / (double)sum);
     }
 }
@@ -58,82 +58,88 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Threads that the span's samples name; 0: one of them names none, so nobody knows. */
-static uint32_t count_threads(const struct fit *f, uint32_t span)
+/* Of the claims at these places as much as there was room for; the rest is cut, in proportion.
+ * Where samples name threads, others of the same span ran on one of these. Where none does and all
+ * are parts of what the process did meanwhile, there is room for `alone_ns`: a span need not have
+ * had the process for itself. Of samples that name the span and no thread nobody knows on how many
+ * it ran. */
+static int64_t fit_places(struct fit *f, const uint32_t *places, uint32_t n, uint64_t duration_ns,
+                          uint64_t alone_ns)
 {
-    uint32_t n = 0, n_threads = 0;
-    for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
-        const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        f->threads[n] = f->set->samples[c->sample].thread;
-        if (f->threads[n++] == 0)
-            return 0;
+    int64_t sum = 0;
+    uint32_t n_named = 0, n_threads = 0;
+    bool is_guessed = true;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_claim *c = &f->claims[places[i]];
+        uint64_t thread = f->set->samples[c->sample].thread;
+        sum = sf_add_sat_i64(sum, c->value > 0 ? c->value : 0);
+        is_guessed = is_guessed && c->grade == SF_GRADE_WINDOW;
+        if (thread != 0)
+            f->threads[n_named++] = thread;
     }
-    if (n > 0)
-        qsort(f->threads, n, sizeof(*f->threads), by_size);
-    for (uint32_t i = 0; i < n; i++)
+    if (n_named > 0)
+        qsort(f->threads, n_named, sizeof(*f->threads), by_size);
+    for (uint32_t i = 0; i < n_named; i++)
         n_threads += i == 0 || f->threads[i] != f->threads[i - 1];
-    return n_threads;
+    double room = n_threads ? (double)duration_ns * n_threads : (double)alone_ns;
+    if ((n_threads == 0 && !is_guessed) || (double)sum <= room)
+        return 0;
+    struct sf_share_cut cut = {.value = (int64_t)room};
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_claim *c = &f->claims[places[i]];
+        if (c->value > 0)
+            c->value = sf_share_cut_next(&cut, (double)c->value / (double)sum);
+    }
+    return sum - (int64_t)room;
 }
 
-/* Parts of profiles that name neither span, time nor thread: of what ran in its process then. */
-static bool is_guessed(const struct fit *f, uint32_t span)
+/* A sample that has a time is one moment of one thread, which was in the span no longer than it
+ * lasted. */
+static int64_t cut_moments(struct fit *f, const uint32_t *places, uint32_t n, uint64_t duration_ns)
 {
-    for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
-        const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        const struct sf_link_sample *s = &f->set->samples[c->sample];
-        if (c->grade != SF_GRADE_WINDOW || s->has_time || s->thread != 0)
-            return false;
+    int64_t cut = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_claim *c = &f->claims[places[i]];
+        if (!f->set->samples[c->sample].has_time || c->value <= 0 ||
+            (uint64_t)c->value <= duration_ns)
+            continue;
+        cut = sf_add_sat_i64(cut, c->value - (int64_t)duration_ns);
+        c->value = (int64_t)duration_ns;
     }
-    return true;
+    return cut;
 }
 
 static int64_t fit_span(struct fit *f, uint32_t span)
 {
     const struct sf_span_place *p = &f->set->tree.places[span];
     uint64_t duration_ns = p->end_ns - p->start_ns;
+    uint32_t first = f->by_span.first[span], end = f->by_span.first[span + 1];
     int64_t exact = f->is_cpu ? sf_span_figures_of(f->set, span).ns[SF_PART_CPU] : SF_LEDGER_UNSAID;
-    int64_t sum = sum_of(f, span, exact >= 0);
     if (exact >= 0) {
+        int64_t sum = sum_of(f, span);
         exact = (uint64_t)exact < duration_ns ? exact : (int64_t)duration_ns;
         if (sum > 0)
-            scale(f, span, true, sum, exact);
+            scale(f, span, sum, exact);
         return 0;
     }
-    uint32_t n_threads = count_threads(f, span);
-    if (n_threads == 0 && is_guessed(f, span)) { /* it need not have had the process for itself */
-        n_threads = 1;
-        duration_ns = p->self_ns;
-    }
-    if (n_threads == 0 || (double)sum <= (double)duration_ns * n_threads)
-        return 0;
-    int64_t most = (int64_t)(duration_ns * n_threads);
-    scale(f, span, false, sum, most);
-    return sum - most;
+    const uint32_t *places = f->by_span.claims + first;
+    int64_t cut = cut_moments(f, places, end - first, duration_ns);
+    return sf_add_sat_i64(cut, fit_places(f, places, end - first, duration_ns, p->self_ns));
 }
 
 /* Spans below another one, each with room for its own, may have more than that one lasted. */
-static int64_t fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole)
+static enum sf_err fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole, struct sf_arena *req,
+                             int64_t *out_cut, struct sf_why *why)
 {
     const struct sf_span_place *p = &f->set->tree.places[whole];
-    uint32_t n_threads = 0;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < n_claims; i++) {
-        f->threads[i] = f->set->samples[f->claims[i].sample].thread;
-        if (f->threads[i] == 0)
-            return 0; /* nobody knows on how many */
-        sum = sf_add_sat_i64(sum, f->claims[i].value > 0 ? f->claims[i].value : 0);
-    }
-    qsort(f->threads, n_claims, sizeof(*f->threads), by_size);
+    uint32_t *places = sf_arena_new_n(req, n_claims, sizeof(*places));
+    if (!places)
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < n_claims; i++)
-        n_threads += i == 0 || f->threads[i] != f->threads[i - 1];
-    uint64_t most = (p->end_ns - p->start_ns) * n_threads;
-    if ((double)sum <= (double)most)
-        return 0;
-    struct sf_share_cut cut = {.value = (int64_t)most};
-    for (uint32_t i = 0; i < n_claims; i++)
-        if (f->claims[i].value > 0)
-            f->claims[i].value = sf_share_cut_next(&cut, (double)f->claims[i].value / (double)sum);
-    return sum - (int64_t)most;
+        places[i] = i;
+    *out_cut = sf_add_sat_i64(*out_cut, fit_places(f, places, n_claims, p->end_ns - p->start_ns,
+                                                   p->end_ns - p->start_ns));
+    return SF_OK;
 }
 
 int64_t sf_claims_fit_measured(const struct sf_link_set *set, const bool *is_wanted)
@@ -174,8 +180,6 @@ enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *
     for (uint32_t i = 0; i < set->n_own; i++)
         if (f.by_span.first[i] < f.by_span.first[i + 1])
             *out_cut = sf_add_sat_i64(*out_cut, fit_span(&f, i));
-    if (whole != SF_NOBODY)
-        *out_cut = sf_add_sat_i64(*out_cut, fit_whole(&f, a->n_claims, whole));
     a->claims = f.claims;
-    return SF_OK;
+    return whole == SF_NOBODY ? SF_OK : fit_whole(&f, a->n_claims, whole, req, out_cut, why);
 }

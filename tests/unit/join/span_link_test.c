@@ -567,6 +567,30 @@ TEST(span_link, counts_a_wait_for_a_lock_once)
     end();
 }
 
+TEST(span_link, cuts_what_names_no_thread_beside_what_names_one)
+{
+    struct store_sample puts[] = {at("sum", 2, 45, 30), at("sum", 2, 50, 30), at("sum", 2, 55, 30)};
+    begin();
+    puts[2].sample.thread = 0; /* of 40 ms on one thread there were no more */
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.n_threads, 1);
+    assert_int_equal(p.view.tree.total, 40 * MS);
+    end();
+}
+
+TEST(span_link, cuts_a_moment_to_its_span)
+{
+    struct store_sample puts[] = {at("sum", 2, 45, 100), at("sort", 2, 50, 10)};
+    begin();
+    puts[0].sample.thread = puts[1].sample.thread = 0; /* on how many it ran is not known */
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(self_of(&p, "sum"), 40 * MS);
+    assert_int_equal(self_of(&p, "sort"), 10 * MS);
+    end();
+}
+
 /* 40 ms of samples in a child of 40 ms on one thread: a profiler that looks late counts too much.
  */
 TEST(span_link, gives_a_span_no_more_than_it_lasted)
