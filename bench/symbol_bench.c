@@ -47,7 +47,7 @@ static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, 
                             lines[i].decl_line);
     found = sf_symbol_cache_address(&cache, at[query], &is_new);
     if (found)
-        found->n_lines = n;
+        found->n_lines = (uint8_t)n;
     n_lines += n;
 }
 
@@ -115,7 +115,8 @@ int main(int argc, char **argv)
         double begin = now_ns(), took, again;
         sf_symbol_cache_done(&cache);
         n_lines = 0;
-        if (!sf_module_symbols_find(path, SF_BYTES_NONE, at, n, take, NULL))
+        if (!sf_module_symbols_find(path, SF_BYTES_NONE, &sf_module_symbols_inside, at, n, take,
+                                    NULL, NULL))
             return 1;
         took = now_ns() - begin;
         again = bench_kept(n);

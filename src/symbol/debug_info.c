@@ -55,31 +55,62 @@ static bool take_section(struct sf_dwarf *d, struct sf_buf *inflated, int which,
     return true;
 }
 
-static uint64_t work_for(struct sf_dwarf *d)
+static uint64_t work_for(struct sf_dwarf *d, uint64_t max_work)
 {
-    uint64_t len = 1 << 16;
+    uint64_t len = 1 << 16, work;
     for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
         len += section_place(d, k)->len;
-    return len < SF_DWARF_WORK_MAX / SF_DWARF_WORK_PER_BYTE ? len * SF_DWARF_WORK_PER_BYTE
+    work = len < SF_DWARF_WORK_MAX / SF_DWARF_WORK_PER_BYTE ? len * SF_DWARF_WORK_PER_BYTE
                                                             : SF_DWARF_WORK_MAX;
+    return max_work && max_work < work ? max_work : work;
+}
+
+/* The next section from `*at` on that has one of those names; which of them, below 0: none. */
+static int next_section(const struct sf_elf_file *f, const sf_str *names, uint32_t *at,
+                        struct sf_elf_section *out)
+{
+    while (*at < f->n_sections) {
+        if (!sf_elf_file_section(f, (*at)++, out) || out->type != SHT_PROGBITS)
+            continue;
+        for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
+            if (names[k].len && sf_str_eq(out->name, names[k]))
+                return k;
+        }
+    }
+    return -1;
+}
+
+/* Asked before any of them is inflated: all of them or none. */
+static bool has_room(struct sf_debug_info *i, const struct sf_elf_file *f,
+                     const struct sf_debug_more *more, const sf_str *names)
+{
+    struct sf_elf_section s;
+    uint64_t room = more->max_inflated, now = more->max_now ? more->max_now : room;
+    for (uint32_t at = 0; next_section(f, names, &at, &s) >= 0;) {
+        uint64_t len = sf_elf_inflated_len(&s);
+        if (len > room)
+            return false;
+        room -= len;
+    }
+    i->is_cut |= more->max_inflated - room > now;
+    return more->max_inflated - room <= now;
 }
 
 /* A part of it that cannot be read would make the others say things that are not so. */
-static bool take_sections(struct sf_dwarf *d, struct sf_buf *inflated, const struct sf_elf_file *f,
-                          const struct sf_debug_more *more, const sf_str *names)
+static bool take_sections(struct sf_debug_info *i, struct sf_dwarf *d, struct sf_buf *inflated,
+                          const struct sf_elf_file *f, const struct sf_debug_more *more,
+                          const sf_str *names)
 {
     size_t room = more->max_inflated;
-    for (uint32_t at = 0; at < f->n_sections; at++) {
-        struct sf_elf_section s;
-        if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
-            continue;
-        for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
-            if (names[k].len && sf_str_eq(s.name, names[k]) &&
-                !take_section(d, inflated, k, &s, more->unzstd, &room))
-                return false;
-        }
+    struct sf_elf_section s;
+    int which;
+    if (!has_room(i, f, more, names))
+        return false;
+    for (uint32_t at = 0; (which = next_section(f, names, &at, &s)) >= 0;) {
+        if (!take_section(d, inflated, which, &s, more->unzstd, &room))
+            return false;
     }
-    d->work_left = work_for(d);
+    d->work_left = work_for(d, more->max_work);
     return d->info.len && d->abbrev.len;
 }
 
@@ -88,7 +119,7 @@ static void take_package(struct sf_debug_info *i, const struct sf_debug_more *mo
 {
     const struct sf_elf_file *f = more->package;
     if (!f || !f->image.len ||
-        !take_sections(&i->package.all, i->inflated[2], f, more, package_names))
+        !take_sections(i, &i->package.all, i->inflated[2], f, more, package_names))
         return;
     for (uint32_t at = 0; at < f->n_sections; at++) {
         struct sf_elf_section s;
@@ -99,18 +130,20 @@ static void take_package(struct sf_debug_info *i, const struct sf_debug_more *mo
     i->d.work_left += i->package.all.work_left;
     if (i->d.work_left > SF_DWARF_WORK_MAX)
         i->d.work_left = SF_DWARF_WORK_MAX;
+    if (more->max_work && i->d.work_left > more->max_work)
+        i->d.work_left = more->max_work;
 }
 
 bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f,
                         const struct sf_debug_more *more)
 {
     *i = (struct sf_debug_info){0};
-    if (!take_sections(&i->d, i->inflated[0], f, more, section_names))
+    if (!take_sections(i, &i->d, i->inflated[0], f, more, section_names))
         return false;
     take_package(i, more);
     i->scope_work = i->d.work_left / 4;
     if (more->shared && more->shared->image.len &&
-        (take_sections(&i->shared, i->inflated[1], more->shared, more, section_names) ||
+        (take_sections(i, &i->shared, i->inflated[1], more->shared, more, section_names) ||
          i->shared.str.len)) {
         i->d.shared = &i->shared;
         i->d.shared_units = &i->shared_units;
@@ -350,6 +383,7 @@ void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
             sf_dwarf_units_forget(&i->units);
         }
     }
+    i->is_cut |= !i->d.work_left;
     batch_free(&b);
     sf_heap_free(owner);
 }

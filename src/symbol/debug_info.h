@@ -24,10 +24,16 @@ struct sf_symbol_line {
     sf_str file;        /* the whole path; empty: unknown */
     uint32_t line;      /* 0: unknown */
     uint32_t decl_line; /* where the function begins; 0: unknown */
+    /* Of the last line: what the symbol covers that holds the address; 0: there is none. */
+    uint64_t code_at;
+    uint32_t code_len;
 };
 
 struct sf_debug_more {     /* what its reader may use; a zeroed one is nothing of it */
     size_t max_inflated;   /* of all compressed sections of a file */
+    size_t max_now;        /* likewise, below it: another time it may be more; 0: as much */
+    uint64_t max_work;     /* as dwarf.h counts it; 0: what the file's size allows */
+    bool is_names_only;    /* symbol tables, no debug information */
     sf_elf_unzstd *unzstd; /* NULL: what was compressed with zstd is not read */
     /* What dwz moved out of several files, if it is here: NULL or zeroed when not. */
     const struct sf_elf_file *shared;
@@ -57,6 +63,7 @@ struct sf_debug_info {
     uint64_t scope_work; /* that may be spent on them */
     /* Those that are compressed in the file, in the shared one and in the package. */
     struct sf_buf inflated[SF_DEBUG_FILES][SF_DEBUG_SECTIONS];
+    bool is_cut; /* `max_now` or the work was not enough */
 };
 
 /* The innermost line first, the function itself last; all is borrowed until it returns. */

@@ -43,6 +43,20 @@ static bool inflate_all(sf_bytes in, uint8_t *out, size_t len)
     return err == Z_STREAM_END && !z.avail_out;
 }
 
+static bool read_head(const struct sf_elf_section *s, Elf64_Chdr *head)
+{
+    if (s->bytes.len < sizeof(*head) || !sf_file_pages_has((sf_bytes){s->bytes.p, sizeof(*head)}))
+        return false;
+    memcpy(head, s->bytes.p, sizeof(*head));
+    return true;
+}
+
+uint64_t sf_elf_inflated_len(const struct sf_elf_section *s)
+{
+    Elf64_Chdr head;
+    return s->flags & SHF_COMPRESSED && read_head(s, &head) ? head.ch_size : 0;
+}
+
 bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, sf_elf_unzstd *unzstd,
                     struct sf_buf *out)
 {
@@ -50,9 +64,8 @@ bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, sf_elf_unzst
     sf_bytes in = s->bytes;
     sf_elf_unzstd *unpack = unzstd;
     uint8_t *to;
-    if (in.len < sizeof(head) || !sf_file_pages_has((sf_bytes){in.p, sizeof(head)}))
+    if (!read_head(s, &head))
         return false;
-    memcpy(&head, in.p, sizeof(head));
     if (head.ch_type == ELFCOMPRESS_ZLIB)
         unpack = inflate_all;
     else if (head.ch_type != SF_ELF_ZSTD)

@@ -107,6 +107,12 @@ bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, 
     return false;
 }
 
+bool sf_elf_symbols_has_all(const struct sf_elf_file *f)
+{
+    struct sf_elf_section table, names;
+    return find_table(f, SHT_SYMTAB, &table, &names);
+}
+
 void sf_elf_symbols_done(struct sf_elf_symbols *s)
 {
     sf_buf_done(&s->list);
@@ -135,7 +141,7 @@ static bool is_plainer(sf_str a, sf_str b)
 }
 
 /* "Nearest lower" alone would lie in stripped files: the size decides. */
-sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t *out_start)
+sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, struct sf_elf_symbol *out)
 {
     enum { MAX_BACK = 16 };
     uint32_t lo = 0, hi = s->n;
@@ -150,11 +156,11 @@ sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t
     }
     for (int back = 0; lo > 0 && back < MAX_BACK; lo--, back++) {
         const struct sf_elf_symbol *one = &list[lo - 1];
-        if (best.len > 0 && one->at != *out_start)
+        if (best.len > 0 && one->at != out->at)
             break;
         sf_str name = at - one->at < one->len ? name_of(s, one) : SF_STR_NONE;
         if (name.len > 0 && (best.len == 0 || is_plainer(name, best))) {
-            *out_start = one->at;
+            *out = *one;
             best = name;
         }
     }

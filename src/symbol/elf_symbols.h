@@ -27,5 +27,7 @@ struct sf_elf_symbols {
 bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, const uint64_t *at,
                          uint32_t n);
 void sf_elf_symbols_done(struct sf_elf_symbols *s);
-/* The function that holds `at` (as the file counts addresses); empty when none does. */
-sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t *out_start);
+/* The function that holds `at` (as the file counts addresses), and its symbol; empty when none
+ * does. */
+sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, struct sf_elf_symbol *out);
+bool sf_elf_symbols_has_all(const struct sf_elf_file *f); /* not only those of the loader */

@@ -141,8 +141,10 @@ bool sf_file_names_find(const struct sf_file_names_paths *paths, const uint64_t 
 {
     struct asking a = {.take = take, .arg = arg};
     struct sf_elf_file f = {0}, apart = {0}, shared = {0}, package = {0};
-    struct sf_debug_more more = {SF_LIMIT_SYMBOL_INFLATED_LEN, sf_elf_unzstd_all, &shared,
-                                 &package};
+    struct sf_debug_more more = {.max_inflated = SF_LIMIT_SYMBOL_INFLATED_LEN,
+                                 .unzstd = sf_elf_unzstd_all,
+                                 .shared = &shared,
+                                 .package = &package};
     bool has_program = paths->program && sf_elf_file_open(&f, paths->program);
     bool has_debug = paths->debug && sf_elf_file_open(has_program ? &apart : &f, paths->debug), ok;
     if (!paths->shared || !sf_elf_file_open(&shared, paths->shared))

@@ -6,7 +6,7 @@
 #include "symbol/debug_file.h"
 #include "symbol/elf_symbols.h"
 
-static const struct sf_debug_more inside = {.max_inflated = SF_DEBUG_INFLATED_MAX};
+const struct sf_debug_more sf_module_symbols_inside = {.max_inflated = SF_DEBUG_INFLATED_MAX};
 
 struct asking {
     const struct sf_elf_symbols *symbols;
@@ -38,8 +38,8 @@ static bool is_better(sf_str symbol, sf_str theirs)
 static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
 {
     struct asking *a = arg;
-    uint64_t start;
-    sf_str name = sf_elf_symbols_find(a->symbols, a->at[query], &start);
+    struct sf_elf_symbol symbol = {0};
+    sf_str name = sf_elf_symbols_find(a->symbols, a->at[query], &symbol);
     struct sf_symbol_line all[SF_SYMBOL_LINES_MAX], *last = &all[n - 1];
     if (a->is_told[query])
         return;
@@ -47,6 +47,8 @@ static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *l
         all[i] = lines[i];
     if (is_better(name, last->name))
         last->name = name;
+    last->code_at = symbol.at;
+    last->code_len = symbol.len;
     a->is_told[query] = true;
     a->take(a->arg, query, all, last->name.len ? n : n - 1);
 }
@@ -55,10 +57,12 @@ static void take_names(struct asking *a, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct sf_symbol_line line = {0};
-        uint64_t start;
+        struct sf_elf_symbol symbol = {0};
         if (a->is_told[i])
             continue;
-        line.name = sf_elf_symbols_find(a->symbols, a->at[i], &start);
+        line.name = sf_elf_symbols_find(a->symbols, a->at[i], &symbol);
+        line.code_at = symbol.at;
+        line.code_len = symbol.len;
         a->take(a->arg, i, &line, line.name.len > 0);
         sf_file_pages_trim();
     }
@@ -69,17 +73,27 @@ static void take_names(struct asking *a, uint32_t n)
 static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
                       struct sf_elf_file *apart, const struct sf_debug_more *more)
 {
+    bool is_cut;
+    if (more->is_names_only) {
+        if (path && !sf_elf_symbols_has_all(f))
+            sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT);
+        return false;
+    }
     if (sf_debug_info_init(info, f, more))
         return true;
+    is_cut = info->is_cut;
     sf_debug_info_done(info);
     *info = (struct sf_debug_info){0};
-    return (!path || sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT)) &&
-           sf_debug_info_init(info, apart, more);
+    if ((!path || sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT)) &&
+        sf_debug_info_init(info, apart, more))
+        return true;
+    info->is_cut |= is_cut;
+    return false;
 }
 
 static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_file *apart,
                  const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
-                 sf_symbol_taker *take, void *arg)
+                 sf_symbol_taker *take, void *arg, bool *is_cut)
 {
     struct sf_elf_symbols symbols;
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
@@ -93,6 +107,8 @@ static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_fi
         if (has_info)
             sf_debug_info_find(info, at, n, take_lines, &a);
         take_names(&a, n);
+        if (is_cut)
+            *is_cut = info->is_cut;
         sf_debug_info_done(info);
         sf_elf_symbols_done(&symbols);
     }
@@ -115,13 +131,14 @@ static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool
     return false;
 }
 
-bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t *at, uint32_t n,
-                            sf_symbol_taker *take, void *arg)
+bool sf_module_symbols_find(const char *path, sf_bytes build_id, const struct sf_debug_more *more,
+                            const uint64_t *at, uint32_t n, sf_symbol_taker *take, void *arg,
+                            bool *is_cut)
 {
     struct sf_elf_file f, apart = {0};
     bool ok = (open_same(&f, path, build_id, false) ||
                (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
-              find(&f, path, &apart, &inside, at, n, take, arg);
+              find(&f, path, &apart, more, at, n, take, arg, is_cut);
     sf_elf_file_close(&apart);
     sf_elf_file_close(&f);
     return ok;
@@ -131,12 +148,13 @@ bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
                                sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_file f, none = {0};
-    return sf_elf_file_init(&f, image) && find(&f, NULL, &none, &inside, at, n, take, arg);
+    return sf_elf_file_init(&f, image) &&
+           find(&f, NULL, &none, &sf_module_symbols_inside, at, n, take, arg, NULL);
 }
 
 bool sf_module_symbols_find_open(const struct sf_elf_file *f, struct sf_elf_file *apart,
                                  const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
                                  sf_symbol_taker *take, void *arg)
 {
-    return find(f, NULL, apart, more, at, n, take, arg);
+    return find(f, NULL, apart, more, at, n, take, arg, NULL);
 }

@@ -55,7 +55,8 @@ int main(int argc, char **argv)
     qsort(at, n, sizeof(at[0]), by_value);
     if (argc < 2 ||
         !(argc > 2 ? find_split(argv[1], argv[2])
-                   : sf_module_symbols_find(argv[1], SF_BYTES_NONE, at, n, take, NULL))) {
+                   : sf_module_symbols_find(argv[1], SF_BYTES_NONE, &sf_module_symbols_inside, at,
+                                            n, take, NULL, NULL))) {
         fprintf(stderr, "symbol_lines: cannot read it\n");
         return 1;
     }

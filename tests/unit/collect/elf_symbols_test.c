@@ -18,7 +18,8 @@ TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
     struct sf_elf_file f;
     const struct sf_module *m;
     uintptr_t at = (uintptr_t)a_function_to_find;
-    uint64_t start, asked[2] = {0, UINT64_MAX};
+    uint64_t asked[2] = {0, UINT64_MAX};
+    struct sf_elf_symbol found;
     assert_true(sf_modules_refresh());
     m = sf_modules_find(sf_modules_enter(), at);
     assert_non_null(m);
@@ -26,11 +27,11 @@ TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
     asked[0] = at - m->base;
     assert_true(sf_elf_symbols_read(&s, &f, asked, 2));
     assert_int_equal(s.n, 1);
-    assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "a_function_to_find");
-    assert_str(sf_elf_symbols_find(&s, at - m->base + 1, &start), "a_function_to_find");
-    assert_int_equal(start, at - m->base);
-    assert_int_equal(sf_elf_symbols_find(&s, UINT64_MAX, &start).len, 0);
-    assert_int_equal(sf_elf_symbols_find(&s, 0, &start).len, 0);
+    assert_str(sf_elf_symbols_find(&s, at - m->base, &found), "a_function_to_find");
+    assert_str(sf_elf_symbols_find(&s, at - m->base + 1, &found), "a_function_to_find");
+    assert_int_equal(found.at, at - m->base);
+    assert_int_equal(sf_elf_symbols_find(&s, UINT64_MAX, &found).len, 0);
+    assert_int_equal(sf_elf_symbols_find(&s, 0, &found).len, 0);
     sf_elf_symbols_done(&s);
     sf_elf_file_close(&f);
     sf_modules_leave();
@@ -51,15 +52,16 @@ TEST(elf_symbols, takes_the_plainest_of_a_functions_names)
     struct sf_elf_symbols s;
     struct sf_elf_file f;
     uintptr_t at = (uintptr_t)plainest;
-    uint64_t start, asked;
+    uint64_t asked;
+    struct sf_elf_symbol found;
     assert_true(sf_modules_refresh());
     const struct sf_module *m = sf_modules_find(sf_modules_enter(), at);
     assert_non_null(m);
     assert_true(sf_elf_file_open(&f, m->path));
     asked = at - m->base;
     assert_true(sf_elf_symbols_read(&s, &f, &asked, 1));
-    assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "plainest");
-    assert_int_equal(start, at - m->base);
+    assert_str(sf_elf_symbols_find(&s, at - m->base, &found), "plainest");
+    assert_int_equal(found.at, at - m->base);
     sf_elf_symbols_done(&s);
     sf_elf_file_close(&f);
     sf_modules_leave();
@@ -83,7 +85,8 @@ TEST(elf_symbols, survives_damaged_files)
     FILE *self = fopen("/proc/self/exe", "rb");
     size_t n = fread(head, 1, sizeof(head), self);
     int fd = mkstemp(path);
-    uint64_t chance = 7, start;
+    uint64_t chance = 7;
+    struct sf_elf_symbol found;
     fclose(self);
     assert_true(n == sizeof(head) && fd >= 0);
     for (int round = 0; round < 300; round++) {
@@ -97,7 +100,7 @@ TEST(elf_symbols, survives_damaged_files)
         }
         assert_int_equal(pwrite(fd, copy, sizeof(copy), 0), (ssize_t)sizeof(copy));
         if (sf_elf_file_open(&f, path) && sf_elf_symbols_read(&s, &f, &chance, 1)) {
-            sf_elf_symbols_find(&s, chance, &start);
+            sf_elf_symbols_find(&s, chance, &found);
             sf_elf_symbols_done(&s);
         }
         sf_elf_file_close(&f);
