@@ -70,10 +70,7 @@ static void add_path(struct sf_buf *b)
 
 static void measure_cost(void)
 {
-    struct timespec t = {0};
-    uint64_t own_ns = sf_own_cost_ns(), process_ns, part;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    process_ns = (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
+    uint64_t own_ns = sf_own_cost_ns(), process_ns = sf_clock_process_cpu_ns(), part;
     if (process_ns <= c.last_process_ns + SF_NS_PER_MS)
         return;
     part = (own_ns - c.last_own_ns) * 1000000 / (process_ns - c.last_process_ns);
@@ -168,7 +165,7 @@ static void end_capture(void)
     obey(); /* its window ends */
     c.done_until_ns = sf_clock_unix_ns();
     if (c.started)
-        sf_profile_upload_stop(c.started);
+        sf_profile_upload_stop(c.started, false);
     c.started = 0;
     sf_profile_upload_flush(FLUSH_NS, false);
     memcpy(c.done, c.doc.capture, sizeof(c.done));

@@ -64,6 +64,8 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_cpu_samples_self.n++;
     sf_cpu_samples_self.ns += s->values[1];
     sf_sample_ring_put(&t->ring, s);
+    if (sf_sample_ring_is_filling(&t->ring))
+        sf_profiler_wake();
     sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
 }
 
@@ -222,6 +224,11 @@ static void mind_signals(void)
         atomic_store(&p.is_on, false);
 }
 
+void sf_cpu_profiler_drain(void)
+{
+    sf_profiled_threads_drain(&p.threads, drain, NULL);
+}
+
 int64_t sf_cpu_profiler_turn(int64_t now_ns)
 {
     (void)now_ns;
@@ -297,6 +304,7 @@ static void pace(uint64_t period_ns)
 const struct sf_profile_source sf_cpu_source = {.begin = sf_cpu_profiler_begin,
                                                 .end = sf_cpu_profiler_end,
                                                 .turn = sf_cpu_profiler_turn,
+                                                .drain = sf_cpu_profiler_drain,
                                                 .pace = pace};
 
 void sf_cpu_profiler_after_fork(void)

@@ -27,6 +27,7 @@ bool sf_cpu_profiler_is_on(void);
 void sf_cpu_profiler_thread_begins(uintptr_t start);
 void sf_cpu_profiler_thread_ends(void);
 int64_t sf_cpu_profiler_turn(int64_t now_ns);
+void sf_cpu_profiler_drain(void); /* what fills the rings, and no more */
 /* Why the timers are used and not perf; NULL: perf is. */
 const char *sf_cpu_profiler_no_perf(void);
 /* The last sample collected of a thread, NULL when there is none; until the next turn. */

@@ -3,21 +3,27 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collect/lib/own_cost.h"
 #include "collect/lib/profile_table.h"
+#include "collect/sys/clock.h"
 #include "symbol/module_symbols.h"
 
 _Static_assert((int)SF_FRAME_LINES_MAX >= (int)SF_SYMBOL_LINES_MAX, "every line has its place");
 
-enum { PAGE = 4096 };
+enum {
+    PAGE = 4096,
+    NS_PER_INFLATED = 8, /* a byte of a compressed section */
+    NS_PER_WORK = 20     /* a step of the reader of debug information */
+};
 
 /* Kept between profiles. Who finds it taken has one of its own for once: nobody waits. */
 static struct sf_symbol_cache kept;
 static atomic_bool is_taken;
 static unsigned long long kept_subs; /* the loader's count of what was unloaded */
 
-void sf_frame_names_open(struct sf_frame_names *f)
+void sf_frame_names_open(struct sf_frame_names *f, struct sf_symbol_budget *budget)
 {
-    *f = (struct sf_frame_names){.m = sf_modules_enter()};
+    *f = (struct sf_frame_names){.m = sf_modules_enter(), .budget = budget};
     f->cache = &f->own;
     if (atomic_exchange(&is_taken, true))
         return;
@@ -85,6 +91,7 @@ static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, 
 {
     struct asking *a = arg;
     uint32_t lines_at = sf_symbol_cache_n_lines(a->cache);
+    const struct sf_symbol_line *last = &lines[n ? n - 1 : 0];
     struct sf_cached_address *found;
     unsigned added = 0;
     bool is_new;
@@ -96,62 +103,207 @@ static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, 
     found = sf_symbol_cache_address(a->cache, a->at[query] + a->base, &is_new);
     if (found && added == n) {
         found->lines_at = lines_at;
-        found->n_lines = n;
+        found->n_lines = (uint8_t)n;
+        found->state = n > 1 || (n && last->file.len) ? SF_CACHED_WHOLE : SF_CACHED_BY_SYMBOL;
+        if (n && last->code_len)
+            sf_symbol_cache_add_function(a->cache, last->code_at + a->base, last->code_len);
     } else { /* half of what was inlined would be another function */
         sf_symbol_cache_cut(a->cache, lines_at);
     }
 }
 
-/* `at` lie all in module `m`. */
-static void look_up_in(struct sf_frame_names *f, const struct sf_module *m, uint64_t *at, size_t n)
+struct group { /* addresses in one module, sorted */
+    const struct sf_module *m;
+    uint64_t *at;
+    size_t n;
+    uint32_t n_seen; /* how often they were met */
+};
+
+static void set_state(struct sf_frame_names *f, const struct group *g, enum sf_cached_state state)
 {
-    struct asking asking = {f->cache, at, m->base};
-    for (size_t i = 0; i < n; i++)
-        at[i] -= m->base;
+    for (size_t i = 0; i < g->n; i++) {
+        bool is_new;
+        struct sf_cached_address *found = sf_symbol_cache_address(f->cache, g->at[i], &is_new);
+        if (found)
+            found->state = (uint8_t)state;
+    }
+}
+
+/* False: there is more to be had than `more` allows. */
+static bool read_file(struct sf_frame_names *f, const struct group *g,
+                      const struct sf_debug_more *more)
+{
+    const struct sf_module *m = g->m;
+    struct asking asking = {f->cache, g->at, m->base};
+    bool is_cut = false;
+    for (size_t i = 0; i < g->n; i++)
+        g->at[i] -= m->base;
     if (!strcmp(m->path, "[vdso]")) /* no file, but its image is whole pages of memory */
         sf_module_symbols_find_in((sf_bytes){(const uint8_t *)m->base,
                                              (m->hi - m->base + PAGE - 1) & ~(size_t)(PAGE - 1)},
-                                  at, (uint32_t)n, take, &asking);
+                                  g->at, (uint32_t)g->n, take, &asking);
     else
-        sf_module_symbols_find(m->path, (sf_bytes){m->build_id, m->build_id_len}, at, (uint32_t)n,
-                               take, &asking);
+        sf_module_symbols_find(m->path, (sf_bytes){m->build_id, m->build_id_len}, more, g->at,
+                               (uint32_t)g->n, take, &asking, &is_cut);
+    for (size_t i = 0; i < g->n; i++)
+        g->at[i] += m->base;
+    return !is_cut;
 }
 
-/* Addresses that were never asked for. */
-static void find_fresh(struct sf_frame_names *f, const struct sf_profile_table *t,
-                       struct sf_buf *fresh)
+static uint64_t spent_since(struct sf_frame_names *f, uint64_t begin_ns)
 {
+    uint64_t ns = sf_clock_thread_cpu_ns() - begin_ns;
+    sf_own_cost_add_symbols(ns);
+    if (f->budget)
+        sf_symbol_budget_spend(f->budget, ns);
+    return ns;
+}
+
+/* With a budget no more than there is credit for; at its most all that a file may cost. */
+static void read_lines(struct sf_frame_names *f, const struct group *g)
+{
+    struct sf_symbol_price *price = sf_symbol_cache_price(f->cache, g->m->lo);
+    struct sf_debug_more more = sf_module_symbols_inside;
+    uint64_t begin_ns = sf_clock_thread_cpu_ns(), ns;
+    int64_t credit_ns = f->budget ? f->budget->credit_ns : SF_SYMBOL_CREDIT_MOST_NS;
+    bool is_whole;
+    if (f->budget) {
+        size_t len = (size_t)(credit_ns / NS_PER_INFLATED);
+        more.max_work = (uint64_t)(credit_ns / NS_PER_WORK);
+        more.max_now = len > 0 ? len : 1;
+    }
+    is_whole = read_file(f, g, &more);
+    ns = spent_since(f, begin_ns);
+    if (price)
+        sf_symbol_price_note(price, credit_ns, ns, !is_whole,
+                             f->budget ? f->budget->process_ns : 0);
+    if (is_whole || !price || price->is_given_up)
+        set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be had */
+}
+
+static void read_names(struct sf_frame_names *f, const struct group *g)
+{
+    static const struct sf_debug_more more = {.is_names_only = true};
+    struct sf_symbol_price *price = sf_symbol_cache_price(f->cache, g->m->lo);
+    uint64_t begin_ns = sf_clock_thread_cpu_ns(), ns;
+    read_file(f, g, &more);
+    ns = spent_since(f, begin_ns);
+    set_state(f, g, SF_CACHED_BY_SYMBOL);
+    if (price)
+        price->names_ns = (int64_t)ns;
+}
+
+/* Names from functions that are known. Lists those that are in none. */
+static size_t name_from_known(struct sf_frame_names *f, const struct group *g, uint64_t *unknown)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct sf_function_place *in = sf_function_map_find(&f->cache->functions, g->at[i]);
+        bool is_new;
+        struct sf_cached_address *found = sf_symbol_cache_address(f->cache, g->at[i], &is_new);
+        if (!found || found->state != SF_CACHED_NOT_READ)
+            continue;
+        if (!in) {
+            unknown[n++] = g->at[i];
+            continue;
+        }
+        found->lines_at = in->line;
+        found->n_lines = 1;
+        found->state = SF_CACHED_BY_SYMBOL;
+    }
+    return n;
+}
+
+static void look_up_in(struct sf_frame_names *f, struct group *g, uint64_t n_seen_all)
+{
+    struct sf_symbol_price *price = sf_symbol_cache_price(f->cache, g->m->lo);
+    if (!f->budget || !price ||
+        sf_symbol_budget_has_for_lines(f->budget, price, g->n_seen >= n_seen_all / 100)) {
+        read_lines(f, g);
+        return;
+    }
+    g->n = name_from_known(f, g, g->at);
+    if (g->n && sf_symbol_budget_has_for_names(f->budget, price))
+        read_names(f, g);
+}
+
+/* Addresses of which there may be more to know than is kept, each once. */
+static uint64_t find_fresh(struct sf_frame_names *f, const struct sf_profile_table *t,
+                           struct sf_buf *fresh)
+{
+    uint64_t n_seen = 0;
     for (uint32_t i = 0; i < sf_profile_table_n(t); i++) {
         const struct sf_profile_row *row = sf_profile_table_row(t, i);
         const uint64_t *at = sf_profile_table_frames(t, row);
+        n_seen += row->n_frames;
         for (uint32_t k = 0; k < row->n_frames && !sf_symbol_cache_is_full(f->cache); k++) {
             bool is_new;
-            if (sf_symbol_cache_address(f->cache, at[k], &is_new) && is_new)
+            struct sf_cached_address *found = sf_symbol_cache_address(f->cache, at[k], &is_new);
+            if (!found || found->state == SF_CACHED_WHOLE)
+                continue;
+            if (found->window != f->cache->window) {
+                found->window = f->cache->window;
+                found->n_seen = 0;
                 sf_buf_add(fresh, &at[k], sizeof(at[k]));
+            }
+            found->n_seen++;
         }
+    }
+    return n_seen;
+}
+
+/* The next module's, from `list` on. */
+static struct group next_group(struct sf_frame_names *f, uint64_t *list, size_t n)
+{
+    struct group g = {.m = f->m ? sf_modules_find(f->m, list[0]) : NULL, .at = list, .n = 1};
+    while (g.m && g.n < n && list[g.n] < g.m->hi)
+        g.n++;
+    for (size_t i = 0; i < g.n; i++) {
+        bool is_new;
+        const struct sf_cached_address *found = sf_symbol_cache_address(f->cache, list[i], &is_new);
+        g.n_seen += found ? found->n_seen : 0;
+    }
+    return g;
+}
+
+/* Those that were met most often come first: the credit may not last for all. */
+static void look_up_groups(struct sf_frame_names *f, struct group *groups, size_t n,
+                           uint64_t n_seen)
+{
+    for (size_t done = 0; done < n; done++) {
+        struct group *most = &groups[0];
+        for (size_t i = 1; i < n; i++)
+            most = groups[i].n && (!most->n || groups[i].n_seen > most->n_seen) ? &groups[i] : most;
+        if (!most->n)
+            return;
+        look_up_in(f, most, n_seen);
+        most->n = 0;
     }
 }
 
 void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_table *const *tables,
                             unsigned n)
 {
-    struct sf_buf fresh = {0};
-    uint64_t *list;
-    size_t n_fresh, from = 0;
+    struct sf_buf fresh = {0}, groups = {0};
+    uint64_t *list, n_seen = 0;
+    size_t n_fresh, n_groups;
+    f->cache->window++;
     for (unsigned i = 0; i < n; i++)
-        find_fresh(f, tables[i], &fresh);
+        n_seen += find_fresh(f, tables[i], &fresh);
     list = (uint64_t *)(void *)fresh.p;
     n_fresh = sf_buf_ok(&fresh) ? fresh.len / sizeof(*list) : 0;
     sort(list, n_fresh);
-    while (from < n_fresh) {
-        const struct sf_module *m = f->m ? sf_modules_find(f->m, list[from]) : NULL;
-        size_t to = from + 1;
-        while (m && to < n_fresh && list[to] < m->hi)
-            to++;
-        if (m)
-            look_up_in(f, m, list + from, to - from);
-        from = to;
+    for (size_t from = 0; from < n_fresh;) {
+        struct group g = next_group(f, list + from, n_fresh - from);
+        if (g.m)
+            sf_buf_add(&groups, &g, sizeof(g));
+        else
+            set_state(f, &g, SF_CACHED_WHOLE); /* no file has it */
+        from += g.n;
     }
+    n_groups = sf_buf_ok(&groups) ? groups.len / sizeof(struct group) : 0;
+    look_up_groups(f, (struct group *)(void *)groups.p, n_groups, n_seen);
+    sf_buf_done(&groups);
     sf_buf_done(&fresh);
 }
 

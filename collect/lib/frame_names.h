@@ -22,15 +22,20 @@ struct sf_frame {
     struct sf_frame_line lines[SF_FRAME_LINES_MAX]; /* the innermost first */
 };
 
+struct sf_symbol_budget;
+
 struct sf_frame_names {
     const struct sf_modules *m; /* NULL: nothing is known */
     struct sf_symbol_cache *cache;
     struct sf_symbol_cache own;
+    struct sf_symbol_budget *budget; /* NULL: what is asked for is read */
 };
 
-void sf_frame_names_open(struct sf_frame_names *f);
+/* With a budget, files are read as far as it lasts. */
+void sf_frame_names_open(struct sf_frame_names *f, struct sf_symbol_budget *budget);
 void sf_frame_names_close(struct sf_frame_names *f);
-/* Looks up all addresses of these profiles; those not looked up have no name. */
+/* Looks up all addresses of these profiles; those not looked up have no name. What the budget did
+ * not allow is looked up again with the next profile that has it. */
 void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_table *const *tables,
                             unsigned n);
 /* What is known of an address. Texts live until close or the next look_up. */

@@ -8,6 +8,7 @@
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
 #include "collect/lib/selection.h"
+#include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/load.h"
 #include "collect/sys/lock.h"
@@ -54,6 +55,13 @@ static struct sf_load_seen compare(const struct sf_load_reading *a, const struct
     return seen;
 }
 
+uint32_t sf_governor_budget(void)
+{
+    return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
+}
+
+/* What rates can change, against nine tenths of the budget: the reading of symbols goes on at any
+ * rate, on what samples leave of the budget, and on a tenth of it in any case. */
 static void measure(int64_t now_ns, bool is_raised)
 {
     struct sf_load_reading now;
@@ -61,13 +69,12 @@ static void measure(int64_t now_ns, bool is_raised)
     uint64_t own_ns;
     if (now_ns < g.next_ns || (!g.block.is_adaptive && !g.block.has_shedding && !is_raised))
         return;
-    own_ns = sf_own_cost_ns();
+    own_ns = sf_own_cost_ns() - sf_own_cost_symbols_ns();
     g.next_ns = now_ns + g.block.adaptive_interval_ns;
     sf_load_read(&now);
     if (g.last.time_ns) {
         struct sf_profiling rules = g.block;
-        if (g.wish.has_budget)
-            rules.adaptive_budget_per_10000 = g.wish.budget_per_10000;
+        rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
         seen = compare(&g.last, &now, own_ns - g.last_own_ns);
         seen.is_raised = is_raised;
         sf_load_step(&g.load, &rules, &seen);
@@ -107,6 +114,16 @@ static bool is_ours(void)
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
+/* Requests become slow at any time, and the load is measured once per interval. What the server
+ * wants calls for a turn. */
+static int64_t spread_of(void)
+{
+    if (sf_selection_escalates() || g.wish.capture_kinds)
+        return 0;
+    return g.block.adaptive_interval_ns < SF_TURN_MOST_NS ? g.block.adaptive_interval_ns
+                                                          : SF_TURN_MOST_NS;
+}
+
 static void govern(int64_t now_ns)
 {
     uint64_t periods[SF_SAMPLES_KINDS] = {0}, number = atomic_load(&g.n_applied), cpu_hz, wall_hz;
@@ -121,6 +138,7 @@ static void govern(int64_t now_ns)
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate || n_slow);
     share = sf_load_share(&g.load);
+    sf_profiler_spread(spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
     sf_profiler_pace(periods);
@@ -158,6 +176,7 @@ void sf_governor_wish_set(const struct sf_governor_wish *w)
     g.left = *w;
     mine = ++g.n_left;
     sf_lock_give(&g.lock);
+    sf_profiler_call();
     for (;;) {
         unsigned heard = sf_bell_heard(&g.applied);
         int64_t left_ns = end_ns - sf_clock_mono_ns();

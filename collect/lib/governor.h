@@ -17,6 +17,9 @@ void sf_governor_after_fork(void); /* in the child: nothing was measured yet */
 /* CPU samples per second in effect; 0: none are taken. Any thread, also in handlers. */
 uint64_t sf_governor_rate(void);
 
+/* Of the process's CPU time, for profiling itself. The collecting thread's. */
+uint32_t sf_governor_budget(void);
+
 struct sf_governor_wish { /* of the server; a zeroed one wants nothing */
     bool is_off;
     uint64_t cpu_hz, wall_hz; /* 0: as the settings say */

@@ -338,7 +338,7 @@ void sf_profiling_stop(unsigned profiles)
     int saved = errno;
     if (!sf_library_enter(t))
         return;
-    sf_profile_upload_stop(kinds_of(profiles));
+    sf_profile_upload_stop(kinds_of(profiles), false);
     sf_library_leave(t);
     errno = saved;
 }
@@ -382,7 +382,7 @@ void sf_stop(void)
         return;
     if (atomic_exchange(&sf_library.is_on, false)) {
         sf_control_client_stop();
-        sf_profile_upload_stop(~0u);
+        sf_profile_upload_stop(~0u, true);
         flush(EXIT_MS * SF_NS_PER_MS, true);
     }
     sf_library_leave(t);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/invariant.h"
 #include "base/text.h"
 #include "collect/lib/attr_write.h"
 #include "collect/lib/frame_names.h"
@@ -339,10 +340,11 @@ static void writer_done(struct writer *w)
 
 static void look_up(struct writer *w, const struct sf_profile *list, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++) {
-        const struct sf_profile_table *table = &list[i].table;
-        sf_frame_names_look_up(&w->names, &table, 1);
-    }
+    const struct sf_profile_table *tables[SF_SAMPLES_KINDS];
+    SF_ASSERT(n <= SF_SAMPLES_KINDS);
+    for (unsigned i = 0; i < n; i++)
+        tables[i] = &list[i].table;
+    sf_frame_names_look_up(&w->names, tables, n); /* each file is read once */
 }
 
 enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
@@ -354,7 +356,7 @@ enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
     *n_profiles = 0;
     if (ok) {
         w->mono_to_unix_ns = sf_clock_unix_ns() - sf_clock_mono_ns();
-        sf_frame_names_open(&w->names);
+        sf_frame_names_open(&w->names, frame->budget);
         look_up(w, list, n);
         for (unsigned i = 0; i < n && ok; i++) {
             for (int value = 0; value < 2; value++) {

@@ -3,10 +3,12 @@
  * machine have, and build ids let the server find better ones. Off the hot path. */
 #pragma once
 #include "collect/lib/profiler.h"
+#include "collect/lib/symbol_budget.h"
 
-struct sf_otlp_frame { /* fields of the request's messages, ready to be copied */
-    sf_bytes resource; /* ResourceProfiles field 1 */
-    sf_bytes scope;    /* ScopeProfiles field 1 */
+struct sf_otlp_frame {               /* fields of the request's messages, ready to be copied */
+    sf_bytes resource;               /* ResourceProfiles field 1 */
+    sf_bytes scope;                  /* ScopeProfiles field 1 */
+    struct sf_symbol_budget *budget; /* for names; NULL: no limit */
 };
 
 /* Writes what has samples; *n_profiles is how many Profile messages that made, 0 with an empty

@@ -10,12 +10,22 @@ enum {
 };
 
 /* Samples are a few hundred a second: one counter for all threads does. */
-static atomic_uint_fast64_t samples_ns;
+static atomic_uint_fast64_t samples_ns, symbols_ns;
 
 void sf_own_cost_add(int64_t ns)
 {
     ns = ns < 0 ? 0 : ns > MOST_NS ? MOST_NS : ns;
     atomic_fetch_add_explicit(&samples_ns, (uint64_t)ns + SIGNAL_NS, memory_order_relaxed);
+}
+
+void sf_own_cost_add_symbols(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&symbols_ns, ns, memory_order_relaxed);
+}
+
+uint64_t sf_own_cost_symbols_ns(void)
+{
+    return atomic_load(&symbols_ns);
 }
 
 uint64_t sf_own_cost_ns(void)

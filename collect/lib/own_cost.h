@@ -7,3 +7,6 @@
  * deliver the signal is added as an estimate. */
 void sf_own_cost_add(int64_t ns);
 uint64_t sf_own_cost_ns(void); /* since the process began; any thread */
+/* Its part that went into reading symbols, in the library's threads. */
+void sf_own_cost_add_symbols(uint64_t ns);
+uint64_t sf_own_cost_symbols_ns(void);

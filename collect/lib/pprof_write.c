@@ -283,7 +283,7 @@ enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_pro
     bool ok = w != NULL;
     if (ok) {
         w->out = out;
-        sf_frame_names_open(&w->names);
+        sf_frame_names_open(&w->names, NULL);
         look_up(w, profile, beside);
         write_profile(w, profile, beside);
         ok = !w->strings.has_failed && !w->locations.has_failed && !w->functions.has_failed &&

@@ -3,10 +3,12 @@
 #include "collect/lib/governor.h"
 #include "collect/lib/library.h"
 #include "collect/lib/otlp_profile_write.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/profile_sources.h"
 #include "collect/lib/sample_take.h"
 #include "collect/lib/selection.h"
 #include "collect/lib/settings.h"
+#include "collect/sys/clock.h"
 
 enum { OUTBOX_MAX = 6 << 20 };
 
@@ -14,6 +16,8 @@ static struct sf_exporter exporter = {.is_whole = true, .noun = "profiles"};
 static atomic_uint_fast64_t n_dropped;
 static atomic_uint wanted;
 static uint64_t max_len;
+static struct sf_symbol_budget symbols; /* the collecting thread's */
+static atomic_bool is_last;             /* the profile at hand: it is named whole */
 
 struct sf_exporter *sf_profile_exporter(void)
 {
@@ -37,9 +41,13 @@ static void upload(struct sf_profile *list, unsigned n)
     sf_selection_next_window();
     exporter.write_resource(&resource);
     exporter.write_scope(&scope);
-    err = sf_otlp_profiles_write(
-        list, n, &(struct sf_otlp_frame){sf_buf_bytes(&resource), sf_buf_bytes(&scope)}, &body,
-        &n_profiles, &why);
+    sf_symbol_budget_earn(&symbols, sf_governor_budget(), sf_clock_process_cpu_ns(),
+                          sf_own_cost_ns() - sf_own_cost_symbols_ns());
+    err = sf_otlp_profiles_write(list, n,
+                                 &(struct sf_otlp_frame){sf_buf_bytes(&resource),
+                                                         sf_buf_bytes(&scope),
+                                                         atomic_load(&is_last) ? NULL : &symbols},
+                                 &body, &n_profiles, &why);
     if (err)
         exporter.say(why.text);
     else if (n_profiles && !sf_exporter_add_whole(&exporter, sf_buf_bytes(&body), n_profiles))
@@ -88,11 +96,13 @@ void sf_profile_upload_begin_child(void)
         sf_profiler_start_soon(SF_FOR_SERVER, atomic_load(&wanted));
 }
 
-void sf_profile_upload_stop(unsigned kinds)
+void sf_profile_upload_stop(unsigned kinds, bool is_ending)
 {
     atomic_fetch_and(&wanted, ~kinds);
+    atomic_store(&is_last, is_ending);
     if (sf_profiler_on_for(SF_FOR_SERVER) & kinds)
         sf_profiler_stop(SF_FOR_SERVER, kinds, NULL, NULL);
+    atomic_store(&is_last, false);
 }
 
 bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending)

@@ -227,6 +227,7 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
     t->is_fresh = false;
     sf_clock_pair_forget(&t->perf);
     t->given_ns = 0;
+    t->has_run = false;
     t->since_ns = 0;
     t->is_drawn = false;
     atomic_store(&t->begin_ns, cpu_ns_of(t->tid));
@@ -500,19 +501,38 @@ static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thr
     t->is_fresh = false;
 }
 
+static void drain_one(struct sf_profiled_thread *t, sf_profiled_drain drain, void *arg)
+{
+    uint64_t drained_ns = drain(t, arg);
+    t->given_ns += drained_ns;
+    t->since_ns += drained_ns;
+    t->has_run |= drained_ns > 0;
+}
+
 static void look_after(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
                        sf_profiled_drain drain, void *arg)
 {
     bool has_ended = atomic_load(&t->is_ended); /* before its last sample is looked for */
-    uint64_t drained_ns = drain(t, arg);
-    t->given_ns += drained_ns;
-    t->since_ns += drained_ns;
+    drain_one(t, drain, arg);
     if (has_ended || (is_whole && !t->is_seen)) {
         let_go(u->all, t);
         return;
     }
     find_stack(t);
-    change_clock(u->all, t, u, drained_ns > 0);
+    change_clock(u->all, t, u, t->has_run);
+    t->has_run = false;
+}
+
+void sf_profiled_threads_drain(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg)
+{
+    for (uint32_t i = 0; i < atomic_load(&all->n); i++) {
+        struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
+        if (!hold(t))
+            continue;
+        if (t->tid)
+            drain_one(t, drain, arg);
+        give(t);
+    }
 }
 
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,

@@ -29,6 +29,7 @@ struct sf_profiled_thread {
     uintptr_t serial;          /* of its owner: which signals are this one's */
     struct sf_clock_pair perf; /* off: the timer */
     timer_t timer;
+    bool has_run;      /* there were samples since the last update */
     uint64_t since_ns; /* in samples since perf's periods were drawn */
     bool is_drawn;     /* perf's periods were, once or more */
     uint64_t aim_ns;   /* and for which period */
@@ -89,6 +90,8 @@ struct sf_profiled_signals {
  * went. One thread at a time. */
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
                                 uint64_t period_ns, sf_profiled_drain drain, void *arg);
+/* Drains all, and no more. In the thread that updates. */
+void sf_profiled_threads_drain(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
 /* Those threads, and no others, at that period from the next update on. */
 void sf_profiled_threads_hasten(struct sf_profiled_threads *all, const uint32_t *tids, uint32_t n,
                                 uint64_t period_ns);

@@ -5,10 +5,9 @@
 #include "collect/lib/profiler.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/heap.h"
-#include "base/time_unit.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/sample_take.h"
 #include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
@@ -45,6 +44,7 @@ static struct {
     struct sf_bell bell, done;
     void (*between)(void);
     void (*govern)(int64_t now_ns);
+    atomic_bool is_called;
     void (*upload)(struct sf_profile *list, unsigned n);
     int64_t window_ns;
     _Atomic(const struct sf_profile_source *) sources[SF_SAMPLES_KINDS];
@@ -54,6 +54,7 @@ static struct {
     atomic_uint on[SF_PARTIES];
     struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
     int64_t window_end_ns;
+    int64_t spread_ns;
     atomic_int pause; /* enum sf_pause */
     atomic_int_fast64_t pause_begin_ns;
     atomic_uint_fast64_t n_pauses, paused_ns; /* paused_ns: of pauses that have ended */
@@ -103,6 +104,17 @@ void sf_profiler_between(void (*between)(void))
 void sf_profiler_wake(void)
 {
     sf_bell_ring(&p.bell);
+}
+
+void sf_profiler_call(void)
+{
+    atomic_store(&p.is_called, true);
+    sf_bell_ring(&p.bell);
+}
+
+void sf_profiler_spread(int64_t most_ns)
+{
+    p.spread_ns = most_ns;
 }
 
 unsigned sf_profiler_on_for(enum sf_profile_party party)
@@ -511,26 +523,26 @@ static int64_t turn(void)
  * threads and modules can wait. */
 static void turn_early(void)
 {
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (sf_profiler_is_on((enum sf_sample_kind)kind) && p.sources[kind]->drain)
+            p.sources[kind]->drain();
+    }
     take_given();
     if (p.between)
         p.between();
 }
 
-static int64_t cpu_ns(clockid_t clock)
-{
-    struct timespec t = {0};
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * SF_NS_PER_S + t.tv_nsec;
-}
-
-/* The time until the next turn. Only a pause for load spreads them: else captures, requests that
- * become slow and new threads wait for a turn. */
+/* The time until the next turn. Dear ones are spread as far as the governor, the window and the
+ * sources can wait. Symbols have a budget of their own. */
 static int64_t take_turn(struct sf_turn_pace *pace)
 {
-    int64_t begin_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID), wait_ns = turn(), most_ns;
-    most_ns = sf_turn_pace(pace, sf_clock_mono_ns(), cpu_ns(CLOCK_PROCESS_CPUTIME_ID),
-                           cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
-    return atomic_load(&p.pause) == SF_PAUSE_LOAD && wait_ns >= SF_TURN_NS ? most_ns : wait_ns;
+    int64_t begin_ns = (int64_t)(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns());
+    int64_t wait_ns = turn(), most_ns = p.window_ns < p.spread_ns ? p.window_ns : p.spread_ns;
+    int64_t cost_ns = (int64_t)(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns()) - begin_ns;
+    int64_t spread_ns = sf_turn_pace(pace, sf_clock_mono_ns(), (int64_t)sf_clock_process_cpu_ns(),
+                                     cost_ns > 0 ? cost_ns : 0);
+    spread_ns = spread_ns < most_ns ? spread_ns : most_ns;
+    return wait_ns < SF_TURN_NS || spread_ns < SF_TURN_NS ? wait_ns : spread_ns;
 }
 
 static void run(void *arg)
@@ -553,7 +565,7 @@ static void run(void *arg)
         if (w)
             fulfil(w);
         now_ns = sf_clock_mono_ns();
-        if (w || now_ns >= next_ns)
+        if (w || now_ns >= next_ns || atomic_exchange(&p.is_called, false))
             next_ns = now_ns + take_turn(&pace);
         else
             turn_early();

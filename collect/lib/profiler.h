@@ -32,6 +32,8 @@ struct sf_profile_source {
     /* Gives what it has gathered by itself to sf_profiler_add; says how long until it wants its
      * next turn, in ns. */
     int64_t (*turn)(int64_t now_ns);
+    /* Gives what fills its rings, between two turns; NULL: it has none. */
+    void (*drain)(void);
     /* Before a profile of its kind is handed out, and before `end`: a snapshot's rows, by
      * sf_profiler_add. */
     void (*close)(void);
@@ -84,6 +86,9 @@ void sf_profiler_flush(void); /* closes the window at hand and waits for that */
 
 /* Called by it on every turn, also while profiling pauses; NULL: nothing. */
 void sf_profiler_govern(void (*govern)(int64_t now_ns));
+void sf_profiler_call(void); /* for a turn, and the governor's, now; any thread */
+/* Turns that cost much may be that long apart; 0: ten a second. */
+void sf_profiler_spread(int64_t most_ns);
 /* Other periods from now on, by kind; 0: as it is. A window ends where one changes. */
 void sf_profiler_pace(const uint64_t periods[SF_SAMPLES_KINDS]);
 /* Why nothing is sampled though it is wanted. */

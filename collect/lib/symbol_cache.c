@@ -11,12 +11,15 @@ void sf_symbol_cache_done(struct sf_symbol_cache *c)
     sf_name_table_done(&c->addresses);
     sf_name_table_done(&c->texts);
     sf_name_table_done(&c->names);
+    sf_name_table_done(&c->files);
     sf_buf_done(&c->found);
     sf_buf_done(&c->lines);
     sf_buf_done(&c->text);
     sf_buf_done(&c->places);
     sf_buf_done(&c->people);
     sf_buf_done(&c->scratch);
+    sf_buf_done(&c->prices);
+    sf_function_map_done(&c->functions);
     sf_demangler_free(c->demangler);
     *c = (struct sf_symbol_cache){0};
 }
@@ -25,7 +28,7 @@ static bool has_failed(const struct sf_symbol_cache *c)
 {
     return c->addresses.has_failed || c->texts.has_failed || c->names.has_failed ||
            !sf_buf_ok(&c->found) || !sf_buf_ok(&c->lines) || !sf_buf_ok(&c->text) ||
-           !sf_buf_ok(&c->places) || !sf_buf_ok(&c->people);
+           !sf_buf_ok(&c->places) || !sf_buf_ok(&c->people) || !sf_buf_ok(&c->functions.list);
 }
 
 bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c)
@@ -45,6 +48,18 @@ struct sf_cached_address *sf_symbol_cache_address(struct sf_symbol_cache *c, uin
     if (c->addresses.has_failed || !sf_buf_ok(&c->found))
         return NULL;
     return (struct sf_cached_address *)(void *)c->found.p + id;
+}
+
+struct sf_symbol_price *sf_symbol_cache_price(struct sf_symbol_cache *c, uint64_t lo)
+{
+    static const struct sf_symbol_price none;
+    bool is_new;
+    uint32_t id = sf_name_table_id(&c->files, lo, 0, &is_new);
+    if (is_new)
+        sf_buf_add(&c->prices, &none, sizeof(none));
+    if (c->files.has_failed || !sf_buf_ok(&c->prices))
+        return NULL;
+    return (struct sf_symbol_price *)(void *)c->prices.p + id;
 }
 
 static uint32_t text_id(struct sf_symbol_cache *c, sf_str s)
@@ -94,6 +109,19 @@ bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str f
 uint32_t sf_symbol_cache_n_lines(const struct sf_symbol_cache *c)
 {
     return (uint32_t)(c->lines.len / sizeof(struct sf_cached_line));
+}
+
+void sf_symbol_cache_add_function(struct sf_symbol_cache *c, uint64_t at, uint32_t len)
+{
+    uint32_t n = sf_symbol_cache_n_lines(c);
+    struct sf_cached_line one;
+    if (!n || !sf_buf_ok(&c->lines) || sf_function_map_find(&c->functions, at))
+        return;
+    one = *sf_symbol_cache_line(c, n - 1);
+    one.line = 0;
+    sf_buf_add(&c->lines, &one, sizeof(one));
+    if (sf_buf_ok(&c->lines))
+        sf_function_map_add(&c->functions, &(struct sf_function_place){at, at + len, n});
 }
 
 void sf_symbol_cache_cut(struct sf_symbol_cache *c, uint32_t n_lines)

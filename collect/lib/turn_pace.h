@@ -1,11 +1,10 @@
-/* turn_pace.h - how long the collecting thread sleeps between two turns while profiling pauses
- * because the host is overloaded.
+/* turn_pace.h - how long the collecting thread sleeps between two turns.
  *
  * A turn looks for new threads and modules and asks what to do. Ten a second cost a program that
  * computes nothing that can be measured. On a host that is overloaded a program gets a fraction of
  * a processor and a turn finds all caches cold: then ten a second are more than a percent of the
- * program's CPU time, though nothing is sampled. So turns are spread until they cost a quarter of a
- * percent of it, or are a second apart. */
+ * program's CPU time, whatever the sampling rate is. So turns are spread until they cost a quarter
+ * of a percent of it, or are a second apart. */
 #pragma once
 #include <stdint.h>
 

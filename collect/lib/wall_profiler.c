@@ -227,7 +227,7 @@ static void pace(uint64_t period_ns)
 }
 
 const struct sf_profile_source sf_wall_source = {
-    .begin = begin, .end = end, .turn = turn, .pace = pace};
+    .begin = begin, .end = end, .turn = turn, .drain = sf_cpu_profiler_drain, .pace = pace};
 
 /* ---- threads ---- */
 
@@ -275,8 +275,11 @@ static int64_t turn_threads(int64_t now_ns)
     return INT64_MAX;
 }
 
-const struct sf_profile_source sf_threads_source = {
-    .begin = begin_threads, .end = end, .turn = turn_threads, .close = take_all};
+const struct sf_profile_source sf_threads_source = {.begin = begin_threads,
+                                                    .end = end,
+                                                    .turn = turn_threads,
+                                                    .drain = sf_cpu_profiler_drain,
+                                                    .close = take_all};
 
 void sf_wall_profiler_after_fork(void)
 {

@@ -35,6 +35,16 @@ int64_t sf_clock_boot_ns(void)
     return read_ns(CLOCK_BOOTTIME);
 }
 
+uint64_t sf_clock_process_cpu_ns(void)
+{
+    return (uint64_t)read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t sf_clock_thread_cpu_ns(void)
+{
+    return (uint64_t)read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void sf_chance_fill(void *out, size_t len)
 {
     int saved = errno;

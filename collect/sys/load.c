@@ -134,11 +134,9 @@ static double processors(void)
 void sf_load_read(struct sf_load_reading *out)
 {
     char text[TEXT_CAP];
-    struct timespec cpu = {0};
     int saved = errno;
     *out = (struct sf_load_reading){.time_ns = sf_clock_mono_ns()};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    out->process_ns = (uint64_t)cpu.tv_sec * SF_NS_PER_S + (uint64_t)cpu.tv_nsec;
+    out->process_ns = sf_clock_process_cpu_ns();
     out->has_host = read_host(out, text);
     out->has_stalled = read_pressure(out, text);
     out->n_cpus = processors();

@@ -46,7 +46,7 @@ struct making {
     struct sf_modules *out;
     const struct sf_modules *before;
     uintptr_t vdso;
-    bool is_same, is_first, has_failed;
+    bool is_first, has_failed;
 };
 
 static void read_note(struct sf_module *m, const uint8_t *p, size_t len)
@@ -147,11 +147,6 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
         making->is_first = false;
         out->adds = info->dlpi_adds;
         out->subs = info->dlpi_subs;
-        if (making->before && making->before->adds == out->adds &&
-            making->before->subs == out->subs) {
-            making->is_same = true;
-            return 1;
-        }
     }
     if (out->n == SF_MODULES_MAX)
         return 1;
@@ -219,6 +214,28 @@ void sf_modules_after_fork(void)
     atomic_store(&visitors, 0); /* who was inside stayed with the parent */
 }
 
+struct change {
+    const struct sf_modules *since;
+    bool is_same;
+};
+
+static int on_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct change *c = arg;
+    c->is_same = size > offsetof(struct dl_phdr_info, dlpi_subs) &&
+                 c->since->adds == info->dlpi_adds && c->since->subs == info->dlpi_subs;
+    return 1;
+}
+
+/* Asked ten times a second: makes nothing. */
+static bool is_unchanged(const struct sf_modules *since)
+{
+    struct change c = {since, false};
+    if (since)
+        dl_iterate_phdr(on_first, &c);
+    return c.is_same;
+}
+
 bool sf_modules_refresh(void)
 {
     struct making making = {.is_first = true, .vdso = getauxval(AT_SYSINFO_EHDR)};
@@ -231,15 +248,15 @@ bool sf_modules_refresh(void)
         retired = NULL;
     }
     making.before = atomic_load(&current);
+    if (is_unchanged(making.before)) {
+        errno = saved;
+        return true;
+    }
     making.out = retired ? NULL : sf_heap_new(sizeof(*making.out));
     if (!making.out)
         return making.before != NULL;
     dl_iterate_phdr(on_module, &making);
     errno = saved;
-    if (making.is_same) {
-        sf_heap_free(making.out);
-        return true;
-    }
     if (making.has_failed) {
         free_snapshot(making.out, making.before);
         return false;

@@ -1,0 +1,59 @@
+#include "collect/lib/symbol_budget.h"
+
+enum {
+    LEAST_PART = 10,  /* of the budget this is for symbols, whatever samples take */
+    MUCH_PARTS = 400, /* a file's reading may take one of so many parts of the CPU time */
+    LITTLE_PARTS = 4000,
+    FIRST_LINES_NS = 3000000, /* taken for the price of a file that was never read */
+    FIRST_NAMES_NS = 300000
+};
+
+void sf_symbol_budget_earn(struct sf_symbol_budget *b, uint32_t budget_per_10000,
+                           uint64_t process_ns, uint64_t other_ns)
+{
+    uint64_t ran_ns = process_ns - b->process_ns, other = other_ns - b->other_ns;
+    double earned_ns = (double)ran_ns * budget_per_10000 / 10000, least_ns = earned_ns / LEAST_PART;
+    if (!b->has_begun) {
+        b->has_begun = true;
+        b->credit_ns = SF_SYMBOL_CREDIT_FIRST_NS;
+    }
+    earned_ns = earned_ns - (double)other > least_ns ? earned_ns - (double)other : least_ns;
+    b->credit_ns += (int64_t)earned_ns;
+    if (b->credit_ns > SF_SYMBOL_CREDIT_MOST_NS)
+        b->credit_ns = SF_SYMBOL_CREDIT_MOST_NS;
+    b->process_ns = process_ns;
+    b->other_ns = other_ns;
+}
+
+void sf_symbol_budget_spend(struct sf_symbol_budget *b, uint64_t ns)
+{
+    b->credit_ns -= (int64_t)ns;
+}
+
+static bool has(const struct sf_symbol_budget *b, int64_t ns, int64_t first_ns)
+{
+    ns = ns ? ns + ns / 4 : first_ns;
+    return b->credit_ns >= (ns < SF_SYMBOL_CREDIT_MOST_NS ? ns : SF_SYMBOL_CREDIT_MOST_NS);
+}
+
+bool sf_symbol_budget_has_for_lines(const struct sf_symbol_budget *b,
+                                    const struct sf_symbol_price *p, bool is_much)
+{
+    uint64_t wait_ns = (uint64_t)p->lines_ns * (is_much ? MUCH_PARTS : LITTLE_PARTS);
+    return !p->is_given_up && (!p->read_ns || b->process_ns - p->read_ns >= wait_ns) &&
+           has(b, p->lines_ns, FIRST_LINES_NS);
+}
+
+bool sf_symbol_budget_has_for_names(const struct sf_symbol_budget *b,
+                                    const struct sf_symbol_price *p)
+{
+    return has(b, p->names_ns, FIRST_NAMES_NS);
+}
+
+void sf_symbol_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns, bool is_cut,
+                          uint64_t process_ns)
+{
+    p->is_given_up = is_cut && credit_ns >= SF_SYMBOL_CREDIT_MOST_NS;
+    p->lines_ns = is_cut ? 2 * credit_ns : (int64_t)ns;
+    p->read_ns = is_cut ? 0 : process_ns;
+}
