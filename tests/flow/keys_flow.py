@@ -20,6 +20,7 @@ subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(SOURCE, "include"),
                 "-lspanflame", "-Wl,-rpath," + LIBRARY, "-pthread"], check=True)
 SERVER = Server().start()
 RUNS = [0]
+IGNORED = set()  # keys that are not told
 
 
 def variable(key):
@@ -29,6 +30,7 @@ def variable(key):
 def tell(story, env, **keys):
     """(service, word -> rest of the line) of one run with those keys of the profiling block"""
     RUNS[0] += 1
+    keys = {key: value for key, value in keys.items() if "profiling." + key.replace("__", ".") not in IGNORED}
     service = f"run{RUNS[0]}"
     env = dict(library_home.clean_env(), OTEL_SERVICE_NAME=service,
                OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{SERVER.port}", **env,
@@ -146,24 +148,24 @@ CASES = {
 
 # Of the others: the tests that change it and see a difference.
 ELSEWHERE = {
-    "listen": "flow config, auth", "data": "every flow", "memory": "flow hostile_query, hints",
+    "listen": "flow config, auth", "data": "flow lifecycle", "memory": "flow hostile_query, hints",
     "auth.token_file": "flow auth", "auth.header": "flow auth", "auth.proxy.user_header": "flow auth",
-    "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "unit proxy_users", "auth.proxy.users_file": "unit proxy_users",
-    "auth.allow_public_without_auth": "unit config", "server.hosts": "flow browser", "server.sandbox": "flow deploy",
+    "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "flow auth", "auth.proxy.users_file": "flow auth",
+    "server.hosts": "flow browser", "server.sandbox": "flow deploy",
     "cors.origins": "flow auth, browser", "tenancy.enabled": "flow auth", "other_signals": "flow otlp",
     "limits.connections": "flow hostile", "limits.body": "flow hostile", "limits.header_timeout": "flow hostile",
     "limits.body_timeout": "flow hostile", "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
     "limits.overrides_file": "flow overrides", "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
     "redact.enabled": "flow redact", "redact.patterns": "flow redact", "redact.functions": "flow redact",
-    "redact.replace": "flow redact", "redact.hash_key_file": "flow redact", "redact.allow": "unit redact",
-    "retention.spans": "flow read", "retention.profiles": "flow adhoc", "retention.full_resolution": "flow adhoc",
+    "redact.replace": "flow redact", "redact.hash_key_file": "flow redact",
+    "retention.spans": "flow read", "retention.profiles": "flow adhoc",
     "retention.detail": "flow old_data", "retention.max_bytes": "flow adhoc", "retention.min_free": "flow old_data",
     "retention.detail_by_outcome": "flow keep, unit keep", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "flow keep, unit retain",
     "profiling.conditional.flagged": "flow keep", "profiling.conditional.rules": "flow keep",
     "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols", "symbols.max_total": "flow symbols",
     "store.flush_interval": "flow lifecycle", "log.level": "flow redact",
     "metrics.span_metrics.enabled": "flow service_graph", "metrics.span_metrics.dimensions": "flow service_graph",
-    "metrics.span_metrics.max_series": "unit span_metrics", "metrics.service_graph.enabled": "flow service_graph",
+    "metrics.service_graph.enabled": "flow service_graph",
     "metrics.service_graph.dimensions": "flow service_graph", "metrics.service_graph.wait": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
     "alerts.interval": "flow alerts", "alerts.alertmanager": "flow alerts", "alerts.webhook": "flow alerts",
@@ -174,8 +176,8 @@ ELSEWHERE = {
 }
 # Each has a test of its name in flow server_keys.
 SERVER_KEYS = ("limits.inflated limits.idle_timeout limits.attributes limits.value limits.stack_depth redact.builtin redact.match "
-               "redact.keys redact.values redact.names redact.files symbols.timeout symbols.cache symbols.wait store.flush_log "
-               "log.format metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
+               "redact.keys redact.values redact.names redact.files redact.allow auth.allow_public_without_auth retention.full_resolution symbols.timeout symbols.cache symbols.wait store.flush_log "
+               "log.format metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
                "findings.callers findings.gc findings.lock findings.theme").split()
 
 
@@ -231,14 +233,30 @@ def test_escalation_ends_with_the_request():
     assert slow > 3 * after > 0, (slow, after)
 
 
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
+
+
 def add(key, case):
     def test():
         assert case(), key
+
+    def mutant():
+        """The case can fail: a library that ignores the key is noticed."""
+        IGNORED.add(key)
+        try:
+            is_noticed = not case()
+        except AssertionError:
+            is_noticed = True
+        finally:
+            IGNORED.discard(key)
+        assert is_noticed, key
+    mutant.__name__ = "test_" + key.replace(".", "_") + "_is_missed_when_it_is_ignored"
+    if not IS_SHORT:
+        globals()[mutant.__name__] = mutant
     test.__name__ = "test_" + key.replace(".", "_") + "_changes_something"
     globals()[test.__name__] = test
 
 
-IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
 if IS_SHORT:
     del test_escalation_ends_with_the_request  # a thread that gets no CPU time finds out late
 SHORT = ("profiling.cpu.sample_rate", "profiling.max_stack_depth")

@@ -19,9 +19,9 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, export_request, first, json_request, make_span, tap  # noqa: E402
 
 PLAIN = Server().start()
-CHANGED = Server("""limits: {inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 3}
+CHANGED = Server("""limits: {inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160}
 log: {format: human}
-metrics: {service_graph: {max_series: 10, max_items: 20, wait: 10m}}
+metrics: {span_metrics: {max_series: 10}, service_graph: {max_series: 10, max_items: 20, wait: 10m}}
 findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%}
 symbols: {wait: 0}
 """).start()
@@ -32,8 +32,8 @@ def both(ask):
     return ask(PLAIN), ask(CHANGED)
 
 
-def wait_for(condition, what):
-    end = time.monotonic() + 120
+def wait_for(condition, what, seconds=120):
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
             return
@@ -92,9 +92,37 @@ def push(server, service, stacks):
 
 
 def test_limits_stack_depth():
-    both(lambda s: push(s, "deep", {"a;b;c;d;e": 5}))
-    plain, changed = both(lambda s: folded(s, "deep"))
-    assert plain.startswith("a;b;c;d;e ") and changed.startswith("a;(truncated);e "), (plain, changed)
+    both(lambda s: push(s, "deep", {";".join(f"f{i}" for i in range(170)): 5}))
+    plain, changed = both(lambda s: folded(s, "deep").split(" ")[0].split(";"))
+    assert len(plain) == 170 and len(changed) == 160 and "(truncated)" in changed, (plain, changed)
+
+
+def test_auth_allow_public_without_auth():
+    def check(*more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("SPANFLAME_")}
+        return subprocess.run([PROGRAM, "check-config", "--set", "listen=0.0.0.0:4317", *more], capture_output=True, check=False, env=env).returncode
+    assert check() == 1 and check("--set", "auth.allow_public_without_auth=true") == 0
+
+
+def test_metrics_span_metrics_max_series():
+    for s in (PLAIN, CHANGED):
+        s.post("/v1/traces", export_request([make_span(name=f"op{i}", service="many") for i in range(40)]))
+    plain, changed = both(lambda s: sum("many" in line and line.startswith("traces_spanmetrics_calls_total{") for line in s.metrics().splitlines()))
+    assert plain == 40 and changed < 40, (plain, changed)
+
+
+def test_retention_full_resolution():
+    """Older profiles become sums of ten minutes: a minute in the middle has none."""
+    begin = (int(time.time()) - 5 * 3600) // 600 * 600
+
+    def middle(s):
+        return s.get(f"/api/v1/profile?service=old&from={begin + 50}&until={begin + 110}&format=folded")
+    with Server("retention: {full_resolution: 1h}\nstore: {flush_interval: 1s}\n") as changed:
+        for s in (PLAIN, changed):
+            for at in (begin, begin + 30, begin + 60, begin + 90):
+                assert s.post("/api/v1/profile?service=old", pprof({"main;x": 5}, when=at * 10**9), "application/octet-stream").status == 200
+        wait_for(lambda: middle(changed).status == 404, "profiles of five hours ago are kept as they were", 60)
+    assert middle(PLAIN).text == "main;x 10\n", middle(PLAIN).text
 
 
 def test_log_format():
@@ -261,6 +289,10 @@ def check_redact(span, before, after, **common):
     assert plain != changed, (plain, changed)
 
 
+def test_redact_allow():
+    check_redact(make_span(attributes={"db.password": "hunter2"}), {}, {"allow": "db.password"})
+
+
 def test_redact_builtin():
     check_redact(make_span(attributes={"db.password": "hunter2"}), {"builtin": "true"}, {"builtin": "false"})
 
@@ -319,7 +351,7 @@ def test_symbols_timeout():
     with Server(symbols_flow.config(f"http://127.0.0.1:{silent.getsockname()[1]}", more="  timeout: 100ms\n")) as s:
         symbols_flow.send(s, "silent", p)
         symbols_flow.folded(s, "silent")
-        wait_for(lambda: "symbols: " in s.log(), "the server that does not answer is waited for")
+        wait_for(lambda: "symbols: " in s.log(), "the server that does not answer is waited for", 40)  # a minute by default
     silent.close()
 
 

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""key_mutants.py [KEY...]: does a test notice when the server ignores a key of its configuration?
+
+tests/flow/keys_flow.py says for each key which flow changes it and sees a difference. Each of these flows runs with a
+program that drops the key from files, variables and flags, and has to fail; without that it has to pass. The keys that
+collectors read are tried in keys_flow.py itself. Prints a line for each key and how many went unnoticed."""
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("BUILD_ROOT", os.path.join(ROOT, "build"))
+PROGRAM = os.path.join(BUILD, "spanflame")
+SECONDS = 600  # a flow that hangs has noticed
+FLAGS = {"listen": "--listen", "data": "--data", "memory": "--memory"}
+
+WRAPPER = r'''#!/usr/bin/env python3
+import os, sys
+KEY, PROGRAM, FLAG = %r, %r, %r
+
+def drop(node, path):
+    """Whether it was there."""
+    if not isinstance(node, dict):
+        return False
+    if path[0] in node and len(path) == 1:
+        del node[path[0]]
+        return True
+    return path[0] in node and drop(node[path[0]], path[1:])
+
+def rewritten(path):
+    import yaml
+    try:
+        with open(path, encoding="utf-8") as f:
+            text = yaml.safe_load(f)
+    except (OSError, ValueError, yaml.YAMLError):
+        return path
+    if not drop(text, KEY.split(".")):
+        return path
+    with open(path + ".without", "w", encoding="utf-8") as f:
+        yaml.safe_dump(text, f)
+    return path + ".without"
+
+args, given = [], sys.argv[1:]
+while given:
+    word = given.pop(0)
+    if word == "--":
+        args += [word] + given
+        break
+    if word == "--config" and given:
+        args += [word, rewritten(given.pop(0))]
+    elif word == "--set" and given and given[0].split("=")[0] == KEY:
+        given.pop(0)
+    elif word == FLAG and given:
+        given.pop(0)
+    elif word == "--allow-public-without-auth" and KEY == "auth.allow_public_without_auth":
+        pass
+    else:
+        args.append(word)
+os.environ.pop("SPANFLAME_" + KEY.replace(".", "_").upper(), None)
+os.execv(PROGRAM, [PROGRAM] + args)
+'''
+
+
+def table():
+    """key -> the flows that notice it"""
+    with open(os.path.join(ROOT, "tests", "flow", "keys_flow.py"), encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    found = {t.id: node.value for node in tree.body if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
+    flows = {key: [] for key in ast.literal_eval(found["ELSEWHERE"])}
+    for key, text in ast.literal_eval(found["ELSEWHERE"]).items():
+        kind = ""
+        for word in re.findall(r"[a-z_]+", text):
+            kind = word if word in ("flow", "unit") else kind
+            flows[key] += [word] if kind == "flow" != word else []
+    return dict(flows, **{key: ["server_keys"] for key in ast.literal_eval(found["SERVER_KEYS"].func.value).split()})
+
+
+def run(flow, key, only=""):
+    """(whether it passed, the tests that failed); `only`: of the tests whose names have it"""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
+        f.write(WRAPPER % (key, PROGRAM, FLAGS.get(key, "")))
+    os.chmod(f.name, 0o755)
+    env = dict(os.environ, SPANFLAME=f.name, SOURCE_ROOT=ROOT, BUILD_ROOT=BUILD, SANITIZER="none", PYTHONDONTWRITEBYTECODE="1", TAP_TEST=only,
+               LD_LIBRARY_PATH=os.path.join(BUILD, "collect"))
+    try:
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "flow", flow + "_flow.py")], env=env, capture_output=True,
+                              text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return False, ["it hangs"]
+    finally:
+        os.unlink(f.name)
+    lines = done.stdout.splitlines()
+    failed = [line.split(" - ", 1)[1] for line in lines if line.startswith("not ok")]
+    if failed and any("server ended" in line for line in lines):
+        failed.insert(0, "IT DOES NOT START")
+    return done.returncode == 0, failed or done.stderr.splitlines()[-1:]
+
+
+def main():
+    flows, passes, unnoticed = table(), {}, []
+    keys = sys.argv[1:] or list(flows)
+    for key in keys:
+        seen = None
+        for flow in flows[key]:
+            only = "test_" + key.replace(".", "_") if flow == "server_keys" and not key.startswith("page.") else ""
+            if (flow, only) not in passes:
+                passes[flow, only] = run(flow, "no.such.key", only)
+            if not passes[flow, only][0]:
+                print(f"{key}: flow {flow} fails without a change: {passes[flow, only][1][:2]}", flush=True)
+                continue
+            is_passed, failed = run(flow, key, only)
+            if not is_passed:
+                seen = (flow, failed)
+                break
+        print(f"{key}: " + (f"noticed by flow {seen[0]}: {json.dumps(seen[1][:2])}" if seen else "UNNOTICED"), flush=True)
+        if not seen:
+            unnoticed.append(key)
+    print(f"{len(keys)} keys, {len(unnoticed)} unnoticed: {', '.join(unnoticed)}")
+    sys.exit(1 if unnoticed else 0)
+
+
+if __name__ == "__main__":
+    main()
