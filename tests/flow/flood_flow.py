@@ -203,7 +203,8 @@ def memory_mib(server):
     return kib["VmHWM"] >> 10, kib["RssFile"] >> 10
 
 
-SERVER = Server(f"memory: {MEMORY_MIB}MiB\nstore:\n  flush_interval: 1s\n").start()
+# meson sets MALLOC_PERTURB_, which writes to all that is allocated: memory that is held but never used would be resident.
+SERVER = Server(f"memory: {MEMORY_MIB}MiB\nstore:\n  flush_interval: 1s\n", env={"MALLOC_PERTURB_": "0"}).start()
 for task in os.listdir(f"/proc/{SERVER.process.pid}/task"):  # so that it is decoding that is short of processors, and not the sender
     with open(f"/proc/{SERVER.process.pid}/task/{task}/comm", encoding="ascii") as f:
         if f.read().startswith("ingest"):
@@ -268,7 +269,7 @@ def test_what_was_refused_is_counted_and_said():
 
 
 def test_memory_is_in_its_budget():
-    assert HIGHEST_MIB - PROGRAM_MIB <= MEMORY_MIB + 32, (HIGHEST_MIB, PROGRAM_MIB)
+    assert HIGHEST_MIB - PROGRAM_MIB <= MEMORY_MIB + 16, (HIGHEST_MIB, PROGRAM_MIB)
 
 
 def test_zz_nothing_acknowledged_is_lost():
