@@ -20,12 +20,14 @@ struct sf_proxy_users {
 
 struct rule {
     sf_str who, scopes, tenants;
+    bool has_tenants; /* there is a second colon */
 };
 
 /* The next line that is a rule; false at the end. */
 static bool next_rule(sf_str *rest, unsigned *number, struct rule *out)
 {
     sf_str line;
+    size_t at;
     while (sf_str_split_next(rest, '\n', &line)) {
         ++*number;
         line = sf_str_trim(line);
@@ -33,6 +35,7 @@ static bool next_rule(sf_str *rest, unsigned *number, struct rule *out)
             continue;
         *out = (struct rule){0};
         (void)sf_str_split_next(&line, ':', &out->who);
+        out->has_tenants = sf_str_find_char(line, ':', &at);
         (void)sf_str_split_next(&line, ':', &out->scopes);
         out->tenants = line;
         return true;
@@ -55,7 +58,10 @@ static enum sf_err check_rules(sf_str text, struct sf_why *why)
                 "\"%.*s\" are no scopes: write read, write, admin or control, with commas "
                 "between them",
                 SF_STR_ARG(sf_str_part(rule.scopes, 0, 40)));
-        else if (rule.tenants.len)
+        else if (rule.has_tenants && rule.tenants.len == 0) /* forgotten, and not all of them */
+            (void)sf_fail(&what, SF_ERR_INPUT, "the list of tenants of %.*s is empty",
+                          SF_STR_ARG(sf_str_part(rule.who, 0, 40)));
+        else if (rule.has_tenants)
             (void)sf_tokens_check_tenants(rule.tenants, &what);
         if (what.text[0])
             return sf_fail(why, SF_ERR_INPUT, "%u: %s", number, what.text);

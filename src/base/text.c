@@ -211,6 +211,48 @@ size_t sf_utf8_width(sf_str s)
     return width;
 }
 
+/* ---- text of others ---- */
+
+bool sf_text_is_unseen(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
+           (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+           (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static bool is_bare(sf_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.p[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && (c == 0 || !strchr("-._/:@%+,", c)))
+            return false;
+    }
+    return text.len > 0;
+}
+
+void sf_text_shell_word(struct sf_buf *out, sf_str text)
+{
+    if (is_bare(text)) {
+        sf_buf_add_str(out, text);
+        return;
+    }
+    sf_buf_add_u8(out, '\'');
+    while (text.len > 0) {
+        uint32_t c = 0;
+        size_t len = sf_utf8_char_len(text, &c);
+        if (len == 0 || sf_text_is_unseen(c))
+            sf_buf_add_u8(out, '?');
+        else if (c == '\'')
+            sf_buf_add_str(out, SF_STR("'\\''"));
+        else
+            sf_buf_add_str(out, sf_str_part(text, 0, len));
+        text = sf_str_from_at(text, len ? len : 1);
+    }
+    sf_buf_add_u8(out, '\'');
+}
+
 /* ---- words people mistype ---- */
 
 static sf_str fold(sf_str word, char *to, size_t cap)

@@ -229,21 +229,13 @@ static bool is_plain(uint32_t c, const char *more)
            (c > 0 && c < 0x80 && strchr(more, (int)c));
 }
 
-/* Nobody sees these, or they make others look like something else. */
-static bool is_unseen(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
-}
-
 static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t c)
 {
     switch (kind) {
-    case WORD:
     case QUERY:
         if (c == '\'')
             sf_buf_add_str(out, SF_STR("'\\''"));
-        else if (kind == QUERY && (c == '"' || c == '\\'))
+        else if (c == '"' || c == '\\')
             sf_buf_print(out, "\\%c", (int)c);
         else
             sf_buf_add_str(out, one);
@@ -264,23 +256,20 @@ static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t
 
 static void add_name(struct sf_buf *out, enum kind kind, sf_str name)
 {
-    bool is_bare = name.len > 0;
-    for (size_t i = 0; i < name.len; i++)
-        is_bare = is_bare && is_plain((uint8_t)name.p[i], "-._/:@%+,");
-    if (kind == WORD && !is_bare)
-        sf_buf_add_u8(out, '\'');
+    if (kind == WORD) {
+        sf_text_shell_word(out, name);
+        return;
+    }
     for (size_t at = 0; at < name.len;) {
         uint32_t c = 0;
         sf_str rest = sf_str_from_at(name, at);
         size_t len = sf_utf8_char_len(rest, &c);
-        if (len == 0 || (kind != URL && is_unseen(c)))
+        if (len == 0 || (kind != URL && sf_text_is_unseen(c)))
             sf_buf_add_u8(out, '?');
         else
             add_escaped(out, kind, sf_str_part(rest, 0, len), c);
         at += len ? len : 1;
     }
-    if (kind == WORD && !is_bare)
-        sf_buf_add_u8(out, '\'');
 }
 
 /* The kind behind "SERVICE", and how long its name is; KINDS when it is none. */

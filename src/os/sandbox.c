@@ -132,14 +132,21 @@ static const int refused[] = {
     SYS_move_mount,
     SYS_fsopen,
     SYS_fsmount,
+    SYS_fspick,
+    SYS_fsconfig,
+    SYS_mount_setattr,
     SYS_setns,
     SYS_unshare,
     SYS_init_module,
     SYS_finit_module,
     SYS_delete_module,
     SYS_kexec_load,
+    SYS_kexec_file_load,
     SYS_bpf,
     SYS_userfaultfd,
+    SYS_io_uring_setup, /* what it does on our behalf passes no filter */
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
     SYS_add_key,
     SYS_request_key,
     SYS_keyctl,
@@ -156,6 +163,8 @@ static const int refused[] = {
     SYS_setdomainname,
     SYS_syslog,
     SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_vhangup,
     SYS_personality,
     SYS_setuid,
     SYS_setgid,
@@ -164,6 +173,8 @@ static const int refused[] = {
     SYS_setresuid,
     SYS_setresgid,
     SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
     SYS_capset,
 #ifdef SYS_iopl
     SYS_iopl,
@@ -185,7 +196,7 @@ static bool restrict_calls(void)
     return false;
 #else
     const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
-    struct sock_filter code[N_REFUSED * 2 + 16];
+    struct sock_filter code[N_REFUSED * 2 + 24];
     struct sock_fprog program = {.filter = code};
     size_t n = 0;
 
@@ -204,11 +215,21 @@ static bool restrict_calls(void)
                                                  1);
         code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
     }
-    /* Sockets: local, IPv4, IPv6 and asking the kernel for addresses; nothing rawer. */
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3);
+    /* Sockets: local ones, asking the kernel for addresses, and streams and datagrams of IPv4 and
+     * IPv6; root would get raw ones, too. */
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 10);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                              offsetof(struct seccomp_data, args[0]));
-    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, AF_NETLINK, 0, 1);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 8, 0);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 7, 0);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 4);
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                             offsetof(struct seccomp_data, args[1]));
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
+                                             ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK));
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     program.len = (unsigned short)n;

@@ -1,29 +1,17 @@
 /* explain_again.c - what asks for an explanation again. */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "base/time_unit.h"
 #include "http/message.h"
 #include "render/explain.h"
-
-/* As one word of a shell. */
-static void add_quoted(struct sf_buf *out, sf_str text)
-{
-    sf_buf_add_u8(out, '\'');
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.p[i] == '\'')
-            sf_buf_add_str(out, SF_STR("'\\''"));
-        else
-            sf_buf_add_u8(out, (uint8_t)text.p[i]);
-    }
-    sf_buf_add_u8(out, '\'');
-}
 
 static void add_flag(struct sf_buf *out, const char *name, sf_str value)
 {
     if (value.len == 0)
         return;
     sf_buf_print(out, " --%s ", name);
-    add_quoted(out, value);
+    sf_text_shell_word(out, value);
 }
 
 void sf_explain_command(const struct sf_explain_view *v, struct sf_buf *out)

@@ -116,23 +116,30 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
         sf_units_count(out, size);
 }
 
-static bool is_unsafe(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
-}
-
 void sf_units_plain(struct sf_buf *out, sf_str text)
 {
     while (text.len) {
         uint32_t code = '?';
         size_t len = sf_utf8_char_len(text, &code);
-        if (len == 0 || is_unsafe(code))
+        if (len == 0 || sf_text_is_unseen(code))
             sf_buf_add_u8(out, '?');
         else
             sf_buf_add_str(out, sf_str_part(text, 0, len));
         text = sf_str_from_at(text, len ? len : 1);
     }
+}
+
+void sf_units_end_line(struct sf_buf *out, size_t from)
+{
+    struct sf_buf line = {0};
+    sf_buf_add_str(&line, sf_str_from_at(sf_buf_str(out), from));
+    if (!out->err)
+        out->err = line.err;
+    if (!out->err)
+        out->len = from;
+    sf_units_plain(out, sf_buf_str(&line));
+    sf_buf_add_u8(out, '\n');
+    sf_buf_done(&line);
 }
 
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns)
@@ -147,7 +154,7 @@ size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns)
         size_t len = sf_utf8_char_len(text, &code);
         sf_str shown = {text.p, len};
         size_t shown_width;
-        if (len == 0 || is_unsafe(code)) {
+        if (len == 0 || sf_text_is_unseen(code)) {
             shown = SF_STR("?");
             len = len ? len : 1;
         }

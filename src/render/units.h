@@ -16,6 +16,9 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
 /* Text from telemetry for a file others open: what sf_units_text() replaces becomes '?', nothing is
  * cut. */
 void sf_units_plain(struct sf_buf *out, sf_str text);
+/* Ends a line that was begun at `from` and holds text from telemetry: the same is replaced in all
+ * of it, so that nobody's name is a second line. */
+void sf_units_end_line(struct sf_buf *out, size_t from);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);

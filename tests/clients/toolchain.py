@@ -140,6 +140,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
           "grafana_flame": lambda: make_node("grafana_flame", "read.js", (20, 0), more=[".npmrc"]),
           "grafana_schema": lambda: make_node("grafana_schema", "check.js"),
+          "h2spec": lambda: make_go("h2spec"),
           "mcp_python": lambda: make_python("mcp_python", "ask.py"),
           "mcp_node": lambda: make_node("mcp_node", "ask.mjs"),
           "speedscope": lambda: make_node("speedscope", "check.js", more=["import.js"])}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tokens, tenants, CORS and public addresses."""
 import base64
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import PROGRAM, TRACE_METHOD, Server, export_request, free_port, make_span, span_ids, tap  # noqa: E402
+from server import JSON, PB, PROGRAM, TRACE_METHOD, Server, export_request, free_port, make_span, span_ids, tap  # noqa: E402
 
 
 def new_token(path, name, scopes, *more):
@@ -185,6 +186,46 @@ def test_tokens_are_bound_to_tenants():
         erased = s.post("/api/v1/erase", b'{"all":true}', "application/json", token=red)
         assert erased.status == 200 and "by=red" in s.log(), erased.text
         assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"}, token=boss)) == [theirs["span_id"]]
+
+
+def test_no_call_shows_the_names_of_another_tenant():
+    """Every call in the table that reads, asked by another tenant with the ids of the first."""
+    s = Server("tenancy:\n  enabled: true\nauth:\n  token_file: HOME/tokens\n")
+    tokens, mark = os.path.join(s.home, "tokens"), "redmark"
+    red, blue = (new_token(tokens, name, "read,write,admin,control", "--tenants", name) for name in ("red", "blue"))
+    with s:
+        old, new = (make_span(service=mark, name=mark, ago_ms=ago, attributes={mark: mark}, resource={"service.version": mark + str(ago)})
+                    for ago in (3600000, 2000))
+        trace, span, now = new["trace_id"].hex(), new["span_id"].hex(), int(time.time() * 1000)
+        for path, body, kind in (
+                ("/v1/traces", export_request([old]), PB), ("/v1/traces", export_request([new]), PB),
+                (f"/api/v1/profile?service={mark}&type=cpu&span_id={span}", f"{mark};{mark}work 7\n", "text/plain"),
+                ("/api/v1/deploys", json.dumps({"service": mark, "version": mark}), JSON), (f"/api/v1/pins/{trace}?note={mark}", b"", JSON),
+                ("/api/v1/silences", json.dumps({"matchers": [{"name": "service", "value": mark}], "comment": mark, "createdBy": mark,
+                                                 "endsAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))}), JSON),
+                (f"/api/v1/profiling?service={mark}", b'{"enabled": true}', JSON),
+                ("/adhocprofiles.v1.AdHocProfileService/Upload", json.dumps({"name": mark, "profile": base64.b64encode(b"redmark;b 3\n").decode()}), JSON),
+                ("/settings.v1.SettingsService/Set", json.dumps({"setting": {"name": mark, "value": mark}}), JSON)):
+            answer = s.post(path, body, kind, token=red)
+            assert answer.status == 200, (path, answer.status, answer.text)
+        assert s.get(f"/api/v1/control?service={mark}&instance={mark}", token=red).status == 200
+        s.post("/v1/traces", export_request([make_span(service="bluemark")]), token=blue)
+        adhoc = json.loads(s.post("/adhocprofiles.v1.AdHocProfileService/List", b"{}", JSON, token=red).body)["profiles"][0]["id"]
+        bodies = [json.dumps({"start": now - 7200000, "end": now + 10000, "labelSelector": "{}", "name": "service_name", "labelNames": ["service_name"],
+                              "profileTypeID": "samples:samples:count::"}).encode(), json.dumps({"id": adhoc, "leftId": adhoc, "rightId": adhoc}).encode()]
+        n_asked = n_shown = 0
+        for method, scope, path in (line.split() for line in s.get("/status/endpoints", token=blue).text.splitlines()):
+            path = path.replace("{*}", f"{trace}/{span}" if "/spans/" in path else "resource.service.name").replace("{}", trace)
+            if method == "GET" and scope in ("read", "control", "admin") and "pprof" not in path:
+                asked = [(path + more, None) for more in ("", f"?trace={trace}", "?q=%7B%7D&start=1", "?selector=%7B%7D&from=now-2h", f"?span_id={span}")]
+            else:
+                asked = [(path, body) for body in bodies if method == "POST" and scope == "read" and path != "/mcp"]
+            for path, body in asked:
+                answers = [s.get(path, token=who) if body is None else s.post(path, body, JSON, token=who) for who in (blue, red)]
+                assert mark not in answers[0].text.replace(adhoc, ""), (path, body, answers[0].status, answers[0].text[:300])
+                n_asked += 1
+                n_shown += mark in answers[1].text
+        assert n_asked > 300 and n_shown > 60, (n_asked, n_shown)
 
 
 def test_people_signed_in_by_a_proxy():

@@ -45,7 +45,9 @@ def test_the_slips_as_first_seen():
                       (b'{"service":"shop","service":"bank"}', "service"), ({"service": "shop", "all": True}, "only one"),
                       ({"service": ["shop"]}, "service"), ({"from": "", "all": True}, "time"), ({"all": "yes"}, "all"),
                       ("traces=" + SHOP + "," + span, "traceID"), ("trace=1&traces=2", "not both"),
-                      ("service=shop&frm=now", "from"), ("", "all")):
+                      ("service=shop&frm=now", "from"), ("", "all"),
+                      ("service=shop&until=0", "until"), ("all=true&until=0.0", "until"), ("service=shop&until=now-99y", "until"),
+                      ({"service": "shop", "until": 0}, "until"), ({"all": True, "until": "1970-01-01T00:00:00Z"}, "until")):
         text = erase(ask, 400)
         assert word in text, (ask, text)
     answer = server.post("/api/v1/erase?service=shop", json.dumps({"all": True}), JSON)

@@ -3,13 +3,16 @@
 import gzip
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
+import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import JSON, Server, field, make_span, span_message, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, field, make_span, span_message, tap  # noqa: E402
 
 server = Server().start()
 PUSH = "/push.v1.PusherService/Push"
@@ -109,6 +112,64 @@ def test_a_frame_shorter_than_it_says():
     frame = bytes.fromhex("28b52ffd605817010000")
     answer = server.post("/v1/traces", frame, JSON, {"Content-Encoding": "zstd"})
     assert answer.status == 400 and "damaged" in answer.text, (answer.status, answer.text)
+
+
+EVIL = "x\x1b]0;owned\x07\x1b[2J\r\u202e\u2066\U000e0041\x9b31m\ny"
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+
+
+def hostile():
+    """A server whose telemetry has names that act on a terminal, and what is asked about it."""
+    s = Server("alerts:\n  interval: 1s\n  rules:\n    - {name: any, traceql: '{ } | rate() by (name)', above: 0, for: 0s}\n").start()
+    old = make_span(service=EVIL, name=EVIL, ago_ms=3600000, resource={"service.version": EVIL + "1"})
+    new = make_span(service=EVIL, name=EVIL, ago_ms=5000, ms=900, attributes={EVIL: EVIL}, resource={"service.version": EVIL + "2"})
+    s.send([old])
+    s.send([new, make_span(new["trace_id"], new["span_id"], ago_ms=5100, ms=500, service=EVIL + "b", name=EVIL)])
+    s.send([make_span(service=EVIL, name=EVIL, ago_ms=4000 + i, ms=10 + i, resource={"service.version": EVIL + "2"}) for i in range(30)])
+    span, trace, name = new["span_id"].hex(), new["trace_id"].hex(), urllib.parse.quote(EVIL)
+    stacks = {(f"{EVIL.replace(chr(10), ' ')};work", (("span_id", span), ("evil", EVIL))): 400000000}
+    assert s.post(f"/api/v1/profile?service={name}", pprof(stacks)).status == 200
+    assert s.post("/api/v1/deploys", json.dumps({"service": EVIL, "version": EVIL + "3", "comment": EVIL}), JSON).status == 200
+    assert s.post(f"/api/v1/pins/{trace}?note={name}", b"", JSON).status == 200
+    poll = urllib.parse.quote("c\u202e\x9b")
+    assert s.get(f"/api/v1/control?service={poll}&instance={poll}&host={name}&problem={name}&agent={name}").status == 200
+    assert s.post(f"/api/v1/profiling?service={poll}", b'{"enabled": true}', JSON).status == 200
+    return s, span, trace, name
+
+
+def test_text_for_a_terminal_holds_nothing_that_a_terminal_acts_on():
+    """Versions, comments, notes and labels of alerts reached it as they were sent."""
+    s, span, trace, name = hostile()
+    with s:
+        for _ in range(100):
+            if "firing" in s.get("/api/v1/alerts?format=text").text:
+                break
+            time.sleep(0.1)
+        asked = [f"/api/v1/{path}" for path in (
+            "deploys?format=text&from=now-3h", "alerts?format=text", "alerts/test?rule=any&format=text&from=now-2m", "targets?format=text",
+            "pins?format=text", f"keep/{trace}?format=text", "keep?format=text", "collectors?format=text", "profiling/audit?format=text",
+            f"coverage?format=text&service={name}", f"findings?format=text&service={name}", f"frames/spans?format=text&function=work",
+            f"compare?format=text&q=%7B%7D&from=now-10m", f"explain?format=text&trace={trace}", f"explain?format=text&trace={trace}&span={span}",
+            f"explain?format=text&service={name}&version={name}2&against={name}1&from=now-3h", f"spans/{trace}/{span}/ledger?format=text",
+            f"spans/{trace}/{span}/coverage?format=text", f"profile?span_id={span}&format=flamegraph")]
+        n_hostile = 0
+        for path in asked:
+            answer = s.get(path)
+            assert answer.status == 200, (path, answer.status, answer.text)
+            assert not ACTING.search(answer.text), (path, ascii(answer.text))
+            n_hostile += "]0;owned" in answer.text or "c?" in answer.text
+        assert n_hostile >= 12, n_hostile
+        told = [json.loads(s.get(f"/api/v1/explain?{more}").body)["evidence"]["command"] for more in (
+            f"trace={trace}&focus={name}", f"service={name}&version={name}2&against={name}1&from=now-3h")]
+        assert not ACTING.search("".join(told)) and "]0;owned" in told[1], told
+        for words in (["services"], ["search", "{ }"], ["trace", trace], ["why", trace], ["why", span, "--trace", trace], ["ledger", span, "--trace", trace],
+                      ["deploys", "--since", "3h"], ["alerts"], ["keep", "list"], ["control", "list"], ["tags"], ["tags", "resource.service.name"], ["findings", EVIL],
+                      ["coverage", EVIL], ["spans-with", "work"], ["flame", "--span", span], ["top", "--span", span], ["labels"], ["labels", "evil"],
+                      ["metrics", "{ } | rate() by (name)"]):
+            done = subprocess.run([PROGRAM, *words, "--server", f"http://127.0.0.1:{s.port}"], capture_output=True, text=True, timeout=60, check=False)
+            assert not ACTING.search(done.stdout + done.stderr), (words, ascii(done.stdout + done.stderr))
+            n_hostile += "]0;owned" in done.stdout
+        assert n_hostile >= 28, n_hostile
 
 
 tap.run(sys.modules[__name__])

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readMoment, rangeOf } from "../src/state/range";
 import { parse, within, write } from "../src/state/url";
 import { faultAt, moreOf, placeAt, queryOf } from "../src/search/complete";
-import { ellipsis, visible } from "../src/format/safe_text";
+import { ellipsis, markdownText, visible } from "../src/format/safe_text";
 import { bytes, count, countOf, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
 import { clockWords } from "../src/trace/clocks";
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
@@ -15,6 +15,7 @@ import { deployLink, deploysOf, hasSides } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { matchersOf, textOf, withMatcher } from "../src/format/labels";
 import { commandOf, pictureOf } from "../src/shell/share_menu";
+import { isAddress } from "../src/state/links";
 import { span } from "./make";
 
 test("what is written to the address is read back", () => {
@@ -39,6 +40,16 @@ test("the command of a view asks the same", () => {
   const of = (url: Record<string, string>) => commandOf({ from: "0", until: "now", ...url }, 60e3, "http://x");
   assert.match(of({ view: "compare", q: "{ }", split: "all", focus: "a b" }), /^spanflame why --q '\{ \}' --focus 'a b' --since \d+s --server http:\/\/x$/);
   assert.equal(of({ view: "trace", id: "1", span: "2", focus: "f" }), "spanflame why 2 --trace 1 --focus f --server http://x");
+});
+
+test("a name from telemetry is no key to a terminal and no mark-up of an incident", () => {
+  const command = commandOf({ from: "0", until: "now", view: "spans", function: "a\u0015'; touch x\r\u001b[2J" }, 60e3, "http://x");
+  assert.equal(/[\u0000-\u001f]/.test(command), false);
+  assert.match(command, /^spanflame spans-with 'a.'\\''; touch x/);
+  assert.equal(markdownText("![x](http://evil) <img> `a` a|b *c* @all me@x &lt; # \u202e"), "\\!\\[x\\](http://evil) \\<img\\> \\`a\\` a\\|b \\*c\\* @\u200ball me@x \\&lt; \\# ⟨202e⟩");
+  assert.equal(visible("a\u{e0041}b\u00adc"), "a⟨e0041⟩b⟨00ad⟩c");
+  for (const address of ["javascript:alert(1)", "data:text/html,x", "//evil", " https://x", "https://", "JAVASCRIPT:1"]) assert.equal(isAddress(address), false, address);
+  assert.equal(isAddress("https://ci/7"), true);
 });
 
 test("a view's picture is what the server draws of the same", () => {

@@ -86,13 +86,16 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
     for (size_t i = 0; i < a->rules->n; i++) {
         const struct sf_alert_rule *rule = &a->rules->list[i];
         struct sf_alert_health h;
+        size_t from = out->len;
         if (!is_our_rule(call, rule))
             continue;
         n_rules++;
         h = health_of(a, i, call);
-        if (h.why.text[0])
-            sf_buf_print(out, "%-9s %.*s: %s\n", h.is_partial ? "partial" : "unknown",
+        if (h.why.text[0]) {
+            sf_buf_print(out, "%-9s %.*s: %s", h.is_partial ? "partial" : "unknown",
                          SF_STR_ARG(rule->name), h.why.text);
+            sf_units_end_line(out, from);
+        }
     }
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];

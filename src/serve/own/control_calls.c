@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "render/units.h"
 #include "serve/own/profile_read.h"
 #include "serve/params.h"
 #include "serve/plain_body.h"
@@ -424,12 +425,14 @@ static void show_changes(void *arg, const struct sf_control_set *set,
     for (size_t i = sf_control_set_n_changes(set); i > 0; i--) { /* the newest first */
         const struct sf_control_change *c = sf_control_set_change(set, i - 1);
         char time[TIME_CAP];
+        size_t from = out->len;
         if (strcmp(c->target.tenant, v->target.tenant) != 0 || !concerns(&c->target, &v->target))
             continue;
         time_text(c->time_ms, time);
         if (v->is_text) {
-            sf_buf_print(out, "%s  %s  %s  %s/%s  %s\n", time, c->who, c->from, c->target.service,
+            sf_buf_print(out, "%s  %s  %s  %s/%s  %s", time, c->who, c->from, c->target.service,
                          c->target.instance, c->what);
+            sf_units_end_line(out, from);
             continue;
         }
         sf_json_write_object(&j);
@@ -512,13 +515,15 @@ static void write_collector(struct sf_json_writer *j, const struct sf_collector 
 static void print_collector(struct sf_buf *out, const struct sf_collector *c, int64_t now_ms)
 {
     char rate[16] = "paused", cost[16] = "-";
+    size_t from = out->len;
     if (!c->is_paused)
         snprintf(rate, sizeof(rate), "%u Hz", c->rate_hz);
     if (c->has_cost)
         snprintf(cost, sizeof(cost), "%.3f%%", c->cost_per_1000000 / 10000.0);
-    sf_buf_print(out, "%-24s %-36s %-16s %7u %7s %8s %6" PRId64 "s  %-16s %s\n", c->who.service,
+    sf_buf_print(out, "%-24s %-36s %-16s %7u %7s %8s %6" PRId64 "s  %-16s %s", c->who.service,
                  c->who.instance, c->host, c->pid, rate, cost, (now_ms - c->seen_ms) / 1000,
                  c->version[0] ? c->version : "-", c->problem);
+    sf_units_end_line(out, from);
 }
 
 static void show_collectors(void *arg, const struct sf_control_set *set,

@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "base/text.h"
 #include "base/time_unit.h"
+#include "os/fetch.h"
 #include "os/random.h"
 #include "serve/checked_lines.h"
 #include "wire/json.h"
@@ -30,7 +31,9 @@ static void texts_of(struct sf_deploy *d, sf_str *out[N_TEXTS])
     memcpy(out, all, sizeof(all));
 }
 
-static enum sf_err read_deploy(struct sf_json *j, struct sf_deploy *d, struct sf_why *why)
+/* `is_told`: by somebody, who may know fewer words than our file. */
+static enum sf_err read_deploy(struct sf_json *j, bool is_told, struct sf_deploy *d,
+                               struct sf_why *why)
 {
     sf_str key, id, *texts[N_TEXTS];
     static const char *const names[N_TEXTS] = {"tenant",      "service", "version", "commit",
@@ -43,6 +46,11 @@ static enum sf_err read_deploy(struct sf_json *j, struct sf_deploy *d, struct sf
         size_t i = 0;
         while (i < N_TEXTS && !sf_str_eq(key, sf_str_from(names[i])))
             i++;
+        if (is_told && (i == 0 || (i == N_TEXTS && !sf_str_eq(key, SF_STR("time")))))
+            return sf_fail(why, SF_ERR_INPUT,
+                           "unknown key %.*s; known are service, version, commit, environment, "
+                           "comment, url, time",
+                           SF_STR_ARG(sf_str_part(key, 0, 60)));
         if (i < N_TEXTS) {
             *texts[i] = sf_json_str(j);
         } else if (sf_str_eq(key, SF_STR("time"))) {
@@ -60,6 +68,15 @@ static enum sf_err read_deploy(struct sf_json *j, struct sf_deploy *d, struct sf
     }
     (void)sf_json_end(j);
     return err ? err : sf_json_why(j, "a deploy", why);
+}
+
+/* The page makes a link of it, for people who trust what they see there. */
+static enum sf_err check_url(sf_str url, struct sf_why *why)
+{
+    enum sf_err err = url.len ? sf_fetch_check_url(url, why) : SF_OK;
+    if (err)
+        sf_why_prefix(why, "url");
+    return err;
 }
 
 static enum sf_err check(struct sf_deploy *d, struct sf_why *why)
@@ -186,12 +203,14 @@ enum sf_err sf_deploy_book_add(struct sf_deploy_book *b, sf_str json, sf_str ten
     if (!sf_arena_init(&arena, 4 * SF_LIMIT_DEPLOY_BODY_LEN))
         return sf_no_memory(why, "a deploy");
     sf_json_init(&j, json, &arena);
-    err = read_deploy(&j, &d, why);
+    err = read_deploy(&j, true, &d, why);
     d.tenant = tenant;
     if (d.time_ns <= 0)
         d.time_ns = now_ns;
     if (!err && d.time_ns > now_ns + SF_NS_PER_DAY)
         err = sf_fail(why, SF_ERR_INPUT, "time lies in the future");
+    if (!err)
+        err = check_url(d.url, why);
     snprintf(d.id, sizeof(d.id), "%016" PRIx64, sf_random_u64());
     if (!err)
         err = add(b, &d, &at, why);
@@ -248,7 +267,7 @@ enum sf_err sf_deploy_book_read(struct sf_deploy_book *b, sf_str text, struct sf
             continue;
         sf_arena_reset(&arena);
         sf_json_init(&j, line, &arena);
-        err = read_deploy(&j, &d, why);
+        err = read_deploy(&j, false, &d, why);
         if (!err)
             err = add(b, &d, &at, why);
     }

@@ -16,6 +16,7 @@
 #include "os/thread.h"
 #include "query/attr_text.h"
 #include "query/query_parse.h"
+#include "render/units.h"
 #include "serve/own/deploy_book.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
@@ -362,6 +363,7 @@ static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < f->n; i++) {
         const struct item *d = &f->list[i];
+        size_t from = out->len;
         sf_time_text_add(out, (uint64_t)d->time_ns);
         sf_buf_print(out, "  %.*s %.*s", SF_STR_ARG(d->service), SF_STR_ARG(d->version));
         if (d->against.len)
@@ -374,7 +376,7 @@ static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
                                            : "seen in profiles");
         if (d->comment.len)
             sf_buf_print(out, "  %.*s", SF_STR_ARG(d->comment));
-        sf_buf_add_u8(out, '\n');
+        sf_units_end_line(out, from);
     }
     if (f->n == 0)
         sf_buf_print(out, "no service began a new version in this time\n");

@@ -50,6 +50,13 @@ static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
 }
 
+/* 0 stands for no end, so that a variable that was never set would erase everything. */
+static enum sf_err check_until(int64_t until_ns, struct sf_why *why)
+{
+    return until_ns > 0 ? SF_OK
+                        : sf_fail(why, SF_ERR_INPUT, "until is 1970 or before: nothing is so old");
+}
+
 static enum sf_err read_traces(struct sf_json *j, struct sf_erase_request *e, struct sf_arena *req,
                                struct sf_why *why)
 {
@@ -114,7 +121,11 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
         case TRACES: err = read_traces(&j, &e, req, why); break;
         case SERVICE: err = read_service(&j, &e, why); break;
         case FROM: err = read_time(&j, now_ns, &e.which.from_ns, why); break;
-        case UNTIL: err = read_time(&j, now_ns, &e.which.to_ns, why); break;
+        case UNTIL:
+            err = read_time(&j, now_ns, &e.which.to_ns, why);
+            if (!err && sf_json_ok(&j))
+                err = check_until(e.which.to_ns, why);
+            break;
         case ALL: e.is_all = sf_json_bool(&j); break;
         default: e.is_dry_run = sf_json_bool(&j); break;
         }
@@ -148,6 +159,8 @@ enum sf_err sf_erase_parse_params(const struct sf_request *r, int64_t now_ns, st
         err = param_time(r, "from", now_ns, &room, &e.which.from_ns, why);
     if (!err)
         err = param_time(r, "until", now_ns, &room, &e.which.to_ns, why);
+    if (!err && sf_request_param(r, SF_STR("until"), &room))
+        err = check_until(e.which.to_ns, why);
     if (!err)
         err = sf_params_bool(r, SF_STR("all"), &e.is_all, why);
     if (!err)

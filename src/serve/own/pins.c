@@ -6,6 +6,7 @@
 #include "exec/traces.h"
 #include "os/clock.h"
 #include "render/keep_state.h"
+#include "render/units.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
@@ -139,11 +140,13 @@ static void write_text(const struct sf_pin *list, uint32_t n, struct sf_buf *out
     for (uint32_t i = 0; i < n; i++) {
         struct sf_buf until = {0};
         char trace[33];
+        size_t from = out->len;
         sf_trace_id_render(list[i].trace, trace);
         sf_time_text_add(&until, (uint64_t)list[i].until_ns);
-        sf_buf_print(out, "%s  until %.*s%s%.*s\n", trace,
+        sf_buf_print(out, "%s  until %.*s%s%.*s", trace,
                      SF_STR_ARG(sf_str_part(sf_buf_str(&until), 0, 19)),
                      list[i].note.len ? "  " : "", SF_STR_ARG(list[i].note));
+        sf_units_end_line(out, from);
         sf_buf_done(&until);
     }
 }

@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "intake/intake.h"
+#include "render/units.h"
 #include "serve/alerts/alert_send.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
@@ -151,6 +152,7 @@ static const char *health_of(const struct sf_scrape_target *t)
 static void add_text(struct listing *l, const struct sf_scrape_target *t)
 {
     struct sf_buf *out = &l->targets;
+    size_t from = out->len;
     sf_buf_print(out, "%-8s %.*s  %.*s", health_of(t), SF_STR_ARG(t->service), SF_STR_ARG(t->url));
     if (t->last_ns) {
         sf_buf_print(out, "  last ");
@@ -158,9 +160,12 @@ static void add_text(struct listing *l, const struct sf_scrape_target *t)
     }
     if (t->health == SF_TARGET_UP)
         sf_buf_print(out, ", %llu samples", (unsigned long long)t->n_samples);
-    if (t->why.text[0])
-        sf_buf_print(out, "\n         %s", t->why.text);
-    sf_buf_add_u8(out, '\n');
+    sf_units_end_line(out, from);
+    from = out->len;
+    if (t->why.text[0]) {
+        sf_buf_print(out, "         %s", t->why.text);
+        sf_units_end_line(out, from);
+    }
 }
 
 static void add_json(struct listing *l, const struct sf_scrape_target *t)
@@ -240,9 +245,12 @@ static void see_source(void *arg, const struct sf_scraper_source *source)
         return;
     }
     if (l->is_text) {
-        if (source->why[0])
-            sf_buf_print(&l->sources, "failed   discovery of %.*s by %.*s: %s\n",
+        if (source->why[0]) {
+            size_t from = l->sources.len;
+            sf_buf_print(&l->sources, "failed   discovery of %.*s by %.*s: %s",
                          SF_STR_ARG(source->job), SF_STR_ARG(source->where), source->why);
+            sf_units_end_line(&l->sources, from);
+        }
         return;
     }
     if (l->n_sources++)

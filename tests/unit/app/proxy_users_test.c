@@ -82,8 +82,8 @@ TEST(proxy_users, the_first_line_that_fits_counts)
     assert_int_equal(grant(u, "@sre", "", ""), 0);
     assert_int_equal(grant(u, "*", "", ""), 0);
     assert_int_equal(grant(u, "", "sre", ""), 0);
-    static const char *const wrong[] = {"ann\n", "ann:reed\n", ":read\n", "@:read\n",
-                                        "ann:read:a|b\n"};
+    static const char *const wrong[] = {"ann\n",    "ann:reed\n",     ":read\n",
+                                        "@:read\n", "ann:read:a|b\n", "ann:read:\n"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         write_file(wrong[i]);
         assert_err(sf_proxy_users_reload(u, &why), SF_ERR_INPUT);

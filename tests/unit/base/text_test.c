@@ -48,3 +48,33 @@ TEST(text, guesses_only_near_words)
     assert_null(sf_text_nearest(SF_STR("bananas"), known, 3));
     assert_null(sf_text_nearest(SF_STR(""), known, 3));
 }
+
+TEST(text, a_word_of_a_shell_is_one_word_and_no_key)
+{
+    static const struct {
+        sf_str text;
+        const char *want;
+    } cases[] = {
+        {SF_STR("shop"), "shop"},
+        {SF_STR("a/b:8080,c+d@e%20"), "a/b:8080,c+d@e%20"},
+        {SF_STR(""), "''"},
+        {SF_STR("a b"), "'a b'"},
+        {SF_STR("x'; touch y; echo '"), "'x'\\''; touch y; echo '\\'''"},
+        {SF_STR("$(id)`id`!\\"), "'$(id)`id`!\\'"},
+        {SF_STR("a\x15rm\r\n\x03\x1b[2J"), "'a?rm????[2J'"}, /* keys, pasted into a terminal */
+        {SF_STR("\xe2\x80\xae"
+                "a\xff\xc2\x9b"),
+         "'?a?"
+         "?'"},
+        {SF_STR("a\0b"), "'a?b'"},
+        {SF_STR("\xc3\xa9"), "'\xc3\xa9'"},
+        {SF_STR("\xf3\xa0\x81\x81"), "'?'"}, /* a tag: nobody sees it, a program reads it */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_buf out = {0};
+        sf_text_shell_word(&out, cases[i].text);
+        sf_buf_add_u8(&out, 0);
+        assert_string_equal((const char *)out.p, cases[i].want);
+        sf_buf_done(&out);
+    }
+}

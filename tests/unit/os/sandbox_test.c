@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,19 +118,30 @@ static int try_named_file(void)
 
 static int try_calls(void)
 {
+    static const struct {
+        int family, type;
+        bool is_refused;
+    } sockets[] = {{AF_PACKET, SOCK_RAW, true},     {AF_INET, SOCK_RAW, true},
+                   {AF_INET6, SOCK_RAW, true},      {AF_INET, SOCK_RAW | SOCK_CLOEXEC, true},
+                   {AF_INET, SOCK_SEQPACKET, true}, {AF_AX25, SOCK_DGRAM, true},
+                   {AF_VSOCK, SOCK_STREAM, true},   {AF_ALG, SOCK_SEQPACKET, true},
+                   {AF_INET, SOCK_STREAM, false},   {AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, false},
+                   {AF_UNIX, SOCK_STREAM, false},   {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, false}};
     char *const argv[] = {"true", NULL};
     int fd;
     if (!enter(NULL).has_calls)
         return SKIPPED;
+    for (int i = 0; i < (int)(sizeof(sockets) / sizeof(sockets[0])); i++) {
+        fd = socket(sockets[i].family, sockets[i].type, 0);
+        if ((fd < 0 && errno == EPERM) != sockets[i].is_refused)
+            return 10 + i;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (syscall(SYS_io_uring_setup, 1, NULL) != -1 || errno != EPERM)
+        return 6;
     if (execv("/bin/true", argv) != -1 || errno != EPERM)
         return 1;
-    fd = socket(AF_PACKET, SOCK_RAW, 0);
-    if (fd >= 0 || errno != EPERM)
-        return 2;
-    fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0)
-        return 3;
-    close(fd);
     if (setuid(getuid()) != -1 || errno != EPERM)
         return 4;
     return chroot("/") == -1 && errno == EPERM ? 0 : 5;

@@ -97,3 +97,16 @@ TEST(units, prose_is_broken_between_words)
     expect(&b, two);
     sf_buf_done(&b);
 }
+
+/* A name with a line break would be a line of its own in a list. */
+TEST(units, a_line_of_telemetry_is_one_line)
+{
+    struct sf_buf out = {0};
+    sf_buf_print(&out, "first\n");
+    size_t from = out.len;
+    sf_buf_print(&out, "shop\nfiring forged\x1b[2J \xe2\x80\xae%c", 0xff);
+    sf_units_end_line(&out, from);
+    sf_buf_add_u8(&out, 0);
+    assert_string_equal((const char *)out.p, "first\nshop?firing forged?[2J ??\n");
+    sf_buf_done(&out);
+}

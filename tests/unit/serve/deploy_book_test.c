@@ -40,6 +40,36 @@ TEST(deploy_book, keeps_them_by_time_and_forgets_the_oldest)
     sf_deploy_book_done(&b);
 }
 
+/* The page makes a link of `url`: a script there would run with the page's rights. */
+TEST(deploy_book, takes_no_address_but_of_the_web)
+{
+    struct sf_deploy_book b = {0};
+    static const char *const bad[] = {
+        "javascript:alert(1)", "data:text/html,x", "//evil.example", "JavaScript://x\\nalert(1)",
+        "file:///etc/passwd",  "https://",         "http:///x",      "https://a b/",
+        "https://a/\\n"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct sf_buf json = {0};
+        sf_buf_print(&json, "{\"service\":\"shop\",\"version\":\"1\",\"url\":\"%s\"}%c", bad[i], 0);
+        assert_err(add(&b, (const char *)json.p, T), SF_ERR_INPUT);
+        assert_non_null(strstr(why.text, "url"));
+        sf_buf_done(&json);
+    }
+    assert_int_equal(b.n, 0);
+    assert_ok(add(&b, "{\"service\":\"shop\",\"version\":\"1\",\"url\":\"https://ci/7?a=1\"}", T));
+    sf_deploy_book_done(&b);
+}
+
+TEST(deploy_book, refuses_keys_it_does_not_know)
+{
+    struct sf_deploy_book b = {0};
+    assert_err(add(&b, "{\"service\":\"shop\",\"version\":\"1\",\"tenant\":\"x\"}", T),
+               SF_ERR_INPUT);
+    assert_err(add(&b, "{\"service\":\"shop\",\"version\":\"1\",\"Url\":\"x\"}", T), SF_ERR_INPUT);
+    assert_err(add(&b, "{\"service\":\"shop\",\"version\":\"1\",\"id\":\"x\"}", T), SF_ERR_INPUT);
+    sf_deploy_book_done(&b);
+}
+
 TEST(deploy_book, who_tells_of_many_forgets_their_own)
 {
     const sf_str one = SF_STR("{\"service\":\"shop\",\"version\":\"3\"}");

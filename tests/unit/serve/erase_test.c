@@ -52,6 +52,8 @@ TEST(erase, never_takes_more_than_was_meant)
     assert_err(parse("{\"servcie\":\"web\",\"from\":5}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"service\":\"web\",\"from\":\"yesterday\"}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"service\":\"web\",\"from\":20,\"until\":10}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"service\":\"web\",\"until\":0}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"all\":true,\"until\":\"1970-01-01T00:00:00Z\"}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"service\":\"web\"", &e), SF_ERR_INPUT);
     assert_err(parse("{\"service\":\"web\"} x", &e), SF_ERR_INPUT);
     sf_arena_done(&req);
@@ -75,6 +77,10 @@ TEST(erase, takes_the_same_words_as_parameters)
     assert_true(e.is_dry_run);
     r.query = SF_STR("all=");
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
+    r.query = SF_STR("service=web&until=0"); /* 0 is no end to whoever reads it later */
+    assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
+    r.query = SF_STR("service=web&until=now-99y");
+    assert_err(sf_erase_parse_params(&r, 5, &req, &e, &why), SF_ERR_INPUT);
     r.query = SF_STR("service=web&from=soon");
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
     sf_arena_done(&req);

@@ -2,14 +2,21 @@
 // make characters visible that would reorder or hide what stands around them.
 
 // Controls, bidirectional overrides and isolates, zero width characters, line separators, byte order mark.
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
 export function visible(text: string): string {
   return text.replace(UNSEEN, (c) => {
-    const code = c.charCodeAt(0);
+    const code = c.codePointAt(0) ?? 0;
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     return `⟨${code.toString(16).padStart(4, "0")}⟩`;
   });
+}
+
+/** For Markdown: no mark-up, no link, no picture, no mention of anybody. */
+export function markdownText(text: string): string {
+  return visible(text)
+    .replace(/[\\`*_[\]<>|~!#&]/g, "\\$&")
+    .replace(/(^|\W)@(?=\w)/g, "$1@\u200b");
 }
 
 /** A name for a narrow place: the middle is what can be spared. */

@@ -1,6 +1,7 @@
 // What goes to somebody else: the link, the command that answers the same in a terminal, text for an incident.
 
 import { save } from "../flame/export";
+import { markdownText, visible } from "../format/safe_text";
 import { copyText } from "../parts/copy_button";
 import { Icon } from "../parts/icon";
 import { Popover } from "../parts/popover";
@@ -15,7 +16,9 @@ export function fixedAddress(url: Params, nowMs: number): string {
   return write({ ...url, from: String(Math.floor(r.fromMs)), until: String(Math.ceil(r.untilMs)), refresh: undefined });
 }
 
-function quoted(text: string): string {
+/** As one word of a shell. A control character would be a key to the terminal it is pasted to, inside quotes too. */
+function quoted(word: string): string {
+  const text = visible(word);
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
@@ -116,17 +119,18 @@ async function copyPicture(title: string): Promise<string> {
 /** What the view says, as its words stand on screen. */
 export function markdownOf(title: string, address: string, root: ParentNode, picture = ""): string {
   const text = (e: Element) => (e.textContent || "").replace(/\s+/g, " ").trim();
-  const lines = [`**[${title.replace(/[[\]\\]/g, "\\$&")}](${address})**`];
-  for (const e of root.querySelectorAll("[data-answer]")) lines.push("", text(e).replace(/[*_`<>\\]/g, "\\$&"));
+  const plainAddress = (a: string) => a.replace(/[()<>\s]/g, (c) => `%${(c.codePointAt(0) ?? 0).toString(16).padStart(2, "0")}`);
+  const lines = [`**[${markdownText(title)}](${plainAddress(address)})**`];
+  for (const e of root.querySelectorAll("[data-answer]")) lines.push("", markdownText(text(e)));
   const table = root.querySelector("[data-parts]");
-  const cell = (e: Element) => text(e).replace(/[|\\]/g, "\\$&");
+  const cell = (e: Element) => markdownText(text(e));
   const rows = [...(table?.querySelectorAll("tr") ?? [])].map((r) => [...r.querySelectorAll("th,td")].map(cell));
   rows.forEach((r, i) => {
     if (i === 0) lines.push("");
     lines.push(`| ${r.join(" | ")} |`);
     if (i === 0) lines.push(`|${r.map(() => "---").join("|")}|`);
   });
-  if (picture !== "") lines.push("", `![Flame graph](${picture.replace(/[()]/g, (c) => (c === "(" ? "%28" : "%29"))})`);
+  if (picture !== "") lines.push("", `![Flame graph](${plainAddress(picture)})`);
   return lines.join("\n");
 }
 

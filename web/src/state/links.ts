@@ -30,7 +30,8 @@ export function hasSourceText(): boolean {
   return told.hasFiles === true;
 }
 
-const isAddress = (template: string) => /^https?:\/\/[^/?#{]+/.test(template);
+/** An address of the web, and not one that would run something here. */
+export const isAddress = (template: string) => /^https?:\/\/[^/?#{]+/.test(template);
 
 /** Every placeholder once, by a value that cannot leave its place; paths keep their slashes. */
 export function filled(template: string, put: Readonly<Record<string, string>>): string {

@@ -8,6 +8,7 @@ import { ServiceMark } from "../parts/service_mark";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
 import { useHead } from "../state/head";
+import { isAddress } from "../state/links";
 import type { Range } from "../state/range";
 import { DeployVerdict } from "./deploy_verdict";
 
@@ -19,7 +20,7 @@ function Told(props: { deploy: Deploy }) {
       <Name text={d.version} class="mono b" />
       {d.environment !== "" && <> <span class="chip"><Name text={d.environment} /></span></>}
       {d.comment !== "" && <> <Name text={d.comment} class="f3 sm" /></>}
-      {d.url !== "" && (
+      {isAddress(d.url) && (
         <>
           {" "}
           <a class="link sm" href={d.url} target="_blank" rel="noopener noreferrer" title={visible(d.url)}>

@@ -6,7 +6,7 @@ import type { Explain, ExplainPart, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { composed, type PartStacks } from "../flame/compose";
 import { FlameGraph } from "../flame/flame_graph";
-import { visible } from "../format/safe_text";
+import { markdownText, visible } from "../format/safe_text";
 import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
@@ -47,8 +47,8 @@ async function stacksOf(traceId: string, span: Span, parts: readonly ExplainPart
 }
 
 function markdown(e: Explain, title: string): string {
-  const rows = inOrder(e.parts).map((p) => `| ${p.words} | ${duration(p.ns)} | ${String(Math.round((p.ns / (e.duration_ns || 1)) * 100))} % |`);
-  return [`**${title}**`, "", e.sentence, "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, `\`${e.evidence.command}\``].join("\n");
+  const rows = inOrder(e.parts).map((p) => `| ${markdownText(p.words)} | ${duration(p.ns)} | ${String(Math.round((p.ns / (e.duration_ns || 1)) * 100))} % |`);
+  return [`**${markdownText(title)}**`, "", markdownText(e.sentence), "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, "```sh", visible(e.evidence.command), "```"].join("\n");
 }
 
 function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: string }) {
