@@ -60,7 +60,7 @@ const struct sf_config_key sf_config_keys[] = {
      "OTLP metrics and logs, which are not stored: discard them and say how many, or refuse them"},
 
     {"limits.connections", SF_CONFIG_COUNT, AT(limits.connections), "4096", NULL, 16, 1000000,
-     "open connections"},
+     "open connections; at most one for every 64 KiB of memory"},
     {"limits.body", SF_CONFIG_SIZE, AT(limits.body_len), "64MiB", NULL, 64 * KIB, GIB,
      "one request body on the wire"},
     {"limits.inflated", SF_CONFIG_SIZE, AT(limits.inflated_len), "64MiB", NULL, 64 * KIB, GIB,

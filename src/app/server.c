@@ -352,6 +352,13 @@ static void explain_busy(const struct sf_server *s, struct sf_why *why)
     }
 }
 
+/* What idle ones hold is not counted: with little memory there may be fewer. */
+static unsigned most_connections(const struct sf_config *c)
+{
+    uint64_t fitting = c->memory_len / SF_LIMIT_CONNECTION_LEN;
+    return (unsigned)(fitting < c->limits.connections ? fitting : c->limits.connections);
+}
+
 static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config_limits *limits = &s->config->limits;
@@ -364,7 +371,7 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
         .addresses = s->config->addresses,
         .n_addresses = s->config->n_addresses,
         .n_loops = cores > 4 ? cores / 4 : 1,
-        .limits = {.connections = (unsigned)limits->connections,
+        .limits = {.connections = most_connections(s->config),
                    .bodies_len = s->config->memory_len / 16 < SF_LIMIT_BODIES_LEN
                                      ? s->config->memory_len / 16
                                      : SF_LIMIT_BODIES_LEN,

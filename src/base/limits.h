@@ -5,10 +5,15 @@
 #pragma once
 
 /* --- connections and requests (listen, http) --- */
-#define SF_LIMIT_CONNECTIONS 4096        /* (conf) descriptors eaten by idle peers */
-#define SF_LIMIT_STREAMS     128         /* per HTTP/2 connection: one peer taking all work */
-#define SF_LIMIT_HEADER_LEN  (64 * 1024) /* all headers of one request: header floods */
-#define SF_LIMIT_HEADERS     128         /* fields of one request */
+#define SF_LIMIT_CONNECTIONS 4096 /* (conf) descriptors eaten by idle peers */
+#define SF_LIMIT_CONNECTION_LEN \
+    (64 * 1024) /* of memory, for which there may be one connection: peers that only connect */
+#define SF_LIMIT_STREAMS 128 /* per HTTP/2 connection: one peer taking all work */
+#define SF_LIMIT_STREAM_LEN                                                              \
+    4608 /* what a request over HTTP/2 holds from its head on; all but the first of each \
+            connection have room like bodies: requests that begin and never end */
+#define SF_LIMIT_HEADER_LEN (64 * 1024) /* all headers of one request: header floods */
+#define SF_LIMIT_HEADERS    128         /* fields of one request */
 #define SF_LIMIT_TARGET_LEN \
     (400 * 1024) /* path and query of one request: a query text, every byte of it escaped */
 #define SF_LIMIT_PARAM_LEN \

@@ -171,9 +171,15 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     st->session = s;
     st->id = frame->hd.stream_id;
     st->head = s->hooks.on_begin(s->hooks.arg, st);
-    if (!st->head || nghttp2_session_set_stream_user_data(ng, st->id, st)) {
-        if (st->head)
-            s->hooks.on_close(s->hooks.arg, st, false);
+    if (!st->head) { /* clients send it again by themselves: nothing of it was looked at */
+        int32_t id = st->id;
+        sf_heap_free(st);
+        return nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM)
+                   ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
+                   : 0;
+    }
+    if (nghttp2_session_set_stream_user_data(ng, st->id, st)) {
+        s->hooks.on_close(s->hooks.arg, st, false);
         sf_heap_free(st);
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
@@ -284,8 +290,10 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
 
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
         s->is_broken = true;
-    /* A peer can make us do the resetting: by frames that are wrong for their stream. */
-    if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
+    /* A peer can make us do the resetting: by frames that are wrong for their stream. A stream
+     * that we had no room for is not its fault. */
+    if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
+        frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM)
         count_reset(s);
     if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))

@@ -155,13 +155,24 @@ static void refuse(struct sf_exchange *ex, int status, const char *reason, unsig
 
 /* --- requests --- */
 
+/* A request that has begun holds memory whether or not more of it comes. One of each connection is
+ * always taken; further ones have the room that bodies have. */
+static bool has_room_for_stream(const struct sf_conn *c)
+{
+    const struct sf_listen_shared *shared = c->loop->shared;
+    return sf_h2_session_n_streams(c->h2) == 0 ||
+           atomic_load_explicit(&shared->n_streams, memory_order_relaxed) < shared->limits.requests;
+}
+
 static struct sf_head *on_begin(void *arg, struct sf_h2_stream *s)
 {
     struct sf_conn *c = arg;
-    struct sf_exchange *ex = sf_exchange_new(c->loop, c);
+    struct sf_exchange *ex = has_room_for_stream(c) ? sf_exchange_new(c->loop, c) : NULL;
 
     if (!ex)
         return NULL;
+    atomic_fetch_add_explicit(&c->loop->shared->n_streams, 1, memory_order_relaxed);
+    ex->is_counted = true;
     ex->stream = s;
     s->user = ex;
     return &ex->head;

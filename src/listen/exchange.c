@@ -389,6 +389,9 @@ void sf_exchange_free(struct sf_exchange *ex)
     sf_deflate_stream_free(ex->gzip);
     ex->gzip = NULL;
     sf_buf_done(&ex->packed);
+    if (ex->is_counted)
+        atomic_fetch_sub_explicit(&loop->shared->n_streams, 1, memory_order_relaxed);
+    ex->is_counted = false;
     loop->n_exchanges--;
     if (loop->n_spare < SF_LOOP_SPARE_EXCHANGES && sf_head_cap(&ex->head) <= 4 * HEAD_FREE_LEN &&
         ex->response.body.cap <= HEAD_FREE_LEN) {

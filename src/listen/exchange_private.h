@@ -40,6 +40,7 @@ struct sf_exchange {
     bool is_given_up;              /* its stream is being reset */
     bool is_lost;                  /* what waited in a file could not be read */
     bool is_late;                  /* its body began while the budget was over */
+    bool is_counted;               /* in n_streams */
     size_t head_charge;            /* in the body budget */
     size_t withheld_len;           /* received, but the stream's window is not opened for it yet */
     int64_t begin_ns, progress_ns; /* monotonic: first byte; last byte in or out */

@@ -21,6 +21,7 @@ struct sf_listen_address {
 
 struct sf_listen_limits { /* 0: the default of base/limits.h */
     unsigned connections, streams;
+    size_t requests; /* of HTTP/2, under way together; each connection may have one beyond */
     size_t header_len, body_len, bodies_len;
     unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms, total_timeout_ms;
 };

@@ -25,6 +25,7 @@ struct sf_listen_shared { /* what all loops of a listener share; constant but fo
     struct sf_listen_hooks hooks;
     struct sf_body_budget budget;
     struct sf_listen_counts counts;
+    atomic_size_t n_streams;   /* requests of HTTP/2, from their head on */
     atomic_size_t answers_len; /* made and not sent */
     atomic_size_t late_len;    /* of answers, in files */
     struct sf_loop *loops;

@@ -21,7 +21,7 @@ from server import PB, Server, export_request, make_span, tap  # noqa: E402
 SECONDS = float(os.environ.get("FLOOD_SECONDS", "120"))
 MEMORY_MIB = 64
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-CONNECTIONS = 2048       # four times the 512 requests that may wait
+CONNECTIONS = 800        # more than the 512 requests that may wait; the memory allows 1,024
 RAMP_SECONDS = 20        # one after the other at first
 KINDS = ("baseline_detail", "detail", "profiles", "spans")
 MARK = b"\x01TRACE-ID-HERE\x02\x03"

@@ -2,6 +2,7 @@
  * beside the idle one, and memory is held to a bound. No timing is asserted. */
 #include <arpa/inet.h>
 #include <nghttp2/nghttp2.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -337,6 +338,63 @@ static void half_open(struct peer_server *s)
         assert_true(peer_is_closed(fds[i], 10000));
         (void)close(fds[i]);
     }
+}
+
+static unsigned refused_in(sf_bytes got)
+{
+    static const uint8_t reset[] = {0, 0, 4, 3, 0};
+    unsigned n = 0;
+
+    for (size_t at = 0; at + 13 <= got.len;) {
+        size_t len = (size_t)got.p[at] << 16 | (size_t)got.p[at + 1] << 8 | got.p[at + 2];
+        n += memcmp(got.p + at, reset, sizeof(reset)) == 0 && got.p[at + 12] == 7;
+        at += 9 + len;
+    }
+    return n;
+}
+
+/* Streams that the server refuses unread (REFUSED_STREAM) are so many. */
+static void expect_refused(int fd, unsigned want)
+{
+    struct sf_buf got = {0};
+    struct pollfd p = {fd, POLLIN, 0};
+    uint8_t piece[4096];
+
+    while (poll(&p, 1, refused_in(sf_buf_bytes(&got)) < want ? 20000 : 50) > 0) {
+        ssize_t len = read(fd, piece, sizeof(piece));
+        if (len <= 0)
+            break;
+        sf_buf_add(&got, piece, (size_t)len);
+    }
+    assert_int_equal(refused_in(sf_buf_bytes(&got)), want);
+    sf_buf_done(&got);
+}
+
+/* Requests whose body never comes: 25,600 of them took 100 MiB. */
+TEST(flood, of_requests_that_never_end_is_refused_beyond_one_a_connection)
+{
+    struct sf_listen_limits limits = {.requests = 60};
+    struct peer_server s;
+    int fds[4];
+    static const unsigned want[4] = {0, 20, 39, 39}; /* the first of each is taken */
+    uint8_t head[32];
+
+    peer_start(&s, &limits, NULL);
+    for (int i = 0; i < 4; i++) {
+        fds[i] = peer_raw_h2(s.port);
+        for (uint32_t k = 0; k < 40; k++)
+            assert_true(peer_raw_frame(fds[i], 1, 4, 1 + 2 * k, head, hpack_post(head)));
+        expect_refused(fds[i], want[i]);
+    }
+    (void)close(fds[0]);
+    peer_wait_stats(&s, st, st.n_connections == 3);
+    for (uint32_t k = 40; k < 100; k++) /* what they held is there for others */
+        assert_true(peer_raw_frame(fds[3], 1, 4, 1 + 2 * k, head, hpack_post(head)));
+    expect_refused(fds[3], 22);
+    for (int i = 1; i < 4; i++)
+        (void)close(fds[i]);
+    peer_wait_stats(&s, st, st.n_connections == 0);
+    peer_stop(&s);
 }
 
 TEST(flood, of_resets_ends_the_connection_and_nothing_else)
