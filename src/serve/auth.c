@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 /* The token of `Authorization: Bearer`, of HTTP basic (as password) or of the further header; in
- * `room` when it had to be decoded. False: there is none. */
+ * `room`, which is empty, when it had to be decoded. False: there is none. */
 static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf *room, sf_str *out)
 {
     sf_str auth = sf_request_header(r, SF_STR("authorization"));
@@ -25,7 +25,6 @@ static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf 
         *out = rest;
         return true;
     }
-    sf_buf_reset(room);
     if (!sf_str_ieq(scheme, SF_STR("basic")) || !sf_base64_decode(room, rest) ||
         !sf_str_find_char(sf_buf_str(room), ':', &at))
         return false;

@@ -48,6 +48,7 @@ TEST(erase, never_takes_more_than_was_meant)
     assert_err(parse("{\"all\":null}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"all\":true,\"all\":true}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"traces\":[\"xyz\"]}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"traces\":[\"1\",\"xyz\"]}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"traces\":[\"1\"],\"service\":\"web\"}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"servcie\":\"web\",\"from\":5}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"service\":\"web\",\"from\":\"yesterday\"}", &e), SF_ERR_INPUT);
@@ -75,6 +76,17 @@ TEST(erase, takes_the_same_words_as_parameters)
     assert_ok(sf_erase_parse_params(&r, 0, &req, &e, &why));
     assert_int_equal(e.which.n_traces, 1);
     assert_true(e.is_dry_run);
+    struct sf_buf many = {0};
+    sf_buf_print(&many, "traces=1");
+    for (int i = 1; i < 10000; i++)
+        sf_buf_print(&many, ",1");
+    r.query = sf_buf_str(&many);
+    assert_ok(sf_erase_parse_params(&r, 0, &req, &e, &why));
+    assert_int_equal(e.which.n_traces, 10000);
+    sf_buf_print(&many, ",1");
+    r.query = sf_buf_str(&many);
+    assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_LIMIT);
+    sf_buf_done(&many);
     r.query = SF_STR("all=");
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
     r.query = SF_STR("service=web&until=0"); /* 0 is no end to whoever reads it later */

@@ -35,6 +35,7 @@ TEST(origin, goes_by_names_that_nobody_else_can_own)
         "s",
         "1",
         "web2",
+        "aZ09z",
     };
     static const char *const others[] = {
         "evil.example",

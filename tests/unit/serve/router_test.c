@@ -390,7 +390,8 @@ TEST(router, pushes_back_when_too_much_is_waiting)
 
 TEST(router, lets_listed_origins_in_and_no_others)
 {
-    static const char *const origins[] = {"https://app.example"};
+    static const char *const origins[] = {"https://other.example", "https://app.example"},
+                             *const any[] = {"*"};
     struct sf_service *s = new_service();
     struct sf_request r = request(SF_METHOD_OPTIONS, "/v1/traces");
     header(&r, SF_STR("origin"), SF_STR("https://app.example"));
@@ -398,8 +399,11 @@ TEST(router, lets_listed_origins_in_and_no_others)
     header(&r, SF_STR("access-control-request-headers"), SF_STR("content-type,x-scope-orgid"));
     assert_int_equal(admit(s, &r), 405); /* none configured */
     s->cors_origins = origins;
-    s->n_cors_origins = 1;
+    s->n_cors_origins = 2;
     assert_int_equal(admit(s, &r), 204);
+    assert_true(has_header("vary", "Origin")); /* or a cache gives it to another page */
+    assert_true(has_header("access-control-expose-headers", "retry-after"));
+    assert_true(has_header("access-control-max-age", "7200"));
     assert_true(has_header("access-control-allow-origin", "https://app.example"));
     assert_true(has_header("access-control-allow-headers", "content-type,x-scope-orgid"));
     assert_true(has_header("access-control-allow-methods", "POST"));
@@ -410,6 +414,14 @@ TEST(router, lets_listed_origins_in_and_no_others)
     header(&r, SF_STR("origin"), SF_STR("https://app.example"));
     assert_int_equal(admit(s, &r), 0);
     assert_true(has_header("access-control-allow-origin", "https://app.example"));
+    header(&r, SF_STR("access-control-request-method"),
+           SF_STR("POST")); /* asked for by no OPTIONS */
+    assert_int_equal(admit(s, &r), 0);
+    r = request(SF_METHOD_POST, "/v1/traces");
+    s->cors_origins = any;
+    s->n_cors_origins = 1;
+    assert_int_equal(admit(s, &r), 0); /* no page: nothing to allow */
+    assert_false(has_header("access-control-allow-origin", ""));
     free_service(s);
     sf_response_done(&response);
     response = (struct sf_response){0};
