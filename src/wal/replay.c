@@ -394,7 +394,7 @@ enum sf_err sf_wal_replay(struct sf_wal *w,
     first_lsn = r.batch_lsn ? r.batch_lsn : r.next_lsn;
     if (r.batch_lsn)
         drop_batch(&r);
-    sf_wal_slots_checkpoint(&w->slots, w->config.ckpt_lsn);
+    sf_wal_checkpoint(w, w->config.ckpt_lsn);
     err = sf_wal_begin(w, first_lsn, why);
     if (!err && out)
         *out = r.stats;
@@ -418,6 +418,7 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
     if (!w->config.queue_len)
         w->config.queue_len = SF_LIMIT_BODIES_LEN;
     w->ckpt_lsn = config->ckpt_lsn;
+    w->followed_lsn = config->is_followed ? config->followed_lsn : UINT64_MAX;
     w->next_lsn = config->ckpt_lsn + 1;
     sf_mutex_init(&w->lock, SF_LOCK_WAL);
     sf_signal_init(&w->wake);
@@ -437,7 +438,8 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
     if (!err)
         read_tail(w);
     if (!err)
-        err = sf_wal_slots_init(&w->slots, config->dir, segment_len, config->ckpt_lsn, why);
+        err = sf_wal_slots_init(&w->slots, config->dir, segment_len,
+                                w->followed_lsn < w->ckpt_lsn ? w->followed_lsn : w->ckpt_lsn, why);
     if (err)
         goto done;
     for (size_t i = 0; i < w->n_found; i++) {

@@ -592,6 +592,19 @@ uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s)
     return oldest;
 }
 
+uint64_t sf_wal_slots_len_above(struct sf_wal_slots *s, uint64_t lsn)
+{
+    uint64_t len = 0;
+    sf_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_slots; i++) {
+        const struct sf_wal_slot *slot = &s->slots[i];
+        if (slot->state == SF_WAL_SLOT_HELD && slot->last_lsn > lsn)
+            len += slot->len;
+    }
+    sf_mutex_unlock(&s->lock);
+    return len;
+}
+
 static bool is_needed(const struct sf_wal_slots *s, const struct sf_wal_slot *slot)
 {
     if (slot->state == SF_WAL_SLOT_HELD || slot->state == SF_WAL_SLOT_BAD)

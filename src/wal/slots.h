@@ -105,6 +105,8 @@ void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn);
 /* Writes zeros over every free slot that held records, and waits for those being deleted. */
 enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why);
 uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s);
+/* Bytes of the full slots that hold a record above `lsn`. */
+uint64_t sf_wal_slots_len_above(struct sf_wal_slots *s, uint64_t lsn);
 /* The newest of the slots that the checkpoint has not passed, at most `cap`, by sequence. */
 size_t sf_wal_slots_needed(struct sf_wal_slots *s, const struct sf_wal_slot **out, size_t cap);
 void sf_wal_slots_count(struct sf_wal_slots *s, uint64_t *out_len, uint64_t *out_n_used,

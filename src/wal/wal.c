@@ -186,15 +186,18 @@ static size_t entry_len(const struct sf_wal_entry *e)
 static void complete(struct sf_wal *w, uint64_t lsn, enum sf_err result, const struct sf_why *why)
 {
     struct sf_wal_entry *e = w->work_head;
-    uint64_t n_done = 0, len = 0;
+    uint64_t n_done = 0, len = 0, whole_lsn = 0;
     while (e && last_lsn_of(e) <= lsn) {
         n_done++;
         len += entry_len(e);
+        whole_lsn = last_lsn_of(e);
         e = e->next;
     }
     sf_mutex_lock(&w->lock);
     if (!result && lsn > w->synced_lsn)
         w->synced_lsn = lsn;
+    if (!result && whole_lsn > w->whole_lsn)
+        w->whole_lsn = whole_lsn;
     w->queue_depth -= n_done;
     w->queue_len -= len;
     sf_mutex_unlock(&w->lock);
@@ -433,6 +436,7 @@ enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why
     w->next_lsn = next_lsn;
     w->at_lsn = next_lsn;
     w->synced_lsn = next_lsn - 1;
+    w->whole_lsn = next_lsn - 1;
     w->pen = sf_heap_new(sizeof(*w->pen));
     if (!w->pen)
         return sf_fail(why, SF_ERR_NOMEM, "wal: no memory for the writer");
@@ -507,13 +511,48 @@ uint64_t sf_wal_last_lsn(struct sf_wal *w)
     return lsn;
 }
 
+/* What neither a replay nor the second reader needs any more. */
+static uint64_t free_lsn(const struct sf_wal *w)
+{
+    return w->ckpt_lsn < w->followed_lsn ? w->ckpt_lsn : w->followed_lsn;
+}
+
 void sf_wal_checkpoint(struct sf_wal *w, uint64_t lsn)
 {
     sf_mutex_lock(&w->lock);
     if (lsn > w->ckpt_lsn)
         w->ckpt_lsn = lsn;
+    lsn = free_lsn(w);
     sf_mutex_unlock(&w->lock);
     sf_wal_slots_checkpoint(&w->slots, lsn);
+}
+
+void sf_wal_followed(struct sf_wal *w, uint64_t lsn)
+{
+    sf_mutex_lock(&w->lock);
+    if (lsn > w->followed_lsn && w->config.is_followed)
+        w->followed_lsn = lsn;
+    lsn = free_lsn(w);
+    sf_mutex_unlock(&w->lock);
+    sf_wal_slots_checkpoint(&w->slots, lsn);
+}
+
+uint64_t sf_wal_whole_lsn(struct sf_wal *w)
+{
+    uint64_t lsn;
+    sf_mutex_lock(&w->lock);
+    lsn = w->whole_lsn;
+    sf_mutex_unlock(&w->lock);
+    return lsn;
+}
+
+uint64_t sf_wal_waiting_len(struct sf_wal *w)
+{
+    uint64_t lsn;
+    sf_mutex_lock(&w->lock);
+    lsn = w->followed_lsn;
+    sf_mutex_unlock(&w->lock);
+    return sf_wal_slots_len_above(&w->slots, lsn);
 }
 
 enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why)

@@ -22,6 +22,10 @@ struct sf_wal_config {
     uint8_t store_uuid[16];
     uint64_t ckpt_lsn; /* records up to here are in blocks: ignored by replay, their slots free */
     struct sf_wal_known known; /* its ckpt_lsn is not used */
+    /* There is a second reader (wal/follow.h), which is done with records up to `followed_lsn`:
+     * slots with later ones stay, though all in them may be in blocks. */
+    bool is_followed;
+    uint64_t followed_lsn;
     /* A segment is about to be begun, and wal.tail is there; called on the committer thread before
      * anything in it is acknowledged; may be NULL. */
     void (*begin)(void *arg, uint64_t sequence, uint64_t first_lsn);
@@ -90,6 +94,12 @@ enum sf_err sf_wal_append(struct sf_wal *w, struct sf_wal_entry *e, struct sf_wh
 uint64_t sf_wal_last_lsn(struct sf_wal *w); /* assigned so far */
 /* Everything up to `lsn` is in blocks that the catalogue knows: slots wholly below become free. */
 void sf_wal_checkpoint(struct sf_wal *w, uint64_t lsn);
+/* The second reader is done with everything up to `lsn`. */
+void sf_wal_followed(struct sf_wal *w, uint64_t lsn);
+/* Every batch up to here is acknowledged with all its pieces. */
+uint64_t sf_wal_whole_lsn(struct sf_wal *w);
+/* Bytes of full slots that are kept for the second reader alone or with others. */
+uint64_t sf_wal_waiting_len(struct sf_wal *w);
 /* Overwrites free slots with zeros (erasure: no byte of erased rows stays behind). Waits. */
 enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why);
 /* No record with a smaller LSN can be found in any byte of the log. Erasure is done when this has

@@ -33,6 +33,8 @@ struct rig {
     struct sf_dir *dir;
     struct sf_wal *wal;
     uint64_t segment_len, ckpt_lsn;
+    bool is_followed;
+    uint64_t followed_lsn;
     size_t queue_len;
     struct sf_wal_known known; /* what a catalogue would know, and how it would be told */
     void (*begin)(void *arg, uint64_t sequence, uint64_t first_lsn);
@@ -143,6 +145,8 @@ static inline enum sf_err rig_open(struct rig *r)
                                    .begin = r->begin,
                                    .store_uuid = "rig's own uuid!",
                                    .ckpt_lsn = r->ckpt_lsn,
+                                   .is_followed = r->is_followed,
+                                   .followed_lsn = r->followed_lsn,
                                    .segment_len = r->segment_len,
                                    .queue_len = r->queue_len,
                                    .notice = rig_notice,
