@@ -9,9 +9,14 @@
 
 enum { UNKEPT_MAX = 16 << 20 };
 
+struct sf_fetch_line {
+    CURL *curl;
+};
+
 struct transfer {
     struct sf_fetch f;
     CURL *curl;
+    size_t refusal_len;
     struct curl_slist *headers;
     char detail[CURL_ERROR_SIZE], url[SF_FETCH_URL_CAP];
     unsigned n_moves;
@@ -20,6 +25,26 @@ struct transfer {
     sf_fetch_done *done; /* of several */
     struct transfer *next;
 };
+
+/* ---- a connection that stays ---- */
+
+struct sf_fetch_line *sf_fetch_line_new(void)
+{
+    struct sf_fetch_line *l = sf_heap_new(sizeof(*l));
+    if (l && !(l->curl = curl_easy_init())) {
+        sf_heap_free(l);
+        l = NULL;
+    }
+    return l;
+}
+
+void sf_fetch_line_free(struct sf_fetch_line *l)
+{
+    if (!l)
+        return;
+    curl_easy_cleanup(l->curl);
+    sf_heap_free(l);
+}
 
 /* ---- one ---- */
 
@@ -36,6 +61,15 @@ enum sf_err sf_fetch_check_url(sf_str url, struct sf_why *why)
     return SF_OK;
 }
 
+static void keep_refusal(struct transfer *t, const char *p, size_t len)
+{
+    struct sf_fetch_refusal *r = t->f.refusal;
+    size_t room = sizeof(r->text) - 1 - t->refusal_len;
+    len = len < room ? len : room;
+    memcpy(r->text + t->refusal_len, p, len);
+    t->refusal_len += len;
+}
+
 static size_t on_piece(char *p, size_t size, size_t n, void *arg)
 {
     struct transfer *t = arg;
@@ -43,6 +77,8 @@ static size_t on_piece(char *p, size_t size, size_t n, void *arg)
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
     if (t->f.take && status >= 200 && status < 300)
         t->err = t->f.take(t->f.arg, p, size * n, &t->why);
+    else if (t->f.refusal && (status < 200 || status >= 300))
+        keep_refusal(t, p, size * n);
     return t->err ? 0 : size * n;
 }
 
@@ -104,7 +140,18 @@ static bool add_header(struct transfer *t, const char *name, const char *value)
 static void end(struct transfer *t)
 {
     curl_slist_free_all(t->headers);
-    curl_easy_cleanup(t->curl);
+    if (!t->f.line)
+        curl_easy_cleanup(t->curl);
+}
+
+static bool add_headers(struct transfer *t)
+{
+    const struct sf_fetch *f = &t->f;
+    bool is_ok = (!f->content_type || add_header(t, "Content-Type:", f->content_type)) &&
+                 (!f->bearer || add_header(t, "Authorization: Bearer", f->bearer));
+    for (size_t i = 0; is_ok && i < f->n_headers; i++)
+        is_ok = add_header(t, f->headers[i], "");
+    return is_ok;
 }
 
 static enum sf_err begin(struct transfer *t, struct sf_why *why)
@@ -115,9 +162,12 @@ static enum sf_err begin(struct transfer *t, struct sf_why *why)
     if (err)
         return err;
     snprintf(t->url, sizeof(t->url), "%s", f->url);
-    t->curl = c = curl_easy_init();
-    if (!c || (f->content_type && !add_header(t, "Content-Type:", f->content_type)) ||
-        (f->bearer && !add_header(t, "Authorization: Bearer", f->bearer))) {
+    if (f->refusal)
+        *f->refusal = (struct sf_fetch_refusal){0};
+    t->curl = c = f->line ? f->line->curl : curl_easy_init();
+    if (f->line)
+        curl_easy_reset(c); /* keeps the connection */
+    if (!c || !add_headers(t)) {
         end(t);
         return sf_no_memory(why, "a request");
     }
@@ -162,6 +212,8 @@ static enum sf_err judge(struct transfer *t, CURLcode code, bool *out_again, str
                        t->detail[0] ? t->detail : curl_easy_strerror(code));
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &next);
+    if (t->f.refusal)
+        t->f.refusal->status = status;
     if (status >= 200 && status < 300)
         return SF_OK;
     if (status == 404 || status == 410)

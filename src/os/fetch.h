@@ -1,4 +1,5 @@
-/* fetch.h - HTTP requests of the server itself: debuginfod, receivers of alerts, scraped targets.
+/* fetch.h - HTTP requests of the server itself: debuginfod, receivers of alerts, scraped targets,
+ * ClickHouse.
  *
  * Only http and https. Time and length are bounded. A redirect is followed only where the request
  * allows it, and to the same scheme, host and port only: an address that the operator did not
@@ -19,11 +20,26 @@ struct sf_fetch_tls {
     bool is_unchecked;                /* any certificate will do */
 };
 
+/* What an answer with another status than 2xx said. */
+struct sf_fetch_refusal {
+    long status;    /* 0: there was no answer */
+    char text[400]; /* the beginning of its body, terminated */
+};
+
+/* A connection that stays open for the next request to the same server. One request at a time. */
+struct sf_fetch_line;
+struct sf_fetch_line *sf_fetch_line_new(void);    /* NULL: no memory */
+void sf_fetch_line_free(struct sf_fetch_line *l); /* NULL is fine */
+
 struct sf_fetch { /* one request; what it points to outlives it */
     const char *url;
-    const char *content_type; /* of a POST; NULL: a GET */
-    sf_bytes body;            /* of a POST */
-    const char *bearer;       /* token; NULL: none */
+    const char *content_type;   /* of a POST; NULL: a GET */
+    sf_bytes body;              /* of a POST */
+    const char *bearer;         /* token; NULL: none */
+    const char *const *headers; /* further ones, "Name: value" each; no message ever names them */
+    size_t n_headers;
+    struct sf_fetch_refusal *refusal; /* may be NULL */
+    struct sf_fetch_line *line;       /* of sf_fetch_run; NULL: a connection of its own */
     struct sf_fetch_tls tls;
     int64_t connect_ns, whole_ns; /* at most; 0: no limit of its own */
     unsigned max_moves;           /* redirects that are followed */
