@@ -1,0 +1,54 @@
+/* row_binary.h - ClickHouse's RowBinary: values one after the other, rows without anything between
+ * them, types known to both sides.
+ *
+ *     UIntN, IntN, Float64   little-endian, N / 8 bytes
+ *     String                 LEB128 length, bytes
+ *     FixedString(n)         n bytes
+ *     Date                   u16, days since 1970-01-01
+ *     Array(T)               LEB128 count, values
+ *
+ * LowCardinality(T) is written like T. The reader is a cursor: the first fault sticks, later reads
+ * give zeros, and one question at the end is enough. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+/* ---- write ---- */
+
+static inline void sf_row_add_str(struct sf_buf *out, sf_str s)
+{
+    sf_buf_add_varint(out, s.len);
+    sf_buf_add(out, s.p, s.len);
+}
+
+/* ---- read ---- */
+
+struct sf_row_reader {
+    const uint8_t *at, *end, *start;
+    const char *fault; /* NULL: none so far; a literal */
+    size_t fault_off;
+};
+
+static inline struct sf_row_reader sf_row_reader_init(sf_bytes in)
+{
+    return (struct sf_row_reader){.at = in.p, .end = in.p + in.len, .start = in.p};
+}
+/* Another row may follow: no fault, and bytes are left. */
+static inline bool sf_row_more(const struct sf_row_reader *r)
+{
+    return !r->fault && r->at < r->end;
+}
+uint8_t sf_row_u8(struct sf_row_reader *r);
+uint16_t sf_row_u16(struct sf_row_reader *r);
+uint32_t sf_row_u32(struct sf_row_reader *r);
+uint64_t sf_row_u64(struct sf_row_reader *r);
+double sf_row_f64(struct sf_row_reader *r);
+/* Borrowed from the input. */
+sf_str sf_row_str(struct sf_row_reader *r);
+sf_str sf_row_fixed(struct sf_row_reader *r, size_t len);
+/* The count of an array whose items take at least `min_len` bytes each: never more than can follow.
+ */
+uint32_t sf_row_count(struct sf_row_reader *r, size_t min_len);
+/* CORRUPT with the offset, or OK; bytes may be left. */
+enum sf_err sf_row_check(const struct sf_row_reader *r, struct sf_why *why);
