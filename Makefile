@@ -10,7 +10,7 @@ SOAK_SECONDS ?= 300
 KILLS ?= 2000
 MUTANT_SECONDS ?= 1800
 
-.PHONY: all demo shots check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image sbom reproducible clean help
+.PHONY: all demo shots check check-all check-clickhouse calibrate bench soak soak-store mutants fuzz fmt install deb image sbom reproducible clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -34,6 +34,12 @@ check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows
 check-all: ## all of it, in hours: valgrind, all static checks, long properties, kill cycles, clients, soak
 	@tools/deps build test page
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check --all
+
+check-clickhouse: ## nodes that ship to ClickHouse, at full scale; gets its library (566 MB) when it is not there
+	@tools/deps build test
+	@tools/build release spanflame
+	@tools/libchdb || echo "make: without the library of ClickHouse these tests skip"
+	@FLEET_KILLS=$${FLEET_KILLS:-300} meson test -C build --no-rebuild --verbose --timeout-multiplier 10 fleet
 
 calibrate: ## how right the answers are, on draws and worlds of known truth; writes docs/accuracy.md
 	@tools/deps build

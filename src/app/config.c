@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "os/file.h"
 #include "scrape/scrape_job.h"
+#include "store/clickhouse/remote_address.h"
 
 enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 64, VARIABLE_LEN = 96 };
 
@@ -278,6 +279,29 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
+static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
+{
+    struct sf_remote_address address;
+    struct sf_why inner = {0};
+    const struct {
+        const char *path, *value;
+    } rest[] = {{"store.remote.user", c->store.remote.user},
+                {"store.remote.password_file", c->store.remote.password_file},
+                {"store.remote.ca_file", c->store.remote.ca_file}};
+    for (size_t i = 0; !c->store.remote.url && i < sizeof(rest) / sizeof(rest[0]); i++) {
+        if (rest[i].value)
+            return sf_config_fail(c, origin_at(c, rest[i].path), why, "%s needs store.remote.url",
+                                  rest[i].path);
+    }
+    if (c->store.remote.password_file && !c->store.remote.user)
+        return sf_config_fail(c, origin_at(c, "store.remote.password_file"), why,
+                              "store.remote.password_file needs store.remote.user");
+    if (c->store.remote.url &&
+        sf_remote_address_parse(sf_str_from(c->store.remote.url), &address, &inner))
+        return sf_config_fail(c, origin_at(c, "store.remote.url"), why, "%s", inner.text);
+    return SF_OK;
+}
+
 static enum sf_err check_links(const struct sf_config *c, struct sf_why *why)
 {
     const char *key;
@@ -304,6 +328,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = check_whole(c, why);
     if (!err)
         err = check_links(c, why);
+    if (!err)
+        err = check_remote(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
@@ -334,6 +360,8 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = check_whole(c, why);
     if (!err)
         err = check_links(c, why);
+    if (!err)
+        err = check_remote(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)

@@ -81,6 +81,11 @@ struct sf_config {
     struct {
         int64_t flush_interval_ns;
         uint64_t flush_log_len;
+        struct {
+            const char *url, *user, *password_file, *ca_file; /* NULL: none */
+            int64_t interval_ns, timeout_ns;
+            uint64_t spool_len;
+        } remote;
     } store;
     struct {
         uint32_t level, format; /* enum sf_log_level, sf_log_format */

@@ -156,6 +156,23 @@ const struct sf_config_key sf_config_keys[] = {
      "how long data may wait in memory (and log) before it becomes a block"},
     {"store.flush_log", SF_CONFIG_SIZE, AT(store.flush_log_len), "256MB", NULL, 64 * MIB, 16 * GIB,
      "log size at which it becomes a block earlier"},
+    {"store.remote.url", SF_CONFIG_STR, AT(store.remote.url), "", NULL, 0, 0,
+     "ship all data to ClickHouse, too: clickhouse://HOST:PORT,.../DATABASE, one HOST:PORT (HTTP "
+     "interface) for each shard; https:// for TLS; docs/fleet.md"},
+    {"store.remote.user", SF_CONFIG_STR, AT(store.remote.user), "", NULL, 0, 0,
+     "user of ClickHouse; none: its default user"},
+    {"store.remote.password_file", SF_CONFIG_STR, AT(store.remote.password_file), "", NULL, 0, 0,
+     "file whose first line is that user's password; read at start"},
+    {"store.remote.ca_file", SF_CONFIG_STR, AT(store.remote.ca_file), "", NULL, 0, 0,
+     "PEM file: certificates that sign those of https:// shards; none: the machine's"},
+    {"store.remote.interval", SF_CONFIG_DURATION, AT(store.remote.interval_ns), "5s", NULL,
+     SF_NS_PER_S / 10, 600 * SF_NS_PER_S, "how long data waits before it is shipped"},
+    {"store.remote.timeout", SF_CONFIG_DURATION, AT(store.remote.timeout_ns), "60s", NULL,
+     SF_NS_PER_S, SF_NS_PER_HOUR, "time of one request to ClickHouse"},
+    {"store.remote.spool_max", SF_CONFIG_SIZE, AT(store.remote.spool_len), "20GB", NULL, 256 * MIB,
+     256 * GIB,
+     "log that may wait for ClickHouse; from 81 % on less is accepted (docs/overload.md), when it "
+     "is full nothing"},
 
     {"log.level", SF_CONFIG_CHOICE, AT(log.level), "info", "error|warn|info|debug", 0, 0,
      "how much the server says"},

@@ -26,6 +26,7 @@
 #include "os/dir.h"
 #include "os/memory.h"
 #include "os/own_names.h"
+#include "os/text_file.h"
 #include "serve/alerts/alerts.h"
 #include "serve/own/control.h"
 #include "serve/own/deploys.h"
@@ -35,10 +36,11 @@
 #include "serve/query_turn.h"
 #include "serve/router.h"
 #include "serve/scrape/scraping.h"
+#include "store/clickhouse/remote.h"
 #include "store/local/local.h"
 #include "symbol/symbolizer.h"
 
-enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64 };
+enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64, PASSWORD_LEN = 4096 };
 /* A lane with two threads always has one for a second client. Of three, one may read a large trace,
  * one wait for that, and one still answers. */
 enum { N_POINT = 3, MIN_QUERY = 2 };
@@ -69,6 +71,8 @@ struct sf_server {
     int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
     struct sf_background *background;
+    struct sf_remote_config remote; /* of ClickHouse; no shards: there is none */
+    struct sf_buf password;         /* terminated; the store borrows it */
     struct sf_thread opener;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
     struct sf_mutex mutex;  /* guards what follows; takes nothing */
@@ -134,6 +138,47 @@ static uint64_t version_of_service_rules(void *arg)
     return sf_quota_stores_version(((struct sf_server *)arg)->service.quota);
 }
 
+/* The first line of the file. Before the sandbox is entered: nothing else reads it. */
+static enum sf_err read_password(struct sf_server *s, const char *path, struct sf_why *why)
+{
+    size_t at;
+    enum sf_err err = sf_text_file_read(path, PASSWORD_LEN, &s->password, why);
+    if (err) {
+        sf_why_prefix(why, "store.remote.password_file");
+        return err;
+    }
+    if (sf_str_find_char(sf_buf_str(&s->password), '\n', &at))
+        s->password.len = at;
+    for (size_t i = 0; i < s->password.len; i++) {
+        if (s->password.p[i] < ' ')
+            return sf_fail(why, SF_ERR_INPUT,
+                           "store.remote.password_file: a control character in the first line");
+    }
+    if (!s->password.len)
+        return sf_fail(why, SF_ERR_INPUT, "store.remote.password_file: the first line is empty");
+    sf_buf_add_u8(&s->password, 0);
+    return sf_buf_ok(&s->password) ? SF_OK : sf_no_memory(why, "a password");
+}
+
+static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config *c = s->config;
+    enum sf_err err = SF_OK;
+    if (!c->store.remote.url)
+        return SF_OK;
+    if (c->store.remote.password_file)
+        err = read_password(s, c->store.remote.password_file, why);
+    if (!err)
+        err = sf_remote_address_parse(sf_str_from(c->store.remote.url), &s->remote.address, why);
+    s->remote.user = c->store.remote.user;
+    s->remote.password = s->password.len ? (const char *)s->password.p : NULL;
+    s->remote.ca_file = c->store.remote.ca_file;
+    s->remote.interval_ns = c->store.remote.interval_ns;
+    s->remote.timeout_ns = c->store.remote.timeout_ns;
+    s->remote.spool_len = c->store.remote.spool_len;
+    return err;
+}
+
 static void open_store(void *arg)
 {
     struct sf_server *s = arg;
@@ -158,7 +203,9 @@ static void open_store(void *arg)
                                          .flush_interval_ns = s->config->store.flush_interval_ns,
                                          .flush_wal_len = s->config->store.flush_log_len,
                                      }};
-    enum sf_err err = sf_store_local_open(&config, &s->store, &why);
+    enum sf_err err = s->remote.address.n_shards
+                          ? sf_store_remote_open(&config, &s->remote, &s->store, &why)
+                          : sf_store_local_open(&config, &s->store, &why);
     if (!err) {
         atomic_store(&s->service.store, s->store);
         atomic_store(&s->service.state, SF_SERVICE_READY);
@@ -670,7 +717,9 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     unsigned cores = sf_thread_cores();
     s->n_ingest = cores < MAX_WORKERS ? cores : MAX_WORKERS;
     s->n_query = s->n_ingest > MIN_QUERY ? s->n_ingest - 1 : MIN_QUERY;
-    enum sf_err err = sf_dir_open(config->data_dir, SF_DIR_CREATE, &s->dir, why);
+    enum sf_err err = read_remote(s, why);
+    if (!err)
+        err = sf_dir_open(config->data_dir, SF_DIR_CREATE, &s->dir, why);
     if (!err)
         err = fill_service(s, why);
     if (!err)
@@ -748,6 +797,9 @@ void sf_server_free(struct sf_server *s)
     sf_buf_done(&s->config_text);
     sf_buf_done(&s->own_names);
     sf_buf_done(&s->defaults_text);
+    if (s->password.len)
+        explicit_bzero(s->password.p, s->password.len);
+    sf_buf_done(&s->password);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

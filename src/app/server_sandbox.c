@@ -49,6 +49,8 @@ static enum sf_err allow_files(struct sf_sandbox *box, const struct sf_config *c
         err = sf_sandbox_read(box, c->limits.overrides_file, why);
     if (!err)
         err = sf_sandbox_read(box, c->page.source_folder, why);
+    if (!err)
+        err = sf_sandbox_read(box, c->store.remote.ca_file, why);
     if (!err) /* read again at SIGHUP, for rules of alerts */
         err = sf_sandbox_read(box, c->file, why);
     for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)

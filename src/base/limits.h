@@ -81,10 +81,20 @@
 #define SF_LIMIT_LOGGED_BATCH_LEN (128u << 20) /* all records of one request; replay holds them */
 #define SF_LIMIT_SEGMENT_LEN      (64u << 20)  /* one log segment */
 #define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
-#define SF_LIMIT_ADHOC_LEN        (16u << 20)  /* one ad hoc profile, as it was uploaded */
-#define SF_LIMIT_ADHOC_FILES      200   /* ad hoc profiles of a tenant; older ones make room */
-#define SF_LIMIT_SETTINGS         1000  /* that readers keep; half of them of one tenant */
-#define SF_LIMIT_SETTING_LEN      65536 /* bytes of the value of one */
+#define SF_LIMIT_SHIP_ROWS        200000 /* rows of one batch for ClickHouse; one more request */
+#define SF_LIMIT_SHIP_BATCH_LEN   (16u << 20) /* bytes of such a batch; one more request */
+#define SF_LIMIT_SHIP_ROWS_LEN                                                             \
+    (256u << 20)                      /* of one table of it; more: the record is set aside \
+                                       */
+#define SF_LIMIT_SHIP_KNOWN    262144 /* entries of dictionaries a node knows to be sent */
+#define SF_LIMIT_SHIP_AGE_DAYS 31     /* a row's own time before its receipt; else that counts */
+#define SF_LIMIT_SHIP_SET_ASIDE_LEN                                                      \
+    (256u << 20)                         /* batches that ClickHouse refused; then: waits \
+                                          */
+#define SF_LIMIT_ADHOC_LEN   (16u << 20) /* one ad hoc profile, as it was uploaded */
+#define SF_LIMIT_ADHOC_FILES 200         /* ad hoc profiles of a tenant; older ones make room */
+#define SF_LIMIT_SETTINGS    1000        /* that readers keep; half of them of one tenant */
+#define SF_LIMIT_SETTING_LEN 65536       /* bytes of the value of one */
 #define SF_LIMIT_SETTINGS_TEXT_LEN \
     (2u << 20)                           /* of all, half of one tenant: each change writes all */
 #define SF_LIMIT_TENANT_LEN 150          /* bytes of a tenant name */

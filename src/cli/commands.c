@@ -23,6 +23,7 @@
 #include "cli/services_command.h"
 #include "cli/source_command.h"
 #include "cli/spans_with_command.h"
+#include "cli/store_command.h"
 #include "cli/symbols_command.h"
 #include "cli/tags_command.h"
 #include "cli/targets_command.h"
@@ -64,6 +65,7 @@ const struct sf_command sf_cli_commands[] = {
     {"export", "write a profile in another format", sf_export_run, NULL},
     {"record", "run a program and show where its CPU time went", sf_record_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},
+    {"store", "say how far a node's data has reached ClickHouse, or verify it", sf_store_run, NULL},
     {"keep", "say what rules would keep of the samples of single requests", sf_keep_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };

@@ -24,6 +24,7 @@
 #include "serve/own/pins.h"
 #include "serve/own/profile_read.h"
 #include "serve/own/profile_upload.h"
+#include "serve/own/remote.h"
 #include "serve/own/self.h"
 #include "serve/own/self_profile.h"
 #include "serve/own/services.h"
@@ -107,6 +108,10 @@ static bool has_no_trace(const struct sf_call *call)
      .has_tenant = true, .handle = handler, .params = names}
 #define OWN(p, handler, names) OWN_OF(SF_CLASS_QUERY, p, handler, names)
 #define OWN_POINT(p, handler, names) OWN_OF(SF_CLASS_POINT, p, handler, names)
+/* Of all tenants together. */
+#define STORE(p, handler, names) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, \
+     .handle = handler, .params = names}
 #define OWN_SPAN(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
      .has_tenant = true, .handle = handler, .params = names, .is_wide = has_no_trace}
@@ -251,6 +256,8 @@ const struct sf_route sf_routes[] = {
     POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
     OWN("/api/v1/deploys", sf_deploys_list, "service from until format=json|text"),
     CONTROL(SF_METHOD_POST, "/api/v1/deploys", SF_MAY_WRITE, true, sf_deploys_post, ""),
+    STORE("/api/v1/store", sf_remote_state_handle, "format=json|text"),
+    STORE("/api/v1/store/verify", sf_remote_check_handle, "since format=json|text"),
     OWN_OF(SF_CLASS_POINT, "/api/v1/targets", sf_scraping_targets_handle, "format=json|text"),
     OWN_OF(SF_CLASS_POINT, "/api/v1/alerts", sf_alerts_list_handle, "format=json|text"),
     OWN("/api/v1/alerts/test", sf_alerts_test_handle, "rule from until format=json|text"),

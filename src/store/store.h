@@ -1,6 +1,7 @@
 /* store.h - one place for spans and samples, whatever keeps them.
  *
- * Two stores implement this: "local" and, later, "clickhouse". Every call may come from any thread.
+ * Two stores implement this: "local", and "clickhouse", which stands on a local one, ships its log
+ * to ClickHouse and still reads what is here. Every call may come from any thread.
  * What can fail returns enum sf_err, leaves `out` untouched and writes a sentence into `why`.
  * Reads see a snapshot: blocks and parts that exist when the call begins stay readable until the
  * cursor is closed. The store gets pushed-down conditions and may return a superset; the layer
@@ -11,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/answer/remote_state.h"
 #include "model/batch.h"
 #include "model/keep_state.h"
 #include "model/pin.h"
@@ -439,6 +441,14 @@ struct sf_store_ops {
                         uint32_t *out_n, struct sf_why *why);
     enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);
     enum sf_err (*state)(struct sf_store *s, struct sf_store_state *out, struct sf_why *why);
+    /* How far the data has reached a remote store; asks its shards. NULL: there is none. */
+    enum sf_err (*remote_state)(struct sf_store *s, struct sf_query_ctx *q,
+                                struct sf_remote_state *out, struct sf_why *why);
+    /* Compares what this node has sent since `since_ns` (receipt) with what is there. NULL
+     * likewise.
+     */
+    enum sf_err (*remote_check)(struct sf_store *s, int64_t since_ns, struct sf_query_ctx *q,
+                                struct sf_remote_check *out, struct sf_why *why);
     /* Everything it counts of itself, for /metrics; figures of one family one after the other. */
     void (*figures)(struct sf_store *s, sf_store_figure_fn say, void *arg);
 };

@@ -106,7 +106,9 @@ WALK = [
     ("GET", "/api/v1/collectors", "", {"service": "bank", "format": "text"}),
     ("GET", "/api/v1/rules", "", {"type": "record"}),
 ]
-ELSEWHERE = {  # where a parameter is tried whose effect takes more than another value
+ELSEWHERE = {
+    "/api/v1/store": {"format": "fleet_flow.py"},  # needs ClickHouse
+    "/api/v1/store/verify": {"since": "fleet_flow.py", "format": "fleet_flow.py"},  # where a parameter is tried whose effect takes more than another value
     "/api/v1/trace/{}": {"start": "read_flow.py", "end": "read_flow.py"},  # where to look: what is in memory is found anyway
     "/api/v1/findings": {"equal_spans": "findings_flow.py", "gc": "findings_flow.py", "lock": "findings_flow.py"},
     "/api/v1/source": dict.fromkeys(("file", "from", "until"), "server_keys_flow.py"),

@@ -452,6 +452,8 @@ static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
         .ckpt_lsn = l->ckpt_lsn,
         .known = {.sequence = l->log_sequence, .first_lsn = l->log_lsn},
         .begin = wal_begin,
+        .is_followed = l->config.is_followed,
+        .followed_lsn = l->config.followed_lsn ? l->config.followed_lsn : l->ckpt_lsn,
         .segment_len = l->tune.segment_len,
         .queue_len = l->budget.log_len,
         .notice = wal_notice,
@@ -600,6 +602,34 @@ static void local_close(struct sf_store *s)
     if (is_newer)
         (void)sf_catalogue_set_now(l->catalogue, now_ns, NULL);
     free_all(l);
+}
+
+/* ---- a store that stands on this one ---- */
+
+void sf_store_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider)
+{
+    ((struct sf_local *)s)->rider = rider;
+    s->ops = ops;
+}
+
+void *sf_store_local_rider(struct sf_store *s)
+{
+    return ((struct sf_local *)s)->rider;
+}
+
+struct sf_wal *sf_store_local_log(struct sf_store *s)
+{
+    return ((struct sf_local *)s)->wal;
+}
+
+const uint8_t *sf_store_local_uuid(const struct sf_store *s)
+{
+    return ((const struct sf_local *)s)->uuid;
+}
+
+bool sf_store_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)
+{
+    return sf_tenants_name(((struct sf_local *)s)->tenants, tenant, out);
 }
 
 /* ---- the rest of the table ---- */

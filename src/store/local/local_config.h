@@ -66,6 +66,10 @@ struct sf_local_config {
      */
     bool (*service_rule)(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out);
     uint64_t (*service_rules)(void *arg);
-    void *tenant_rule_arg;   /* of all three */
+    void *tenant_rule_arg; /* of all three */
+    /* Somebody else reads the log, too, and is done with records up to `followed_lsn`; 0: begins
+     * with what is not in blocks yet. */
+    bool is_followed;
+    uint64_t followed_lsn;
     struct sf_beside beside; /* `trim` NULL: there are no such files */
 };

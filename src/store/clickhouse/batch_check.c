@@ -1,0 +1,158 @@
+/* The rows of `batches` say what was sent; the tables are counted by batch and compared. Batches of
+ * a node follow each other without a gap, since a batch begins with the record after the last one's
+ * end. A batch without rows on a shard has its row of `batches` there all the same. */
+#include "store/clickhouse/batch_check.h"
+
+#include <inttypes.h>
+
+#include "base/list.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "store/clickhouse/schema.h"
+#include "wire/row_binary.h"
+
+enum { ANSWER_LEN = 64 << 20 };
+
+struct sent {
+    uint64_t batch, first, last;
+    uint64_t n[SF_REMOTE_TABLES], found[SF_REMOTE_TABLES];
+};
+
+struct checking {
+    struct sf_shard *shard;
+    const char *database;
+    char node[33];
+    uint32_t number;
+    struct sf_query_ctx *q;
+    struct sf_remote_check *io;
+    struct sent *sent; /* by first record */
+    uint32_t n_sent, cap;
+    struct sf_table at;
+    struct sf_remote_fault *faults;
+    struct sf_buf sql, answer;
+};
+
+static enum sf_err ask(struct checking *c, struct sf_why *why)
+{
+    if (!sf_buf_ok(&c->sql))
+        return sf_no_memory(why, "a statement");
+    sf_buf_reset(&c->answer);
+    return sf_shard_ask(c->shard, sf_buf_str(&c->sql), c->q->deadline_ns, &c->answer, why);
+}
+
+static void add_which(struct checking *c)
+{
+    sf_buf_print(
+        &c->sql,
+        "FROM %s.batches WHERE node = unhex('%s') AND shard = %u AND received_ns >= %" PRId64,
+        c->database, c->node, c->number, c->io->since_ns);
+}
+
+static enum sf_err read_sent(struct checking *c, struct sf_why *why)
+{
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_reset(&c->sql);
+    sf_buf_print(&c->sql, "SELECT batch, first_record, last_record, traces, spans, profiles, "
+                          "aggregates, details ");
+    add_which(c);
+    sf_buf_print(&c->sql, " ORDER BY first_record FORMAT RowBinary");
+    err = ask(c, why);
+    r = sf_row_reader_init(sf_buf_bytes(&c->answer));
+    while (!err && sf_row_more(&r)) {
+        struct sent s = {.batch = sf_row_u64(&r)};
+        s.first = sf_row_u64(&r);
+        s.last = sf_row_u64(&r);
+        for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
+            s.n[i] = sf_row_u64(&r);
+        if (!sf_table_more(&c->at) ||
+            !sf_list_room_in(c->q->req, &c->sent, c->n_sent, &c->cap, 1024))
+            return sf_no_room(why, "the list of batches");
+        sf_table_put(&c->at, sf_key_u64(s.batch), c->n_sent);
+        c->sent[c->n_sent++] = s;
+    }
+    return err ? err : sf_row_check(&r, why);
+}
+
+static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *why)
+{
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_reset(&c->sql);
+    sf_buf_print(&c->sql, "SELECT batch, count() FROM %s.%s WHERE day >= (SELECT min(from_day) ",
+                 c->database, sf_remote_table_name(table).p);
+    add_which(c);
+    sf_buf_print(&c->sql, ") AND batch IN (SELECT batch ");
+    add_which(c);
+    sf_buf_print(&c->sql, ") GROUP BY batch FORMAT RowBinary");
+    err = ask(c, why);
+    r = sf_row_reader_init(sf_buf_bytes(&c->answer));
+    while (!err && sf_row_more(&r)) {
+        uint64_t batch = sf_row_u64(&r), n = sf_row_u64(&r);
+        struct sf_table_look look = sf_table_look(&c->at, sf_key_u64(batch));
+        uint32_t at;
+        while (sf_table_next(&look, &at)) {
+            if (c->sent[at].batch == batch)
+                c->sent[at].found[table] = n;
+        }
+    }
+    return err ? err : sf_row_check(&r, why);
+}
+
+static void note(struct checking *c, const struct sf_remote_fault *fault)
+{
+    if (c->io->n_listed < SF_REMOTE_FAULTS)
+        c->faults[c->io->n_listed++] = *fault;
+    c->io->n_faults++;
+}
+
+static void compare(struct checking *c)
+{
+    for (uint32_t i = 0; i < c->n_sent; i++) {
+        const struct sent *s = &c->sent[i];
+        struct sf_remote_fault fault = {
+            .shard = c->number, .first_record = s->first, .last_record = s->last};
+        if (i && s->first != c->sent[i - 1].last + 1) {
+            fault.n_sent = s->first > c->sent[i - 1].last ? s->first - c->sent[i - 1].last - 1 : 0;
+            note(c, &fault);
+        }
+        for (size_t t = 0; t < SF_REMOTE_TABLES; t++) {
+            c->io->n_rows += s->found[t];
+            if (s->n[t] == s->found[t])
+                continue;
+            fault.table = sf_remote_table_name(t);
+            fault.n_sent = s->n[t];
+            fault.n_found = s->found[t];
+            note(c, &fault);
+        }
+    }
+    c->io->n_batches += c->n_sent;
+}
+
+enum sf_err sf_batch_check(struct sf_shard *shard, const char *database, const uint8_t node[16],
+                           uint32_t number, struct sf_query_ctx *q, struct sf_remote_check *io,
+                           struct sf_why *why)
+{
+    struct checking c = {.shard = shard,
+                         .database = database,
+                         .number = number,
+                         .q = q,
+                         .io = io,
+                         .answer = {.max = ANSWER_LEN}};
+    enum sf_err err = SF_OK;
+    sf_hex_encode(node, 16, c.node);
+    c.faults = io->faults ? (struct sf_remote_fault *)(uintptr_t)io->faults
+                          : sf_arena_new_n(q->req, SF_REMOTE_FAULTS, sizeof(*c.faults));
+    if (!c.faults)
+        return sf_no_room(why, "the list of faults");
+    io->faults = c.faults;
+    err = read_sent(&c, why);
+    for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
+        err = count_table(&c, t, why);
+    if (!err)
+        compare(&c);
+    sf_table_done(&c.at);
+    sf_buf_done(&c.sql);
+    sf_buf_done(&c.answer);
+    return err;
+}

@@ -1,0 +1,289 @@
+#include "store/clickhouse/remote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "store/clickhouse/batch_check.h"
+#include "store/clickhouse/schema.h"
+#include "store/clickhouse/ship_state.h"
+#include "store/clickhouse/shipper.h"
+#include "store/local/local.h"
+#include "wire/row_binary.h"
+
+#define CONNECT_NS (2 * SF_NS_PER_S)
+
+struct sf_remote {
+    struct sf_remote_config config;
+    struct sf_shipper *shipper;
+};
+
+static struct sf_remote *of(struct sf_store *s)
+{
+    return sf_store_local_rider(s);
+}
+
+/* A connection of the call's own: the shipper's are in use. */
+static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struct sf_query_ctx *q,
+                              struct sf_shard **out, struct sf_why *why)
+{
+    return sf_shard_open(&(struct sf_shard_config){.address = r->config.address.shards[i],
+                                                   .database = r->config.address.database,
+                                                   .user = r->config.user,
+                                                   .password = r->config.password,
+                                                   .ca_file = r->config.ca_file,
+                                                   .connect_ns = CONNECT_NS,
+                                                   .whole_ns = r->config.timeout_ns,
+                                                   .cancel = q->cancel},
+                         out, why);
+}
+
+/* ---- state ---- */
+
+static enum sf_err ask_parts(struct sf_shard *shard, const char *database, int64_t deadline_ns,
+                             struct sf_remote_shard *out, struct sf_why *why)
+{
+    struct sf_buf sql = {0}, answer = {.max = 4096};
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_print(&sql,
+                 "SELECT toUInt64(sum(rows)), toUInt64(sum(bytes_on_disk)), toUInt64(count()) FROM "
+                 "system.parts WHERE active AND database = '%s' FORMAT RowBinary",
+                 database);
+    err = sf_shard_ask(shard, sf_buf_str(&sql), deadline_ns, &answer, why);
+    r = sf_row_reader_init(sf_buf_bytes(&answer));
+    if (!err) {
+        out->n_rows = sf_row_u64(&r);
+        out->n_bytes = sf_row_u64(&r);
+        out->n_parts = sf_row_u64(&r);
+        err = sf_row_check(&r, why);
+    }
+    sf_buf_done(&sql);
+    sf_buf_done(&answer);
+    return err;
+}
+
+/* A shard that does not answer is part of the answer. NOMEM, LIMIT. */
+static enum sf_err ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ctx *q,
+                             struct sf_remote_shard *out, struct sf_why *why)
+{
+    struct sf_shard *shard = NULL;
+    char version[SF_SHARD_VERSION_CAP] = "";
+    struct sf_why own = {0};
+    enum sf_err err = open_shard(r, i, q, &shard, why);
+    if (err)
+        return err;
+    out->address = sf_str_from(r->config.address.shards[i]);
+    err = sf_shard_probe(shard, version, &own);
+    if (!err)
+        err = sf_schema_version(shard, r->config.address.database, &out->schema, &own);
+    if (!err)
+        err = ask_parts(shard, r->config.address.database, q->deadline_ns, out, &own);
+    sf_shard_close(shard);
+    if (!sf_arena_copy(q->req, sf_str_from(version), &out->version) ||
+        (err && !sf_arena_copy(q->req, sf_str_from(own.text), &out->error)))
+        return sf_no_room(why, "the state of the shards");
+    return SF_OK;
+}
+
+static enum sf_err remote_state(struct sf_store *s, struct sf_query_ctx *q,
+                                struct sf_remote_state *out, struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    uint32_t n = r->config.address.n_shards;
+    struct sf_remote_shard *shards = sf_arena_new_n(q->req, n, sizeof(*shards));
+    enum sf_err err = shards ? SF_OK : sf_no_room(why, "the state of the shards");
+    for (uint32_t i = 0; !err && i < n; i++)
+        err = ask_shard(r, i, q, &shards[i], why);
+    if (err)
+        return err;
+    *out = (struct sf_remote_state){
+        .database = sf_str_from(r->config.address.database), .shards = shards, .n_shards = n};
+    sf_shipper_counts(r->shipper, &out->counts);
+    return SF_OK;
+}
+
+static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_query_ctx *q,
+                                struct sf_remote_check *out, struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    struct sf_remote_check check = {.since_ns = since_ns};
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < r->config.address.n_shards; i++) {
+        struct sf_shard *shard = NULL;
+        err = open_shard(r, i, q, &shard, why);
+        if (!err)
+            err = sf_batch_check(shard, r->config.address.database, sf_store_local_uuid(s), i + 1,
+                                 q, &check, why);
+        sf_shard_close(shard);
+    }
+    if (!err)
+        *out = check;
+    return err;
+}
+
+/* ---- what differs from the local store ---- */
+
+static void remote_close(struct sf_store *s)
+{
+    struct sf_remote *r;
+    if (!s)
+        return;
+    r = of(s);
+    sf_shipper_stop(r->shipper);
+    sf_heap_free(r);
+    sf_store_local_ride(s, &sf_store_local_ops, NULL);
+    sf_store_local_ops.close(s);
+}
+
+static enum sf_pressure remote_pressure(struct sf_store *s, bool *out_is_brief)
+{
+    enum sf_pressure own = sf_shipper_pressure(of(s)->shipper),
+                     local = sf_store_local_ops.pressure(s, out_is_brief);
+    *out_is_brief = *out_is_brief && local > own;
+    return sf_pressure_max(own, local);
+}
+
+/* Rows in ClickHouse would stay, and those that wait in the log would follow. */
+static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
+                                const struct sf_selector *which, struct sf_why *why)
+{
+    (void)s, (void)tenant, (void)which;
+    return sf_fail(why, SF_ERR_DENIED,
+                   "erasing is not possible while store.remote is set: rows in ClickHouse would "
+                   "stay; docs/fleet.md says how to erase on both sides");
+}
+
+static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state *out,
+                                      struct sf_why *why)
+{
+    enum sf_err err = sf_store_local_ops.state(s, out, why);
+    enum sf_pressure own = sf_shipper_pressure(of(s)->shipper);
+    struct sf_remote_counts c;
+    if (err || own == SF_PRESSURE_NONE || own < out->pressure)
+        return err;
+    sf_shipper_counts(of(s)->shipper, &c);
+    out->pressure = own;
+    snprintf(out->reason, sizeof(out->reason),
+             "%" PRIu64 " of %" PRIu64 " MB wait for ClickHouse: %.140s", c.spool_len / 1000000,
+             c.spool_max_len / 1000000,
+             c.last_error[0] ? c.last_error : "it takes data more slowly than it comes in");
+    return SF_OK;
+}
+
+static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
+{
+    struct sf_remote_counts c;
+    static const char batches[] = "spanflame_ship_batches",
+                      batches_help[] = "Batches for ClickHouse, by what became of them; a retry is "
+                                       "an attempt that failed.";
+    sf_store_local_ops.figures(s, say, arg);
+    sf_shipper_counts(of(s)->shipper, &c);
+    const struct sf_store_figure figures[] = {
+        {"spanflame_ship_lag_seconds", "Age of the oldest record that is not in ClickHouse.",
+         .val = (uint64_t)(c.lag_ns / SF_NS_PER_S)},
+        {"spanflame_ship_spool_bytes", "Bytes of full log segments that wait for ClickHouse.",
+         .val = c.spool_len},
+        {"spanflame_ship_spool_max_bytes", "The most that may wait: store.remote.spool_max.",
+         .val = c.spool_max_len},
+        {batches, batches_help, true, "result", "sent", .val = c.n_batches},
+        {batches, batches_help, true, "result", "retried", .val = c.n_retries},
+        {batches, batches_help, true, "result", "refused", .val = c.n_refused},
+        {"spanflame_ship_records_lost",
+         "Records that were not in the log when they were to be sent.", .val = c.n_lost},
+        {"spanflame_ship_records_skipped",
+         "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
+        {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
+        {"spanflame_ship_shards_up", "Those of them whose last request worked.", .val = c.n_up},
+    };
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        say(arg, &figures[i]);
+    for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
+        say(arg, &(struct sf_store_figure){"spanflame_ship_rows",
+                                           "Rows sent to ClickHouse and confirmed, by table.", true,
+                                           "table", sf_remote_table_name(i).p, .val = c.n_rows[i]});
+}
+
+static struct sf_store_ops ops; /* the local store's, with the ones above; filled at open */
+
+/* ---- open ---- */
+
+static enum sf_err start(struct sf_remote *r, const struct sf_local_config *local,
+                         const struct sf_ship_state *found, struct sf_store *store,
+                         struct sf_why *why)
+{
+    struct sf_ship_state state = *found;
+    struct sf_shipper_config c = {.dir = local->dir,
+                                  .address = &r->config.address,
+                                  .user = r->config.user,
+                                  .password = r->config.password,
+                                  .ca_file = r->config.ca_file,
+                                  .interval_ns = r->config.interval_ns,
+                                  .timeout_ns = r->config.timeout_ns,
+                                  .spool_len = r->config.spool_len,
+                                  .replay = local->replay,
+                                  .replay_arg = local->replay_arg,
+                                  .notice = local->notice,
+                                  .notice_arg = local->notice_arg};
+    uint8_t none[16] = {0};
+    if (memcmp(found->node, none, 16) == 0) {
+        struct sf_local_stats stats;
+        sf_store_local_stats(store, &stats);
+        memcpy(state.node, sf_store_local_uuid(store), 16);
+        state.shipped_lsn = stats.ckpt_lsn;
+    } else if (memcmp(found->node, sf_store_local_uuid(store), 16) != 0) {
+        return sf_fail(why, SF_ERR_CORRUPT,
+                       SF_SHIP_STATE_NAME " belongs to another data directory; delete it to ship "
+                                          "from this one");
+    }
+    return sf_shipper_start(&c, store, &state, &r->shipper, why);
+}
+
+static void fill_ops(void)
+{
+    ops = sf_store_local_ops;
+    ops.name = "clickhouse";
+    ops.close = remote_close;
+    ops.pressure = remote_pressure;
+    ops.erase = remote_erase;
+    ops.state = remote_store_state;
+    ops.figures = remote_figures;
+    ops.remote_state = remote_state;
+    ops.remote_check = remote_check;
+}
+
+enum sf_err sf_store_remote_open(const struct sf_local_config *local,
+                                 const struct sf_remote_config *config, struct sf_store **out,
+                                 struct sf_why *why)
+{
+    struct sf_local_config followed = *local;
+    struct sf_ship_state state = {0};
+    struct sf_remote *r = sf_heap_new(sizeof(*r));
+    struct sf_store *store = NULL;
+    enum sf_err err = r ? sf_ship_state_read(local->dir, &state, why)
+                        : sf_no_memory(why, "the remote store");
+    if (err == SF_ERR_NOT_FOUND)
+        err = SF_OK;
+    if (!err) {
+        r->config = *config;
+        followed.is_followed = true;
+        followed.followed_lsn = state.shipped_lsn;
+        err = sf_store_local_open(&followed, &store, why);
+    }
+    if (!err)
+        err = start(r, local, &state, store, why);
+    if (err) {
+        if (store)
+            store->ops->close(store);
+        sf_heap_free(r);
+        return err;
+    }
+    fill_ops();
+    sf_store_local_ride(store, &ops, r);
+    *out = store;
+    return SF_OK;
+}

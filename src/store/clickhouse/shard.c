@@ -1,0 +1,327 @@
+#include "store/clickhouse/shard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "os/fetch.h"
+#include "os/random.h"
+#include "wire/row_binary.h"
+
+struct sf_shard {
+    char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
+    struct sf_fetch_line *line;
+    int64_t connect_ns, whole_ns;
+    const atomic_bool *cancel;
+    uint64_t next_query, own; /* of ids of queries */
+};
+
+/* ---- open ---- */
+
+static char *copy(const char *prefix, const char *text)
+{
+    size_t before = strlen(prefix), len = strlen(text);
+    char *to = sf_heap_new(before + len + 1);
+    if (!to)
+        return NULL;
+    memcpy(to, prefix, before);
+    memcpy(to + before, text, len);
+    return to;
+}
+
+enum sf_err sf_shard_open(const struct sf_shard_config *config, struct sf_shard **out,
+                          struct sf_why *why)
+{
+    struct sf_shard *s = sf_heap_new(sizeof(*s));
+    if (!s)
+        return sf_no_memory(why, "a shard");
+    s->address = copy("", config->address);
+    s->database = copy("", config->database);
+    s->user_header = config->user ? copy("X-ClickHouse-User: ", config->user) : NULL;
+    s->key_header = config->password ? copy("X-ClickHouse-Key: ", config->password) : NULL;
+    s->ca_file = config->ca_file ? copy("", config->ca_file) : NULL;
+    s->line = sf_fetch_line_new();
+    s->connect_ns = config->connect_ns;
+    s->whole_ns = config->whole_ns;
+    s->cancel = config->cancel;
+    sf_random_fill(&s->own, sizeof(s->own));
+    if (!s->address || !s->database || !s->line || (config->user && !s->user_header) ||
+        (config->password && !s->key_header) || (config->ca_file && !s->ca_file)) {
+        sf_shard_close(s);
+        return sf_no_memory(why, "a shard");
+    }
+    *out = s;
+    return SF_OK;
+}
+
+static void forget(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    sf_heap_free(secret);
+}
+
+void sf_shard_close(struct sf_shard *s)
+{
+    if (!s)
+        return;
+    sf_fetch_line_free(s->line);
+    sf_heap_free(s->address);
+    sf_heap_free(s->database);
+    sf_heap_free(s->user_header);
+    forget(s->key_header);
+    sf_heap_free(s->ca_file);
+    sf_heap_free(s);
+}
+
+const char *sf_shard_address(const struct sf_shard *s)
+{
+    return s->address;
+}
+
+/* ---- one request ---- */
+
+struct request {
+    const char *type, *encoding; /* of the body; encoding NULL: plain */
+    sf_bytes body;
+    struct sf_buf *answer; /* NULL: not kept */
+    int64_t whole_ns;
+    const atomic_bool *cancel;
+    uint64_t code; /* of ClickHouse's exception; 0: none */
+};
+
+static enum sf_err keep(void *arg, const void *p, size_t len, struct sf_why *why)
+{
+    struct sf_buf *out = arg;
+    if (!out)
+        return SF_OK;
+    sf_buf_add(out, p, len);
+    if (out->err)
+        return sf_fail(why, out->err, "an answer of more than %zu bytes", out->max);
+    return SF_OK;
+}
+
+/* "Code: 60. DB::Exception: ..." */
+static uint64_t code_of(const char *text)
+{
+    sf_str rest = sf_str_from(text), digits;
+    uint64_t code = 0;
+    size_t at;
+    if (!sf_str_starts(rest, SF_STR("Code: ")))
+        return 0;
+    rest = sf_str_from_at(rest, 6);
+    for (at = 0; at < rest.len && rest.p[at] >= '0' && rest.p[at] <= '9'; at++) {
+    }
+    digits = sf_str_part(rest, 0, at);
+    return sf_str_to_u64(digits, &code) ? code : 0;
+}
+
+/* ClickHouse says in the body what is wrong; the network says it in `why`, behind the address. */
+static enum sf_err say(const struct sf_shard *s, const struct sf_fetch_refusal *refusal,
+                       const char *url, enum sf_err err, struct sf_why *why)
+{
+    struct sf_why said = *why;
+    size_t skip = strlen(url) < 100 ? strlen(url) : 100;
+    const char *text = said.text;
+    if (refusal->status)
+        return sf_fail(why, err == SF_ERR_NOT_FOUND ? SF_ERR_IO : err, "%.80s: status %ld: %.130s",
+                       s->address, refusal->status, refusal->text);
+    if (strncmp(text, url, skip) == 0)
+        text += skip;
+    if (text[0] == ':')
+        text += 2;
+    return sf_fail(why, err, "%.80s: %.150s", s->address, text);
+}
+
+static enum sf_err send_request(struct sf_shard *s, const char *url, struct request *r,
+                                struct sf_why *why)
+{
+    struct sf_fetch_refusal refusal;
+    struct sf_why own = {0};
+    char encoding[40];
+    const char *headers[5];
+    size_t n = 0;
+    enum sf_err err;
+    headers[n++] = "Expect:";
+    if (s->user_header)
+        headers[n++] = s->user_header;
+    if (s->key_header)
+        headers[n++] = s->key_header;
+    if (r->encoding) {
+        snprintf(encoding, sizeof(encoding), "Content-Encoding: %s", r->encoding);
+        headers[n++] = encoding;
+    }
+    err = sf_fetch_run(&(struct sf_fetch){.url = url,
+                                          .content_type = r->type,
+                                          .body = r->body,
+                                          .headers = headers,
+                                          .n_headers = n,
+                                          .refusal = &refusal,
+                                          .line = s->line,
+                                          .tls = {.ca_file = s->ca_file},
+                                          .connect_ns = s->connect_ns,
+                                          .whole_ns = r->whole_ns ? r->whole_ns : s->whole_ns,
+                                          .take = keep,
+                                          .arg = r->answer,
+                                          .cancel = r->cancel ? r->cancel : s->cancel},
+                       &own);
+    if (!err)
+        return SF_OK;
+    r->code = code_of(refusal.text);
+    err = say(s, &refusal, url, err, &own);
+    if (why)
+        *why = own;
+    return err;
+}
+
+static void add_escaped(struct sf_buf *out, sf_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '*';
+        if (is_plain)
+            sf_buf_add_u8(out, c);
+        else
+            sf_buf_print(out, "%%%02X", c);
+    }
+}
+
+static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id, int64_t whole_ns,
+                            struct sf_buf *answer, struct sf_why *why)
+{
+    char url[SF_FETCH_URL_CAP];
+    struct request r = {
+        .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
+    snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s", s->address,
+             query_id ? "&query_id=" : "", query_id ? query_id : "");
+    return send_request(s, url, &r, why);
+}
+
+/* ---- statements and queries ---- */
+
+enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why)
+{
+    return send_sql(s, sql, NULL, 0, NULL, why);
+}
+
+static const atomic_bool never;
+
+/* On a connection of its own, for at most two seconds: the answer to the first may be under way. */
+static void kill_query(struct sf_shard *s, const char *query_id)
+{
+    char url[400], sql[160];
+    struct request r = {.type = "text/plain", .whole_ns = 2 * SF_NS_PER_S, .cancel = &never};
+    snprintf(url, sizeof(url), "%s/", s->address);
+    snprintf(sql, sizeof(sql), "KILL QUERY WHERE query_id = '%s' ASYNC", query_id);
+    r.body = sf_str_bytes(sf_str_from(sql));
+    (void)send_request(s, url, &r, NULL); /* a server that does not hear it ends it by its limit */
+}
+
+enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
+                         struct sf_why *why)
+{
+    char query_id[48];
+    int64_t left_ns = deadline_ns ? deadline_ns - sf_clock_mono_ns() : s->whole_ns;
+    enum sf_err err;
+    if (left_ns <= 0)
+        return sf_fail(why, SF_ERR_DEADLINE, "%.80s: no time is left to ask", s->address);
+    if (s->whole_ns && left_ns > s->whole_ns)
+        left_ns = s->whole_ns;
+    snprintf(query_id, sizeof(query_id), "spanflame-%016" PRIx64 "-%" PRIu64, s->own,
+             s->next_query++);
+    err = send_sql(s, sql, query_id, left_ns, out, why);
+    if (err == SF_ERR_DEADLINE || err == SF_ERR_CANCELLED || err == SF_ERR_LIMIT)
+        kill_query(s, query_id);
+    return err;
+}
+
+/* ---- inserts ---- */
+
+/* What ClickHouse says of rows that it cannot read or hold. Anything else may pass: a full disk,
+ * too many parts, a table that is not there yet, a password that was changed. */
+static bool is_about_rows(uint64_t code)
+{
+    static const uint16_t codes[] = {
+        6,   /* CANNOT_PARSE_TEXT */
+        26,  /* CANNOT_PARSE_QUOTED_STRING */
+        27,  /* CANNOT_PARSE_INPUT_ASSERTION_FAILED */
+        33,  /* CANNOT_READ_ALL_DATA */
+        38,  /* CANNOT_PARSE_DATE */
+        41,  /* CANNOT_PARSE_DATETIME */
+        53,  /* TYPE_MISMATCH */
+        70,  /* CANNOT_CONVERT_TYPE */
+        117, /* INCORRECT_DATA */
+        128, /* TOO_LARGE_ARRAY_SIZE */
+        131, /* TOO_LARGE_STRING_SIZE */
+        190, /* SIZES_OF_ARRAYS_DONT_MATCH */
+        349, /* CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN */
+        469, /* VIOLATED_CONSTRAINT */
+    };
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (codes[i] == code)
+            return true;
+    }
+    return false;
+}
+
+enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, sf_bytes rows,
+                            enum sf_shard_fault *out_fault, struct sf_why *why)
+{
+    struct sf_buf url = {.max = SF_FETCH_URL_CAP};
+    struct request r = {.type = "application/octet-stream", .encoding = "zstd", .body = rows};
+    enum sf_err err;
+    *out_fault = SF_SHARD_RETRY;
+    /* One block and one part per partition: a token stands for all rows of the request. */
+    sf_buf_print(&url,
+                 "%s/?wait_end_of_query=1&async_insert=0&input_format_parallel_parsing=0"
+                 "&max_insert_block_size=4194304&min_insert_block_size_rows=4194304"
+                 "&min_insert_block_size_bytes=1073741824&insert_deduplicate=1"
+                 "&insert_deduplication_token=%s&query=",
+                 s->address, token);
+    add_escaped(&url, sql);
+    sf_buf_add_u8(&url, 0);
+    if (!sf_buf_ok(&url))
+        err = sf_fail(why, SF_ERR_LIMIT, "a statement of more than %d bytes", SF_FETCH_URL_CAP);
+    else
+        err = send_request(s, (const char *)url.p, &r, why);
+    sf_buf_done(&url);
+    if (err && is_about_rows(r.code))
+        *out_fault = SF_SHARD_REFUSED;
+    return err;
+}
+
+/* ---- what it can ---- */
+
+enum sf_err sf_shard_probe(struct sf_shard *s, char version[SF_SHARD_VERSION_CAP],
+                           struct sf_why *why)
+{
+    struct sf_buf answer = {.max = 4096};
+    struct sf_row_reader r;
+    sf_str text;
+    uint64_t has_token;
+    enum sf_err err = sf_shard_ask(
+        s,
+        SF_STR("SELECT version(), toUInt64(countIf(name = 'insert_deduplication_token')) FROM "
+               "system.settings FORMAT RowBinary"),
+        0, &answer, why);
+    if (!err) {
+        r = sf_row_reader_init(sf_buf_bytes(&answer));
+        text = sf_row_str(&r);
+        has_token = sf_row_u64(&r);
+        err = sf_row_check(&r, why);
+    }
+    if (!err) {
+        snprintf(version, SF_SHARD_VERSION_CAP, "%.*s", SF_STR_ARG(text));
+        if (!has_token)
+            err = sf_fail(why, SF_ERR_UNSUPPORTED,
+                          "%.80s: ClickHouse %.20s cannot recognise a repeated insert; 22.2 or "
+                          "newer is needed",
+                          s->address, version);
+    }
+    sf_buf_done(&answer);
+    return err;
+}

@@ -1,0 +1,69 @@
+#include "store/clickhouse/ship_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+enum { MAX_LEN = 1024 };
+
+static bool number(sf_str *rest, sf_str word, uint64_t *out)
+{
+    sf_str line;
+    return sf_str_split_next(rest, '\n', &line) && sf_str_starts(line, word) &&
+           sf_str_to_u64(sf_str_from_at(line, word.len), out);
+}
+
+static bool node(sf_str *rest, uint8_t out[16])
+{
+    sf_str line;
+    return sf_str_split_next(rest, '\n', &line) && sf_str_starts(line, SF_STR("node ")) &&
+           sf_hex_decode(sf_str_from_at(line, 5), out, 16);
+}
+
+enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why)
+{
+    struct sf_ship_state st = {0};
+    uint64_t n_shards;
+    sf_str line;
+    bool is_ours = sf_str_split_next(&text, '\n', &line) &&
+                   sf_str_eq(line, SF_STR("spanflame ship 1"));
+    if (!is_ours || !node(&text, st.node) || !number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
+        !number(&text, SF_STR("batch "), &st.batch_lsn) ||
+        !number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
+        !number(&text, SF_STR("lost "), &st.n_lost) || text.len ||
+        (st.batch_lsn && st.batch_lsn <= st.shipped_lsn))
+        return sf_fail(why, SF_ERR_CORRUPT,
+                       SF_SHIP_STATE_NAME
+                       " is damaged: how far this node has shipped its data is not known; delete "
+                       "the file to begin with what is not in blocks yet");
+    st.n_shards = (uint32_t)n_shards;
+    *out = st;
+    return SF_OK;
+}
+
+enum sf_err sf_ship_state_read(struct sf_dir *dir, struct sf_ship_state *out, struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    char text[MAX_LEN];
+    size_t len = 0;
+    enum sf_err err = sf_dir_open_read(dir, SF_SHIP_STATE_NAME, &file, why);
+    if (!err)
+        err = sf_file_read_some(&file, 0, text, sizeof(text), &len, why);
+    sf_file_close(&file);
+    return err ? err : sf_ship_state_parse((sf_str){text, len}, out, why);
+}
+
+enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *st,
+                                struct sf_why *why)
+{
+    char hex[33] = "", text[MAX_LEN];
+    int len;
+    sf_hex_encode(st->node, 16, hex);
+    len = snprintf(text, sizeof(text),
+                   "spanflame ship 1\nnode %s\nshipped %" PRIu64 "\nbatch %" PRIu64
+                   "\nshards %" PRIu32 "\nlost %" PRIu64 "\n",
+                   hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost);
+    return sf_dir_replace(dir, SF_SHIP_STATE_NAME, (sf_bytes){(const uint8_t *)text, (size_t)len},
+                          why);
+}

@@ -1,0 +1,28 @@
+/* ship_state.h - how far the log was shipped: "ship.state" in the data directory.
+ *
+ *     spanflame ship 1
+ *     node 0123456789abcdef0123456789abcdef      the store's uuid
+ *     shipped 1200                               records up to here are in ClickHouse
+ *     batch 1350                                 the next batch ends here; 0: none is begun
+ *     shards 2                                   over how many that batch is spread
+ *     lost 0                                     records that were not in the log any more
+ *
+ * A batch is written down before its first byte is sent, so that a restart sends the same records
+ * under the same number. Replaced whole; durable when the write returns. */
+#pragma once
+#include "os/dir.h"
+
+#define SF_SHIP_STATE_NAME "ship.state"
+
+struct sf_ship_state {
+    uint8_t node[16];
+    uint64_t shipped_lsn, batch_lsn;
+    uint32_t n_shards;
+    uint64_t n_lost;
+};
+
+/* NOT_FOUND: nothing was shipped from this directory yet. CORRUPT. */
+enum sf_err sf_ship_state_read(struct sf_dir *dir, struct sf_ship_state *out, struct sf_why *why);
+enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why);
+enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *st,
+                                struct sf_why *why);

@@ -1,0 +1,687 @@
+#include "store/clickhouse/shipper.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/shard.h"
+#include "store/local/local.h"
+#include "wal/follow.h"
+#include "wire/deflate.h"
+#include "wire/row_binary.h"
+
+#define REFUSED_FOLDER "ship.refused"
+#define CONNECT_NS     (5 * SF_NS_PER_S)
+#define LAST_TRY_NS    (5 * SF_NS_PER_S)    /* of what is left at a stop */
+#define DOUBT_NS       (10 * SF_NS_PER_MIN) /* after which a shard is asked before it is sent to */
+#define FIRST_DELAY_NS (SF_NS_PER_S / 5)
+#define MAX_DELAY_NS   (10 * SF_NS_PER_S)
+
+_Static_assert((int)SF_SHIP_N_COUNTED == (int)SF_REMOTE_TABLES,
+               "an answer names the tables that are counted");
+
+struct target { /* one shard, and what of the batch it has */
+    struct sf_shard *shard;
+    bool is_ready; /* probed, and its schema is ours */
+    bool is_asked; /* what it has of the batch is known; false: ask before sending */
+    bool is_done[SF_SHIP_TABLES];
+    bool is_up;
+    int64_t failing_ns; /* monotonic: since when; 0: it is not */
+};
+
+struct sf_shipper {
+    struct sf_shipper_config config;
+    struct sf_store *store;
+    struct sf_wal *wal;
+    struct sf_thread thread;
+    struct sf_wal_follow *follow;
+    struct sf_outbox outbox;
+    struct sf_deflate *deflate;
+    struct sf_buf frame, sql;
+    struct target *targets;
+    struct sf_ship_state state; /* as on disk, or newer */
+    bool is_state_old;          /* the file is behind */
+    bool is_resumed;            /* the batch was begun before this start */
+    bool is_single;             /* the next batch takes one record: more did not fit */
+    uint64_t refused_len;
+    int64_t first_recv_ns; /* of the batch */
+    uint64_t last_lsn;
+    char said[240]; /* the last fault that the operator was told */
+
+    struct sf_mutex lock; /* guards what follows; takes nothing */
+    struct sf_signal wake, ended;
+    struct sf_remote_counts counts;
+    int64_t oldest_ns;    /* receipt of the batch being sent; 0: none is */
+    int64_t caught_up_ns; /* when the end of the log was last seen */
+    bool has_ended;
+    atomic_bool is_stopping, is_cancelled;
+};
+
+/* ---- small things ---- */
+
+static void notice(struct sf_shipper *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void notice(struct sf_shipper *s, const char *format, ...)
+{
+    struct sf_why text;
+    va_list args;
+    if (!s->config.notice)
+        return;
+    va_start(args, format);
+    (void)sf_fail_va(&text, SF_OK, format, args);
+    va_end(args);
+    s->config.notice(s->config.notice_arg, text.text);
+}
+
+/* A fault that goes on is said once; /metrics counts. */
+static void note_fault(struct sf_shipper *s, const struct sf_why *why)
+{
+    sf_mutex_lock(&s->lock);
+    snprintf(s->counts.last_error, sizeof(s->counts.last_error), "%s", why->text);
+    s->counts.n_retries++;
+    sf_mutex_unlock(&s->lock);
+    if (strcmp(s->said, why->text) == 0)
+        return;
+    snprintf(s->said, sizeof(s->said), "%s", why->text);
+    notice(s, "ship: %s; data waits in the log", why->text);
+}
+
+static void count_up(struct sf_shipper *s)
+{
+    uint64_t n_up = 0;
+    for (uint32_t i = 0; i < s->config.address->n_shards; i++)
+        n_up += s->targets[i].is_up;
+    sf_mutex_lock(&s->lock);
+    s->counts.n_up = n_up;
+    sf_mutex_unlock(&s->lock);
+}
+
+static bool wait_ns(struct sf_shipper *s, int64_t ns)
+{
+    int64_t until_ns = sf_clock_mono_ns() + ns;
+    sf_mutex_lock(&s->lock);
+    while (!atomic_load(&s->is_stopping) && sf_clock_mono_ns() < until_ns)
+        sf_signal_wait_until(&s->wake, &s->lock, until_ns);
+    sf_mutex_unlock(&s->lock);
+    return !atomic_load(&s->is_stopping);
+}
+
+static enum sf_err write_state(struct sf_shipper *s, struct sf_why *why)
+{
+    enum sf_err err = sf_ship_state_write(s->config.dir, &s->state, why);
+    if (!err) { /* only now: what the file calls pending must be found in the log again */
+        s->is_state_old = false;
+        sf_wal_followed(s->wal, s->state.shipped_lsn);
+    }
+    return err;
+}
+
+/* ---- a batch out of the log ---- */
+
+/* It stands behind the last batch, unless that could not be read. */
+static enum sf_err follow(struct sf_shipper *s, struct sf_why *why)
+{
+    return s->follow ? SF_OK : sf_wal_follow_open(s->wal, s->state.shipped_lsn, &s->follow, why);
+}
+
+static void unfollow(struct sf_shipper *s)
+{
+    sf_wal_follow_close(s->follow);
+    s->follow = NULL;
+}
+
+static uint64_t batch_number(const struct sf_shipper *s)
+{
+    uint64_t n = sf_hash(s->state.node, sizeof(s->state.node));
+    n = sf_hash_mix(n, s->state.shipped_lsn + 1);
+    return sf_hash_mix(n, (uint64_t)s->first_recv_ns);
+}
+
+static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed_piece *piece,
+                              struct sf_why *why)
+{
+    struct sf_batch *batch = NULL;
+    sf_str tenant;
+    struct sf_why own;
+    enum sf_err err = s->config.replay(s->config.replay_arg, &piece->logged, &batch, &own);
+    if (!err && !sf_store_local_tenant_name(s->store, piece->logged.tenant, &tenant))
+        err = sf_fail(&own, SF_ERR_CORRUPT, "tenant %" PRIu32 " has no name", piece->logged.tenant);
+    if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
+        /* The local store skipped it at its replay, too: going on is all there is. */
+        notice(s, "ship: record %" PRIu64 " skipped: %.180s", piece->lsn, own.text);
+        sf_mutex_lock(&s->lock);
+        s->counts.n_skipped++;
+        sf_mutex_unlock(&s->lock);
+        err = SF_OK;
+    } else if (err) {
+        if (why)
+            *why = own;
+    } else {
+        for (const struct sf_batch *b = batch; b; b = b->next) {
+            if (b->spans)
+                sf_outbox_add_spans(&s->outbox, tenant, piece->logged.recv_ns, b->spans);
+            if (b->profiles)
+                sf_outbox_add_profiles(&s->outbox, tenant, piece->logged.recv_ns, b->profiles);
+        }
+        err = sf_outbox_check(&s->outbox, why);
+    }
+    sf_batch_free(batch);
+    return err;
+}
+
+static bool is_full(const struct sf_shipper *s)
+{
+    if (s->state.batch_lsn)
+        return s->last_lsn >= s->state.batch_lsn;
+    return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
+           sf_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
+}
+
+static void note_lost(struct sf_shipper *s, uint64_t n_lost)
+{
+    if (!n_lost)
+        return;
+    notice(s, "ship: %" PRIu64 " records are not in the log any more and cannot be shipped",
+           n_lost);
+    s->state.n_lost += n_lost;
+    sf_mutex_lock(&s->lock);
+    s->counts.n_lost = s->state.n_lost;
+    sf_mutex_unlock(&s->lock);
+}
+
+/* A single record makes more rows than a batch may hold: without it the others go on. */
+static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why *why)
+{
+    notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
+    sf_outbox_begin(&s->outbox, s->outbox.batch);
+    sf_outbox_forget(&s->outbox);
+    sf_mutex_lock(&s->lock);
+    s->counts.n_skipped++;
+    sf_mutex_unlock(&s->lock);
+}
+
+/* Fills the outbox. NOT_FOUND: there is nothing to ship. */
+static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
+{
+    struct sf_wal_followed_piece piece;
+    uint64_t n_records = 0;
+    enum sf_err err = follow(s, why);
+    s->last_lsn = s->state.shipped_lsn;
+    s->first_recv_ns = 0;
+    sf_outbox_begin(&s->outbox, 0);
+    while (!err && !(n_records && is_full(s))) {
+        err = sf_wal_follow_next(s->follow, &piece, why);
+        if (!err || err == SF_ERR_NOT_FOUND)
+            note_lost(s, piece.n_lost);
+        if (err)
+            break;
+        if (!n_records++) {
+            s->first_recv_ns = piece.logged.recv_ns;
+            s->outbox.batch = batch_number(s);
+        }
+        err = add_record(s, &piece, why);
+        if (err == SF_ERR_LIMIT && n_records == 1) {
+            skip_record(s, piece.lsn, why);
+            err = SF_OK;
+        }
+        s->last_lsn = piece.lsn;
+    }
+    if (err == SF_ERR_NOT_FOUND && n_records) {
+        err = SF_OK;
+    } else if (err == SF_ERR_NOT_FOUND && piece.n_lost) { /* all that was left is gone */
+        s->state.shipped_lsn += piece.n_lost;
+        s->is_state_old = true;
+    }
+    if (err && err != SF_ERR_NOT_FOUND) {
+        s->is_single = err == SF_ERR_LIMIT;
+        sf_outbox_forget(&s->outbox);
+        unfollow(s);
+    } else if (!err) {
+        s->is_single = false;
+    }
+    return err;
+}
+
+/* ---- sending ---- */
+
+static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_why *why)
+{
+    char version[SF_SHARD_VERSION_CAP];
+    enum sf_err err;
+    if (t->is_ready)
+        return SF_OK;
+    err = sf_shard_probe(t->shard, version, why);
+    if (!err)
+        err = sf_schema_migrate(t->shard, s->config.address->database, why);
+    t->is_ready = !err;
+    return err;
+}
+
+static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_ship_table table,
+                              uint64_t *out, struct sf_why *why)
+{
+    struct sf_buf answer = {.max = 64};
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_reset(&s->sql);
+    sf_buf_print(&s->sql, "SELECT count() FROM %s.%s WHERE batch = %" PRIu64,
+                 s->config.address->database, sf_ship_table_name(table), s->outbox.batch);
+    if (table != SF_SHIP_BATCHES)
+        sf_buf_print(&s->sql, " AND day BETWEEN toDate(%u) AND toDate(%u)", s->outbox.from_day,
+                     s->outbox.to_day);
+    sf_buf_add_str(&s->sql, SF_STR(" FORMAT RowBinary"));
+    err = sf_shard_ask(t->shard, sf_buf_str(&s->sql), 0, &answer, why);
+    r = sf_row_reader_init(sf_buf_bytes(&answer));
+    if (!err) {
+        *out = sf_row_u64(&r);
+        err = sf_row_check(&r, why);
+    }
+    sf_buf_done(&answer);
+    return err;
+}
+
+/* Which tables of the batch the shard has already: a token is remembered for a while only. */
+static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct sf_why *why)
+{
+    struct target *t = &s->targets[shard];
+    for (enum sf_ship_table table = SF_SHIP_TRACES; table < SF_SHIP_TABLES; table++) {
+        uint64_t want = table == SF_SHIP_BATCHES ? 1 : sf_outbox_part(&s->outbox, shard, table)->n;
+        uint64_t n = 0;
+        enum sf_err err = want ? count_rows(s, t, table, &n, why) : SF_OK;
+        if (err)
+            return err;
+        t->is_done[table] = want && n == want;
+    }
+    t->is_asked = true;
+    return SF_OK;
+}
+
+static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                             const struct sf_why *refused, struct sf_why *why)
+{
+    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, table);
+    char name[80];
+    enum sf_err err;
+    if (s->refused_len + s->frame.len > SF_LIMIT_SHIP_SET_ASIDE_LEN)
+        return sf_fail(why, SF_ERR_FULL,
+                       "ClickHouse refuses rows, and " REFUSED_FOLDER
+                       " holds %u MiB of such: %.100s",
+                       SF_LIMIT_SHIP_SET_ASIDE_LEN >> 20, refused->text);
+    snprintf(name, sizeof(name), REFUSED_FOLDER "/%016" PRIx64 ".%s.%u.zst", s->outbox.batch,
+             sf_ship_table_name(table), shard + 1);
+    err = sf_dir_make(s->config.dir, REFUSED_FOLDER, why);
+    if (!err)
+        err = sf_dir_replace(s->config.dir, name, sf_buf_bytes(&s->frame), why);
+    if (err)
+        return err;
+    s->refused_len += s->frame.len;
+    notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
+           sf_ship_table_name(table), name, refused->text);
+    sf_mutex_lock(&s->lock);
+    s->counts.n_refused++;
+    sf_mutex_unlock(&s->lock);
+    sf_outbox_forget(&s->outbox);
+    p->n = 0; /* so the row of `batches` says what is there */
+    return SF_OK;
+}
+
+static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                          struct sf_why *why)
+{
+    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, table);
+    enum sf_shard_fault fault = SF_SHARD_RETRY;
+    struct sf_why refused = {0};
+    char token[120];
+    enum sf_err err;
+    sf_buf_reset(&s->sql);
+    sf_buf_reset(&s->frame);
+    sf_ship_table_insert(table, s->config.address->database, &s->sql);
+    err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
+    if (err || !sf_buf_ok(&s->sql))
+        return err ? err : sf_no_memory(why, "a statement");
+    snprintf(token, sizeof(token), "%016" PRIx64 ".%s.%u", s->outbox.batch,
+             sf_ship_table_name(table), shard + 1);
+    err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
+                          sf_buf_bytes(&s->frame), &fault, &refused);
+    if (err && fault == SF_SHARD_REFUSED)
+        return set_aside(s, shard, table, &refused, why);
+    if (err)
+        *why = refused;
+    return err;
+}
+
+/* The row of `batches`: what this shard has got. */
+static void sum_up(struct sf_shipper *s, uint32_t shard)
+{
+    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, SF_SHIP_BATCHES);
+    bool has_days = s->outbox.from_day <= s->outbox.to_day;
+    uint16_t day = sf_outbox_day(s->first_recv_ns);
+    sf_buf_reset(&p->rows);
+    p->n = 1;
+    sf_buf_add(&p->rows, s->state.node, 16);
+    sf_buf_add_u64le(&p->rows, s->outbox.batch);
+    sf_buf_add_u16le(&p->rows, (uint16_t)(shard + 1));
+    sf_buf_add_u16le(&p->rows, (uint16_t)s->outbox.n_shards);
+    sf_buf_add_u64le(&p->rows, s->state.shipped_lsn + 1);
+    sf_buf_add_u64le(&p->rows, s->last_lsn);
+    sf_buf_add_u16le(&p->rows, day);
+    sf_buf_add_u16le(&p->rows, has_days ? s->outbox.from_day : day);
+    sf_buf_add_u16le(&p->rows, has_days ? s->outbox.to_day : day);
+    sf_buf_add_u64le(&p->rows, (uint64_t)s->first_recv_ns);
+    for (enum sf_ship_table t = SF_SHIP_TRACES; t < SF_SHIP_BATCHES; t++)
+        sf_buf_add_u64le(&p->rows, sf_outbox_part(&s->outbox, shard, t)->n);
+}
+
+static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *why)
+{
+    struct target *t = &s->targets[shard];
+    enum sf_err err = make_ready(s, t, why);
+    if (!err && !t->is_asked)
+        err = ask_what_it_has(s, shard, why);
+    for (enum sf_ship_table table = 0; !err && table < SF_SHIP_TABLES; table++) {
+        if (table == SF_SHIP_BATCHES)
+            sum_up(s, shard);
+        if (!t->is_done[table] && sf_outbox_part(&s->outbox, shard, table)->n)
+            err = insert(s, shard, table, why);
+        t->is_done[table] = !err;
+    }
+    return err;
+}
+
+/* One attempt at everything that is not confirmed. */
+static enum sf_err send_round(struct sf_shipper *s, struct sf_why *why)
+{
+    enum sf_err first = SF_OK;
+    for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
+        struct target *t = &s->targets[i];
+        struct sf_why own;
+        enum sf_err err;
+        if (t->is_done[SF_SHIP_BATCHES])
+            continue;
+        err = send_to(s, i, &own);
+        t->is_up = !err;
+        if (!err) {
+            t->failing_ns = 0;
+            continue;
+        }
+        if (!t->failing_ns)
+            t->failing_ns = sf_clock_mono_ns();
+        if (sf_clock_mono_ns() - t->failing_ns > DOUBT_NS)
+            t->is_asked = false;
+        t->is_ready = false; /* another version may come back */
+        if (!first) {
+            first = err;
+            *why = own;
+        }
+    }
+    count_up(s);
+    return first;
+}
+
+static void begin_sending(struct sf_shipper *s)
+{
+    for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
+        memset(s->targets[i].is_done, 0, sizeof(s->targets[i].is_done));
+        s->targets[i].is_asked = !s->is_resumed;
+    }
+    sf_mutex_lock(&s->lock);
+    s->oldest_ns = s->first_recv_ns;
+    sf_mutex_unlock(&s->lock);
+}
+
+static void count_batch(struct sf_shipper *s)
+{
+    s->said[0] = 0;
+    sf_mutex_lock(&s->lock);
+    s->counts.n_batches++;
+    for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
+        for (enum sf_ship_table t = SF_SHIP_TRACES; t < SF_SHIP_BATCHES; t++)
+            s->counts.n_rows[t - SF_SHIP_TRACES] += sf_outbox_part(&s->outbox, i, t)->n;
+    }
+    s->counts.shipped_record = s->last_lsn;
+    if (s->counts.last_error[0])
+        s->counts.last_error[0] = 0;
+    s->oldest_ns = 0;
+    sf_mutex_unlock(&s->lock);
+}
+
+/* Until every shard has confirmed it. False: the server stops. */
+static bool send_batch(struct sf_shipper *s)
+{
+    int64_t delay_ns = FIRST_DELAY_NS;
+    struct sf_why why = {0};
+    begin_sending(s);
+    while (send_round(s, &why)) {
+        if (atomic_load(&s->is_stopping))
+            return false;
+        note_fault(s, &why);
+        if (!wait_ns(s, delay_ns))
+            return false;
+        delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
+    }
+    s->is_resumed = false;
+    count_batch(s);
+    s->state.shipped_lsn = s->last_lsn;
+    s->state.batch_lsn = 0;
+    s->is_state_old = true;
+    return true;
+}
+
+/* ---- the thread ---- */
+
+static void note_caught_up(struct sf_shipper *s)
+{
+    sf_mutex_lock(&s->lock);
+    s->caught_up_ns = sf_clock_wall_ns();
+    sf_mutex_unlock(&s->lock);
+}
+
+/* One batch. False: the server stops, or nothing can be done for now. */
+static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *why)
+{
+    enum sf_err err = read_batch(s, why);
+    if (err == SF_ERR_NOT_FOUND) {
+        note_caught_up(s);
+        err = s->is_state_old ? write_state(s, why) : SF_OK;
+        *out_err = err;
+        return false;
+    }
+    if (!err && !s->state.batch_lsn) {
+        s->state.batch_lsn = s->last_lsn;
+        s->state.n_shards = s->outbox.n_shards;
+        err = write_state(s, why);
+        if (err) { /* nothing was sent: the batch may be another one next time */
+            s->state.batch_lsn = 0;
+            unfollow(s);
+        }
+    }
+    *out_err = err;
+    return !err && send_batch(s);
+}
+
+static void ship_loop(void *arg)
+{
+    struct sf_shipper *s = arg;
+    bool is_first = true;
+    for (;;) {
+        struct sf_why why = {0};
+        enum sf_err err = SF_OK;
+        bool was_stopping = atomic_load(&s->is_stopping);
+        while (ship_one(s, &err, &why)) {
+            /* the next: the log has more */
+        }
+        if (err) {
+            note_fault(s, &why);
+            sf_outbox_forget(&s->outbox);
+        }
+        if (was_stopping)
+            break;
+        /* Shards are tried at once, so that a wrong address is said at the start. */
+        for (uint32_t i = 0; is_first && i < s->config.address->n_shards; i++) {
+            struct target *t = &s->targets[i];
+            err = make_ready(s, t, &why);
+            t->is_up = !err;
+            if (err)
+                note_fault(s, &why);
+        }
+        count_up(s);
+        is_first = false;
+        (void)wait_ns(s, s->config.interval_ns);
+    }
+    sf_mutex_lock(&s->lock);
+    s->has_ended = true;
+    sf_signal_all(&s->ended);
+    sf_mutex_unlock(&s->lock);
+}
+
+/* ---- start and stop ---- */
+
+static enum sf_err open_shards(struct sf_shipper *s, struct sf_why *why)
+{
+    const struct sf_remote_address *a = s->config.address;
+    enum sf_err err = SF_OK;
+    s->targets = sf_heap_new_n(a->n_shards, sizeof(*s->targets));
+    if (!s->targets)
+        return sf_no_memory(why, "shards");
+    for (uint32_t i = 0; !err && i < a->n_shards; i++) {
+        struct sf_shard_config c = {.address = a->shards[i],
+                                    .database = a->database,
+                                    .user = s->config.user,
+                                    .password = s->config.password,
+                                    .ca_file = s->config.ca_file,
+                                    .connect_ns = CONNECT_NS,
+                                    .whole_ns = s->config.timeout_ns,
+                                    .cancel = &s->is_cancelled};
+        err = sf_shard_open(&c, &s->targets[i].shard, why);
+    }
+    return err;
+}
+
+static bool add_refused(void *arg, const char *entry, bool is_dir)
+{
+    struct sf_shipper *s = arg;
+    char name[300];
+    uint64_t len;
+    int64_t ns;
+    snprintf(name, sizeof(name), REFUSED_FOLDER "/%.200s", entry);
+    if (!is_dir && !sf_dir_stat(s->config.dir, name, &len, &ns, NULL))
+        s->refused_len += len;
+    return true;
+}
+
+static void free_shipper(struct sf_shipper *s)
+{
+    for (uint32_t i = 0; s->targets && i < s->config.address->n_shards; i++)
+        sf_shard_close(s->targets[i].shard);
+    sf_heap_free(s->targets);
+    sf_wal_follow_close(s->follow);
+    sf_outbox_done(&s->outbox);
+    sf_deflate_free(s->deflate);
+    sf_buf_done(&s->frame);
+    sf_buf_done(&s->sql);
+    sf_signal_done(&s->wake);
+    sf_signal_done(&s->ended);
+    sf_mutex_done(&s->lock);
+    sf_heap_free(s);
+}
+
+/* A batch that was begun is spread as it was begun: rows that it has on a shard stay there. */
+static enum sf_err check_shards(const struct sf_shipper *s, struct sf_why *why)
+{
+    if (s->state.batch_lsn && s->state.n_shards != s->config.address->n_shards)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "store.remote.url names %" PRIu32 " shards, but a batch over %" PRIu32
+                       " is not confirmed yet: start once with the earlier list, let `spanflame "
+                       "store status` show no lag, then change it",
+                       s->config.address->n_shards, s->state.n_shards);
+    return SF_OK;
+}
+
+enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_store *store,
+                             const struct sf_ship_state *state, struct sf_shipper **out,
+                             struct sf_why *why)
+{
+    struct sf_shipper *s = sf_heap_new(sizeof(*s));
+    enum sf_err err;
+    if (!s)
+        return sf_no_memory(why, "the shipper");
+    s->config = *config;
+    s->store = store;
+    s->wal = sf_store_local_log(store);
+    s->state = *state;
+    s->is_resumed = state->batch_lsn != 0;
+    sf_mutex_init(&s->lock, SF_LOCK_STORE_SHIP);
+    sf_signal_init(&s->wake);
+    sf_signal_init(&s->ended);
+    s->counts = (struct sf_remote_counts){.shipped_record = state->shipped_lsn,
+                                          .spool_max_len = config->spool_len,
+                                          .n_lost = state->n_lost,
+                                          .n_shards = config->address->n_shards};
+    s->caught_up_ns = sf_clock_wall_ns();
+    s->deflate = sf_deflate_new();
+    err = s->deflate ? check_shards(s, why) : sf_no_memory(why, "the shipper");
+    if (!err)
+        err = open_shards(s, why);
+    if (!err)
+        err = sf_outbox_init(&s->outbox, config->address->n_shards, why);
+    if (!err)
+        err = write_state(s, why);
+    (void)sf_dir_list(config->dir, REFUSED_FOLDER, add_refused, s, NULL);
+    if (!err)
+        err = sf_thread_start(&s->thread, "ship", 5, ship_loop, s, why);
+    if (err) {
+        free_shipper(s);
+        return err;
+    }
+    *out = s;
+    return SF_OK;
+}
+
+void sf_shipper_stop(struct sf_shipper *s)
+{
+    int64_t until_ns = sf_clock_mono_ns() + LAST_TRY_NS;
+    if (!s)
+        return;
+    sf_mutex_lock(&s->lock);
+    atomic_store(&s->is_stopping, true);
+    sf_signal_all(&s->wake);
+    while (!s->has_ended && sf_signal_wait_until(&s->ended, &s->lock, until_ns)) {
+        /* once more */
+    }
+    sf_mutex_unlock(&s->lock);
+    atomic_store(&s->is_cancelled, true);
+    sf_thread_join(&s->thread);
+    free_shipper(s);
+}
+
+/* ---- what it says of itself ---- */
+
+enum sf_pressure sf_shipper_pressure(struct sf_shipper *s)
+{
+    uint64_t len = sf_wal_waiting_len(s->wal);
+    return len >= s->config.spool_len ? SF_PRESSURE_REFUSE
+                                      : sf_pressure_of_fill(len, s->config.spool_len);
+}
+
+void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out)
+{
+    uint64_t newest = sf_wal_whole_lsn(s->wal), waiting_len = sf_wal_waiting_len(s->wal);
+    int64_t since_ns;
+    sf_mutex_lock(&s->lock);
+    *out = s->counts;
+    since_ns = s->oldest_ns ? s->oldest_ns : s->caught_up_ns;
+    sf_mutex_unlock(&s->lock);
+    out->newest_record = newest;
+    out->spool_len = waiting_len;
+    out->lag_ns = newest > out->shipped_record ? sf_clock_wall_ns() - since_ns : 0;
+    if (out->lag_ns < 0)
+        out->lag_ns = 0;
+}

@@ -1,0 +1,42 @@
+/* shipper.h - the thread that brings the log to ClickHouse.
+ *
+ * It follows the log (wal/follow.h), so acknowledged data waits on this node's disk until every
+ * shard has confirmed it. A batch is a range of records: written down (ship_state.h), sent table by
+ * table and shard by shard with a token for each insert, and confirmed by a row of `batches` on
+ * each shard. What fails is sent again with the same token until it is confirmed, in order: a shard
+ * that is gone holds up the node's later batches. Rows that ClickHouse refuses for what they are go
+ * to the folder ship.refused and are counted. */
+#pragma once
+#include "model/answer/remote_state.h"
+#include "os/dir.h"
+#include "store/clickhouse/remote_address.h"
+#include "store/clickhouse/ship_state.h"
+#include "store/local/local_config.h"
+#include "store/store.h"
+
+struct sf_shipper;
+
+struct sf_shipper_config {
+    struct sf_dir *dir; /* borrowed until stop, like all below */
+    const struct sf_remote_address *address;
+    const char *user, *password, *ca_file; /* NULL: none */
+    int64_t interval_ns, timeout_ns;
+    uint64_t spool_len; /* the most that may wait */
+    sf_replay_fn replay;
+    void *replay_arg;
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
+};
+
+/* `store` is an open local store, `state` what was read before it was opened. */
+enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_store *store,
+                             const struct sf_ship_state *state, struct sf_shipper **out,
+                             struct sf_why *why);
+/* Tries for a few seconds to ship what is left; the rest is shipped after the next start. NULL is
+ * fine. */
+void sf_shipper_stop(struct sf_shipper *s);
+
+/* How full the spool is, on the steps of all things that fill; REFUSE when it is full. */
+enum sf_pressure sf_shipper_pressure(struct sf_shipper *s);
+/* Counters only; the shards are not asked. */
+void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out);

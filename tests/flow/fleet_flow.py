@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""A node ships its spans and profiles to ClickHouse: every acknowledged one once, whatever dies in between."""
+import http.client
+import http.server
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+import clickhouse_bed  # noqa: E402
+from pprof_make import otlp  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+KILLS = int(os.environ.get("FLEET_KILLS", "4"))
+LONG = KILLS > 20
+
+
+def need_clickhouse():
+    if not clickhouse_bed.library():
+        raise tap.Skip("no ClickHouse here: tools/libchdb gets the library")
+
+
+def config(url, **more):
+    lines = {"interval": "200ms", "timeout": "5s", **more}
+    return f"store:\n  remote:\n    url: {url}\n" + "".join(f"    {k}: {v}\n" for k, v in lines.items())
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            got = what()
+            if got:
+                return got
+        except (OSError, RuntimeError, http.client.HTTPException):
+            pass
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+def shipped(s):
+    """All that is acknowledged so far is confirmed by every shard."""
+    def done():
+        state = s.json("/api/v1/store")
+        return state if state["shipped_record"] == state["newest_record"] else None
+    return wait_for(done)
+
+
+def command(s, *words):
+    done = subprocess.run([PROGRAM, "store", *words, "--server", f"http://127.0.0.1:{s.port}"], capture_output=True,
+                          text=True, check=False, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def rich_span(**more):
+    return make_span(name="GET /cart", service="cart", resource={"host.name": "h1", "process.pid": 7}, attributes={
+        "http.route": "/cart", "http.response.status_code": 200, "ratio": 0.25, "is_cached": True}, **more)
+
+
+# ---- what arrives ----
+
+def test_spans_and_profiles_arrive_in_every_column():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as s:
+        trace = os.urandom(16)
+        root = rich_span(trace=trace, error=True)
+        child = make_span(trace=trace, parent=root["span_id"], service="db", name="SELECT")
+        s.send([root, child] + [make_span(service="web") for _ in range(50)])
+        answer = s.post("/v1development/profiles", otlp("cart", {"main;work": 30, "main;idle": 5},
+                                                        link=(trace, root["span_id"])))
+        assert answer.status == 200, answer.text
+        shipped(s)
+        assert bed.count("spanflame.spans") == 52
+        assert bed.count("spanflame.traces") == 51
+        assert all(s.count("spanflame.spans") > 5 for s in bed.shards), "both shards have some"
+        where = f"trace_id = unhex('{trace.hex()}') AND service = 'cart'"
+        shard = next(x for x in bed.shards if x.count("spanflame.spans", where))
+        row = json.loads(shard.ask(
+            "SELECT tenant, name, start_ns, duration_ns, hex(trace_id) AS trace, span_id, parent_id, kind, status, sk, sv, "
+            f"ik, iv, dk, dv, xk, attr_types FROM spanflame.spans WHERE {where} FORMAT JSONEachRow"))
+        assert row == {"tenant": "single-tenant", "name": "GET /cart", "start_ns": root["start"], "duration_ns": 10000000,
+                       "trace": trace.hex().upper(), "span_id": int.from_bytes(root["span_id"], "big"), "parent_id": 0,
+                       "kind": 2, "status": 2, "sk": ["http.route"], "sv": ["/cart"],
+                       "ik": ["http.response.status_code"], "iv": [200], "dk": ["ratio"], "dv": [0.25],
+                       "xk": ["is_cached"], "attr_types": "sidx"}, row
+        keys = shard.ask("SELECT r.keys, r.vals FROM spanflame.spans s JOIN spanflame.resources r USING (tenant, resource) "
+                         f"WHERE {where.replace('service', 's.service')} LIMIT 1 FORMAT JSONCompactEachRow")
+        assert json.loads(keys) == [["service.name", "host.name", "process.pid"], ["cart", "h1", "7"]], keys
+        index = shard.ask("SELECT spans, errors, root_service, root_name, arraySort(services) FROM spanflame.traces WHERE "
+                          f"trace_id = unhex('{trace.hex()}') FORMAT JSONCompactEachRow")
+        assert json.loads(index) == [2, 1, "cart", "GET /cart", ["cart", "db"]], index
+        # The flame graph of the span, by hand: samples, stacks, frames.
+        flame = shard.ask(
+            "SELECT arrayStringConcat(arrayReverse(arrayMap(f -> dictionary[f], frames)), ';') AS stack, sum(value) FROM "
+            f"(SELECT stack, value FROM spanflame.details WHERE span_id = {int.from_bytes(root['span_id'], 'big')}) d "
+            "JOIN (SELECT stack, any(frames) AS frames FROM spanflame.stacks GROUP BY stack) k USING stack CROSS JOIN "
+            "(SELECT CAST((groupArray(frame), groupArray(functions[1])), 'Map(UInt64, String)') AS dictionary FROM "
+            "spanflame.frames) f GROUP BY stack ORDER BY stack FORMAT TSV")
+        samples = {line.split("\t")[0] for line in flame.splitlines()}
+        assert samples == {"main;work", "main;idle"}, flame
+        totals = bed.count("spanflame.profiles"), bed.count("spanflame.aggregates"), bed.count("spanflame.details")
+        assert totals == (1, 2, 2), totals
+        state = s.json("/api/v1/store")
+        assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 1, state
+        code, text = command(s, "status")
+        assert code == 0 and "lag 0.0 s" in text and "version 2" in text, text
+        assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
+        code, text = command(s, "verify")
+        assert code == 0 and "every row is there once" in text, text
+        assert s.json("/api/v1/store/verify?since=24h")["batches"] > 0 == s.json("/api/v1/store/verify?since=1ms")["batches"]
+        for bad in ("/api/v1/store?format=x", "/api/v1/store/verify?format=x", "/api/v1/store/verify?since=x"):
+            assert s.get(bad).status == 400, bad
+        # Verify fails when one row is gone, and when one is there twice.
+        shard.ask(f"ALTER TABLE spanflame.spans DELETE WHERE {where} SETTINGS mutations_sync = 1")
+        code, text = command(s, "verify")
+        assert code == 1 and "spans has" in text, text
+        assert "1 faults" in text, text
+        # What cannot be done on both sides is not done on one.
+        gone = s.request("DELETE", f"/api/v1/erase?trace={trace.hex()}")
+        assert gone.status == 403 and "store.remote" in gone.text, (gone.status, gone.text)
+
+
+# ---- what goes wrong ----
+
+def test_nothing_is_lost_while_clickhouse_is_away():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed:
+        url = bed.url()
+        bed.shards[1].kill()
+        with Server(config(url)) as s:
+            for _ in range(5):
+                s.send([make_span() for _ in range(20)])
+            wait_for(lambda: s.json("/api/v1/store").get("last_error"))
+            state = s.json("/api/v1/store")
+            assert state["lag_seconds"] > 0 and [x["is_up"] for x in state["shards"]] == [True, False], state
+            assert "password" not in s.log()
+            s.stop(signal_kill())
+            s.start()  # the log still has what was not shipped
+            s.send([make_span() for _ in range(20)])
+            bed.shards[1].start()
+            shipped(s)
+            assert bed.count("spanflame.spans") == 120
+            assert command(s, "verify")[0] == 0
+            assert s.json("/api/search?limit=1")["traces"], "reads are this node's own"
+            assert s.stop() == 0
+        bed.ask("SELECT 1")
+
+
+def signal_kill():
+    import signal
+    return signal.SIGKILL
+
+
+class Proxy(http.server.ThreadingHTTPServer):
+    """Between node and shard: stores, and then drops the answer, says 500 instead, or waits too long."""
+    daemon_threads = True
+
+    def __init__(self, port, seed):
+        proxy = self
+        self.random = random.Random(seed)
+        self.share, self.n_spoiled = 0.5, 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                headers = {k: v for k, v in self.headers.items() if k.lower() in ("content-encoding", "content-type")}
+                c.request("POST", self.path, body, headers)
+                r = c.getresponse()
+                answer = r.read()
+                c.close()
+                spoil = "INSERT" in self.path and proxy.random.random() < proxy.share
+                if spoil:
+                    proxy.n_spoiled += 1
+                    way = proxy.random.choice(["drop", "500", "late"])
+                    if way == "drop":
+                        self.close_connection = True
+                        return
+                    if way == "late":
+                        time.sleep(1.6)  # the node's timeout is 1 s
+                    elif way == "500":
+                        answer, r.status = b"Code: 1000. stored all the same", 500
+                try:
+                    self.send_response(r.status)
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                except OSError:
+                    pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def test_answers_that_are_lost_after_storing_change_no_total():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed:
+        proxies = [Proxy(shard.port, seed) for seed, shard in enumerate(bed.shards)]
+        url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
+        with Server(config(url, timeout="1s")) as s:
+            n = 0
+            end = time.monotonic() + 120
+            while sum(p.n_spoiled for p in proxies) < (40 if LONG else 5):
+                assert time.monotonic() < end, "the proxies spoil answers"
+                spans = [make_span(service=f"s{i % 3}") for i in range(25)]
+                s.send(spans)
+                n += len(spans)
+                time.sleep(0.25)
+            for proxy in proxies:
+                proxy.share = 0.1
+            shipped(s)
+            assert bed.count("spanflame.spans") == n, (bed.count("spanflame.spans"), n)
+            for proxy in proxies:
+                proxy.share = 0
+            assert command(s, "verify")[0] == 0
+            assert s.json("/api/v1/store")["retries"] > 0
+
+
+def test_kills_of_node_and_shards_keep_every_span_once():
+    need_clickhouse()
+    rng = random.Random(7)
+    with clickhouse_bed.Bed(2) as bed:
+        url = bed.url()
+        s = Server(config(url, interval="100ms", timeout="3s"))
+        s.start()
+        sent = set()
+        over = threading.Event()
+
+        def feed():
+            while not over.is_set():
+                spans = [make_span() for _ in range(10)]
+                try:
+                    s.send(spans)
+                    sent.update(x["span_id"] for x in spans)
+                except (OSError, AssertionError, http.client.HTTPException):
+                    time.sleep(0.05)  # not acknowledged: may be there, need not
+                time.sleep(0.01)
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        try:
+            for _ in range(KILLS):
+                time.sleep(rng.uniform(0.2, 0.8))
+                what = rng.choice(["node", "shard", "both"])
+                if what != "node":
+                    shard = rng.choice(bed.shards)
+                    shard.kill()
+                if what != "shard":
+                    s.kill()
+                    s.log_file.close()
+                    s.start()
+                if what != "node":
+                    shard.start()
+        finally:
+            over.set()
+            feeder.join()
+        shipped(s)
+        rows = [r for shard in bed.shards
+                for r in shard.ask("SELECT span_id, count() FROM spanflame.spans GROUP BY span_id FORMAT TSV").split("\n")]
+        found = {struct.pack(">Q", int(r.split("\t")[0])): int(r.split("\t")[1]) for r in rows if r}
+        missing = sent - set(found)
+        assert not missing, f"{len(missing)} of {len(sent)} acknowledged spans are missing"
+        twice = sum(n > 1 for n in found.values())
+        assert not twice, f"{twice} spans are there twice"
+        code, text = command(s, "verify")
+        assert code == 0, text
+        print(f"# {KILLS} kills, {len(sent)} acknowledged spans, each there once")
+        s.kill()
+
+
+def test_refused_rows_are_set_aside_and_the_rest_goes_on():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed, Server(config(bed.url())) as s:
+        s.send([make_span()])
+        shipped(s)
+        bed.ask("ALTER TABLE spanflame.spans ADD CONSTRAINT c CHECK name != 'bad'")
+        s.send([make_span(name="bad")])
+        shipped(s)
+        bed.ask("ALTER TABLE spanflame.spans DROP CONSTRAINT c")
+        s.send([make_span(name="good")])
+        state = shipped(s)
+        assert state["refused"] == 1, state
+        assert bed.count("spanflame.spans") == 2
+        assert len(os.listdir(os.path.join(s.data, "ship.refused"))) == 1
+        assert command(s, "verify")[0] == 0
+
+
+# ---- configuration ----
+
+def test_bad_configuration_is_refused_before_anything_starts():
+    def refused(text, words):
+        s = Server(text, wait=False).start()
+        code = s.process.wait(20)
+        assert code != 0 and words in s.log(), (code, s.log())
+        assert not os.path.exists(s.data), "nothing was made"
+    refused("store: {remote: {url: 'mysql://h:1/x'}}", "must be clickhouse://")
+    refused("store: {remote: {url: 'clickhouse://h/x'}}", "is not HOST:PORT")
+    refused("store: {remote: {url: 'clickhouse://h:8123'}}", "DATABASE")
+    refused("store: {remote: {url: 'clickhouse://h:8123/a-b'}}", "name of a database")
+    refused("store: {remote: {url: 'clickhouse://u:p@h:8123/x'}}", "must not hold a user or password")
+    refused("store: {remote: {url: 'clickhouse://h:1,h:1/x'}}", "twice")
+    refused("store: {remote: {user: x}}", "needs store.remote.url")
+    refused("store: {remote: {url: 'clickhouse://h:1/x', user: x, password_file: /nowhere}}", "password_file")
+
+
+def test_a_newer_schema_is_not_touched():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed, Server(config(bed.url())) as s:
+        s.send([make_span()])
+        shipped(s)
+        bed.ask("INSERT INTO spanflame.schema_version (version) VALUES (999)")
+        s.stop()
+        s.start()
+        s.send([make_span()])
+        wait_for(lambda: "schema 999" in s.json("/api/v1/store").get("last_error", ""))
+        assert bed.count("spanflame.spans") == 1
+        assert s.json("/api/search?limit=5")["traces"], "the local side works"
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])

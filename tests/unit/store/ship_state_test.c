@@ -1,0 +1,51 @@
+#include "store/clickhouse/ship_state.h"
+
+#include <stdlib.h>
+
+#include "test.h"
+
+TEST(ship_state, comes_back_as_it_was_written)
+{
+    char path[] = "/tmp/sf_ship.XXXXXX";
+    struct sf_dir *dir = NULL;
+    struct sf_why why;
+    struct sf_ship_state st = {.node = "0123456789abcde",
+                               .shipped_lsn = 1200,
+                               .batch_lsn = 1350,
+                               .n_shards = 2,
+                               .n_lost = 3};
+    struct sf_ship_state got = {0};
+    assert_non_null(mkdtemp(path));
+    assert_ok(sf_dir_open(path, SF_DIR_CREATE, &dir, &why));
+    assert_int_equal(sf_ship_state_read(dir, &got, &why), SF_ERR_NOT_FOUND);
+    assert_ok(sf_ship_state_write(dir, &st, &why));
+    assert_ok(sf_ship_state_read(dir, &got, &why));
+    assert_memory_equal(got.node, st.node, 16);
+    assert_int_equal(got.shipped_lsn, 1200);
+    assert_int_equal(got.batch_lsn, 1350);
+    assert_int_equal(got.n_shards, 2);
+    assert_int_equal(got.n_lost, 3);
+    sf_dir_close(dir);
+    assert_ok(sf_dir_delete_tree(path, &why));
+}
+
+TEST(ship_state, refuses_what_it_did_not_write)
+{
+    static const char head[] = "spanflame ship 1\nnode 00000000000000000000000000000001\n";
+    static const char *const bad[] = {
+        "shipped 5\nbatch 4\nshards 1\nlost 0\n",       /* a batch that ends before it begins */
+        "shipped 5\nbatch 0\nshards 1\n",               /* cut off */
+        "shipped -5\nbatch 0\nshards 1\nlost 0\n",      /* no number */
+        "shipped 5\nbatch 0\nshards 1\nlost 0\nmore\n", /* more than we know */
+    };
+    struct sf_ship_state st;
+    struct sf_why why;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct sf_buf text = {0};
+        sf_buf_print(&text, "%s%s", head, bad[i]);
+        assert_int_equal(sf_ship_state_parse(sf_buf_str(&text), &st, &why), SF_ERR_CORRUPT);
+        sf_buf_done(&text);
+    }
+    assert_int_equal(sf_ship_state_parse(SF_STR("spanflame ship 2\n"), &st, &why), SF_ERR_CORRUPT);
+    assert_int_equal(sf_ship_state_parse(SF_STR(""), &st, &why), SF_ERR_CORRUPT);
+}
