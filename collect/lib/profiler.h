@@ -4,7 +4,7 @@
  * A profile is wanted by up to two parties: a file (from start to stop) and the server (window
  * after window). Each kind of profile has a source: what it needs to begin, to end, and to do on
  * every turn of the collecting thread. That thread alone touches tables and sources' state;
- * everybody else leaves a wish, rings the bell and waits until it is done. It runs while anything
+ * everybody else leaves a wish, wakes the thread and waits until it is done. It runs while anything
  * is on. */
 #pragma once
 #include <stdatomic.h>

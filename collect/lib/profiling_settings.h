@@ -16,7 +16,7 @@ struct sf_profiling_settings {
 typedef const char *(*sf_settings_get)(const char *name);
 typedef void (*sf_settings_doubt)(void *arg, const char *name, const char *val);
 
-/* What is not understood is told to `doubt` and replaced by the default. */
+/* A value that cannot be used is reported to the callback and replaced by the default. */
 void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get get,
                                 sf_settings_doubt doubt, void *arg);
 /* "cpu", "heap" and so on to bits, between commas; "all", "none". False: an unknown word. */

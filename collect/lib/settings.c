@@ -17,7 +17,7 @@
 struct reader {
     struct sf_settings *s;
     sf_settings_get get;
-    struct sf_why *why; /* the first doubt */
+    struct sf_why *why; /* the first value that cannot be used */
     bool has_doubt;
 };
 

@@ -1,4 +1,5 @@
-/* lock.h - a futex lock and a bell, for code that is a guest in somebody's process.
+/* lock.h - a futex lock and a wait for notifications, for code that is a guest in somebody's
+ * process.
  *
  * Not pthread mutexes: a program may interpose those, and so will we. Held for a few hundred
  * nanoseconds at most; the few that are held across a system call say so. errno is kept.
@@ -40,7 +41,8 @@ static inline void sf_lock_reset(struct sf_lock *l)
     atomic_store_explicit(&l->word, 0, memory_order_relaxed);
 }
 
-/* A bell counts how often it was rung; whoever waits says up to which ring it has heard. */
+/* A counter of notifications. A thread that waits passes the count it has seen, so that none is
+ * missed between looking and waiting. */
 struct sf_bell {
     atomic_uint rings;
 };

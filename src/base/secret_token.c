@@ -91,7 +91,7 @@ static bool is_basic(sf_str encoded)
     struct sf_buf plain = {.max = 4096};
     bool has_colon = sf_base64_decode(&plain, encoded) && plain.len &&
                      memchr(plain.p, ':', plain.len) != NULL;
-    has_colon = has_colon || plain.err != SF_OK; /* in doubt it is one */
+    has_colon = has_colon || plain.err != SF_OK; /* if it cannot be decoded it counts as one */
     sf_buf_done(&plain);
     return has_colon;
 }

@@ -1,6 +1,6 @@
 /* profile_format.h - a profile in any format we know, into a batch.
  *
- * The format is recognised by content, never by a file's name; a door that was told the format
+ * The format is recognised by content, never by a file's name; an endpoint that was told the format
  * (/ingest?format=tree) says so in the hint, because a few cannot be told from others. Each format
  * is a file of its own and one line in the table of profile_format.c.
  *
@@ -24,7 +24,7 @@
  * addresses: a scrape of both takes each from one. */
 enum sf_profile_part { SF_PROFILE_WHOLE, SF_PROFILE_TOTALS, SF_PROFILE_LEVELS };
 
-struct sf_profile_hint { /* what the door knows; all of it may be zero */
+struct sf_profile_hint { /* what the endpoint knows of the upload; all of it may be zero */
     sf_str format;       /* "pprof", "jfr", "folded", "lines", "tree", ...; empty: by content */
     sf_str service;      /* a label service_name wins; neither: unknown_service */
     sf_str type_word;    /* "cpu", "alloc_space", ...: what a text format measures; empty: cpu */

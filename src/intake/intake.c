@@ -420,7 +420,7 @@ static enum sf_err take_pieces(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* ---- the two doors ---- */
+/* ---- the two entry points ---- */
 
 enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                              const struct sf_intake_request *request, struct sf_intake_result *out,

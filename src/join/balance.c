@@ -166,7 +166,7 @@ static int by_start(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The first stretch with no more spans than asked for. */
+/* A first part of the range with no more spans than asked for. */
 static enum sf_err find_part(struct work *w, struct sf_why *why)
 {
     uint64_t n_found;

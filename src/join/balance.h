@@ -4,7 +4,7 @@
  * graph would be; what they have together is compared with what came in. That is slow, so only a
  * number of spans is asked; with more the rest is not known, and the answer says so.
  *
- * Part by part all of them can be asked: a part is the first stretch of the range with so many
+ * Part by part all of them can be asked: a part is a beginning of the range with so many
  * spans, or as many as there was time for. Parts tile the range: sums over all parts are those of
  * the whole, what came in and what spans got alike. */
 #pragma once

@@ -1,7 +1,7 @@
 /* time_sieve.h - an even part of any number of traces, the same one whenever it is asked for.
  *
- * Time is cut into stretches of one length, and of each a window is open that begins somewhere in
- * it, as a hash of the stretch says, and goes round at its end. A trace that begins in a window
+ * Time is cut into slices of one length, and of each a window is open that begins somewhere in
+ * it, as a hash of the slice says, and goes round at its end. A trace that begins in a window
  * passes. Every level halves the windows: one moment in 2^level is open, over all of the time. Who
  * collects what passes raises the level when there is too much of it and drops what no longer
  * does: the collection ends at the lowest level that fits, in whatever order traces came.
@@ -13,11 +13,11 @@
 #include "base/hash.h"
 
 struct sf_time_sieve {
-    uint32_t shift; /* a stretch is 2^shift ns */
+    uint32_t shift; /* a slice is 2^shift ns */
     uint32_t level; /* at most `shift` */
 };
 
-/* About `n` stretches in `range_ns`, more rather than fewer. */
+/* About `n` slices in `range_ns`, more rather than fewer. */
 static inline struct sf_time_sieve sf_time_sieve_make(uint64_t range_ns, uint32_t n)
 {
     struct sf_time_sieve s = {.shift = 1};

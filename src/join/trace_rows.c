@@ -75,7 +75,7 @@ static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_o
     }
 }
 
-/* Stretches are in order of time; rows want their own side by side. */
+/* The segments of the path are in order of time; here those of each row go side by side. */
 static bool give_stretches(const struct sf_critical_path *path, uint32_t n_spans,
                            const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
 {

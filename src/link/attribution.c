@@ -125,7 +125,7 @@ static void leave(struct work *w, const struct sf_link_sample *s, enum sf_unclai
 
 /* ---- samples that say when ---- */
 
-/* A sample stands for a stretch; its middle tells best where it belongs. */
+/* A sample stands for a length of time; its middle decides where it belongs. */
 static uint64_t moment_of(const struct sf_link_sample *s)
 {
     int64_t half = s->length_ns > 0 ? s->length_ns / 2 : 0;

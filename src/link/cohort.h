@@ -4,7 +4,7 @@
  * of the right side less that of the left is given with an interval, and the intervals hold for all
  * frames together: if both cohorts do the same, in at most 5 of 100 comparisons is any frame called
  * different at all. They come from a bootstrap of the largest |t| over all frames; what is drawn
- * are clusters of spans, of one trace or one stretch of time (link/cohort_clusters.h), with all
+ * are clusters of spans, of one trace or one range of time (link/cohort_clusters.h), with all
  * their frames, so that what goes together stays together. docs/accuracy.md has how often they
  * hold, how wide they are and what is found.
  *

@@ -8,7 +8,7 @@
  * (span, from, at). A step looks at the run's last one: if it ended after `at` it goes to the
  * span's list of those still running, whose head is the one that ended first; otherwise what lies
  * between its end and `at` is the head's, or the span's own, and then it is followed. Time only
- * runs back, so that what has been passed is never looked at again. Stretches come out from last to
+ * runs back, so that what has been passed is never looked at again. Segments come out from last to
  * first and are turned round at the end; their edges are starts and ends of spans. */
 #include "link/critical_path.h"
 

@@ -12,7 +12,7 @@
  *     that ended first); while none ran, the time is the span's own.
  *   - Spans that begin before the one that waits for them are cut at its start.
  *
- * Pure: spans in, stretches out. Spans without a known parent hang below a common root that has no
+ * Pure: spans in, segments out. Spans without a known parent hang below a common root that has no
  * time of its own, so a broken trace still has a path through its pieces; time between them is a
  * gap. So total + gap + outside is the time from the first start to the last end of all spans. */
 #pragma once
@@ -31,7 +31,7 @@ struct sf_critical_path {
     const bool *is_unwaited;     /* per span: it outlives all above it */
     const uint32_t *parents;     /* per span: place of its parent, or UINT32_MAX; without loops */
     uint32_t n_unwaited;
-    uint64_t total_ns;   /* of all stretches */
+    uint64_t total_ns;   /* of all segments */
     uint64_t gap_ns;     /* between roots, where there are several */
     uint64_t outside_ns; /* before the first root and after the last: spans not waited for */
 };

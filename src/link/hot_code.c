@@ -186,7 +186,7 @@ static void add_library(struct library *list, uint32_t *n, sf_str name, double v
         list[(*n)++] = (struct library){name, value};
 }
 
-/* Just below the owner: whose door its time went through. */
+/* The library of the frame just below the owner: the one that the owner called. */
 static sf_str library_of(const struct sf_hot_code *h, uint32_t node)
 {
     uint32_t owner = h->owners[node], at = node;

@@ -1,6 +1,6 @@
 /* ledger.c - where a span's time went, to the last nanosecond.
  *
- * First a sweep: beginnings and ends of all stretches in order of time, with a count of what lies
+ * First a sweep: beginnings and ends of all time ranges in order, with a count of what lies
  * there for each part; between two of them the first part with a count wins. That gives pieces, in
  * order, that tile the span. Then moments: each looks up the piece it falls into and moves its
  * worth from that piece's part to its own, if its own takes precedence and the part has that much.
@@ -169,7 +169,7 @@ static bool find_roles(struct work *w, const struct sf_ledger_sample *samples, u
     return roles != NULL;
 }
 
-/* ---- stretches ---- */
+/* ---- time ranges ---- */
 
 static void add_stretch(struct work *w, uint64_t start_ns, uint64_t end_ns,
                         enum sf_ledger_part part, enum sf_ledger_source source)
@@ -284,7 +284,7 @@ static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 }
 
 /* Measured waits lie where they were, so they stay as far as the figure goes: of many short ones
- * a single stretch tells, which may be longer than all that this span waited. A figure of none says
+ * a single range tells, which may be longer than all that this span waited. A figure of none says
  * only that nobody measured any. */
 static void set_exact_wait(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 {
@@ -328,7 +328,7 @@ static void add_moment(struct work *w, const struct sf_ledger_sample *s,
         return; /* known already */
     uint64_t left_ns = (uint64_t)s->worth_ns;
     left_ns -= move(w, from, part, left_ns);
-    /* A stretch shorter than the period: the rest belongs to what lies around it. */
+    /* A range shorter than the period: the rest belongs to what lies around it. */
     if (left_ns > 0 && from != SF_PART_UNKNOWN)
         left_ns -= move(w, SF_PART_UNKNOWN, part, left_ns);
     w->l.cut_ns[part] = sf_add_sat_u64(w->l.cut_ns[part], left_ns);

@@ -12,7 +12,7 @@
  *   ...: all else (shares of a profile, waits of any thread      apart
  *   of the process)
  *
- * What is apart is listed beside the ledger and is no part of it. Stretches of known meaning are
+ * What is apart is listed beside the ledger and is no part of it. Ranges of known meaning are
  * laid on the span's time: measured waits, child spans here and elsewhere; where several lie on
  * each other the first of enum sf_ledger_part wins. Samples that stand for a moment then move their
  * worth of time from what lay at that moment to what they saw. Samples without a time explain what

@@ -52,7 +52,7 @@ struct sf_conn {
     bool is_active;  /* on the stack of some callback */
 };
 
-/* Takes over the accepted socket of `door`. */
+/* Takes over the connection that this listening socket has accepted. */
 void sf_conn_accept(struct sf_loop_door *door);
 /* Fills the socket, reads or stops reading, closes if it is time. Ends every callback. */
 void sf_conn_advance(struct sf_conn *c);

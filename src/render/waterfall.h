@@ -17,7 +17,7 @@ struct sf_waterfall_row { /* in the order they shall appear */
     int64_t shift_ns; /* brings the span to the clock of the trace */
 };
 
-struct sf_waterfall_mark { /* a stretch of the critical path */
+struct sf_waterfall_mark { /* a segment of the critical path */
     uint32_t row;
     uint64_t from_ns, to_ns;
 };

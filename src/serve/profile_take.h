@@ -1,6 +1,7 @@
-/* profile_take.h - what all doors for profiles share: the body, the turn of large ones, the store.
+/* profile_take.h - what all endpoints that take profiles share: the body, the turn of large ones,
+ * the store.
  *
- * A door is a function that reads the plain body and adds its profiles to the upload. It may run
+ * Each passes a function that reads the plain body and adds its profiles to the upload. It may run
  * twice: first with a small limit, and again in its turn when that was not enough. */
 #pragma once
 #include "intake/profile_upload.h"
@@ -11,7 +12,7 @@ struct sf_profile_take {
     struct sf_worker *worker;
     sf_str body; /* without its content encoding; borrowed */
     struct sf_profile_upload upload;
-    bool is_malformed; /* a door's: what failed is the profile, not the request around it */
+    bool is_malformed; /* set by that function: the profile is wrong, not the request around it */
 };
 
 typedef enum sf_err sf_profile_door(struct sf_profile_take *t, struct sf_why *why);

@@ -104,7 +104,7 @@ static void pen_pad(struct sf_wal_pen *pen, uint64_t to)
         memset(pen_take(pen, len), 0, len);
 }
 
-/* Puts what fits into the pen. Returns how many records; 0: the segment is full. */
+/* Puts what fits into the group. Returns how many records; 0: the segment is full. */
 static uint64_t build_group(struct sf_wal *w)
 {
     struct sf_wal_pen *pen = w->pen;
@@ -427,7 +427,7 @@ static void commit_loop(void *arg)
         (void)write_tail(w, true, NULL);
 }
 
-/* --- the doors --- */
+/* --- for other threads --- */
 
 enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why)
 {

@@ -1,4 +1,4 @@
-/* profile_upload.h - the doors of our own and of OTLP: POST /api/v1/profile,
+/* profile_upload.h - uploads by our own API and by OTLP: POST /api/v1/profile,
  * /v1development/profiles and its gRPC twins. */
 #pragma once
 #include "serve/call.h"

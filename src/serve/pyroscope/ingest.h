@@ -1,4 +1,4 @@
-/* ingest.h - POST /ingest, the door most Pyroscope SDKs use. */
+/* ingest.h - POST /ingest, which most Pyroscope SDKs use. */
 #pragma once
 #include "base/arena.h"
 #include "model/profile.h"

@@ -50,7 +50,7 @@ size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line)
 }
 
 /* Not every query that meets a full line fails, or one that reads everything would end all small
- * ones: who holds most has to go. New ones are turned away at the door meanwhile. */
+ * ones: who holds most has to go. New ones are refused meanwhile. */
 enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len, struct sf_why *why)
 {
     if (len > *io_counted)

@@ -264,7 +264,7 @@ export function timedOf(p: Profile, moments: readonly Moment[], thread: number):
   return b.finish(measureOf(p), false, true);
 }
 
-/** Only what samples of that stretch say. */
+/** Only the samples of that time range. */
 export function profileWithin(p: Profile, moments: readonly Moment[], from: number, until: number): Profile {
   const self = new Float64Array(p.nodes.length);
   let samples = 0;

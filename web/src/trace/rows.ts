@@ -152,7 +152,7 @@ export function groupsOf(spans: readonly Span[]): SpanGroup[] {
   return [...groups.values()];
 }
 
-/** The stretches of a span in which none of its children ran; the whole of one that has none. */
+/** The time ranges of a span in which none of its children ran; the whole of one that has none. */
 export function ownStretches(spans: readonly Span[], at: number): Gap[] {
   const own = spans[at];
   if (!own) return [];
@@ -168,8 +168,8 @@ export interface Piece {
   readonly durationNs: number;
 }
 
-/** Parts laid into the stretches one after another, by size: when each of them was is not known. Where they are more than
- * the stretches hold (children at the same time), they are drawn in proportion. */
+/** Parts laid into these ranges one after another, by size: when each of them was is not known. Where they are more than
+ * the ranges hold (children at the same time), they are drawn in proportion. */
 export function piecesIn(stretches: readonly Gap[], parts: readonly { part: string; ns: number }[]): Piece[] {
   const room = stretches.reduce((n, g) => n + g.durationNs, 0);
   const sum = parts.reduce((n, p) => n + p.ns, 0);

@@ -110,7 +110,7 @@ function More(props: { traceId: string; span: Span }) {
   );
 }
 
-/** "12000-90000": a stretch of the span, in nanoseconds after its start. */
+/** "12000-90000": a time range of the span, in nanoseconds after its start. */
 export function stretchOf(text: string | undefined): { from: number; until: number } | undefined {
   const m = /^(\d{1,18})-(\d{1,18})$/.exec(text ?? "");
   return m && Number(m[1]) < Number(m[2]) ? { from: Number(m[1]), until: Number(m[2]) } : undefined;

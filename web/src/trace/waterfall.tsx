@@ -42,7 +42,7 @@ interface Props {
   ledgers: ReadonlyMap<string, SpanLedger>;
   onSelect: (span: Span) => void;
   onWhy: (span: Span) => void;
-  /** What the span itself did in a stretch without children */
+  /** What the span itself did in a range without children */
   onGap: (span: Span, gap: Gap) => void;
   /** Spans whose children have no rows */
   folded: ReadonlySet<string>;

@@ -8,8 +8,8 @@
  * block it replaces is still there; if one is gone, the merge had been committed and all of it
  * counts.
  *
- * In doubt a block counts: a row that is there twice is found out by its ids, one that is not there
- * at all is lost. The checkpoint is the largest lsn_hi of what counts. */
+ * A block that may or may not count is taken: a row that is there twice is found out by its ids,
+ * one that is not there at all is lost. The checkpoint is the largest lsn_hi of what counts. */
 #include "store/local/files/rebuild.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * Hours with enough level-0 blocks, or closed long enough, are merged; newest first while there are
  * too many blocks, otherwise oldest first. Level-1 blocks of a closed hour that fit into one are
  * merged once more. Of profiles, the level-1 blocks of a day that ended two hours ago become
- * level-2 blocks. The compact thread also does retention, erasure and the burial of dead blocks.
+ * level-2 blocks. The compact thread also does retention and erasure, and deletes dead blocks.
  */
 #pragma once
 #include "store/local/engine.h"
