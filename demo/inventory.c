@@ -34,7 +34,8 @@ static APART void countBoxes(void)
 static void *keep_counting(void *arg)
 {
     for (;;) {
-        countBoxes();
+        if (shop_has("lock"))
+            countBoxes();
         shop_sleep_us(REST_US);
     }
     return arg;
@@ -161,7 +162,7 @@ int main(void)
     snprintf(database_path, sizeof(database_path), "%s/inventory.db", home ? home : ".");
     if (pthread_key_create(&closes, close_database) || !fill_database())
         return 1;
-    if (shop_has("lock") && pthread_create(&counter, NULL, keep_counting, NULL))
+    if (pthread_create(&counter, NULL, keep_counting, NULL))
         return 1;
     return shop_serve("inventory", routes, 1);
 }

@@ -28,7 +28,7 @@ struct order {
 
 static char rules_text[4096];
 static struct rules parsed_once;
-static bool is_regressed;
+static bool is_def456;
 
 /* ---- checkPriceRules: backtracking ---- */
 
@@ -151,7 +151,7 @@ static APART void loadDiscountRules(struct rules *r)
 
 static APART void evaluateRules(struct order *o, const struct rules *r)
 {
-    uint64_t us = is_regressed ? REGRESSION * EVALUATE_US : EVALUATE_US;
+    uint64_t us = is_def456 && shop_has("regression") ? REGRESSION * EVALUATE_US : EVALUATE_US;
     for (uint64_t end = cpu_budget_us(us); cpu_is_left(end);) {
         double best = 0;
         for (size_t n = 0; n < 50 * r->n; n++) {
@@ -236,7 +236,7 @@ int main(void)
     static const struct shop_route routes[] = {{"POST", "/orders", place_order}};
     const char *commit = getenv("SHOP_COMMIT");
     size_t len = 0;
-    is_regressed = commit && !strcmp(commit, "def456") && shop_has("regression");
+    is_def456 = commit && !strcmp(commit, "def456");
     len += (size_t)snprintf(rules_text, sizeof(rules_text), "{\"rules\":[");
     for (int i = 0; i < 60; i++)
         len += (size_t)snprintf(rules_text + len, sizeof(rules_text) - len,

@@ -43,7 +43,8 @@ int shop_serve(const char *service, const struct shop_route *routes, size_t n_ro
 int shop_call(const char *service, const char *method, const char *path, long order,
               char answer[SHOP_ANSWER_CAP]);
 
-/* Is this problem planted? All are, but for those that $SHOP_OFF names ("regex,lock" or "all"). */
+/* Is this problem planted just now? The file $SHOP_SWITCHES says it, as `spanflame demo` writes it;
+ * without one all are, but for those that $SHOP_OFF names ("regex,lock" or "all"). */
 bool shop_has(const char *problem);
 
 /* ---- time ---- */

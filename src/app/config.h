@@ -160,9 +160,6 @@ enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_conf
 
 /* ---- addresses ---- */
 
-/* Can other machines reach a server that listens on `host`? All but loopback addresses and
- * "localhost" can: a name is taken for public because what it means may change. */
-bool sf_config_is_public(const char *host);
 /* The public-bind rule. DENIED: the sentence has the line to add. */
 enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "app/config_value.h"
+#include "os/host.h"
 
 static bool is_host_name(sf_str host)
 {
@@ -59,23 +60,6 @@ enum sf_err sf_config_parse_address(struct sf_config *c, sf_str text, struct sf_
     return SF_OK;
 }
 
-bool sf_config_is_public(const char *host)
-{
-    struct in_addr four;
-    struct in6_addr six;
-
-    if (strcmp(host, "localhost") == 0)
-        return false;
-    if (inet_pton(AF_INET, host, &four) == 1)
-        return ntohl(four.s_addr) >> 24 != 127;
-    if (inet_pton(AF_INET6, host, &six) == 1) {
-        if (IN6_IS_ADDR_V4MAPPED(&six))
-            return six.s6_addr[12] != 127;
-        return !IN6_IS_ADDR_LOOPBACK(&six);
-    }
-    return true;
-}
-
 enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why)
 {
     if (c->auth.token_file || c->auth.user_header || c->auth.allow_public_without_auth)
@@ -83,7 +67,7 @@ enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why
     for (size_t i = 0; i < c->n_addresses; i++) {
         const struct sf_listen_address *a = &c->addresses[i];
         bool is_six = strchr(a->host, ':') != NULL;
-        if (!sf_config_is_public(a->host) || (a->tls && a->tls->client_ca_file))
+        if (!sf_host_is_public(a->host) || (a->tls && a->tls->client_ca_file))
             continue;
         return sf_fail(why, SF_ERR_DENIED,
                        "%s%s%s:%u can be reached by others and asks for no token. Add the line  "

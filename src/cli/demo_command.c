@@ -2,101 +2,36 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/time_unit.h"
 #include "cli/answer.h"
-#include "cli/client.h"
+#include "cli/args.h"
+#include "cli/demo_bar.h"
 #include "cli/demo_score.h"
+#include "cli/demo_server.h"
 #include "cli/demo_shop.h"
 #include "cli/demo_steps.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/dir.h"
-#include "os/port.h"
 
 enum {
-    N_PORTS = 4,
-    PAGE = 2,
-    READY_MS = 30000,
     UPLOAD_MS = 6000, /* profiles of the last seconds are under way */
     MAX_RATE = 200,
     MAX_SECONDS = 3600
 };
 
-struct port {
-    uint16_t usual, used;
-    const char *what;
-};
-
 struct demo {
     char home[256]; /* temporary directory */
-    char data[288], log[288], server[64], otlp[64];
-    struct port ports[N_PORTS];
-    struct sf_child child;
+    struct sf_demo_server server;
     struct sf_demo_shop shop;
+    struct sf_demo_switches switches;
+    struct sf_demo_bar bar;
+    const char *off;
     uint64_t seconds; /* of selling before the story */
     bool is_once, is_kept;
     bool is_told; /* the story, to its end */
 };
-
-/* ---- the server ---- */
-
-static bool choose_ports(struct demo *d)
-{
-    static const struct port usual[N_PORTS] = {{4317, 0, "OTLP gRPC"},
-                                               {4318, 0, "OTLP HTTP"},
-                                               {4040, 0, "API, Pyroscope's port"},
-                                               {3200, 0, "Tempo's query API"}};
-    memcpy(d->ports, usual, sizeof(usual));
-    for (int i = 0; i < N_PORTS; i++) {
-        struct port *p = &d->ports[i];
-        p->used = sf_port_is_free(p->usual) ? p->usual : sf_port_find();
-        if (!p->used)
-            return false;
-        if (p->used != p->usual)
-            printf("Port %u is in use; %s is on %u instead.\n", p->usual, p->what, p->used);
-    }
-    snprintf(d->server, sizeof(d->server), "http://127.0.0.1:%u", d->ports[PAGE].used);
-    snprintf(d->otlp, sizeof(d->otlp), "http://127.0.0.1:%u", d->ports[1].used);
-    return true;
-}
-
-static enum sf_err start_server(struct demo *d, struct sf_why *why)
-{
-    char addresses[N_PORTS][32];
-    /* Of a demo that stays for a day, every request is one that somebody may want to look at. */
-    const char *argv[6 + 2 * N_PORTS + 1] = {
-        "spanflame", "serve", "--data", d->data, "--set", "retention.detail_by_outcome=false"};
-    size_t n = 6;
-    for (int i = 0; i < N_PORTS; i++) {
-        snprintf(addresses[i], sizeof(addresses[i]), "127.0.0.1:%u", d->ports[i].used);
-        argv[n++] = "--listen";
-        argv[n++] = addresses[i];
-    }
-    argv[n] = NULL;
-    return sf_child_start_self(argv, d->log, &d->child, why);
-}
-
-static enum sf_err wait_until_ready(struct demo *d, struct sf_why *why)
-{
-    struct sf_client client = {.server = d->server, .timeout_ns = SF_NS_PER_S};
-    struct sf_buf answer = {0};
-    enum sf_err err = SF_ERR_DEADLINE;
-    int code;
-    for (unsigned ms = 0; ms < READY_MS && !sf_interrupt_is_set(); ms += 20) {
-        err = sf_client_get(&client, "/ready", NULL, &answer, why);
-        sf_buf_done(&answer);
-        if (!err)
-            return SF_OK;
-        if (!sf_child_is_running(&d->child, &code))
-            return sf_fail(why, SF_ERR_IO, "the server ended with code %d; its log is %s", code,
-                           d->log);
-        sf_clock_sleep_ms(20);
-    }
-    return err;
-}
 
 /* ---- the story ---- */
 
@@ -107,11 +42,14 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     enum sf_err err = SF_OK;
     printf("Selling for %" PRIu64 " s with order-service at commit %s.\n", seconds, commit);
     fflush(stdout);
+    sf_demo_bar_tell(&d->bar, "selling before the first questions");
     for (uint64_t left = seconds * 10; left && !err && !sf_interrupt_is_set(); left--) {
         if (is_watched && left % 10 == 0)
             fprintf(stderr, "\r%4" PRIu64 " s ", left / 10);
         sf_clock_sleep_ms(100);
         err = sf_demo_shop_check(&d->shop, why);
+        if (!err)
+            err = sf_demo_bar_turn(&d->bar, why);
     }
     if (is_watched)
         fprintf(stderr, "\r       \r");
@@ -120,21 +58,60 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     return err;
 }
 
-static enum sf_err play(struct demo *d, struct sf_why *why)
+/* While a question of the story is answered nobody looks at the bar. */
+static void look_at_bar(void *arg)
 {
-    enum sf_err err = start_server(d, why);
-    if (!err)
-        err = wait_until_ready(d, why);
+    struct demo *d = arg;
+    struct sf_why why = {0};
+    if (sf_demo_bar_turn(&d->bar, &why))
+        fprintf(stderr, "spanflame demo: %s\n", why.text);
+}
+
+static void print_ready(const struct demo *d)
+{
+    const struct sf_demo_server *s = &d->server;
+    printf("The server is ready: %s (data in %s)\n", s->page, s->data);
+    if (!s->listen)
+        return;
+    if (s->token[0])
+        printf("Other machines can reach it; it asks for this token:\n    %s\n"
+               "For the commands below: export SPANFLAME_TOKEN=%s\n",
+               s->token, s->token);
+    else if (s->is_open)
+        printf("Everybody who can reach this machine can read and change it.\n");
+}
+
+static enum sf_err open_all(struct demo *d, struct sf_why *why)
+{
+    enum sf_err err;
+    printf("Starting a server.\n");
+    fflush(stdout);
+    d->server.home = d->home;
+    err = sf_demo_server_start(&d->server, why);
     if (err)
         return err;
-    printf("The server is ready: %s (data in %s)\n", d->server, d->data);
+    print_ready(d);
+    fflush(stdout);
+    err = sf_demo_switches_open(&d->switches, d->home, why);
+    if (err)
+        return err;
     d->shop.home = d->home;
-    d->shop.otlp = d->otlp;
-    err = sf_demo_shop_open(&d->shop, "abc123", why);
+    d->shop.otlp = d->server.otlp;
+    d->shop.token = d->server.token;
+    d->shop.switches = d->switches.path;
+    return sf_demo_shop_open(&d->shop, "abc123", why);
+}
+
+static enum sf_err play(struct demo *d, struct sf_why *why)
+{
+    enum sf_err err = open_all(d, why);
+    if (err)
+        return err;
+    d->bar = (struct sf_demo_bar){
+        .server = d->server.url, .shop = &d->shop, .switches = &d->switches, .doing = ""};
+    err = sell(d, d->seconds - d->seconds / 2, "abc123", why);
     if (!err)
-        err = sell(d, d->seconds - d->seconds / 2, "abc123", why);
-    if (!err)
-        err = sf_demo_shop_deploy(&d->shop, "def456", why);
+        err = sf_demo_bar_deploy(&d->bar, "def456", why);
     if (!err)
         err = sell(d, d->seconds / 2, "def456", why);
     if (err)
@@ -143,8 +120,13 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
         sf_demo_shop_close(&d->shop); /* what it has measured is sent */
     else
         sf_clock_sleep_ms(UPLOAD_MS);
-    err = sf_demo_steps_tell(d->server, !d->shop.off, why);
-    sf_demo_score_tell(d->server, d->shop.off);
+    struct sf_demo_story story = {.server = d->server.url,
+                                  .page = d->server.page,
+                                  .is_all_planted = sf_demo_switches_are_all_on(&d->switches),
+                                  .between = d->is_once ? NULL : look_at_bar,
+                                  .arg = d};
+    err = sf_demo_steps_tell(&story, why);
+    sf_demo_score_tell(d->server.url, &d->switches);
     d->is_told = true;
     return err;
 }
@@ -152,13 +134,15 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
 static void stay(struct demo *d)
 {
     struct sf_why why;
-    int code;
-    printf("\nThe page is at %s. The shop keeps selling; try the commands above, send your own\n"
-           "traces (OTEL_EXPORTER_OTLP_ENDPOINT=%s), and end it with Ctrl-C.\n",
-           d->server, d->otlp);
+    printf("\nThe page is at %s. Its demo bar switches the problems while the shop keeps selling. "
+           "Try\n"
+           "the commands above, send your own traces (OTEL_EXPORTER_OTLP_ENDPOINT=%s), and end it\n"
+           "with Ctrl-C.\n",
+           d->server.page, d->server.otlp);
     fflush(stdout);
-    while (!sf_interrupt_is_set() && sf_child_is_running(&d->child, &code)) {
-        if (sf_demo_shop_check(&d->shop, &why)) {
+    sf_demo_bar_tell(&d->bar, "");
+    while (!sf_interrupt_is_set() && sf_demo_server_is_running(&d->server)) {
+        if (sf_demo_shop_check(&d->shop, &why) || sf_demo_bar_turn(&d->bar, &why)) {
             fprintf(stderr, "spanflame demo: %s\n", why.text);
             break;
         }
@@ -178,21 +162,29 @@ int sf_demo_run(int argc, char **argv)
         {"seconds", SF_FLAG_U64, &d.seconds, "N",
          "sell this long before the story, half of it with each commit (default 40)"},
         {"seed", SF_FLAG_U64, &d.shop.seed, "N", "number of the first order (default 1)"},
-        {"off", SF_FLAG_STR, &d.shop.off, "A,B",
+        {"off", SF_FLAG_STR, &d.off, "A,B",
          "leave these problems out: regex, json, serialiser, n+1, lock, allocation, database, "
          "legacy, regression, or all"},
+        {"listen", SF_FLAG_STR, &d.server.listen, "HOST[:PORT]",
+         "the page's address (default 127.0.0.1:4040); one that other machines reach asks for a "
+         "token, which is printed"},
+        {"allow-public-without-auth", SF_FLAG_BOOL, &d.server.is_open, NULL,
+         "let other machines in without a token"},
     };
     struct sf_args args = {
         .command = "demo",
-        .usage = "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B]",
+        .usage =
+            "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B] [--listen HOST]",
         .summary = "Start a server and a small shop with planted problems, and find them.",
         .details = "The shop is four services in C with libspanflame, a supplier and a shopper, "
                    "all on loopback, with nine problems planted in them. After a while one slow "
                    "order is explained, nine questions are asked, each with the command that asks "
                    "it again, and a table says what was planted, what was measured and what was "
-                   "found; demo/README.md shows the code of every problem. Busy ports are replaced "
-                   "by free ones.",
-        .examples = "spanflame demo\nspanflame demo --once\nspanflame demo --off all --once",
+                   "found; demo/README.md shows the code of every problem. The page has a bar that "
+                   "switches problems on and off and deploys a bad commit. Busy ports are replaced "
+                   "by free ones, but for one that --listen names.",
+        .examples = "spanflame demo\nspanflame demo --once\nspanflame demo --off all --once\n"
+                    "spanflame demo --listen 0.0.0.0",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -207,11 +199,12 @@ int sf_demo_run(int argc, char **argv)
     sf_interrupt_watch();
     if (!d.shop.rate || d.shop.rate > MAX_RATE || d.seconds < 2 || d.seconds > MAX_SECONDS)
         return sf_answer_usage("demo", "--load is 1 to 200, --seconds 2 to 3600");
+    if (sf_demo_switches_read(&d.switches, d.off, &why))
+        return sf_answer_usage("demo", why.text);
+    if (d.server.listen && !sf_demo_server_knows(d.server.listen))
+        return sf_answer_usage("demo", "--listen is HOST or HOST:PORT, such as 0.0.0.0:4040; an "
+                                       "IPv6 address stands in brackets");
     err = sf_dir_make_temporary("spanflame-demo", d.home, sizeof(d.home), &why);
-    if (!err && !choose_ports(&d))
-        err = sf_fail(&why, SF_ERR_BUSY, "no free ports on 127.0.0.1");
-    snprintf(d.data, sizeof(d.data), "%s/data", d.home);
-    snprintf(d.log, sizeof(d.log), "%s/server.log", d.home);
     if (!err)
         err = play(&d, &why);
     if (err && d.is_told && !d.is_once)
@@ -220,8 +213,10 @@ int sf_demo_run(int argc, char **argv)
         stay(&d);
         err = SF_OK;
     }
+    sf_demo_bar_close(&d.bar);
     sf_demo_shop_close(&d.shop);
-    sf_child_stop(&d.child, 10000);
+    sf_demo_server_stop(&d.server);
+    sf_demo_switches_close(&d.switches);
     if (err)
         fprintf(stderr, "spanflame demo: %s\n", sf_interrupt_is_set() ? "interrupted" : why.text);
     if (d.is_kept || (err && !sf_interrupt_is_set()))

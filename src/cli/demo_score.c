@@ -1,5 +1,4 @@
-/* Costs are those of the shop's sources (demo/README.md), or what the spans' own stopwatches say
- * where they depend on the machine. Each is held against one answer of the server: a function with
+/* What each problem costs is held against one answer of the server: a function with
  * what it calls in a span set, a part of an explanation, a number of child spans, or a difference
  * that compare found. A problem is found when it is among its service's findings, or when compare
  * calls its function significant. */
@@ -11,121 +10,13 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "cli/client.h"
+#include "cli/demo_problem.h"
 #include "render/units.h"
 #include "wire/json.h"
 
-#define TOTALS   "{ name = \"order.calculate_totals\" }"
-#define OLD      "{ name = \"order.calculate_totals\" && resource.commit = \"abc123\" }"
-#define PRICES   "{ name = \"GET /price\" }"
-#define RESERVE  "{ name = \"inventory.reserve\" }"
-#define BOXES    "{ name = \"SELECT boxes\" }"
-#define ASSEMBLE "{ name = \"gateway.assemble_response\" }"
-
 enum { ANSWER_LEN = 32 << 20 };
 #define NORMAL_95 1.96
-
-enum from {
-    FROM_SET,     /* the function with what it calls, in /api/v1/cohort */
-    FROM_PART,    /* the part, in /api/v1/explain */
-    FROM_COUNT,   /* the child spans, in /api/v1/explain */
-    FROM_COMPARE, /* the function, in /api/v1/compare */
-};
-
-struct problem {
-    const char *name; /* of its switch */
-    const char *what;
-    const char *service, *finding; /* a word of the sentence that finds it; NULL: compare does */
-    enum from from;
-    const char *query, *more, *subject;
-    double planted;    /* 0: what the spans' stopwatch says: */
-    const char *watch; /* an attribute, in microseconds */
-    const char *unit;
-};
-
-static const struct problem problems[] = {
-    {.name = "regex",
-     .what = "a pattern that backtracks",
-     .service = "order-service",
-     .finding = "regexMatch",
-     .from = FROM_SET,
-     .query = OLD,
-     .subject = "checkPriceRules",
-     .planted = 6e6,
-     .unit = "nanoseconds"},
-    {.name = "json",
-     .what = "rules parsed for each order",
-     .service = "order-service",
-     .finding = "jsonParse",
-     .from = FROM_SET,
-     .query = OLD,
-     .subject = "loadDiscountRules",
-     .planted = 4e6,
-     .unit = "nanoseconds"},
-    {.name = "serialiser",
-     .what = "an answer written in quadratic time",
-     .service = "order-service",
-     .finding = "serialize",
-     .from = FROM_SET,
-     .query = OLD,
-     .subject = "formatResponse",
-     .planted = 4e6,
-     .unit = "nanoseconds"},
-    {.name = "n+1",
-     .what = "a call for each attribute",
-     .service = "pricing",
-     .finding = "pricing.load_attribute",
-     .from = FROM_COUNT,
-     .query = PRICES,
-     .subject = "pricing.load_attribute",
-     .planted = 12,
-     .unit = "count"},
-    {.name = "lock",
-     .what = "a lock held half of the time",
-     .service = "inventory",
-     .finding = "reserveStock",
-     .from = FROM_PART,
-     .query = RESERVE,
-     .subject = "lock",
-     .watch = "span.shop.lock_wait_us",
-     .unit = "nanoseconds"},
-    {.name = "allocation",
-     .what = "40,000 small allocations",
-     .service = "gateway",
-     .finding = "assembleResponse",
-     .from = FROM_SET,
-     .query = ASSEMBLE,
-     .more = "&type=alloc_space",
-     .subject = "assembleResponse",
-     .planted = 40000.0 * 512,
-     .unit = "bytes"},
-    {.name = "database",
-     .what = "a query without an index",
-     .service = "inventory",
-     .finding = "findBoxes",
-     .from = FROM_PART,
-     .query = BOXES,
-     .subject = "on_cpu",
-     .watch = "span.shop.cpu_us",
-     .unit = "nanoseconds"},
-    {.name = "legacy",
-     .what = "one order in fifty on an old path",
-     .from = FROM_COMPARE,
-     .query = PRICES,
-     .more = "&split=p98",
-     .subject = "applyLegacyTax",
-     .planted = 60e6,
-     .unit = "nanoseconds"},
-    {.name = "regression",
-     .what = "def456 evaluates three times",
-     .from = FROM_COMPARE,
-     .query = TOTALS,
-     .more = "&by=resource.commit&left=abc123&right=def456",
-     .subject = "evaluateRules",
-     .planted = 6e6,
-     .unit = "nanoseconds"},
-};
 
 struct measured {
     double value, low, high; /* low, high: NAN, a count is exact */
@@ -270,7 +161,7 @@ static void read_children(struct sf_json *j, sf_str subject, struct measured *ou
     }
 }
 
-static void read_part(struct sf_json *j, const struct problem *p, struct measured *out)
+static void read_part(struct sf_json *j, const struct sf_demo_problem *p, struct measured *out)
 {
     struct measured m = {.low = NAN, .high = NAN};
     sf_str key, subject = sf_str_from(p->subject);
@@ -283,12 +174,13 @@ static void read_part(struct sf_json *j, const struct problem *p, struct measure
             m.low = number_or_nan(j);
         else if (sf_str_eq(key, SF_STR("high_ns")))
             m.high = number_or_nan(j);
-        else if (p->from == FROM_COUNT && sf_str_eq(key, SF_STR("children")) && sf_json_array(j))
+        else if (p->from == SF_DEMO_FROM_COUNT && sf_str_eq(key, SF_STR("children")) &&
+                 sf_json_array(j))
             read_children(j, subject, out);
         else
             sf_json_skip(j);
     }
-    if (p->from == FROM_PART && m.is_there)
+    if (p->from == SF_DEMO_FROM_PART && m.is_there)
         *out = m;
 }
 
@@ -314,14 +206,14 @@ static void read_function(struct sf_json *j, sf_str subject, struct measured *ou
         *out = m;
 }
 
-static enum sf_err measure(struct score *s, const struct problem *p, struct measured *out,
+static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, struct measured *out,
                            struct sf_why *why)
 {
-    static const char *const paths[] = {[FROM_SET] = "/api/v1/cohort",
-                                        [FROM_PART] = "/api/v1/explain",
-                                        [FROM_COUNT] = "/api/v1/explain",
-                                        [FROM_COMPARE] = "/api/v1/compare"};
-    const char *list = p->from == FROM_COMPARE ? "functions" : "parts";
+    static const char *const paths[] = {[SF_DEMO_FROM_SET] = "/api/v1/cohort",
+                                        [SF_DEMO_FROM_PART] = "/api/v1/explain",
+                                        [SF_DEMO_FROM_COUNT] = "/api/v1/explain",
+                                        [SF_DEMO_FROM_COMPARE] = "/api/v1/compare"};
+    const char *list = p->from == SF_DEMO_FROM_COMPARE ? "functions" : "parts";
     struct sf_json j;
     sf_str key;
     enum sf_err err = ask(s, paths[p->from], "q", p->query, p->more, why);
@@ -331,7 +223,7 @@ static enum sf_err measure(struct score *s, const struct problem *p, struct meas
     sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
     if (!sf_json_object(&j))
         return sf_json_why(&j, p->name, why);
-    if (p->from == FROM_SET) {
+    if (p->from == SF_DEMO_FROM_SET) {
         read_set(s, &j, sf_str_from(p->subject), out);
         return sf_json_why(&j, p->name, why);
     }
@@ -341,7 +233,7 @@ static enum sf_err measure(struct score *s, const struct problem *p, struct meas
             continue;
         }
         while (sf_json_item(&j) && sf_json_object(&j)) {
-            if (p->from == FROM_COMPARE)
+            if (p->from == SF_DEMO_FROM_COMPARE)
                 read_function(&j, sf_str_from(p->subject), out);
             else
                 read_part(&j, p, out);
@@ -353,7 +245,7 @@ static enum sf_err measure(struct score *s, const struct problem *p, struct meas
 /* ---- what was planted, what was found ---- */
 
 /* The first series' value. */
-static enum sf_err read_watch(struct score *s, const struct problem *p, double *out,
+static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, double *out,
                               struct sf_why *why)
 {
     char query[160];
@@ -388,7 +280,7 @@ static enum sf_err read_watch(struct score *s, const struct problem *p, double *
 }
 
 /* Which of its service's findings it is, from 1; 0: none. */
-static enum sf_err find_finding(struct score *s, const struct problem *p, uint32_t *out,
+static enum sf_err find_finding(struct score *s, const struct sf_demo_problem *p, uint32_t *out,
                                 struct sf_why *why)
 {
     struct sf_json j;
@@ -426,7 +318,7 @@ static void add_amount(struct sf_buf *out, double value, const char *unit)
     sf_units_amount(out, (int64_t)llround(value), sf_str_from(unit));
 }
 
-static void print_row(const struct problem *p, double planted, const struct measured *m,
+static void print_row(const struct sf_demo_problem *p, double planted, const struct measured *m,
                       const char *found)
 {
     struct sf_buf cost = {0}, seen = {0};
@@ -448,7 +340,7 @@ static void print_row(const struct problem *p, double planted, const struct meas
     sf_buf_done(&seen);
 }
 
-static bool tell(struct score *s, const struct problem *p)
+static bool tell(struct score *s, const struct sf_demo_problem *p)
 {
     struct sf_why why = {0};
     struct measured m;
@@ -473,20 +365,13 @@ static bool tell(struct score *s, const struct problem *p)
     return is_found;
 }
 
-static bool is_off(const char *off, const char *name)
-{
-    sf_str rest = off ? sf_str_from(off) : SF_STR_NONE, one;
-    while (sf_str_split_next(&rest, ',', &one))
-        if (sf_str_eq(one, SF_STR("all")) || sf_str_eq(one, sf_str_from(name)))
-            return true;
-    return false;
-}
-
-uint32_t sf_demo_score_tell(const char *server, const char *off)
+uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *switches)
 {
     struct score s = {.client = {.server = server}};
-    uint32_t n_asked = 0, n_missed = 0;
-    if (is_off(off, "all"))
+    uint32_t n_asked = 0, n_missed = 0, n_off = 0;
+    for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++)
+        n_off += switches->was_off[i];
+    if (n_off == SF_DEMO_PROBLEMS)
         return 0;
     if (!sf_arena_init(&s.req, ANSWER_LEN)) {
         printf("\nThere is no memory to hold what was planted against what was found.\n");
@@ -495,11 +380,11 @@ uint32_t sf_demo_score_tell(const char *server, const char *off)
     printf(
         "\nWhat was planted, and what was found (95 %% intervals)\n\n%-11s %-36s %8s  %-30s  %s\n",
         "problem", "", "planted", "measured", "found");
-    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
-        if (is_off(off, problems[i].name))
+    for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
+        if (switches->was_off[i]) /* for some requests at least: its cost is not the planted one */
             continue;
         n_asked++;
-        n_missed += !tell(&s, &problems[i]);
+        n_missed += !tell(&s, &sf_demo_problems[i]);
         fflush(stdout);
     }
     printf("\n%u of %u found.\n", n_asked - n_missed, n_asked);

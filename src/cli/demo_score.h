@@ -3,8 +3,8 @@
 #pragma once
 #include <stdint.h>
 
-#include "base/err.h"
+#include "cli/demo_switch.h"
 
-/* Prints a line for each planted problem but those in `off` (names with commas; NULL: none). What
- * cannot be asked is said in its line. Returns how many were not found. */
-uint32_t sf_demo_score_tell(const char *server, const char *off);
+/* Prints a line for each problem that was planted all the time. What cannot be asked is said in its
+ * line. Returns how many were not found. */
+uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *switches);

@@ -37,7 +37,8 @@ static enum sf_err find_programs(struct sf_demo_shop *s, struct sf_why *why)
 static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const char *commit,
                          struct sf_why *why)
 {
-    char program[640], log[400], ports[SF_DEMO_PARTS][8], own[8], rate[24], seed[24], resource[96];
+    char headers[192], program[640], log[400], ports[SF_DEMO_PARTS][8], own[8], rate[24], seed[24],
+        resource[96];
     const char *argv[] = {program, NULL};
     struct sf_child_env env[MAX_ENV];
     size_t n = 0;
@@ -58,7 +59,11 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
     env[n++] = (struct sf_child_env){"SHOP_COMMIT", commit};
     env[n++] = (struct sf_child_env){"SHOP_RATE", rate};
     env[n++] = (struct sf_child_env){"SHOP_SEED", seed};
-    env[n++] = (struct sf_child_env){"SHOP_OFF", s->off ? s->off : ""};
+    env[n++] = (struct sf_child_env){"SHOP_SWITCHES", s->switches};
+    if (s->token[0]) {
+        snprintf(headers, sizeof(headers), "Authorization=Bearer%%20%s", s->token);
+        env[n++] = (struct sf_child_env){"OTEL_EXPORTER_OTLP_HEADERS", headers};
+    }
     env[n++] = (struct sf_child_env){"OTEL_RESOURCE_ATTRIBUTES", resource};
     env[n++] = (struct sf_child_env){"OTEL_EXPORTER_OTLP_ENDPOINT", s->otlp};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILES", "cpu,heap,mutex,block"};
@@ -98,6 +103,7 @@ enum sf_err sf_demo_shop_open(struct sf_demo_shop *s, const char *commit, struct
         err = wait_for(s, (enum sf_demo_part)i, why);
     if (!err)
         err = start(s, SF_DEMO_SHOPPER, commit, why);
+    snprintf(s->commit, sizeof(s->commit), "%s", commit);
     return err;
 }
 
@@ -110,6 +116,8 @@ enum sf_err sf_demo_shop_deploy(struct sf_demo_shop *s, const char *commit, stru
     sf_clock_sleep_ms(
         500); /* both share the port; the new one has to be there before the old goes */
     sf_child_stop(&s->old_order, STOP_MS);
+    if (!err)
+        snprintf(s->commit, sizeof(s->commit), "%s", commit);
     return err ? err : sf_demo_shop_check(s, why);
 }
 

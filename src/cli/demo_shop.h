@@ -16,16 +16,18 @@ enum sf_demo_part {
 };
 
 struct sf_demo_shop {
-    const char *home; /* a folder for the shop's database and logs */
-    const char *otlp; /* where it sends its telemetry, as a URL */
-    const char *off;  /* problems that are not planted; NULL: none */
-    uint64_t rate;    /* orders a second */
-    uint64_t seed;    /* number of the first order */
+    const char *home;     /* a folder for the shop's database and logs */
+    const char *otlp;     /* where it sends its telemetry, as a URL */
+    const char *switches; /* the file that says which problems are planted (demo_switch.h) */
+    const char *token;    /* that the server asks for; "": none */
+    uint64_t rate;        /* orders a second */
+    uint64_t seed;        /* number of the first order */
 
     char programs[512]; /* the folder they are in */
     uint16_t ports[SF_DEMO_PARTS];
     struct sf_child parts[SF_DEMO_PARTS];
     struct sf_child old_order; /* while a new version starts beside it */
+    char commit[16];           /* of order-service */
 };
 
 /* Fill the first fields, the rest zero. Opens all services, order-service at `commit`, and lets the

@@ -13,21 +13,25 @@
 #include "base/time_unit.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "os/clock.h"
 #include "wire/json.h"
 
+#define MOSTLY 0.5 /* of a span's duration */
 #define TOTALS "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" }"
 
 /* N_TRIED: of the slowest, to find one that was busy rather than waiting for a CPU. N_LISTED: what
  * `spanflame search` shows. */
-enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5, N_TRIED = 12, N_LISTED = 20 };
+enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5, N_TRIED = 12, N_LISTED = 20, RANGE_S = 3600 };
 
 struct story {
+    const struct sf_demo_story *of;
     const char *server;
-    bool is_all_planted;
     int n_steps;
     char trace[40], span[24]; /* of a slow order.calculate_totals whose time was mostly CPU time */
     char slow[200];           /* the query that finds it and others like it */
-    enum sf_err err;          /* of the first step that failed */
+    int64_t until_s;          /* of all searches: the shop goes on selling */
+    char until[24];
+    enum sf_err err; /* of the first step that failed */
     struct sf_why why;
 };
 
@@ -103,25 +107,32 @@ static enum sf_err ask_one(struct story *s, const char *title, const char *shows
     if (code)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "step %d, `spanflame %s`, ended with code %d",
                       s->n_steps, given[0], code);
-    else if (s->is_all_planted && !sf_str_find(sf_buf_str(&out), sf_str_from(shows), &at))
+    else if (s->of->is_all_planted && !sf_str_find(sf_buf_str(&out), sf_str_from(shows), &at))
         err = sf_fail(why, SF_ERR_NOT_FOUND, "step %d, `spanflame %s`, does not show %s",
                       s->n_steps, given[0], shows);
     sf_buf_done(&out);
     return err;
 }
 
+static void note_failure(struct story *s, enum sf_err err, const struct sf_why *why)
+{
+    printf("(%s)\n", why->text);
+    if (!s->err) {
+        s->err = err;
+        s->why = *why;
+    }
+}
+
 /* A question that fails does not end the story: the page and the other answers are there. */
 static void step(struct story *s, const char *title, const char *shows, const char *const *given)
 {
     struct sf_why why = {0};
-    enum sf_err err = ask_one(s, title, shows, given, &why);
-    if (!err)
-        return;
-    printf("(%s)\n", why.text);
-    if (!s->err) {
-        s->err = err;
-        s->why = why;
-    }
+    enum sf_err err;
+    if (s->of->between)
+        s->of->between(s->of->arg);
+    err = ask_one(s, title, shows, given, &why);
+    if (err)
+        note_failure(s, err, &why);
 }
 
 /* ---- the slowest ---- */
@@ -244,14 +255,15 @@ static double cpu_share(struct story *s, const struct found *f, struct sf_arena 
 }
 
 /* What was planted there burns CPU time; on a busy machine the slowest spans wait for a CPU. */
-static size_t pick_busy(struct story *s, const struct found *found, size_t n, struct sf_arena *req)
+static size_t pick_busy(struct story *s, const struct found *found, size_t n, struct sf_arena *req,
+                        double *out_share)
 {
-    double best = -1;
     size_t picked = 0;
-    for (size_t i = 0; i < n && i < N_TRIED && best < 0.5; i++) {
+    *out_share = -1;
+    for (size_t i = 0; i < n && i < N_TRIED && *out_share < MOSTLY; i++) {
         double share = cpu_share(s, &found[i], req);
-        if (share > best) {
-            best = share;
+        if (share > *out_share) {
+            *out_share = share;
             picked = i;
         }
     }
@@ -265,7 +277,8 @@ static enum sf_err search(struct story *s, const char *query, size_t limit, stru
     struct sf_client client = {.server = s->server};
     struct sf_buf path = {0}, answer = {0};
     enum sf_err err;
-    sf_buf_print(&path, "/api/search?limit=%zu&spss=1&q=", limit);
+    sf_buf_print(&path, "/api/search?limit=%zu&spss=1&start=%" PRId64 "&end=%" PRId64 "&q=", limit,
+                 s->until_s - RANGE_S, s->until_s);
     sf_client_encode(&path, sf_str_from(query));
     sf_buf_add(&path, "", 1);
     err = sf_buf_ok(&path)
@@ -280,68 +293,112 @@ static enum sf_err search(struct story *s, const char *query, size_t limit, stru
     return err;
 }
 
-/* Those that are slower than the fifth slowest, and of the newest of them, which the story's search
- * shows, one that was busy. */
+/* Those that are slower than `limit_ns`, and of the newest of them, which the story's search shows,
+ * the first that was busy. */
+static enum sf_err pick_above(struct story *s, uint64_t limit_ns, struct found *found,
+                              struct sf_arena *req, double *best, struct sf_why *why)
+{
+    char query[sizeof(s->slow)];
+    double share;
+    size_t n = 0, at;
+    enum sf_err err;
+    snprintf(query, sizeof(query),
+             "{ resource.service.name = \"order-service\" && name = "
+             "\"order.calculate_totals\" && duration > %" PRIu64 "ms }",
+             limit_ns / SF_NS_PER_MS);
+    err = search(s, query, N_LISTED, found, &n, req, why);
+    if (err || !n)
+        return err;
+    at = pick_busy(s, found, n, req, &share);
+    if (share <= *best)
+        return SF_OK;
+    *best = share;
+    memcpy(s->trace, found[at].trace, sizeof(s->trace));
+    memcpy(s->span, found[at].span, sizeof(s->span));
+    memcpy(s->slow, query, sizeof(query));
+    return SF_OK;
+}
+
+/* Among the five slowest, or where those only waited for a CPU, among the slower quarter or half.
+ */
 static enum sf_err find_slowest(struct story *s, struct sf_why *why)
 {
     struct sf_arena req = {0};
     struct found *found = NULL;
+    uint64_t limits_ns[3];
+    double best = -1;
     size_t n = 0;
     bool has_memory = sf_arena_init(&req, 16 << 20) &&
                       (found = sf_arena_new_n(&req, N_ASKED, sizeof(*found)));
     enum sf_err err = has_memory ? search(s, TOTALS, N_ASKED, found, &n, &req, why)
                                  : sf_no_memory(why, "the slowest");
-    if (!err && n) {
-        snprintf(s->slow, sizeof(s->slow),
-                 "{ resource.service.name = \"order-service\" && name = "
-                 "\"order.calculate_totals\" && duration > %" PRIu64 "ms }",
-                 found[n > N_SHOWN ? N_SHOWN : n - 1].ns / SF_NS_PER_MS);
-        err = search(s, s->slow, N_LISTED, found, &n, &req, why);
-    }
     if (!err && !n)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no span order.calculate_totals");
     if (!err) {
-        size_t at = pick_busy(s, found, n, &req);
-        memcpy(s->trace, found[at].trace, sizeof(s->trace));
-        memcpy(s->span, found[at].span, sizeof(s->span));
+        limits_ns[0] = found[n > N_SHOWN ? N_SHOWN : n - 1].ns;
+        limits_ns[1] = found[n / 4].ns;
+        limits_ns[2] = found[n / 2].ns;
     }
+    for (int i = 0; !err && i < 3 && best < MOSTLY; i++)
+        err = pick_above(s, limits_ns[i], found, &req, &best, why);
     sf_arena_done(&req);
     return err;
 }
 
 /* ---- the story ---- */
 
-enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct sf_why *why)
+#define STEP(title, shows, ...) step(s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
+
+static void tell_one_order(struct story *s)
 {
-    struct story s = {.server = server, .is_all_planted = is_all_planted};
-    enum sf_err err = find_slowest(&s, why);
-    if (err)
-        return err;
-#define STEP(title, shows, ...) step(&s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
     printf("\nOne order was slow. Why?\n");
-    STEP(NULL, "running", "why", s.span, "--trace", s.trace);
-    printf("\nThe same on the page: %s/?view=trace&id=%s&span=%s&pane=why\n", server, s.trace,
-           s.span);
+    STEP(NULL, "running", "why", s->span, "--trace", s->trace);
+    printf("\nThe same on the page: %s/?view=trace&id=%s&span=%s&pane=why\n", s->of->page, s->trace,
+           s->span);
+}
+
+static void tell_its_span(struct story *s)
+{
+    STEP("Totals are slow: which ones?", s->trace, "search", s->slow, "--from", "now-1h", "--until",
+         s->until);
+    STEP("One of them, span by span, with its critical path and hottest functions", "order-service",
+         "trace", s->trace);
+    STEP("Where did that span's time go?", "CPU", "ledger", s->span, "--trace", s->trace);
+    STEP("Which code was it?", "calculateTotals", "flame", "--span", s->span, "--trace", s->trace);
+}
+
+enum sf_err sf_demo_steps_tell(const struct sf_demo_story *story, struct sf_why *why)
+{
+    struct story one = {.of = story, .server = story->server}, *s = &one;
+    struct sf_why said = {0};
+    enum sf_err err;
+    s->until_s = sf_clock_wall_ns() / SF_NS_PER_S + 1;
+    snprintf(s->until, sizeof(s->until), "%" PRId64, s->until_s);
+    err = find_slowest(s, &said);
+    if (err) /* a busy machine */
+        err = find_slowest(s, &said);
+    if (err)
+        note_failure(s, err, &said);
+    else
+        tell_one_order(s);
     STEP("What runs, how often, how slow, how broken", "order-service", "services", "--since",
          "2m");
-    STEP("Totals are slow: which ones?", s.trace, "search", s.slow);
-    STEP("One of them, span by span, with its critical path and hottest functions", "order-service",
-         "trace", s.trace);
-    STEP("Where did that span's time go?", "CPU", "ledger", s.span, "--trace", s.trace);
-    STEP("Which code was it?", "calculateTotals", "flame", "--span", s.span, "--trace", s.trace);
+    if (!err)
+        tell_its_span(s);
     STEP("Some prices take much longer: what do slow ones do that fast ones do not?",
          "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }", "--split",
          "p98");
-    STEP("The whole trace as one flame graph, over all services, by critical path", "order-service",
-         "flame", "--trace", s.trace, "--by", "critical-path");
+    if (!err)
+        STEP("The whole trace as one flame graph, over all services, by critical path",
+             "order-service", "flame", "--trace", s->trace, "--by", "critical-path");
     STEP("def456 was deployed half way: what did it change?", "evaluateRules", "diff", "--baseline",
          "order-service{commit=abc123}", "--comparison", "order-service{commit=def456}",
          "--time-range", "15m", "--measure", "share");
     STEP("What stands out, and what people do about it", "regexMatch", "findings", "--service",
          "order-service");
     STEP(NULL, "order-service", "coverage", "order-service");
-#undef STEP
-    if (s.err)
-        *why = s.why;
-    return s.err;
+    if (s->err)
+        *why = s->why;
+    return s->err;
 }
+#undef STEP

@@ -310,18 +310,6 @@ TEST(config, names_the_variable_or_flag_in_a_mistake)
                         "--set: there is no key retention.span; did you mean retention.spans?");
 }
 
-TEST(config, knows_public_addresses)
-{
-    static const char *const public[] = {"0.0.0.0", "::",       "10.1.2.3",       "192.168.0.1",
-                                         "fe80::1", "host.lan", "::ffff:10.0.0.1"};
-    static const char *const private[] = {"127.0.0.1", "127.9.9.9", "::1", "localhost",
-                                          "::ffff:127.0.0.1"};
-    for (size_t i = 0; i < sizeof(public) / sizeof(public[0]); i++)
-        assert_true(sf_config_is_public(public[i]));
-    for (size_t i = 0; i < sizeof(private) / sizeof(private[0]); i++)
-        assert_false(sf_config_is_public(private[i]));
-}
-
 TEST(config, refuses_a_public_bind_with_the_line_to_add)
 {
     struct sf_config *c = parse("listen: [\"127.0.0.1:1\", \"[::]:4318\"]\n");

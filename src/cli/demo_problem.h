@@ -1,0 +1,26 @@
+/* demo_problem.h - the problems that the shop of `spanflame demo` has planted (demo/README.md). */
+#pragma once
+#include <stddef.h>
+
+enum sf_demo_from {                       /* the answer of the server that measures a problem */
+                    SF_DEMO_FROM_SET,     /* the function with what it calls, in /api/v1/cohort */
+                    SF_DEMO_FROM_PART,    /* the part, in /api/v1/explain */
+                    SF_DEMO_FROM_COUNT,   /* the child spans, in /api/v1/explain */
+                    SF_DEMO_FROM_COMPARE, /* the function, in /api/v1/compare */
+};
+
+struct sf_demo_problem {
+    const char *name; /* of its switch, at most 14 bytes */
+    const char *what;
+    const char *cost; /* planted, in words */
+    const char *service;
+    const char *finding; /* a word of the sentence that finds it; NULL: compare does */
+    enum sf_demo_from from;
+    const char *query, *more, *subject;
+    double planted;    /* 0: what the spans' stopwatch says: */
+    const char *watch; /* an attribute, in microseconds */
+    const char *unit;
+};
+
+enum { SF_DEMO_PROBLEMS = 9 };
+extern const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS];
