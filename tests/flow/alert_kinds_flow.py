@@ -2,6 +2,7 @@
 """Rules of alerts about changes, parts of time, findings and coverage: each fires on what was planted, with the sentence that
 says why, and is quiet where nothing changed."""
 import os
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ RULES = """alerts:
     - {name: same-as-before, change: {q: '{ name = "GET /b" }'}, significant: true, window: 25m}
     - {name: yesterday, change: {q: '{ name = "GET /a" }', against: yesterday}, above: 1%, window: 25m}
     - {name: more-cpu, change: {q: '{ name = "GET /a" }', by: resource.service.version, measure: value, type: cpu}, significant: true}
+    - {name: more-running, change: {q: '{ name = "GET /a" }', by: resource.service.version, measure: cpu}, significant: true}
     - {name: children, ledger: {q: '{ name = "GET /c" }', part: child}, above: 50ms, window: 1h}
     - {name: children-more, ledger: {q: '{ name = "GET /c" }', part: child}, above: 90ms, window: 1h}
     - {name: hot, finding: {service: order-service, kind: hot_function}, above: 50%, window: 1h}
@@ -99,7 +101,7 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
     SERVER.start()
     plant()
     for rule, fires in (("slower", 1), ("same-version", 0), ("slower-than-before", 1), ("not-twice", 0), ("same-as-before", 0),
-                        ("yesterday", 0), ("more-cpu", 1), ("children", 1), ("children-more", 0), ("hot", 1), ("hotter", 0),
+                        ("yesterday", 0), ("more-cpu", 1), ("more-running", 1), ("children", 1), ("children-more", 0), ("hot", 1), ("hotter", 0),
                         ("fewer", 1), ("not-fewer", 0), ("packaged", 1), ("packaged-more", 0), ("canary", 1), ("held", 1),
                         ("held-more", 0), ("gone", 1), ("there", 0), ("silent", 1), ("little", 1), ("enough", 0), ("unsampled", 1)):
         answer = tried(rule)
@@ -118,9 +120,12 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
 
 
 def test_2_alerts_say_why():
-    fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot", "canary", "packaged",
+    fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot", "canary", "packaged", "more-running",
                                                            "held")) and alerts(), "they fire")
     assert "ms" in fired["slower"]["annotations"]["why"], fired["slower"]
+    # Of a part: that part, whatever the whole duration did, and the function that grew.
+    assert re.search(r"^v2 against v1: on CPU \+[\d.]+ ms per span \(95 % interval .*\), mostly parse$",
+                     fired["more-running"]["annotations"]["why"]), fired["more-running"]
     assert "crunch" in fired["hot"]["annotations"]["why"], fired["hot"]
     assert "child" in fired["children"]["annotations"]["why"], fired["children"]
     assert fired["slower"]["annotations"]["why"].startswith("v2 against v1: spans take "), fired["slower"]

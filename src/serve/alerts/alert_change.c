@@ -12,6 +12,7 @@
 
 /* Spans of either side, below which nothing is said; steps in which versions are told apart. */
 enum { MIN_SPANS = 30, STEPS = 60 };
+#define MOSTLY 0.5 /* of a part's difference */
 
 /* ---- which two ---- */
 
@@ -147,6 +148,49 @@ static enum sf_err compare(const struct sf_alert_ask *ask, sf_str left, sf_str r
     return sf_compare_make(ask->store, &want, q, out, why);
 }
 
+/* ---- the sentence ---- */
+
+static void add_signed_ms(struct sf_buf *out, double ns)
+{
+    sf_buf_print(out, fabs(ns) < 1e9 ? "%+.3g ms" : "%+.0f ms", ns / 1e6);
+}
+
+/* Of a part the part and what grew in it; what the whole duration did may be another matter. */
+static bool part_words(const struct sf_alert_rule *rule, const struct sf_comparison *c,
+                       struct sf_arena *req, sf_str *out)
+{
+    const struct sf_comparison_part *part = NULL;
+    struct sf_buf text = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+    bool is_kept;
+    for (uint32_t i = 0; i < c->time.n_parts && !part; i++) {
+        if (sf_str_eq(rule->part, sf_str_from(c->time.parts[i].name)))
+            part = &c->time.parts[i];
+    }
+    *out = c->time.summary;
+    if (!part)
+        return true;
+    sf_buf_print(&text, "%s ", part->words);
+    add_signed_ms(&text, part->row.delta);
+    sf_buf_print(&text, " per span");
+    if (isfinite(part->row.low) && isfinite(part->row.high)) {
+        sf_buf_print(&text, " (95 %% interval ");
+        add_signed_ms(&text, part->row.low);
+        sf_buf_print(&text, " to ");
+        add_signed_ms(&text, part->row.high);
+        sf_buf_print(&text, ")");
+    }
+    for (uint32_t i = 0; i < part->n_items; i++) {
+        const struct sf_comparison_row *item = &part->items[i];
+        if (!item->is_significant || item->delta / part->row.delta <= MOSTLY)
+            continue;
+        sf_buf_print(&text, ", mostly %.*s", SF_STR_ARG(sf_str_part(item->function, 0, 120)));
+        break;
+    }
+    is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
 sf_str sf_alert_change_words(sf_str summary)
 {
     const sf_str right = SF_STR("right ");
@@ -185,7 +229,7 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
     struct sf_comparison *c = sf_arena_new(q->req, sizeof(*c));
     struct sf_alert_found f;
     struct change d = {0};
-    sf_str left = SF_STR_NONE, right = SF_STR_NONE;
+    sf_str left = SF_STR_NONE, right = SF_STR_NONE, words = SF_STR_NONE;
     double grown;
     bool is_ok;
     enum sf_err err = one && c ? SF_OK : sf_no_room(why, "the rule");
@@ -208,7 +252,8 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
     if (is_ok && rule->by.len)
         is_ok = sf_alert_found_label(&f, SF_STR("baseline"), left, q->req) &&
                 sf_alert_found_label(&f, SF_STR("candidate"), right, q->req);
-    if (!is_ok || !say(rule, left, right, c->time.summary, q->req, &one->reason))
+    if (!is_ok || !part_words(rule, c, q->req, &words) ||
+        !say(rule, left, right, words, q->req, &one->reason))
         return sf_no_room(why, "the rule");
     *out_n = 1;
     return sf_alert_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);
