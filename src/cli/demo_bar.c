@@ -245,12 +245,12 @@ enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
     note(b, asked, &said);
     if (!asked && sf_arena_init(&req, WISH_ARENA) && find_wish(sf_buf_str(&answer), &req, &wish) &&
         wish.ms != b->wish_ms) {
-        b->wish_ms = wish.ms;
         b->refused[0] = '\0';
         if (read_wish(&wish, &req, &said))
             snprintf(b->refused, sizeof(b->refused), "%s", said.text);
         else
             err = do_wish(b, &wish, why);
+        b->wish_ms = wish.ms; /* not before it is true: a deploy says that it is under way */
         sf_demo_bar_tell(b, doing);
     } else if (now_ns - b->told_ns > TELL_NS) {
         sf_demo_bar_tell(b, doing);

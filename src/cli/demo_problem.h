@@ -12,7 +12,7 @@ enum sf_demo_from {                       /* the answer of the server that measu
 struct sf_demo_problem {
     const char *name; /* of its switch, at most 14 bytes */
     const char *what;
-    const char *cost; /* planted, in words */
+    const char *cost; /* planted, of an order, in few words */
     const char *service;
     const char *finding; /* a word of the sentence that finds it; NULL: compare does */
     enum sf_demo_from from;

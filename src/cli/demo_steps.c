@@ -353,8 +353,8 @@ static void tell_one_order(struct story *s)
 {
     printf("\nOne order was slow. Why?\n");
     STEP(NULL, "running", "why", s->span, "--trace", s->trace);
-    printf("\nThe same on the page: %s/?view=trace&id=%s&span=%s&pane=why\n", s->of->page, s->trace,
-           s->span);
+    printf("\nThe same on the page: %s/?from=now-15m&view=trace&id=%s&span=%s&pane=why\n",
+           s->of->page, s->trace, s->span);
 }
 
 static void tell_its_span(struct story *s)

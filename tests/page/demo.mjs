@@ -265,4 +265,52 @@ test("coverage finds nothing missing in the shop", async () => {
   await done(page, "coverage");
 });
 
+const setting = (name, value) => ({ setting: { name, value: JSON.stringify(value) } });
+const PROBLEMS = ["regex", "json", "lock", "regression"].map((name) => ({ name, what: `what ${name} is`, cost: "6 ms CPU", service: "order-service", cause: name, on: true }));
+
+/** The settings as the page asks for them. */
+const settings = (page, method, body) => page.evaluate(async ([m, b]) => (await fetch(`/settings.v1.SettingsService/${m}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(b) })).json(), [method, body]);
+const wishOf = async (page) => JSON.parse((await settings(page, "Get", {})).settings.find((x) => x.name === "spanflame.demo.wish")?.value ?? "{}");
+
+test("a running demo has a bar with its switches, by mouse and keys, in both themes and on a phone", async () => {
+  const plain = await open(at("/"));
+  await plain.getByRole("article").first().waitFor();
+  assert.equal(await plain.locator(".demo-bar").count(), 0, "no demo, no bar");
+  const state = { commit: "abc123", doing: "", refused: "", switched: "", worse: false, switchedAt: 0, wishAt: 0, problems: PROBLEMS };
+  await settings(plain, "Set", setting("spanflame.demo", state));
+  for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone", { viewport: { width: 390, height: 844 } }]]) {
+    const page = await open(at("/"), options);
+    const bar = page.getByRole("complementary", { name: "Demo" });
+    await bar.waitFor();
+    if (name === "phone") await bar.getByRole("button", { name: "Problems: 3 of 3 on" }).click();
+    assert.equal(await bar.getByRole("switch").count(), 3, "the commit has a button of its own");
+    await page.getByRole("article").first().waitFor();
+    await isAccessible(page);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing scrolls sideways");
+    await done(page, `demo-bar-${name}`);
+  }
+  const page = await open(at("/"));
+  const bar = page.getByRole("complementary", { name: "Demo" });
+  await bar.getByRole("switch", { name: /^lock/ }).focus();
+  await page.keyboard.press("Space");
+  await bar.getByRole("switch", { name: /^lock/, checked: false }).waitFor();
+  await bar.getByRole("button", { name: "Deploy the bad commit" }).click();
+  await bar.getByRole("button", { name: "Roll back" }).waitFor();
+  let wish = {};
+  for (let i = 0; i < 50 && wish.commit !== "def456"; i++) {
+    await page.waitForTimeout(100);
+    wish = await wishOf(page);
+  }
+  assert.deepEqual(wish, { commit: "def456", off: ["lock"] });
+  // The demo has looked, and refused: what is true shows again.
+  await settings(page, "Set", setting("spanflame.demo", { ...state, refused: "<b>no</b>", wishAt: 4e12 }));
+  await bar.getByText("<b>no</b>").waitFor();
+  await bar.getByRole("switch", { name: /^lock/, checked: true }).waitFor();
+  await bar.getByRole("button", { name: "Deploy the bad commit" }).waitFor();
+  await settings(page, "Delete", { name: "spanflame.demo" });
+  await bar.waitFor({ state: "detached" });
+  await done(page);
+  await done(plain);
+});
+
 await run();

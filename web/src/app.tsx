@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { ViewLink } from "./parts/link";
 import { Empty } from "./parts/states";
 import { TokenPrompt } from "./parts/token_prompt";
+import { DemoBar } from "./shell/demo_bar";
 import { Keys } from "./shell/keys";
 import { Rail } from "./shell/rail";
 import { TopBar } from "./shell/top_bar";
@@ -124,6 +125,7 @@ export function App() {
       <Rail view={current} />
       <TopBar view={current} onRefresh={refresh} services={services} />
       <main id="main" tabIndex={-1} class={`view-${current.replace(/\W/g, "")}`} onScroll={onScroll}>
+        <DemoBar />
         {viewOf(url, range)}
       </main>
       <TokenPrompt />

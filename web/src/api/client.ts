@@ -150,6 +150,19 @@ export async function send<T>(path: string, query: Query, body: unknown, signal:
   return (await response.json()) as T;
 }
 
+export interface Timed<T> {
+  readonly data: T;
+  /** The server's clock: what is old is said by it, not by ours. */
+  readonly nowMs: number;
+}
+
+/** The same, and when it was answered. */
+export async function sendTimed<T>(path: string, body: unknown, signal: AbortSignal): Promise<Timed<T>> {
+  const response = await request(path, body, signal);
+  const told = Date.parse(response.headers.get("date") ?? "");
+  return { data: (await response.json()) as T, nowMs: Number.isNaN(told) ? Date.now() : told };
+}
+
 /** A call that takes something away (DELETE). */
 export async function remove(path: string, signal: AbortSignal): Promise<void> {
   await request(path, {}, signal, "DELETE");
