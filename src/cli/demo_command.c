@@ -134,9 +134,9 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
 static void stay(struct demo *d)
 {
     struct sf_why why;
-    printf("\nThe page is at %s/?from=now-15m. Its demo bar switches problems while the shop sells.\n"
-           "Try the commands above, send your own traces (OTEL_EXPORTER_OTLP_ENDPOINT=%s),\n"
-           "and end it with Ctrl-C.\n",
+    printf("\nThe page is at %s/?from=now-15m; its bar switches problems while the shop\n"
+           "sells. Try the commands above, send your own traces\n"
+           "(OTEL_EXPORTER_OTLP_ENDPOINT=%s), and end it with Ctrl-C.\n",
            d->server.page, d->server.otlp);
     fflush(stdout);
     sf_demo_bar_tell(&d->bar, "");
