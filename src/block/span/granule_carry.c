@@ -219,13 +219,12 @@ static enum sf_err map_shapes(struct carry *c)
 
 /* ---- chunks ---- */
 
-/* `hash` is the place of its first value hash. */
-static enum sf_err copy_chunk(struct carry *c, struct sf_chunk_desc d, uint32_t hash,
-                              uint16_t column)
+static enum sf_err copy_chunk(struct carry *c, uint32_t chunk, uint16_t column)
 {
     const struct sf_span_block_reader *r = c->from->r;
     struct sf_span_block_writer *w = c->w;
     struct sf_arena tmp = *c->from->req;
+    struct sf_chunk_desc d = sf_reader_desc(r, chunk);
     uint32_t n_hashes = sf_chunk_n_hashes(&d);
     const uint8_t *p;
     enum sf_err err = sf_reader_bytes(r, d.off, d.stored_len, &tmp, &p, c->from->why);
@@ -239,7 +238,7 @@ static enum sf_err copy_chunk(struct carry *c, struct sf_chunk_desc d, uint32_t 
     sf_buf_add(&w->out, p, d.stored_len);
     sf_chunk_desc_encode(&w->descs, &d);
     if (n_hashes)
-        sf_buf_add(&w->hashes, r->hashes + (size_t)hash * 4, (size_t)n_hashes * 4);
+        sf_buf_add(&w->hashes, r->hashes + (size_t)r->hash_places[chunk] * 4, (size_t)n_hashes * 4);
     w->n_chunks_here++;
     w->n_hashes_here += n_hashes;
     if (!sf_buf_ok(&w->out) || !sf_buf_ok(&w->descs) || !sf_buf_ok(&w->hashes))
@@ -270,7 +269,7 @@ static enum sf_err write_shapes(struct carry *c, uint16_t column, const struct s
 }
 
 /* A column of the span itself. */
-static enum sf_err write_chunk(struct carry *c, const struct sf_chunk_desc *d, uint32_t hash)
+static enum sf_err write_chunk(struct carry *c, const struct sf_chunk_desc *d, uint32_t chunk)
 {
     bool is_shape = d->encoding == SF_ENC_SHAPE;
     uint32_t n = c->from->n_rows;
@@ -283,11 +282,11 @@ static enum sf_err write_chunk(struct carry *c, const struct sf_chunk_desc *d, u
         return sf_writer_emit_u32s(c->w, d->column, c->resources, n) ? SF_OK : c->w->err;
     if (d->column == SF_BLOCK_SCOPE && !c->has_same_scopes)
         return sf_writer_emit_u32s(c->w, d->column, c->scopes, n) ? SF_OK : c->w->err;
-    return copy_chunk(c, *d, hash, d->column);
+    return copy_chunk(c, chunk, d->column);
 }
 
 struct key_chunk {
-    uint32_t key, chunk, hash;
+    uint32_t key, chunk;
 };
 
 static int by_key(const void *a, const void *b)
@@ -303,26 +302,24 @@ static enum sf_err write_chunks(struct carry *c)
     const struct sf_span_block_reader *r = c->from->r;
     const struct sf_granule_place *p = &r->places[c->from->granule];
     struct key_chunk *keys = sf_arena_raw(c->from->req, p->n_chunks * sizeof(*keys), 16);
-    uint32_t hash = p->first_hash, n_keys = 0;
+    uint32_t n_keys = 0;
     enum sf_err err = keys ? SF_OK : sf_reader_limit(c->from->why);
 
     for (uint32_t i = 0; !err && i < p->n_chunks; i++) {
         struct sf_chunk_desc d = sf_reader_desc(r, p->first_chunk + i);
         if (d.column < SF_BLOCK_FIRST_KEY) {
-            err = write_chunk(c, &d, hash);
+            err = write_chunk(c, &d, p->first_chunk + i);
         } else {
             uint32_t key = d.column - SF_BLOCK_FIRST_KEY;
             if (key >= r->n_typed || c->codes->keys[key] == SF_NONE) /* no shape has it */
                 return sf_reader_corrupt(r, c->from->granule, d.column, c->from->why);
-            keys[n_keys++] = (struct key_chunk){c->codes->keys[key], p->first_chunk + i, hash};
+            keys[n_keys++] = (struct key_chunk){c->codes->keys[key], p->first_chunk + i};
         }
-        hash += sf_chunk_n_hashes(&d);
     }
     if (n_keys)
         qsort(keys, n_keys, sizeof(*keys), by_key);
     for (uint32_t i = 0; !err && i < n_keys; i++)
-        err = copy_chunk(c, sf_reader_desc(r, keys[i].chunk), keys[i].hash,
-                         sf_u16(SF_BLOCK_FIRST_KEY + keys[i].key));
+        err = copy_chunk(c, keys[i].chunk, sf_u16(SF_BLOCK_FIRST_KEY + keys[i].key));
     return err;
 }
 

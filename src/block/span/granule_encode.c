@@ -107,11 +107,25 @@ static bool emit_codes(struct sf_span_block_writer *w, uint16_t column, const ui
     return end(w, start, column, enc, n, cardinality, true);
 }
 
+static int cmp_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The last `n`, in order: equal dictionaries have equal lists then, which readers keep once. */
+static void sort_hashes(struct sf_span_block_writer *w, uint32_t n)
+{
+    if (n > 1 && sf_buf_ok(&w->hashes))
+        qsort(w->hashes.p + w->hashes.len - (size_t)n * 4, n, 4, cmp_u32);
+    w->n_hashes_here += n;
+}
+
 static void keep_hashes(struct sf_span_block_writer *w, const struct sf_dict *d)
 {
     for (uint32_t i = 0; i < d->n; i++)
         sf_buf_add_u32le(&w->hashes, (uint32_t)sf_hash_str(sf_dict_get(d, i)));
-    w->n_hashes_here += d->n;
+    sort_hashes(w, d->n);
 }
 
 /* Texts: one value, a dictionary, or one by one. `key_hash` is what the attribute filter knows the
@@ -187,7 +201,7 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
             return false;
         sf_buf_add_u32le(&w->hashes, (uint32_t)sf_block_number_hash(s.vals[i]));
     }
-    w->n_hashes_here += s.n;
+    sort_hashes(w, s.n);
     if (s.n == 1)
         return emit_bytes(w, column, SF_ENC_CONST, k->n, 1, s.vals, 8, false);
     if (k->type == SF_VALUE_BOOL || sf_planes_plan(k->nums, k->n).width <= 1)
@@ -198,12 +212,6 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
 }
 
 /* ---- attributes ---- */
-
-static int cmp_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 static bool emit_keys(struct sf_span_block_writer *w)
 {

@@ -85,22 +85,12 @@ static bool wants_nothing(const struct sf_cond *c)
 const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
                                 uint32_t column, uint32_t *out_n)
 {
-    const struct sf_granule_place *p = &r->places[granule];
-    uint32_t at = p->first_hash;
+    struct sf_chunk_desc d[2];
+    uint32_t first;
+    unsigned n = sf_reader_find_chunk(r, granule, column, &first, d);
 
-    *out_n = 0;
-    for (uint32_t i = 0; i < p->n_chunks; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(r, p->first_chunk + i);
-        uint32_t n = sf_chunk_n_hashes(&d);
-        if (d.column > column)
-            break;
-        if (d.column == column && n) {
-            *out_n = n;
-            return r->hashes + (size_t)at * 4;
-        }
-        at += n;
-    }
-    return NULL;
+    *out_n = n ? sf_chunk_n_hashes(&d[n - 1]) : 0; /* codes have none, their dictionary has */
+    return *out_n ? r->hashes + (size_t)r->hash_places[first + n - 1] * 4 : NULL;
 }
 
 bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash)

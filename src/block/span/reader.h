@@ -17,7 +17,7 @@ struct sf_typed_key { /* place k has column 64 + k */
 };
 
 struct sf_granule_place { /* where a granule's share of GRAN begins */
-    uint32_t first_chunk, n_chunks, first_hash, n_hashes, first_run, n_runs;
+    uint32_t first_chunk, n_chunks, n_hashes, first_run, n_runs;
 };
 
 struct sf_span_block_reader {
@@ -42,7 +42,8 @@ struct sf_span_block_reader {
     const struct sf_granule_info *granules;
     const struct sf_granule_place *places;
     uint32_t n_granules;
-    const uint8_t *descs, *hashes, *runs; /* of GRAN, as stored */
+    const uint8_t *descs, *hashes, *runs; /* of GRAN */
+    const uint32_t *hash_places;          /* of each chunk: where in `hashes` its own begin */
     const struct sf_block_key *keys;      /* SF_TABLES_VALUES */
     uint32_t n_keys;
     const struct sf_block_operation *ops; /* SF_TABLES_OPERATIONS */
@@ -67,6 +68,8 @@ enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
 enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, uint64_t off,
                             void *to, size_t len, struct sf_arena scratch, struct sf_why *why);
 /* Chunk descriptors of a column in a granule: 0, 1, or 2 (codes, then their dictionary). */
+unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                              uint32_t column, uint32_t *out_first, struct sf_chunk_desc out[2]);
 unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
                          struct sf_chunk_desc out[2]);
 struct sf_chunk_desc sf_reader_desc(const struct sf_span_block_reader *r, uint32_t place);

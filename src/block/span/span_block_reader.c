@@ -159,8 +159,8 @@ uint32_t sf_chunk_n_hashes(const struct sf_chunk_desc *d)
     }
 }
 
-unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
-                         struct sf_chunk_desc out[2])
+unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                              uint32_t column, uint32_t *out_first, struct sf_chunk_desc out[2])
 {
     const struct sf_granule_place *p = &r->places[granule];
     uint32_t low = p->first_chunk, high = p->first_chunk + p->n_chunks, last = high;
@@ -173,6 +173,7 @@ unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule,
         else
             high = mid;
     }
+    *out_first = low;
     while (low < last && n < 2) {
         out[n] = sf_reader_desc(r, low++);
         if (out[n].column != column)
@@ -180,6 +181,13 @@ unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule,
         n++;
     }
     return n;
+}
+
+unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
+                         struct sf_chunk_desc out[2])
+{
+    uint32_t first;
+    return sf_reader_find_chunk(r, granule, column, &first, out);
 }
 
 enum sf_err sf_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,

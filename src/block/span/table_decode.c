@@ -6,6 +6,8 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
+#include "base/table.h"
 #include "block/format/cursor.h"
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
@@ -526,7 +528,8 @@ static enum sf_err check_chunks(const struct sf_span_block_reader *r, uint32_t g
         if (d.column < before || (d.column == before && !is_pair) || d.encoding >= SF_ENCODINGS ||
             d.off < SF_BLOCK_HEADER_LEN || d.off > r->data_end ||
             d.stored_len > r->data_end - d.off ||
-            !sf_unpack_is_plausible(d.codec, d.stored_len, d.raw_len))
+            !sf_unpack_is_plausible(d.codec, d.stored_len, d.raw_len) ||
+            sf_chunk_n_hashes(&d) > SF_BLOCK_MAX_HASHES)
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u, column %u: %s", granule,
                            d.column, "its descriptor is inconsistent");
         if (d.column >= SF_BLOCK_FIRST_KEY && d.column - SF_BLOCK_FIRST_KEY >= (int)r->n_typed)
@@ -587,7 +590,6 @@ static bool add_up(struct granule_sums *s, struct sf_granule_info *g, struct sf_
     if (g->is_continuation && s->traces == 0)
         return false;
     p->first_chunk = (uint32_t)s->chunks;
-    p->first_hash = (uint32_t)s->hashes;
     p->first_run = (uint32_t)s->runs;
     g->first_row = s->rows;
     g->first_trace = s->traces - g->is_continuation;
@@ -599,21 +601,120 @@ static bool add_up(struct granule_sums *s, struct sf_granule_info *g, struct sf_
     return true;
 }
 
-static enum sf_err read_granules(struct sf_span_block_reader *r, struct sf_why *why)
+/* Bytes that are borrowed become the arena's; NULL: it is full. */
+static void list_of(struct sf_arena *to, const uint8_t **io, size_t len)
 {
-    sf_bytes raw;
-    struct sf_cursor c;
+    uint8_t *copy = sf_arena_raw(to, len, 16);
+    if (copy && len)
+        memcpy(copy, *io, len);
+    *io = copy;
+}
+
+struct hash_lists { /* value hashes of chunks; granules mostly have the same ones */
+    struct sf_arena *to;
+    uint32_t *base;          /* the first list */
+    struct sf_table at;      /* lists, by content */
+    uint32_t *firsts, *lens; /* of each, from base on */
+    uint32_t n, cap;
+    uint32_t sorted[SF_BLOCK_MAX_HASHES];
+};
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Into l->sorted; older writers kept the order in which values appeared. */
+static void sort_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n)
+{
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < n; i++) {
+        l->sorted[i] = sf_load_u32le(hashes + (size_t)i * 4);
+        is_sorted = is_sorted && (i == 0 || l->sorted[i - 1] <= l->sorted[i]);
+    }
+    if (!is_sorted)
+        qsort(l->sorted, n, sizeof(*l->sorted), by_value);
+}
+
+/* Where the list lies, counted from l->base. NOMEM or LIMIT. */
+static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n,
+                                uint32_t *out)
+{
+    uint64_t hash;
+    struct sf_table_look look;
+    uint32_t cap = l->cap, at, *to;
+
+    sort_hashes(l, hashes, n);
+    hash = sf_key(l->sorted, n * sizeof(*l->sorted));
+    if (!sf_table_more(&l->at) || !sf_list_room(&l->firsts, l->n, &cap, 64) ||
+        !sf_list_room(&l->lens, l->n, &l->cap, 64))
+        return SF_ERR_NOMEM;
+    look = sf_table_look(&l->at, hash);
+    while (sf_table_next(&look, &at)) {
+        if (l->lens[at] == n && memcmp(l->base + l->firsts[at], l->sorted, n * 4) == 0) {
+            *out = l->firsts[at];
+            return SF_OK;
+        }
+    }
+    to = sf_arena_raw(l->to, n * sizeof(*to), sizeof(*to));
+    if (!to)
+        return SF_ERR_LIMIT;
+    l->base = l->base ? l->base : to;
+    memcpy(to, l->sorted, n * sizeof(*to));
+    *out = l->firsts[l->n] = (uint32_t)(to - l->base);
+    l->lens[l->n] = n;
+    sf_table_keep(&l->at, &look, l->n++);
+    return SF_OK;
+}
+
+/* Its tables borrow from it: it is not compressed, and has none of the filters of files. */
+static bool is_part(const struct sf_span_block_reader *r)
+{
+    return r->memory.p && !r->sections[SF_SECTION_SFLT].id;
+}
+
+/* Lists that many chunks have are kept once: they would be the largest part of the tables. Those of
+ * a part stay where they are, in its bytes. */
+static enum sf_err read_hashes(struct sf_span_block_reader *r, const uint8_t *hashes,
+                               uint32_t n_chunks, struct sf_why *why)
+{
+    struct sf_arena *rows = arena_of(r, SF_TABLES_ROWS);
+    uint32_t *places = sf_arena_raw(rows, (size_t)n_chunks * sizeof(*places), 16), at = 0;
+    struct hash_lists l = {.to = rows};
+    enum sf_err err = places ? SF_OK : SF_ERR_LIMIT;
+
+    for (uint32_t i = 0; !err && i < n_chunks; i++) {
+        struct sf_chunk_desc d = sf_reader_desc(r, i);
+        uint32_t n = sf_chunk_n_hashes(&d);
+        places[i] = at;
+        if (n && !is_part(r))
+            err = share_hashes(&l, hashes + (size_t)at * 4, n, &places[i]);
+        at += n;
+    }
+    r->hash_places = places;
+    r->hashes = is_part(r) ? hashes : (const uint8_t *)l.base;
+    sf_table_done(&l.at);
+    sf_heap_free(l.firsts);
+    sf_heap_free(l.lens);
+    if (err == SF_ERR_NOMEM)
+        return sf_no_memory(why, "tables");
+    return err ? no_room(why) : SF_OK;
+}
+
+/* `raw` is the content of GRAN. What is left of it lives as long as the tables. */
+static enum sf_err read_granules(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+{
+    struct sf_cursor c = sf_cursor_of(raw);
     struct sf_granule_info *list;
     struct sf_granule_place *places;
     struct granule_sums sums = {0};
-    uint32_t n, limits[3];
+    uint32_t n = sf_cursor_u32(&c), limits[3];
     struct sf_arena *rows = arena_of(r, SF_TABLES_ROWS);
-    enum sf_err err = sf_reader_section(r, SF_SECTION_GRAN, rows, &raw, why);
+    const uint8_t *hashes;
+    size_t descs_len, runs_len;
+    enum sf_err err = SF_OK;
 
-    if (err)
-        return err;
-    c = sf_cursor_of(raw);
-    n = sf_cursor_u32(&c);
     for (int i = 0; i < 3; i++)
         limits[i] = sf_cursor_u32(&c);
     if (c.is_bad || sf_cursor_left(&c) != (uint64_t)n * SF_BLOCK_GRANULE_REC_LEN +
@@ -636,12 +737,20 @@ static enum sf_err read_granules(struct sf_span_block_reader *r, struct sf_why *
     r->granules = list;
     r->places = places;
     r->n_granules = n;
+    descs_len = (size_t)limits[0] * SF_CHUNK_DESC_LEN;
+    runs_len = (size_t)limits[2] * 8;
     r->descs = c.at;
-    r->hashes = r->descs + (size_t)limits[0] * SF_CHUNK_DESC_LEN;
-    r->runs = r->hashes + (size_t)limits[1] * 4;
+    hashes = c.at + descs_len;
+    r->runs = hashes + (size_t)limits[1] * 4;
     for (uint32_t i = 0; i < n && !err; i++)
         err = check_chunks(r, i, why);
-    return err;
+    if (!err)
+        err = read_hashes(r, hashes, limits[0], why);
+    if (err || is_part(r))
+        return err;
+    list_of(rows, &r->descs, descs_len);
+    list_of(rows, &r->runs, runs_len);
+    return r->descs && r->runs ? SF_OK : no_room(why);
 }
 
 /* ---- lists, and all of it ---- */
@@ -692,7 +801,14 @@ static enum sf_err read_rows(struct sf_span_block_reader *r, struct sf_why *why)
         err = read_table(r, SF_SECTION_SCOPE, read_scopes, why);
     if (!err)
         err = read_table(r, SF_SECTION_KEY, read_keys, why);
-    return err ? err : read_granules(r, why);
+    if (err)
+        return err;
+    if (is_part(r)) {
+        sf_bytes raw;
+        err = sf_reader_section(r, SF_SECTION_GRAN, arena_of(r, SF_TABLES_ROWS), &raw, why);
+        return err ? err : read_granules(r, raw, why);
+    }
+    return read_table(r, SF_SECTION_GRAN, read_granules, why);
 }
 
 enum sf_err sf_reader_tables(struct sf_span_block_reader *r, enum sf_block_tables set,
