@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "join/explain_focus.h"
+#include "join/explain_holder.h"
 #include "join/thinned.h"
 #include "link/explain_part.h"
 
@@ -320,6 +321,29 @@ static bool explain_unknown(struct work *w)
     return true;
 }
 
+/* Of locks that were waited for: who held them. */
+static enum sf_err explain_lock(struct work *w, struct sf_store *store, struct sf_why *why)
+{
+    struct sf_explain_part *p = find_part(w, SF_PART_LOCK);
+    const struct sf_link_set *set = w->t.set;
+    struct sf_explain_holder_want want = {.from_ns = INT64_MAX};
+    if (!p || p->ns * 20 < w->out.duration_ns)
+        return SF_OK;
+    want.service = p->n_children > 0 ? p->children[0].service : w->out.service;
+    for (uint32_t i = 0; i < set->n_own; i++) {
+        int64_t from_ns = (int64_t)(set->spans[i].start_ns & INT64_MAX);
+        int64_t to_ns = (int64_t)(set->spans[i].end_ns & INT64_MAX);
+        bool is_it = w->out.of == SF_EXPLAIN_SPAN ? i == set->span
+                                                  : sf_str_eq(set->services[i], want.service);
+        if (!is_it)
+            continue;
+        want.from_ns = from_ns < want.from_ns ? from_ns : want.from_ns;
+        want.to_ns = to_ns > want.to_ns ? to_ns : want.to_ns;
+    }
+    return want.from_ns < want.to_ns ? sf_explain_holder(store, &want, w->q, &p->reason, why)
+                                     : SF_OK;
+}
+
 enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_trace_want *want,
                              struct sf_query_ctx *q, struct sf_explain_view *out,
                              struct sf_why *why)
@@ -330,6 +354,8 @@ enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_tra
     enum sf_err err = sf_explain_times_load(&w.t, store, want->trace, want->span, q, why);
     if (!err)
         err = want->span != 0 ? of_span(&w, why) : of_trace(&w, why);
+    if (!err)
+        err = explain_lock(&w, store, why);
     if (!err &&
         (!explain_unknown(&w) || !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note)))
         err = sf_no_room(why, "the query");

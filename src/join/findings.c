@@ -13,6 +13,7 @@
 #include "join/findings_diff.h"
 #include "join/findings_growth.h"
 #include "join/findings_requests.h"
+#include "join/findings_stuck.h"
 #include "join/findings_waits.h"
 #include "join/known_level.h"
 #include "join/link_spans.h"
@@ -38,6 +39,7 @@ struct work {
     struct sf_requests_findings in_requests;
     struct sf_waits_findings in_waits;
     struct sf_growth_findings in_growth;
+    struct sf_stuck_finding in_stuck;
     double n_requests;      /* what values of code are of; 0: not known */
     unsigned said_left_out; /* by the note */
 };
@@ -282,7 +284,9 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     w->n_requests = w->in_waits.n_requests;
     struct sf_requests_want growth = {
         .service = w->want->service, .from_ns = w->want->from_ns, .to_ns = w->want->until_ns};
-    return err ? err : sf_findings_growth(w->store, &growth, &list, w->q, &w->in_growth, why);
+    if (!err)
+        err = sf_findings_growth(w->store, &growth, &list, w->q, &w->in_growth, why);
+    return err ? err : sf_findings_stuck(w->store, &growth, &list, w->q, &w->in_stuck, why);
 }
 
 static enum sf_err of_diff(struct work *w, struct sf_why *why)
@@ -454,7 +458,7 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
     const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
     const struct sf_finding_list *waits = &w->in_waits.list;
     uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + waits->n + w->in_growth.n +
-                   1u,
+                   2u,
              n = 0;
     struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
     if (!items)
@@ -495,6 +499,11 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
         rank(&items[i]);
     }
     sort_views(items, n);
+    if (w->in_stuck.is_found) { /* first: what is stuck costs the requests that never end */
+        memmove(&items[1], items, n++ * sizeof(*items));
+        items[0] = view_of(w, &w->in_stuck.finding);
+        items[0].unit = SF_STR("count");
+    }
     for (uint32_t i = 0; i < w->in_growth.n; i++) { /* what it costs a request is not known: last */
         const struct sf_growth_finding *g = &w->in_growth.items[i];
         items[n] = view_of(w, &g->finding);

@@ -574,7 +574,8 @@ const char *sf_finding_kind_name(enum sf_finding_kind kind)
                                                    [SF_FINDING_DISK] = "disk",
                                                    [SF_FINDING_NETWORK] = "network",
                                                    [SF_FINDING_MEMORY] = "memory_growth",
-                                                   [SF_FINDING_THREADS] = "thread_growth"};
+                                                   [SF_FINDING_THREADS] = "thread_growth",
+                                                   [SF_FINDING_STUCK] = "stuck_on_lock"};
     return names[kind];
 }
 
@@ -594,6 +595,7 @@ const char *sf_finding_action(enum sf_finding_kind kind)
         [SF_FINDING_DISK] = "write and read less often, or in batches",
         [SF_FINDING_NETWORK] = "call it less often, in parallel, or cache the answer",
         [SF_FINDING_MEMORY] = "find what keeps it, and let it go",
-        [SF_FINDING_THREADS] = "find what they wait for, and end them"};
+        [SF_FINDING_THREADS] = "find what they wait for, and end them",
+        [SF_FINDING_STUCK] = "find what holds it"};
     return actions[kind];
 }

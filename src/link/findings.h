@@ -25,6 +25,7 @@ enum sf_finding_kind {
     SF_FINDING_NETWORK, /* requests wait for an answer of something that sends no spans */
     SF_FINDING_MEMORY,  /* memory in use grows: find what keeps it */
     SF_FINDING_THREADS, /* threads or goroutines become more: find what they wait for */
+    SF_FINDING_STUCK,   /* threads or goroutines wait for one lock: find what holds it */
     SF_FINDINGS
 };
 

@@ -174,6 +174,10 @@ static void add_part(const struct sf_explain_part *p, sf_str service, double who
         add_span_name(out, &p->children[0], service);
         sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(")") : SF_STR_NONE);
     }
+    if (p->reason.len > 0 && is_part(p, "lock")) {
+        sf_buf_add_str(out, SF_STR(", "));
+        sf_units_text(out, p->reason, REASON_COLUMNS);
+    }
 }
 
 static void add_parts(const struct sf_explain_view *v, struct sf_buf *out)

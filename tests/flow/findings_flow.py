@@ -191,6 +191,42 @@ def test_memory_and_goroutines_that_grow_are_said_with_their_slope():
     assert not [f for f in findings(service="steady")["findings"] if f["kind"].endswith("_growth")]
 
 
+def test_threads_that_are_stuck_on_one_lock():
+    """Six profiles: eight goroutines wait in reserve, one of which writes while it holds the lock; workers without work are no news."""
+    now, lock = time.time_ns(), "sync.(*Mutex).Lock;sync.(*Mutex).lockSlow;sync.runtime_SemacquireMutex;runtime.gopark"
+    for i in range(6):
+        when = now - (300 - i * 15) * 10**9
+        send("stuck", {f"main;handle;reserve;{lock}": 8 + i % 2, "main;handle;reserve;os.(*File).Write": 1, "main;serve": 4}, sample_type="goroutine",
+             unit="count", when=when, seconds=1, file="stuck.go")
+        send("busy", {f"main;handle;reserve;{lock}": 8 * (i % 2), "main;serve": 4}, sample_type="goroutine", unit="count", when=when, seconds=1)
+        send("idle", {"main;worker;sync.(*Cond).Wait;runtime.gopark": 20, "main;take;runtime.chanrecv1;runtime.gopark": 9}, sample_type="goroutine",
+             unit="count", when=when, seconds=1)
+    found = findings(service="stuck")["findings"]
+    assert found[0]["kind"] == "stuck_on_lock" and found[0]["subject"] == "reserve" and found[0]["count"] == 8, found
+    assert found[0]["sentence"] == ("8 to 9 goroutines of a process of stuck wait for a lock of reserve in each of its last 5 profiles; 1 in that "
+                                    "function does not: perhaps held in os.(*File).Write, in main > handle > reserve: find what holds it"), found[0]
+    for service in ("busy", "idle"):
+        assert "stuck_on_lock" not in [f["kind"] for f in findings(service=service)["findings"]], service
+
+
+def test_who_held_the_lock_is_said_where_a_profile_knows():
+    """Go's mutex profile has the stacks of those who let go; a profile of those who wait names nobody."""
+    span = make_span(ms=400, ago_ms=30000, service="held", name="reserve")
+    wait = ("main;reserve;sync.(*Mutex).Lock;sync.runtime_SemacquireMutex", (("span_id", span["span_id"].hex()), ("trace_id", span["trace_id"].hex())))
+    server.send([span])
+    send("held", {wait: 380 * MS}, sample_type="wall", when=span["start"], seconds=1, file="held.go")
+    path = f"/api/v1/explain?trace={span['trace_id'].hex()}&span={span['span_id'].hex()}"
+
+    def lock():
+        return next(p for p in server.json(path)["parts"] if p["part"] == "lock")
+    send("held", {"main;reserve;sync.(*Mutex).Lock": 380 * MS}, sample_type="delay", when=span["start"], seconds=1)
+    assert lock()["functions"][0]["function"] == "reserve" and lock()["reason"] == "", lock()
+    send("held", {"main;flush;sync.(*Mutex).Unlock": 300 * MS, "main;other;sync.(*Mutex).Unlock": 100 * MS}, sample_type="delay",
+         when=span["start"], seconds=1, file="held.go")
+    assert lock()["reason"] == "held in flush (held.go:7): 75 % of the lock contention of held then", lock()
+    assert "waiting for a lock in reserve, held in flush (held.go:7): 75 %" in server.json(path)["sentence"], server.json(path)["sentence"]
+
+
 def test_a_service_without_profiles_has_its_repeated_calls():
     """They are in its spans: twelve equal calls of a request, six requests"""
     spans, now = [], time.time_ns() - 60 * 10**9

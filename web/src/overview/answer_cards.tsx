@@ -21,7 +21,7 @@ export function shortFact(f: Told): string {
 const RARE = 0.5;
 
 /** What grows is seen in its profiles over time. */
-const GROWTH: Readonly<Record<string, string>> = { memory_growth: "inuse_space", thread_growth: "goroutine" };
+const GROWTH: Readonly<Record<string, string>> = { memory_growth: "inuse_space", thread_growth: "goroutine", stuck_on_lock: "goroutine" };
 
 /** Where it is explained: its example; else the spans that have it, the slow ones against the others when few requests do. */
 export function whyOf(f: Told): Readonly<Record<string, string | undefined>> {

@@ -68,6 +68,7 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   network: "Network",
   memory_growth: "Memory grows",
   thread_growth: "Threads grow",
+  stuck_on_lock: "Stuck on a lock",
 };
 
 /** The sentence without what to do about it, which stands apart. */
