@@ -38,6 +38,20 @@ def fill(server, rng, version, n, ms, n_failed=0, grown_ms=0):
     assert server.post("/api/v1/profile?service=shop", pprof(stacks)).status == 200
 
 
+def fill_waits(server, rng, version, lock_ms, kilobytes):
+    """Requests that run for 10 ms, wait for a lock, and allocate."""
+    spans = spans_of(rng, version, 60, 100)
+    server.send(spans)
+    wall, allocated = {}, {}
+    for span in spans:
+        label = (("span_id", span["span_id"].hex()),)
+        wall["main;work", label] = 10 * MS
+        wall["main;reserve;sync.(*Mutex).Lock;runtime.gopark", label] = lock_ms * MS
+        allocated["main;build", label] = (kilobytes + rng.randrange(5)) * 1000
+    assert server.post("/api/v1/profile?service=shop", pprof(wall, sample_type="wall")).status == 200
+    assert server.post("/api/v1/profile?service=shop", pprof(allocated, sample_type="alloc_space", unit="bytes")).status == 200
+
+
 def guard(server, baseline, candidate, *more):
     done = subprocess.run([PROGRAM, "guard", "--server", f"http://127.0.0.1:{server.port}", "--q", '{ name = "POST /orders" }',
                            "--by", "span.version", "--baseline", baseline, "--candidate", candidate, *more], capture_output=True, text=True, check=False, timeout=300)
@@ -51,6 +65,8 @@ fill(SERVER, RNG, "1.1", 80, 50)
 fill(SERVER, RNG, "1.2", 80, 80, grown_ms=30)
 fill(SERVER, RNG, "1.3", 80, 50, n_failed=30)
 fill(SERVER, RNG, "1.4", 5, 50)
+fill_waits(SERVER, RNG, "3.0", 20, 100)
+fill_waits(SERVER, RNG, "3.1", 80, 300)
 
 
 def test_an_equal_version_passes():
@@ -75,6 +91,15 @@ def test_an_increase_that_is_allowed_passes():
 def test_more_failures_are_a_regression():
     code, out, _ = guard(SERVER, "1.0", "1.3")
     assert code == 1 and out.startswith("regression: errors +37.5 %") or out.startswith("regression: errors +38"), (code, out)
+
+
+def test_lock_time_and_allocation_are_judged():
+    code, out, err = guard(SERVER, "3.0", "3.1", "--output", "json")
+    rows = {m["measure"]: m for m in json.loads(out)["measures"]}
+    assert code == 1, (out, err)
+    assert rows["lock time"]["verdict"] == "regression" and 50 * MS < rows["lock time"]["low"] < 60.5 * MS, rows
+    assert rows["allocation"]["verdict"] == "regression" and rows["allocation"]["function"] == "build", rows
+    assert rows["duration"]["verdict"] == "pass", rows
 
 
 def test_too_few_spans_are_no_verdict():

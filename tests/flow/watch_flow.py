@@ -124,7 +124,13 @@ def test_2_nothing_else_is_told():
     assert known["spanflame_cpu"]["query"] == "watch cpu of all services", known["spanflame_cpu"]
     assert SERVER.metric("spanflame_alerts_unwatched_total") > 0
     assert any(p["note"].startswith("alert: spanflame_") for p in SERVER.json("/api/v1/pins")["pins"])
-    assert SERVER.get("/api/v1/alerts/test?rule=spanflame_cpu").status == 400
+
+
+def test_2b_what_the_pack_would_have_said():
+    answer = SERVER.json("/api/v1/alerts/test?rule=spanflame_cpu&from=now-30m")
+    assert [f["labels"]["service"] for f in answer["fired"]] == ["shop"] and answer["stepSeconds"] == 60, answer
+    assert "parse" in answer["fired"][0]["why"] and 29 <= answer["moments"] <= 31, answer
+    assert not SERVER.json("/api/v1/alerts/test?rule=spanflame_stopped&from=now-30m&until=now-15m")["fired"]
 
 
 def test_3_an_alert_begins_a_capture():

@@ -16,6 +16,7 @@
 #include "wire/time_text.h"
 
 enum { REASONS = 20 }; /* sentences of one trial: each costs what a query does */
+static const int64_t MOST_NS = 10 * SF_NS_PER_S; /* of a trial by minutes, without a limit */
 
 static bool is_ours(const struct sf_call *call, sf_str tenant)
 {
@@ -256,6 +257,9 @@ struct trial {
     struct sf_buf fired; /* JSON or text of alerts that are over */
     size_t n_fired, n_reasons;
     bool is_text;
+    struct sf_watch *watch; /* of a rule of that kind: what it has read so far */
+    int64_t stop_ns;        /* monotonic: it ends there, and says so; 0: with the query */
+    int64_t last_ns;        /* the last moment that was judged */
 };
 
 static void tell(struct trial *t, const struct sf_alert *a)
@@ -324,14 +328,22 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
     for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
         bool is_partial = false;
         struct sf_alert_ask ask = {
-            atomic_load(&call->service->store), t->rule, at_ns, scratch,    NULL,
-            call->service->finding_limits,      NULL,    NULL,  &is_partial};
+            atomic_load(&call->service->store), t->rule,  at_ns, scratch,    NULL,
+            call->service->finding_limits,      t->watch, NULL,  &is_partial};
         struct sf_alert_value *values;
         size_t n;
         enum sf_err err;
         worker->arena = before;
-        t->n_moments++;
+        if (t->stop_ns && sf_clock_mono_ns() > t->stop_ns)
+            break;
         err = sf_alert_eval(&ask, q, &values, &n, why);
+        if (t->watch && err == SF_ERR_CANCELLED && !(q->cancel && atomic_load(q->cancel))) {
+            /* the hours before are still being read */
+            at_ns -= t->step_ns;
+            continue;
+        }
+        t->n_moments++;
+        t->last_ns = at_ns;
         if (err == SF_ERR_LIMIT && sf_clock_mono_ns() < q->deadline_ns) {
             t->n_unknown++;
             continue;
@@ -366,6 +378,10 @@ static void answer(struct sf_call *call, const struct trial *t)
                      t->n_moments, (double)t->step_ns / SF_NS_PER_S);
         if (t->n_unknown)
             sf_buf_print(out, "; %zu of them could not be told", t->n_unknown);
+        if (t->last_ns + t->step_ns <= t->to_ns) {
+            sf_buf_print(out, "; then time was up, at ");
+            add_time(out, t->last_ns);
+        }
         sf_buf_add_u8(out, '\n');
         return;
     }
@@ -376,6 +392,9 @@ static void answer(struct sf_call *call, const struct trial *t)
     sf_json_write_key_u64(&j, SF_STR("unknown"), t->n_unknown);
     sf_json_write_key(&j, SF_STR("stepSeconds"));
     sf_json_write_f64(&j, (double)t->step_ns / SF_NS_PER_S);
+    sf_json_write_key(&j, SF_STR("until"));
+    sf_alert_json_time(t->last_ns, out);
+    j.needs_comma = true;
     sf_json_write_key(&j, SF_STR("fired"));
     sf_buf_print(out, "[%.*s]}", SF_STR_ARG(sf_buf_str(&t->fired)));
 }
@@ -402,6 +421,8 @@ static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
                  1;
     if (t->step_ns < rules->interval_ns)
         t->step_ns = rules->interval_ns;
+    if (t->rule->kind == SF_ALERT_WATCH)
+        t->step_ns = SF_NS_PER_MIN; /* it goes by minutes, as far as time is left */
     t->from_ns += (t->to_ns - t->from_ns) % t->step_ns; /* the last one is the end */
     return SF_OK;
 }
@@ -424,8 +445,16 @@ bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker)
         err = prepare(call, worker, rules, &t, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
+    if (!err && t.rule->kind == SF_ALERT_WATCH) {
+        int64_t now_ns = sf_clock_mono_ns();
+        t.stop_ns = now_ns + (q.deadline_ns ? (q.deadline_ns - now_ns) / 4 * 3 : MOST_NS);
+        t.watch = sf_watch_new(t.rule->tenant);
+        if (!t.watch)
+            err = sf_no_memory(&why, "the query");
+    }
     if (!err)
         err = run(call, worker, &t, &q, &scratch, &why);
+    sf_watch_free(t.watch);
     sf_arena_done(&scratch);
     if (!err)
         answer(call, &t);
