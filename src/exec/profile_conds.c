@@ -16,7 +16,7 @@ enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked f
 
 struct on { /* threads that samples are of */
     uint64_t thread;
-    uint32_t n; /* at most; of one it is `thread`; 0: nobody knows */
+    uint32_t n; /* named, at most; of one it is `thread`; 0: nobody knows */
 };
 
 struct table {
@@ -156,7 +156,7 @@ static const struct cost *look_up(const struct table *t, sf_span_id id)
 static struct on both(struct on a, struct on b)
 {
     if (a.n == 0 || b.n == 0)
-        return (struct on){0};
+        return a.n ? a : b;
     if (a.n == 1 && b.n == 1 && a.thread == b.thread)
         return a;
     return (struct on){a.thread, a.n < UINT32_MAX - b.n ? a.n + b.n : UINT32_MAX};

@@ -193,9 +193,9 @@ struct sf_span_cost { /* what a span's rows come to */
     int64_t value;
     uint64_t n_samples;
     int64_t start_ns; /* of the first row */
-    uint64_t thread;  /* of the last row; 0: it names none */
-    /* The rows are of this many threads, or of fewer: one that returns after another counts twice.
-     * 0: nobody knows, since a row names none. */
+    uint64_t thread;  /* of the last row that names one; 0: none does */
+    /* The rows that name threads are of this many, or of fewer: one that returns after another
+     * counts twice. 0: nobody knows, since no row names one. */
     uint32_t n_threads;
 };
 

@@ -53,14 +53,11 @@ static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
 
 /* ---- rows ---- */
 
-/* Once a row names no thread it stays at 0. */
 static void see_thread(struct sf_span_cost *c, uint64_t thread)
 {
-    bool is_first = c->n_samples == 0;
     if (thread == 0)
-        c->n_threads = 0;
-    else if (is_first || (c->n_threads > 0 && c->thread != thread))
-        c->n_threads++;
+        return;
+    c->n_threads += c->n_threads == 0 || c->thread != thread;
     c->thread = thread;
 }
 
@@ -97,7 +94,8 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
                 continue;
             sum.value = sf_add_sat_i64(sum.value, c->value[at]);
             see_thread(&sum, c->thread ? c->thread[at] : 0);
-            first = sum.n_samples++ ? first : sum.thread;
+            sum.n_samples++;
+            first = first ? first : sum.thread;
             sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
         }
         struct sf_span_cost *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
@@ -106,11 +104,10 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
         if (!to)
             continue;
         to->value = sf_add_sat_i64(to->value, sum.value);
-        if (to->n_samples > 0 && (to->n_threads == 0 || sum.n_threads == 0))
-            to->n_threads = 0;
-        else
-            to->n_threads += sum.n_threads - (to->n_samples > 0 && to->thread == first);
-        to->thread = sum.thread;
+        if (sum.n_threads > 0) {
+            to->n_threads += sum.n_threads - (to->n_threads > 0 && to->thread == first);
+            to->thread = sum.thread;
+        }
         to->n_samples += sum.n_samples;
         to->start_ns = sum.start_ns < to->start_ns ? sum.start_ns : to->start_ns;
         if (sf_trace_id_is_zero(to->trace))
