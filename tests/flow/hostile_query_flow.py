@@ -12,6 +12,7 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(__file__))
 from server import Server, export_request, field, fields, first, make_span, tap  # noqa: E402
 
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
 N_TRACES = 20000
 MEMORY = 256 << 20
 server = Server(config="limits:\n  query_time: 3s\n").start()
@@ -280,7 +281,7 @@ def test_an_answer_larger_than_a_querys_memory_is_cut_and_flagged():
 
 
 def test_many_hostile_clients_at_once_do_not_stop_a_good_one():
-    stop = time.monotonic() + 6
+    stop = time.monotonic() + (2 if IS_SHORT else 6)
     answers = []
 
     def annoy(query):

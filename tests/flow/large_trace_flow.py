@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One trace of 100,000 spans, a tree of 50,000 above a chain of 50,000, sent in pieces that lie in memtables and in several
-blocks: every door shows all of it."""
+"""One trace of 100,000 spans, half of them a tree above a chain of the others, sent in pieces that lie in memtables and in
+several blocks: every door shows all of it. The short form has 40,000, more than the 33,000 above which no door showed any; what
+100,000 need is in tests/prop/large_trace_prop.c at every scale."""
 import gzip
 import http.client
 import json
@@ -12,7 +13,9 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(__file__))
 from server import JSON, Server, field, fields, first, tap  # noqa: E402
 
-N, N_TREE, PIECE = 100_000, 50_000, 5_000
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1  # fewer spans and queries, and each door once
+N, PIECE = 40_000 if IS_SHORT else 100_000, 5_000
+N_TREE = N // 2
 TRACE = "ab" * 16
 START_S = int(time.time()) - 300
 SERVICE = "/tempopb.StreamingQuerier/"
@@ -23,7 +26,6 @@ FAT = [{"key": k, "value": {"stringValue": v}} for k, v in (
     ("db.statement", "SELECT * FROM items WHERE id = ? AND owner = ? LIMIT 10"))]
 FAT.append({"key": "thread.id", "value": {"intValue": "7"}})
 BUDGET_MIB, SLACK_MIB = 256, 16
-IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1  # fewer queries, and each door once
 
 server = Server(config="limits:\n  body_timeout: 600s\n").start()  # for clients that do not read for long
 
@@ -74,20 +76,20 @@ def descendants_of(i):
 
 QUERIES = {
     "{ }": [N],
-    "{ } | count() = 100000": [N],
-    "{ span.n = 99999 }": [1],
-    "{ status = error } | count() > 99": [100],
+    f"{{ }} | count() = {N}": [N],
+    f"{{ span.n = {N - 1} }}": [1],
+    f"{{ status = error }} | count() > {N // 1000 - 1}": [N // 1000],
     "{ } | by(name)": [N // 7 + (i < N % 7) for i in range(7)],
-    "{ span.n = 0 } >> { span.n = 99999 }": [1],
-    "{ span.n = 99999 } << { span.n = 49999 }": [1],
+    f"{{ span.n = 0 }} >> {{ span.n = {N - 1} }}": [1],
+    f"{{ span.n = {N - 1} }} << {{ span.n = {N_TREE - 1} }}": [1],
     "{ } > { }": [N - 1],
     "{ } !> { }": [1],
     "{ } !< { }": [1 + sum(1 for i in range(N_TREE) if i * 10 + 1 >= N_TREE and i != N_TREE - 1)],
     "{ span.n = 7 } ~ { }": [9],
     "{ span.n = 3 } >> { }": [len(descendants_of(3))],
     "{ span.n = 3 } &>> { status = error }": [1 + sum(1 for i in descendants_of(3) if i % 1000 == 0)],
-    "{ nestedSetParent < 0 && nestedSetRight = 200000 }": [1],
-    "{ } | sum(span.n) = 4999950000 | max(span.n) = 99999": [N],
+    f"{{ nestedSetParent < 0 && nestedSetRight = {2 * N} }}": [1],
+    f"{{ }} | sum(span.n) = {N * (N - 1) // 2} | max(span.n) = {N - 1}": [N],
 }
 
 
@@ -149,7 +151,7 @@ def check_counts_and_streams():
     assert status == 0 and sum(n == 1 for m in messages for n, _ in fields(m)) == 7, (status, text)
 
 
-def test_every_door_shows_all_of_a_trace_of_a_hundred_thousand_spans():
+def test_every_door_shows_all_of_a_large_trace():
     send_all()
     check_doors()
     if not IS_SHORT:
@@ -198,20 +200,21 @@ def test_all_of_that_stays_within_the_memory_budget():
 
 
 def test_a_view_of_a_trace_beyond_a_querys_memory_is_partial_and_says_so():
-    with Server(config="limits:\n  query_memory: 16MB\n") as s:
+    n = 30_000 if IS_SHORT else 60_000
+    with Server(config=f"limits:\n  query_memory: {8 if IS_SHORT else 16}MB\n") as s:
         resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]}
-        for at in range(0, 60_000, PIECE):
+        for at in range(0, n, PIECE):
             body = json.dumps({"resourceSpans": [{"resource": resource,
                                                   "scopeSpans": [{"spans": [span(i) for i in range(at, at + PIECE)]}]}]})
             assert s.post("/v1/traces", body, JSON).status == 200
         for path in ("/api/traces/", "/jaeger/api/traces/", "/api/v3/traces/"):
             answer = s.get(path + TRACE, timeout=120)
             assert answer.status == 200 and "limits.query_memory" in answer.headers["x-spanflame-partial"], (path, answer.text[:200])
-            assert 1000 < answer.body.count(b"spanI") < 120_000, path
+            assert 1000 < answer.body.count(b"spanI") < 2 * n, path
         answer = s.get("/api/v2/traces/" + TRACE, timeout=120)
         assert json.loads(answer.body)["status"] == "PARTIAL" and "limits.query_memory" in answer.text, answer.text[-300:]
         told = json.loads(s.get("/api/v1/trace/" + TRACE, timeout=120).body)
-        assert told["isPartial"] and 1000 < len(told["spans"]) < 60_000
+        assert told["isPartial"] and 1000 < len(told["spans"]) < n
         first_ids = {t["spanId"] for t in told["spans"]}
         for view in ("ledger", "profile"):
             answer = s.get(f"/api/v1/spans/{TRACE}/{sorted(first_ids)[0]}/{view}", timeout=120)
