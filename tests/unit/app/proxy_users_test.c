@@ -30,6 +30,9 @@ TEST(proxy_users, networks_hold_their_addresses)
         {"127.0.0.1", "unknown", false},
         {"127.0.0.1", "", false},
         {"::/0", "[::1]:1", true},
+        {"127.0.0.1", "1111111111111111111111111111111111111111111111111111111111111111111111:1",
+         false},
+        {"127.0.0.1", ":1", false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sf_peer_net net;
@@ -59,7 +62,8 @@ static unsigned grant(struct sf_proxy_users *u, const char *user, const char *gr
                       const char *tenants)
 {
     struct sf_grant g = {0};
-    (void)sf_proxy_users_grant(u, sf_str_from(user), sf_str_from(groups), &g);
+    bool is_known = sf_proxy_users_grant(u, sf_str_from(user), sf_str_from(groups), &g);
+    assert_int_equal(is_known, g.scopes != 0);
     assert_true(sf_str_eq(sf_buf_str(&g.tenants), sf_str_from(tenants)));
     sf_buf_done(&g.tenants);
     return g.scopes;
@@ -67,8 +71,8 @@ static unsigned grant(struct sf_proxy_users *u, const char *user, const char *gr
 
 TEST(proxy_users, the_first_line_that_fits_counts)
 {
-    const char *const peers[] = {"10.0.0.0/8"};
-    struct sf_config c = {.auth = {.users_file = path, .proxy_peers = {peers, 1}}};
+    const char *const peers[] = {"192.168.0.1", "10.0.0.0/8"}, *const bad[] = {"10.0.0.0/8", "x"};
+    struct sf_config c = {.auth = {.users_file = path, .proxy_peers = {peers, 2}}};
     struct sf_proxy_users *u = NULL;
     snprintf(path, sizeof(path), "/tmp/spanflame_users_XXXXXX");
     close(mkstemp(path));
@@ -87,8 +91,31 @@ TEST(proxy_users, the_first_line_that_fits_counts)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         write_file(wrong[i]);
         assert_err(sf_proxy_users_reload(u, &why), SF_ERR_INPUT);
+        assert_non_null(strstr(why.text, path));
+        assert_non_null(strstr(why.text, ": 1: "));
         assert_int_equal(grant(u, "bob", "", "red"), SF_MAY_READ);
     }
+    struct sf_proxy_users *other = NULL;
+    assert_err(sf_proxy_users_open(&c, &other, &why), SF_ERR_INPUT);
+    unlink(path);
+    assert_int_not_equal(sf_proxy_users_reload(u, &why), SF_OK);
+    assert_int_equal(grant(u, "bob", "", "red"), SF_MAY_READ);
+    c.auth.proxy_peers.items = bad;
+    write_file("eve:read\n");
+    assert_err(sf_proxy_users_open(&c, &other, &why), SF_ERR_INPUT);
+    assert_null(other);
+    sf_proxy_users_close(NULL);
+    struct sf_buf text = {0};
+    for (int len = 320; len < 322; len++) { /* as long as a name may be, and longer */
+        sf_buf_reset(&text);
+        sf_buf_print(&text, "%0*d:read\n", len, 0);
+        sf_buf_add_u8(&text, 0);
+        write_file((const char *)text.p);
+        assert_err(sf_proxy_users_reload(u, &why), len == 320 ? SF_OK : SF_ERR_INPUT);
+        text.p[len] = 0;
+        assert_int_equal(grant(u, (const char *)text.p, "", ""), len == 320 ? SF_MAY_READ : 0);
+    }
+    sf_buf_done(&text);
     write_file("eve:read\n");
     assert_ok(sf_proxy_users_reload(u, &why));
     assert_int_equal(grant(u, "bob", "", ""), 0);

@@ -77,6 +77,10 @@ TEST(tokens, names_the_line_of_a_mistake)
         {"a:read:" ABC ":red,,blue\n", ":1: X-Scope-OrgID: a tenant's name is empty"},
         {"a:read:" ABC ":red|blue\n", ":1: X-Scope-OrgID: '|' is not allowed"},
         {"a:read:" ABC "\nb:admin:" ABC ":red\n", ": a and b are the same token"},
+        {"a:read:" ABC "\nc:read:" HELLO "\nb:read:" ABC "\n", "are the same token"},
+        {"c:read:" HELLO "\na:read:" ABC "\nb:read:" ABC "\n", "are the same token"},
+        {"a:read\n", ":1: a line is name:scopes:hash"},
+        {":read:" ABC "\n", ":1: a name is 1 to 64"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct sf_tokens *t = NULL;
@@ -90,6 +94,32 @@ TEST(tokens, names_the_line_of_a_mistake)
         unlink(path);
         assert_err(sf_tokens_open(path, &t, &why), SF_ERR_NOT_FOUND);
     }
+}
+
+TEST(tokens, names_are_letters_digits_dots_and_dashes)
+{
+    static char longest[65];
+    memset(longest, 'n', sizeof(longest));
+    assert_true(sf_tokens_is_name(SF_STR("AZaz09.-_")));
+    assert_true(sf_tokens_is_name(SF_STR("-")) && sf_tokens_is_name(SF_STR("_")));
+    assert_true(sf_tokens_is_name((sf_str){longest, 64}));
+    assert_false(sf_tokens_is_name((sf_str){longest, 65}) || sf_tokens_is_name(SF_STR_NONE));
+    for (const char *c = "@[`{/: ,\n"; *c; c++)
+        assert_false(sf_tokens_is_name((sf_str){c, 1}));
+}
+
+/* A secret that is not random is the same again. */
+TEST(tokens, are_never_the_same)
+{
+    struct sf_buf made[4] = {{0}}, line = {0};
+    for (int i = 0; i < 4; i++) {
+        assert_ok(sf_tokens_make(SF_STR("ci"), SF_MAY_READ, SF_STR_NONE, &made[i], &line, &why));
+        for (int k = 0; k < i; k++)
+            assert_false(sf_str_eq(sf_buf_str(&made[i]), sf_buf_str(&made[k])));
+    }
+    for (int i = 0; i < 4; i++)
+        sf_buf_done(&made[i]);
+    sf_buf_done(&line);
 }
 
 TEST(tokens, keeps_the_old_ones_when_a_reload_fails)
