@@ -85,7 +85,8 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
     KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                   \
         "lower the rate from this memory of the process or its control group on; 0: never")      \
     KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                       \
-        "CPU time of profiling itself, at most, as a share of the process's")                    \
+        "CPU time of profiling itself, at most, as a share of the process's; reading symbols "   \
+        "keeps to it also while enabled is false")                                               \
     KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                \
         3600000000000ull, "time between two decisions of adaptive and load_shedding")            \
     KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                               \
