@@ -12,7 +12,7 @@
 #include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
-enum { PER_BATCH = 1000, WAVE = 50 };
+enum { PER_BATCH = 1000, WAVE = 50, WAVE_SPANS = PER_BATCH * WAVE };
 
 struct ticket {
     struct sf_ticket base;
@@ -47,6 +47,7 @@ static struct sf_batch *next_batch(struct store_rig *r, struct sf_otlp_make *m)
     return b;
 }
 
+/* Waves lie apart; no trace goes on in the next. */
 static void run_wave(struct store_rig *r, struct sf_otlp_make *m, uint64_t gap_ns)
 {
     static struct ticket tickets[WAVE];
@@ -54,13 +55,14 @@ static void run_wave(struct store_rig *r, struct sf_otlp_make *m, uint64_t gap_n
     sf_arena_reset(&r->arena);
     for (unsigned i = 0; i < WAVE; i++) {
         struct sf_batch *b = next_batch(r, m);
-        m->now_ns += gap_ns;
         tickets[i] = (struct ticket){{.done = count_down}, &n_left};
         while (r->store->ops->append(r->store, i % 2, &b, &tickets[i].base, &r->why))
             sf_clock_sleep_ms(1);
     }
     while (atomic_load(&n_left))
         sf_clock_sleep_ms(1);
+    memset(m->open, 0, sizeof(m->open));
+    m->now_ns += gap_ns;
 }
 
 int main(int argc, char **argv)
@@ -84,10 +86,10 @@ int main(int argc, char **argv)
                                                .closed_delay_ns = INT64_MAX / 4};
     if (store_rig_open(&r))
         fail(&r);
-    gap_ns = UINT64_C(80000000000000) / (n_spans / PER_BATCH + 1);
-    gap_ns = gap_ns > UINT64_C(100000) * PER_BATCH ? gap_ns - UINT64_C(100000) * PER_BATCH : 0;
+    gap_ns = UINT64_C(80000000000000) / (n_spans / WAVE_SPANS + 1);
+    gap_ns = gap_ns > UINT64_C(100000) * WAVE_SPANS ? gap_ns - UINT64_C(100000) * WAVE_SPANS : 0;
     sf_otlp_make_init(&m, 1, (uint64_t)sf_clock_wall_ns() - UINT64_C(82000000000000));
-    for (uint64_t n = 0; n < n_spans; n += (uint64_t)PER_BATCH * WAVE)
+    for (uint64_t n = 0; n < n_spans; n += WAVE_SPANS)
         run_wave(&r, &m, gap_ns);
     if (r.store->ops->flush(r.store, &r.why))
         fail(&r);

@@ -1,7 +1,8 @@
 /* stretch.c - finds traces that span more time than a search looks around its range. The traces of
- * some runs are listed and sorted by hash, then each other run is asked by its trace filter; traces
- * found in several runs and far apart are kept in a sorted list. The compact thread does this for
- * new blocks, a query for what is left if that is quick. */
+ * some runs are listed and sorted by hash, then each other run is asked by its trace filter, or its
+ * sorted index of traces is walked beside the list when that is not much shorter; traces found in
+ * several runs and far apart are kept in a sorted list. The compact thread does this for new
+ * blocks, a query for what is left if that is quick. */
 #include "store/local/read/stretch.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ enum {
     SOME_ROWS = 8 << 20, /* compared at once: a list of their traces is made */
     FEW_ROWS = 1 << 20,  /* compared soon: worth waiting for */
     LOOKS_A_ROW = 4,     /* so many looks into other runs take as long as listing one row */
+    AT_ONCE = 8192,      /* entries of an index of traces */
     FILTER_CAP = 1 << 30 /* address space */
 };
 #define SLACK_NS (SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S)
@@ -190,23 +192,62 @@ static enum sf_err meet(struct work *w, struct sf_run *run,
     return err;
 }
 
-static enum sf_err compare_run(struct work *w, struct sf_run *run)
+static bool may_reach(const struct piece *p, const struct sf_run *run)
 {
-    const struct sf_span_block_reader *reader;
+    return is_long(p->t.min_ns, p->t.max_ns, run->row.ts_min_ns, run->row.ts_max_ns);
+}
+
+/* Few traces: each is looked up in the run's filter. */
+static enum sf_err probe_run(struct work *w, struct sf_run *run,
+                             const struct sf_span_block_reader *reader)
+{
     sf_bytes filter = {0};
-    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, w->why);
-    if (err)
-        return err;
-    w->scratch.at = 0;
-    err = sf_span_block_trace_filter(reader, &w->scratch, &filter, w->why);
+    enum sf_err err = sf_span_block_trace_filter(reader, &w->scratch, &filter, w->why);
     for (size_t i = 0; !err && i < w->n; i++) {
         struct piece *p = &w->list[i];
-        if (is_long(p->t.min_ns, p->t.max_ns, run->row.ts_min_ns, run->row.ts_max_ns) &&
-            sf_fuse_has(filter, p->hash))
+        if (may_reach(p, run) && sf_fuse_has(filter, p->hash))
             err = meet(w, run, reader, p);
         if (i % 4096 == 0 && !err)
             err = sf_query_check(w->q, w->why);
     }
+    return err;
+}
+
+/* Many: list and the run's index are both sorted by hash, and are walked side by side. */
+static enum sf_err walk_run(struct work *w, struct sf_run *run,
+                            const struct sf_span_block_reader *reader)
+{
+    uint64_t n_traces = sf_span_block_info(reader)->n_traces;
+    uint64_t *entries = sf_arena_raw(&w->scratch, AT_ONCE * sizeof(*entries), 16);
+    enum sf_err err = entries ? SF_OK : no_memory(w->why);
+    size_t at = 0;
+    for (uint64_t first = 0; !err && first < n_traces && at < w->n; first += AT_ONCE) {
+        uint32_t n = n_traces - first < AT_ONCE ? (uint32_t)(n_traces - first) : AT_ONCE;
+        err = sf_span_block_trace_index(reader, first, n, w->scratch, entries, w->why);
+        for (uint32_t i = 0; !err && i < n; i++) {
+            uint64_t half = entries[i] >> 32;
+            while (at < w->n && w->list[at].hash >> 32 < half)
+                at++;
+            for (size_t k = at; !err && k < w->n && w->list[k].hash >> 32 == half; k++) {
+                if (may_reach(&w->list[k], run))
+                    err = meet(w, run, reader, &w->list[k]);
+            }
+        }
+        if (!err)
+            err = sf_query_check(w->q, w->why);
+    }
+    return err;
+}
+
+static enum sf_err compare_run(struct work *w, struct sf_run *run)
+{
+    const struct sf_span_block_reader *reader;
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, w->why);
+    if (err)
+        return err;
+    w->scratch.at = 0;
+    err = w->n < sf_span_block_info(reader)->n_traces / 4 ? probe_run(w, run, reader)
+                                                          : walk_run(w, run, reader);
     sf_run_leave(run);
     return err;
 }
