@@ -1,10 +1,10 @@
 /* store.h - one place for spans and samples, whatever keeps them.
  *
  * Two stores implement this: "local", and "clickhouse", which stands on a local one, ships its log
- * to ClickHouse and still reads what is here. Every call may come from any thread.
- * What can fail returns enum sf_err, leaves `out` untouched and writes a sentence into `why`.
- * Reads see a snapshot: blocks and parts that exist when the call begins stay readable until the
- * cursor is closed. The store gets pushed-down conditions and may return a superset; the layer
+ * to ClickHouse and reads whole traces from both; all else it reads here. Every call may come from
+ * any thread. What can fail returns enum sf_err, leaves `out` untouched and writes a sentence into
+ * `why`. Reads see a snapshot: blocks and parts that exist when the call begins stay readable until
+ * the cursor is closed. The store gets pushed-down conditions and may return a superset; the layer
  * above checks again exactly, so both stores give the same answers. */
 #pragma once
 #include <stdatomic.h>
@@ -352,7 +352,8 @@ struct sf_store_ops {
 
     /* All spans of traces that are acknowledged now: one trace after the other, in the order in
      * which they are asked for, each batch of rows of one of them; none of a trace that is not
-     * there. Duplicates removed; by start, or by place when that is mixed. All columns. `q` stays
+     * there. Duplicates removed, but for copies on other nodes that say more; by start, or by place
+     * when that is mixed, or this node's before those of others. All columns. `q` stays
      * until the cursor is closed. LIMIT: the trace that is next cannot be read whole; a cursor of
      * the asks after it goes on. */
     enum sf_err (*traces_get)(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,

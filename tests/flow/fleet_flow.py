@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """A node ships its spans and profiles to ClickHouse: every acknowledged one once, whatever dies in between."""
+import base64
 import http.client
 import http.server
 import json
@@ -124,6 +125,68 @@ def test_spans_and_profiles_arrive_in_every_column():
         # What cannot be done on both sides is not done on one.
         gone = s.request("DELETE", f"/api/v1/erase?trace={trace.hex()}")
         assert gone.status == 403 and "store.remote" in gone.text, (gone.status, gone.text)
+
+
+# ---- several nodes ----
+
+def spans_of(s, trace, **more):
+    answer = s.get(f"/api/v2/traces/{trace.hex()}", {"Accept": "application/json"}, **more)
+    assert answer.status == 200, (answer.status, answer.text)
+    found = json.loads(answer.body)["trace"].get("resourceSpans", [])
+    return answer, {base64.b64decode(x["spanId"]): x for r in found for scope in r["scopeSpans"] for x in scope["spans"]}
+
+
+def resources_of(answer):
+    return sorted({a["value"]["stringValue"] for r in json.loads(answer.body)["trace"]["resourceSpans"]
+                   for a in r["resource"]["attributes"] if a["key"] == "service.name"})
+
+
+def test_a_trace_is_whole_on_every_node():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as a, Server(config(bed.url())) as b:
+        trace, other = os.urandom(16), os.urandom(16)
+        root = rich_span(trace=trace, error=True)
+        children = [make_span(trace=trace, parent=root["span_id"], service="db", name=f"SELECT {i}",
+                              attributes={"rows": i, "share": i / 7, "ok": i % 2 == 0}) for i in range(30)]
+        a.send([root] + children[:10])
+        b.send(children[10:] + children[:1])  # one of them both have
+        b.send([make_span(trace=other, service="web")])
+        for s in (a, b):
+            wait_for(lambda s=s: len(spans_of(s, trace)[1]) == 31, seconds=10)
+        shipped(a), shipped(b)
+        first, second = spans_of(a, trace), spans_of(b, trace)
+        assert first[1] == second[1], "both nodes give the same spans"
+        assert resources_of(first[0]) == resources_of(second[0]) == ["cart", "db"]
+        assert len(spans_of(a, other)[1]) == 1, "a trace that this node never saw"
+        assert spans_of(a, os.urandom(16))[1] == {}
+        # What ClickHouse gives is what was sent, to the last attribute.
+        with Server() as alone:
+            alone.send([root] + children)
+            assert spans_of(alone, trace)[1] == first[1]
+        # A shard that is away is named, and the node's own spans are there.
+        bed.shards[0].kill()
+        bed.shards[1].kill()
+        answer, spans = spans_of(a, trace)
+        assert len(spans) == 11 and root["span_id"] in spans, len(spans)
+        told = " ".join(f"{k}: {v}" for k, v in answer.getheaders()) + answer.text
+        assert "shard 1 of 2 did not answer" in told, told[:800]
+
+
+def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
+    need_clickhouse()
+    more = "tenancy: {enabled: true}\n"
+    with clickhouse_bed.Bed(1) as bed, Server(config(bed.url()) + more) as a, Server(config(bed.url()) + more) as b:
+        trace = os.urandom(16)
+        for s, names in ((a, ("red", "blue")), (b, ("blue", "red"))):  # each is number 2 on one node, 3 on the other
+            for name in names:
+                s.send([make_span()], headers={"X-Scope-OrgID": name})
+        b.send([make_span(trace=trace)], headers={"X-Scope-OrgID": "blue"})
+        shipped(b)
+
+        def spans(name):
+            answer = a.get(f"/api/v2/traces/{trace.hex()}", {"Accept": "application/json", "X-Scope-OrgID": name})
+            return len(json.loads(answer.body)["trace"].get("resourceSpans", []))
+        assert (spans("blue"), spans("red")) == (1, 0)
 
 
 # ---- what goes wrong ----

@@ -12,6 +12,7 @@
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
+#include "store/clickhouse/trace_union.h"
 #include "store/local/local.h"
 #include "wire/row_binary.h"
 
@@ -124,6 +125,28 @@ static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_
     if (!err)
         *out = check;
     return err;
+}
+
+/* ---- reading ---- */
+
+static enum sf_err open_for_union(void *arg, uint32_t shard, const struct sf_query_ctx *q,
+                                  struct sf_shard **out, struct sf_why *why)
+{
+    return open_shard(arg, shard, q, out, why);
+}
+
+static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_ask *asks,
+                                     size_t n_asks, struct sf_query_ctx *q,
+                                     struct sf_span_cursor **out, struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    struct sf_trace_union_source source = {.store = s,
+                                           .local = sf_store_local_ops.traces_get,
+                                           .database = r->config.address.database,
+                                           .n_shards = r->config.address.n_shards,
+                                           .open = open_for_union,
+                                           .arg = r};
+    return sf_trace_union_get(&source, asks, n_asks, q, out, why);
 }
 
 /* ---- what differs from the local store ---- */
@@ -249,6 +272,7 @@ static void fill_ops(void)
     ops.name = "clickhouse";
     ops.close = remote_close;
     ops.pressure = remote_pressure;
+    ops.traces_get = remote_traces_get;
     ops.erase = remote_erase;
     ops.state = remote_store_state;
     ops.figures = remote_figures;

@@ -1,0 +1,453 @@
+#include "store/clickhouse/trace_union.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "store/clickhouse/shard.h"
+#include "store/clickhouse/span_answer.h"
+#include "store/local/local.h"
+
+enum { CHUNK = 128, ANSWER_LEN = 64 << 20, ARENA_LEN = 128 << 20 };
+
+struct own { /* a row of this node, of the trace that is given now */
+    sf_span_id id;
+    uint64_t end_ns;
+    uint32_t n_attrs, tenant;
+    uint8_t kind;
+};
+
+struct cursor {
+    struct sf_span_cursor base;
+    struct sf_trace_union_source source;
+    struct sf_query_ctx *q;
+    struct sf_trace_ask *asks; /* copied, as the tenants are */
+    size_t n_asks, ask;
+    uint32_t *tenants;
+    size_t n_tenants;
+
+    struct sf_span_cursor *local;
+    struct sf_span_rows head; /* its next rows */
+    bool has_head;
+    struct own *own;
+    uint32_t n_own, cap_own;
+    struct sf_table own_at;
+
+    size_t chunk_end; /* asks before it have their remote rows here */
+    struct sf_arena arena, batch;
+    bool has_arenas;
+    struct sf_buf *answers; /* two for each shard */
+    struct sf_span_answer found;
+    uint32_t *tenant_of; /* by row; SF_NONE: not one of the query's */
+    uint32_t at;         /* the next remote row of the trace */
+};
+
+/* ---- asking ---- */
+
+static void add_quoted(struct sf_buf *sql, sf_str s)
+{
+    sf_buf_add_u8(sql, '\'');
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] == '\'' || s.p[i] == '\\')
+            sf_buf_add_u8(sql, '\\');
+        sf_buf_add_u8(sql, (uint8_t)s.p[i]);
+    }
+    sf_buf_add_u8(sql, '\'');
+}
+
+static void add_tenants(const struct cursor *c, struct sf_buf *sql)
+{
+    sf_str name;
+    sf_buf_print(sql, "tenant IN (");
+    for (size_t i = 0; i < c->n_tenants; i++) {
+        if (i)
+            sf_buf_add_u8(sql, ',');
+        if (sf_store_local_tenant_name(c->source.store, c->tenants[i], &name))
+            add_quoted(sql, name);
+        else
+            sf_buf_print(sql, "''");
+    }
+    sf_buf_print(sql, ")");
+}
+
+static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
+{
+    sf_buf_print(sql, "SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns, c->source.database);
+    add_tenants(c, sql);
+    sf_buf_print(sql, " AND trace_id IN (");
+    for (size_t i = from; i < c->chunk_end; i++) {
+        char hex[33] = "";
+        sf_hex_encode(c->asks[i].id.b, 16, hex);
+        sf_buf_print(sql, "%stoFixedString(unhex('%s'), 16)", i > from ? "," : "", hex);
+    }
+    sf_buf_print(sql, ") FORMAT RowBinary");
+}
+
+static void print_ids(struct sf_buf *sql, const uint64_t *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", ids[i]);
+}
+
+static void print_entries(const struct cursor *c, struct sf_buf *sql)
+{
+    const struct sf_span_answer *a = &c->found;
+    sf_buf_print(sql, "SELECT toUInt8(0), resource, any(body) FROM %s.resources WHERE ",
+                 c->source.database);
+    add_tenants(c, sql);
+    sf_buf_print(sql, " AND resource IN (");
+    print_ids(sql, a->resource_ids, a->n_resources);
+    sf_buf_print(sql,
+                 ") GROUP BY resource UNION ALL SELECT toUInt8(1), scope, any(body) FROM %s.scopes "
+                 "WHERE ",
+                 c->source.database);
+    add_tenants(c, sql);
+    sf_buf_print(sql, " AND scope IN (");
+    print_ids(sql, a->scope_ids, a->n_scopes);
+    sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
+}
+
+static enum sf_err ask_shard(struct cursor *c, uint32_t i, size_t from, struct sf_why *why)
+{
+    struct sf_buf sql = {0}, *spans = &c->answers[2 * i], *entries = &c->answers[2 * i + 1];
+    struct sf_shard *shard = NULL;
+    uint32_t n_before = c->found.n_rows;
+    enum sf_err err = c->source.open(c->source.arg, i, c->q, &shard, why);
+    spans->max = entries->max = ANSWER_LEN;
+    print_spans(c, from, &sql);
+    if (!err)
+        err = sf_shard_ask(shard, sf_buf_str(&sql), c->q->deadline_ns, spans, why);
+    if (!err)
+        err = sf_span_answer_add(&c->found, sf_buf_bytes(spans), why);
+    if (!err && c->found.n_rows > n_before) {
+        sf_buf_reset(&sql);
+        print_entries(c, &sql);
+        err = sf_shard_ask(shard, sf_buf_str(&sql), c->q->deadline_ns, entries, why);
+        if (!err)
+            err = sf_span_answer_add_entries(&c->found, sf_buf_bytes(entries), why);
+    }
+    sf_buf_done(&sql);
+    sf_shard_close(shard);
+    return err;
+}
+
+/* The answer goes on without a shard that is away, and says so. */
+static void note_unread(struct cursor *c, uint32_t i)
+{
+    char what[64];
+    snprintf(what, sizeof(what), "shard %" PRIu32 " of %" PRIu32 " did not answer", i + 1,
+             c->source.n_shards);
+    sf_unread_add(c->q->unread, (UINT64_C(1) << 48) + i, what);
+    c->q->is_exact = false;
+}
+
+static int by_trace(const void *x, const void *y)
+{
+    const struct sf_span_answer_row *a = x, *b = y;
+    int order = sf_trace_id_cmp(a->span.trace_id, b->span.trace_id);
+    if (!order)
+        order = sf_str_cmp(a->tenant, b->tenant);
+    if (!order)
+        order = a->span.start_ns < b->span.start_ns ? -1 : a->span.start_ns > b->span.start_ns;
+    if (!order)
+        order = a->span.span_id < b->span.span_id ? -1 : a->span.span_id > b->span.span_id;
+    if (!order)
+        order = (a->span.kind > b->span.kind) - (a->span.kind < b->span.kind);
+    if (!order) /* of copies the best first */
+        order = sf_span_is_better(&b->span, &a->span) ? -1 : sf_span_is_better(&a->span, &b->span);
+    return order;
+}
+
+/* The same span as the row before it: sent twice, or to two nodes. */
+static bool is_copy(const struct cursor *c, uint32_t row)
+{
+    const struct sf_span *s = &c->found.rows[row].span, *before;
+    if (row == 0)
+        return false;
+    before = &c->found.rows[row - 1].span;
+    return s->span_id == before->span_id && s->kind == before->kind &&
+           s->start_ns == before->start_ns && sf_trace_id_eq(s->trace_id, before->trace_id) &&
+           c->tenant_of[row] == c->tenant_of[row - 1];
+}
+
+static enum sf_err name_tenants(struct cursor *c, struct sf_why *why)
+{
+    c->tenant_of = sf_arena_new_n(&c->arena, (size_t)c->found.n_rows + 1, sizeof(*c->tenant_of));
+    if (!c->tenant_of)
+        return sf_no_room(why, "the answer of a shard");
+    for (uint32_t i = 0; i < c->found.n_rows; i++) {
+        c->tenant_of[i] = SF_NONE;
+        for (size_t k = 0; k < c->n_tenants; k++) {
+            sf_str name;
+            if (sf_store_local_tenant_name(c->source.store, c->tenants[k], &name) &&
+                sf_str_eq(name, c->found.rows[i].tenant))
+                c->tenant_of[i] = c->tenants[k];
+        }
+    }
+    return SF_OK;
+}
+
+static void drop_answers(struct cursor *c)
+{
+    for (uint32_t i = 0; c->answers && i < 2 * c->source.n_shards; i++)
+        sf_buf_reset(&c->answers[i]);
+    sf_span_answer_done(&c->found);
+    sf_arena_reset(&c->arena);
+    c->found = (struct sf_span_answer){.req = &c->arena};
+}
+
+static enum sf_err fetch_chunk(struct cursor *c, struct sf_why *why)
+{
+    size_t from = c->ask;
+    drop_answers(c);
+    c->chunk_end = c->n_asks - from < CHUNK ? c->n_asks : from + CHUNK;
+    for (uint32_t i = 0; i < c->source.n_shards; i++) {
+        enum sf_err err = ask_shard(c, i, from, why);
+        if (err == SF_ERR_LIMIT || err == SF_ERR_NOMEM || err == SF_ERR_CANCELLED)
+            return err;
+        if (err)
+            note_unread(c, i);
+    }
+    if (c->found.n_rows)
+        qsort(c->found.rows, c->found.n_rows, sizeof(*c->found.rows), by_trace);
+    return name_tenants(c, why);
+}
+
+/* ---- this node's rows ---- */
+
+static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
+{
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (!sf_table_more(&c->own_at) || !sf_list_room(&c->own, c->n_own, &c->cap_own, 256))
+            return false;
+        c->own[c->n_own] = (struct own){.id = rows->span_id[i],
+                                        .end_ns = rows->end_ns[i],
+                                        .n_attrs = rows->spans ? rows->spans[i].attrs.n : 0,
+                                        .tenant = rows->tenant,
+                                        .kind = rows->kind[i]};
+        sf_table_put(&c->own_at, sf_key_u64(rows->span_id[i]), c->n_own++);
+    }
+    return true;
+}
+
+/* A copy that is better than this node's is given, too; who puts the trace together takes it. */
+static bool is_own(const struct cursor *c, uint32_t row)
+{
+    const struct sf_span *s = &c->found.rows[row].span;
+    struct sf_table_look look;
+    uint32_t at;
+    if (!c->own_at.n_slots)
+        return false;
+    look = sf_table_look(&c->own_at, sf_key_u64(s->span_id));
+    while (sf_table_next(&look, &at)) {
+        const struct own *o = &c->own[at];
+        if (o->id == s->span_id && o->kind == s->kind && o->tenant == c->tenant_of[row])
+            return s->end_ns < o->end_ns || (s->end_ns == o->end_ns && s->attrs.n <= o->n_attrs);
+    }
+    return false;
+}
+
+/* ---- giving rows ---- */
+
+struct columns {
+    sf_trace_id *trace_id;
+    sf_span_id *span_id, *parent_id;
+    uint64_t *start_ns, *end_ns, *duration_ns;
+    uint8_t *kind, *status;
+    uint32_t *place, *resource, *scope;
+    sf_str *name, *status_msg;
+    struct sf_span *spans;
+};
+
+static bool make_columns(struct sf_arena *a, struct columns *k)
+{
+#define COLUMN(field) (k->field = sf_arena_new_n(a, SF_ROWS_MAX, sizeof(*k->field)))
+    return COLUMN(trace_id) && COLUMN(span_id) && COLUMN(parent_id) && COLUMN(start_ns) &&
+           COLUMN(end_ns) && COLUMN(duration_ns) && COLUMN(kind) && COLUMN(status) &&
+           COLUMN(place) && COLUMN(resource) && COLUMN(scope) && COLUMN(name) &&
+           COLUMN(status_msg) && COLUMN(spans);
+#undef COLUMN
+}
+
+static void put(struct columns *k, uint32_t n, const struct sf_span *s)
+{
+    uint64_t duration = sf_span_duration_ns(s);
+    k->trace_id[n] = s->trace_id;
+    k->span_id[n] = s->span_id;
+    k->parent_id[n] = s->parent_id;
+    k->start_ns[n] = s->start_ns;
+    k->end_ns[n] = s->end_ns;
+    k->duration_ns[n] = duration > INT64_MAX ? INT64_MAX : duration;
+    k->kind[n] = s->kind;
+    k->status[n] = s->status;
+    k->place[n] = n;
+    k->resource[n] = s->resource;
+    k->scope[n] = s->scope;
+    k->name[n] = s->name;
+    k->status_msg[n] = s->status_msg;
+    k->spans[n] = *s;
+}
+
+/* The next rows of the trace that this node has not; 0: none are left. */
+static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struct sf_why *why)
+{
+    sf_trace_id id = c->asks[c->ask].id;
+    struct columns k;
+    uint32_t n = 0, tenant = SF_NONE;
+    sf_arena_reset(&c->batch);
+    if (!make_columns(&c->batch, &k))
+        return sf_no_room(why, "rows of a trace");
+    for (; c->at < c->found.n_rows && n < SF_ROWS_MAX; c->at++) {
+        const struct sf_span *s = &c->found.rows[c->at].span;
+        int order = sf_trace_id_cmp(s->trace_id, id);
+        if (order < 0 || (order == 0 && (c->tenant_of[c->at] == SF_NONE || is_copy(c, c->at) ||
+                                         is_own(c, c->at))))
+            continue;
+        if (order > 0 || (n && c->tenant_of[c->at] != tenant))
+            break;
+        tenant = c->tenant_of[c->at];
+        put(&k, n++, s);
+    }
+    *out = (struct sf_span_rows){.n_rows = n,
+                                 .tenant = tenant,
+                                 .trace_id = k.trace_id,
+                                 .span_id = k.span_id,
+                                 .parent_id = k.parent_id,
+                                 .start_ns = k.start_ns,
+                                 .end_ns = k.end_ns,
+                                 .duration_ns = k.duration_ns,
+                                 .kind = k.kind,
+                                 .status = k.status,
+                                 .name = {k.place, k.name, n},
+                                 .status_msg = {k.place, k.status_msg, n},
+                                 .resource = k.resource,
+                                 .scope = k.scope,
+                                 .resources = c->found.resources,
+                                 .scopes = c->found.scopes,
+                                 .n_resources = c->found.n_resources,
+                                 .n_scopes = c->found.n_scopes,
+                                 .is_whole = true,
+                                 .spans = k.spans};
+    return SF_OK;
+}
+
+static enum sf_err load_head(struct cursor *c, struct sf_why *why)
+{
+    if (c->has_head || !c->local)
+        return SF_OK;
+    c->has_head = c->local->next(c->local, &c->head);
+    if (c->has_head || !c->local->err)
+        return SF_OK;
+    *why = c->local->why;
+    return c->local->err;
+}
+
+static void next_trace(struct cursor *c)
+{
+    c->ask++;
+    c->at = 0;
+    c->n_own = 0;
+    sf_table_clear(&c->own_at);
+}
+
+static enum sf_err step(struct cursor *c, struct sf_span_rows *out, struct sf_why *why)
+{
+    out->n_rows = 0;
+    while (c->ask < c->n_asks) {
+        enum sf_err err = load_head(c, why);
+        if (err)
+            return err;
+        if (c->has_head && sf_trace_id_eq(c->head.trace_id[0], c->asks[c->ask].id)) {
+            c->has_head = false;
+            *out = c->head;
+            return note_own(c, out) ? SF_OK : sf_no_memory(why, "the spans of a trace");
+        }
+        if (c->ask >= c->chunk_end)
+            err = fetch_chunk(c, why);
+        if (!err)
+            err = give_remote(c, out, why);
+        if (err || out->n_rows)
+            return err;
+        next_trace(c);
+    }
+    return SF_OK;
+}
+
+static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c->base.err)
+        c->base.err = step(c, out, &c->base.why);
+    return !c->base.err && out->n_rows > 0;
+}
+
+static void cursor_close(struct sf_span_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    if (c->local)
+        c->local->close(c->local);
+    for (uint32_t i = 0; c->answers && i < 2 * c->source.n_shards; i++)
+        sf_buf_done(&c->answers[i]);
+    sf_heap_free(c->answers);
+    sf_span_answer_done(&c->found);
+    if (c->has_arenas) {
+        sf_arena_done(&c->arena);
+        sf_arena_done(&c->batch);
+    }
+    sf_table_done(&c->own_at);
+    sf_heap_free(c->own);
+    sf_heap_free(c->tenants);
+    sf_heap_free(c->asks);
+    sf_heap_free(c);
+}
+
+static bool make(struct cursor *c, const struct sf_trace_ask *asks, const struct sf_query_ctx *q)
+{
+    c->asks = sf_heap_new_n(c->n_asks + 1, sizeof(*c->asks));
+    c->tenants = sf_heap_new_n(c->n_tenants + 1, sizeof(*c->tenants));
+    c->answers = sf_heap_new_n(2u * c->source.n_shards, sizeof(*c->answers));
+    if (!c->asks || !c->tenants || !c->answers || !sf_arena_init(&c->arena, ARENA_LEN))
+        return false;
+    if (!sf_arena_init(&c->batch, ARENA_LEN)) {
+        sf_arena_done(&c->arena);
+        return false;
+    }
+    c->has_arenas = true;
+    c->found.req = &c->arena;
+    memcpy(c->asks, asks, c->n_asks * sizeof(*c->asks));
+    memcpy(c->tenants, q->tenants, c->n_tenants * sizeof(*c->tenants));
+    return true;
+}
+
+enum sf_err sf_trace_union_get(const struct sf_trace_union_source *source,
+                               const struct sf_trace_ask *asks, size_t n_asks,
+                               struct sf_query_ctx *q, struct sf_span_cursor **out,
+                               struct sf_why *why)
+{
+    struct cursor *c = sf_heap_new(sizeof(*c));
+    enum sf_err err;
+    if (!c)
+        return sf_no_memory(why, "a cursor");
+    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->source = *source;
+    c->q = q;
+    c->n_asks = q->n_tenants ? n_asks : 0;
+    c->n_tenants = q->n_tenants;
+    err = make(c, asks, q) ? SF_OK : sf_no_memory(why, "a cursor");
+    if (!err)
+        err = source->local(source->store, asks, n_asks, q, &c->local, why);
+    if (err) {
+        cursor_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}
