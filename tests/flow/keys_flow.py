@@ -153,8 +153,8 @@ ELSEWHERE = {
     "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "flow auth", "auth.proxy.users_file": "flow auth",
     "server.hosts": "flow browser", "server.sandbox": "flow deploy",
     "cors.origins": "flow auth, browser", "tenancy.enabled": "flow auth", "other_signals": "flow otlp",
-    "limits.connections": "flow hostile", "limits.body": "flow hostile", "limits.header_timeout": "flow hostile",
-    "limits.body_timeout": "flow hostile", "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
+    "limits.connections": "flow hostile", "limits.header_timeout": "flow hostile",
+    "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
     "limits.overrides_file": "flow overrides", "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
     "redact.enabled": "flow redact", "redact.patterns": "flow redact", "redact.functions": "flow redact",
     "redact.replace": "flow redact", "redact.hash_key_file": "flow redact",
@@ -172,13 +172,13 @@ ELSEWHERE = {
     "alerts.url": "flow alerts", "alerts.pack": "flow watch", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
     "scrape": "flow scrape",
     "page.source_link": "unit config, flow server_keys", "page.source_root": "flow server_keys", "page.source_folder": "flow server_keys", "page.logs_link": "unit config, flow server_keys",
-    "findings.leaf": "flow findings", "findings.repeated": "flow findings", "findings.equal_spans": "flow findings",
+    "findings.leaf": "flow findings", "findings.equal_spans": "flow findings",
 }
 # Each has a test of its name in flow server_keys.
-SERVER_KEYS = ("limits.inflated limits.idle_timeout limits.attributes limits.value limits.stack_depth redact.builtin redact.match "
+SERVER_KEYS = ("limits.body limits.body_timeout limits.inflated limits.idle_timeout limits.attributes limits.value limits.stack_depth redact.builtin redact.match "
                "redact.keys redact.values redact.names redact.files redact.allow auth.allow_public_without_auth retention.full_resolution symbols.timeout symbols.cache symbols.wait store.flush_log "
                "log.format metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
-               "findings.callers findings.gc findings.lock findings.theme").split()
+               "findings.callers findings.repeated findings.gc findings.lock findings.theme").split()
 
 
 def keys():

@@ -19,10 +19,10 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, export_request, first, json_request, make_span, tap  # noqa: E402
 
 PLAIN = Server().start()
-CHANGED = Server("""limits: {inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160}
+CHANGED = Server("""limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160}
 log: {format: human}
 metrics: {span_metrics: {max_series: 10}, service_graph: {max_series: 10, max_items: 20, wait: 10m}}
-findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%}
+findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%, repeated: 60%}
 symbols: {wait: 0}
 """).start()
 
@@ -45,6 +45,23 @@ def test_limits_inflated():
     body = gzip.compress(export_request([make_span(attributes={"a": "x" * 2000}) for _ in range(40)]))
     assert len(body) < 64 << 10
     assert both(lambda s: s.post("/v1/traces", body, headers={"Content-Encoding": "gzip"}).status) == (200, 413)
+
+
+def test_limits_body():
+    def answer_to(s):  # refused by its length alone
+        with socket.create_connection(("127.0.0.1", s.port), timeout=60) as sock:
+            sock.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n"
+                         b"Content-Length: 2097152\r\nExpect: 100-continue\r\n\r\n")
+            return sock.recv(4096)[9:12]
+    assert both(answer_to) == (b"100", b"413")
+
+
+def test_limits_body_timeout():
+    with Server("limits: {body_timeout: 200ms}\n") as s:
+        with socket.create_connection(("127.0.0.1", s.port), timeout=40) as sock:  # a minute by default
+            sock.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 9\r\n\r\nx")
+            while sock.recv(4096):
+                pass
 
 
 def test_limits_idle_timeout():
@@ -193,6 +210,19 @@ def test_findings_gc():
 
 def test_findings_lock():
     check_finding("waiting for locks")
+
+
+def test_findings_repeated():
+    spans = [make_span(service="parses", name="op", ms=200, ago_ms=1000) for _ in range(20)]
+    stacks = {}
+    for span in spans:
+        ids = (("span_id", span["span_id"].hex()), ("trace_id", span["trace_id"].hex()))
+        stacks.update({("main;totals;jsonParse;jsonValue", ids): 20 * 10**6, ("main;totals;sum", ids): 80 * 10**6})
+    for s in (PLAIN, CHANGED):
+        s.send(spans)
+        push(s, "parses", stacks)
+    plain, changed = both(lambda s: [f["kind"] for f in s.json("/api/v1/findings?service=parses")["findings"]])
+    assert "repeated_parse" in plain and "repeated_parse" not in changed, (plain, changed)
 
 
 def test_findings_theme():
