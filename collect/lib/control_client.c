@@ -165,7 +165,7 @@ static void end_capture(void)
     obey(); /* its window ends */
     c.done_until_ns = sf_clock_unix_ns();
     if (c.started)
-        sf_profile_upload_stop(c.started, false);
+        sf_profile_upload_stop(c.started);
     c.started = 0;
     sf_profile_upload_flush(FLUSH_NS, false);
     memcpy(c.done, c.doc.capture, sizeof(c.done));
@@ -288,4 +288,5 @@ void sf_control_client_after_fork(void)
     c.done[0] = 0;
     c.capture_end_ns = 0;
     c.pause = (struct sf_control_pause){0};
+    c.last_own_ns = c.last_process_ns = 0;
 }

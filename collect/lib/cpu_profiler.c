@@ -14,10 +14,12 @@
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
+#include "collect/lib/signal_price.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/perf_clock.h"
 
-#define TURN_NS ((int64_t)100000000) /* how soon a new thread is found */
+#define TURN_NS        ((int64_t)100000000) /* how soon a new thread is found */
+#define PRICE_AFTER_NS ((int64_t)1000000000)
 
 static struct {
     atomic_bool is_on; /* handlers take samples */
@@ -26,6 +28,8 @@ static struct {
     int n_users; /* the collecting thread's: CPU and wall profiles */
     struct sf_profiled_signals signals;
     bool has_timer_signal, is_perf_asked;
+    bool is_priced; /* what a signal takes was measured */
+    int64_t begin_ns;
     struct sigaction before[2]; /* of the timers' signal, of perf's */
     struct sf_why no_perf;      /* why timers are used */
 } p;
@@ -66,7 +70,7 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_sample_ring_put(&t->ring, s);
     if (sf_sample_ring_is_filling(&t->ring))
         sf_profiler_wake();
-    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
+    sf_own_cost_add_signal(sf_clock_mono_ns() - begin_ns);
 }
 
 /* Not in somebody's handler that was to run first: then the thread stands at its beginning. What
@@ -112,6 +116,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         is_theirs = true;
         before->sa_handler(sig);
     }
+    if (!t)
+        sf_cpu_samples_self.n_strays = sf_cpu_samples_self.n_strays + 1;
     sf_cpu_samples_self.n_ended += !is_theirs && has_ended_a_call(context);
     errno = saved;
 }
@@ -229,10 +235,27 @@ void sf_cpu_profiler_drain(void)
     sf_profiled_threads_drain(&p.threads, drain, NULL);
 }
 
+/* Once, and not in a program that is over in a moment. */
+static void price_signals(int64_t now_ns)
+{
+    struct sf_signal_ask ask = {.sig = p.threads.has_perf ? p.signals.perf : p.signals.timer,
+                                .has_perf = p.threads.has_perf,
+                                .seen = &sf_cpu_samples_self.n_strays};
+    if (p.is_priced || now_ns - p.begin_ns < PRICE_AFTER_NS)
+        return;
+    p.is_priced = true;
+#ifndef SF_UNDER_TSAN
+    sf_own_cost_price_signals(sf_signal_price(&ask));
+#else
+    (void)ask;
+#endif
+}
+
 int64_t sf_cpu_profiler_turn(int64_t now_ns)
 {
-    (void)now_ns;
     mind_signals();
+    if (atomic_load(&p.is_on))
+        price_signals(now_ns);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
     return TURN_NS;
 }
@@ -245,6 +268,7 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
     if (p.n_users++)
         return SF_OK;
     p.period_ns = period_ns ? period_ns : SF_NS_PER_S / SF_DEFAULT_HZ;
+    p.begin_ns = sf_clock_mono_ns();
     atomic_store_explicit(&p.is_on, true, memory_order_release);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))

@@ -14,6 +14,7 @@ extern const struct sf_profile_source sf_cpu_source;
 struct sf_cpu_samples {
     uint64_t n, ns;
     uint64_t n_ended; /* system calls that the signal ended, with nobody else's in between */
+    volatile uint64_t n_strays; /* signals that were for no thread of the program */
 };
 extern __thread struct sf_cpu_samples sf_cpu_samples_self;
 /* For those who need the samples of running threads beside their own; in the collecting thread. Who

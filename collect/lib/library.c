@@ -186,6 +186,8 @@ static void after_fork_in_child(void)
     sf_exporter_after_fork(sf_profile_exporter(), true);
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
+    sf_own_cost_after_fork();
+    sf_profile_upload_after_fork();
     sf_control_client_after_fork();
     sf_profile_file_after_fork();
     sf_profile_sources_after_fork(true);
@@ -338,7 +340,7 @@ void sf_profiling_stop(unsigned profiles)
     int saved = errno;
     if (!sf_library_enter(t))
         return;
-    sf_profile_upload_stop(kinds_of(profiles), false);
+    sf_profile_upload_stop(kinds_of(profiles));
     sf_library_leave(t);
     errno = saved;
 }
@@ -382,7 +384,8 @@ void sf_stop(void)
         return;
     if (atomic_exchange(&sf_library.is_on, false)) {
         sf_control_client_stop();
-        sf_profile_upload_stop(~0u, true);
+        sf_profile_upload_will_end();
+        sf_profile_upload_stop(~0u);
         flush(EXIT_MS * SF_NS_PER_MS, true);
     }
     sf_library_leave(t);

@@ -83,6 +83,7 @@ enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why)
 {
     enum sf_err err = sf_profile_sources_check(kinds, why);
     kinds &= ~sf_profiler_on_for(SF_FOR_SERVER);
+    atomic_store(&is_last, false);
     if (kinds && !err)
         err = sf_profiler_start(SF_FOR_SERVER, kinds, why);
     if (!err)
@@ -96,17 +97,26 @@ void sf_profile_upload_begin_child(void)
         sf_profiler_start_soon(SF_FOR_SERVER, atomic_load(&wanted));
 }
 
-void sf_profile_upload_stop(unsigned kinds, bool is_ending)
+void sf_profile_upload_will_end(void)
+{
+    atomic_store(&is_last, true);
+}
+
+void sf_profile_upload_stop(unsigned kinds)
 {
     atomic_fetch_and(&wanted, ~kinds);
-    atomic_store(&is_last, is_ending);
     if (sf_profiler_on_for(SF_FOR_SERVER) & kinds)
         sf_profiler_stop(SF_FOR_SERVER, kinds, NULL, NULL);
-    atomic_store(&is_last, false);
 }
 
 bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending)
 {
     sf_profiler_flush();
     return sf_exporter_flush(&exporter, timeout_ns, is_ending);
+}
+
+void sf_profile_upload_after_fork(void)
+{
+    symbols = (struct sf_symbol_budget){0};
+    atomic_store(&is_last, false);
 }

@@ -12,9 +12,10 @@ void sf_profile_upload_init(const struct sf_settings *settings,
                             void (*write_scope)(struct sf_buf *out), void (*say)(const char *));
 /* Those kinds (bits) from now on; those that run stay. */
 enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why);
-void sf_profile_upload_begin_child(void); /* what was on in the parent; waits for nothing */
-/* Their last window is queued; `is_ending`: the library's last, which is named without a limit. */
-void sf_profile_upload_stop(unsigned kinds, bool is_ending);
+void sf_profile_upload_begin_child(void);    /* what was on in the parent; waits for nothing */
+void sf_profile_upload_stop(unsigned kinds); /* their last window is queued */
+void sf_profile_upload_will_end(void);       /* the next profiles are the last: named whole */
+void sf_profile_upload_after_fork(void);     /* in the child: it earns for itself */
 /* All that was sampled until now is sent or given up when it returns true. */
 bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending);
 

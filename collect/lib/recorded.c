@@ -17,6 +17,7 @@
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/library.h"
 #include "collect/lib/profile_file.h"
+#include "collect/lib/profile_upload.h"
 #include "collect/lib/profiling_settings.h"
 #include "collect/lib/sample_take.h"
 #include "collect/sys/thread.h"
@@ -64,6 +65,7 @@ void sf_recorded_at_exit(void)
     if (!is_recorded())
         return;
     atomic_store(&recorded_pid, 0);
+    sf_profile_upload_will_end();
     if (recorded_file[0] && sf_profile_files_stop(said_file[0] ? SF_FOR_BOTH : SF_FOR_FILE,
                                                   recorded_kinds, recorded_file, &why))
         sf_library_say(why.text);
