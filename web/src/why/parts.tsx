@@ -70,6 +70,7 @@ function Where(props: { part: ExplainPart }) {
         {place !== "" && (href === "" ? <bdi class="mono f3"> {visible(place)}</bdi> : <> <a class="mono" href={href} target="_blank" rel="noopener noreferrer">{visible(place)}</a></>)} {duration(f.ns)}
         {f.library !== "" && <> in {visible(f.library)}</>}
         {(props.part.functions?.length ?? 0) > 1 && <span class="f3"> and {(props.part.functions?.length ?? 1) - 1} more</span>}
+        {(props.part.reason ?? "") !== "" && <span class="f3" title={visible(props.part.reason ?? "")}>, {visible(props.part.reason ?? "")}</span>}
       </span>
     );
   }
