@@ -4,7 +4,8 @@
  *   regex       checkPriceRules: a backtracking matcher meets the text it is worst at
  *   json        loadDiscountRules: the same rules are parsed again for every order
  *   serialiser  formatResponse: every append walks the whole answer to find its end
- *   regression  evaluateRules: since commit def456 each rule is evaluated three times over */
+ *   regression  evaluateRules: since commit def456 each rule is evaluated three times over
+ *   failure     applyCoupon: one order in forty has a coupon that no rule knows, and fails */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,29 @@ static APART void formatResponse(const struct order *o, char answer[SHOP_ANSWER_
              o->number, o->total, o->tax, o->discount, items);
 }
 
+/* ---- applyCoupon: one of five has no rule any more ---- */
+
+enum { COUPON_EVERY = 8 };
+
+/* One order in eight has a coupon. False: there is no rule for it, and nobody thought of that. */
+static APART bool applyCoupon(long order, char answer[SHOP_ANSWER_CAP])
+{
+    static const char *const coupons[] = {"SUMMER-24", "WELCOME", "STAFF", "BIRTHDAY", "NEWS"};
+    const char *coupon = coupons[order / COUPON_EVERY % 5];
+    bool is_known = order / COUPON_EVERY % 5 != 0 || !shop_has("failure");
+    sf_span span;
+    if (order % COUPON_EVERY != COUPON_EVERY - 1)
+        return true;
+    span = sf_span_start("order.apply_coupon");
+    sf_span_set_str(span, "order.coupon", coupon);
+    if (!is_known) {
+        snprintf(answer, SHOP_ANSWER_CAP, "coupon %s has no discount rule", coupon);
+        sf_span_set_status(span, SF_STATUS_ERROR, answer);
+    }
+    sf_span_end(span);
+    return is_known;
+}
+
 /* ---- the order ---- */
 
 static APART void calculateTotals(struct order *o, char answer[SHOP_ANSWER_CAP])
@@ -224,6 +248,8 @@ static int place_order(const struct shop_request *request, char answer[SHOP_ANSW
         shop_say(answer, "no prices\n");
         return 502;
     }
+    if (!applyCoupon(request->order, answer))
+        return 500;
     totals = sf_span_start("order.calculate_totals");
     sf_span_set_int(totals, "order.items", N_ITEMS);
     calculateTotals(&o, answer);

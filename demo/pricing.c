@@ -2,8 +2,11 @@
  *
  * Planted here, each with its switch:
  *   n+1     attributes are loaded one by one, each under a span of its own
- *   legacy  one order in fifty goes through applyLegacyTax, thirty times as slow */
+ *   legacy  one order in fifty goes through applyLegacyTax, thirty times as slow
+ *   leak    keepQuote keeps 32,768 bytes of every price for nobody */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shop.h"
@@ -68,12 +71,44 @@ static APART double applyTax(double price)
     return price;
 }
 
+/* ---- keepQuote: memory that only grows ---- */
+
+/* A demo stays for a day: at 256 MB all of it goes, and it begins anew. */
+enum { QUOTE_LEN = 32768, MAX_QUOTES = 8192 };
+
+static pthread_mutex_t quotes_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */
+static char *quotes[MAX_QUOTES];
+static size_t n_quotes;
+
+static APART void keepQuote(long order)
+{
+    char *quote = malloc(QUOTE_LEN);
+    if (!quote)
+        return;
+    memset(quote, (int)order, QUOTE_LEN);
+    quotes[n_quotes++] = quote;
+}
+
+static void look_after_quotes(long order)
+{
+    bool is_kept = shop_has("leak");
+    pthread_mutex_lock(&quotes_lock);
+    if (!is_kept || n_quotes == MAX_QUOTES) {
+        while (n_quotes)
+            free(quotes[--n_quotes]);
+    }
+    if (is_kept)
+        keepQuote(order);
+    pthread_mutex_unlock(&quotes_lock);
+}
+
 static int price(const struct shop_request *request, char answer[SHOP_ANSWER_CAP])
 {
     unsigned attributes = loadAttributes(request->order);
     double sum = 100 + attributes % 900;
     bool is_legacy = request->order % LEGACY_EVERY == 13 && shop_has("legacy");
     sum = is_legacy ? applyLegacyTax(sum) : applyTax(sum);
+    look_after_quotes(request->order);
     snprintf(answer, SHOP_ANSWER_CAP, "{\"order\":%ld,\"price\":%.2f}\n", request->order, sum);
     return 200;
 }

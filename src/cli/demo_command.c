@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/args.h"
 #include "cli/demo_bar.h"
@@ -104,16 +105,19 @@ static enum sf_err open_all(struct demo *d, struct sf_why *why)
 
 static enum sf_err play(struct demo *d, struct sf_why *why)
 {
+    struct sf_demo_sale sale = {0};
     enum sf_err err = open_all(d, why);
     if (err)
         return err;
     d->bar = (struct sf_demo_bar){
         .server = d->server.url, .shop = &d->shop, .switches = &d->switches, .doing = ""};
+    sale.from_s = sf_clock_wall_ns() / SF_NS_PER_S;
     err = sell(d, d->seconds - d->seconds / 2, "abc123", why);
     if (!err)
         err = sf_demo_bar_deploy(&d->bar, "def456", why);
     if (!err)
         err = sell(d, d->seconds / 2, "def456", why);
+    sale.until_s = sf_clock_wall_ns() / SF_NS_PER_S;
     if (err)
         return err;
     if (d->is_once)
@@ -126,7 +130,7 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
                                   .between = d->is_once ? NULL : look_at_bar,
                                   .arg = d};
     err = sf_demo_steps_tell(&story, why);
-    sf_demo_score_tell(d->server.url, &d->switches);
+    sf_demo_score_tell(d->server.url, &d->switches, sale);
     d->is_told = true;
     return err;
 }
@@ -163,7 +167,7 @@ int sf_demo_run(int argc, char **argv)
         {"seed", SF_FLAG_U64, &d.shop.seed, "N", "number of the first order (default 1)"},
         {"off", SF_FLAG_STR, &d.off, "A,B",
          "leave these problems out: regex, json, serialiser, n+1, lock, allocation, database, "
-         "legacy, regression, or all"},
+         "legacy, regression, failure, leak, or all"},
         {"listen", SF_FLAG_STR, &d.server.listen, "HOST[:PORT]",
          "the page's address (default 127.0.0.1:4040); one that other machines reach asks for a "
          "token, which is printed"},
@@ -176,8 +180,8 @@ int sf_demo_run(int argc, char **argv)
             "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B] [--listen HOST]",
         .summary = "Start a server and a small shop with planted problems, and find them.",
         .details = "The shop is four services in C with libspanflame, a supplier and a shopper, "
-                   "all on loopback, with nine problems planted in them. After a while one slow "
-                   "order is explained, nine questions are asked, each with the command that asks "
+                   "all on loopback, with eleven problems planted in them. After a while one slow "
+                   "order is explained, ten questions are asked, each with the command that asks "
                    "it again, and a table says what was planted, what was measured and what was "
                    "found; demo/README.md shows the code of every problem. The page has a bar that "
                    "switches problems on and off and deploys a bad commit. Busy ports are replaced "

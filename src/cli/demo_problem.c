@@ -4,6 +4,7 @@
 
 #define TOTALS   "{ name = \"order.calculate_totals\" }"
 #define OLD      "{ name = \"order.calculate_totals\" && resource.commit = \"abc123\" }"
+#define ORDERS   "{ name = \"POST /orders\" }"
 #define PRICES   "{ name = \"GET /price\" }"
 #define RESERVE  "{ name = \"inventory.reserve\" }"
 #define BOXES    "{ name = \"SELECT boxes\" }"
@@ -101,4 +102,23 @@ const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS] = {
      .subject = "evaluateRules",
      .planted = 6e6,
      .unit = "nanoseconds"},
+    {.name = "failure",
+     .cost = "1 order in 40",
+     .what = "orders of 1,000 that fail",
+     .service = "order-service",
+     .from = SF_DEMO_FROM_FAILED,
+     .query = ORDERS,
+     .subject = "coupon",
+     .planted = 25,
+     .unit = "count"},
+    {.name = "leak",
+     .cost = "32.8 KB kept",
+     .what = "memory that every price keeps",
+     .service = "pricing",
+     .finding = "keepQuote",
+     .from = SF_DEMO_FROM_GROWTH,
+     .query = PRICES,
+     .subject = "keepQuote",
+     .planted = 32768,
+     .unit = "bytes"},
 };

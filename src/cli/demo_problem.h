@@ -7,6 +7,9 @@ enum sf_demo_from {                       /* the answer of the server that measu
                     SF_DEMO_FROM_PART,    /* the part, in /api/v1/explain */
                     SF_DEMO_FROM_COUNT,   /* the child spans, in /api/v1/explain */
                     SF_DEMO_FROM_COMPARE, /* the function, in /api/v1/compare */
+                    SF_DEMO_FROM_FAILED, /* how many of 1,000 spans failed, in /api/metrics/query */
+                    SF_DEMO_FROM_GROWTH, /* bytes per span of the query, by the slope in
+                                            /api/v1/findings */
 };
 
 struct sf_demo_problem {
@@ -22,5 +25,5 @@ struct sf_demo_problem {
     const char *unit;
 };
 
-enum { SF_DEMO_PROBLEMS = 9 };
+enum { SF_DEMO_PROBLEMS = 11 };
 extern const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS];

@@ -38,7 +38,17 @@ static const char rules[] =
     "      ledger: {q: '{ name = \"inventory.reserve\" }', part: lock}\n"
     "      above: 1ms\n"
     "      window: 15s\n"
-    "      annotations: {page: 'view=compare&split=all&q={ name = \"inventory.reserve\" }'}\n";
+    "      annotations: {page: 'view=compare&split=all&q={ name = \"inventory.reserve\" }'}\n"
+    "    - name: failures\n"
+    "      traceql: '{ name = \"POST /orders\" && status = error } | rate() by (statusMessage)'\n"
+    "      above: 0.02\n"
+    "      window: 20s\n"
+    "      annotations: {summary: 'orders fail: {{ $labels.statusMessage }}', page: "
+    "'view=search&q={ name = \"POST /orders\" %26%26 status = error }'}\n"
+    "    - name: leak\n"
+    "      finding: {service: pricing, kind: memory_growth}\n"
+    "      window: 40s\n"
+    "      annotations: {page: 'view=profiles&service=pricing&type=inuse_space'}\n";
 
 void sf_demo_rules_write(struct sf_buf *out)
 {

@@ -1,7 +1,8 @@
 /* What each problem costs is held against one answer of the server: a function with
  * what it calls in a span set, a part of an explanation, a number of child spans, or a difference
- * that compare found. A problem is found when it is among its service's findings, or when compare
- * calls its function significant. */
+ * that compare found, a share that failed, or a slope of the memory in use. A problem is found when
+ * it is among its service's findings, when compare calls its function significant, or when the
+ * spans that failed say it. */
 #include "cli/demo_score.h"
 
 #include <inttypes.h>
@@ -27,6 +28,7 @@ struct score {
     struct sf_client client;
     struct sf_arena req; /* of one answer */
     struct sf_buf answer;
+    struct sf_demo_sale sale;
 };
 
 /* ---- asking ---- */
@@ -244,24 +246,19 @@ static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, str
 
 /* ---- what was planted, what was found ---- */
 
-/* The first series' value. */
-static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, double *out,
+/* The last series' value of a TraceQL metrics query; 0: there is none. */
+static enum sf_err read_value(struct score *s, const char *query, const char *more, double *out,
                               struct sf_why *why)
 {
-    char query[160];
     struct sf_json j;
     sf_str key;
-    enum sf_err err;
-    *out = p->planted;
-    if (!p->watch)
-        return SF_OK;
-    snprintf(query, sizeof(query), "%s | avg_over_time(%s)", p->query, p->watch);
-    err = ask(s, "/api/metrics/query", "q", query, NULL, why);
+    enum sf_err err = ask(s, "/api/metrics/query", "q", query, more, why);
+    *out = 0;
     if (err)
         return err;
     sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
     if (!sf_json_object(&j))
-        return sf_json_why(&j, p->name, why);
+        return sf_json_why(&j, "the answer", why);
     while (sf_json_key(&j, &key)) {
         if (!sf_str_eq(key, SF_STR("series")) || !sf_json_array(&j)) {
             sf_json_skip(&j);
@@ -270,12 +267,123 @@ static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, 
         while (sf_json_item(&j) && sf_json_object(&j)) {
             while (sf_json_key(&j, &key)) {
                 if (sf_str_eq(key, SF_STR("value")))
-                    *out = sf_json_f64(&j) * 1000;
+                    *out = sf_json_f64(&j);
                 else
                     sf_json_skip(&j);
             }
         }
     }
+    return sf_json_why(&j, "the answer", why);
+}
+
+static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, double *out,
+                              struct sf_why *why)
+{
+    char query[160];
+    enum sf_err err;
+    *out = p->planted;
+    if (!p->watch)
+        return SF_OK;
+    snprintf(query, sizeof(query), "%s | avg_over_time(%s)", p->query, p->watch);
+    err = read_value(s, query, NULL, out, why);
+    *out *= 1000;
+    return err;
+}
+
+/* Of 1,000; found when a message of those that failed has the word. */
+static enum sf_err measure_failed(struct score *s, const struct sf_demo_problem *p,
+                                  struct measured *out, struct sf_why *why)
+{
+    char query[200];
+    double all = 0, failed = 0, named = 0, share, error;
+    int inner = (int)strlen(p->query) - 2; /* without its " }" */
+    enum sf_err err;
+    snprintf(query, sizeof(query), "%s | count_over_time()", p->query);
+    err = read_value(s, query, NULL, &all, why);
+    snprintf(query, sizeof(query), "%.*s && status = error } | count_over_time()", inner, p->query);
+    if (!err)
+        err = read_value(s, query, NULL, &failed, why);
+    snprintf(query, sizeof(query),
+             "%.*s && status = error && statusMessage =~ \".*%s.*\" } | count_over_time()", inner,
+             p->query, p->subject);
+    if (!err)
+        err = read_value(s, query, NULL, &named, why);
+    *out = (struct measured){0};
+    if (err || all <= 0)
+        return err;
+    share = failed / all;
+    error = NORMAL_95 * sqrt(share * (1 - share) / all);
+    *out = (struct measured){.value = 1000 * share,
+                             .low = 1000 * fmax(0, share - error),
+                             .high = 1000 * (share + error),
+                             .is_there = failed > 0,
+                             .is_significant = named > failed / 2};
+    return SF_OK;
+}
+
+static void read_growth(struct sf_json *j, const struct sf_demo_problem *p, struct measured *out)
+{
+    struct measured m = {0};
+    bool is_growth = false;
+    size_t at;
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("kind")))
+            is_growth = sf_str_eq(sf_json_str(j), SF_STR("memory_growth"));
+        else if (sf_str_eq(key, SF_STR("sentence")))
+            m.is_there = sf_str_find(sf_json_str(j), sf_str_from(p->finding), &at);
+        else if (sf_str_eq(key, SF_STR("perHour")))
+            m.value = number_or_nan(j);
+        else if (sf_str_eq(key, SF_STR("perHourLow")))
+            m.low = number_or_nan(j);
+        else if (sf_str_eq(key, SF_STR("perHourHigh")))
+            m.high = number_or_nan(j);
+        else
+            sf_json_skip(j);
+    }
+    if (is_growth && m.is_there)
+        *out = m;
+}
+
+/* A slope in bytes per hour, by the spans per hour while the shop sold. */
+static enum sf_err measure_growth(struct score *s, const struct sf_demo_problem *p,
+                                  struct measured *out, struct sf_why *why)
+{
+    char query[160], range[80];
+    double n = 0, per_hour;
+    struct sf_json j;
+    sf_str key;
+    enum sf_err err;
+    snprintf(query, sizeof(query), "%s | count_over_time()", p->query);
+    snprintf(range, sizeof(range), "&start=%" PRId64 "&end=%" PRId64, s->sale.from_s,
+             s->sale.until_s);
+    err = read_value(s, query, range, &n, why);
+    if (!err)
+        err = ask(s, "/api/v1/findings", "service", p->service, NULL, why);
+    *out = (struct measured){0};
+    if (err)
+        return err;
+    sf_json_init(&j, sf_buf_str(&s->answer), &s->req);
+    if (!sf_json_object(&j))
+        return sf_json_why(&j, p->name, why);
+    while (sf_json_key(&j, &key)) {
+        if (!sf_str_eq(key, SF_STR("findings")) || !sf_json_array(&j)) {
+            sf_json_skip(&j);
+            continue;
+        }
+        while (sf_json_item(&j) && sf_json_object(&j))
+            read_growth(&j, p, out);
+    }
+    per_hour = s->sale.until_s > s->sale.from_s
+                   ? n * 3600 / (double)(s->sale.until_s - s->sale.from_s)
+                   : 0;
+    if (per_hour <= 0)
+        *out = (struct measured){0};
+    else
+        *out = (struct measured){.value = out->value / per_hour,
+                                 .low = out->low / per_hour,
+                                 .high = out->high / per_hour,
+                                 .is_there = out->is_there};
     return sf_json_why(&j, p->name, why);
 }
 
@@ -348,7 +456,11 @@ static bool tell(struct score *s, const struct sf_demo_problem *p)
     uint32_t finding = 0;
     char found[80];
     enum sf_err err = read_watch(s, p, &planted, &why);
-    if (!err)
+    if (!err && p->from == SF_DEMO_FROM_FAILED)
+        err = measure_failed(s, p, &m, &why);
+    else if (!err && p->from == SF_DEMO_FROM_GROWTH)
+        err = measure_growth(s, p, &m, &why);
+    else if (!err)
         err = measure(s, p, &m, &why);
     if (!err && p->finding)
         err = find_finding(s, p, &finding, &why);
@@ -360,14 +472,18 @@ static bool tell(struct score *s, const struct sf_demo_problem *p)
     if (finding)
         snprintf(found, sizeof(found), "yes, finding %u of %s", finding, p->service);
     else
-        snprintf(found, sizeof(found), "%s", is_found ? "yes, by comparing" : "no");
+        snprintf(found, sizeof(found), "%s",
+                 !is_found                        ? "no"
+                 : p->from == SF_DEMO_FROM_FAILED ? "yes, by its message"
+                                                  : "yes, by comparing");
     print_row(p, planted, &m, found);
     return is_found;
 }
 
-uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *switches)
+uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *switches,
+                            struct sf_demo_sale sale)
 {
-    struct score s = {.client = {.server = server}};
+    struct score s = {.client = {.server = server}, .sale = sale};
     uint32_t n_asked = 0, n_missed = 0, n_off = 0;
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++)
         n_off += switches->was_off[i];

@@ -388,6 +388,9 @@ enum sf_err sf_demo_steps_tell(const struct sf_demo_story *story, struct sf_why 
     STEP("Some prices take much longer: what do slow ones do that fast ones do not?",
          "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }", "--split",
          "p98");
+    STEP("Some orders fail: which ones, and what do they say?", "SUMMER-24", "search",
+         "{ name = \"order.apply_coupon\" && status = error }", "--select",
+         "statusMessage,span.order.coupon", "--limit", "5");
     if (!err)
         STEP("The whole trace as one flame graph, over all services, by critical path",
              "order-service", "flame", "--trace", s->trace, "--by", "critical-path");

@@ -1,4 +1,4 @@
-/* demo_steps.h - the story of `spanflame demo`: nine questions, each a command anybody can type. */
+/* demo_steps.h - the story of `spanflame demo`: ten questions, each a command anybody can type. */
 #pragma once
 #include <stdbool.h>
 

@@ -73,7 +73,7 @@ class Demo:
 
     def firing(self, name, word):
         return [a for a in self.call("/api/v1/alerts")["data"]["alerts"] if a["labels"]["alertname"] == name and a["state"] == "firing"
-                and word in a["annotations"].get("why", "") + a["labels"].get("subject", "")]
+                and word in " ".join([a["annotations"].get("why", ""), a["annotations"].get("summary", ""), a["labels"].get("subject", "")])]
 
     def orders_between(self, from_s, until_s):
         asked = urllib.parse.urlencode({"q": '{ name = "POST /checkout" } | count_over_time()', "start": int(from_s), "end": int(until_s) + 1})
@@ -129,7 +129,7 @@ def test_3_the_bad_commit_is_named_by_the_alert_and_by_guard():
 
 # What is switched off and on again: the rule, and the word of its alert.
 SWITCHED = {"lock": ("lock", "reserveStock"), "regex": ("totals", "regexMatch"), "n+1": ("prices", "pricing.load_attribute"),
-            "allocation": ("checkout", "assembleResponse")}
+            "allocation": ("checkout", "assembleResponse"), "failure": ("failures", "coupon SUMMER-24"), "leak": ("leak", "keepQuote")}
 
 
 def test_4_what_is_switched_off_is_over():
@@ -155,7 +155,7 @@ def test_6_a_demo_that_ends_takes_its_bar_away():
         assert "spanflame.demo" not in f.read()
     with open(os.path.join(home, "shop_shopper.log"), encoding="utf-8") as f:
         bought, failed = map(int, re.search(r"bought (\d+) failed (\d+)", f.read()).groups())
-    assert bought > 200 and failed <= 0.02 * bought, (bought, failed)
+    assert bought > 200 and failed <= 0.045 * bought, (bought, failed)
     subprocess.run(["rm", "-rf", home], check=True)
 
 

@@ -118,13 +118,13 @@ export function noticeOf(demo: Demo, alerts: readonly FiredAlert[], past: readon
   if (demo.switchedAt <= 0) return NOTHING;
   const problem = demo.problems.find((p) => p.name === demo.switched);
   const isAbout = (a: { labels: FiredAlert["labels"] }, why: string) =>
-    problem ? Object.values(a.labels).includes(problem.cause) || why.includes(problem.cause) : a.labels["alertname"] === "deploy";
+    problem ? Object.values(a.labels).some((v) => v.includes(problem.cause)) || why.includes(problem.cause) : a.labels["alertname"] === "deploy";
   const firing = alerts.filter((a) => a.state === "firing").sort((a, b) => Date.parse(b.activeAt) - Date.parse(a.activeAt));
   const about = firing.filter((a) => isAbout(a, a.annotations["why"] ?? ""));
   const since = (at: string) => (Date.parse(at) - demo.switchedAt) / 1e3;
   const given = (kind: Notice["kind"], a: FiredAlert): Notice => ({
     kind,
-    sentence: a.annotations["why"] ?? a.labels["alertname"] ?? "",
+    sentence: a.annotations["summary"] ?? a.annotations["why"] ?? a.labels["alertname"] ?? "",
     page: a.annotations["page"] ?? "",
     seconds: Math.max(0, since(a.activeAt)),
   });
