@@ -18,6 +18,7 @@ all: ## install what is missing, build build/spanflame and build/collect/libspan
 	@tools/deps page || echo "make: going on without the web page's tools"
 	@tools/build release spanflame collect/libspanflame.so.1.0.0 collect/libspanflame.a shop
 
+demo: export BUILD_PROGRESS = 1
 demo: all ## start a server and a shop with planted problems, and find them (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)
 

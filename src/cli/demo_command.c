@@ -47,6 +47,10 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     for (uint64_t left = seconds * 10; left && !err && !sf_interrupt_is_set(); left--) {
         if (is_watched && left % 10 == 0)
             fprintf(stderr, "\r%4" PRIu64 " s ", left / 10);
+        if (!is_watched && left % 100 == 0 && left != seconds * 10) {
+            printf("%" PRIu64 " s left.\n", left / 10);
+            fflush(stdout);
+        }
         sf_clock_sleep_ms(100);
         err = sf_demo_shop_check(&d->shop, why);
         if (!err)
