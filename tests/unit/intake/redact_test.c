@@ -491,6 +491,48 @@ TEST(redact, looks_for_words_in_code_as_it_was_chosen)
     }
 }
 
+/* What was chosen for code holds where names and values are not looked at, too. */
+TEST(redact, looks_in_code_alone_when_only_that_was_chosen)
+{
+    static const char *const PATTERNS[] = {"acme"};
+    struct sf_redact_config config = {.patterns = PATTERNS, .n_patterns = 1};
+    sf_str file = SF_STR("/src/acme/a.c");
+    struct sf_redactor *r = new_redactor(config);
+    assert_str(redact_function(r, "acme_run", &file), "acme_run");
+    assert_str(file, "/src/acme/a.c");
+    sf_redactor_free(r);
+    config.functions = SF_REDACT_CODE_WORDS;
+    r = new_redactor(config);
+    assert_str(redact_function(r, "acme_run", &file), "[REDACTED]");
+    assert_str(file, "/src/acme/a.c");
+    sf_redactor_free(r);
+    config.functions = SF_REDACT_CODE_MATCH;
+    config.files = SF_REDACT_CODE_WORDS;
+    r = new_redactor(config);
+    assert_str(redact_function(r, "acme_run", &file), "acme_run");
+    assert_str(file, "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, reaches_every_mapping_of_a_profile)
+{
+    struct sf_mapping m[] = {{.file = SF_STR("/lib/a")},
+                             {.file = SF_STR("/lib?token=a4")},
+                             {.file = SF_STR("/lib?token=a5")}};
+    struct sf_profile_batch b = {.mappings = m, .n_mappings = 3};
+    struct sf_redactor *r = new_redactor(usual);
+    uint64_t n;
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_profiles(r, &b, &arena, NULL, &n, &why));
+    assert_int_equal(n, 2);
+    assert_str(b.mappings[0].file, "/lib/a");
+    assert_str(b.mappings[1].file, "/lib?token=[REDACTED]");
+    assert_str(b.mappings[2].file, "/lib?token=[REDACTED]");
+    sf_redactor_free(r);
+}
+
 TEST(redact, reaches_every_place_of_a_profile)
 {
     struct sf_function f = {SF_STR("f(token=a1)"), SF_STR("s(token=a2)"), SF_STR("/x?token=a3"), 0};
