@@ -20,6 +20,7 @@ from server import PROGRAM, Server, field, tap  # noqa: E402
 ASKED = []  # (path, headers)
 HEAP = {"allocs": 1000, "other": 10}  # totals of the target's process
 SD = {"body": b"[]", "status": 200}
+LOCK, AT_ONCE, MOST = threading.Lock(), {}, {}  # requests under way, by path
 
 
 def heap_dump():
@@ -57,6 +58,14 @@ class Target(http.server.BaseHTTPRequestHandler):
         elif path == "/certified":
             status = 200 if self.connection.getpeercert() else 403
             body = b"main;certified 3\n"
+        elif path in ("/alone", "/together"):
+            with LOCK:
+                AT_ONCE[path] = AT_ONCE.get(path, 0) + 1
+                MOST[path] = max(MOST.get(path, 0), AT_ONCE[path])
+            time.sleep(0.4)
+            with LOCK:
+                AT_ONCE[path] -= 1
+            body = b"main;at_once 1\n"
         elif path == "/garbage":
             body = b"\x1f\x8b\x08garbage"
         elif path == "/huge":
@@ -120,6 +129,17 @@ def serve_tls(home):
     return web
 
 
+def serve_at_once():
+    """Targets of several addresses, which take their time; one scrape may ask one at a time."""
+    webs = [http.server.ThreadingHTTPServer((f"127.0.0.{i}", 0), Target) for i in range(2, 6)]
+    for web in webs:
+        web.daemon_threads = True
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+    hosts = [f"{web.server_address[0]}:{web.server_address[1]}" for web in webs]
+    for path, more in (("alone", ", concurrency: 1"), ("together", "")):
+        SERVER.config += f"  - {{targets: {hosts}, job: {path}, service: {path}, path_prefix: /, profiles: [{path}], interval: 1s{more}}}\n"
+
+
 CONFIG = f"""scrape:
   - {{targets: ['127.0.0.1:{PORT}'], service: cart, interval: 1s, seconds: 1, profiles: [profile, heap, allocs],
      labels: {{env: prod}}}}
@@ -144,6 +164,7 @@ os.mkdir(os.path.join(SERVER.home, "sd"))
 with open(os.path.join(SERVER.home, "token"), "w", encoding="utf-8") as f:
     f.write("t0ken\n")
 TLS = serve_tls(SERVER.home)
+serve_at_once()
 SERVER.start()
 
 
@@ -224,8 +245,13 @@ def test_3_hostile_targets_say_why_and_cost_nobody_else_anything():
     metrics = SERVER.metrics()
     assert 'spanflame_scrape_up{job="cart",instance="127.0.0.1:%d",path="profile",service="cart"' % PORT in metrics
     assert [line for line in metrics.splitlines() if line.startswith('spanflame_scrape_up{job="far"')][0].endswith(" 0")
-    assert SERVER.metric("spanflame_scrape_targets") == 9 + 5 * (TLS is not None) and SERVER.metric("spanflame_scrape_failures_total") > 0
+    assert SERVER.metric("spanflame_scrape_targets") == 17 + 5 * (TLS is not None) and SERVER.metric("spanflame_scrape_failures_total") > 0
     SLOW.set()
+
+
+def test_3a_a_scrape_asks_no_more_at_once_than_it_says():
+    wait_for(lambda: MOST.get("/together", 0) > 1 and is_up("alone"), "several at once")
+    assert MOST["/alone"] == 1, MOST
 
 
 def test_3b_targets_over_tls():

@@ -167,6 +167,30 @@ TEST(target_list, refuses_labels_that_make_no_address)
     end(&l, j);
 }
 
+TEST(target_list, spreads_targets_over_the_interval)
+{
+    struct sf_target_list l = {0};
+    struct sf_scrape_jobs *j = sf_scrape_jobs_new();
+    struct sf_scrape_job *job = job_of(j, "file_sd=/x|job=x|profiles=heap|interval=10s");
+    struct sf_buf text = {0};
+    size_t n[10] = {0};
+    begin();
+    sf_buf_print(&text, "[{\"targets\":[");
+    for (int i = 0; i < 500; i++)
+        sf_buf_print(&text, "%s\"10.0.0.%d:1\"", i ? "," : "", i);
+    sf_buf_print(&text, "]}]");
+    sf_buf_add_u8(&text, 0);
+    update(&l, j, job, (const char *)text.p); /* at time 0 */
+    for (size_t i = 0; i < l.n; i++) {
+        assert_true(l.list[i]->due_ns >= 0 && l.list[i]->due_ns < 10 * SF_NS_PER_S);
+        n[l.list[i]->due_ns / SF_NS_PER_S]++;
+    }
+    for (size_t i = 0; i < 10; i++)
+        assert_true(n[i] > 20 && n[i] < 90); /* 50 in each second */
+    sf_buf_done(&text);
+    end(&l, j);
+}
+
 TEST(target_list, ends_at_its_limit)
 {
     struct sf_target_list l = {0};
