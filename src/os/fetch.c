@@ -127,7 +127,7 @@ static bool add_header(struct transfer *t, const char *name, const char *value)
 {
     struct sf_buf line = {0};
     struct curl_slist *more = NULL;
-    sf_buf_print(&line, "%s %s", name, value);
+    sf_buf_print(&line, value[0] ? "%s %s" : "%s%s", name, value);
     sf_buf_add_u8(&line, 0);
     if (sf_buf_ok(&line))
         more = curl_slist_append(t->headers, (const char *)line.p);
