@@ -23,6 +23,7 @@ struct sf_config_list {
 };
 
 /* Choices are kept as their place in the table's list of words. */
+enum sf_remote_ack { SF_REMOTE_ACK_LOCAL, SF_REMOTE_ACK_REMOTE };
 enum sf_other_signals { SF_OTHER_SIGNALS_DISCARD, SF_OTHER_SIGNALS_REJECT };
 enum sf_redact_match { SF_REDACT_WORDS, SF_REDACT_SUBSTRING };
 enum sf_redact_replace { SF_REDACT_TEXT, SF_REDACT_HASH };
@@ -84,6 +85,7 @@ struct sf_config {
         struct {
             const char *url, *user, *password_file, *ca_file; /* NULL: none */
             int64_t interval_ns, timeout_ns;
+            uint32_t ack; /* enum sf_remote_ack */
             uint64_t spool_len;
         } remote;
     } store;

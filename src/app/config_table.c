@@ -165,6 +165,9 @@ const struct sf_config_key sf_config_keys[] = {
      "file whose first line is that user's password; read at start"},
     {"store.remote.ca_file", SF_CONFIG_STR, AT(store.remote.ca_file), "", NULL, 0, 0,
      "PEM file: certificates that sign those of https:// shards; none: the machine's"},
+    {"store.remote.ack", SF_CONFIG_CHOICE, AT(store.remote.ack), "local", "local|remote", 0, 0,
+     "when a sender gets its answer: local: the data is on this server's disk; remote: every shard "
+     "has it, too, which takes a second or more"},
     {"store.remote.interval", SF_CONFIG_DURATION, AT(store.remote.interval_ns), "5s", NULL,
      SF_NS_PER_S / 10, 600 * SF_NS_PER_S, "how long data waits before it is shipped"},
     {"store.remote.timeout", SF_CONFIG_DURATION, AT(store.remote.timeout_ns), "60s", NULL,

@@ -173,6 +173,7 @@ static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
     s->remote.user = c->store.remote.user;
     s->remote.password = s->password.len ? (const char *)s->password.p : NULL;
     s->remote.ca_file = c->store.remote.ca_file;
+    s->remote.is_ack_remote = c->store.remote.ack == SF_REMOTE_ACK_REMOTE;
     s->remote.interval_ns = c->store.remote.interval_ns;
     s->remote.timeout_ns = c->store.remote.timeout_ns;
     s->remote.spool_len = c->store.remote.spool_len;

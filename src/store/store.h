@@ -37,6 +37,8 @@ struct sf_ticket {
     void (*done)(struct sf_ticket *t);
     enum sf_err result;
     struct sf_why why;
+    uint64_t lsn; /* the store's own: the last record of the log that holds the batch; 0: it was
+                   * there before */
 };
 
 /* ---- reading: what is asked ---- */

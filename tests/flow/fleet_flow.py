@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import random
+import ssl
 import struct
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import time
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
 from pprof_make import otlp  # noqa: E402
-from server import PROGRAM, Server, make_span, tap  # noqa: E402
+from server import PROGRAM, Server, export_request, make_span, tap  # noqa: E402
 
 KILLS = int(os.environ.get("FLEET_KILLS", "4"))
 LONG = KILLS > 20
@@ -224,10 +225,10 @@ class Proxy(http.server.ThreadingHTTPServer):
     """Between node and shard: stores, and then drops the answer, says 500 instead, or waits too long."""
     daemon_threads = True
 
-    def __init__(self, port, seed):
+    def __init__(self, port, seed=1, share=0.5, certificate=None):
         proxy = self
         self.random = random.Random(seed)
-        self.share, self.n_spoiled = 0.5, 0
+        self.share, self.n_spoiled, self.seen = share, 0, set()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -236,6 +237,7 @@ class Proxy(http.server.ThreadingHTTPServer):
                 pass
 
             def do_POST(self):
+                proxy.seen.add((self.headers["X-ClickHouse-User"], self.headers["X-ClickHouse-Key"]))
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
                 headers = {k: v for k, v in self.headers.items() if k.lower() in ("content-encoding", "content-type")}
@@ -263,6 +265,10 @@ class Proxy(http.server.ThreadingHTTPServer):
                     pass
 
         super().__init__(("127.0.0.1", 0), Handler)
+        if certificate:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(*certificate)
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -341,6 +347,32 @@ def test_kills_of_node_and_shards_keep_every_span_once():
         s.kill()
 
 
+def test_an_acknowledgement_can_wait_for_clickhouse():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), ack="remote")) as s:
+        for n in range(1, 4):
+            s.send([make_span() for _ in range(20)])
+            assert bed.count("spanflame.spans") == 20 * n, "it is there when the sender is told so"
+        body = export_request([make_span()])
+        assert s.post("/v1/traces", body).status == 200 == s.post("/v1/traces", body).status, "a repeat, too"
+        bed.shards[1].kill()
+        answers = []
+        sender = threading.Thread(target=lambda: answers.append(s.post("/v1/traces", export_request(
+            [make_span() for _ in range(20)]), timeout=60).status))
+        sender.start()
+        wait_for(lambda: s.json("/api/v1/store").get("last_error"))
+        assert not answers, "no answer while a shard has not confirmed"
+        if LONG:
+            time.sleep(11)  # FAILING_NS of shipper.c
+            assert s.post("/v1/traces", export_request([make_span()]), timeout=10).status == 429
+        bed.shards[1].start()
+        sender.join(60)
+        assert answers == [200], answers
+        shipped(s)
+        assert bed.count("spanflame.spans") == 81
+        assert s.stop() == 0
+
+
 def test_refused_rows_are_set_aside_and_the_rest_goes_on():
     need_clickhouse()
     with clickhouse_bed.Bed(1) as bed, Server(config(bed.url())) as s:
@@ -356,6 +388,37 @@ def test_refused_rows_are_set_aside_and_the_rest_goes_on():
         assert bed.count("spanflame.spans") == 2
         assert len(os.listdir(os.path.join(s.data, "ship.refused"))) == 1
         assert command(s, "verify")[0] == 0
+
+
+def test_a_full_spool_slows_senders_down_and_then_refuses():
+    need_clickhouse()
+    if not LONG:
+        raise tap.Skip("writes 300 MB: FLEET_KILLS above 20 runs it")
+    with clickhouse_bed.Bed(1) as bed:
+        bed.shards[0].kill()
+        more = "retention: {min_free: 1MB}\n"
+        with Server(config(bed.url(), spool_max="256MiB") + more) as s:
+            n, seen = 0, set()
+
+            def send():
+                spans = [make_span(attributes={"blob": random.randbytes(22000).hex()}) for _ in range(100)]
+                answer = s.post("/v1/traces", export_request(spans), timeout=60)
+                seen.add(answer.status)
+                return len(spans) if answer.status == 200 else 0
+            end = time.monotonic() + 240
+            while 503 not in seen:
+                assert time.monotonic() < end, (seen, s.json("/api/v1/store"))
+                n += send()
+            state = s.json("/api/v1/store")
+            assert state["spool_bytes"] >= 256 << 20, state
+            assert s.metric("spanflame_ship_spool_bytes") >= 256 << 20
+            ready = s.get("/ready")
+            assert ready.status == 503 and "wait for ClickHouse" in ready.text, (ready.status, ready.text)
+            bed.shards[0].start()
+            state = shipped(s)
+            assert bed.count("spanflame.spans") >= n, "a request that was refused may be there in part: see docs/overload.md"
+            assert state["spool_bytes"] == 0 and send() == 100, "and it takes data again"
+            assert command(s, "verify")[0] == 0
 
 
 # ---- configuration ----
@@ -374,6 +437,33 @@ def test_bad_configuration_is_refused_before_anything_starts():
     refused("store: {remote: {url: 'clickhouse://h:1,h:1/x'}}", "twice")
     refused("store: {remote: {user: x}}", "needs store.remote.url")
     refused("store: {remote: {url: 'clickhouse://h:1/x', user: x, password_file: /nowhere}}", "password_file")
+
+
+def test_user_password_and_certificates_reach_the_shard_and_no_log():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed:
+        key, cert = (os.path.join(bed.folder, name) for name in ("key.pem", "cert.pem"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+                        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        password = os.path.join(bed.folder, "password")
+        with open(password, "w", encoding="ascii") as f:
+            f.write("hush-7391\nnot this\n")
+        proxy = Proxy(bed.shards[0].port, share=0, certificate=(cert, key))
+        url = f"https://127.0.0.1:{proxy.server_address[1]}/spanflame"
+        with Server(config(url, user="writer", password_file=password, ca_file=cert)) as s:
+            s.send([make_span()])
+            state = shipped(s)
+            assert bed.count("spanflame.spans") == 1 and proxy.seen == {("writer", "hush-7391")}, proxy.seen
+            told = s.log() + json.dumps(state) + s.get("/status/config").text + command(s, "status")[1]
+            assert "hush-7391" not in told
+        with Server(config(url, user="writer", password_file=password)) as s:  # nobody vouches for the certificate
+            s.send([make_span()])
+            wait_for(lambda: "certificate" in s.json("/api/v1/store").get("last_error", "").lower())
+            assert bed.count("spanflame.spans") == 1
+        with Server(config(bed.url(), interval="10m")) as s:
+            s.send([make_span()])
+            time.sleep(1)
+            assert s.json("/api/v1/store")["batches"] == 0, "it waits for its interval"
 
 
 def test_a_newer_schema_is_not_touched():

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "store/clickhouse/acks.h"
 #include "store/clickhouse/batch_check.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
@@ -21,6 +22,7 @@
 struct sf_remote {
     struct sf_remote_config config;
     struct sf_shipper *shipper;
+    struct sf_acks acks;
 };
 
 static struct sf_remote *of(struct sf_store *s)
@@ -149,6 +151,25 @@ static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_a
     return sf_trace_union_get(&source, asks, n_asks, q, out, why);
 }
 
+/* ---- writing ---- */
+
+/* Whoever is acknowledged by ClickHouse does not wait for one that is away: it tries again. */
+static enum sf_err remote_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
+                                 struct sf_ticket *ticket, struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    if (!r->config.is_ack_remote)
+        return sf_store_local_ops.append(s, writer, give, ticket, why);
+    if (sf_shipper_is_failing(r->shipper))
+        return sf_fail(why, SF_ERR_BUSY, "ClickHouse does not confirm data (store.remote.ack)");
+    return sf_acks_append(&r->acks, s, writer, give, ticket, why);
+}
+
+static void confirmed(void *arg, uint64_t lsn)
+{
+    sf_acks_confirm(&((struct sf_remote *)arg)->acks, lsn);
+}
+
 /* ---- what differs from the local store ---- */
 
 static void remote_close(struct sf_store *s)
@@ -158,6 +179,7 @@ static void remote_close(struct sf_store *s)
         return;
     r = of(s);
     sf_shipper_stop(r->shipper);
+    sf_acks_done(&r->acks);
     sf_heap_free(r);
     sf_store_local_ride(s, &sf_store_local_ops, NULL);
     sf_store_local_ops.close(s);
@@ -245,7 +267,12 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                                   .user = r->config.user,
                                   .password = r->config.password,
                                   .ca_file = r->config.ca_file,
-                                  .interval_ns = r->config.interval_ns,
+                                  .interval_ns = r->config.is_ack_remote &&
+                                                         r->config.interval_ns > SF_NS_PER_S
+                                                     ? SF_NS_PER_S
+                                                     : r->config.interval_ns,
+                                  .confirmed = r->config.is_ack_remote ? confirmed : NULL,
+                                  .confirmed_arg = r,
                                   .timeout_ns = r->config.timeout_ns,
                                   .spool_len = r->config.spool_len,
                                   .replay = local->replay,
@@ -263,6 +290,7 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                        SF_SHIP_STATE_NAME " belongs to another data directory; delete it to ship "
                                           "from this one");
     }
+    sf_acks_confirm(&r->acks, state.shipped_lsn);
     return sf_shipper_start(&c, store, &state, &r->shipper, why);
 }
 
@@ -272,6 +300,7 @@ static void fill_ops(void)
     ops.name = "clickhouse";
     ops.close = remote_close;
     ops.pressure = remote_pressure;
+    ops.append = remote_append;
     ops.traces_get = remote_traces_get;
     ops.erase = remote_erase;
     ops.state = remote_store_state;
@@ -290,6 +319,8 @@ enum sf_err sf_store_remote_open(const struct sf_local_config *local,
     struct sf_store *store = NULL;
     enum sf_err err = r ? sf_ship_state_read(local->dir, &state, why)
                         : sf_no_memory(why, "the remote store");
+    if (r)
+        sf_acks_init(&r->acks);
     if (err == SF_ERR_NOT_FOUND)
         err = SF_OK;
     if (!err) {
@@ -303,6 +334,8 @@ enum sf_err sf_store_remote_open(const struct sf_local_config *local,
     if (err) {
         if (store)
             store->ops->close(store);
+        if (r)
+            sf_acks_done(&r->acks);
         sf_heap_free(r);
         return err;
     }

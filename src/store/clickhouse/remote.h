@@ -8,6 +8,7 @@ struct sf_remote_config {
     struct sf_remote_address address;
     const char *user, *password, *ca_file; /* NULL: none; borrowed until close */
     int64_t interval_ns, timeout_ns;
+    bool is_ack_remote; /* a batch counts as durable when every shard has it */
     uint64_t spool_len;
 };
 

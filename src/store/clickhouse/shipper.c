@@ -22,6 +22,7 @@
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S)    /* of what is left at a stop */
 #define DOUBT_NS       (10 * SF_NS_PER_MIN) /* after which a shard is asked before it is sent to */
+#define FAILING_NS     (10 * SF_NS_PER_S)
 #define FIRST_DELAY_NS (SF_NS_PER_S / 5)
 #define MAX_DELAY_NS   (10 * SF_NS_PER_S)
 
@@ -469,6 +470,8 @@ static bool send_batch(struct sf_shipper *s)
     }
     s->is_resumed = false;
     count_batch(s);
+    if (s->config.confirmed)
+        s->config.confirmed(s->config.confirmed_arg, s->last_lsn);
     s->state.shipped_lsn = s->last_lsn;
     s->state.batch_lsn = 0;
     s->is_state_old = true;
@@ -669,6 +672,16 @@ enum sf_pressure sf_shipper_pressure(struct sf_shipper *s)
     uint64_t len = sf_wal_waiting_len(s->wal);
     return len >= s->config.spool_len ? SF_PRESSURE_REFUSE
                                       : sf_pressure_of_fill(len, s->config.spool_len);
+}
+
+bool sf_shipper_is_failing(struct sf_shipper *s)
+{
+    bool is_failing;
+    sf_mutex_lock(&s->lock);
+    is_failing = s->counts.last_error[0] && s->oldest_ns &&
+                 sf_clock_wall_ns() - s->oldest_ns > FAILING_NS;
+    sf_mutex_unlock(&s->lock);
+    return is_failing;
 }
 
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out)

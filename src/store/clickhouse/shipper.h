@@ -26,6 +26,9 @@ struct sf_shipper_config {
     void *replay_arg;
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
+    /* Every shard has all records up to `lsn`; on the shipper's thread; may be NULL. */
+    void (*confirmed)(void *arg, uint64_t lsn);
+    void *confirmed_arg;
 };
 
 /* `store` is an open local store, `state` what was read before it was opened. */
@@ -38,5 +41,7 @@ void sf_shipper_stop(struct sf_shipper *s);
 
 /* How full the spool is, on the steps of all things that fill; REFUSE when it is full. */
 enum sf_pressure sf_shipper_pressure(struct sf_shipper *s);
+/* Attempts have failed for so long that a request should not wait for ClickHouse. */
+bool sf_shipper_is_failing(struct sf_shipper *s);
 /* Counters only; the shards are not asked. */
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out);

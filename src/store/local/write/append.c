@@ -61,6 +61,7 @@ static struct pending *pending_new(struct sf_local *l, struct sf_batch *batch,
 static void answer(struct pending *p, enum sf_err result, const struct sf_why *why)
 {
     struct sf_ticket *t = p->ticket;
+    t->lsn = p->entry.lsn ? p->entry.lsn + p->entry.n_pieces - 1 : 0;
     sf_batch_free(p->batch);
     sf_heap_free(p);
     t->result = result;

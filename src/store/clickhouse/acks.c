@@ -1,0 +1,114 @@
+#include "store/clickhouse/acks.h"
+
+#include "base/heap.h"
+#include "store/local/local.h"
+#include "wal/wal.h"
+
+struct sf_ack {
+    struct sf_ticket ticket; /* first: the store gives its address back */
+    struct sf_acks *all;
+    struct sf_wal *wal;
+    struct sf_ticket *theirs;
+    struct sf_ack *next;
+};
+
+void sf_acks_init(struct sf_acks *a)
+{
+    sf_mutex_init(&a->lock, SF_LOCK_STORE_ACKS);
+}
+
+static void give_back(struct sf_ack *ack, enum sf_err result, const struct sf_why *why)
+{
+    struct sf_ticket *t = ack->theirs;
+    t->result = result;
+    if (why)
+        t->why = *why;
+    t->lsn = ack->ticket.lsn;
+    sf_heap_free(ack);
+    t->done(t);
+}
+
+/* In the log: on the log's thread, or inside append for a repeat. A repeat's own record is not
+ * known; it is among those that are acknowledged. */
+static void logged(struct sf_ticket *ticket)
+{
+    struct sf_ack *ack = (struct sf_ack *)ticket;
+    struct sf_acks *a = ack->all;
+    bool is_there;
+    if (ticket->result) {
+        give_back(ack, ticket->result, &ticket->why);
+        return;
+    }
+    if (!ticket->lsn)
+        ticket->lsn = sf_wal_whole_lsn(ack->wal);
+    sf_mutex_lock(&a->lock);
+    is_there = ticket->lsn <= a->confirmed_lsn;
+    if (!is_there) {
+        ack->next = a->first;
+        a->first = ack;
+    }
+    sf_mutex_unlock(&a->lock);
+    if (is_there)
+        give_back(ack, SF_OK, NULL);
+}
+
+enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned writer,
+                           struct sf_batch **give, struct sf_ticket *ticket, struct sf_why *why)
+{
+    struct sf_ack *ack = sf_heap_new(sizeof(*ack));
+    enum sf_err err;
+    if (!ack)
+        return sf_no_memory(why, "an acknowledgement");
+    ack->ticket.done = logged;
+    ack->all = a;
+    ack->wal = sf_store_local_log(s);
+    ack->theirs = ticket;
+    err = sf_store_local_ops.append(s, writer, give, &ack->ticket, why);
+    if (err)
+        sf_heap_free(ack);
+    return err;
+}
+
+/* Takes those off the list that `lsn` covers. */
+static struct sf_ack *take(struct sf_acks *a, uint64_t lsn)
+{
+    struct sf_ack *taken = NULL, **at = &a->first;
+    sf_mutex_lock(&a->lock);
+    if (lsn != UINT64_MAX && lsn > a->confirmed_lsn)
+        a->confirmed_lsn = lsn;
+    while (*at) {
+        struct sf_ack *ack = *at;
+        if (ack->ticket.lsn > lsn) {
+            at = &ack->next;
+            continue;
+        }
+        *at = ack->next;
+        ack->next = taken;
+        taken = ack;
+    }
+    sf_mutex_unlock(&a->lock);
+    return taken;
+}
+
+void sf_acks_confirm(struct sf_acks *a, uint64_t lsn)
+{
+    struct sf_ack *ack = take(a, lsn);
+    while (ack) {
+        struct sf_ack *next = ack->next;
+        give_back(ack, SF_OK, NULL);
+        ack = next;
+    }
+}
+
+void sf_acks_done(struct sf_acks *a)
+{
+    struct sf_ack *ack = take(a, UINT64_MAX);
+    struct sf_why why;
+    (void)sf_fail(&why, SF_ERR_BUSY, "the server stops, and ClickHouse has not confirmed the data");
+    while (ack) {
+        struct sf_ack *next = ack->next;
+        give_back(ack, SF_ERR_BUSY, &why);
+        ack = next;
+    }
+    sf_mutex_done(&a->lock);
+}
