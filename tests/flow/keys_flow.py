@@ -148,37 +148,37 @@ CASES = {
 
 # Of the others: the tests that change it and see a difference.
 ELSEWHERE = {
-    "listen": "flow config, auth", "data": "flow lifecycle", "memory": "flow hostile_query, hints",
+    "listen": "flow config, auth", "memory": "flow hostile_query, hints",
     "auth.token_file": "flow auth", "auth.header": "flow auth", "auth.proxy.user_header": "flow auth",
     "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "flow auth", "auth.proxy.users_file": "flow auth",
     "server.hosts": "flow browser", "server.sandbox": "flow deploy",
     "cors.origins": "flow auth, browser", "tenancy.enabled": "flow auth", "other_signals": "flow otlp",
     "limits.connections": "flow hostile", "limits.header_timeout": "flow hostile",
-    "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
+    "limits.total_timeout": "flow hostile, lanes",
     "limits.overrides_file": "flow overrides", "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
     "redact.enabled": "flow redact", "redact.patterns": "flow redact", "redact.functions": "flow redact",
-    "redact.replace": "flow redact", "redact.hash_key_file": "flow redact",
-    "retention.spans": "flow read", "retention.profiles": "flow adhoc",
-    "retention.detail": "flow old_data", "retention.max_bytes": "flow adhoc", "retention.min_free": "flow old_data",
+    "redact.hash_key_file": "flow redact",
+    "retention.profiles": "flow adhoc",
+    "retention.max_bytes": "flow adhoc", "retention.min_free": "flow shed",
     "retention.detail_by_outcome": "flow keep, unit keep", "retention.tail_delay": "flow keep", "retention.spans_by_outcome": "flow keep, unit retain",
     "profiling.conditional.flagged": "flow keep", "profiling.conditional.rules": "flow keep",
-    "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols", "symbols.max_total": "flow symbols",
+    "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols",
     "store.remote.url": "flow fleet", "store.remote.user": "flow fleet", "store.remote.password_file": "flow fleet",
     "store.remote.ca_file": "flow fleet", "store.remote.ack": "flow fleet", "store.remote.interval": "flow fleet",
     "store.remote.timeout": "flow fleet", "store.remote.spool_max": "flow fleet",
-    "store.flush_interval": "flow lifecycle", "log.level": "flow redact",
     "metrics.span_metrics.enabled": "flow service_graph", "metrics.span_metrics.dimensions": "flow service_graph",
     "metrics.service_graph.enabled": "flow service_graph",
-    "metrics.service_graph.dimensions": "flow service_graph", "metrics.service_graph.wait": "flow service_graph",
+    "metrics.service_graph.dimensions": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
     "alerts.interval": "flow alerts", "alerts.alertmanager": "flow alerts", "alerts.webhook": "flow alerts",
-    "alerts.url": "flow alerts", "alerts.pack": "flow watch", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
+    "alerts.url": "flow alerts", "alerts.rules_files": "flow alerts", "alerts.rules": "flow alerts",
     "scrape": "flow scrape",
     "page.source_link": "unit config, flow server_keys", "page.source_root": "flow server_keys", "page.source_folder": "flow server_keys", "page.logs_link": "unit config, flow server_keys",
     "findings.leaf": "flow findings", "findings.equal_spans": "flow findings",
 }
 # Each has a test of its name in flow server_keys.
-SERVER_KEYS = ("limits.body limits.body_timeout limits.inflated limits.idle_timeout limits.attributes limits.value limits.stack_depth redact.builtin redact.match "
+SERVER_KEYS = ("data log.level store.flush_interval retention.spans retention.detail alerts.pack symbols.max_total "
+               "redact.replace metrics.service_graph.wait limits.body limits.body_timeout limits.inflated limits.idle_timeout limits.attributes limits.series limits.value limits.stack_depth redact.builtin redact.match "
                "redact.keys redact.values redact.names redact.files redact.allow auth.allow_public_without_auth retention.full_resolution symbols.timeout symbols.cache symbols.wait store.flush_log "
                "log.format metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
                "findings.callers findings.repeated findings.gc findings.lock findings.theme").split()

@@ -19,7 +19,7 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, export_request, first, json_request, make_span, tap  # noqa: E402
 
 PLAIN = Server().start()
-CHANGED = Server("""limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160}
+CHANGED = Server("""limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160, series: 5}
 log: {format: human}
 metrics: {span_metrics: {max_series: 10}, service_graph: {max_series: 10, max_items: 20, wait: 10m}}
 findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%, repeated: 60%}
@@ -92,6 +92,13 @@ def test_limits_attributes():
     assert both(lambda s: partial(s, span)) == ("", "2 attributes dropped (over the limits of this server)")
 
 
+def test_limits_series():
+    for s in (PLAIN, CHANGED):
+        for i in range(12):
+            assert s.post(f"/ingest?name=flood%7Brequest=r{i}%7D", pprof({"main;f": 5}), "application/octet-stream").status == 200
+    assert both(lambda s: s.metric("spanflame_series_folded_total")) == (0, 7)
+
+
 def test_limits_value():
     span = make_span(attributes={"long": "x" * 17})
     assert both(lambda s: partial(s, span)) == ("", "1 value cut (over the limits of this server)")
@@ -126,6 +133,80 @@ def test_metrics_span_metrics_max_series():
         s.post("/v1/traces", export_request([make_span(name=f"op{i}", service="many") for i in range(40)]))
     plain, changed = both(lambda s: sum("many" in line and line.startswith("traces_spanmetrics_calls_total{") for line in s.metrics().splitlines()))
     assert plain == 40 and changed < 40, (plain, changed)
+
+
+def test_data():
+    assert os.path.isdir(os.path.join(PLAIN.data, "wal"))
+
+
+def test_log_level():
+    with Server(flags=["--set", "log.level=error"]) as s:
+        assert "level=info" in PLAIN.log() and "level=info" not in s.log(), s.log()
+
+
+def test_store_flush_interval():
+    with Server("store: {flush_interval: 1s}\n") as s:
+        s.send([make_span()])
+        wait_for(lambda: glob.glob(os.path.join(s.data, "**", "*.sfs"), recursive=True), "a block", 40)  # a minute by default
+
+
+OLD = 5 * 3600  # seconds
+
+
+def test_retention_spans():
+    span = make_span(ago_ms=OLD * 1000)
+    path = "/api/traces/" + span["trace_id"].hex()
+    with Server("retention: {spans: 1s}\nstore: {flush_interval: 1s}\n") as s:
+        for one in (PLAIN, s):
+            one.send([span])
+        wait_for(lambda: s.get(path).status == 404, "a span of five hours ago is still there", 60)
+    assert PLAIN.get(path).status == 200
+
+
+def test_retention_detail():
+    """Samples of single spans go, and count on in the sums."""
+    span = make_span(service="single", ago_ms=OLD * 1000)
+    ids = (("span_id", span["span_id"].hex()), ("trace_id", span["trace_id"].hex()))
+    begin = int(time.time()) - OLD
+    ask = f"/api/v1/profile?service=single&from={begin - 60}&until={begin + 60}&format=folded"
+    def detail(s):
+        answer = s.get(ask + "&span_id=" + span["span_id"].hex())
+        return answer.status == 200 and answer.text == "main;one 5\n"
+    with Server("retention: {detail: 1h}\nstore: {flush_interval: 1s}\n") as s:
+        for one in (PLAIN, s):
+            one.send([span])
+            assert one.post("/api/v1/profile?service=single", pprof({("main;one", ids): 5}, when=begin * 10**9), "application/octet-stream").status == 200
+        assert detail(PLAIN)
+        wait_for(lambda: not detail(s), "samples of five hours ago still name their span", 60)
+        assert s.get(ask).text == "main;one 5\n", s.get(ask).text
+    assert detail(PLAIN)
+
+
+def test_alerts_pack():
+    def rules(*more):
+        with Server("alerts: {webhook: 'http://127.0.0.1:9/'%s}\n" % "".join(more)) as s:
+            return [r["name"] for g in s.json("/api/v1/rules")["data"]["groups"] for r in g["rules"]]
+    assert "spanflame_cpu" in rules() and "spanflame_cpu" not in rules(", pack: false")
+
+
+def test_symbols_max_total():
+    p = symbols_flow.the_program()
+    with Server("symbols: {max_total: 1KB}\n") as s:
+        assert symbols_flow.put(PLAIN, p.build_id, p.stripped).status in (200, 201)
+        assert symbols_flow.put(s, p.build_id, p.stripped).status not in (200, 201)
+
+
+def test_metrics_service_graph_wait():
+    """A call without its other side is counted when it has waited long enough; 10 s by default, and ten minutes here."""
+    name = 'traces_service_graph_unpaired_spans_total{client="",server="lonely"'
+    def is_counted(s):
+        return name in s.metrics()
+    with Server("metrics: {service_graph: {wait: 1s}}\n") as s:
+        for one in (CHANGED, s):
+            one.send([make_span(kind=2, service="lonely", parent=os.urandom(8))])
+        wait_for(lambda: is_counted(s), "the call that waited a second")
+        time.sleep(0.5)
+        assert not is_counted(CHANGED)
 
 
 def test_retention_full_resolution():
@@ -321,6 +402,18 @@ def check_redact(span, before, after, **common):
 
 def test_redact_allow():
     check_redact(make_span(attributes={"db.password": "hunter2"}), {}, {"allow": "db.password"})
+
+
+def test_redact_replace():
+    span = make_span(attributes={"db.password": "hunter2"})
+    s = Server("redact: {replace: hash, hash_key_file: HOME/key}\n")
+    with open(os.path.join(s.home, "key"), "wb") as f:
+        f.write(os.urandom(32))
+    with s:
+        for one in (PLAIN, s):
+            one.send([span])
+        texts = [one.get("/api/traces/" + span["trace_id"].hex(), headers={"Accept": "application/json"}).text for one in (PLAIN, s)]
+    assert "[REDACTED]" in texts[0] and "[REDACTED:" in texts[1] and "hunter2" not in "".join(texts), texts
 
 
 def test_redact_builtin():
