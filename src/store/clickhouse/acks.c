@@ -1,6 +1,7 @@
 #include "store/clickhouse/acks.h"
 
 #include "base/heap.h"
+#include "os/clock.h"
 #include "store/local/local.h"
 #include "wal/wal.h"
 
@@ -9,6 +10,7 @@ struct sf_ack {
     struct sf_acks *all;
     struct sf_wal *wal;
     struct sf_ticket *theirs;
+    int64_t since_ns; /* monotonic */
     struct sf_ack *next;
 };
 
@@ -63,22 +65,20 @@ enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned write
     ack->all = a;
     ack->wal = sf_store_local_log(s);
     ack->theirs = ticket;
+    ack->since_ns = sf_clock_mono_ns();
     err = sf_store_local_ops.append(s, writer, give, &ack->ticket, why);
     if (err)
         sf_heap_free(ack);
     return err;
 }
 
-/* Takes those off the list that `lsn` covers. */
-static struct sf_ack *take(struct sf_acks *a, uint64_t lsn)
+/* Takes those off the list that `lsn` covers, or that came before `since_ns`. */
+static struct sf_ack *take(struct sf_acks *a, uint64_t lsn, int64_t since_ns)
 {
     struct sf_ack *taken = NULL, **at = &a->first;
-    sf_mutex_lock(&a->lock);
-    if (lsn != UINT64_MAX && lsn > a->confirmed_lsn)
-        a->confirmed_lsn = lsn;
     while (*at) {
         struct sf_ack *ack = *at;
-        if (ack->ticket.lsn > lsn) {
+        if (ack->ticket.lsn > lsn && ack->since_ns >= since_ns) {
             at = &ack->next;
             continue;
         }
@@ -86,29 +86,42 @@ static struct sf_ack *take(struct sf_acks *a, uint64_t lsn)
         ack->next = taken;
         taken = ack;
     }
-    sf_mutex_unlock(&a->lock);
     return taken;
+}
+
+static void give_back_all(struct sf_ack *ack, enum sf_err result, const struct sf_why *why)
+{
+    while (ack) {
+        struct sf_ack *next = ack->next;
+        give_back(ack, result, why);
+        ack = next;
+    }
 }
 
 void sf_acks_confirm(struct sf_acks *a, uint64_t lsn)
 {
-    struct sf_ack *ack = take(a, lsn);
-    while (ack) {
-        struct sf_ack *next = ack->next;
-        give_back(ack, SF_OK, NULL);
-        ack = next;
-    }
+    struct sf_ack *taken;
+    sf_mutex_lock(&a->lock);
+    if (lsn > a->confirmed_lsn)
+        a->confirmed_lsn = lsn;
+    taken = take(a, lsn, INT64_MIN);
+    sf_mutex_unlock(&a->lock);
+    give_back_all(taken, SF_OK, NULL);
+}
+
+void sf_acks_expire(struct sf_acks *a, int64_t since_ns)
+{
+    struct sf_ack *taken;
+    struct sf_why why;
+    (void)sf_fail(&why, SF_ERR_BUSY, "ClickHouse has not confirmed the data (store.remote.ack)");
+    sf_mutex_lock(&a->lock);
+    taken = take(a, 0, since_ns);
+    sf_mutex_unlock(&a->lock);
+    give_back_all(taken, SF_ERR_BUSY, &why);
 }
 
 void sf_acks_done(struct sf_acks *a)
 {
-    struct sf_ack *ack = take(a, UINT64_MAX);
-    struct sf_why why;
-    (void)sf_fail(&why, SF_ERR_BUSY, "the server stops, and ClickHouse has not confirmed the data");
-    while (ack) {
-        struct sf_ack *next = ack->next;
-        give_back(ack, SF_ERR_BUSY, &why);
-        ack = next;
-    }
+    sf_acks_expire(a, INT64_MAX);
     sf_mutex_done(&a->lock);
 }

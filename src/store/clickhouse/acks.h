@@ -16,9 +16,12 @@ struct sf_acks {
 
 void sf_acks_init(struct sf_acks *a);
 /* After the last confirmation: those that still wait get BUSY. Their data is in the log, and a
- * repeat of the request is recognised. */
+ * repeat of the request is recognised as one. */
 void sf_acks_done(struct sf_acks *a);
 /* As append of store.h; `s` is the local store. */
 enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned writer,
                            struct sf_batch **give, struct sf_ticket *ticket, struct sf_why *why);
 void sf_acks_confirm(struct sf_acks *a, uint64_t lsn);
+/* Gives back, with BUSY, what has waited since before `since_ns` (monotonic): senders try again,
+ * and a server that stops waits for no shard. */
+void sf_acks_expire(struct sf_acks *a, int64_t since_ns);

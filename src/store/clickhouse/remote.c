@@ -18,6 +18,7 @@
 #include "wire/row_binary.h"
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
+#define ACK_NS     (5 * SF_NS_PER_S) /* that a request waits for a shard that fails */
 
 struct sf_remote {
     struct sf_remote_config config;
@@ -170,6 +171,11 @@ static void confirmed(void *arg, uint64_t lsn)
     sf_acks_confirm(&((struct sf_remote *)arg)->acks, lsn);
 }
 
+static void failed(void *arg)
+{
+    sf_acks_expire(&((struct sf_remote *)arg)->acks, sf_clock_mono_ns() - ACK_NS);
+}
+
 /* ---- what differs from the local store ---- */
 
 static void remote_close(struct sf_store *s)
@@ -272,6 +278,7 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                                                      ? SF_NS_PER_S
                                                      : r->config.interval_ns,
                                   .confirmed = r->config.is_ack_remote ? confirmed : NULL,
+                                  .failed = r->config.is_ack_remote ? failed : NULL,
                                   .confirmed_arg = r,
                                   .timeout_ns = r->config.timeout_ns,
                                   .spool_len = r->config.spool_len,

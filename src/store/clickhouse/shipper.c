@@ -464,6 +464,8 @@ static bool send_batch(struct sf_shipper *s)
         if (atomic_load(&s->is_stopping))
             return false;
         note_fault(s, &why);
+        if (s->config.failed)
+            s->config.failed(s->config.confirmed_arg);
         if (!wait_ns(s, delay_ns))
             return false;
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;

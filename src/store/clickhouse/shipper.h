@@ -28,7 +28,8 @@ struct sf_shipper_config {
     void *notice_arg;
     /* Every shard has all records up to `lsn`; on the shipper's thread; may be NULL. */
     void (*confirmed)(void *arg, uint64_t lsn);
-    void *confirmed_arg;
+    void (*failed)(void *arg); /* likewise: an attempt to send failed */
+    void *confirmed_arg;       /* of both */
 };
 
 /* `store` is an open local store, `state` what was read before it was opened. */
