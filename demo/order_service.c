@@ -4,8 +4,7 @@
  *   regex       checkPriceRules: a backtracking matcher meets the text it is worst at
  *   json        loadDiscountRules: the same rules are parsed again for every order
  *   serialiser  formatResponse: every append walks the whole answer to find its end
- *   regression  evaluateRules: since commit def456 each rule is evaluated three times over
- *   failure     applyCoupon: one order in forty has a coupon that no rule knows, and fails */
+ *   regression  evaluateRules: since commit def456 each rule is evaluated three times over */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +204,7 @@ static APART void formatResponse(const struct order *o, char answer[SHOP_ANSWER_
              o->number, o->total, o->tax, o->discount, items);
 }
 
-/* ---- applyCoupon: one of five has no rule any more ---- */
+/* ---- applyCoupon: one of five coupons has no rule any more (switch: failure) ---- */
 
 enum { COUPON_EVERY = 8 };
 
