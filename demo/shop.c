@@ -140,7 +140,7 @@ int shop_call(const char *service, const char *method, const char *path, long or
         shop_http_write(fd, head, (size_t)len);
         asked = shop_now_us();
         if (shop_http_read(fd, answer, SHOP_ANSWER_CAP))
-            sscanf(answer, "HTTP/1.1 %d", &status);
+            sscanf(answer, "HTTP/1.%*d %d", &status);
         close(fd);
     }
     /* What it waited by its own watch, as for the lock in inventory.c. */

@@ -88,6 +88,7 @@ static void print_ready(const struct demo *d)
 
 static enum sf_err open_all(struct demo *d, struct sf_why *why)
 {
+    size_t at;
     enum sf_err err;
     printf("Starting a server.\n");
     fflush(stdout);
@@ -104,7 +105,13 @@ static enum sf_err open_all(struct demo *d, struct sf_why *why)
     d->shop.otlp = d->server.otlp;
     d->shop.token = d->server.token;
     d->shop.switches = d->switches.path;
-    return sf_demo_shop_open(&d->shop, "abc123", why);
+    err = sf_demo_shop_open(&d->shop, "abc123", why);
+    if (!err && !d->shop.has_python) {
+        printf("There is no python3 here: the shop does without its service in Python.\n");
+        if (sf_demo_problem_find(SF_STR("python"), &at))
+            err = sf_demo_switches_set(&d->switches, at, true, why);
+    }
+    return err;
 }
 
 static enum sf_err play(struct demo *d, struct sf_why *why)
@@ -171,7 +178,7 @@ int sf_demo_run(int argc, char **argv)
         {"seed", SF_FLAG_U64, &d.shop.seed, "N", "number of the first order (default 1)"},
         {"off", SF_FLAG_STR, &d.off, "A,B",
          "leave these problems out: regex, json, serialiser, n+1, lock, allocation, database, "
-         "legacy, regression, failure, leak, or all"},
+         "legacy, regression, failure, leak, python, or all"},
         {"listen", SF_FLAG_STR, &d.server.listen, "HOST[:PORT]",
          "the page's address (default 127.0.0.1:4040); one that other machines reach asks for a "
          "token, which is printed"},
@@ -183,8 +190,9 @@ int sf_demo_run(int argc, char **argv)
         .usage =
             "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B] [--listen HOST]",
         .summary = "Start a server and a small shop with planted problems, and find them.",
-        .details = "The shop is four services in C with libspanflame, a supplier and a shopper, "
-                   "all on loopback, with eleven problems planted in them. After a while one slow "
+        .details = "The shop is four services in C with libspanflame, one in Python where there is "
+                   "a python3, a supplier and a shopper, "
+                   "all on loopback, with twelve problems planted in them. After a while one slow "
                    "order is explained, ten questions are asked, each with the command that asks "
                    "it again, and a table says what was planted, what was measured and what was "
                    "found; demo/README.md shows the code of every problem. The page has a bar that "

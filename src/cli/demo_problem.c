@@ -6,6 +6,7 @@
 #define OLD      "{ name = \"order.calculate_totals\" && resource.commit = \"abc123\" }"
 #define ORDERS   "{ name = \"POST /orders\" }"
 #define PRICES   "{ name = \"GET /price\" }"
+#define SUGGEST  "{ name = \"GET /suggest\" }"
 #define RESERVE  "{ name = \"inventory.reserve\" }"
 #define BOXES    "{ name = \"SELECT boxes\" }"
 #define ASSEMBLE "{ name = \"gateway.assemble_response\" }"
@@ -121,4 +122,14 @@ const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS] = {
      .subject = "keepQuote",
      .planted = 32768,
      .unit = "bytes"},
+    {.name = "python",
+     .cost = "8 ms CPU",
+     .what = "words compared anew, in Python",
+     .service = "recommend",
+     .finding = "rank_by_similarity",
+     .from = SF_DEMO_FROM_SET,
+     .query = SUGGEST,
+     .subject = "rank_by_similarity",
+     .planted = 8e6,
+     .unit = "nanoseconds"},
 };

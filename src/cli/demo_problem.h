@@ -25,5 +25,5 @@ struct sf_demo_problem {
     const char *unit;
 };
 
-enum { SF_DEMO_PROBLEMS = 11 };
+enum { SF_DEMO_PROBLEMS = 12 };
 extern const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS];

@@ -7,8 +7,9 @@
 #include "os/beside.h"
 #include "os/clock.h"
 #include "os/port.h"
+#include "os/program.h"
 
-enum { STOP_MS = 8000, READY_MS = 15000, MAX_ENV = 20 };
+enum { STOP_MS = 8000, READY_MS = 15000, MAX_ENV = 24 };
 
 static const struct {
     const char *program, *variable;
@@ -16,6 +17,7 @@ static const struct {
     [SF_DEMO_SUPPLIER] = {"shop_supplier", "SHOP_SUPPLIER_PORT"},
     [SF_DEMO_INVENTORY] = {"shop_inventory", "SHOP_INVENTORY_PORT"},
     [SF_DEMO_PRICING] = {"shop_pricing", "SHOP_PRICING_PORT"},
+    [SF_DEMO_RECOMMEND] = {"recommend.py", "SHOP_RECOMMEND_PORT"},
     [SF_DEMO_ORDER] = {"shop_order_service", "SHOP_ORDER_SERVICE_PORT"},
     [SF_DEMO_GATEWAY] = {"shop_gateway", "SHOP_GATEWAY_PORT"},
     [SF_DEMO_SHOPPER] = {"shop_shopper", NULL},
@@ -39,13 +41,20 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
 {
     char headers[192], program[640], log[400], ports[SF_DEMO_PARTS][8], own[8], rate[24], seed[24],
         resource[96];
-    const char *argv[] = {program, NULL};
+    const char *argv[] = {program, NULL, NULL, NULL};
     struct sf_child_env env[MAX_ENV];
     size_t n = 0;
 
     snprintf(program, sizeof(program), "%s/%s", s->programs, parts[part].program);
     snprintf(log, sizeof(log), "%s/%s.log", s->home, parts[part].program);
+    if (part == SF_DEMO_RECOMMEND) {
+        argv[0] = "/usr/bin/env";
+        argv[1] = "python3";
+        argv[2] = program;
+    }
     for (int i = 0; i < SF_DEMO_SHOPPER; i++) {
+        if (!s->ports[i])
+            continue;
         snprintf(ports[i], sizeof(ports[i]), "%u", s->ports[i]);
         env[n++] = (struct sf_child_env){parts[i].variable, ports[i]};
     }
@@ -89,18 +98,30 @@ static enum sf_err wait_for(struct sf_demo_shop *s, enum sf_demo_part part, stru
                    s->ports[part]);
 }
 
+static bool is_there(const struct sf_demo_shop *s, int part)
+{
+    return part != SF_DEMO_RECOMMEND || s->has_python;
+}
+
 enum sf_err sf_demo_shop_open(struct sf_demo_shop *s, const char *commit, struct sf_why *why)
 {
+    struct sf_program python;
     enum sf_err err = find_programs(s, why);
+    sf_program_look("python3", &python);
+    s->has_python = python.kind != SF_PROGRAM_UNKNOWN;
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++) {
+        if (!is_there(s, i))
+            continue;
         s->ports[i] = sf_port_find();
         if (!s->ports[i])
             err = sf_fail(why, SF_ERR_BUSY, "no free ports on 127.0.0.1 for the shop");
     }
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++)
-        err = start(s, (enum sf_demo_part)i, i == SF_DEMO_ORDER ? commit : "abc123", why);
+        if (is_there(s, i))
+            err = start(s, (enum sf_demo_part)i, i == SF_DEMO_ORDER ? commit : "abc123", why);
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++)
-        err = wait_for(s, (enum sf_demo_part)i, why);
+        if (is_there(s, i))
+            err = wait_for(s, (enum sf_demo_part)i, why);
     if (!err)
         err = start(s, SF_DEMO_SHOPPER, commit, why);
     snprintf(s->commit, sizeof(s->commit), "%s", commit);

@@ -1,5 +1,6 @@
 /* demo_shop.h - the shop of `spanflame demo`: its services as child processes (demo/README.md). */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -9,6 +10,7 @@ enum sf_demo_part {
     SF_DEMO_SUPPLIER,
     SF_DEMO_INVENTORY,
     SF_DEMO_PRICING,
+    SF_DEMO_RECOMMEND, /* in Python: only where there is one */
     SF_DEMO_ORDER,
     SF_DEMO_GATEWAY,
     SF_DEMO_SHOPPER,
@@ -23,6 +25,7 @@ struct sf_demo_shop {
     uint64_t rate;        /* orders a second */
     uint64_t seed;        /* number of the first order */
 
+    bool has_python;
     char programs[512]; /* the folder they are in */
     uint16_t ports[SF_DEMO_PARTS];
     struct sf_child parts[SF_DEMO_PARTS];

@@ -25,7 +25,8 @@ enum sf_err sf_demo_switches_read(struct sf_demo_switches *s, const char *off, s
 enum sf_err sf_demo_switches_open(struct sf_demo_switches *s, const char *home, struct sf_why *why);
 enum sf_err sf_demo_switches_set(struct sf_demo_switches *s, size_t at, bool is_off,
                                  struct sf_why *why);
-/* Has every problem been planted all the time? */
+/* Has every problem that the story asks about been planted all the time? It asks nothing of the
+ * service in Python, which may be missing. */
 bool sf_demo_switches_are_all_on(const struct sf_demo_switches *s);
 void sf_demo_switches_close(struct sf_demo_switches *s);
 /* The problem of that name; false: there is none. */
