@@ -87,8 +87,9 @@ def run(flow, key, only=""):
     env = dict(os.environ, SPANFLAME=f.name, SOURCE_ROOT=ROOT, BUILD_ROOT=BUILD, SANITIZER="none", PYTHONDONTWRITEBYTECODE="1", TAP_TEST=only,
                LD_LIBRARY_PATH=os.path.join(BUILD, "collect"))
     try:
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "flow", flow + "_flow.py")], env=env, capture_output=True,
-                              text=True, timeout=SECONDS, check=False)
+        with tempfile.TemporaryDirectory() as home:  # where a server without `data` writes
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "flow", flow + "_flow.py")], env=env, capture_output=True,
+                                  text=True, timeout=SECONDS, check=False, cwd=home)
     except subprocess.TimeoutExpired:
         return False, ["it hangs"]
     finally:

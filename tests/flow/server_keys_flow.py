@@ -22,7 +22,7 @@ PLAIN = Server().start()
 CHANGED = Server("""limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160, series: 5}
 log: {format: human}
 metrics: {span_metrics: {max_series: 10}, service_graph: {max_series: 10, max_items: 20, wait: 10m}}
-findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%, repeated: 60%}
+findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%, repeated: 25%}
 symbols: {wait: 0}
 """).start()
 
@@ -257,7 +257,7 @@ def test_metrics_service_graph_max_items():
 # callers, and a stack of 150 frames.
 STACKS = {"main;pthread_mutex_lock;__lll_lock_wait": 300, "main;runtime.gcBgMarkWorker;runtime.gcDrain;runtime.scanobject": 300,
           "main;price;regexp.(*Regexp).doExecute": 300, ";".join(f"level{i}" for i in range(150)): 60}
-STACKS.update({f"main;caller{i};helper;step{i}": 20 for i in range(10)})
+STACKS.update({f"main;caller{i};helper;step{i}": 40 for i in range(10)})
 
 
 IS_SENT = []
