@@ -4,6 +4,7 @@ traffic: 600 orders, which a machine that is busy with other things sells in mor
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -130,6 +131,8 @@ def test_3_the_bad_commit_is_named_by_the_alert_and_by_guard():
 # What is switched off and on again: the rule, and the word of its alert.
 SWITCHED = {"lock": ("lock", "reserveStock"), "regex": ("totals", "regexMatch"), "n+1": ("prices", "pricing.load_attribute"),
             "allocation": ("checkout", "assembleResponse"), "failure": ("failures", "coupon SUMMER-24"), "leak": ("leak", "keepQuote")}
+if shutil.which("python3"):
+    SWITCHED["python"] = ("suggestions", "rank_by_similarity")
 
 
 def test_4_what_is_switched_off_is_over():
@@ -156,7 +159,7 @@ def test_6_a_demo_that_ends_takes_its_bar_away():
     with open(os.path.join(home, "shop_shopper.log"), encoding="utf-8") as f:
         bought, failed = map(int, re.search(r"bought (\d+) failed (\d+)", f.read()).groups())
     assert bought > 200 and failed <= 0.045 * bought, (bought, failed)
-    subprocess.run(["rm", "-rf", home], check=True)
+    shutil.rmtree(home)
 
 
 def test_7_a_server_that_others_reach_asks_for_a_token():

@@ -43,11 +43,11 @@ test("a wish is all that is to be so", () => {
   assert.deepEqual(toggled(wishOf(demo()), "json").off, []);
 });
 
-test("the alert about the switch comes first, then one that began later", () => {
+test("only an alert about the switch is what was noticed of it", () => {
   const about = alert("stock", 12, { subject: "reserveStock" }, "reserveStock waits");
   const other = alert("totals", 3, { subject: "x" });
   assert.deepEqual(noticeOf(demo(), [other, about], []), { kind: "noticed", sentence: "reserveStock waits", page: "view=findings&service=x", seconds: 8 });
-  assert.equal(noticeOf(demo(), [other], []).kind, "noticed");
+  assert.equal(noticeOf(demo(), [other], []).kind, "waiting");
   assert.equal(noticeOf(demo(), [alert("lock", 30, {}, "in reserveStock")], []).kind, "already");
   assert.equal(noticeOf(demo(), [], []).kind, "waiting");
   assert.equal(noticeOf(demo({ switchedAt: 0 }), [about], []).kind, "nothing");

@@ -113,7 +113,7 @@ export interface Notice {
 const NOTHING: Notice = { kind: "nothing", sentence: "", page: "", seconds: 0 };
 
 /** What Spanflame says of the last switch. A commit is known by the rule that compares commits, a problem by the word that
- * its alerts have; after a switch that planted something, any alert that began later is better than none. */
+ * its alerts have; other alerts that begin meanwhile are about something else. */
 export function noticeOf(demo: Demo, alerts: readonly FiredAlert[], past: readonly PastAlert[]): Notice {
   if (demo.switchedAt <= 0) return NOTHING;
   const problem = demo.problems.find((p) => p.name === demo.switched);
@@ -129,7 +129,7 @@ export function noticeOf(demo: Demo, alerts: readonly FiredAlert[], past: readon
     seconds: Math.max(0, since(a.activeAt)),
   });
   if (demo.worse) {
-    const fresh = [...about, ...firing].find((a) => since(a.activeAt) >= 0);
+    const fresh = about.find((a) => since(a.activeAt) >= 0);
     if (fresh) return given("noticed", fresh);
     return about[0] ? given("already", about[0]) : { ...NOTHING, kind: "waiting" };
   }
