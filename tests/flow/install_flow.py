@@ -128,7 +128,7 @@ def test_files_are_readable_by_all_and_written_by_their_owner():
     with tempfile.TemporaryDirectory() as root:
         for path in install(root):
             mode = os.stat(os.path.join(root, path)).st_mode & 0o777
-            assert mode == (0o755 if path.startswith(("bin/", "libexec/")) else 0o644), f"{path} {mode:o}"
+            assert mode == (0o755 if path.startswith(("bin/", "libexec/")) and not path.endswith(".py") else 0o644), f"{path} {mode:o}"
 
 
 tap.run(sys.modules[__name__])
