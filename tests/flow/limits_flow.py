@@ -488,6 +488,8 @@ INSIDE = {
 
 # Met by no test exactly, and why. A limit that is new does not belong here: give it a case.
 OPEN = {
+    "stream": "what one request counts for; flood_test.c has more of them than there is room for",
+    "connection": "a thousand connections at 64 MiB: flood_flow.py, in the long form, opens fewer than are refused",
     "bodies": "a sum over connections: bodies above it move to files, whose answers are the same (body_test.c)",
     "late": "512 MiB of parts of answers that wait for slow clients (large_trace_flow.py has some that do)",
     "query queue": "a client has fewer (client queries); lane_test.c has lanes that are full at fewer",
