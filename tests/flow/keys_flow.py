@@ -245,6 +245,8 @@ def add(key, case):
 
     def mutant():
         """The case can fail: a library that ignores the key is noticed."""
+        if key.endswith("_threshold") and os.getloadavg()[0] > os.cpu_count() / 2:
+            raise tap.Skip("the machine is so busy that the default is reached, too")
         IGNORED.add(key)
         try:
             is_noticed = not case()
