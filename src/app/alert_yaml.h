@@ -6,7 +6,7 @@
  * A mistake is one sentence with file and line. */
 #pragma once
 #include "app/config.h"
-#include "app/yaml_reader.h"
+#include "app/yaml.h"
 #include "serve/alerts/alert_rule.h"
 
 /* The rest of a list whose beginning is the newest event. */

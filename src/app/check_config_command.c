@@ -30,7 +30,8 @@ static int print_effective(const struct sf_config *c, bool is_json)
     struct sf_redactor *redactor = NULL;
     struct sf_buf out = {0};
     struct sf_why why = {0};
-    bool is_refused = sf_config_check_public(c, &why) || sf_config_redactor(c, &redactor, &why);
+    bool is_refused = sf_config_address_check_public(c, &why) ||
+                      sf_config_redactor(c, &redactor, &why);
     int result;
 
     sf_redactor_free(redactor);
@@ -60,7 +61,7 @@ static enum sf_err check_limits(const struct sf_config *config, struct sf_why *w
     return err;
 }
 
-int sf_check_config_run(int argc, char **argv)
+int sf_check_config_command_run(int argc, char **argv)
 {
     struct sf_config_flags config_flags;
     bool has_keys = false, has_example = false;

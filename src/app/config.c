@@ -34,11 +34,11 @@ static enum sf_err set_split(struct sf_config *c, size_t key, sf_str text,
     size_t n = 0;
     while (text.len && sf_str_split_next(&text, ',', &item)) {
         if (n == SF_CONFIG_MAX_ITEMS)
-            return sf_config_fail(c, at, why, "%s may have at most %d items",
-                                  sf_config_keys[key].path, SF_CONFIG_MAX_ITEMS);
+            return sf_config_value_fail(c, at, why, "%s may have at most %d items",
+                                        sf_config_keys[key].path, SF_CONFIG_MAX_ITEMS);
         items[n++] = sf_str_trim(item);
     }
-    return sf_config_set_list(c, key, items, n, at, why);
+    return sf_config_value_set_list(c, key, items, n, at, why);
 }
 
 static enum sf_err set_any(struct sf_config *c, size_t key, sf_str text, struct sf_config_origin at,
@@ -46,7 +46,7 @@ static enum sf_err set_any(struct sf_config *c, size_t key, sf_str text, struct 
 {
     if (sf_config_keys[key].type == SF_CONFIG_LIST || sf_config_keys[key].type == SF_CONFIG_LISTEN)
         return set_split(c, key, text, at, why);
-    return sf_config_set_text(c, key, text, at, why);
+    return sf_config_value_set_text(c, key, text, at, why);
 }
 
 /* Defaults go through the same parser as everything else, so none can be of the wrong type. */
@@ -90,7 +90,7 @@ static enum sf_err read_file(struct sf_config *c, const char *path, struct sf_wh
     struct sf_buf text = {0};
     enum sf_err err;
 
-    err = sf_config_copy(c, sf_str_from(path), (struct sf_config_origin){0}, &c->file, why);
+    err = sf_config_value_copy(c, sf_str_from(path), (struct sf_config_origin){0}, &c->file, why);
     if (!err)
         err = sf_file_open_path(path, &file, why);
     if (err)
@@ -99,7 +99,7 @@ static enum sf_err read_file(struct sf_config *c, const char *path, struct sf_wh
     if (err && why)
         sf_why_prefix(why, "%s", path);
     if (!err)
-        err = sf_config_read_yaml(c, sf_buf_str(&text), why);
+        err = sf_config_yaml_read(c, sf_buf_str(&text), why);
     sf_buf_done(&text);
     sf_file_close(&file);
     return err;
@@ -164,7 +164,7 @@ static enum sf_err read_variable(struct sf_config *c, sf_str name, sf_str value,
         variable_of(&sf_config_keys[i], known, sizeof(known));
         if (!sf_str_eq(name, sf_str_from(known)))
             continue;
-        err = sf_config_copy(c, name, at, &at.name, why);
+        err = sf_config_value_copy(c, name, at, &at.name, why);
         return err ? err : set_any(c, i, value, at, why);
     }
     return warn_variable(c, name, why);
@@ -198,7 +198,7 @@ static enum sf_err set_repeated(struct sf_config *c, size_t key, const struct sf
         if (strcmp(in->flags[i].path, in->flags[first].path) == 0)
             items[n++] = sf_str_from(in->flags[i].value);
     }
-    return sf_config_set_list(c, key, items, n, at, why);
+    return sf_config_value_set_list(c, key, items, n, at, why);
 }
 
 static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs *in, size_t index,
@@ -206,18 +206,18 @@ static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs 
 {
     const struct sf_config_setting *flag = &in->flags[index];
     struct sf_config_origin at = {.from = SF_FROM_FLAG};
-    int key = sf_config_find_key(sf_str_from(flag->path));
-    enum sf_err err = sf_config_copy(c, sf_str_from(flag->flag), at, &at.name, why);
+    int key = sf_config_value_find_key(sf_str_from(flag->path));
+    enum sf_err err = sf_config_value_copy(c, sf_str_from(flag->flag), at, &at.name, why);
 
     if (err)
         return err;
     if (key == SF_CONFIG_NO_KEY) {
         char near[160];
-        sf_config_suggest(sf_str_from(flag->path), near, sizeof(near));
-        return sf_config_fail(c, at, why, "there is no key %s%s", flag->path, near);
+        sf_config_value_suggest(sf_str_from(flag->path), near, sizeof(near));
+        return sf_config_value_fail(c, at, why, "there is no key %s%s", flag->path, near);
     }
     if (sf_config_keys[key].type != SF_CONFIG_LIST && sf_config_keys[key].type != SF_CONFIG_LISTEN)
-        return sf_config_set_text(c, (size_t)key, sf_str_from(flag->value), at, why);
+        return sf_config_value_set_text(c, (size_t)key, sf_str_from(flag->value), at, why);
     for (size_t i = 0; i < index; i++) {
         if (strcmp(in->flags[i].path, flag->path) == 0)
             return SF_OK; /* the first one took them all */
@@ -229,7 +229,7 @@ static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs 
 
 static struct sf_config_origin origin_at(const struct sf_config *c, const char *path)
 {
-    return c->origins[sf_config_find_key(sf_str_from(path))];
+    return c->origins[sf_config_value_find_key(sf_str_from(path))];
 }
 
 static bool is_header_name(sf_str name)
@@ -246,36 +246,41 @@ static bool is_header_name(sf_str name)
 static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
 {
     if (!c->data_dir)
-        return sf_config_fail(c, origin_at(c, "data"), why, "data wants the name of a directory");
+        return sf_config_value_fail(c, origin_at(c, "data"), why,
+                                    "data wants the name of a directory");
     if (c->auth.header && !is_header_name(sf_str_from(c->auth.header)))
-        return sf_config_fail(c, origin_at(c, "auth.header"), why,
-                              "auth.header: \"%s\" is not the name of a header", c->auth.header);
+        return sf_config_value_fail(c, origin_at(c, "auth.header"), why,
+                                    "auth.header: \"%s\" is not the name of a header",
+                                    c->auth.header);
     const char *const proxy_headers[] = {c->auth.user_header, c->auth.groups_header};
     for (size_t i = 0; i < 2; i++) {
         if (proxy_headers[i] && !is_header_name(sf_str_from(proxy_headers[i])))
-            return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
-                                  "auth.proxy: \"%s\" is not the name of a header",
-                                  proxy_headers[i]);
+            return sf_config_value_fail(c, origin_at(c, "auth.proxy.user_header"), why,
+                                        "auth.proxy: \"%s\" is not the name of a header",
+                                        proxy_headers[i]);
     }
     if (c->auth.user_header && (c->auth.proxy_peers.n == 0 || !c->auth.users_file))
-        return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
-                              "auth.proxy.user_header needs auth.proxy.peers (whom to believe) and "
-                              "auth.proxy.users_file (who may do what)");
+        return sf_config_value_fail(
+            c, origin_at(c, "auth.proxy.user_header"), why,
+            "auth.proxy.user_header needs auth.proxy.peers (whom to believe) and "
+            "auth.proxy.users_file (who may do what)");
     if (!c->auth.user_header &&
         (c->auth.groups_header || c->auth.proxy_peers.n || c->auth.users_file))
-        return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
-                              "auth.proxy needs user_header: the header that names the user");
+        return sf_config_value_fail(c, origin_at(c, "auth.proxy.user_header"), why,
+                                    "auth.proxy needs user_header: the header that names the user");
     if (c->redact.is_enabled && c->redact.replace == SF_REDACT_HASH && !c->redact.hash_key_file)
-        return sf_config_fail(c, origin_at(c, "redact.replace"), why,
-                              "redact.replace: hash needs a key; add  hash_key_file: FILE  (make "
-                              "one with: head -c 32 /dev/urandom > FILE)");
+        return sf_config_value_fail(
+            c, origin_at(c, "redact.replace"), why,
+            "redact.replace: hash needs a key; add  hash_key_file: FILE  (make "
+            "one with: head -c 32 /dev/urandom > FILE)");
     if (c->profiling.adaptive_base_rate > c->profiling.adaptive_max_rate)
-        return sf_config_fail(c, origin_at(c, "profiling.adaptive.base_rate"), why,
-                              "profiling.adaptive.base_rate is above max_rate");
+        return sf_config_value_fail(c, origin_at(c, "profiling.adaptive.base_rate"), why,
+                                    "profiling.adaptive.base_rate is above max_rate");
     if (c->retention.profiles_ns && c->retention.full_resolution_ns > c->retention.profiles_ns)
-        return sf_config_fail(c, origin_at(c, "retention.full_resolution"), why,
-                              "retention.full_resolution is longer than retention.profiles: such "
-                              "data would be gone already");
+        return sf_config_value_fail(
+            c, origin_at(c, "retention.full_resolution"), why,
+            "retention.full_resolution is longer than retention.profiles: such "
+            "data would be gone already");
     return SF_OK;
 }
 
@@ -290,15 +295,15 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
                 {"store.remote.ca_file", c->store.remote.ca_file}};
     for (size_t i = 0; !c->store.remote.url && i < sizeof(rest) / sizeof(rest[0]); i++) {
         if (rest[i].value)
-            return sf_config_fail(c, origin_at(c, rest[i].path), why, "%s needs store.remote.url",
-                                  rest[i].path);
+            return sf_config_value_fail(c, origin_at(c, rest[i].path), why,
+                                        "%s needs store.remote.url", rest[i].path);
     }
     if (c->store.remote.password_file && !c->store.remote.user)
-        return sf_config_fail(c, origin_at(c, "store.remote.password_file"), why,
-                              "store.remote.password_file needs store.remote.user");
+        return sf_config_value_fail(c, origin_at(c, "store.remote.password_file"), why,
+                                    "store.remote.password_file needs store.remote.user");
     if (c->store.remote.url &&
         sf_remote_address_parse(sf_str_from(c->store.remote.url), &address, &inner))
-        return sf_config_fail(c, origin_at(c, "store.remote.url"), why, "%s", inner.text);
+        return sf_config_value_fail(c, origin_at(c, "store.remote.url"), why, "%s", inner.text);
     return SF_OK;
 }
 
@@ -306,8 +311,8 @@ static enum sf_err check_links(const struct sf_config *c, struct sf_why *why)
 {
     const char *key;
     struct sf_why inner = {0};
-    enum sf_err err = sf_config_check_links(c, &key, &inner);
-    return err ? sf_config_fail(c, origin_at(c, key), why, "%s", inner.text) : SF_OK;
+    enum sf_err err = sf_config_links_check(c, &key, &inner);
+    return err ? sf_config_value_fail(c, origin_at(c, key), why, "%s", inner.text) : SF_OK;
 }
 
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
@@ -353,9 +358,10 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
     if (yaml.len > FILE_MAX_LEN)
         err = sf_fail(why, SF_ERR_LIMIT, "%s: longer than %d bytes", name, FILE_MAX_LEN);
     if (!err)
-        err = sf_config_copy(c, sf_str_from(name), (struct sf_config_origin){0}, &c->file, why);
+        err = sf_config_value_copy(c, sf_str_from(name), (struct sf_config_origin){0}, &c->file,
+                                   why);
     if (!err)
-        err = sf_config_read_yaml(c, yaml, why);
+        err = sf_config_yaml_read(c, yaml, why);
     if (!err)
         err = check_whole(c, why);
     if (!err)

@@ -163,7 +163,7 @@ enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_conf
 /* ---- addresses ---- */
 
 /* The public-bind rule. DENIED: the sentence has the line to add. */
-enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why);
+enum sf_err sf_config_address_check_public(const struct sf_config *c, struct sf_why *why);
 
 /* ---- what is made from it ---- */
 

@@ -17,7 +17,7 @@ static bool is_host_name(sf_str host)
     return true;
 }
 
-enum sf_err sf_config_parse_address(struct sf_config *c, sf_str text, struct sf_config_origin at,
+enum sf_err sf_config_address_parse(struct sf_config *c, sf_str text, struct sf_config_origin at,
                                     struct sf_listen_address *out, struct sf_why *why)
 {
     sf_str host = text, port_text = SF_STR_NONE;
@@ -31,36 +31,36 @@ enum sf_err sf_config_parse_address(struct sf_config *c, sf_str text, struct sf_
     if (text.len && text.p[0] == '[') {
         is_six = sf_str_find_char(text, ']', &end) && end + 1 < text.len && text.p[end + 1] == ':';
         if (!is_six)
-            return sf_config_fail(c, at, why, "\"%.*s\" is no address: write [IPv6]:PORT",
-                                  SF_STR_ARG(text));
+            return sf_config_value_fail(c, at, why, "\"%.*s\" is no address: write [IPv6]:PORT",
+                                        SF_STR_ARG(text));
         host = sf_str_part(text, 1, end - 1);
         port_text = sf_str_from_at(text, end + 2);
     } else {
         if (!sf_str_find_char(text, ':', &end))
-            return sf_config_fail(c, at, why,
-                                  "\"%.*s\" is no address: write HOST:PORT, such as 127.0.0.1:4317",
-                                  SF_STR_ARG(text));
+            return sf_config_value_fail(
+                c, at, why, "\"%.*s\" is no address: write HOST:PORT, such as 127.0.0.1:4317",
+                SF_STR_ARG(text));
         host = sf_str_part(text, 0, end);
         port_text = sf_str_from_at(text, end + 1);
         if (sf_str_find_char(port_text, ':', &end))
-            return sf_config_fail(c, at, why,
-                                  "\"%.*s\": put an IPv6 address in brackets: [::1]:4317",
-                                  SF_STR_ARG(text));
+            return sf_config_value_fail(c, at, why,
+                                        "\"%.*s\": put an IPv6 address in brackets: [::1]:4317",
+                                        SF_STR_ARG(text));
     }
     if (!sf_str_to_u64(port_text, &port) || port > 65535)
-        return sf_config_fail(c, at, why, "\"%.*s\": a port is a number up to 65535",
-                              SF_STR_ARG(text));
-    err = sf_config_copy(c, host, at, &host_copy, why);
+        return sf_config_value_fail(c, at, why, "\"%.*s\": a port is a number up to 65535",
+                                    SF_STR_ARG(text));
+    err = sf_config_value_copy(c, host, at, &host_copy, why);
     if (err)
         return err;
     if (is_six ? inet_pton(AF_INET6, host_copy, &six) != 1 : !is_host_name(host))
-        return sf_config_fail(c, at, why, "\"%.*s\" is no address: \"%.*s\" is no host",
-                              SF_STR_ARG(text), SF_STR_ARG(host));
+        return sf_config_value_fail(c, at, why, "\"%.*s\" is no address: \"%.*s\" is no host",
+                                    SF_STR_ARG(text), SF_STR_ARG(host));
     *out = (struct sf_listen_address){.host = host_copy, .port = (uint16_t)port};
     return SF_OK;
 }
 
-enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why)
+enum sf_err sf_config_address_check_public(const struct sf_config *c, struct sf_why *why)
 {
     if (c->auth.token_file || c->auth.user_header || c->auth.allow_public_without_auth)
         return SF_OK;

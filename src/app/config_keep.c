@@ -91,12 +91,13 @@ enum sf_err sf_config_keep_rules(struct sf_config *c, struct sf_config_origin at
                    "what the configuration takes can be read back");
     for (size_t i = 0; i < n; i++) {
         if (read_item(c, c->keep_rules.items[i], &list[i], &fault))
-            return sf_config_fail(c, at, why, "profiling.conditional.rules: item %zu %s", i + 1,
-                                  fault.text);
+            return sf_config_value_fail(c, at, why, "profiling.conditional.rules: item %zu %s",
+                                        i + 1, fault.text);
         for (size_t k = 0; k < i; k++) {
             if (sf_str_eq(list[k].service, list[i].service))
-                return sf_config_fail(c, at, why, "profiling.conditional.rules: %.*s has two rules",
-                                      SF_STR_ARG(list[i].service));
+                return sf_config_value_fail(c, at, why,
+                                            "profiling.conditional.rules: %.*s has two rules",
+                                            SF_STR_ARG(list[i].service));
         }
     }
     r->services = list;

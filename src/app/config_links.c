@@ -62,7 +62,7 @@ static enum sf_err check(sf_str link, const char *key, const char *const *known,
     return SF_OK;
 }
 
-enum sf_err sf_config_check_links(const struct sf_config *c, const char **out_key,
+enum sf_err sf_config_links_check(const struct sf_config *c, const char **out_key,
                                   struct sf_why *why)
 {
     static const char *const of_source[] = {"file", "line", "function", "service"};

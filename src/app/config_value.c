@@ -9,8 +9,8 @@
 
 enum { PATH_LEN = 96, MAX_KNOWN = 128 };
 
-enum sf_err sf_config_fail(const struct sf_config *c, struct sf_config_origin at,
-                           struct sf_why *why, const char *format, ...)
+enum sf_err sf_config_value_fail(const struct sf_config *c, struct sf_config_origin at,
+                                 struct sf_why *why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -25,7 +25,7 @@ enum sf_err sf_config_fail(const struct sf_config *c, struct sf_config_origin at
 
 /* ---- keys ---- */
 
-int sf_config_find_key(sf_str path)
+int sf_config_value_find_key(sf_str path)
 {
     for (size_t i = 0; i < sf_config_n_keys; i++) {
         if (sf_config_keys[i].type != SF_CONFIG_PART &&
@@ -63,7 +63,7 @@ static size_t list_children(sf_str section, const char **known, char (*mem)[PATH
     return n;
 }
 
-void sf_config_suggest(sf_str path, char *to, size_t cap)
+void sf_config_value_suggest(sf_str path, char *to, size_t cap)
 {
     const char *known[MAX_KNOWN];
     char mem[MAX_KNOWN][PATH_LEN];
@@ -98,12 +98,12 @@ static void *field_of(struct sf_config *c, const struct sf_config_key *key)
     return (uint8_t *)c + key->offset;
 }
 
-enum sf_err sf_config_copy(struct sf_config *c, sf_str text, struct sf_config_origin at,
-                           const char **out, struct sf_why *why)
+enum sf_err sf_config_value_copy(struct sf_config *c, sf_str text, struct sf_config_origin at,
+                                 const char **out, struct sf_why *why)
 {
     sf_str copy;
     if (text.len && memchr(text.p, 0, text.len))
-        return sf_config_fail(c, at, why, "a zero byte has no place in a setting");
+        return sf_config_value_fail(c, at, why, "a zero byte has no place in a setting");
     if (!sf_arena_copy(&c->arena, text, &copy))
         return sf_fail(why, SF_ERR_LIMIT, "configuration: larger than its memory of %zu bytes",
                        c->arena.cap);
@@ -130,9 +130,9 @@ static enum sf_err set_choice(struct sf_config *c, const struct sf_config_key *k
         n++;
     }
     near = sf_text_nearest(text, known, n);
-    return sf_config_fail(c, at, why, "%s is one of %s, not \"%.*s\"%s%s%s", key->path,
-                          key->choices, SF_STR_ARG(text), near ? "; did you mean " : "",
-                          near ? near : "", near ? "?" : "");
+    return sf_config_value_fail(c, at, why, "%s is one of %s, not \"%.*s\"%s%s%s", key->path,
+                                key->choices, SF_STR_ARG(text), near ? "; did you mean " : "",
+                                near ? near : "", near ? "?" : "");
 }
 
 static enum sf_err check_bounds(const struct sf_config *c, const struct sf_config_key *key,
@@ -146,9 +146,9 @@ static enum sf_err check_bounds(const struct sf_config *c, const struct sf_confi
     if (!is_little && (!key->max || value <= key->max))
         return SF_OK;
     sf_config_render_bound(&bound, key, is_little ? key->min : key->max);
-    err = sf_config_fail(c, at, why, "%s: %.*s is too %s %.*s", key->path, SF_STR_ARG(text),
-                         is_little ? "little; the least is" : "much; the most is",
-                         SF_STR_ARG(sf_buf_str(&bound)));
+    err = sf_config_value_fail(c, at, why, "%s: %.*s is too %s %.*s", key->path, SF_STR_ARG(text),
+                               is_little ? "little; the least is" : "much; the most is",
+                               SF_STR_ARG(sf_buf_str(&bound)));
     sf_buf_done(&bound);
     return err;
 }
@@ -176,16 +176,16 @@ static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *k
     while (kinds[i].type != key->type)
         i++;
     if (sf_setting_parse(kinds[i].kind, text, &value, &reason))
-        return sf_config_fail(c, at, why, "%s %s, not \"%.*s\"%s%s", key->path, kinds[i].is,
-                              SF_STR_ARG(text), reason.text[0] ? ": " : "", reason.text);
+        return sf_config_value_fail(c, at, why, "%s %s, not \"%.*s\"%s%s", key->path, kinds[i].is,
+                                    SF_STR_ARG(text), reason.text[0] ? ": " : "", reason.text);
     err = check_bounds(c, key, value, text, at, why);
     if (!err)
         sf_setting_put(kinds[i].kind, field_of(c, key), value);
     return err;
 }
 
-enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
-                               struct sf_config_origin at, struct sf_why *why)
+enum sf_err sf_config_value_set_text(struct sf_config *c, size_t index, sf_str text,
+                                     struct sf_config_origin at, struct sf_why *why)
 {
     const struct sf_config_key *key = &sf_config_keys[index];
     enum sf_err err = SF_OK;
@@ -199,7 +199,7 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
     case SF_CONFIG_PERCENT: err = set_number(c, key, text, at, why); break;
     case SF_CONFIG_STR:
         if (text.len)
-            err = sf_config_copy(c, text, at, field_of(c, key), why);
+            err = sf_config_value_copy(c, text, at, field_of(c, key), why);
         else
             *(const char **)field_of(c, key) = NULL;
         break;
@@ -207,8 +207,8 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
     case SF_CONFIG_RULES:
     case SF_CONFIG_SCRAPE:
         if (text.len)
-            err = sf_config_fail(c, at, why, "%s is a list of maps, and stands in the file only",
-                                 key->path);
+            err = sf_config_value_fail(
+                c, at, why, "%s is a list of maps, and stands in the file only", key->path);
         break;
     case SF_CONFIG_LIST:
     case SF_CONFIG_LISTEN:
@@ -221,9 +221,9 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
 
 /* ---- lists ---- */
 
-void sf_config_set_addresses(struct sf_config *c, size_t key,
-                             const struct sf_listen_address *addresses, size_t n,
-                             struct sf_config_origin at)
+void sf_config_value_set_addresses(struct sf_config *c, size_t key,
+                                   const struct sf_listen_address *addresses, size_t n,
+                                   struct sf_config_origin at)
 {
     c->addresses = addresses;
     c->n_addresses = n;
@@ -236,8 +236,8 @@ static enum sf_err no_room(struct sf_config *c, struct sf_why *why)
                    c->arena.cap);
 }
 
-enum sf_err sf_config_set_list(struct sf_config *c, size_t index, const sf_str *items, size_t n,
-                               struct sf_config_origin at, struct sf_why *why)
+enum sf_err sf_config_value_set_list(struct sf_config *c, size_t index, const sf_str *items,
+                                     size_t n, struct sf_config_origin at, struct sf_why *why)
 {
     const struct sf_config_key *key = &sf_config_keys[index];
     enum sf_err err = SF_OK;
@@ -247,9 +247,9 @@ enum sf_err sf_config_set_list(struct sf_config *c, size_t index, const sf_str *
         if (!list)
             return no_room(c, why);
         for (size_t i = 0; !err && i < n; i++)
-            err = sf_config_parse_address(c, items[i], at, &list[i], why);
+            err = sf_config_address_parse(c, items[i], at, &list[i], why);
         if (!err)
-            sf_config_set_addresses(c, index, list, n, at);
+            sf_config_value_set_addresses(c, index, list, n, at);
         return err;
     } else {
         const char **list = sf_arena_new_n(&c->arena, n, sizeof(*list));
@@ -257,8 +257,8 @@ enum sf_err sf_config_set_list(struct sf_config *c, size_t index, const sf_str *
             return no_room(c, why);
         for (size_t i = 0; !err && i < n; i++) {
             if (items[i].len == 0)
-                return sf_config_fail(c, at, why, "%s has an empty item", key->path);
-            err = sf_config_copy(c, items[i], at, &list[i], why);
+                return sf_config_value_fail(c, at, why, "%s has an empty item", key->path);
+            err = sf_config_value_copy(c, items[i], at, &list[i], why);
         }
         if (err)
             return err;

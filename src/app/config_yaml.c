@@ -6,7 +6,7 @@
 #include "app/alert_yaml.h"
 #include "app/config_value.h"
 #include "app/scrape_yaml.h"
-#include "app/yaml_reader.h"
+#include "app/yaml.h"
 #include "base/text.h"
 
 enum { MAX_PATH = 128 };
@@ -31,7 +31,8 @@ static bool take_file_name(struct walk *w, const char *what, const char **out)
         return false;
     if (w->yaml.event.type != YAML_SCALAR_EVENT || sf_yaml_scalar(&w->yaml).len == 0)
         return sf_yaml_refuse(&w->yaml, "listen: %s wants the name of a file", what);
-    w->yaml.err = sf_config_copy(w->c, sf_yaml_scalar(&w->yaml), origin_of(w), out, w->yaml.why);
+    w->yaml.err = sf_config_value_copy(w->c, sf_yaml_scalar(&w->yaml), origin_of(w), out,
+                                       w->yaml.why);
     return !w->yaml.err;
 }
 
@@ -92,7 +93,7 @@ static bool parse_listen_map(struct walk *w, struct sf_listen_address *out)
             if (w->yaml.event.type != YAML_SCALAR_EVENT)
                 return sf_yaml_refuse(&w->yaml, "listen: address wants HOST:PORT, not %s",
                                       sf_yaml_kind(&w->yaml));
-            w->yaml.err = sf_config_parse_address(w->c, sf_yaml_scalar(&w->yaml), origin_of(w),
+            w->yaml.err = sf_config_address_parse(w->c, sf_yaml_scalar(&w->yaml), origin_of(w),
                                                   &address, w->yaml.why);
             if (w->yaml.err)
                 return false;
@@ -133,7 +134,7 @@ static bool parse_listen(struct walk *w, size_t key, struct sf_config_origin at)
             return sf_yaml_refuse(&w->yaml, "listen may have at most %d items",
                                   SF_CONFIG_MAX_ITEMS);
         if (w->yaml.event.type == YAML_SCALAR_EVENT) {
-            w->yaml.err = sf_config_parse_address(w->c, sf_yaml_scalar(&w->yaml), origin_of(w),
+            w->yaml.err = sf_config_address_parse(w->c, sf_yaml_scalar(&w->yaml), origin_of(w),
                                                   &list[n], w->yaml.why);
             if (w->yaml.err)
                 return false;
@@ -148,7 +149,7 @@ static bool parse_listen(struct walk *w, size_t key, struct sf_config_origin at)
     }
     if (n == 0)
         return sf_yaml_refuse(&w->yaml, "listen is empty: a server needs at least one address");
-    sf_config_set_addresses(w->c, key, list, n, at);
+    sf_config_value_set_addresses(w->c, key, list, n, at);
     return true;
 }
 
@@ -212,7 +213,7 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
         if (!sf_arena_copy(&w->c->arena, sf_yaml_scalar(&w->yaml), &items[n++]))
             return sf_yaml_refuse(&w->yaml, "too large");
     }
-    w->yaml.err = sf_config_set_list(w->c, key, items, n, at, w->yaml.why);
+    w->yaml.err = sf_config_value_set_list(w->c, key, items, n, at, w->yaml.why);
     return !w->yaml.err;
 }
 
@@ -256,7 +257,7 @@ static bool parse_value(struct walk *w, size_t key)
     if (w->yaml.event.type == YAML_SCALAR_EVENT &&
         (type == SF_CONFIG_LIST || type == SF_CONFIG_LISTEN)) {
         sf_str one = sf_yaml_scalar(&w->yaml);
-        w->yaml.err = sf_config_set_list(w->c, key, &one, 1, at, w->yaml.why);
+        w->yaml.err = sf_config_value_set_list(w->c, key, &one, 1, at, w->yaml.why);
         return !w->yaml.err;
     }
     if (type == SF_CONFIG_RULES)
@@ -270,7 +271,7 @@ static bool parse_value(struct walk *w, size_t key)
     if (w->yaml.event.type != YAML_SCALAR_EVENT)
         return sf_yaml_refuse(&w->yaml, "%s wants one value, not %s", w->path,
                               sf_yaml_kind(&w->yaml));
-    w->yaml.err = sf_config_set_text(w->c, key, sf_yaml_scalar(&w->yaml), at, w->yaml.why);
+    w->yaml.err = sf_config_value_set_text(w->c, key, sf_yaml_scalar(&w->yaml), at, w->yaml.why);
     return !w->yaml.err;
 }
 
@@ -288,7 +289,7 @@ static bool is_section(const char *path)
 static bool unknown_key(struct walk *w)
 {
     char near[MAX_PATH + 32];
-    sf_config_suggest(sf_str_from(w->path), near, sizeof(near));
+    sf_config_value_suggest(sf_str_from(w->path), near, sizeof(near));
     return sf_yaml_refuse(&w->yaml, "there is no key %s%s", w->path, near);
 }
 
@@ -305,7 +306,7 @@ static bool parse_map(struct walk *w)
         if (len < 0 || (size_t)len >= MAX_PATH - old_len)
             return unknown_key(w);
         w->path_len = old_len + (size_t)len;
-        key = sf_config_find_key((sf_str){w->path, w->path_len});
+        key = sf_config_value_find_key((sf_str){w->path, w->path_len});
         if (key != SF_CONFIG_NO_KEY) {
             if (!parse_value(w, (size_t)key))
                 return false;
@@ -328,7 +329,7 @@ static bool parse_map(struct walk *w)
     }
 }
 
-enum sf_err sf_config_read_yaml(struct sf_config *c, sf_str yaml, struct sf_why *why)
+enum sf_err sf_config_yaml_read(struct sf_config *c, sf_str yaml, struct sf_why *why)
 {
     struct walk w = {.c = c};
     enum sf_err err = sf_yaml_open(&w.yaml, c->file ? c->file : "configuration", yaml, why);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/yaml_reader.h"
+#include "app/yaml.h"
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/text.h"

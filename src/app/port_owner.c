@@ -72,7 +72,7 @@ int sf_port_owner(uint16_t port)
     return pid;
 }
 
-uint16_t sf_port_free_after(uint16_t port)
+uint16_t sf_port_owner_free_after(uint16_t port)
 {
     for (uint32_t p = port + 1u; p < port + 50u && p <= UINT16_MAX; p++) {
         struct sockaddr_in addr = {.sin_family = AF_INET,

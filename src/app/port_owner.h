@@ -6,4 +6,4 @@
  */
 int sf_port_owner(uint16_t port);
 /* A port from `port` + 1 on that can be bound on loopback just now; 0: none near. */
-uint16_t sf_port_free_after(uint16_t port);
+uint16_t sf_port_owner_free_after(uint16_t port);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "app/peer_list.h"
+#include "app/peer_net.h"
 #include "app/tokens.h"
 #include "base/heap.h"
 #include "os/text_file.h"

@@ -274,7 +274,7 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, con
     return err;
 }
 
-int sf_redact_run(int argc, char **argv)
+int sf_redact_command_run(int argc, char **argv)
 {
     bool is_dry_run = false;
     const char *file = NULL, *output = NULL, *format = NULL;

@@ -1,4 +1,4 @@
 /* redact_command.h - spanflame redact --dry-run FILE: what would change, without the secrets. */
 #pragma once
 
-int sf_redact_run(int argc, char **argv);
+int sf_redact_command_run(int argc, char **argv);

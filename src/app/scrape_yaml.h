@@ -4,7 +4,7 @@
  *       - {url: 'http://127.0.0.1:6060/debug/pprof/profile', service: cart, seconds: 10}
  */
 #pragma once
-#include "app/yaml_reader.h"
+#include "app/yaml.h"
 #include "scrape/scrape_job.h"
 #include "scrape/sd_groups.h"
 

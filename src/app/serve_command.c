@@ -194,7 +194,7 @@ static int serve(const struct sf_config *config, const struct sf_config_flags *f
     return code;
 }
 
-int sf_serve_run(int argc, char **argv)
+int sf_serve_command_run(int argc, char **argv)
 {
     struct sf_config_flags flags;
     struct sf_args args = {
@@ -226,7 +226,8 @@ int sf_serve_run(int argc, char **argv)
                 args.words[0]);
         return 2;
     }
-    if (sf_config_flags_load(&flags, &config, &why) || sf_config_check_public(config, &why)) {
+    if (sf_config_flags_load(&flags, &config, &why) ||
+        sf_config_address_check_public(config, &why)) {
         fprintf(stderr, "spanflame serve: %s\n", why.text);
         sf_config_free(config);
         return 1;

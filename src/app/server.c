@@ -391,7 +391,7 @@ static void explain_busy(const struct sf_server *s, struct sf_why *why)
         int pid = i < MAX_OWNERS ? s->owners[i] : 0;
         if (pid)
             snprintf(owner, sizeof(owner), " (by pid %d)", pid);
-        uint16_t other = sf_port_free_after(a->port);
+        uint16_t other = sf_port_owner_free_after(a->port);
         sf_fail(why, SF_ERR_BUSY,
                 is_ipv6(a->host) ? "port %u is in use%s; choose another with --listen [%s]:%u"
                                  : "port %u is in use%s; choose another with --listen %s:%u",

@@ -50,7 +50,7 @@ static int print_new(const char *name, const char *scope_text, unsigned scopes, 
     return result;
 }
 
-int sf_token_run(int argc, char **argv)
+int sf_token_command_run(int argc, char **argv)
 {
     const char *name = NULL, *scope_text = "read,write", *tenants = NULL, *output = NULL;
     struct sf_why why;

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             sf_config_render_value(c, i, &out);
             sf_config_render_origin(c, i, &out);
         }
-        sf_config_check_public(c, &why);
+        sf_config_address_check_public(c, &why);
     }
     sf_buf_done(&out);
     sf_config_free(c);

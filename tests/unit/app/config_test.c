@@ -41,7 +41,7 @@ TEST(config, defaults_to_loopback_on_the_four_ports)
         assert_int_equal(c->addresses[i].is_optional, i >= 4);
         assert_null(c->addresses[i].tls);
     }
-    assert_ok(sf_config_check_public(c, &why));
+    assert_ok(sf_config_address_check_public(c, &why));
     sf_config_free(c);
 }
 
@@ -106,7 +106,7 @@ TEST(config, reads_listeners_plain_and_with_tls)
     assert_int_equal(c->addresses[2].port, 3);
     assert_string_equal(c->addresses[2].tls->cert_file, "a.crt");
     assert_string_equal(c->addresses[2].tls->client_ca_file, "ca.crt");
-    assert_ok(sf_config_check_public(c, &why));
+    assert_ok(sf_config_address_check_public(c, &why));
     sf_config_free(c);
     c = parse("listen: localhost:9\ncors:\n  origins: https://a.example\n");
     assert_int_equal(c->n_addresses, 1);
@@ -313,20 +313,20 @@ TEST(config, names_the_variable_or_flag_in_a_mistake)
 TEST(config, refuses_a_public_bind_with_the_line_to_add)
 {
     struct sf_config *c = parse("listen: [\"127.0.0.1:1\", \"[::]:4318\"]\n");
-    assert_err(sf_config_check_public(c, &why), SF_ERR_DENIED);
+    assert_err(sf_config_address_check_public(c, &why), SF_ERR_DENIED);
     assert_string_equal(
         why.text, "[::]:4318 can be reached by others and asks for no token. Add the line  "
                   "auth: {token_file: /etc/spanflame/tokens}  (spanflame token new makes one) "
                   "or the flag  --allow-public-without-auth");
     sf_config_free(c);
     c = parse("listen: [\"0.0.0.0:1\"]\nauth: {token_file: /etc/spanflame/tokens}\n");
-    assert_ok(sf_config_check_public(c, &why));
+    assert_ok(sf_config_address_check_public(c, &why));
     sf_config_free(c);
     c = parse("listen: [\"0.0.0.0:1\"]\nauth: {allow_public_without_auth: true}\n");
-    assert_ok(sf_config_check_public(c, &why));
+    assert_ok(sf_config_address_check_public(c, &why));
     sf_config_free(c);
     c = parse("listen: [{address: \"0.0.0.0:1\", tls: {cert: a, key: b}}]\n");
-    assert_err(sf_config_check_public(c, &why), SF_ERR_DENIED);
+    assert_err(sf_config_address_check_public(c, &why), SF_ERR_DENIED);
     sf_config_free(c);
 }
 

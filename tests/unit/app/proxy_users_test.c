@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/peer_list.h"
+#include "app/peer_net.h"
 #include "test.h"
 
 static struct sf_why why;

@@ -1,4 +1,4 @@
-#include "app/yaml_reader.h"
+#include "app/yaml.h"
 
 #include <stdarg.h>
 

@@ -1,4 +1,4 @@
-/* peer_list.h - addresses and networks a request may come from: 10.0.0.7, 10.0.0.0/8, fd00::/8. */
+/* peer_net.h - addresses and networks a request may come from: 10.0.0.7, 10.0.0.0/8, fd00::/8. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

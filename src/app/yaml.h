@@ -1,4 +1,4 @@
-/* yaml_reader.h - events of libyaml, one at a time, for files that people write: the configuration,
+/* yaml.h - events of libyaml, one at a time, for files that people write: the configuration,
  * rules of alerts, limits of tenants. No tree is built, so nesting is as deep as the reader's own
  * grammar. Anchors and aliases are refused: nothing in such a file is worth one that grows when
  * read. A mistake is one sentence with file and line. */

@@ -1,4 +1,4 @@
-#include "app/peer_list.h"
+#include "app/peer_net.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
