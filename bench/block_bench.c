@@ -329,7 +329,7 @@ static void print_columns(const struct sf_span_block_reader *r)
     uint8_t enc[65536] = {0};
     for (uint32_t g = 0; g < r->n_granules; g++) {
         for (uint32_t i = 0; i < r->places[g].n_chunks; i++) {
-            struct sf_chunk_desc d = sf_reader_desc(r, r->places[g].first_chunk + i);
+            struct sf_chunk_desc d = sf_span_block_reader_desc(r, r->places[g].first_chunk + i);
             sum[d.column] += d.stored_len;
             enc[d.column] = d.encoding;
             all += d.stored_len;
@@ -357,7 +357,7 @@ static double read_block(const struct sf_span_block_reader *r, uint32_t columns,
         struct sf_span_rows rows;
         struct sf_why why = {""};
         a->at = 0;
-        must(sf_span_block_read(r, g, columns, NULL, 0, a, &rows, &why), &why);
+        must(sf_granule_view_read(r, g, columns, NULL, 0, a, &rows, &why), &why);
         *out_used = a->at > *out_used ? a->at : *out_used;
     }
     return now_ns() - start;
@@ -374,8 +374,8 @@ static double scan_block(const struct sf_span_block_reader *r, struct sf_arena *
         struct sf_why why = {""};
         uint32_t name = UINT32_MAX;
         a->at = 0;
-        must(sf_span_block_read(r, g, SF_COL_TIMES | SF_COL_NAME | SF_COL_RESOURCE, NULL, 0, a,
-                                &rows, &why),
+        must(sf_granule_view_read(r, g, SF_COL_TIMES | SF_COL_NAME | SF_COL_RESOURCE, NULL, 0, a,
+                                  &rows, &why),
              &why);
         for (uint32_t i = 0; i < rows.name.n_dict; i++) {
             if (sf_str_eq(rows.name.dict[i], SF_STR("GET /api/v1/resource-44/{id}")))
@@ -450,8 +450,8 @@ int main(int argc, char **argv)
         zlen = ZSTD_compress(copy.p, copy.cap, plain.p, plain.len, 1);
         t_zstd = best(t_zstd, now_ns() - start);
     }
-    must(sf_span_block_open_memory(&packed, SF_TABLES_ALL, &r, &why), &why);
-    must(sf_span_block_open_memory(&plain, SF_TABLES_ALL, &p, &why), &why);
+    must(sf_span_block_reader_open_memory(&packed, SF_TABLES_ALL, &r, &why), &why);
+    must(sf_span_block_reader_open_memory(&plain, SF_TABLES_ALL, &p, &why), &why);
     for (int run = 0; run < 5; run++) {
         t_read = best(t_read, read_block(r, SF_COL_ALL, &a, &used));
         t_read_plain = best(t_read_plain, read_block(p, SF_COL_ALL, &a, &used));
@@ -483,9 +483,10 @@ int main(int argc, char **argv)
     printf("scan_packed %.1f ns/span, %llu matches\n", t_scan / n, (unsigned long long)matches);
     printf("scan_plain %.1f ns/span\n", t_scan_plain / n);
     printf("granule_decoded %.1f MB\n", (double)used / 1e6);
-    printf("reader_memory %.2f B/span\n", (double)(sf_span_block_memory(r) - r->memory.cap) / n);
-    sf_span_block_close(r);
-    sf_span_block_close(p);
+    printf("reader_memory %.2f B/span\n",
+           (double)(sf_span_block_reader_memory(r) - r->memory.cap) / n);
+    sf_span_block_reader_close(r);
+    sf_span_block_reader_close(p);
     sf_buf_done(&copy);
     sf_arena_done(&l.arena);
     sf_arena_done(&a);

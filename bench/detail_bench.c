@@ -118,8 +118,8 @@ static void add_sizes(sf_bytes block, uint64_t sums[SF_PROFILE_SECTIONS])
 {
     struct sf_block_tail tail;
     struct sf_why why = {0};
-    if (sf_block_tail_decode(SF_BLOCK_OF_PROFILES, block.p + block.len - SF_BLOCK_TAIL_LEN, false,
-                             &tail, &why))
+    if (sf_section_block_tail_decode(SF_BLOCK_OF_PROFILES, block.p + block.len - SF_BLOCK_TAIL_LEN,
+                                     false, &tail, &why))
         die(why.text);
     for (uint64_t at = 0; at < tail.table_len; at += SF_SECTION_LEN) {
         struct sf_section s = sf_section_decode(block.p + tail.table_off + at);
@@ -154,7 +154,8 @@ static struct rows read_rows(const struct sf_profile_block_reader *r, uint32_t s
                              struct sf_arena *a)
 {
     uint32_t n_services, n;
-    const struct sf_profile_service *me = &sf_profile_block_services(r, &n_services)[service];
+    const struct sf_profile_service *me = &sf_profile_block_reader_services(r,
+                                                                            &n_services)[service];
     struct rows out = {.t = {.tenant = me->tenant, .service = me->name}};
     struct sf_profile_places places;
     struct sf_why why = {0};
@@ -162,16 +163,16 @@ static struct rows read_rows(const struct sf_profile_block_reader *r, uint32_t s
     out.t.n_series = me->n_series;
     out.t.n_processes = me->n_processes;
     out.t.n_rows = me->n_rows;
-    if (!out.list || sf_profile_block_symbols(r, service, a, &out.t.symbols, &why) ||
-        sf_profile_block_series(r, service, a, &out.t.series, &out.t.processes, &why) ||
-        sf_profile_block_rows(r, service, a, &out.t.rows, &why) ||
-        sf_profile_block_threads(r, service, a, &out.t.threads, &out.t.n_threads, &why) ||
-        sf_profile_block_places(r, service, a, &places, &why))
+    if (!out.list || sf_profile_tables_decode_symbols(r, service, a, &out.t.symbols, &why) ||
+        sf_profile_tables_decode_series(r, service, a, &out.t.series, &out.t.processes, &why) ||
+        sf_profile_tables_decode_rows(r, service, a, &out.t.rows, &why) ||
+        sf_profile_tables_decode_threads(r, service, a, &out.t.threads, &out.t.n_threads, &why) ||
+        sf_profile_tables_decode_places(r, service, a, &places, &why))
         die(why.text);
     for (uint32_t g = 0; g < places.n_granules; g++, out.n += n) {
         struct sf_arena tmp = *a;
         const struct sf_profile_detail *d;
-        if (sf_profile_block_granule(r, service, &places, g, &tmp, &d, &n, &why))
+        if (sf_profile_samples_granule(r, service, &places, g, &tmp, &d, &n, &why))
             die(why.text);
         memcpy(out.list + out.n, d, n * sizeof(*d));
     }
@@ -189,7 +190,7 @@ static struct sf_buf write_rows(const struct rows *rows, uint32_t n_services)
         die(why.text);
     for (uint32_t i = 0; i < n_services; i++)
         if (sf_profile_block_writer_begin(w, &rows[i].t, &why) ||
-            sf_profile_block_writer_detail(w, rows[i].list, rows[i].n, &why) ||
+            sf_profile_details_encode_row(w, rows[i].list, rows[i].n, &why) ||
             sf_profile_block_writer_end(w, &why))
             die(why.text);
     if (sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why))
@@ -206,7 +207,7 @@ static void measure_times(const char *name, struct sf_buf *bytes)
     struct sf_arena a;
     int64_t read_ns = INT64_MAX, write_ns = INT64_MAX;
     uint64_t n = 1;
-    if (sf_profile_block_open_memory(bytes, &r, &why) || !sf_arena_init(&a, (size_t)1 << 30))
+    if (sf_profile_block_reader_open_memory(bytes, &r, &why) || !sf_arena_init(&a, (size_t)1 << 30))
         die(why.text);
     for (int i = 0; i < 5; i++) { /* the quickest of five */
         struct sf_arena tmp = a;
@@ -223,7 +224,7 @@ static void measure_times(const char *name, struct sf_buf *bytes)
     }
     printf("%s_read %.1f ns\n%s_write %.1f ns\n", name, (double)read_ns / (double)n, name,
            (double)write_ns / (double)n);
-    sf_profile_block_close(r);
+    sf_profile_block_reader_close(r);
     sf_arena_done(&a);
 }
 
@@ -282,10 +283,10 @@ static void measure(const char *name, enum shape shape)
         for (uint32_t i = 0; i < PER_THREAD; i++)
             samples[t * PER_THREAD + i] = sample_of(&at_ns, t, i, shape);
     }
-    if (!set || !sf_arena_init(&a, (size_t)1 << 30) || !sf_profile_map_init(&map, &b, &a) ||
+    if (!set || !sf_arena_init(&a, (size_t)1 << 30) || !sf_profile_set_map_init(&map, &b, &a) ||
         sf_profile_set_add(set, &map, &b, &index, a, &why) ||
         sf_profile_block_writer_new(&options, &w, &why) ||
-        sf_profile_block_writer_set(w, set, INT64_MIN, INT64_MAX, &why) ||
+        sf_profile_set_write(w, set, INT64_MIN, INT64_MAX, &why) ||
         sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why))
         die(why.text);
     print_sizes(name, sf_buf_bytes(&bytes), N);
@@ -342,7 +343,7 @@ static uint64_t measure_again(const struct sf_profile_block_reader *r, enum whic
     struct rows rows[16];
     uint64_t n = 0, sums[SF_PROFILE_SECTIONS] = {0};
     struct sf_arena a;
-    (void)sf_profile_block_services(r, &n_services);
+    (void)sf_profile_block_reader_services(r, &n_services);
     if (n_services > 16 || !sf_arena_init(&a, (size_t)1 << 30))
         die("too many services");
     for (uint32_t i = 0; i < n_services; i++) {
@@ -395,9 +396,9 @@ static void measure_file(const char *path)
     if (sf_file_open_path(path, &file, &why) || sf_file_read_all(&file, 1 << 30, &bytes, &why))
         die(why.text);
     sf_bytes block = sf_buf_bytes(&bytes);
-    if (sf_profile_block_open_memory(&bytes, &r, &why))
+    if (sf_profile_block_reader_open_memory(&bytes, &r, &why))
         die(why.text);
-    const struct sf_profile_service *services = sf_profile_block_services(r, &n_services);
+    const struct sf_profile_service *services = sf_profile_block_reader_services(r, &n_services);
     for (uint32_t i = 0; i < n_services; i++)
         n += services[i].n_details;
     printf("as_it_is_rows %llu\n", (unsigned long long)n);
@@ -406,7 +407,7 @@ static void measure_file(const char *path)
         for (size_t i = 0; i < sizeof(TYPES) / sizeof(*TYPES); i++)
             measure_type(r, TYPES[i], all);
     }
-    sf_profile_block_close(r);
+    sf_profile_block_reader_close(r);
 }
 
 int main(int argc, char **argv)

@@ -122,7 +122,7 @@ static void add_block(struct disk *d, const char *path, const struct store_rig *
     FILE *f = fopen(path, "rb");
     if (!f || fseek(f, -SF_BLOCK_TAIL_LEN, SEEK_END) ||
         fread(bytes, 1, sizeof(bytes), f) != sizeof(bytes) ||
-        sf_block_tail_decode(SF_BLOCK_OF_PROFILES, bytes, false, &tail, &why) ||
+        sf_section_block_tail_decode(SF_BLOCK_OF_PROFILES, bytes, false, &tail, &why) ||
         fseek(f, (long)tail.table_off, SEEK_SET))
         need(SF_ERR_IO, r);
     for (uint64_t i = 0; f && i < tail.table_len / SF_SECTION_LEN; i++) {

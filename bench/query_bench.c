@@ -124,10 +124,10 @@ static int64_t decode_all(struct bench *b)
         struct sf_span_rows rows;
         if (sf_run_enter(s->runs[i], SF_TABLES_ROWS, &reader, &b->rig.why))
             die("bare", &b->rig.why);
-        for (uint32_t g = 0; g < sf_span_block_granules(reader); g++) {
+        for (uint32_t g = 0; g < sf_span_block_reader_granules(reader); g++) {
             b->scratch.at = 0;
-            if (sf_span_block_read(reader, g, SF_COL_TIMES | SF_COL_NAME | SF_COL_RESOURCE, NULL, 0,
-                                   &b->scratch, &rows, &b->rig.why))
+            if (sf_granule_view_read(reader, g, SF_COL_TIMES | SF_COL_NAME | SF_COL_RESOURCE, NULL,
+                                     0, &b->scratch, &rows, &b->rig.why))
                 die("bare", &b->rig.why);
             if (b->n_ids < 64 && g % 8 == 0)
                 b->ids[b->n_ids++] = rows.trace_id[rows.n_rows / 2];

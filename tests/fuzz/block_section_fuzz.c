@@ -29,8 +29,9 @@ static void make_base(struct base *b)
 {
     b->bytes = golden_block(true); /* only these have filters */
     SF_ASSERT(b->bytes.len > SF_BLOCK_TAIL_LEN);
-    if (sf_block_tail_decode(SF_BLOCK_OF_SPANS, b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN,
-                             false, &b->tail, NULL))
+    if (sf_section_block_tail_decode(SF_BLOCK_OF_SPANS,
+                                     b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN, false, &b->tail,
+                                     NULL))
         abort();
 }
 
@@ -48,7 +49,7 @@ static void put_section(const struct base *b, sf_bytes content, struct sf_buf *o
 
     sf_buf_add(out, b->bytes.p, (size_t)b->tail.table_off);
     if (is_paged(SECTION))
-        sf_pages_encode(out, content);
+        sf_section_pages_encode(out, content);
     else
         sf_buf_add(out, content.p, content.len);
     own.stored_len = out->len - own.off;
@@ -63,7 +64,7 @@ static void put_section(const struct base *b, sf_bytes content, struct sf_buf *o
     sf_section_encode(out, &own);
     tail.table_len = out->len - tail.table_off;
     tail.file_len = out->len + SF_BLOCK_TAIL_LEN;
-    sf_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
+    sf_section_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
     sf_buf_add(out, raw, sizeof(raw));
     SF_ASSERT(sf_buf_ok(out));
     ASAN_POISON_MEMORY_REGION(out->p + own.off + own.stored_len, GAP_LEN);
@@ -76,22 +77,22 @@ static void check_own_section(const struct base *b)
     struct sf_span_block_reader *r;
     struct sf_arena a;
     sf_buf_add(&bytes, b->bytes.p, b->bytes.len);
-    if (!sf_arena_init(&a, 1 << 20) || sf_span_block_open_trusted(&bytes, &r, NULL))
+    if (!sf_arena_init(&a, 1 << 20) || sf_span_block_reader_open_trusted(&bytes, &r, NULL))
         abort();
     if (is_paged(SECTION)) {
         size_t len = (size_t)r->sections[SECTION].raw_len;
         uint8_t *p = sf_buf_take(&raw, len);
-        if (len && (!p || sf_reader_paged(r, SECTION, 0, p, len, a, NULL)))
+        if (len && (!p || sf_span_block_reader_paged(r, SECTION, 0, p, len, a, NULL)))
             abort();
     } else {
         sf_bytes content;
-        if (sf_reader_section(r, SECTION, &a, &content, NULL))
+        if (sf_span_block_reader_section(r, SECTION, &a, &content, NULL))
             abort();
         sf_buf_add(&raw, content.p, content.len);
     }
     put_section(b, sf_buf_bytes(&raw), &whole);
     SF_ASSERT(walk_block(&whole));
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_buf_done(&raw);
 }

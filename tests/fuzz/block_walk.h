@@ -57,10 +57,10 @@ static inline uint64_t walk_tables(const struct sf_span_block_reader *r)
 {
     uint32_t n_keys, n_ops;
     size_t n_dups, n_sources;
-    const struct sf_block_key *keys = sf_span_block_keys(r, &n_keys);
-    const struct sf_block_operation *ops = sf_span_block_operations(r, &n_ops);
-    const uint64_t *dups = sf_span_block_dup_hashes(r, &n_dups);
-    const uint64_t *sources = sf_span_block_sources(r, &n_sources);
+    const struct sf_block_key *keys = sf_span_block_reader_keys(r, &n_keys);
+    const struct sf_block_operation *ops = sf_span_block_reader_operations(r, &n_ops);
+    const uint64_t *dups = sf_span_block_reader_dup_hashes(r, &n_dups);
+    const uint64_t *sources = sf_span_block_reader_sources(r, &n_sources);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n_keys; i++) {
         SF_ASSERT(keys[i].types < 1u << SF_VALUE_TYPES);
@@ -85,18 +85,19 @@ static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t 
     struct sf_value number = {.type = SF_VALUE_INT, .i64 = 200};
     struct sf_cond conds[] = {{SF_SCOPE_ANY, SF_OP_EQ, SF_STR("http.method"), &text, 1},
                               {SF_SCOPE_ANY, SF_OP_GT, SF_STR("http.status_code"), &number, 1}};
-    uint32_t tenant = sf_span_block_granule(r, granule)->tenant;
+    uint32_t tenant = sf_span_block_reader_granule(r, granule)->tenant;
     struct sf_trace_place at;
     sf_trace_id trace = {{1, 2, 3}};
     bool is_yes;
     for (size_t i = 0; i < 2; i++)
-        sf_span_block_may_match(r, granule, tenant, &conds[i], 1, NULL, scratch, &is_yes, NULL);
-    sf_span_block_find_trace(r, tenant, trace, scratch, &is_yes, &at, NULL);
+        sf_granule_match_may_hold(r, granule, tenant, &conds[i], 1, NULL, scratch, &is_yes, NULL);
+    sf_filter_probe_find_trace(r, tenant, trace, scratch, &is_yes, &at, NULL);
     for (uint32_t i = 0; rows && i < rows->n_rows; i += 1 + rows->n_rows / 8) {
-        if (!sf_span_block_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at, NULL) &&
+        if (!sf_filter_probe_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at,
+                                        NULL) &&
             is_yes)
-            SF_ASSERT(at.granule < sf_span_block_granules(r));
-        sf_span_block_find_span(r, tenant, rows->span_id[i], scratch, &is_yes, &trace, NULL);
+            SF_ASSERT(at.granule < sf_span_block_reader_granules(r));
+        sf_filter_probe_find_span(r, tenant, rows->span_id[i], scratch, &is_yes, &trace, NULL);
     }
 }
 
@@ -110,18 +111,18 @@ static inline bool walk_block(struct sf_buf *bytes)
     struct sf_why why;
     uint64_t n_faults, sum;
 
-    if (sf_span_block_open_trusted(bytes, &r, &why)) {
+    if (sf_span_block_reader_open_trusted(bytes, &r, &why)) {
         sf_buf_done(bytes);
         return false;
     }
     if (!sf_arena_init(&a, 32 << 20))
         abort();
     sum = walk_tables(r);
-    for (uint32_t g = 0; g < sf_span_block_granules(r) && g < 8; g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r) && g < 8; g++) {
         struct sf_span_rows rows;
         struct sf_arena req = a;
         const int64_t *index;
-        bool is_read = !sf_span_block_read(r, g, SF_COL_ALL, WANT, 3, &req, &rows, &why);
+        bool is_read = !sf_granule_view_read(r, g, SF_COL_ALL, WANT, 3, &req, &rows, &why);
         if (is_read) {
             struct sf_granule_view v = sf_granule_view_init(r, g, &req);
             struct sf_span_rows part;
@@ -136,12 +137,12 @@ static inline bool walk_block(struct sf_buf *bytes)
             }
         }
         walk_searches(r, g, is_read ? &rows : NULL, req);
-        if (!sf_span_block_index_times(r, g, &req, &index, &why) && is_read && rows.n_rows)
+        if (!sf_granule_view_index_times(r, g, &req, &index, &why) && is_read && rows.n_rows)
             sum += (uint64_t)index[rows.n_rows - 1];
     }
     SF_ASSERT(sum != 1); /* so that all of it is looked at */
     sf_span_block_verify(r, a, walk_hear, NULL, &n_faults, &why);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     return true;
 }

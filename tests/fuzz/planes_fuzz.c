@@ -14,7 +14,7 @@ static void check_numbers(uint8_t enc, sf_bytes raw, uint32_t n)
     struct sf_planes p;
     sf_bytes in;
 
-    if (!sf_decode_numbers(enc, raw, n, vals))
+    if (!sf_encoding_numbers_decode(enc, raw, n, vals))
         return;
     sf_planes_encode(&b, vals, n);
     in = sf_buf_bytes(&b);
@@ -31,7 +31,7 @@ static void check_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena
     struct sf_buf text = {0}, b = {0}, scratch = {0};
     struct sf_str_list strings;
 
-    if (sf_decode_strings(enc, raw, n, a, list) != SF_OK)
+    if (sf_encoding_strings_decode(enc, raw, n, a, list) != SF_OK)
         return;
     sf_buf_reserve(&text, 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -40,8 +40,8 @@ static void check_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena
     }
     strings = (struct sf_str_list){text.p, ends, NULL, n};
     if (n) {
-        enc = sf_encode_strings(&b, &strings, &scratch);
-        SF_ASSERT(sf_decode_strings(enc, sf_buf_bytes(&b), n, a, again) == SF_OK);
+        enc = sf_encoding_strings_encode(&b, &strings, &scratch);
+        SF_ASSERT(sf_encoding_strings_decode(enc, sf_buf_bytes(&b), n, a, again) == SF_OK);
         for (uint32_t i = 0; i < n; i++)
             SF_ASSERT(sf_str_eq(list[i], again[i]));
     }

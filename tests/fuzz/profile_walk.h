@@ -36,7 +36,8 @@ static inline void walk_costs(const struct sf_profile_block_reader *r, uint32_t 
                               struct sf_arena a)
 {
     uint32_t n_services, n;
-    const struct sf_profile_service *me = &sf_profile_block_services(r, &n_services)[service];
+    const struct sf_profile_service *me = &sf_profile_block_reader_services(r,
+                                                                            &n_services)[service];
     bool *is_node = sf_arena_new_n(&a, me->n_nodes + 1u, sizeof(*is_node)), is_told;
     bool *is_series = sf_arena_new_n(&a, me->n_series + 1u, sizeof(*is_series));
     const struct sf_profile_cost *costs;
@@ -47,8 +48,8 @@ static inline void walk_costs(const struct sf_profile_block_reader *r, uint32_t 
         is_node[i] = true;
     for (uint32_t i = 0; i < me->n_series; i++)
         is_series[i] = i % 3 != 1;
-    if (sf_profile_block_costs(r, service, p, granule, is_node, is_series, &a, &costs, &n, &is_told,
-                               &why))
+    if (sf_profile_stacks_decode_costs(r, service, p, granule, is_node, is_series, &a, &costs, &n,
+                                       &is_told, &why))
         return;
     SF_ASSERT(n <= p->granules[granule].n_rows);
     for (uint32_t i = 0; i < n; i++)
@@ -59,7 +60,8 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
                                 const struct sf_profile_places *p, struct sf_arena scratch)
 {
     uint32_t n_services;
-    const struct sf_profile_service *me = &sf_profile_block_services(r, &n_services)[service];
+    const struct sf_profile_service *me = &sf_profile_block_reader_services(r,
+                                                                            &n_services)[service];
     struct sf_why why;
     sf_span_id ids[16];
     size_t n_ids;
@@ -67,7 +69,7 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
         struct sf_arena a = scratch;
         const struct sf_profile_entry *e;
         size_t n;
-        if (sf_profile_block_chunk(r, service, &p->chunks[i], NULL, &a, &e, &n, &why))
+        if (sf_profile_samples_chunk(r, service, &p->chunks[i], NULL, &a, &e, &n, &why))
             continue;
         for (size_t k = 0; k < n; k++)
             SF_ASSERT(e[k].node < me->n_nodes && e[k].row < me->n_rows);
@@ -77,7 +79,7 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
         const struct sf_profile_detail *d;
         struct sf_profile_columns c;
         uint32_t n, n_run = 0;
-        if (!sf_profile_block_columns(r, service, p, i, NULL, &a, &c, &why)) {
+        if (!sf_profile_samples_columns(r, service, p, i, NULL, &a, &c, &why)) {
             for (uint32_t k = 0; k < c.n; k++)
                 SF_ASSERT(c.node[k] < me->n_nodes && c.series[k] < me->n_series);
             for (uint32_t k = 0; k < c.n_runs; k++)
@@ -85,7 +87,7 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
             SF_ASSERT(n_run == c.n);
         }
         walk_costs(r, service, p, i, a);
-        if (sf_profile_block_granule(r, service, p, i, &a, &d, &n, &why))
+        if (sf_profile_samples_granule(r, service, p, i, &a, &d, &n, &why))
             continue;
         for (uint32_t k = 0; k < n; k++) {
             const uint32_t *list;
@@ -94,16 +96,16 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
             SF_ASSERT(d[k].process == SF_NONE || d[k].process < me->n_processes);
             SF_ASSERT(d[k].state < SF_STATES);
             if (k < 8 &&
-                !sf_profile_block_find_trace(r, p, d[k].trace_id, &a, &list, &n_list, &why))
+                !sf_profile_samples_find_trace(r, p, d[k].trace_id, &a, &list, &n_list, &why))
                 SF_ASSERT(n_list == 0 || list[n_list - 1] < p->n_granules);
         }
     }
-    if (!sf_profile_block_spans_between(r, p, 0, UINT64_MAX, scratch, ids, 16, &n_ids, &why)) {
+    if (!sf_profile_samples_spans_between(r, p, 0, UINT64_MAX, scratch, ids, 16, &n_ids, &why)) {
         for (size_t i = 0; i < n_ids; i++) {
             struct sf_arena a = scratch;
             const uint32_t *list;
             uint32_t n_list;
-            if (!sf_profile_block_find_span(r, p, ids[i], &a, &list, &n_list, &why))
+            if (!sf_profile_samples_find_span(r, p, ids[i], &a, &list, &n_list, &why))
                 SF_ASSERT(n_list == 0 || list[n_list - 1] < p->n_granules);
         }
     }
@@ -118,13 +120,13 @@ static inline bool walk_profile_block(struct sf_buf *bytes)
     uint32_t n;
     uint64_t n_faults = 1;
     bool is_whole;
-    if (sf_profile_block_open_trusted(bytes, &r, &why)) {
+    if (sf_profile_block_reader_open_trusted(bytes, &r, &why)) {
         sf_buf_done(bytes);
         return false;
     }
     if (!sf_arena_init(&scratch, 64 << 20))
         abort();
-    sf_profile_block_services(r, &n);
+    sf_profile_block_reader_services(r, &n);
     for (uint32_t i = 0; i < n && i < 16; i++) {
         struct sf_arena a = scratch;
         struct sf_profile_symbols symbols;
@@ -132,22 +134,22 @@ static inline bool walk_profile_block(struct sf_buf *bytes)
         const struct sf_process *processes;
         const struct sf_profile_row *rows;
         struct sf_profile_places places;
-        const struct sf_profile_service *me = &sf_profile_block_services(r, &n)[i];
-        if (!sf_profile_block_symbols(r, i, &a, &symbols, &why))
+        const struct sf_profile_service *me = &sf_profile_block_reader_services(r, &n)[i];
+        if (!sf_profile_tables_decode_symbols(r, i, &a, &symbols, &why))
             walk_symbols(&symbols);
         a = scratch;
-        (void)sf_profile_block_series(r, i, &a, &series, &processes, &why);
+        (void)sf_profile_tables_decode_series(r, i, &a, &series, &processes, &why);
         a = scratch;
-        if (!sf_profile_block_rows(r, i, &a, &rows, &why)) {
+        if (!sf_profile_tables_decode_rows(r, i, &a, &rows, &why)) {
             for (uint32_t k = 0; k < me->n_rows; k++)
                 SF_ASSERT(rows[k].series < me->n_series && rows[k].duration_ns >= 0);
         }
-        if (!sf_profile_block_places(r, i, &a, &places, &why))
+        if (!sf_profile_tables_decode_places(r, i, &a, &places, &why))
             walk_samples(r, i, &places, a);
     }
     is_whole = !sf_profile_block_verify(r, scratch, walk_say, NULL, &n_faults, &why) &&
                n_faults == 0;
     sf_arena_done(&scratch);
-    sf_profile_block_close(r);
+    sf_profile_block_reader_close(r);
     return is_whole;
 }

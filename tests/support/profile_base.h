@@ -93,13 +93,13 @@ static inline void profile_base_read(struct profile_base *b, struct sf_arena a)
     struct sf_buf copy = {0};
     uint32_t n;
     sf_buf_add(&copy, b->bytes.p, b->bytes.len);
-    if (sf_profile_block_open_memory(&copy, &r, NULL) ||
-        sf_profile_block_places(r, 0, &a, &places, NULL) || places.n_granules != 1 ||
-        sf_profile_block_granule(r, 0, &places, 0, &a, &rows, &n, NULL))
+    if (sf_profile_block_reader_open_memory(&copy, &r, NULL) ||
+        sf_profile_tables_decode_places(r, 0, &a, &places, NULL) || places.n_granules != 1 ||
+        sf_profile_samples_granule(r, 0, &places, 0, &a, &rows, &n, NULL))
         abort();
     profile_base_stacks(rows, n, &b->stacks);
     profile_base_times(rows, n, &b->times);
-    sf_profile_block_close(r);
+    sf_profile_block_reader_close(r);
 }
 
 static inline void profile_base_make(struct profile_base *b)
@@ -123,16 +123,17 @@ static inline void profile_base_make(struct profile_base *b)
         struct sf_profile_batch p;
         struct sf_profile_map map;
         sf_profile_make_one(&m, 0, 15, &a, &p);
-        if (!sf_profile_map_init(&map, &p, &a) ||
+        if (!sf_profile_set_map_init(&map, &p, &a) ||
             sf_profile_set_add(set, &map, &p, &index, a, NULL))
             abort();
         m.now_ns += 1000000000;
     }
     if (sf_profile_block_writer_new(&o, &w, NULL) ||
-        sf_profile_block_writer_set(w, set, INT64_MIN, INT64_MAX, NULL) ||
+        sf_profile_set_write(w, set, INT64_MIN, INT64_MAX, NULL) ||
         sf_profile_block_writer_finish(w, &len, NULL, &b->bytes, NULL) ||
-        sf_block_tail_decode(SF_BLOCK_OF_PROFILES, b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN,
-                             false, &b->tail, NULL))
+        sf_section_block_tail_decode(SF_BLOCK_OF_PROFILES,
+                                     b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN, false, &b->tail,
+                                     NULL))
         abort();
     profile_base_read(b, a);
     sf_profile_block_writer_free(w);
@@ -198,7 +199,7 @@ static inline void profile_base_put(const struct profile_base *b, uint16_t secti
     tail.file_len = out->len + table.len + SF_BLOCK_TAIL_LEN;
     tail.table_len = table.len;
     tail.table_checksum = sf_hash(table.p, table.len);
-    sf_block_tail_encode(SF_BLOCK_OF_PROFILES, &tail, raw);
+    sf_section_block_tail_encode(SF_BLOCK_OF_PROFILES, &tail, raw);
     if (content && without)
         profile_base_date_back(out, raw, is_first_format ? 1 : 2);
     sf_buf_add(out, table.p, table.len);

@@ -155,17 +155,17 @@ static inline void profile_lines_of_block(struct profile_lines *l,
     struct sf_buf text = {0};
     struct sf_why why;
     uint32_t n_services;
-    const struct sf_profile_service *services = sf_profile_block_services(r, &n_services);
+    const struct sf_profile_service *services = sf_profile_block_reader_services(r, &n_services);
     for (uint32_t i = 0; i < n_services; i++) {
         struct sf_arena a = scratch;
         struct sf_profile_symbols y;
         const struct sf_profile_series *series;
         const struct sf_profile_row *rows;
         struct sf_profile_places places;
-        if (sf_profile_block_symbols(r, i, &a, &y, &why) ||
-            sf_profile_block_series(r, i, &a, &series, NULL, &why) ||
-            sf_profile_block_rows(r, i, &a, &rows, &why) ||
-            sf_profile_block_places(r, i, &a, &places, &why)) {
+        if (sf_profile_tables_decode_symbols(r, i, &a, &y, &why) ||
+            sf_profile_tables_decode_series(r, i, &a, &series, NULL, &why) ||
+            sf_profile_tables_decode_rows(r, i, &a, &rows, &why) ||
+            sf_profile_tables_decode_places(r, i, &a, &places, &why)) {
             fprintf(stderr, "# %s\n", why.text);
             abort();
         }
@@ -175,7 +175,7 @@ static inline void profile_lines_of_block(struct profile_lines *l,
             size_t n;
             if (places.chunks[k].is_rollup)
                 continue;
-            if (sf_profile_block_chunk(r, i, &places.chunks[k], NULL, &tmp, &e, &n, &why))
+            if (sf_profile_samples_chunk(r, i, &places.chunks[k], NULL, &tmp, &e, &n, &why))
                 abort();
             for (size_t m = 0; m < n; m++) {
                 const struct sf_profile_row *row = &rows[e[m].row];
@@ -191,7 +191,7 @@ static inline void profile_lines_of_block(struct profile_lines *l,
             struct sf_arena tmp = a;
             const struct sf_profile_detail *d;
             uint32_t n;
-            if (sf_profile_block_granule(r, i, &places, k, &tmp, &d, &n, &why))
+            if (sf_profile_samples_granule(r, i, &places, k, &tmp, &d, &n, &why))
                 abort();
             for (uint32_t m = 0; m < n; m++) {
                 const struct sf_profile_series *s = &series[d[m].series];

@@ -8,7 +8,7 @@
 
 enum { LEVEL = 1, MIN_LEN = 48 };
 
-struct sf_packer {
+struct sf_chunk_packer {
     ZSTD_CCtx *ctx;
     size_t memory;
 };
@@ -53,9 +53,9 @@ static void heap_free(void *arg, void *p)
     sf_heap_free(p);
 }
 
-struct sf_packer *sf_packer_new(void)
+struct sf_chunk_packer *sf_chunk_packer_new(void)
 {
-    struct sf_packer *p = sf_heap_new(sizeof(*p));
+    struct sf_chunk_packer *p = sf_heap_new(sizeof(*p));
     if (!p)
         return NULL;
     p->ctx = ZSTD_createCCtx_advanced((ZSTD_customMem){heap_new, heap_free, NULL});
@@ -67,7 +67,7 @@ struct sf_packer *sf_packer_new(void)
     return p;
 }
 
-void sf_packer_free(struct sf_packer *p)
+void sf_chunk_packer_free(struct sf_chunk_packer *p)
 {
     if (!p)
         return;
@@ -75,19 +75,19 @@ void sf_packer_free(struct sf_packer *p)
     sf_heap_free(p);
 }
 
-size_t sf_packer_memory(const struct sf_packer *p)
+size_t sf_chunk_packer_memory(const struct sf_chunk_packer *p)
 {
     return p ? ZSTD_sizeof_CCtx(p->ctx) : 0;
 }
 
-bool sf_unpack_is_plausible(uint8_t codec, uint64_t stored_len, uint64_t raw_len)
+bool sf_chunk_is_plausible(uint8_t codec, uint64_t stored_len, uint64_t raw_len)
 {
     if (codec == SF_CODEC_NONE)
         return stored_len == raw_len;
     return codec == SF_CODEC_ZSTD && raw_len / SF_CODEC_MAX_RATIO <= stored_len;
 }
 
-uint8_t sf_pack(struct sf_packer *p, struct sf_buf *out, sf_bytes raw)
+uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes raw)
 {
     size_t start = out->len, got;
 
@@ -104,7 +104,7 @@ uint8_t sf_pack(struct sf_packer *p, struct sf_buf *out, sf_bytes raw)
         }
         out->len = start + got;
         /* A gain of less than 3 % does not pay for decompressing. */
-        if (got < raw.len - raw.len / 32 && sf_unpack_is_plausible(SF_CODEC_ZSTD, got, raw.len))
+        if (got < raw.len - raw.len / 32 && sf_chunk_is_plausible(SF_CODEC_ZSTD, got, raw.len))
             return SF_CODEC_ZSTD;
         out->len = start;
     }
@@ -112,14 +112,14 @@ uint8_t sf_pack(struct sf_packer *p, struct sf_buf *out, sf_bytes raw)
     return SF_CODEC_NONE;
 }
 
-enum sf_err sf_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
-                      struct sf_arena scratch)
+enum sf_err sf_chunk_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
+                            struct sf_arena scratch)
 {
     size_t size = ZSTD_estimateDCtxSize();
     void *memory;
     ZSTD_DCtx *ctx;
 
-    if (!sf_unpack_is_plausible(codec, stored.len, raw_len))
+    if (!sf_chunk_is_plausible(codec, stored.len, raw_len))
         return SF_ERR_CORRUPT;
     if (codec == SF_CODEC_NONE) {
         if (raw_len)

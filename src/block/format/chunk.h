@@ -26,13 +26,13 @@ struct sf_chunk_desc {
 void sf_chunk_desc_encode(struct sf_buf *out, const struct sf_chunk_desc *d);
 struct sf_chunk_desc sf_chunk_desc_decode(const uint8_t p[SF_CHUNK_DESC_LEN]);
 
-struct sf_packer;                      /* a compressor's memory, used again for every chunk */
-struct sf_packer *sf_packer_new(void); /* NULL: no memory */
-void sf_packer_free(struct sf_packer *p);
-size_t sf_packer_memory(const struct sf_packer *p);
+struct sf_chunk_packer; /* a compressor's memory, used again for every chunk */
+struct sf_chunk_packer *sf_chunk_packer_new(void); /* NULL: no memory */
+void sf_chunk_packer_free(struct sf_chunk_packer *p);
+size_t sf_chunk_packer_memory(const struct sf_chunk_packer *p);
 /* Appends `raw`, compressed when that is shorter (p NULL: never), and says with which codec. */
-uint8_t sf_pack(struct sf_packer *p, struct sf_buf *out, sf_bytes raw);
+uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes raw);
 /* Exactly raw_len bytes into `to`, or CORRUPT; LIMIT when scratch is too small. */
-enum sf_err sf_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
-                      struct sf_arena scratch);
-bool sf_unpack_is_plausible(uint8_t codec, uint64_t stored_len, uint64_t raw_len);
+enum sf_err sf_chunk_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
+                            struct sf_arena scratch);
+bool sf_chunk_is_plausible(uint8_t codec, uint64_t stored_len, uint64_t raw_len);

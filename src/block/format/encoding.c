@@ -187,8 +187,8 @@ static void encode_plain(struct sf_buf *out, const struct sf_str_list *list, uin
     }
 }
 
-uint8_t sf_encode_strings(struct sf_buf *out, const struct sf_str_list *list,
-                          struct sf_buf *scratch)
+uint8_t sf_encoding_strings_encode(struct sf_buf *out, const struct sf_str_list *list,
+                                   struct sf_buf *scratch)
 {
     size_t start = out->len;
     uint64_t *nums;
@@ -366,8 +366,8 @@ static enum sf_err decode_plain(sf_bytes raw, uint32_t n, struct sf_arena *req, 
     return raw.len ? SF_ERR_CORRUPT : SF_OK;
 }
 
-enum sf_err sf_decode_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
-                              sf_str *out)
+enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
+                                       sf_str *out)
 {
     switch (enc) {
     case SF_ENC_STR: return decode_plain(raw, n, req, out);
@@ -381,7 +381,7 @@ enum sf_err sf_decode_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_a
 
 /* ---- numbers ---- */
 
-void sf_encode_f64(struct sf_buf *out, const uint64_t *bits, uint32_t n)
+void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n)
 {
     uint8_t *to = sf_buf_take(out, (size_t)n * 8);
     uint64_t last = 0;
@@ -394,7 +394,7 @@ void sf_encode_f64(struct sf_buf *out, const uint64_t *bits, uint32_t n)
     }
 }
 
-void sf_encode_bits(struct sf_buf *out, const uint64_t *vals, uint32_t n)
+void sf_encoding_bits_encode(struct sf_buf *out, const uint64_t *vals, uint32_t n)
 {
     size_t len = ((size_t)n + 7) / 8;
     uint8_t *to = sf_buf_take(out, len);
@@ -406,7 +406,7 @@ void sf_encode_bits(struct sf_buf *out, const uint64_t *vals, uint32_t n)
         to[i / 8] = (uint8_t)(to[i / 8] | (vals[i] & 1) << (i % 8));
 }
 
-bool sf_decode_numbers(uint8_t enc, sf_bytes raw, uint32_t n, uint64_t *out)
+bool sf_encoding_numbers_decode(uint8_t enc, sf_bytes raw, uint32_t n, uint64_t *out)
 {
     struct sf_planes p;
     uint64_t last = 0;

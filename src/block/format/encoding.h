@@ -33,13 +33,13 @@ struct sf_str_list { /* strings that lie back to back; with `order`, string i is
 
 /* Appends the list in the shape that fits all of it: UUID, IPV4, DEC, HEX or else STR, and returns
  * which. `scratch` is any buffer; its content is lost. A lack of memory shows in out or scratch. */
-uint8_t sf_encode_strings(struct sf_buf *out, const struct sf_str_list *list,
-                          struct sf_buf *scratch);
+uint8_t sf_encoding_strings_encode(struct sf_buf *out, const struct sf_str_list *list,
+                                   struct sf_buf *scratch);
 /* n strings into `out`; texts may borrow from `raw`. CORRUPT or LIMIT (arena). */
-enum sf_err sf_decode_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
-                              sf_str *out);
+enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
+                                       sf_str *out);
 
-void sf_encode_f64(struct sf_buf *out, const uint64_t *bits, uint32_t n);
-void sf_encode_bits(struct sf_buf *out, const uint64_t *vals, uint32_t n);
+void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n);
+void sf_encoding_bits_encode(struct sf_buf *out, const uint64_t *vals, uint32_t n);
 /* CONST, PLANES, F64 or BITS: n numbers. False: not valid. */
-bool sf_decode_numbers(uint8_t enc, sf_bytes raw, uint32_t n, uint64_t *out);
+bool sf_encoding_numbers_decode(uint8_t enc, sf_bytes raw, uint32_t n, uint64_t *out);

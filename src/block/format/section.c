@@ -38,7 +38,7 @@ static enum sf_err refuse(const char *where, char kind, uint16_t format, struct 
                    kind_name(kind), block_format(kind));
 }
 
-bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format)
+bool sf_section_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format)
 {
     char kind = (char)p[2], magic[8];
     put_magic(kind, magic);
@@ -48,8 +48,8 @@ bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *ou
            *out_format > block_format(kind);
 }
 
-void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
-                            uint8_t out[SF_BLOCK_HEADER_LEN])
+void sf_section_block_header_encode(char kind, const struct sf_span_block_info *info,
+                                    uint8_t out[SF_BLOCK_HEADER_LEN])
 {
     char magic[8];
     put_magic(kind, magic);
@@ -73,8 +73,9 @@ void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
     sf_store_u64le(out + 120, sf_hash(out, 120));
 }
 
-enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
-                                   struct sf_span_block_info *out, struct sf_why *why)
+enum sf_err sf_section_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN],
+                                           bool is_trusted, struct sf_span_block_info *out,
+                                           struct sf_why *why)
 {
     struct sf_span_block_info info = {
         .format = sf_load_u16le(p + 4),
@@ -113,7 +114,8 @@ enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LE
     return SF_OK;
 }
 
-void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN])
+void sf_section_block_tail_encode(char kind, const struct sf_block_tail *t,
+                                  uint8_t out[SF_BLOCK_TAIL_LEN])
 {
     char magic[8];
     put_magic(kind, magic);
@@ -128,8 +130,9 @@ void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[
     memcpy(out + 56, magic, sizeof(magic));
 }
 
-enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
-                                 struct sf_block_tail *out, struct sf_why *why)
+enum sf_err sf_section_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN],
+                                         bool is_trusted, struct sf_block_tail *out,
+                                         struct sf_why *why)
 {
     char magic[8];
     put_magic(kind, magic);
@@ -174,7 +177,7 @@ struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN])
     };
 }
 
-void sf_pages_encode(struct sf_buf *out, sf_bytes data)
+void sf_section_pages_encode(struct sf_buf *out, sf_bytes data)
 {
     for (uint64_t page = 0; data.len; page++) {
         size_t len = data.len < SF_PAGE_DATA_LEN ? data.len : SF_PAGE_DATA_LEN;
@@ -185,7 +188,7 @@ void sf_pages_encode(struct sf_buf *out, sf_bytes data)
     }
 }
 
-bool sf_pages_data_len(uint64_t stored_len, uint64_t *out)
+bool sf_section_pages_data_len(uint64_t stored_len, uint64_t *out)
 {
     uint64_t whole = stored_len / SF_PAGE_LEN, rest = stored_len % SF_PAGE_LEN;
     if (rest > 0 && rest <= 8)
@@ -194,7 +197,7 @@ bool sf_pages_data_len(uint64_t stored_len, uint64_t *out)
     return true;
 }
 
-bool sf_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no)
+bool sf_section_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no)
 {
     return len > 8 && sf_load_u64le(page + len - 8) == sf_hash_seeded(page, len - 8, page_no);
 }

@@ -46,17 +46,20 @@ const char *sf_section_name(uint16_t id);
 /* The format that blocks of a kind are written in; this one and those before are read. */
 enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 3 };
 
-void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
-                            uint8_t out[SF_BLOCK_HEADER_LEN]);
+void sf_section_block_header_encode(char kind, const struct sf_span_block_info *info,
+                                    uint8_t out[SF_BLOCK_HEADER_LEN]);
 /* CORRUPT, or UNSUPPORTED for a later format. `is_trusted` skips checksums, for fuzzing. */
-enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
-                                   struct sf_span_block_info *out, struct sf_why *why);
-void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN]);
-enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
-                                 struct sf_block_tail *out, struct sf_why *why);
+enum sf_err sf_section_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN],
+                                           bool is_trusted, struct sf_span_block_info *out,
+                                           struct sf_why *why);
+void sf_section_block_tail_encode(char kind, const struct sf_block_tail *t,
+                                  uint8_t out[SF_BLOCK_TAIL_LEN]);
+enum sf_err sf_section_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN],
+                                         bool is_trusted, struct sf_block_tail *out,
+                                         struct sf_why *why);
 /* Is it the intact header of a block of either kind, of a format that is not read here? For who
  * must not touch what a later version wrote. */
-bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format);
+bool sf_section_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format);
 void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
 struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);
 
@@ -66,7 +69,7 @@ struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);
 #define SF_PAGE_LEN      4096
 #define SF_PAGE_DATA_LEN 4088
 
-void sf_pages_encode(struct sf_buf *out, sf_bytes data);
+void sf_section_pages_encode(struct sf_buf *out, sf_bytes data);
 /* Bytes of content in `stored_len` bytes of pages; false: cannot be. */
-bool sf_pages_data_len(uint64_t stored_len, uint64_t *out);
-bool sf_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no);
+bool sf_section_pages_data_len(uint64_t stored_len, uint64_t *out);
+bool sf_section_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no);

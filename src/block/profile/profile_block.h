@@ -67,7 +67,7 @@ struct sf_profile_thread {
     struct sf_sampled_thread t;
 };
 
-int sf_profile_thread_cmp(const void *a, const void *b); /* process (none first), then thread */
+int sf_profile_threads_cmp(const void *a, const void *b); /* process (none first), then thread */
 
 struct sf_profile_row {       /* one profile: a point of its series */
     uint32_t series, process; /* process or SF_NONE */
@@ -163,4 +163,4 @@ enum sf_profile_section { /* numbers are part of the format */
                           SF_PROFILE_THR, /* since format 2 */
                           SF_PROFILE_SECTIONS
 };
-const char *sf_profile_section_name(uint16_t id);
+const char *sf_profile_block_writer_section_name(uint16_t id);

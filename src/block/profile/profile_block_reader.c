@@ -11,14 +11,14 @@
 enum { MAX_SECTION_LEN = 1 << 28, MAX_TABLE_LEN = 1 << 28 };
 #define TABLES_CAP ((size_t)1 << 30) /* address space; only what is used counts */
 
-enum sf_err sf_profile_damaged(const struct sf_profile_block_reader *r, uint16_t id,
-                               struct sf_why *why)
+enum sf_err sf_profile_block_reader_damaged(const struct sf_profile_block_reader *r, uint16_t id,
+                                            struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_CORRUPT, "block %016llx: section %s: damaged",
-                   (unsigned long long)r->info.block_id, sf_profile_section_name(id));
+                   (unsigned long long)r->info.block_id, sf_profile_block_writer_section_name(id));
 }
 
-enum sf_err sf_profile_no_room(struct sf_why *why)
+enum sf_err sf_profile_block_reader_no_room(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "block: profiles do not fit the memory given to read them");
 }
@@ -38,7 +38,7 @@ static enum sf_err read_bytes(const struct sf_profile_block_reader *r, uint64_t 
     }
     p = sf_arena_raw(req, len ? len : 1, 16);
     if (!p)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     *out = p;
     return sf_file_read_at(&r->file, off, p, len, why);
 }
@@ -60,7 +60,8 @@ static const struct sf_section *find_section(const struct sf_profile_block_reade
                : NULL;
 }
 
-bool sf_profile_has_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner)
+bool sf_profile_block_reader_has_section(const struct sf_profile_block_reader *r, uint16_t id,
+                                         uint32_t owner)
 {
     return find_section(r, id, owner) != NULL;
 }
@@ -76,7 +77,7 @@ static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct
     if (s->codec != SF_CODEC_NONE) {
         raw = sf_arena_raw(req, raw_len ? raw_len : 1, 16);
         if (!raw)
-            return sf_profile_no_room(why);
+            return sf_profile_block_reader_no_room(why);
         tmp = *req;
         stored_in = &tmp; /* given back when it is inflated */
     }
@@ -89,17 +90,18 @@ static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct
         *out = (sf_bytes){stored, stored_len};
         return SF_OK;
     }
-    err = sf_unpack((uint8_t)s->codec, (sf_bytes){stored, stored_len}, raw, raw_len, tmp);
+    err = sf_chunk_unpack((uint8_t)s->codec, (sf_bytes){stored, stored_len}, raw, raw_len, tmp);
     if (err == SF_ERR_LIMIT)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (err)
         return sf_fail(why, err, "does not decompress");
     *out = (sf_bytes){raw, raw_len};
     return SF_OK;
 }
 
-enum sf_err sf_profile_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner,
-                               struct sf_arena *req, sf_bytes *out, struct sf_why *why)
+enum sf_err sf_profile_block_reader_section(const struct sf_profile_block_reader *r, uint16_t id,
+                                            uint32_t owner, struct sf_arena *req, sf_bytes *out,
+                                            struct sf_why *why)
 {
     const struct sf_section *s = find_section(r, id, owner);
     enum sf_err err;
@@ -109,11 +111,12 @@ enum sf_err sf_profile_section(const struct sf_profile_block_reader *r, uint16_t
         err = inflate(r, s, req, out, why);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
         sf_why_prefix(why, "block %016llx: section %s %u", (unsigned long long)r->info.block_id,
-                      sf_profile_section_name(id), owner);
+                      sf_profile_block_writer_section_name(id), owner);
     return err;
 }
 
-uint64_t sf_profile_block_symbols_len(const struct sf_profile_block_reader *r, uint32_t service)
+uint64_t sf_profile_block_reader_symbols_len(const struct sf_profile_block_reader *r,
+                                             uint32_t service)
 {
     const struct sf_section *s = find_section(r, SF_PROFILE_SYM, service);
     return s ? s->raw_len : 0;
@@ -128,11 +131,11 @@ static enum sf_err check_section(const struct sf_profile_block_reader *r,
         return sf_fail(why, SF_ERR_UNSUPPORTED, "section table: section %u is not known", s->id);
     if (s->off < SF_BLOCK_HEADER_LEN || s->off > table_off || s->stored_len > table_off - s->off)
         return sf_fail(why, SF_ERR_CORRUPT, "section %s lies outside the file",
-                       sf_profile_section_name(s->id));
+                       sf_profile_block_writer_section_name(s->id));
     if (s->stored_len > MAX_SECTION_LEN || s->raw_len > MAX_SECTION_LEN || s->codec > UINT8_MAX ||
-        !sf_unpack_is_plausible((uint8_t)s->codec, s->stored_len, s->raw_len))
+        !sf_chunk_is_plausible((uint8_t)s->codec, s->stored_len, s->raw_len))
         return sf_fail(why, SF_ERR_CORRUPT, "section %s has an impossible length",
-                       sf_profile_section_name(s->id));
+                       sf_profile_block_writer_section_name(s->id));
     (void)r;
     return SF_OK;
 }
@@ -178,7 +181,7 @@ static enum sf_err read_table(struct sf_profile_block_reader *r, const struct sf
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the section table");
     list = sf_arena_new_n(&scratch, (size_t)r->n_sections + 1, sizeof(*list));
     if (!list)
-        err = sf_profile_no_room(why);
+        err = sf_profile_block_reader_no_room(why);
     if (!err)
         err = read_bytes(r, tail->table_off, (size_t)tail->table_len, &scratch, &raw, why);
     if (!err && !r->is_trusted && sf_hash(raw, (size_t)tail->table_len) != tail->table_checksum)
@@ -198,17 +201,17 @@ static enum sf_err read_directory(struct sf_profile_block_reader *r, struct sf_w
     sf_bytes raw;
     struct sf_cursor c;
     uint64_t n;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_DIR, 0, &r->tables, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_DIR, 0, &r->tables, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
     n = sf_cursor_varint(&c);
     if (n > sf_cursor_left(&c) / 27)
-        return sf_profile_damaged(r, SF_PROFILE_DIR, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_DIR, why);
     r->n_services = (uint32_t)n;
     r->services = sf_arena_new_n(&r->tables, (size_t)n + 1, sizeof(*r->services));
     if (!r->services)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < r->n_services; i++) {
         struct sf_profile_service *s = &r->services[i];
         s->tenant = sf_cursor_u32(&c);
@@ -224,7 +227,7 @@ static enum sf_err read_directory(struct sf_profile_block_reader *r, struct sf_w
         s->n_alone = r->info.format > 1 ? sf_cursor_varint32(&c) : SF_NONE;
     }
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_DIR, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_DIR, why);
     return SF_OK;
 }
 
@@ -236,14 +239,14 @@ static enum sf_err read_list(struct sf_profile_block_reader *r, uint16_t id, con
     enum sf_err err;
     if (!find_section(r, id, 0))
         return SF_OK;
-    err = sf_profile_section(r, id, 0, &r->tables, &raw, why);
+    err = sf_profile_block_reader_section(r, id, 0, &r->tables, &raw, why);
     if (err)
         return err;
     if (raw.len % 8)
-        return sf_profile_damaged(r, id, why);
+        return sf_profile_block_reader_damaged(r, id, why);
     list = sf_arena_new_n(&r->tables, raw.len / 8 + 1, 8);
     if (!list)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (raw.len)
         memcpy(list, raw.p, raw.len);
     *out = list;
@@ -266,9 +269,11 @@ static enum sf_err read_frame(struct sf_profile_block_reader *r, struct sf_why *
         err = read_bytes(r, r->len - SF_BLOCK_TAIL_LEN, SF_BLOCK_TAIL_LEN, &scratch, &raw_tail,
                          why);
     if (!err)
-        err = sf_block_header_decode(SF_BLOCK_OF_PROFILES, header, r->is_trusted, &r->info, why);
+        err = sf_section_block_header_decode(SF_BLOCK_OF_PROFILES, header, r->is_trusted, &r->info,
+                                             why);
     if (!err)
-        err = sf_block_tail_decode(SF_BLOCK_OF_PROFILES, raw_tail, r->is_trusted, &tail, why);
+        err = sf_section_block_tail_decode(SF_BLOCK_OF_PROFILES, raw_tail, r->is_trusted, &tail,
+                                           why);
     if (!err && (tail.file_len != r->len || tail.block_id != r->info.block_id ||
                  tail.format != r->info.format))
         err = sf_fail(why, SF_ERR_CORRUPT, "tail: belongs to another file");
@@ -316,25 +321,27 @@ static enum sf_err open_any(struct sf_file *file, struct sf_buf *bytes, bool is_
     return SF_OK;
 }
 
-enum sf_err sf_profile_block_open(struct sf_file *file, struct sf_profile_block_reader **out,
-                                  struct sf_why *why)
+enum sf_err sf_profile_block_reader_open(struct sf_file *file, struct sf_profile_block_reader **out,
+                                         struct sf_why *why)
 {
     return open_any(file, NULL, false, out, why);
 }
 
-enum sf_err sf_profile_block_open_memory(struct sf_buf *bytes, struct sf_profile_block_reader **out,
-                                         struct sf_why *why)
+enum sf_err sf_profile_block_reader_open_memory(struct sf_buf *bytes,
+                                                struct sf_profile_block_reader **out,
+                                                struct sf_why *why)
 {
     return open_any(NULL, bytes, false, out, why);
 }
 
-enum sf_err sf_profile_block_open_trusted(struct sf_buf *bytes,
-                                          struct sf_profile_block_reader **out, struct sf_why *why)
+enum sf_err sf_profile_block_reader_open_trusted(struct sf_buf *bytes,
+                                                 struct sf_profile_block_reader **out,
+                                                 struct sf_why *why)
 {
     return open_any(NULL, bytes, true, out, why);
 }
 
-void sf_profile_block_close(struct sf_profile_block_reader *r)
+void sf_profile_block_reader_close(struct sf_profile_block_reader *r)
 {
     if (!r)
         return;
@@ -344,35 +351,38 @@ void sf_profile_block_close(struct sf_profile_block_reader *r)
     sf_heap_free(r);
 }
 
-const struct sf_span_block_info *sf_profile_block_info(const struct sf_profile_block_reader *r)
+const struct sf_span_block_info *sf_profile_block_reader_info(
+    const struct sf_profile_block_reader *r)
 {
     return &r->info;
 }
 
-uint64_t sf_profile_block_len(const struct sf_profile_block_reader *r)
+uint64_t sf_profile_block_reader_len(const struct sf_profile_block_reader *r)
 {
     return r->len;
 }
 
-size_t sf_profile_block_memory(const struct sf_profile_block_reader *r)
+size_t sf_profile_block_reader_memory(const struct sf_profile_block_reader *r)
 {
     return sizeof(*r) + sf_arena_used(&r->tables) + r->memory.cap;
 }
 
-const uint64_t *sf_profile_block_dup_hashes(const struct sf_profile_block_reader *r, size_t *out_n)
+const uint64_t *sf_profile_block_reader_dup_hashes(const struct sf_profile_block_reader *r,
+                                                   size_t *out_n)
 {
     *out_n = r->n_dups;
     return r->dups;
 }
 
-const uint64_t *sf_profile_block_sources(const struct sf_profile_block_reader *r, size_t *out_n)
+const uint64_t *sf_profile_block_reader_sources(const struct sf_profile_block_reader *r,
+                                                size_t *out_n)
 {
     *out_n = r->n_sources;
     return r->sources;
 }
 
-const struct sf_profile_service *sf_profile_block_services(const struct sf_profile_block_reader *r,
-                                                           uint32_t *out_n)
+const struct sf_profile_service *sf_profile_block_reader_services(
+    const struct sf_profile_block_reader *r, uint32_t *out_n)
 {
     *out_n = r->n_services;
     return r->services;

@@ -13,45 +13,54 @@ struct sf_file;
 struct sf_profile_block_reader;
 
 /* The file is taken on success. CORRUPT, UNSUPPORTED, IO, NOMEM. */
-enum sf_err sf_profile_block_open(struct sf_file *file, struct sf_profile_block_reader **out,
-                                  struct sf_why *why);
-/* The bytes are taken on success. */
-enum sf_err sf_profile_block_open_memory(struct sf_buf *bytes, struct sf_profile_block_reader **out,
+enum sf_err sf_profile_block_reader_open(struct sf_file *file, struct sf_profile_block_reader **out,
                                          struct sf_why *why);
+/* The bytes are taken on success. */
+enum sf_err sf_profile_block_reader_open_memory(struct sf_buf *bytes,
+                                                struct sf_profile_block_reader **out,
+                                                struct sf_why *why);
 /* The same without looking at checksums: for fuzzing what lies behind them. */
-enum sf_err sf_profile_block_open_trusted(struct sf_buf *bytes,
-                                          struct sf_profile_block_reader **out, struct sf_why *why);
-void sf_profile_block_close(struct sf_profile_block_reader *r); /* NULL is fine */
+enum sf_err sf_profile_block_reader_open_trusted(struct sf_buf *bytes,
+                                                 struct sf_profile_block_reader **out,
+                                                 struct sf_why *why);
+void sf_profile_block_reader_close(struct sf_profile_block_reader *r); /* NULL is fine */
 
-const struct sf_span_block_info *sf_profile_block_info(const struct sf_profile_block_reader *r);
-uint64_t sf_profile_block_len(const struct sf_profile_block_reader *r);
-size_t sf_profile_block_memory(const struct sf_profile_block_reader *r);
-const uint64_t *sf_profile_block_dup_hashes(const struct sf_profile_block_reader *r, size_t *out_n);
-const uint64_t *sf_profile_block_sources(const struct sf_profile_block_reader *r, size_t *out_n);
+const struct sf_span_block_info *sf_profile_block_reader_info(
+    const struct sf_profile_block_reader *r);
+uint64_t sf_profile_block_reader_len(const struct sf_profile_block_reader *r);
+size_t sf_profile_block_reader_memory(const struct sf_profile_block_reader *r);
+const uint64_t *sf_profile_block_reader_dup_hashes(const struct sf_profile_block_reader *r,
+                                                   size_t *out_n);
+const uint64_t *sf_profile_block_reader_sources(const struct sf_profile_block_reader *r,
+                                                size_t *out_n);
 /* Sorted by tenant and name. */
-const struct sf_profile_service *sf_profile_block_services(const struct sf_profile_block_reader *r,
-                                                           uint32_t *out_n);
+const struct sf_profile_service *sf_profile_block_reader_services(
+    const struct sf_profile_block_reader *r, uint32_t *out_n);
 
 /* ---- of one service: LIMIT when the arena is too small, CORRUPT, IO ---- */
 
-enum sf_err sf_profile_block_symbols(const struct sf_profile_block_reader *r, uint32_t service,
-                                     struct sf_arena *req, struct sf_profile_symbols *out,
-                                     struct sf_why *why);
+enum sf_err sf_profile_tables_decode_symbols(const struct sf_profile_block_reader *r,
+                                             uint32_t service, struct sf_arena *req,
+                                             struct sf_profile_symbols *out, struct sf_why *why);
 /* How long they are before they are decoded. */
-uint64_t sf_profile_block_symbols_len(const struct sf_profile_block_reader *r, uint32_t service);
+uint64_t sf_profile_block_reader_symbols_len(const struct sf_profile_block_reader *r,
+                                             uint32_t service);
 /* As many as the directory says. */
-enum sf_err sf_profile_block_series(const struct sf_profile_block_reader *r, uint32_t service,
-                                    struct sf_arena *req, const struct sf_profile_series **out,
-                                    const struct sf_process **out_processes, struct sf_why *why);
-enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint32_t service,
-                                  struct sf_arena *req, const struct sf_profile_row **out,
-                                  struct sf_why *why);
+enum sf_err sf_profile_tables_decode_series(const struct sf_profile_block_reader *r,
+                                            uint32_t service, struct sf_arena *req,
+                                            const struct sf_profile_series **out,
+                                            const struct sf_process **out_processes,
+                                            struct sf_why *why);
+enum sf_err sf_profile_tables_decode_rows(const struct sf_profile_block_reader *r, uint32_t service,
+                                          struct sf_arena *req, const struct sf_profile_row **out,
+                                          struct sf_why *why);
 
 /* What is known of the threads of its detail rows, sorted by process (none first) and thread; none
  * of a block of format 1. */
-enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, uint32_t service,
-                                     struct sf_arena *req, const struct sf_profile_thread **out,
-                                     uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_profile_tables_decode_threads(const struct sf_profile_block_reader *r,
+                                             uint32_t service, struct sf_arena *req,
+                                             const struct sf_profile_thread **out, uint32_t *out_n,
+                                             struct sf_why *why);
 
 struct sf_profile_chunk { /* samples of a series' rows [first_row, first_row + n_rows) */
     uint32_t series, first_row, n_rows, section;
@@ -85,9 +94,9 @@ static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, 
                                       p->chunks[i - 1].first_row != p->chunks[i].first_row);
 }
 
-enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uint32_t service,
-                                    struct sf_arena *req, struct sf_profile_places *out,
-                                    struct sf_why *why);
+enum sf_err sf_profile_tables_decode_places(const struct sf_profile_block_reader *r,
+                                            uint32_t service, struct sf_arena *req,
+                                            struct sf_profile_places *out, struct sf_why *why);
 /* Chunks lie many to a section: who reads one after the other holds the section meanwhile. It is
  * the last thing in its arena until the next is held. */
 struct sf_profile_held { /* zeroed: nothing yet */
@@ -96,21 +105,21 @@ struct sf_profile_held { /* zeroed: nothing yet */
     uint32_t section;
     bool is_held;
 };
-enum sf_err sf_profile_block_hold(const struct sf_profile_block_reader *r, uint32_t section,
-                                  struct sf_profile_held *held, struct sf_arena *a,
-                                  struct sf_why *why);
+enum sf_err sf_profile_samples_hold(const struct sf_profile_block_reader *r, uint32_t section,
+                                    struct sf_profile_held *held, struct sf_arena *a,
+                                    struct sf_why *why);
 
 /* The chunk's entries; of a rollup all rows are first_row. `held` may be NULL, or another
  * section's: then the section is read into `req`. */
-enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_chunk *c,
-                                   const struct sf_profile_held *held, struct sf_arena *req,
-                                   const struct sf_profile_entry **out, size_t *out_n,
-                                   struct sf_why *why);
-enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,
-                                     const struct sf_profile_places *places, uint32_t granule,
-                                     struct sf_arena *req, const struct sf_profile_detail **out,
-                                     uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, uint32_t service,
+                                     const struct sf_profile_chunk *c,
+                                     const struct sf_profile_held *held, struct sf_arena *req,
+                                     const struct sf_profile_entry **out, size_t *out_n,
+                                     struct sf_why *why);
+enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, uint32_t service,
+                                       const struct sf_profile_places *places, uint32_t granule,
+                                       struct sf_arena *req, const struct sf_profile_detail **out,
+                                       uint32_t *out_n, struct sf_why *why);
 /* The same column by column, without threads, processes and lengths: for who only sums. With
  * `is_node`, by node, a granule in which no row has such a node is empty. */
 struct sf_profile_run { /* rows that follow each other and carry the same ids */
@@ -126,10 +135,10 @@ struct sf_profile_columns {
     const uint8_t *flags;   /* state << 1, has_time, SF_PROFILE_COARSE (since format 2), _LENT */
     const uint64_t *thread; /* since format 2; NULL: not read */
 };
-enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
-                                     const struct sf_profile_places *places, uint32_t granule,
-                                     const bool *is_node, struct sf_arena *req,
-                                     struct sf_profile_columns *out, struct sf_why *why);
+enum sf_err sf_profile_samples_columns(const struct sf_profile_block_reader *r, uint32_t service,
+                                       const struct sf_profile_places *places, uint32_t granule,
+                                       const bool *is_node, struct sf_arena *req,
+                                       struct sf_profile_columns *out, struct sf_why *why);
 /* What each span of a granule has in rows of the nodes and series, where it has any: for who looks
  * for few stacks among many. `out_is_told` false: the granule must be read by columns, since it is
  * of an older block or has rows that are lent. Reads what it gives, and no times. */
@@ -137,36 +146,38 @@ struct sf_profile_cost {
     sf_span_id span_id;
     int64_t value;
 };
-enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_places *places, uint32_t granule,
-                                   const bool *is_node, const bool *is_series, struct sf_arena *req,
-                                   const struct sf_profile_cost **out, uint32_t *out_n,
-                                   bool *out_is_told, struct sf_why *why);
+enum sf_err sf_profile_stacks_decode_costs(const struct sf_profile_block_reader *r,
+                                           uint32_t service, const struct sf_profile_places *places,
+                                           uint32_t granule, const bool *is_node,
+                                           const bool *is_series, struct sf_arena *req,
+                                           const struct sf_profile_cost **out, uint32_t *out_n,
+                                           bool *out_is_told, struct sf_why *why);
 /* The granules that hold rows of the span (or trace), rising; none: n is 0. */
-enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
-                                       const struct sf_profile_places *places, sf_span_id id,
-                                       struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
-                                       struct sf_why *why);
-enum sf_err sf_profile_block_find_trace(const struct sf_profile_block_reader *r,
-                                        const struct sf_profile_places *places, sf_trace_id id,
-                                        struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
-                                        struct sf_why *why);
+enum sf_err sf_profile_samples_find_span(const struct sf_profile_block_reader *r,
+                                         const struct sf_profile_places *places, sf_span_id id,
+                                         struct sf_arena *req, const uint32_t **out,
+                                         uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_profile_samples_find_trace(const struct sf_profile_block_reader *r,
+                                          const struct sf_profile_places *places, sf_trace_id id,
+                                          struct sf_arena *req, const uint32_t **out,
+                                          uint32_t *out_n, struct sf_why *why);
 /* The same for many ids at once, rising: marks the granules of all of them. Each piece of the index
  * is read once, however many ids lie in it. */
-enum sf_err sf_profile_block_mark_spans(const struct sf_profile_block_reader *r,
-                                        const struct sf_profile_places *places,
-                                        const sf_span_id *ids, size_t n, struct sf_arena scratch,
-                                        bool *is_marked, struct sf_why *why);
-enum sf_err sf_profile_block_mark_traces(const struct sf_profile_block_reader *r,
-                                         const struct sf_profile_places *places,
-                                         const sf_trace_id *ids, size_t n, struct sf_arena scratch,
-                                         bool *is_marked, struct sf_why *why);
-/* Up to `cap` span ids in [low, high], rising. */
-enum sf_err sf_profile_block_spans_between(const struct sf_profile_block_reader *r,
-                                           const struct sf_profile_places *places, sf_span_id low,
-                                           sf_span_id high, struct sf_arena scratch,
-                                           sf_span_id *out, size_t cap, size_t *out_n,
+enum sf_err sf_profile_samples_mark_spans(const struct sf_profile_block_reader *r,
+                                          const struct sf_profile_places *places,
+                                          const sf_span_id *ids, size_t n, struct sf_arena scratch,
+                                          bool *is_marked, struct sf_why *why);
+enum sf_err sf_profile_samples_mark_traces(const struct sf_profile_block_reader *r,
+                                           const struct sf_profile_places *places,
+                                           const sf_trace_id *ids, size_t n,
+                                           struct sf_arena scratch, bool *is_marked,
                                            struct sf_why *why);
+/* Up to `cap` span ids in [low, high], rising. */
+enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reader *r,
+                                             const struct sf_profile_places *places, sf_span_id low,
+                                             sf_span_id high, struct sf_arena scratch,
+                                             sf_span_id *out, size_t cap, size_t *out_n,
+                                             struct sf_why *why);
 
 /* Reads everything and compares what is said twice; each finding is a sentence for `say`. */
 enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,

@@ -36,7 +36,7 @@ static enum sf_err check_chunks(struct check *c, uint32_t service,
     bool *has_chunk = sf_arena_new_n(&scratch, (size_t)me->n_rows + 1, sizeof(*has_chunk));
     uint64_t n_entries = 0;
     if (!sums || !has_chunk)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < places->n_chunks; i++) {
         const struct sf_profile_chunk *chunk = &places->chunks[i];
         const struct sf_profile_entry *e;
@@ -44,7 +44,7 @@ static enum sf_err check_chunks(struct check *c, uint32_t service,
         int64_t all = 0, said = 0;
         bool is_over = false; /* sums that stop at the largest number say nothing */
         size_t n;
-        enum sf_err err = sf_profile_block_chunk(c->r, service, chunk, NULL, &tmp, &e, &n, why);
+        enum sf_err err = sf_profile_samples_chunk(c->r, service, chunk, NULL, &tmp, &e, &n, why);
         if (err)
             return err;
         for (size_t k = 0; k < n; k++) {
@@ -102,15 +102,16 @@ static enum sf_err check_ids(struct check *c, const struct sf_profile_places *pl
         uint32_t n_list;
         enum sf_err err = SF_OK;
         if (d[i].span_id && (i == 0 || d[i].span_id != d[i - 1].span_id)) {
-            err = sf_profile_block_find_span(c->r, places, d[i].span_id, &tmp, &list, &n_list, why);
+            err = sf_profile_samples_find_span(c->r, places, d[i].span_id, &tmp, &list, &n_list,
+                                               why);
             if (!err && !has_granule(list, n_list, granule))
                 fault(c, "granule %u: span %016" PRIx64 " is not in the index", granule,
                       d[i].span_id);
         }
         if (!err && !sf_trace_id_is_zero(d[i].trace_id) &&
             (i == 0 || !sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id))) {
-            err = sf_profile_block_find_trace(c->r, places, d[i].trace_id, &tmp, &list, &n_list,
-                                              why);
+            err = sf_profile_samples_find_trace(c->r, places, d[i].trace_id, &tmp, &list, &n_list,
+                                                why);
             if (!err && !has_granule(list, n_list, granule))
                 fault(c, "granule %u: a trace is not in the index", granule);
         }
@@ -130,7 +131,7 @@ static enum sf_err check_details(struct check *c, uint32_t service,
         const struct sf_profile_detail *d;
         struct sf_arena tmp = scratch;
         uint32_t n;
-        enum sf_err err = sf_profile_block_granule(c->r, service, places, g, &tmp, &d, &n, why);
+        enum sf_err err = sf_profile_samples_granule(c->r, service, places, g, &tmp, &d, &n, why);
         if (!err)
             err = check_ids(c, places, g, d, n, tmp, why);
         if (err)
@@ -153,18 +154,18 @@ static enum sf_err check_service(struct check *c, uint32_t service, struct sf_ar
     struct sf_profile_places places;
     struct sf_arena tmp = scratch;
     uint32_t n_threads;
-    enum sf_err err = sf_profile_block_symbols(c->r, service, &tmp, &symbols, why);
+    enum sf_err err = sf_profile_tables_decode_symbols(c->r, service, &tmp, &symbols, why);
     tmp = scratch;
     if (!err)
-        err = sf_profile_block_series(c->r, service, &tmp, &series, NULL, why);
+        err = sf_profile_tables_decode_series(c->r, service, &tmp, &series, NULL, why);
     tmp = scratch;
     if (!err)
-        err = sf_profile_block_threads(c->r, service, &tmp, &threads, &n_threads, why);
+        err = sf_profile_tables_decode_threads(c->r, service, &tmp, &threads, &n_threads, why);
     tmp = scratch;
     if (!err)
-        err = sf_profile_block_rows(c->r, service, &tmp, &rows, why);
+        err = sf_profile_tables_decode_rows(c->r, service, &tmp, &rows, why);
     if (!err)
-        err = sf_profile_block_places(c->r, service, &tmp, &places, why);
+        err = sf_profile_tables_decode_places(c->r, service, &tmp, &places, why);
     if (!err)
         err = check_chunks(c, service, &places, rows, tmp, why);
     if (!err)
@@ -181,8 +182,8 @@ enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,
     for (uint32_t i = 0; i < r->n_sections; i++) { /* also those that nothing below looks into */
         struct sf_arena tmp = scratch;
         sf_bytes raw;
-        enum sf_err err = sf_profile_section(r, r->sections[i].id, r->sections[i].owner, &tmp, &raw,
-                                             why);
+        enum sf_err err = sf_profile_block_reader_section(r, r->sections[i].id,
+                                                          r->sections[i].owner, &tmp, &raw, why);
         if (err)
             return err;
     }

@@ -55,13 +55,13 @@
 
 enum { DRAIN_LEN = 1 << 20, CHUNKS_LEN = 256 << 10 };
 
-enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struct sf_why *why)
+enum sf_err sf_profile_block_writer_no_memory(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     w->err = SF_ERR_NOMEM;
     return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the writer");
 }
 
-const char *sf_profile_section_name(uint16_t id)
+const char *sf_profile_block_writer_section_name(uint16_t id)
 {
     static const char *const NAMES[SF_PROFILE_SECTIONS] = {"?",   "DIR", "SYM", "SER", "PTS",
                                                            "IDX", "CHK", "DET", "SPX", "TRX",
@@ -83,7 +83,7 @@ enum sf_err sf_profile_block_writer_new(const struct sf_profile_block_options *o
     w->info.ts_max_ns = INT64_MIN;
     w->pending = sf_heap_new_n(SF_PROFILE_GRANULE_ROWS, sizeof(*w->pending));
     if (options->is_compressed)
-        w->packer = sf_packer_new();
+        w->packer = sf_chunk_packer_new();
     sf_buf_add(&w->out, NO_HEADER, sizeof(NO_HEADER)); /* known at the end */
     if (!w->pending || (options->is_compressed && !w->packer) || !sf_buf_ok(&w->out)) {
         sf_profile_block_writer_free(w);
@@ -97,7 +97,7 @@ void sf_profile_block_writer_free(struct sf_profile_block_writer *w)
 {
     if (!w)
         return;
-    sf_packer_free(w->packer);
+    sf_chunk_packer_free(w->packer);
     sf_buf_done(&w->out);
     sf_buf_done(&w->table);
     sf_buf_done(&w->dir);
@@ -145,33 +145,33 @@ static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, u
     struct sf_section s = {.id = id, .owner = owner, .raw_len = content->len};
     size_t start = w->out.len;
     if (!sf_buf_ok(content))
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     s.off = w->out_off + start;
-    s.codec = sf_pack(w->packer, &w->out, sf_buf_bytes(content));
+    s.codec = sf_chunk_pack(w->packer, &w->out, sf_buf_bytes(content));
     if (s.codec != SF_CODEC_NONE && w->out.len - start > content->len - min_gain) {
         w->out.len = start;
-        s.codec = sf_pack(NULL, &w->out, sf_buf_bytes(content));
+        s.codec = sf_chunk_pack(NULL, &w->out, sf_buf_bytes(content));
     }
     if (!sf_buf_ok(&w->out))
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     s.stored_len = w->out.len - start;
     s.checksum = sf_hash(w->out.p + start, s.stored_len);
     sf_section_encode(&w->table, &s);
     if (!sf_buf_ok(&w->table))
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     return w->out.len >= DRAIN_LEN ? drain(w, why) : SF_OK;
 }
 
-enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
-                                      uint32_t owner, const struct sf_buf *content,
-                                      struct sf_why *why)
+enum sf_err sf_profile_block_writer_section(struct sf_profile_block_writer *w, uint16_t id,
+                                            uint32_t owner, const struct sf_buf *content,
+                                            struct sf_why *why)
 {
     return add_section(w, id, owner, 0, content, why);
 }
 
-enum sf_err sf_profile_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
-                                            uint32_t owner, const struct sf_buf *content,
-                                            struct sf_why *why)
+enum sf_err sf_profile_block_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
+                                                  uint32_t owner, const struct sf_buf *content,
+                                                  struct sf_why *why)
 {
     return add_section(w, id, owner, content->len / 4, content, why);
 }
@@ -186,7 +186,7 @@ enum sf_err sf_profile_block_writer_begin(struct sf_profile_block_writer *w,
     sf_heap_free(w->is_thread);
     w->is_thread = sf_heap_new_n((size_t)tables->n_threads + 1, sizeof(*w->is_thread));
     if (!w->is_thread)
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     w->t = tables;
     w->n_chunks = w->n_own_granules = w->n_alone = 0;
     w->fine_row = SF_NONE;
@@ -241,7 +241,7 @@ static enum sf_err close_chunks(struct sf_profile_block_writer *w, struct sf_why
     enum sf_err err;
     if (w->chunks.len == 0)
         return SF_OK;
-    err = sf_profile_writer_section(w, SF_PROFILE_CHK, w->n_chunk_sections, &w->chunks, why);
+    err = sf_profile_block_writer_section(w, SF_PROFILE_CHK, w->n_chunk_sections, &w->chunks, why);
     w->n_chunk_sections++;
     sf_buf_reset(&w->chunks);
     return err;
@@ -264,7 +264,7 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
     sf_buf_add_varint(x, start);
     sf_buf_add_varint(x, w->chunks.len - start);
     if (!sf_buf_ok(&w->chunks) || !sf_buf_ok(x))
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     w->n_chunks++;
     if (!is_rollup || w->fine_row != first_row)
         w->n_entries += n;
@@ -329,7 +329,7 @@ static enum sf_err add_places(struct sf_profile_block_writer *w, const struct sf
     sf_buf_add_varint(&w->raw, n_traces);
     sf_buf_add_varint(&w->raw, w->n_trace_pieces - n_traces);
     sf_buf_add(&w->raw, traces->p, traces->len);
-    return sf_profile_writer_section(w, SF_PROFILE_IDX, w->n_services, &w->raw, why);
+    return sf_profile_block_writer_section(w, SF_PROFILE_IDX, w->n_services, &w->raw, why);
 }
 
 enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struct sf_why *why)
@@ -338,15 +338,15 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
     uint32_t n_spans = 0, n_traces = 0;
     enum sf_err err = close_chunks(w, why);
     if (!err)
-        err = sf_profile_writer_close_granule(w, why);
+        err = sf_profile_details_encode_granule(w, why);
     if (!err)
-        err = sf_profile_writer_index(w, SF_PROFILE_SPX, &w->spans, 8, &w->n_span_pieces, &spans,
-                                      &n_spans, why);
+        err = sf_profile_details_encode_index(w, SF_PROFILE_SPX, &w->spans, 8, &w->n_span_pieces,
+                                              &spans, &n_spans, why);
     if (!err)
-        err = sf_profile_writer_index(w, SF_PROFILE_TRX, &w->traces, 16, &w->n_trace_pieces,
-                                      &traces, &n_traces, why);
+        err = sf_profile_details_encode_index(w, SF_PROFILE_TRX, &w->traces, 16, &w->n_trace_pieces,
+                                              &traces, &n_traces, why);
     if (!err)
-        err = sf_profile_writer_tables(w, why);
+        err = sf_profile_tables_encode(w, why);
     if (!err)
         err = add_places(w, &spans, n_spans, &traces, n_traces, why);
     sf_buf_done(&spans);
@@ -357,7 +357,7 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
     add_to_directory(w);
     w->n_services++;
     w->t = NULL;
-    return sf_buf_ok(&w->dir) ? SF_OK : sf_profile_writer_no_memory(w, why);
+    return sf_buf_ok(&w->dir) ? SF_OK : sf_profile_block_writer_no_memory(w, why);
 }
 
 /* ---- the end ---- */
@@ -369,7 +369,7 @@ static enum sf_err add_lists(struct sf_profile_block_writer *w, struct sf_why *w
     sf_buf_reset(&w->raw);
     sf_buf_add_varint(&w->raw, w->n_services);
     sf_buf_add(&w->raw, w->dir.p, w->dir.len);
-    err = sf_profile_writer_section(w, SF_PROFILE_DIR, 0, &w->raw, why);
+    err = sf_profile_block_writer_section(w, SF_PROFILE_DIR, 0, &w->raw, why);
     for (int i = 0; !err && i < 2; i++) {
         const uint64_t *list = i ? o->source_ids : o->dup_hashes;
         size_t n = i ? o->n_source_ids : o->n_dup_hashes;
@@ -377,7 +377,8 @@ static enum sf_err add_lists(struct sf_profile_block_writer *w, struct sf_why *w
             continue;
         sf_buf_reset(&w->raw);
         sf_buf_add(&w->raw, list, n * sizeof(*list));
-        err = sf_profile_writer_section(w, i ? SF_PROFILE_SRC : SF_PROFILE_DUP, 0, &w->raw, why);
+        err = sf_profile_block_writer_section(w, i ? SF_PROFILE_SRC : SF_PROFILE_DUP, 0, &w->raw,
+                                              why);
     }
     return err;
 }
@@ -400,15 +401,15 @@ enum sf_err sf_profile_block_writer_finish(struct sf_profile_block_writer *w, ui
     tail.table_len = w->table.len;
     tail.table_checksum = sf_hash(w->table.p, w->table.len);
     tail.file_len = tail.table_off + tail.table_len + SF_BLOCK_TAIL_LEN;
-    sf_block_tail_encode(SF_BLOCK_OF_PROFILES, &tail, raw);
+    sf_section_block_tail_encode(SF_BLOCK_OF_PROFILES, &tail, raw);
     sf_buf_add(&w->out, w->table.p, w->table.len);
     sf_buf_add(&w->out, raw, sizeof(raw));
     if (!sf_buf_ok(&w->out))
-        return sf_profile_writer_no_memory(w, why);
+        return sf_profile_block_writer_no_memory(w, why);
     err = drain(w, why);
     if (err)
         return err;
-    sf_block_header_encode(SF_BLOCK_OF_PROFILES, &w->info, header);
+    sf_section_block_header_encode(SF_BLOCK_OF_PROFILES, &w->info, header);
     if (w->options.file)
         err = sf_file_write_at(w->options.file, 0, header, sizeof(header), why);
     else

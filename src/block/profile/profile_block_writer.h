@@ -49,25 +49,24 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
                                           struct sf_why *why);
 /* The same from entries that may repeat a pair, with a rollup where that is worth its bytes.
  * `is_coarse`: the sums alone. `entries` is scratch afterwards. */
-enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
-                                         const struct sf_profile_row *rows, uint32_t first_row,
-                                         uint32_t n_rows, bool is_coarse,
-                                         struct sf_profile_entry *e, size_t n, struct sf_why *why);
+enum sf_err sf_profile_set_write_slot(struct sf_profile_block_writer *to,
+                                      const struct sf_profile_row *rows, uint32_t first_row,
+                                      uint32_t n_rows, bool is_coarse, struct sf_profile_entry *e,
+                                      size_t n, struct sf_why *why);
 /* The end of the rows that share series and slot with `first_row`. */
-uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
-                             uint32_t first_row);
-int sf_profile_detail_cmp(const struct sf_profile_detail *x,
-                          const struct sf_profile_detail *y); /* the order of details */
-enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
-                                           const struct sf_profile_detail *rows, size_t n,
-                                           struct sf_why *why);
+uint32_t sf_profile_set_write_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
+                                       uint32_t first_row);
+int sf_profile_set_write_detail_cmp(const struct sf_profile_detail *x,
+                                    const struct sf_profile_detail *y); /* the order of details */
+enum sf_err sf_profile_details_encode_row(struct sf_profile_block_writer *w,
+                                          const struct sf_profile_detail *rows, size_t n,
+                                          struct sf_why *why);
 size_t sf_profile_block_writer_memory(const struct sf_profile_block_writer *w);
 enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struct sf_why *why);
 /* What of a set has its index time in [from, to): begin, all samples, end; nothing when there is
  * none. */
-enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *to,
-                                        const struct sf_profile_set *s, int64_t from_ns,
-                                        int64_t to_ns, struct sf_why *why);
+enum sf_err sf_profile_set_write(struct sf_profile_block_writer *to, const struct sf_profile_set *s,
+                                 int64_t from_ns, int64_t to_ns, struct sf_why *why);
 
 /* Writes directory, section table and tail (not synced). `out_info` may be NULL; `out_memory` takes
  * the bytes of a block in memory. */

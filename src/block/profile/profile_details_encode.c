@@ -61,7 +61,7 @@ static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profi
     const struct sf_profile_thread *found = w->t->n_threads == 0
                                                 ? NULL
                                                 : bsearch(&key, w->t->threads, w->t->n_threads,
-                                                          sizeof(key), sf_profile_thread_cmp);
+                                                          sizeof(key), sf_profile_threads_cmp);
     if (found)
         w->is_thread[found - w->t->threads] = true;
 }
@@ -154,7 +154,7 @@ static void encode_columns(struct sf_profile_block_writer *w)
     }
 }
 
-enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why)
+enum sf_err sf_profile_details_encode_granule(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     uint32_t granule = w->n_granules - w->first_granule;
     int64_t from = INT64_MAX, to = INT64_MIN;
@@ -170,10 +170,10 @@ enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, s
     }
     sf_buf_reset(&w->raw);
     if (!add_tags(w, granule))
-        return sf_profile_writer_no_memory(w, why);
-    sf_profile_writer_stacks(w, &w->raw);
-    sf_profile_writer_ids(w, &w->raw);
-    err = sf_profile_writer_quick_section(w, SF_PROFILE_STX, w->n_granules, &w->raw, why);
+        return sf_profile_block_writer_no_memory(w, why);
+    sf_profile_stacks_encode(w, &w->raw);
+    sf_profile_stacks_encode_ids(w, &w->raw);
+    err = sf_profile_block_writer_quick_section(w, SF_PROFILE_STX, w->n_granules, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);
@@ -187,8 +187,8 @@ enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, s
     sf_profile_put_signed(x, ms_of(from));
     sf_profile_put_signed(x, ms_of(to));
     if (!sf_buf_ok(x))
-        return sf_profile_writer_no_memory(w, why);
-    err = sf_profile_writer_section(w, SF_PROFILE_DET, w->n_granules, &w->raw, why);
+        return sf_profile_block_writer_no_memory(w, why);
+    err = sf_profile_block_writer_section(w, SF_PROFILE_DET, w->n_granules, &w->raw, why);
     w->n_granules++;
     w->n_own_granules++;
     w->n_details += w->n_pending;
@@ -196,15 +196,15 @@ enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, s
     return err;
 }
 
-enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
-                                           const struct sf_profile_detail *rows, size_t n,
-                                           struct sf_why *why)
+enum sf_err sf_profile_details_encode_row(struct sf_profile_block_writer *w,
+                                          const struct sf_profile_detail *rows, size_t n,
+                                          struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < n; i++) {
         w->pending[w->n_pending++] = rows[i];
         if (w->n_pending == SF_PROFILE_GRANULE_ROWS)
-            err = sf_profile_writer_close_granule(w, why);
+            err = sf_profile_details_encode_granule(w, why);
     }
     return err;
 }
@@ -220,10 +220,10 @@ static int by_id(const void *a, const void *b)
 
 /* Ids in pieces: the ids back to back, then the granules of each. A look for an id reads a whole
  * piece, and good ids do not compress: small pieces (bench/link_bench.c). */
-enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t section,
-                                    struct sf_profile_tags *tags, size_t id_len,
-                                    uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
-                                    struct sf_why *why)
+enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, uint16_t section,
+                                            struct sf_profile_tags *tags, size_t id_len,
+                                            uint32_t *io_n_pieces, struct sf_buf *pieces,
+                                            uint32_t *out_n, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     size_t at = 0;
@@ -257,8 +257,8 @@ enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t 
         sf_buf_add(pieces, tags->list[first].id.b, id_len);
         sf_buf_add(&w->raw, granules.p, granules.len);
         err = !sf_buf_ok(&granules) || !sf_buf_ok(pieces)
-                  ? sf_profile_writer_no_memory(w, why)
-                  : sf_profile_writer_quick_section(w, section, *io_n_pieces, &w->raw, why);
+                  ? sf_profile_block_writer_no_memory(w, why)
+                  : sf_profile_block_writer_quick_section(w, section, *io_n_pieces, &w->raw, why);
         sf_buf_done(&granules);
         (*io_n_pieces)++;
         (*out_n)++;

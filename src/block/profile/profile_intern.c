@@ -5,12 +5,12 @@
 /* Modules are read back from their dictionary as a list. */
 _Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
 
-enum sf_err sf_profile_set_no_memory(struct sf_why *why)
+enum sf_err sf_profile_intern_no_memory(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_NOMEM, "store: no memory for profiles");
 }
 
-bool sf_profile_more(void **list, uint32_t n, uint32_t *cap, size_t size)
+bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size)
 {
     void *grown;
     uint32_t want = *cap ? *cap + *cap / 2 : 64;
@@ -33,14 +33,16 @@ static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
     return text.len == 0 || sf_dict_add(&s->strings, text, out);
 }
 
-bool sf_profile_set_function(struct sf_profile_set *s, const struct sf_function *f, uint32_t *out)
+bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_function *f,
+                                uint32_t *out)
 {
     struct sf_profile_function key = {.start_line = f->start_line};
     struct sf_table_look look;
     uint64_t hash;
     if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
         !add_string(s, f->file, &key.file) ||
-        !sf_profile_more((void **)&s->functions, s->n_functions, &s->cap_functions, sizeof(key)) ||
+        !sf_profile_intern_room((void **)&s->functions, s->n_functions, &s->cap_functions,
+                                sizeof(key)) ||
         !sf_table_more(&s->function_at))
         return false;
     hash = sf_key_mix(sf_key_u64((uint64_t)key.name << 32 | key.file),
@@ -81,8 +83,8 @@ static bool is_location(const struct sf_profile_set *s, uint32_t place,
     return true;
 }
 
-bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_location *l,
-                             const struct sf_line *lines, uint32_t *out)
+bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profile_location *l,
+                                const struct sf_line *lines, uint32_t *out)
 {
     struct sf_table_look look;
     if (!sf_table_more(&s->location_at))
@@ -92,14 +94,15 @@ bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_l
         if (is_location(s, *out, l, lines))
             return true;
     }
-    if (!sf_profile_more((void **)&s->locations, s->n_locations, &s->cap_locations,
-                         sizeof(*s->locations)))
+    if (!sf_profile_intern_room((void **)&s->locations, s->n_locations, &s->cap_locations,
+                                sizeof(*s->locations)))
         return false;
     *out = s->n_locations;
     s->locations[*out] = *l;
     s->locations[*out].first_line = s->n_lines;
     for (uint32_t i = 0; i < l->n_lines; i++) {
-        if (!sf_profile_more((void **)&s->lines, s->n_lines + i, &s->cap_lines, sizeof(*s->lines)))
+        if (!sf_profile_intern_room((void **)&s->lines, s->n_lines + i, &s->cap_lines,
+                                    sizeof(*s->lines)))
             return false;
         s->lines[s->n_lines + i] = lines[i];
     }
@@ -118,8 +121,8 @@ static bool add_text(struct sf_profile_set *s, struct sf_buf *key, sf_str text)
     return true;
 }
 
-bool sf_profile_set_one_series(struct sf_profile_set *s, const struct sf_profile_series *from,
-                               struct sf_buf *key, uint32_t *out)
+bool sf_profile_intern_series(struct sf_profile_set *s, const struct sf_profile_series *from,
+                              struct sf_buf *key, uint32_t *out)
 {
     const sf_str parts[] = {from->type.name, from->type.sample_type, from->type.sample_unit,
                             from->type.period_type, from->type.period_unit};
@@ -136,7 +139,7 @@ bool sf_profile_set_one_series(struct sf_profile_set *s, const struct sf_profile
     return sf_buf_ok(key) && sf_dict_add(&s->series, sf_buf_str(key), out);
 }
 
-bool sf_profile_set_process(struct sf_profile_set *s, const struct sf_process *p, uint32_t *out)
+bool sf_profile_intern_process(struct sf_profile_set *s, const struct sf_process *p, uint32_t *out)
 {
     uint32_t key[2] = {0, p->is_guess};
     return sf_dict_add(&s->strings, p->key, &key[0]) &&

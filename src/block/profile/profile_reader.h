@@ -22,12 +22,14 @@ struct sf_profile_block_reader {
     size_t n_dups, n_sources;
 };
 
-enum sf_err sf_profile_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner,
-                               struct sf_arena *req, sf_bytes *out, struct sf_why *why);
-enum sf_err sf_profile_damaged(const struct sf_profile_block_reader *r, uint16_t id,
-                               struct sf_why *why);
-enum sf_err sf_profile_no_room(struct sf_why *why);
-bool sf_profile_has_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner);
+enum sf_err sf_profile_block_reader_section(const struct sf_profile_block_reader *r, uint16_t id,
+                                            uint32_t owner, struct sf_arena *req, sf_bytes *out,
+                                            struct sf_why *why);
+enum sf_err sf_profile_block_reader_damaged(const struct sf_profile_block_reader *r, uint16_t id,
+                                            struct sf_why *why);
+enum sf_err sf_profile_block_reader_no_room(struct sf_why *why);
+bool sf_profile_block_reader_has_section(const struct sf_profile_block_reader *r, uint16_t id,
+                                         uint32_t owner);
 
 static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
 {
@@ -35,8 +37,8 @@ static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 /* A stored value times the divisor; what does not fit was not written by us. */
-int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor);
-uint64_t sf_profile_next_divisor(struct sf_cursor *c);
+int64_t sf_profile_samples_next_value(struct sf_cursor *c, uint64_t divisor);
+uint64_t sf_profile_samples_next_divisor(struct sf_cursor *c);
 /* What DET says of a granule since format 2, for as many rows as a granule may have. */
 struct sf_profile_times {
     struct sf_cursor runs; /* at the first */
@@ -49,9 +51,9 @@ bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes
                              const struct sf_profile_groups *g, const int64_t *values,
                              struct sf_profile_times *out);
 /* Of each row. False: damaged. */
-bool sf_profile_times_threads(const struct sf_profile_times *t, uint64_t *out);
+bool sf_profile_times_decode_threads(const struct sf_profile_times *t, uint64_t *out);
 /* Threads, times and states of `d`. False: damaged. */
-bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
+bool sf_profile_times_decode_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
 /* What STX says of a granule; the cursors are at their parts. */
 struct sf_profile_stacks {
     struct sf_cursor rest;   /* what follows the codes */
@@ -69,12 +71,14 @@ struct sf_profile_stacks {
 };
 /* The list of nodes goes to `nodes`; those of it that `is_node` says are marked in `is_code`, and
  * counted. Either may be NULL; they are as long as a granule. False: damaged. */
-bool sf_profile_stacks_open(const struct sf_profile_block_reader *r, uint32_t service, sf_bytes raw,
-                            uint32_t n_rows, const bool *is_node, uint32_t *nodes, bool *is_code,
-                            uint32_t *out_n_marked, struct sf_profile_stacks *out);
+bool sf_profile_stacks_decode_open(const struct sf_profile_block_reader *r, uint32_t service,
+                                   sf_bytes raw, uint32_t n_rows, const bool *is_node,
+                                   uint32_t *nodes, bool *is_code, uint32_t *out_n_marked,
+                                   struct sf_profile_stacks *out);
 /* Of all rows, in their order: `nodes` is the list. Moves s->rest to the ids. False: damaged. */
-bool sf_profile_stacks_columns(struct sf_profile_stacks *s, const uint32_t *nodes, uint32_t *node,
-                               uint32_t *series, int64_t *value, struct sf_profile_groups *groups);
+bool sf_profile_stacks_decode_columns(struct sf_profile_stacks *s, const uint32_t *nodes,
+                                      uint32_t *node, uint32_t *series, int64_t *value,
+                                      struct sf_profile_groups *groups);
 /* Whose they are, `runs` for as many as there are rows. False: damaged. */
-bool sf_profile_stacks_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
-                            uint32_t *out_n);
+bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
+                                   uint32_t *out_n);

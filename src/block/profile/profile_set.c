@@ -61,8 +61,8 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
 
 enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
 
-bool sf_profile_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
-                         struct sf_arena *scratch)
+bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
+                             struct sf_arena *scratch)
 {
     const uint32_t n[4] = {b->n_functions, b->n_mappings, b->n_locations, b->n_stacks};
     *m = (struct sf_profile_map){0};
@@ -102,7 +102,7 @@ static bool map_function(struct adding *a, uint32_t i, uint32_t *out)
 {
     if (is_mapped(a->m, FUNCTIONS, i, out))
         return true;
-    if (!sf_profile_set_function(a->s, &a->b->functions[i], out))
+    if (!sf_profile_intern_function(a->s, &a->b->functions[i], out))
         return false;
     map(a->m, FUNCTIONS, i, *out);
     return true;
@@ -135,12 +135,12 @@ static bool map_location(struct adding *a, uint32_t i, uint32_t *out)
     if (!map_mapping(a, from->mapping, &l.module))
         return false;
     for (uint32_t k = 0; k < from->n_lines; k++) {
-        if (!sf_profile_more((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
+        if (!sf_profile_intern_room((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
             !map_function(a, from->lines[k].function, &a->lines[k].function))
             return false;
         a->lines[k].line = from->lines[k].line;
     }
-    if (!sf_profile_set_location(a->s, &l, a->lines, out))
+    if (!sf_profile_intern_location(a->s, &l, a->lines, out))
         return false;
     map(a->m, LOCATIONS, i, *out);
     return true;
@@ -152,7 +152,8 @@ static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
     if (is_mapped(a->m, STACKS, i, out))
         return true;
     while (a->cap_stack < from->n) {
-        if (!sf_profile_more((void **)&a->stack, a->cap_stack, &a->cap_stack, sizeof(*a->stack)))
+        if (!sf_profile_intern_room((void **)&a->stack, a->cap_stack, &a->cap_stack,
+                                    sizeof(*a->stack)))
             return false;
     }
     for (uint32_t k = 0; k < from->n; k++) {
@@ -176,7 +177,7 @@ static int64_t profile_index_ns(const struct sf_profile_index *x, int64_t time_n
 /* Room for one more at the end; NULL: no memory. */
 static struct sf_profile_row *profile_set_more_rows(struct sf_profile_set *s)
 {
-    if (!sf_profile_more((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
+    if (!sf_profile_intern_room((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
         return NULL;
     return &s->rows[s->n_rows++];
 }
@@ -200,10 +201,10 @@ static bool add_row(struct adding *a, const struct sf_series *from,
     struct sf_profile_row *to;
     int64_t end_ns = sf_add_sat_i64(row.index_ns, row.duration_ns),
             latest_ns = sf_add_sat_i64(index->recv_ns, AHEAD_NS);
-    if (!sf_profile_set_one_series(s, &series, &a->key, &row.series))
+    if (!sf_profile_intern_series(s, &series, &a->key, &row.series))
         return false;
     if (from->process != SF_NONE &&
-        !sf_profile_set_process(s, &a->b->processes[from->process], &row.process))
+        !sf_profile_intern_process(s, &a->b->processes[from->process], &row.process))
         return false;
     to = profile_set_more_rows(s);
     if (!to)
@@ -232,16 +233,17 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
     bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
     uint32_t node;
     if (!map_stack(a, p->stack, &node) ||
-        !sf_profile_more((void **)&s->entries, s->n_entries, &s->cap_entries, sizeof(*s->entries)))
+        !sf_profile_intern_room((void **)&s->entries, s->n_entries, &s->cap_entries,
+                                sizeof(*s->entries)))
         return false;
     s->entries[s->n_entries++] = (struct sf_profile_entry){node, row, p->value};
     r->total = sf_add_sat_i64(r->total, p->value);
     r->n_samples += p->count;
     if (!is_detail)
         return true;
-    if (!sf_profile_more((void **)&s->details, s->n_details, &s->cap_details,
-                         sizeof(*s->details)) ||
-        !sf_profile_set_thread(s, r->process, p))
+    if (!sf_profile_intern_room((void **)&s->details, s->n_details, &s->cap_details,
+                                sizeof(*s->details)) ||
+        !sf_profile_threads_add(s, r->process, p))
         return false;
     s->details[s->n_details++] = (struct sf_profile_detail){
         .trace_id = p->trace_id,
@@ -283,7 +285,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
     sf_buf_done(&a.key);
     sf_heap_free(a.lines);
     sf_heap_free(a.stack);
-    return is_ok ? SF_OK : sf_profile_set_no_memory(why);
+    return is_ok ? SF_OK : sf_profile_intern_no_memory(why);
 }
 
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s)

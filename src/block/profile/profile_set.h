@@ -52,8 +52,8 @@ struct sf_profile_map {
     uint32_t *stamps[4], *places[4]; /* functions, mappings, locations, stacks */
     uint32_t stamp;
 };
-bool sf_profile_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
-                         struct sf_arena *scratch); /* false: no room */
+bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
+                             struct sf_arena *scratch); /* false: no room */
 
 struct sf_profile_index { /* what decides a profile's index time */
     int64_t recv_ns, retention_ns;
@@ -70,28 +70,29 @@ void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark);
 
 /* The tables as lists; strings and lists live in `req` or borrow from the set until it grows.
  * False: `req` is full. */
-bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req,
-                            struct sf_profile_symbols *out);
-bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
-                           const struct sf_profile_series **out, uint32_t *out_n);
-bool sf_profile_set_processes(const struct sf_profile_set *s, struct sf_arena *req,
-                              const struct sf_process **out, uint32_t *out_n);
+bool sf_profile_set_tables_symbols(const struct sf_profile_set *s, struct sf_arena *req,
+                                   struct sf_profile_symbols *out);
+bool sf_profile_set_tables_series(const struct sf_profile_set *s, struct sf_arena *req,
+                                  const struct sf_profile_series **out, uint32_t *out_n);
+bool sf_profile_set_tables_processes(const struct sf_profile_set *s, struct sf_arena *req,
+                                     const struct sf_process **out, uint32_t *out_n);
 /* Sorted by process (none first) and thread. */
-bool sf_profile_set_threads(const struct sf_profile_set *s, struct sf_arena *req,
-                            const struct sf_profile_thread **out, uint32_t *out_n);
+bool sf_profile_threads_list(const struct sf_profile_set *s, struct sf_arena *req,
+                             const struct sf_profile_thread **out, uint32_t *out_n);
 
 /* ---- merging: what another set's tables are here ---- */
 
 /* out_nodes has room for all nodes of `from`; likewise the others. NOMEM. */
-enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
-                                        const struct sf_profile_symbols *from, uint32_t *out_nodes,
-                                        struct sf_arena scratch, struct sf_why *why);
-enum sf_err sf_profile_set_join_series(struct sf_profile_set *s,
-                                       const struct sf_profile_series *from, uint32_t n,
-                                       uint32_t *out, struct sf_why *why);
-enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct sf_process *from,
-                                          uint32_t n, uint32_t *out, struct sf_why *why);
+enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
+                                               const struct sf_profile_symbols *from,
+                                               uint32_t *out_nodes, struct sf_arena scratch,
+                                               struct sf_why *why);
+enum sf_err sf_profile_set_tables_join_series(struct sf_profile_set *s,
+                                              const struct sf_profile_series *from, uint32_t n,
+                                              uint32_t *out, struct sf_why *why);
+enum sf_err sf_profile_set_tables_join_processes(struct sf_profile_set *s,
+                                                 const struct sf_process *from, uint32_t n,
+                                                 uint32_t *out, struct sf_why *why);
 /* `processes` says which place each of theirs has here. */
-enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
-                                        const struct sf_profile_thread *from, uint32_t n,
-                                        const uint32_t *processes, struct sf_why *why);
+enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_profile_thread *from,
+                                    uint32_t n, const uint32_t *processes, struct sf_why *why);

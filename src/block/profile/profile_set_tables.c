@@ -5,8 +5,8 @@
 
 /* ---- views ---- */
 
-bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req,
-                            struct sf_profile_symbols *out)
+bool sf_profile_set_tables_symbols(const struct sf_profile_set *s, struct sf_arena *req,
+                                   struct sf_profile_symbols *out)
 {
     sf_str *strings = sf_arena_new_n(req, (size_t)s->strings.n + 1, sizeof(*strings));
     if (!strings)
@@ -35,8 +35,8 @@ static sf_str next_text(const struct sf_profile_set *s, struct sf_cursor *c)
     return sf_dict_get(&s->strings, sf_cursor_u32(c));
 }
 
-bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
-                           const struct sf_profile_series **out, uint32_t *out_n)
+bool sf_profile_set_tables_series(const struct sf_profile_set *s, struct sf_arena *req,
+                                  const struct sf_profile_series **out, uint32_t *out_n)
 {
     struct sf_profile_series *list = sf_arena_new_n(req, (size_t)s->series.n + 1, sizeof(*list));
     if (!list)
@@ -65,8 +65,8 @@ bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
     return true;
 }
 
-bool sf_profile_set_processes(const struct sf_profile_set *s, struct sf_arena *req,
-                              const struct sf_process **out, uint32_t *out_n)
+bool sf_profile_set_tables_processes(const struct sf_profile_set *s, struct sf_arena *req,
+                                     const struct sf_process **out, uint32_t *out_n)
 {
     struct sf_process *list = sf_arena_new_n(req, (size_t)s->processes.n + 1, sizeof(*list));
     if (!list)
@@ -91,7 +91,7 @@ static bool join_function(struct sf_profile_set *s, const struct sf_profile_symb
                                 .system_name = from->strings[f->system_name],
                                 .file = from->strings[f->file],
                                 .start_line = f->start_line};
-    return sf_profile_set_function(s, &named, out);
+    return sf_profile_intern_function(s, &named, out);
 }
 
 static bool join_locations(struct sf_profile_set *s, const struct sf_profile_symbols *from,
@@ -106,7 +106,7 @@ static bool join_locations(struct sf_profile_set *s, const struct sf_profile_sym
         }
         if (l.module != SF_NONE)
             l.module = modules[l.module];
-        if (!sf_profile_set_location(s, &l, lines, &out[i]))
+        if (!sf_profile_intern_location(s, &l, lines, &out[i]))
             return false;
     }
     return true;
@@ -125,9 +125,10 @@ static bool join_nodes(struct sf_profile_set *s, const struct sf_profile_symbols
     return true;
 }
 
-enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
-                                        const struct sf_profile_symbols *from, uint32_t *out_nodes,
-                                        struct sf_arena scratch, struct sf_why *why)
+enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
+                                               const struct sf_profile_symbols *from,
+                                               uint32_t *out_nodes, struct sf_arena scratch,
+                                               struct sf_why *why)
 {
     uint32_t *functions = sf_arena_new_n(&scratch, (size_t)from->n_functions + 1, 4);
     uint32_t *modules = sf_arena_new_n(&scratch, (size_t)from->n_modules + 1, 4);
@@ -144,27 +145,28 @@ enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
     }
     is_ok = is_ok && join_locations(s, from, functions, modules, lines, locations) &&
             join_nodes(s, from, locations, out_nodes);
-    return is_ok ? SF_OK : sf_profile_set_no_memory(why);
+    return is_ok ? SF_OK : sf_profile_intern_no_memory(why);
 }
 
-enum sf_err sf_profile_set_join_series(struct sf_profile_set *s,
-                                       const struct sf_profile_series *from, uint32_t n,
-                                       uint32_t *out, struct sf_why *why)
+enum sf_err sf_profile_set_tables_join_series(struct sf_profile_set *s,
+                                              const struct sf_profile_series *from, uint32_t n,
+                                              uint32_t *out, struct sf_why *why)
 {
     struct sf_buf key = {0};
     bool is_ok = true;
     for (uint32_t i = 0; is_ok && i < n; i++)
-        is_ok = sf_profile_set_one_series(s, &from[i], &key, &out[i]);
+        is_ok = sf_profile_intern_series(s, &from[i], &key, &out[i]);
     sf_buf_done(&key);
-    return is_ok ? SF_OK : sf_profile_set_no_memory(why);
+    return is_ok ? SF_OK : sf_profile_intern_no_memory(why);
 }
 
-enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct sf_process *from,
-                                          uint32_t n, uint32_t *out, struct sf_why *why)
+enum sf_err sf_profile_set_tables_join_processes(struct sf_profile_set *s,
+                                                 const struct sf_process *from, uint32_t n,
+                                                 uint32_t *out, struct sf_why *why)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (!sf_profile_set_process(s, &from[i], &out[i]))
-            return sf_profile_set_no_memory(why);
+        if (!sf_profile_intern_process(s, &from[i], &out[i]))
+            return sf_profile_intern_no_memory(why);
     }
     return SF_OK;
 }

@@ -58,11 +58,12 @@ static int by_place(const void *a, const void *b, void *work)
 static int by_thread(const void *a, const void *b, void *work)
 {
     const struct work *w = work;
-    return sf_profile_detail_cmp(&w->s->details[*(const uint32_t *)a],
-                                 &w->s->details[*(const uint32_t *)b]);
+    return sf_profile_set_write_detail_cmp(&w->s->details[*(const uint32_t *)a],
+                                           &w->s->details[*(const uint32_t *)b]);
 }
 
-int sf_profile_detail_cmp(const struct sf_profile_detail *x, const struct sf_profile_detail *y)
+int sf_profile_set_write_detail_cmp(const struct sf_profile_detail *x,
+                                    const struct sf_profile_detail *y)
 {
     if (x->process != y->process) /* none, which is SF_NONE, comes first */
         return compare_u32(x->process + 1, y->process + 1);
@@ -138,10 +139,10 @@ static size_t profile_entries_join(struct sf_profile_entry *e, size_t n, bool is
     return n_out;
 }
 
-enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
-                                         const struct sf_profile_row *rows, uint32_t first_row,
-                                         uint32_t n_rows, bool is_coarse,
-                                         struct sf_profile_entry *e, size_t n, struct sf_why *why)
+enum sf_err sf_profile_set_write_slot(struct sf_profile_block_writer *to,
+                                      const struct sf_profile_row *rows, uint32_t first_row,
+                                      uint32_t n_rows, bool is_coarse, struct sf_profile_entry *e,
+                                      size_t n, struct sf_why *why)
 {
     uint32_t series = rows[first_row].series;
     enum sf_err err = SF_OK;
@@ -155,7 +156,8 @@ enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
     return sf_profile_block_writer_chunk(to, series, first_row, n_rows, true, e, n, why);
 }
 
-uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows, uint32_t first_row)
+uint32_t sf_profile_set_write_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
+                                       uint32_t first_row)
 {
     uint32_t end = first_row + 1;
     while (end < n_rows && rows[end].series == rows[first_row].series &&
@@ -173,7 +175,7 @@ static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *
     uint32_t at = 0;
     for (uint32_t row = 0, end; !err && row < w->t.n_rows; row = end) {
         size_t n = 0;
-        end = sf_profile_slot_end(w->rows, w->t.n_rows, row);
+        end = sf_profile_set_write_slot_end(w->rows, w->t.n_rows, row);
         for (; at < w->n_entries; at++, n++) {
             const struct sf_profile_entry *e = &w->s->entries[w->entries[at]];
             if (w->to[e->row] >= end)
@@ -185,7 +187,7 @@ static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *
             out[n] = (struct sf_profile_entry){e->node, w->to[e->row], e->value};
         }
         if (n) /* profiles without samples have no chunk */
-            err = sf_profile_block_writer_slot(to, w->rows, row, end - row, false, out, n, why);
+            err = sf_profile_set_write_slot(to, w->rows, row, end - row, false, out, n, why);
     }
     sf_heap_free(out);
     return err;
@@ -198,24 +200,23 @@ static enum sf_err write_details(struct work *w, struct sf_profile_block_writer 
     for (uint32_t i = 0; !err && i < w->n_details; i++) {
         struct sf_profile_detail d = w->s->details[w->details[i]];
         d.series = w->s->rows[d.series].series;
-        err = sf_profile_block_writer_detail(to, &d, 1, why);
+        err = sf_profile_details_encode_row(to, &d, 1, why);
     }
     return err;
 }
 
-enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *to,
-                                        const struct sf_profile_set *s, int64_t from_ns,
-                                        int64_t to_ns, struct sf_why *why)
+enum sf_err sf_profile_set_write(struct sf_profile_block_writer *to, const struct sf_profile_set *s,
+                                 int64_t from_ns, int64_t to_ns, struct sf_why *why)
 {
     struct work w = {.s = s, .t = {.tenant = s->tenant, .service = s->service}};
     enum sf_err err = SF_OK;
     if (!sf_arena_init(&w.arena, (size_t)1 << 30) || !order_rows(&w, from_ns, to_ns))
         err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
     if (!err && w.t.n_rows) {
-        if (!order_samples(&w) || !sf_profile_set_symbols(s, &w.arena, &w.t.symbols) ||
-            !sf_profile_set_series(s, &w.arena, &w.t.series, &w.t.n_series) ||
-            !sf_profile_set_processes(s, &w.arena, &w.t.processes, &w.t.n_processes) ||
-            !sf_profile_set_threads(s, &w.arena, &w.t.threads, &w.t.n_threads))
+        if (!order_samples(&w) || !sf_profile_set_tables_symbols(s, &w.arena, &w.t.symbols) ||
+            !sf_profile_set_tables_series(s, &w.arena, &w.t.series, &w.t.n_series) ||
+            !sf_profile_set_tables_processes(s, &w.arena, &w.t.processes, &w.t.n_processes) ||
+            !sf_profile_threads_list(s, &w.arena, &w.t.threads, &w.t.n_threads))
             err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
         w.t.rows = w.rows;
         if (!err)

@@ -54,9 +54,10 @@ static bool decode_codes(struct sf_cursor *c, struct sf_profile_stacks *s)
     return !is_bad;
 }
 
-bool sf_profile_stacks_open(const struct sf_profile_block_reader *r, uint32_t service, sf_bytes raw,
-                            uint32_t n_rows, const bool *is_node, uint32_t *nodes, bool *is_code,
-                            uint32_t *out_n_marked, struct sf_profile_stacks *out)
+bool sf_profile_stacks_decode_open(const struct sf_profile_block_reader *r, uint32_t service,
+                                   sf_bytes raw, uint32_t n_rows, const bool *is_node,
+                                   uint32_t *nodes, bool *is_code, uint32_t *out_n_marked,
+                                   struct sf_profile_stacks *out)
 {
     const struct sf_profile_service *me = &r->services[service];
     struct sf_cursor c = sf_cursor_of(raw);
@@ -78,7 +79,7 @@ bool sf_profile_stacks_open(const struct sf_profile_block_reader *r, uint32_t se
     if (s->flags & SF_PROFILE_ONE_VALUE)
         s->value = sf_profile_next_signed(&c);
     else if (s->format <= 2)
-        s->divisor = sf_profile_next_divisor(&c);
+        s->divisor = sf_profile_samples_next_divisor(&c);
     s->n_nodes = sf_cursor_varint32(&c);
     if (c.is_bad || s->series >= me->n_series || s->n_nodes == 0 || s->n_nodes > n_rows ||
         !decode_nodes(&c, s->n_nodes, me->n_nodes, is_node, nodes, is_code, out_n_marked))
@@ -148,13 +149,15 @@ static bool decode_values(struct sf_profile_stacks *s, const struct sf_profile_g
         return true;
     }
     for (uint32_t i = 0; i < s->n_rows; i++)
-        value[i] = s->flags & SF_PROFILE_ONE_VALUE ? s->value
-                                                   : sf_profile_next_value(&s->rest, s->divisor);
+        value[i] = s->flags & SF_PROFILE_ONE_VALUE
+                       ? s->value
+                       : sf_profile_samples_next_value(&s->rest, s->divisor);
     return !s->rest.is_bad;
 }
 
-bool sf_profile_stacks_columns(struct sf_profile_stacks *s, const uint32_t *nodes, uint32_t *node,
-                               uint32_t *series, int64_t *value, struct sf_profile_groups *groups)
+bool sf_profile_stacks_decode_columns(struct sf_profile_stacks *s, const uint32_t *nodes,
+                                      uint32_t *node, uint32_t *series, int64_t *value,
+                                      struct sf_profile_groups *groups)
 {
     for (uint32_t i = 0; i < s->n_rows; i++) {
         uint32_t code = code_of(s, i);
@@ -224,8 +227,8 @@ static bool decode_traces(struct owners *o, const uint16_t *first, struct sf_pro
     return !o->c.is_bad && sf_cursor_left(&o->c) == 0;
 }
 
-bool sf_profile_stacks_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
-                            uint32_t *out_n)
+bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
+                                   uint32_t *out_n)
 {
     uint16_t first[SF_PROFILE_GRANULE_ROWS];
     struct owners o;
@@ -377,11 +380,12 @@ static bool search(struct sf_profile_stacks *s, const bool *is_code, const bool 
     return true;
 }
 
-enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_places *places, uint32_t granule,
-                                   const bool *is_node, const bool *is_series, struct sf_arena *req,
-                                   const struct sf_profile_cost **out, uint32_t *out_n,
-                                   bool *out_is_told, struct sf_why *why)
+enum sf_err sf_profile_stacks_decode_costs(const struct sf_profile_block_reader *r,
+                                           uint32_t service, const struct sf_profile_places *places,
+                                           uint32_t granule, const bool *is_node,
+                                           const bool *is_series, struct sf_arena *req,
+                                           const struct sf_profile_cost **out, uint32_t *out_n,
+                                           bool *out_is_told, struct sf_why *why)
 {
     uint32_t n_rows = places->granules[granule].n_rows, owner = places->first_granule + granule;
     uint32_t series[SF_PROFILE_GRANULE_ROWS], *n_found, n_marked, n;
@@ -395,14 +399,15 @@ enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint
     enum sf_err err;
     *out = NULL;
     *out_n = 0;
-    *out_is_told = sf_profile_has_section(r, SF_PROFILE_STX, owner);
+    *out_is_told = sf_profile_block_reader_has_section(r, SF_PROFILE_STX, owner);
     if (!*out_is_told)
         return SF_OK;
-    err = sf_profile_section(r, SF_PROFILE_STX, owner, req, &raw, why);
+    err = sf_profile_block_reader_section(r, SF_PROFILE_STX, owner, req, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(r, service, raw, n_rows, is_node, NULL, is_code, &n_marked, &s))
-        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+    if (!sf_profile_stacks_decode_open(r, service, raw, n_rows, is_node, NULL, is_code, &n_marked,
+                                       &s))
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     if (n_marked == 0 || (s.flags & SF_PROFILE_ONE_SERIES && !is_series[s.series]))
         return SF_OK;
     *out_is_told = !(s.flags & SF_PROFILE_ANY_LENT);
@@ -410,14 +415,14 @@ enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint
         return SF_OK;
     f.values = NULL;
     if (!search(&s, is_code, is_series, series, values, &f) || !open_owners(&s, &o))
-        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     list = sf_arena_new_n(req, o.n + 1u, sizeof(*list));
     n_found = sf_arena_new_n(req, o.n + 1u, sizeof(*n_found));
     if (!list || !n_found)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     n = sum_owners(&o, n_rows, &f, list, n_found);
     if (n == SF_NONE)
-        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     *out = list;
     *out_n = n;
     return SF_OK;

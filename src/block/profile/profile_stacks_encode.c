@@ -152,7 +152,7 @@ static bool encode_binned(struct sf_profile_block_writer *w, const uint16_t *cod
     return w->steps.len < plain - plain / 4;
 }
 
-void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *out)
+void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *out)
 {
     const struct sf_profile_detail *d = w->pending;
     uint16_t *codes = w->groups.codes;
@@ -260,7 +260,7 @@ static void encode_traces(const struct sf_profile_block_writer *w, uint32_t n, s
     }
 }
 
-void sf_profile_writer_ids(struct sf_profile_block_writer *w, struct sf_buf *out)
+void sf_profile_stacks_encode_ids(struct sf_profile_block_writer *w, struct sf_buf *out)
 {
     struct sf_buf *runs = &w->runs;
     sf_buf_reset(runs);

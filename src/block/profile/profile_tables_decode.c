@@ -144,22 +144,22 @@ static bool decode_nodes(struct sf_cursor *c, struct sf_arena *req, struct sf_pr
     return true;
 }
 
-enum sf_err sf_profile_block_symbols(const struct sf_profile_block_reader *r, uint32_t service,
-                                     struct sf_arena *req, struct sf_profile_symbols *out,
-                                     struct sf_why *why)
+enum sf_err sf_profile_tables_decode_symbols(const struct sf_profile_block_reader *r,
+                                             uint32_t service, struct sf_arena *req,
+                                             struct sf_profile_symbols *out, struct sf_why *why)
 {
     struct sf_profile_symbols y = {0};
     struct sf_cursor c;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_SYM, service, req, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_SYM, service, req, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
     if (!decode_strings(&c, req, &y) || (!c.is_bad && !decode_functions(&c, req, &y)) ||
         (!c.is_bad && !decode_locations(&c, req, &y)) || (!c.is_bad && !decode_nodes(&c, req, &y)))
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (c.is_bad || sf_cursor_left(&c) || y.n_nodes != r->services[service].n_nodes)
-        return sf_profile_damaged(r, SF_PROFILE_SYM, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_SYM, why);
     *out = y;
     return SF_OK;
 }
@@ -191,28 +191,30 @@ static bool decode_one_series(struct sf_cursor *c, struct sf_arena *req,
     return true;
 }
 
-enum sf_err sf_profile_block_series(const struct sf_profile_block_reader *r, uint32_t service,
-                                    struct sf_arena *req, const struct sf_profile_series **out,
-                                    const struct sf_process **out_processes, struct sf_why *why)
+enum sf_err sf_profile_tables_decode_series(const struct sf_profile_block_reader *r,
+                                            uint32_t service, struct sf_arena *req,
+                                            const struct sf_profile_series **out,
+                                            const struct sf_process **out_processes,
+                                            struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
     struct sf_profile_series *series;
     struct sf_process *processes;
     struct sf_cursor c;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_SER, service, req, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_SER, service, req, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
     if (me->n_series > raw.len / 7 || me->n_processes > raw.len / 2)
-        return sf_profile_damaged(r, SF_PROFILE_SER, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_SER, why);
     series = sf_arena_new_n(req, (size_t)me->n_series + 1, sizeof(*series));
     processes = sf_arena_new_n(req, (size_t)me->n_processes + 1, sizeof(*processes));
     if (!series || !processes)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < me->n_series && !c.is_bad; i++) {
         if (!decode_one_series(&c, req, &series[i]))
-            return sf_profile_no_room(why);
+            return sf_profile_block_reader_no_room(why);
     }
     for (uint32_t i = 0; i < me->n_processes; i++) {
         processes[i].is_guess = sf_cursor_u8(&c) != 0;
@@ -220,7 +222,7 @@ enum sf_err sf_profile_block_series(const struct sf_profile_block_reader *r, uin
         processes[i].key = sf_cursor_str(&c);
     }
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_SER, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_SER, why);
     *out = series;
     if (out_processes)
         *out_processes = processes;
@@ -242,9 +244,10 @@ static struct sf_profile_thread next_thread(struct sf_cursor *c, uint32_t n_proc
     return t;
 }
 
-enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, uint32_t service,
-                                     struct sf_arena *req, const struct sf_profile_thread **out,
-                                     uint32_t *out_n, struct sf_why *why)
+enum sf_err sf_profile_tables_decode_threads(const struct sf_profile_block_reader *r,
+                                             uint32_t service, struct sf_arena *req,
+                                             const struct sf_profile_thread **out, uint32_t *out_n,
+                                             struct sf_why *why)
 {
     struct sf_profile_thread *list;
     struct sf_cursor c;
@@ -252,22 +255,22 @@ enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, ui
     uint32_t n;
     *out = NULL;
     *out_n = 0;
-    if (!sf_profile_has_section(r, SF_PROFILE_THR, service))
+    if (!sf_profile_block_reader_has_section(r, SF_PROFILE_THR, service))
         return SF_OK;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_THR, service, req, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_THR, service, req, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
     n = next_count(&c, 5);
     list = sf_arena_new_n(req, (size_t)n + 1, sizeof(*list));
     if (!list)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         list[i] = next_thread(&c, r->services[service].n_processes);
-        c.is_bad = c.is_bad || (i && sf_profile_thread_cmp(&list[i - 1], &list[i]) >= 0);
+        c.is_bad = c.is_bad || (i && sf_profile_threads_cmp(&list[i - 1], &list[i]) >= 0);
     }
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_THR, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_THR, why);
     *out = list;
     *out_n = n;
     return SF_OK;
@@ -275,9 +278,9 @@ enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, ui
 
 /* ---- profiles ---- */
 
-enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint32_t service,
-                                  struct sf_arena *req, const struct sf_profile_row **out,
-                                  struct sf_why *why)
+enum sf_err sf_profile_tables_decode_rows(const struct sf_profile_block_reader *r, uint32_t service,
+                                          struct sf_arena *req, const struct sf_profile_row **out,
+                                          struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
     struct sf_profile_row *rows;
@@ -285,15 +288,15 @@ enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint3
     sf_bytes raw;
     uint64_t series = 0;
     int64_t before = 0;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_PTS, service, req, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_PTS, service, req, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
     if (me->n_rows > raw.len / 8)
-        return sf_profile_damaged(r, SF_PROFILE_PTS, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_PTS, why);
     rows = sf_arena_new_n(req, (size_t)me->n_rows + 1, sizeof(*rows));
     if (!rows)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < me->n_rows && !c.is_bad; i++) {
         uint64_t head = sf_cursor_varint(&c);
         const uint8_t *id;
@@ -317,7 +320,7 @@ enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint3
         before = rows[i].index_ns;
     }
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_PTS, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_PTS, why);
     *out = rows;
     return SF_OK;
 }
@@ -403,15 +406,15 @@ static bool decode_pieces(struct sf_cursor *c, size_t id_len, struct sf_arena *r
     return true;
 }
 
-enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uint32_t service,
-                                    struct sf_arena *req, struct sf_profile_places *out,
-                                    struct sf_why *why)
+enum sf_err sf_profile_tables_decode_places(const struct sf_profile_block_reader *r,
+                                            uint32_t service, struct sf_arena *req,
+                                            struct sf_profile_places *out, struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
     struct sf_profile_places p = {0};
     struct sf_cursor c;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_IDX, service, req, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_IDX, service, req, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
@@ -419,9 +422,9 @@ enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uin
         (!c.is_bad && !decode_granules(&c, me, r->info.format == 1, req, &p)) ||
         (!c.is_bad && !decode_pieces(&c, 8, req, &p.spans, &p.n_spans, &p.first_span)) ||
         (!c.is_bad && !decode_pieces(&c, 16, req, &p.traces, &p.n_traces, &p.first_trace)))
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_IDX, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_IDX, why);
     *out = p;
     return SF_OK;
 }

@@ -105,27 +105,27 @@ static void encode_threads(const struct sf_profile_block_writer *w, struct sf_bu
     }
 }
 
-enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct sf_why *why)
+enum sf_err sf_profile_tables_encode(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     enum sf_err err;
     sf_buf_reset(&w->raw);
     encode_symbols(&w->t->symbols, &w->raw);
-    err = sf_profile_writer_section(w, SF_PROFILE_SYM, w->n_services, &w->raw, why);
+    err = sf_profile_block_writer_section(w, SF_PROFILE_SYM, w->n_services, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);
     encode_series(w->t, &w->raw);
-    err = sf_profile_writer_section(w, SF_PROFILE_SER, w->n_services, &w->raw, why);
+    err = sf_profile_block_writer_section(w, SF_PROFILE_SER, w->n_services, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);
     encode_threads(w, &w->raw);
     err = w->n_own_granules == 0
               ? SF_OK
-              : sf_profile_writer_section(w, SF_PROFILE_THR, w->n_services, &w->raw, why);
+              : sf_profile_block_writer_section(w, SF_PROFILE_THR, w->n_services, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);
     encode_rows(w->t, &w->raw);
-    return sf_profile_writer_section(w, SF_PROFILE_PTS, w->n_services, &w->raw, why);
+    return sf_profile_block_writer_section(w, SF_PROFILE_PTS, w->n_services, &w->raw, why);
 }

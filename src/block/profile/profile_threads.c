@@ -20,7 +20,8 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
         return true;
     }
     if (!sf_table_more(&s->thread_at) ||
-        !sf_profile_more((void **)&s->threads, s->n_threads, &s->cap_threads, sizeof(*s->threads)))
+        !sf_profile_intern_room((void **)&s->threads, s->n_threads, &s->cap_threads,
+                                sizeof(*s->threads)))
         return false;
     look = sf_table_look(&s->thread_at, sf_key_mix(sf_key_u64(process), thread));
     while (sf_table_next(&look, out)) {
@@ -47,7 +48,7 @@ static bool learn(struct sf_profile_set *s, uint32_t place, bool is_kernel, uint
            sf_dict_add(&s->strings, name, &t->name);
 }
 
-bool sf_profile_set_thread(struct sf_profile_set *s, uint32_t process, const struct sf_sample *p)
+bool sf_profile_threads_add(struct sf_profile_set *s, uint32_t process, const struct sf_sample *p)
 {
     uint32_t place;
     return p->thread == 0 ||
@@ -55,9 +56,8 @@ bool sf_profile_set_thread(struct sf_profile_set *s, uint32_t process, const str
             learn(s, place, p->is_kernel_thread, p->runtime_thread, p->thread_name));
 }
 
-enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
-                                        const struct sf_profile_thread *from, uint32_t n,
-                                        const uint32_t *processes, struct sf_why *why)
+enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_profile_thread *from,
+                                    uint32_t n, const uint32_t *processes, struct sf_why *why)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_sampled_thread *t = &from[i].t;
@@ -65,12 +65,12 @@ enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
         uint32_t place;
         if (!find(s, process, t->thread, &place) ||
             !learn(s, place, t->kernel_id != 0, t->runtime_id, t->name))
-            return sf_profile_set_no_memory(why);
+            return sf_profile_intern_no_memory(why);
     }
     return SF_OK;
 }
 
-int sf_profile_thread_cmp(const void *a, const void *b)
+int sf_profile_threads_cmp(const void *a, const void *b)
 {
     const struct sf_profile_thread *x = a, *y = b;
     if (x->process != y->process) /* none, which is SF_NONE, comes first */
@@ -78,8 +78,8 @@ int sf_profile_thread_cmp(const void *a, const void *b)
     return x->t.thread < y->t.thread ? -1 : x->t.thread > y->t.thread;
 }
 
-bool sf_profile_set_threads(const struct sf_profile_set *s, struct sf_arena *req,
-                            const struct sf_profile_thread **out, uint32_t *out_n)
+bool sf_profile_threads_list(const struct sf_profile_set *s, struct sf_arena *req,
+                             const struct sf_profile_thread **out, uint32_t *out_n)
 {
     struct sf_profile_thread *list = sf_arena_new_n(req, (size_t)s->n_threads + 1, sizeof(*list));
     if (!list)
@@ -93,7 +93,7 @@ bool sf_profile_set_threads(const struct sf_profile_set *s, struct sf_arena *req
                                               .name = sf_dict_get(&s->strings, t->name)}};
     }
     if (s->n_threads)
-        qsort(list, s->n_threads, sizeof(*list), sf_profile_thread_cmp);
+        qsort(list, s->n_threads, sizeof(*list), sf_profile_threads_cmp);
     *out = list;
     *out_n = s->n_threads;
     return true;

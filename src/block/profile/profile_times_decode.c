@@ -166,7 +166,7 @@ bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes
            has_states(out);
 }
 
-bool sf_profile_times_threads(const struct sf_profile_times *t, uint64_t *out)
+bool sf_profile_times_decode_threads(const struct sf_profile_times *t, uint64_t *out)
 {
     struct sf_cursor c = t->runs;
     struct run run = {0};
@@ -179,7 +179,7 @@ bool sf_profile_times_threads(const struct sf_profile_times *t, uint64_t *out)
     return true;
 }
 
-bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d)
+bool sf_profile_times_decode_rows(const struct sf_profile_times *t, struct sf_profile_detail *d)
 {
     struct sf_cursor c = t->runs;
     struct run run = {0};

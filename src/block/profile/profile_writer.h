@@ -18,7 +18,7 @@ struct sf_profile_tags {
 struct sf_profile_block_writer {
     struct sf_profile_block_options options;
     struct sf_span_block_info info;
-    struct sf_packer *packer;
+    struct sf_chunk_packer *packer;
     struct sf_buf out; /* not yet in the file */
     uint64_t out_off;  /* where it goes */
     struct sf_buf table, dir, raw, index_chunks, index_granules, chunks;
@@ -45,29 +45,31 @@ struct sf_profile_block_writer {
     enum sf_err err;
 };
 
-enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struct sf_why *why);
+enum sf_err sf_profile_block_writer_no_memory(struct sf_profile_block_writer *w,
+                                              struct sf_why *why);
 /* Compresses `content` and puts it into the file as a section of its own. */
-enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
-                                      uint32_t owner, const struct sf_buf *content,
-                                      struct sf_why *why);
-/* The same, compressed only when that saves a quarter: for what is read more often than the rest.
- */
-enum sf_err sf_profile_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
+enum sf_err sf_profile_block_writer_section(struct sf_profile_block_writer *w, uint16_t id,
                                             uint32_t owner, const struct sf_buf *content,
                                             struct sf_why *why);
+/* The same, compressed only when that saves a quarter: for what is read more often than the rest.
+ */
+enum sf_err sf_profile_block_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
+                                                  uint32_t owner, const struct sf_buf *content,
+                                                  struct sf_why *why);
 
 /* Details: the granule that is not full; then the ids that granules have, sorted, in pieces. */
-enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why);
-enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t section,
-                                    struct sf_profile_tags *tags, size_t id_len,
-                                    uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
-                                    struct sf_why *why);
+enum sf_err sf_profile_details_encode_granule(struct sf_profile_block_writer *w,
+                                              struct sf_why *why);
+enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, uint16_t section,
+                                            struct sf_profile_tags *tags, size_t id_len,
+                                            uint32_t *io_n_pieces, struct sf_buf *pieces,
+                                            uint32_t *out_n, struct sf_why *why);
 /* Of the pending rows: those of each stack, with their series and values. */
-void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *out);
+void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *out);
 /* Their spans and traces, and who has which. */
-void sf_profile_writer_ids(struct sf_profile_block_writer *w, struct sf_buf *out);
+void sf_profile_stacks_encode_ids(struct sf_profile_block_writer *w, struct sf_buf *out);
 /* Symbols, series and profiles of the service in hand. */
-enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct sf_why *why);
+enum sf_err sf_profile_tables_encode(struct sf_profile_block_writer *w, struct sf_why *why);
 
 /* w->column as bins: of one group of rows, of all groups one after the other. */
 static inline void sf_profile_writer_bins(struct sf_profile_block_writer *w, uint32_t group,

@@ -43,15 +43,15 @@ static bool find_key(struct sf_row_maps *m, struct sf_span_block_writer *w, uint
 
     if (map->key != SF_NONE)
         return true;
-    err = sf_writer_key(w, m->tenant, ROOT_SCOPES[k->root], k->type, sf_rowset_key_name(m->r, k),
-                        &map->key);
+    err = sf_key_stage_get(w, m->tenant, ROOT_SCOPES[k->root], k->type, sf_rowset_key_name(m->r, k),
+                           &map->key);
     if (err)
-        return sf_writer_fail(w, err);
+        return sf_span_block_writer_fail(w, err);
     map->is_packed = w->keys[map->key].type != k->type;
     if (sf_block_type_is_text(k->type)) {
         map->codes = sf_arena_new_n(m->req, k->texts.n + (size_t)1, sizeof(*map->codes));
         if (!map->codes)
-            return sf_writer_fail(w, SF_ERR_LIMIT);
+            return sf_span_block_writer_fail(w, SF_ERR_LIMIT);
     }
     return true;
 }
@@ -68,7 +68,7 @@ const struct sf_shape_map *sf_row_maps_shape(struct sf_row_maps *m, struct sf_sp
     if (!map->keys && node->n_keys) {
         keys = sf_arena_raw(m->req, node->n_keys * sizeof(*keys), 16);
         if (!keys) {
-            sf_writer_fail(w, SF_ERR_LIMIT);
+            sf_span_block_writer_fail(w, SF_ERR_LIMIT);
             return NULL;
         }
         sf_shapes_keys(&m->r->shapes, shape, keys);
@@ -81,7 +81,7 @@ const struct sf_shape_map *sf_row_maps_shape(struct sf_row_maps *m, struct sf_sp
         if (!find_key(m, w, map->keys[i]))
             return NULL;
         if (!sf_shapes_step(&w->shapes, at, m->keys[map->keys[i]].key, &at)) {
-            sf_writer_fail(w, SF_ERR_NOMEM);
+            sf_span_block_writer_fail(w, SF_ERR_NOMEM);
             return NULL;
         }
     }

@@ -206,12 +206,12 @@ enum sf_err sf_rowset_resource(struct sf_rowset *r, uint32_t tenant, const struc
                                uint32_t *out, struct sf_why *why)
 {
     size_t off = r->n_words;
-    enum sf_err err = sf_rowset_put_attrs(r, SF_ROOT_RESOURCE, res->attrs);
+    enum sf_err err = sf_rowset_attrs_put(r, SF_ROOT_RESOURCE, res->attrs);
 
     if (!err)
-        err = sf_rowset_put_text(r, res->schema_url);
+        err = sf_rowset_attrs_put_text(r, res->schema_url);
     if (!err)
-        err = sf_rowset_put_text(r, res->service);
+        err = sf_rowset_attrs_put_text(r, res->service);
     if (!err && !sf_rowset_has_room(r, 1))
         err = SF_ERR_LIMIT;
     if (!err) {
@@ -227,14 +227,14 @@ enum sf_err sf_rowset_scope(struct sf_rowset *r, uint32_t tenant, const struct s
                             uint32_t *out, struct sf_why *why)
 {
     size_t off = r->n_words;
-    enum sf_err err = sf_rowset_put_attrs(r, SF_ROOT_SCOPE, scope->attrs);
+    enum sf_err err = sf_rowset_attrs_put(r, SF_ROOT_SCOPE, scope->attrs);
 
     if (!err)
-        err = sf_rowset_put_text(r, scope->name);
+        err = sf_rowset_attrs_put_text(r, scope->name);
     if (!err)
-        err = sf_rowset_put_text(r, scope->version);
+        err = sf_rowset_attrs_put_text(r, scope->version);
     if (!err)
-        err = sf_rowset_put_text(r, scope->schema_url);
+        err = sf_rowset_attrs_put_text(r, scope->schema_url);
     if (!err && !sf_rowset_has_room(r, 1))
         err = SF_ERR_LIMIT;
     if (!err) {
@@ -260,9 +260,9 @@ static enum sf_err put_events(struct sf_rowset *r, const struct sf_span *s)
             return SF_ERR_LIMIT;
         sf_rowset_put_u64(r, e->time_ns);
         sf_rowset_put(r, e->dropped_attrs);
-        err = sf_rowset_put_text(r, e->name);
+        err = sf_rowset_attrs_put_text(r, e->name);
         if (!err)
-            err = sf_rowset_put_attrs(r, SF_ROOT_EVENT, e->attrs);
+            err = sf_rowset_attrs_put(r, SF_ROOT_EVENT, e->attrs);
     }
     return err;
 }
@@ -282,9 +282,9 @@ static enum sf_err put_links(struct sf_rowset *r, const struct sf_span *s)
         sf_rowset_put_u64(r, l->span_id);
         sf_rowset_put(r, l->dropped_attrs);
         sf_rowset_put(r, l->flags);
-        err = sf_rowset_put_text(r, l->trace_state);
+        err = sf_rowset_attrs_put_text(r, l->trace_state);
         if (!err)
-            err = sf_rowset_put_attrs(r, SF_ROOT_LINK, l->attrs);
+            err = sf_rowset_attrs_put(r, SF_ROOT_LINK, l->attrs);
     }
     return err;
 }
@@ -300,14 +300,14 @@ static uint8_t bits_of(const struct sf_span *s)
 
 static enum sf_err put_rest(struct sf_rowset *r, const struct sf_span *s, uint8_t bits)
 {
-    enum sf_err err = sf_rowset_put_text(r, s->name);
+    enum sf_err err = sf_rowset_attrs_put_text(r, s->name);
 
     if (!err)
-        err = sf_rowset_put_attrs(r, SF_ROOT_SPAN, s->attrs);
+        err = sf_rowset_attrs_put(r, SF_ROOT_SPAN, s->attrs);
     if (!err && bits & SF_ROW_STATUS_MSG)
-        err = sf_rowset_put_text(r, s->status_msg);
+        err = sf_rowset_attrs_put_text(r, s->status_msg);
     if (!err && bits & SF_ROW_TRACE_STATE)
-        err = sf_rowset_put_text(r, s->trace_state);
+        err = sf_rowset_attrs_put_text(r, s->trace_state);
     if (err)
         return err;
     if (!sf_rowset_has_room(r, SF_ROW_WORDS))

@@ -117,8 +117,8 @@ static inline const struct sf_mem_row *sf_rowsets_row(const struct sf_rowset *co
 
 /* Writes all rows of all sets as if they were one: grouped by tenant and trace, traces by first
  * start, rows by start, of repeated spans the better copy. Counts what was left out. */
-enum sf_err sf_rowsets_write(const struct sf_rowset *const *sets, size_t n_sets,
-                             struct sf_span_block_writer *w, struct sf_arena scratch,
-                             uint64_t *out_n_repeats, struct sf_why *why);
+enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_sets,
+                                struct sf_span_block_writer *w, struct sf_arena scratch,
+                                uint64_t *out_n_repeats, struct sf_why *why);
 enum sf_err sf_rowset_write(const struct sf_rowset *r, struct sf_span_block_writer *w,
                             struct sf_arena scratch, uint64_t *out_n_repeats, struct sf_why *why);

@@ -29,7 +29,7 @@ static enum sf_err count_text(struct sf_rowset *r, const struct sf_dict *d, uint
     return is_ok ? SF_OK : SF_ERR_NOMEM;
 }
 
-enum sf_err sf_rowset_text_code(struct sf_rowset *r, sf_str s, uint32_t *out)
+enum sf_err sf_rowset_attrs_text_code(struct sf_rowset *r, sf_str s, uint32_t *out)
 {
     uint32_t n = r->texts.n;
     enum sf_err err;
@@ -44,10 +44,10 @@ enum sf_err sf_rowset_text_code(struct sf_rowset *r, sf_str s, uint32_t *out)
     return err;
 }
 
-enum sf_err sf_rowset_put_text(struct sf_rowset *r, sf_str s)
+enum sf_err sf_rowset_attrs_put_text(struct sf_rowset *r, sf_str s)
 {
     uint32_t code;
-    enum sf_err err = sf_rowset_text_code(r, s, &code);
+    enum sf_err err = sf_rowset_attrs_text_code(r, s, &code);
 
     if (err || !sf_rowset_has_room(r, 1))
         return err ? err : SF_ERR_LIMIT;
@@ -55,8 +55,8 @@ enum sf_err sf_rowset_put_text(struct sf_rowset *r, sf_str s)
     return SF_OK;
 }
 
-enum sf_err sf_rowset_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_str s, uint64_t hash,
-                                 uint32_t *out)
+enum sf_err sf_rowset_attrs_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_str s,
+                                       uint64_t hash, uint32_t *out)
 {
     uint32_t n = k->texts.n;
 
@@ -68,8 +68,8 @@ enum sf_err sf_rowset_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_s
 
 /* ---- keys ---- */
 
-enum sf_err sf_rowset_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_str name,
-                          uint32_t *out)
+enum sf_err sf_rowset_attrs_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_str name,
+                                uint32_t *out)
 {
     struct sf_buf *b = &r->pack;
     uint32_t key;
@@ -126,7 +126,7 @@ static enum sf_err step(struct sf_rowset *r, uint32_t root, uint32_t parent,
             return SF_OK;
         }
     }
-    err = sf_rowset_key(r, root, (uint8_t)a->val.type, a->key, &key);
+    err = sf_rowset_attrs_key(r, root, (uint8_t)a->val.type, a->key, &key);
     if (err)
         return err;
     return sf_shapes_step(&r->shapes, parent, key, out) ? SF_OK : SF_ERR_NOMEM;
@@ -172,13 +172,13 @@ static enum sf_err put_value(struct sf_rowset *r, const struct sf_attr *a, const
         sf_overflow_pack(&r->pack, a);
         if (!sf_buf_ok(&r->pack))
             return SF_ERR_NOMEM;
-        err = sf_rowset_value_code(r, k, sf_buf_str(&r->pack), sf_key_str(sf_buf_str(&r->pack)),
-                                   &code);
+        err = sf_rowset_attrs_value_code(r, k, sf_buf_str(&r->pack),
+                                         sf_key_str(sf_buf_str(&r->pack)), &code);
         break;
     default:
         k->n_values++;
         if (code == UINT32_MAX)
-            err = sf_rowset_value_code(r, k, a->val.str, p->hash, &code);
+            err = sf_rowset_attrs_value_code(r, k, a->val.str, p->hash, &code);
         break;
     }
     if (!err)
@@ -186,7 +186,7 @@ static enum sf_err put_value(struct sf_rowset *r, const struct sf_attr *a, const
     return err;
 }
 
-enum sf_err sf_rowset_put_attrs(struct sf_rowset *r, uint32_t root, struct sf_attrs attrs)
+enum sf_err sf_rowset_attrs_put(struct sf_rowset *r, uint32_t root, struct sf_attrs attrs)
 {
     struct pending pending[LOOK_AHEAD];
     uint32_t node = root;

@@ -54,12 +54,12 @@ static inline unsigned sf_value_words(uint8_t type)
 }
 
 /* rowset_attrs.c */
-enum sf_err sf_rowset_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_str name,
-                          uint32_t *out);
-enum sf_err sf_rowset_put_text(struct sf_rowset *r, sf_str s); /* a code of `texts` */
-enum sf_err sf_rowset_text_code(struct sf_rowset *r, sf_str s, uint32_t *out);
+enum sf_err sf_rowset_attrs_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_str name,
+                                uint32_t *out);
+enum sf_err sf_rowset_attrs_put_text(struct sf_rowset *r, sf_str s); /* a code of `texts` */
+enum sf_err sf_rowset_attrs_text_code(struct sf_rowset *r, sf_str s, uint32_t *out);
 /* Code of a value in its key's dictionary; `hash` is its sf_hash. */
-enum sf_err sf_rowset_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_str s, uint64_t hash,
-                                 uint32_t *out);
+enum sf_err sf_rowset_attrs_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_str s,
+                                       uint64_t hash, uint32_t *out);
 /* Shape and values. */
-enum sf_err sf_rowset_put_attrs(struct sf_rowset *r, uint32_t root, struct sf_attrs attrs);
+enum sf_err sf_rowset_attrs_put(struct sf_rowset *r, uint32_t root, struct sf_attrs attrs);

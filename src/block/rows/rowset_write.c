@@ -48,7 +48,7 @@ static enum sf_err write_trace(struct sf_span_block_writer *w, struct sf_row_map
     }
     while (!err && n > 0) {
         uint32_t slice = n < SF_LIMIT_GRANULE_ROWS ? n : SF_LIMIT_GRANULE_ROWS;
-        err = sf_writer_rows(w, maps, rows, slice, why);
+        err = sf_span_block_writer_rows(w, maps, rows, slice, why);
         rows += slice;
         n -= slice;
     }
@@ -70,9 +70,9 @@ static struct sf_row_maps *new_maps(const struct sf_rowset *const *sets, size_t 
     return maps;
 }
 
-enum sf_err sf_rowsets_write(const struct sf_rowset *const *sets, size_t n_sets,
-                             struct sf_span_block_writer *w, struct sf_arena scratch,
-                             uint64_t *out_n_repeats, struct sf_why *why)
+enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_sets,
+                                struct sf_span_block_writer *w, struct sf_arena scratch,
+                                uint64_t *out_n_repeats, struct sf_why *why)
 {
     struct sf_row_order order;
     struct sf_row_maps *maps;
@@ -101,5 +101,5 @@ enum sf_err sf_rowsets_write(const struct sf_rowset *const *sets, size_t n_sets,
 enum sf_err sf_rowset_write(const struct sf_rowset *r, struct sf_span_block_writer *w,
                             struct sf_arena scratch, uint64_t *out_n_repeats, struct sf_why *why)
 {
-    return sf_rowsets_write(&r, 1, w, scratch, out_n_repeats, why);
+    return sf_rowset_write_all(&r, 1, w, scratch, out_n_repeats, why);
 }

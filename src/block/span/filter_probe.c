@@ -6,14 +6,15 @@
 #include "block/format/fuse.h"
 #include "block/span/reader.h"
 
-enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
+enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why)
 {
     uint8_t head[SF_FUSE_HEAD_LEN], want, sum = 0;
     struct sf_fuse f;
     uint64_t off[3];
-    enum sf_err err = sf_reader_paged(r, section, base, head, sizeof(head), scratch, why);
+    enum sf_err err = sf_span_block_reader_paged(r, section, base, head, sizeof(head), scratch,
+                                                 why);
 
     if (err)
         return err;
@@ -27,7 +28,7 @@ enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t secti
     }
     for (int i = 0; i < 3; i++) {
         uint8_t byte;
-        err = sf_reader_paged(r, section, base + off[i], &byte, 1, scratch, why);
+        err = sf_span_block_reader_paged(r, section, base + off[i], &byte, 1, scratch, why);
         if (err)
             return err;
         sum ^= byte;
@@ -62,9 +63,9 @@ static bool find_group(const uint8_t *recs, uint32_t n, uint32_t granule,
     return false;
 }
 
-enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
-                            uint32_t granule, struct sf_arena scratch, struct sf_filter_group *out,
-                            struct sf_why *why)
+enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
+                                  uint32_t granule, struct sf_arena scratch,
+                                  struct sf_filter_group *out, struct sf_why *why)
 {
     uint8_t recs[AT_ONCE * SF_BLOCK_GROUP_REC_LEN], head[8];
     uint32_t low = 0, high;
@@ -73,7 +74,7 @@ enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t secti
     *out = (struct sf_filter_group){.first = granule, .n = 1};
     if (!r->sections[section].id)
         return SF_OK;
-    err = sf_reader_paged(r, section, 0, head, sizeof(head), scratch, why);
+    err = sf_span_block_reader_paged(r, section, 0, head, sizeof(head), scratch, why);
     if (err)
         return err;
     high = sf_load_u32le(head);
@@ -82,8 +83,8 @@ enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t secti
                                   : low + (high - low) / 2;
         uint32_t first = guess - low > AT_ONCE / 2 ? guess - AT_ONCE / 2 : low;
         uint32_t n = high - first < AT_ONCE ? high - first : AT_ONCE;
-        err = sf_reader_paged(r, section, 8 + (uint64_t)first * SF_BLOCK_GROUP_REC_LEN, recs,
-                              (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
+        err = sf_span_block_reader_paged(r, section, 8 + (uint64_t)first * SF_BLOCK_GROUP_REC_LEN,
+                                         recs, (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
         if (err || find_group(recs, n, granule, out))
             return err;
         if (granule < sf_load_u32le(recs))
@@ -112,7 +113,8 @@ static enum sf_err lower_bound(const struct sf_span_block_reader *r, uint32_t ke
             mid = key * n >> 32;
         else if (steps == 2) /* one page to the other side of the first guess */
             mid = low == 0 ? (high > 256 ? high - 256 : mid) : (low + 256 < high ? low + 256 : mid);
-        err = sf_reader_paged(r, SF_SECTION_TIDX, mid * 8, raw, sizeof(raw), scratch, why);
+        err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, mid * 8, raw, sizeof(raw), scratch,
+                                         why);
         if (err)
             return err;
         if (sf_load_u32le(raw) < key)
@@ -159,7 +161,7 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
         return SF_OK;
     if (place >= g->n_traces)
         return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
-    err = sf_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &ids);
+    err = sf_granule_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &ids);
     if (err || memcmp(ids + (size_t)place * 16, id.b, 16) != 0)
         return err;
     err = sf_granule_trace_rows(&c, &rows);
@@ -172,8 +174,8 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
     return SF_OK;
 }
 
-enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
-                                       sf_bytes *out, struct sf_why *why)
+enum sf_err sf_filter_probe_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                         sf_bytes *out, struct sf_why *why)
 {
     size_t len = (size_t)r->sections[SF_SECTION_TFLT].raw_len;
     uint8_t *bytes = sf_arena_raw(req, len, 16);
@@ -181,7 +183,7 @@ enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, str
     enum sf_err err;
     if (!bytes)
         return sf_fail(why, SF_ERR_LIMIT, "block: no memory for a filter of %zu bytes", len);
-    err = sf_reader_paged(r, SF_SECTION_TFLT, 0, bytes, len, *req, why);
+    err = sf_span_block_reader_paged(r, SF_SECTION_TFLT, 0, bytes, len, *req, why);
     if (!err && (len < SF_FUSE_HEAD_LEN || !sf_fuse_parse(bytes, len, &head)))
         err = sf_fail(why, SF_ERR_CORRUPT, "block: section TFLT: not a filter");
     if (!err)
@@ -189,13 +191,13 @@ enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, str
     return err;
 }
 
-enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
-                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
-                                      struct sf_why *why)
+enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                        uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                        struct sf_why *why)
 {
     uint8_t *raw = (uint8_t *)out;
-    enum sf_err err = sf_reader_paged(r, SF_SECTION_TIDX, first * 8, raw, (size_t)n * 8, scratch,
-                                      why);
+    enum sf_err err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, first * 8, raw, (size_t)n * 8,
+                                                 scratch, why);
     for (uint32_t i = 0; !err && i < n; i++) {
         uint32_t hash = sf_load_u32le(raw + (size_t)i * 8);
         uint32_t trace = sf_load_u32le(raw + (size_t)i * 8 + 4);
@@ -221,7 +223,7 @@ static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t t
         return SF_OK;
     if (r->sections[SF_SECTION_TIDX].raw_len != r->info.n_traces * 8)
         return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: not one entry per trace");
-    err = sf_reader_probe(r, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, hash,
+    err = sf_filter_probe(r, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, hash,
                           scratch, &may_be, why);
     if (err || !may_be)
         return err;
@@ -229,9 +231,9 @@ static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t t
     return lower_bound(r, (uint32_t)(hash >> 32), n, scratch, out_at, why);
 }
 
-enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
-                                         sf_trace_id id, struct sf_arena scratch, bool *out,
-                                         struct sf_why *why)
+enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                           sf_trace_id id, struct sf_arena scratch, bool *out,
+                                           struct sf_why *why)
 {
     uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
     uint8_t pair[8] = {0};
@@ -240,14 +242,14 @@ enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, u
     *out = false;
     if (err || at >= n)
         return err;
-    err = sf_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
+    err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
     *out = !err && sf_load_u32le(pair) == hash >> 32;
     return err;
 }
 
-enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
-                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
-                                     struct sf_trace_place *out, struct sf_why *why)
+enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                       sf_trace_id id, struct sf_arena scratch, bool *out_found,
+                                       struct sf_trace_place *out, struct sf_why *why)
 {
     uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
     enum sf_err err = find_entries(r, tenant, hash, scratch, &at, &n, why);
@@ -255,7 +257,8 @@ enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint3
     *out_found = false;
     for (; !err && at < n; at++) {
         uint8_t pair[8];
-        err = sf_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
+        err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch,
+                                         why);
         if (err || sf_load_u32le(pair) != hash >> 32)
             break;
         if (sf_load_u32le(pair + 4) >= r->info.n_traces)
@@ -278,7 +281,7 @@ static enum sf_err look_for_span(const struct sf_span_block_reader *r, uint32_t 
     const uint8_t *ids, *traces;
     const uint32_t *rows;
     uint32_t row = 0, end = 0;
-    enum sf_err err = sf_column_fixed(&c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, g->n_rows, &ids);
+    enum sf_err err = sf_granule_column_fixed(&c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, g->n_rows, &ids);
 
     if (err)
         return err;
@@ -288,7 +291,7 @@ static enum sf_err look_for_span(const struct sf_span_block_reader *r, uint32_t 
         return SF_OK;
     err = sf_granule_trace_rows(&c, &rows);
     if (!err)
-        err = sf_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &traces);
+        err = sf_granule_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &traces);
     if (err)
         return err;
     for (uint32_t t = 0; t < g->n_traces; t++) {
@@ -302,9 +305,9 @@ static enum sf_err look_for_span(const struct sf_span_block_reader *r, uint32_t 
     return SF_OK;
 }
 
-enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
-                                    sf_span_id id, struct sf_arena scratch, bool *out_found,
-                                    sf_trace_id *out_trace, struct sf_why *why)
+enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
+                                      sf_span_id id, struct sf_arena scratch, bool *out_found,
+                                      sf_trace_id *out_trace, struct sf_why *why)
 {
     struct sf_filter_group group = {0};
     uint64_t hash = sf_block_span_hash(tenant, id);
@@ -316,10 +319,10 @@ enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32
         if (r->granules[g].tenant != tenant)
             continue;
         if (g - group.first >= group.n) { /* granules of a group share its filter */
-            err = sf_reader_group(r, SF_SECTION_SFLT, g, scratch, &group, why);
+            err = sf_filter_probe_group(r, SF_SECTION_SFLT, g, scratch, &group, why);
             may_be = true;
             if (!err && group.len)
-                err = sf_reader_probe(r, SF_SECTION_SFLT, group.off, group.len, hash, scratch,
+                err = sf_filter_probe(r, SF_SECTION_SFLT, group.off, group.len, hash, scratch,
                                       &may_be, why);
         }
         if (!err && may_be)

@@ -40,8 +40,8 @@ static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
 }
 
 /* Slots lie scattered: each is asked for well before it is looked at. */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_text_list *texts,
-                         const uint64_t *hashes)
+bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
+                                      const struct sf_text_list *texts, const uint64_t *hashes)
 {
     uint32_t n = texts->n;
     uint64_t mixed[AHEAD];
@@ -62,7 +62,7 @@ bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct 
     return true;
 }
 
-void sf_hash_set_done(struct sf_hash_set *s)
+void sf_filter_stage_hash_set_done(struct sf_hash_set *s)
 {
     sf_heap_free(s->hashes);
     sf_table_done(&s->at);
@@ -76,15 +76,15 @@ static bool add_filter(struct sf_span_block_writer *w, struct sf_buf *groups,
     enum sf_err err = sf_fuse_build(filters, hashes, n);
 
     if (err)
-        return sf_writer_fail(w, err);
+        return sf_span_block_writer_fail(w, err);
     sf_buf_add_u32le(groups, w->group_first);
     sf_buf_add_u32le(groups, w->n_granules - w->group_first);
     sf_buf_add_u64le(groups, start);
     sf_buf_add_u64le(groups, filters->len - start);
-    return sf_buf_ok(groups) || sf_writer_fail(w, groups->err);
+    return sf_buf_ok(groups) || sf_span_block_writer_fail(w, groups->err);
 }
 
-bool sf_writer_close_group(struct sf_span_block_writer *w)
+bool sf_filter_stage_close_group(struct sf_span_block_writer *w)
 {
     struct sf_hash_set *set = &w->attr_set;
 
@@ -103,8 +103,8 @@ bool sf_writer_close_group(struct sf_span_block_writer *w)
     return true;
 }
 
-void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
-                             uint32_t n_groups, struct sf_buf *out)
+void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_buf *filters,
+                                   uint32_t n_groups, struct sf_buf *out)
 {
     uint64_t base = 8 + (uint64_t)n_groups * SF_BLOCK_GROUP_REC_LEN;
     sf_buf_add_u32le(out, n_groups);
@@ -119,7 +119,7 @@ void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *f
 }
 
 /* Pairs (high half of the hash, number of the trace), sorted; four passes of a byte each. */
-bool sf_trace_index_encode(const uint64_t *hashes, size_t n, struct sf_buf *out)
+bool sf_filter_stage_encode_trace_index(const uint64_t *hashes, size_t n, struct sf_buf *out)
 {
     uint64_t *from = sf_heap_new_n(n, sizeof(*from)), *to = sf_heap_new_n(n, sizeof(*to));
     bool is_ok = from && to;

@@ -59,11 +59,11 @@ bool sf_granule_carry_can(const struct sf_span_block_reader *r, uint32_t granule
     if (r->info.format != SF_SPAN_BLOCK_FORMAT || g->is_continuation || r->info.created_ns <= 0 ||
         g->ts_max_ns >= limit || has_overflow(r))
         return false;
-    if (sf_reader_descs(r, granule, SF_BLOCK_RESOURCE, d) != 1 ||
-        sf_reader_descs(r, granule, SF_BLOCK_SCOPE, d) != 1)
+    if (sf_span_block_reader_descs(r, granule, SF_BLOCK_RESOURCE, d) != 1 ||
+        sf_span_block_reader_descs(r, granule, SF_BLOCK_SCOPE, d) != 1)
         return false;
     for (uint32_t i = 0; g->n_rows < min_rows && i < p->n_chunks; i++)
-        len += sf_reader_desc(r, p->first_chunk + i).stored_len;
+        len += sf_span_block_reader_desc(r, p->first_chunk + i).stored_len;
     return g->n_rows >= min_rows || len >= LARGE_LEN;
 }
 
@@ -91,7 +91,8 @@ static enum sf_err map_resource(struct carry *c, uint32_t place, uint32_t *out)
     enum sf_err err = SF_OK;
 
     if (c->from->r->resource_tenants[place] != c->from->tenant)
-        return sf_reader_corrupt(c->from->r, c->from->granule, SF_BLOCK_RESOURCE, c->from->why);
+        return sf_span_block_reader_corrupt(c->from->r, c->from->granule, SF_BLOCK_RESOURCE,
+                                            c->from->why);
     if (*code == SF_NONE)
         err = sf_span_block_writer_resource(c->w, c->from->tenant, &c->from->r->resources[place],
                                             code, c->from->why);
@@ -121,7 +122,7 @@ static enum sf_err map_rows(struct carry *c)
     enum sf_err err;
 
     if (!resources || !scopes)
-        return sf_reader_limit(from->why);
+        return sf_span_block_reader_limit(from->why);
     err = sf_granule_codes(from, SF_COL_RESOURCE | SF_COL_SCOPE, &rows);
     c->has_same_resources = c->has_same_scopes = true;
     for (uint32_t i = 0; !err && i < n; i++) {
@@ -155,9 +156,9 @@ static enum sf_err map_key(struct carry *c, uint32_t key)
 
     if (*code != SF_NONE)
         return SF_OK;
-    err = sf_writer_key(c->w, k->tenant, k->scope, k->type, k->name, code);
+    err = sf_key_stage_get(c->w, k->tenant, k->scope, k->type, k->name, code);
     if (err)
-        sf_writer_fail(c->w, err);
+        sf_span_block_writer_fail(c->w, err);
     else
         SF_ASSERT(c->w->keys[*code].type == k->type); /* sf_granule_carry_fits() */
     return err;
@@ -169,7 +170,7 @@ static enum sf_err count_rows(struct carry *c, const struct sf_shape_column *s, 
     uint32_t *rows = sf_arena_new_n(c->from->req, s->n_shapes + (size_t)1, sizeof(*rows));
 
     if (!rows)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     if (!s->code)
         rows[0] = s->n_items;
     for (uint32_t i = 0; s->code && i < s->n_items; i++)
@@ -188,11 +189,11 @@ static enum sf_err sum_items(struct carry *c, uint32_t column, uint32_t *out)
     enum sf_err err;
 
     inner.req = &tmp;
-    err = sf_column_u32s(&inner, column, c->from->n_rows, UINT32_MAX, &counts);
+    err = sf_granule_column_u32s(&inner, column, c->from->n_rows, UINT32_MAX, &counts);
     for (uint32_t i = 0; !err && i < c->from->n_rows; i++)
         sum += counts[i];
     if (sum > UINT32_MAX / 2)
-        return sf_reader_corrupt(c->from->r, c->from->granule, column, c->from->why);
+        return sf_span_block_reader_corrupt(c->from->r, c->from->granule, column, c->from->why);
     *out = (uint32_t)sum;
     return err;
 }
@@ -207,7 +208,7 @@ static enum sf_err map_shapes(struct carry *c)
     for (int i = 0; !err && i < 3; i++) {
         struct sf_shape_column *s = &c->shapes[i];
         uint32_t n_keys;
-        err = sf_column_shapes(c->from, SHAPES[i].column, SHAPES[i].scope, n_items[i], s);
+        err = sf_granule_column_shapes(c->from, SHAPES[i].column, SHAPES[i].scope, n_items[i], s);
         n_keys = !err && s->n_shapes ? s->ends[s->n_shapes - 1] : 0;
         for (uint32_t k = 0; !err && k < n_keys; k++)
             err = map_key(c, s->keys[k]);
@@ -224,13 +225,13 @@ static enum sf_err copy_chunk(struct carry *c, uint32_t chunk, uint16_t column)
     const struct sf_span_block_reader *r = c->from->r;
     struct sf_span_block_writer *w = c->w;
     struct sf_arena tmp = *c->from->req;
-    struct sf_chunk_desc d = sf_reader_desc(r, chunk);
-    uint32_t n_hashes = sf_chunk_n_hashes(&d);
+    struct sf_chunk_desc d = sf_span_block_reader_desc(r, chunk);
+    uint32_t n_hashes = sf_span_block_reader_n_hashes(&d);
     const uint8_t *p;
-    enum sf_err err = sf_reader_bytes(r, d.off, d.stored_len, &tmp, &p, c->from->why);
+    enum sf_err err = sf_span_block_reader_bytes(r, d.off, d.stored_len, &tmp, &p, c->from->why);
 
     if (!err && (uint32_t)sf_hash(p, d.stored_len) != d.checksum)
-        err = sf_reader_corrupt(r, c->from->granule, d.column, c->from->why);
+        err = sf_span_block_reader_corrupt(r, c->from->granule, d.column, c->from->why);
     if (err)
         return err;
     d.off = w->out_off + w->out.len;
@@ -242,7 +243,7 @@ static enum sf_err copy_chunk(struct carry *c, uint32_t chunk, uint16_t column)
     w->n_chunks_here++;
     w->n_hashes_here += n_hashes;
     if (!sf_buf_ok(&w->out) || !sf_buf_ok(&w->descs) || !sf_buf_ok(&w->hashes))
-        sf_writer_fail(w, w->out.err ? w->out.err : SF_ERR_NOMEM);
+        sf_span_block_writer_fail(w, w->out.err ? w->out.err : SF_ERR_NOMEM);
     return w->err;
 }
 
@@ -256,15 +257,15 @@ static enum sf_err write_shapes(struct carry *c, uint16_t column, const struct s
     const uint32_t *rows = NULL;
 
     if (!lens || !keys)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     for (uint32_t i = 0; i < s->n_shapes; i++)
         lens[i] = s->ends[i] - sf_shape_start(s, i);
     for (uint32_t i = 0; i < n_keys; i++)
         keys[i] = c->codes->keys[s->keys[i]];
     for (int i = 0; i < 3; i++)
         rows = s == &c->shapes[i] ? c->shape_rows[i] : rows;
-    sf_writer_count_shapes(w, lens, keys, rows, s->n_shapes);
-    sf_writer_emit_shapes(w, column, lens, s->n_shapes, keys, n_keys);
+    sf_granule_count_shapes(w, lens, keys, rows, s->n_shapes);
+    sf_granule_encode_shapes(w, column, lens, s->n_shapes, keys, n_keys);
     return w->err;
 }
 
@@ -279,9 +280,9 @@ static enum sf_err write_chunk(struct carry *c, const struct sf_chunk_desc *d, u
             return write_shapes(c, d->column, &c->shapes[i]);
     }
     if (d->column == SF_BLOCK_RESOURCE && !c->has_same_resources)
-        return sf_writer_emit_u32s(c->w, d->column, c->resources, n) ? SF_OK : c->w->err;
+        return sf_granule_encode_u32s(c->w, d->column, c->resources, n) ? SF_OK : c->w->err;
     if (d->column == SF_BLOCK_SCOPE && !c->has_same_scopes)
-        return sf_writer_emit_u32s(c->w, d->column, c->scopes, n) ? SF_OK : c->w->err;
+        return sf_granule_encode_u32s(c->w, d->column, c->scopes, n) ? SF_OK : c->w->err;
     return copy_chunk(c, chunk, d->column);
 }
 
@@ -303,16 +304,16 @@ static enum sf_err write_chunks(struct carry *c)
     const struct sf_granule_place *p = &r->places[c->from->granule];
     struct key_chunk *keys = sf_arena_raw(c->from->req, p->n_chunks * sizeof(*keys), 16);
     uint32_t n_keys = 0;
-    enum sf_err err = keys ? SF_OK : sf_reader_limit(c->from->why);
+    enum sf_err err = keys ? SF_OK : sf_span_block_reader_limit(c->from->why);
 
     for (uint32_t i = 0; !err && i < p->n_chunks; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(r, p->first_chunk + i);
+        struct sf_chunk_desc d = sf_span_block_reader_desc(r, p->first_chunk + i);
         if (d.column < SF_BLOCK_FIRST_KEY) {
             err = write_chunk(c, &d, p->first_chunk + i);
         } else {
             uint32_t key = d.column - SF_BLOCK_FIRST_KEY;
             if (key >= r->n_typed || c->codes->keys[key] == SF_NONE) /* no shape has it */
-                return sf_reader_corrupt(r, c->from->granule, d.column, c->from->why);
+                return sf_span_block_reader_corrupt(r, c->from->granule, d.column, c->from->why);
             keys[n_keys++] = (struct key_chunk){c->codes->keys[key], p->first_chunk + i};
         }
     }
@@ -333,7 +334,7 @@ static uint64_t bits_of(const struct sf_value *v)
 
 static bool count_number(struct carry *c, struct sf_key_stage *k, uint64_t bits, uint32_t n)
 {
-    return n == 0 || sf_writer_count_value(c->w, k, (sf_str){(const char *)&bits, 8}, n);
+    return n == 0 || sf_key_stage_count_value(c->w, k, (sf_str){(const char *)&bits, 8}, n);
 }
 
 static enum sf_err count_numbers(struct carry *c, struct sf_key_stage *k, uint32_t key, uint32_t n)
@@ -347,20 +348,20 @@ static enum sf_err count_numbers(struct carry *c, struct sf_key_stage *k, uint32
     enum sf_err err;
 
     inner.req = &tmp;
-    err = sf_column_values(&inner, key, n, &v);
+    err = sf_granule_column_values(&inner, key, n, &v);
     if (err)
         return err;
     counts = sf_arena_new_n(&tmp, v.n_vals, sizeof(*counts));
     bits = sf_arena_raw(&tmp, (size_t)v.n_vals * sizeof(*bits), 16);
     codes = sf_arena_raw(&tmp, (size_t)v.n_vals * sizeof(*codes), 16);
     if (!counts || !bits || !codes)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     if (!v.code && v.n_vals > 1) {
         for (uint32_t i = 0; i < v.n_vals; i++)
             bits[i] = bits_of(&v.vals[i]);
-        if (!sf_few_find(&few, bits, v.n_vals, codes))
-            return sf_reader_corrupt(c->from->r, c->from->granule, SF_BLOCK_FIRST_KEY + key,
-                                     c->from->why);
+        if (!sf_granule_count_find_few(&few, bits, v.n_vals, codes))
+            return sf_span_block_reader_corrupt(c->from->r, c->from->granule,
+                                                SF_BLOCK_FIRST_KEY + key, c->from->why);
         for (uint32_t i = 0; i < few.n; i++) {
             if (!count_number(c, k, few.vals[i], few.counts[i]))
                 return c->w->err;
@@ -385,12 +386,12 @@ static enum sf_err count_repeated(struct carry *c, struct sf_key_stage *k,
                                   struct sf_arena tmp)
 {
     struct sf_span_block_writer *w = c->w;
-    uint32_t n = texts->n, least = sf_key_least(k, n, n), code;
+    uint32_t n = texts->n, least = sf_granule_count_key_least(k, n, n), code;
     uint32_t *counts = sf_arena_new_n(&tmp, n, sizeof(*counts));
     uint16_t *shared = sf_arena_new_n(&tmp, COUNTERS, sizeof(*shared));
 
     if (!counts || !shared)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     for (uint32_t i = 0; i < n; i++) {
         uint16_t *s = &shared[hashes[i] % COUNTERS];
         *s = (uint16_t)(*s + (*s < UINT16_MAX));
@@ -400,14 +401,14 @@ static enum sf_err count_repeated(struct carry *c, struct sf_key_stage *k,
         if (shared[hashes[i] % COUNTERS] < least)
             continue;
         if (!sf_dict_add(&w->spare, texts->list[i], &code)) {
-            sf_writer_fail(w, SF_ERR_NOMEM);
+            sf_span_block_writer_fail(w, SF_ERR_NOMEM);
             return w->err;
         }
         counts[code]++;
     }
     for (uint32_t i = 0; i < w->spare.n; i++) {
         if (counts[i] >= least &&
-            !sf_writer_count_value(w, k, sf_dict_get(&w->spare, i), counts[i]))
+            !sf_key_stage_count_value(w, k, sf_dict_get(&w->spare, i), counts[i]))
             return w->err;
     }
     return SF_OK;
@@ -422,16 +423,16 @@ static enum sf_err count_few(struct carry *c, struct sf_key_stage *k,
     struct sf_text_list distinct = {.dict = &w->spare};
 
     if (!codes)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     sf_dict_reset(&w->spare);
     for (uint32_t i = 0; i < texts->n; i++) {
         if (!sf_dict_add(&w->spare, texts->list[i], &codes[i])) {
-            sf_writer_fail(w, SF_ERR_NOMEM);
+            sf_span_block_writer_fail(w, SF_ERR_NOMEM);
             return w->err;
         }
     }
     distinct.n = w->spare.n;
-    return sf_writer_count_texts(w, k, &distinct, codes, texts->n) ? SF_OK : w->err;
+    return sf_granule_count_texts(w, k, &distinct, codes, texts->n) ? SF_OK : w->err;
 }
 
 static enum sf_err count_list(struct carry *c, struct sf_key_stage *k,
@@ -442,13 +443,13 @@ static enum sf_err count_list(struct carry *c, struct sf_key_stage *k,
     enum sf_err err;
 
     if (!hashes)
-        return sf_reader_limit(c->from->why);
+        return sf_span_block_reader_limit(c->from->why);
     for (uint32_t i = 0; i < texts->n; i++)
         hashes[i] = sf_hash_str(texts->list[i]);
     err = texts->n > FEW_TEXTS ? count_repeated(c, k, texts, hashes, tmp)
                                : count_few(c, k, texts, tmp);
-    if (!err && filter && !sf_hash_set_add_all(&c->w->attr_set, filter, texts, hashes))
-        sf_writer_fail(c->w, SF_ERR_NOMEM);
+    if (!err && filter && !sf_filter_stage_hash_set_add_all(&c->w->attr_set, filter, texts, hashes))
+        sf_span_block_writer_fail(c->w, SF_ERR_NOMEM);
     return err ? err : c->w->err;
 }
 
@@ -463,16 +464,16 @@ static enum sf_err count_texts(struct carry *c, struct sf_key_stage *k, uint32_t
     enum sf_err err;
 
     inner.req = &tmp;
-    err = sf_column_texts(&inner, column, n, &col);
+    err = sf_granule_column_texts(&inner, column, n, &col);
     if (err)
         return err;
     texts = (struct sf_text_list){.list = col.dict, .n = col.n_dict};
     if (is_list && k)
         return count_list(c, k, &texts, filter, tmp);
-    if (k && !sf_writer_count_texts(c->w, k, &texts, col.code, n))
+    if (k && !sf_granule_count_texts(c->w, k, &texts, col.code, n))
         return c->w->err;
-    if (filter && !sf_hash_set_add_all(&c->w->attr_set, filter, &texts, NULL))
-        sf_writer_fail(c->w, SF_ERR_NOMEM);
+    if (filter && !sf_filter_stage_hash_set_add_all(&c->w->attr_set, filter, &texts, NULL))
+        sf_span_block_writer_fail(c->w, SF_ERR_NOMEM);
     return c->w->err;
 }
 
@@ -482,12 +483,12 @@ static enum sf_err count_key(struct carry *c, uint32_t key, uint32_t n)
     struct sf_key_stage *k = &c->w->keys[c->codes->keys[key]];
     struct sf_chunk_desc d[2];
     uint32_t column = SF_BLOCK_FIRST_KEY + key;
-    unsigned n_descs = sf_reader_descs(c->from->r, c->from->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->from->r, c->from->granule, column, d);
     bool has_hashes;
 
     if (n_descs == 0 || d[0].n_values != n)
-        return sf_reader_corrupt(c->from->r, c->from->granule, column, c->from->why);
-    has_hashes = sf_chunk_n_hashes(&d[n_descs - 1]);
+        return sf_span_block_reader_corrupt(c->from->r, c->from->granule, column, c->from->why);
+    has_hashes = sf_span_block_reader_n_hashes(&d[n_descs - 1]);
     if (sf_block_type_is_text(from->type))
         return count_texts(c, k, column, n, n_descs == 1 && d[0].encoding != SF_ENC_CONST,
                            from->type == SF_VALUE_STR && !has_hashes ? k->hash : 0);
@@ -503,7 +504,7 @@ static enum sf_err count_keys(struct carry *c)
 
     for (int i = 0; !err && i < 3; i++) {
         uint32_t *counts;
-        err = sf_shapes_count(c->from, &c->shapes[i], c->from->req, &counts);
+        err = sf_granule_column_count_shapes(c->from, &c->shapes[i], c->from->req, &counts);
         for (uint32_t k = 0; !err && k < c->from->r->n_typed; k++) {
             if (counts[k])
                 err = count_key(c, k, counts[k]);
@@ -516,9 +517,9 @@ static enum sf_err count_keys(struct carry *c)
 static enum sf_err filter_texts(struct carry *c, uint32_t column, sf_str name)
 {
     struct sf_chunk_desc d[2];
-    unsigned n = sf_reader_descs(c->from->r, c->from->granule, column, d);
+    unsigned n = sf_span_block_reader_descs(c->from->r, c->from->granule, column, d);
 
-    if (n == 0 || sf_chunk_n_hashes(&d[n - 1]))
+    if (n == 0 || sf_span_block_reader_n_hashes(&d[n - 1]))
         return SF_OK;
     return count_texts(c, NULL, column, c->from->n_rows, false,
                        sf_block_key_hash(c->from->tenant, SF_SCOPE_INTRINSIC, SF_VALUE_STR, name));
@@ -535,15 +536,16 @@ static enum sf_err count_ids(struct carry *c)
     enum sf_err err;
 
     inner.req = &tmp;
-    err = sf_column_fixed(&inner, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n_traces, &traces);
+    err = sf_granule_column_fixed(&inner, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n_traces, &traces);
     if (!err)
-        err = sf_column_fixed(&inner, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->from->n_rows, &spans);
+        err = sf_granule_column_fixed(&inner, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->from->n_rows,
+                                      &spans);
     if (err)
         return err;
-    sf_writer_hash_traces(c->w, c->from->tenant, (const sf_trace_id *)(const void *)traces,
-                          n_traces);
-    sf_writer_hash_spans(c->w, c->from->tenant, (const uint64_t *)(const void *)spans,
-                         c->from->n_rows);
+    sf_granule_count_hash_traces(c->w, c->from->tenant, (const sf_trace_id *)(const void *)traces,
+                                 n_traces);
+    sf_granule_count_hash_spans(c->w, c->from->tenant, (const uint64_t *)(const void *)spans,
+                                c->from->n_rows);
     return c->w->err;
 }
 
@@ -562,21 +564,22 @@ static enum sf_err count_calls(struct carry *c)
     enum sf_err err;
 
     inner.req = &tmp;
-    err = sf_column_texts(&inner, SF_BLOCK_NAME, n, &names);
+    err = sf_granule_column_texts(&inner, SF_BLOCK_NAME, n, &names);
     if (!err)
-        err = sf_column_numbers(&inner, SF_BLOCK_DURATION, n, &calls.duration_ns);
+        err = sf_granule_column_numbers(&inner, SF_BLOCK_DURATION, n, &calls.duration_ns);
     if (!err && !calls.duration_ns)
-        err = sf_reader_corrupt(c->from->r, c->from->granule, SF_BLOCK_DURATION, c->from->why);
+        err = sf_span_block_reader_corrupt(c->from->r, c->from->granule, SF_BLOCK_DURATION,
+                                           c->from->why);
     if (!err)
         err = sf_granule_kinds(&inner, &rows);
     if (!err)
-        err = sf_column_fixed(&inner, SF_BLOCK_PARENT, SF_ENC_CODE8, n, &calls.parent);
+        err = sf_granule_column_fixed(&inner, SF_BLOCK_PARENT, SF_ENC_CODE8, n, &calls.parent);
     if (!err)
-        err = sf_column_u32s(&inner, SF_BLOCK_FLAGS, n, UINT32_MAX, &calls.flags);
+        err = sf_granule_column_u32s(&inner, SF_BLOCK_FLAGS, n, UINT32_MAX, &calls.flags);
     for (uint32_t i = 0; !err && i < n; i++)
         high |= calls.duration_ns[i];
     if (!err && (high > (uint64_t)INT64_MAX ||
-                 sf_reader_descs(c->from->r, c->from->granule, SF_BLOCK_INDEX, d))) {
+                 sf_span_block_reader_descs(c->from->r, c->from->granule, SF_BLOCK_INDEX, d))) {
         /* absurd clocks: some end before they start */
         err = sf_granule_trace_rows(&inner, &trace_rows);
         if (!err)
@@ -588,7 +591,7 @@ static enum sf_err count_calls(struct carry *c)
     calls.name = names.code;
     calls.kind = rows.kind;
     calls.status = rows.status;
-    return sf_writer_count_calls(c->w, &calls) ? SF_OK : c->w->err;
+    return sf_granule_count_calls(c->w, &calls) ? SF_OK : c->w->err;
 }
 
 enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_span_block_reader *r,
@@ -607,11 +610,11 @@ enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_spa
 
     if (!err)
         err = map_shapes(&c);
-    if (!err && !sf_granule_begin(w, info.n_rows))
+    if (!err && !sf_granule_encode_begin(w, info.n_rows))
         err = w->err;
     if (!err)
         err = count_ids(&c);
-    if (!err && !sf_writer_add_runs(w, c.resources, info.n_rows))
+    if (!err && !sf_granule_count_add_runs(w, c.resources, info.n_rows))
         err = w->err;
     if (!err)
         err = count_calls(&c);
@@ -623,7 +626,7 @@ enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_spa
         err = write_chunks(&c);
     if (!err)
         err = count_keys(&c);
-    if (!err && !sf_granule_end(w, &info))
+    if (!err && !sf_granule_encode_end(w, &info))
         err = w->err;
     return err;
 }

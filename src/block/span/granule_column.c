@@ -8,12 +8,12 @@
 
 static enum sf_err corrupt(const struct sf_granule_ctx *c, uint32_t column)
 {
-    return sf_reader_corrupt(c->r, c->granule, column, c->why);
+    return sf_span_block_reader_corrupt(c->r, c->granule, column, c->why);
 }
 
 static enum sf_err fault(const struct sf_granule_ctx *c, uint32_t column, enum sf_err err)
 {
-    return err == SF_ERR_LIMIT ? sf_reader_limit(c->why) : corrupt(c, column);
+    return err == SF_ERR_LIMIT ? sf_span_block_reader_limit(c->why) : corrupt(c, column);
 }
 
 static bool is_codes(const struct sf_chunk_desc *d)
@@ -26,14 +26,14 @@ static enum sf_err chunk_into_scratch(struct sf_granule_ctx *c, const struct sf_
                                       struct sf_arena *tmp, sf_bytes *out)
 {
     *tmp = *c->req;
-    return sf_reader_chunk(c->r, c->granule, d, tmp, out, c->why);
+    return sf_span_block_reader_chunk(c->r, c->granule, d, tmp, out, c->why);
 }
 
-enum sf_err sf_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
-                              const uint64_t **out)
+enum sf_err sf_granule_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                      const uint64_t **out)
 {
     struct sf_chunk_desc d[2];
-    unsigned n_descs = sf_reader_descs(c->r, c->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
     struct sf_arena tmp;
     uint64_t *nums;
     sf_bytes raw;
@@ -46,18 +46,18 @@ enum sf_err sf_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_
         return corrupt(c, column);
     nums = sf_arena_raw(c->req, (size_t)n * sizeof(*nums), 16);
     if (!nums)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = chunk_into_scratch(c, &d[0], &tmp, &raw);
     if (err)
         return err;
-    if (!sf_decode_numbers(d[0].encoding, raw, n, nums))
+    if (!sf_encoding_numbers_decode(d[0].encoding, raw, n, nums))
         return corrupt(c, column);
     *out = nums;
     return SF_OK;
 }
 
-enum sf_err sf_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n, uint32_t limit,
-                           const uint32_t **out)
+enum sf_err sf_granule_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                   uint32_t limit, const uint32_t **out)
 {
     uint32_t *narrow = sf_arena_raw(c->req, (size_t)n * sizeof(*narrow), 16);
     struct sf_arena tmp;
@@ -67,10 +67,10 @@ enum sf_err sf_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n
     enum sf_err err;
 
     if (!narrow)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     tmp = *c->req;
     inner.req = &tmp;
-    err = sf_column_numbers(&inner, column, n, &wide);
+    err = sf_granule_column_numbers(&inner, column, n, &wide);
     if (err)
         return err;
     if (!wide) {
@@ -87,11 +87,11 @@ enum sf_err sf_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n
     return SF_OK;
 }
 
-enum sf_err sf_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t encoding, uint32_t n,
-                            const uint8_t **out)
+enum sf_err sf_granule_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t encoding,
+                                    uint32_t n, const uint8_t **out)
 {
     struct sf_chunk_desc d[2];
-    unsigned n_descs = sf_reader_descs(c->r, c->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
     size_t size = encoding == SF_ENC_FIX16 ? 16 : encoding == SF_ENC_FIX8 ? 8 : 1;
     uint8_t *to;
     sf_bytes raw;
@@ -107,7 +107,7 @@ enum sf_err sf_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t e
     /* Copied even when it could be borrowed: callers read it as aligned numbers. */
     to = sf_arena_raw(c->req, n * size, 16);
     if (!to)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = chunk_into_scratch(c, &d[0], &tmp, &raw);
     if (err)
         return err;
@@ -128,7 +128,7 @@ static enum sf_err read_codes(struct sf_granule_ctx *c, const struct sf_chunk_de
     enum sf_err err;
 
     if (!codes)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = chunk_into_scratch(c, d, &tmp, &raw);
     if (err)
         return err;
@@ -144,7 +144,7 @@ static enum sf_err counting_codes(struct sf_granule_ctx *c, uint32_t n, bool is_
 {
     uint32_t *codes = sf_arena_raw(c->req, (size_t)n * sizeof(*codes), 16);
     if (!codes)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i < n; i++)
         codes[i] = is_zero ? 0 : i;
     *out = codes;
@@ -171,8 +171,8 @@ static enum sf_err read_list(struct sf_granule_ctx *c, const struct sf_chunk_des
 
     list = sf_arena_raw(c->req, (size_t)n * sizeof(*list), 16);
     if (!list)
-        return sf_reader_limit(c->why);
-    err = sf_reader_chunk(c->r, c->granule, d, c->req, &raw, c->why);
+        return sf_span_block_reader_limit(c->why);
+    err = sf_span_block_reader_chunk(c->r, c->granule, d, c->req, &raw, c->why);
     if (err)
         return err;
     *out = list;
@@ -180,7 +180,7 @@ static enum sf_err read_list(struct sf_granule_ctx *c, const struct sf_chunk_des
         list[0] = sf_bytes_str(raw);
         return SF_OK;
     }
-    err = sf_decode_strings(d->encoding, raw, n, c->req, list);
+    err = sf_encoding_strings_decode(d->encoding, raw, n, c->req, list);
     return err ? fault(c, d->column, err) : SF_OK;
 }
 
@@ -188,7 +188,7 @@ static enum sf_err read_texts(struct sf_granule_ctx *c, uint32_t column, uint32_
                               struct texts *out)
 {
     struct sf_chunk_desc d[2];
-    unsigned n_descs = sf_reader_descs(c->r, c->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
     enum sf_err err;
 
     *out = (struct texts){0};
@@ -205,8 +205,8 @@ static enum sf_err read_texts(struct sf_granule_ctx *c, uint32_t column, uint32_
     return err ? err : read_list(c, &d[1], &out->list);
 }
 
-enum sf_err sf_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
-                            struct sf_str_column *out)
+enum sf_err sf_granule_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                    struct sf_str_column *out)
 {
     static const sf_str NOTHING = {"", 0};
     struct sf_chunk_desc d[2];
@@ -214,7 +214,7 @@ enum sf_err sf_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t 
     const uint32_t *code = NULL;
     enum sf_err err;
 
-    if (sf_reader_descs(c->r, c->granule, column, d) == 0) {
+    if (sf_span_block_reader_descs(c->r, c->granule, column, d) == 0) {
         err = counting_codes(c, n, true, &code);
         *out = (struct sf_str_column){code, &NOTHING, 1};
         return err;
@@ -243,7 +243,7 @@ static enum sf_err read_shape_list(struct sf_granule_ctx *c, const struct sf_chu
     enum sf_err err;
 
     if (!ends || !keys)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = chunk_into_scratch(c, d, &tmp, &raw);
     if (err)
         return err;
@@ -254,7 +254,7 @@ static enum sf_err read_shape_list(struct sf_granule_ctx *c, const struct sf_chu
     lens = sf_arena_raw(&tmp, (size_t)d->n_values * 8, 8);
     wide = sf_arena_raw(&tmp, (size_t)d->cardinality * 8, 8);
     if (!lens || !wide)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     sf_planes_decode(&lens_planes, d->n_values, lens);
     sf_planes_decode(&key_planes, d->cardinality, wide);
     for (uint32_t i = 0; i < d->n_values; i++) {
@@ -277,11 +277,11 @@ static enum sf_err read_shape_list(struct sf_granule_ctx *c, const struct sf_chu
     return SF_OK;
 }
 
-enum sf_err sf_column_shapes(struct sf_granule_ctx *c, uint32_t column, uint8_t scope, uint32_t n,
-                             struct sf_shape_column *out)
+enum sf_err sf_granule_column_shapes(struct sf_granule_ctx *c, uint32_t column, uint8_t scope,
+                                     uint32_t n, struct sf_shape_column *out)
 {
     struct sf_chunk_desc d[2];
-    unsigned n_descs = sf_reader_descs(c->r, c->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
     enum sf_err err;
 
     *out = (struct sf_shape_column){.n_items = n};
@@ -316,8 +316,9 @@ static bool count_codes(const struct sf_shape_column *s, struct sf_arena tmp, ui
     return true;
 }
 
-enum sf_err sf_shapes_count(struct sf_granule_ctx *c, const struct sf_shape_column *s,
-                            struct sf_arena *req, uint32_t **out)
+enum sf_err sf_granule_column_count_shapes(struct sf_granule_ctx *c,
+                                           const struct sf_shape_column *s, struct sf_arena *req,
+                                           uint32_t **out)
 {
     uint32_t *counts = sf_arena_new_n(req, c->r->n_typed, sizeof(*counts));
     struct sf_arena tmp = *req;
@@ -325,11 +326,11 @@ enum sf_err sf_shapes_count(struct sf_granule_ctx *c, const struct sf_shape_colu
     uint64_t sum = 0;
 
     if (!counts || !rows)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     if (s->n_shapes && !s->code)
         rows[0] = s->n_items;
     else if (s->n_shapes && !count_codes(s, tmp, rows))
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t shape = 0, at = 0; shape < s->n_shapes; shape++) {
         for (; at < s->ends[shape]; at++) {
             sum += rows[shape];
@@ -364,14 +365,14 @@ static enum sf_err bytes_as_codes(struct sf_granule_ctx *c, uint8_t type, const 
     uint32_t high = 0;
 
     if (!codes)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i < n; i++) {
         codes[i] = p->bytes[i];
         high = codes[i] > high ? codes[i] : high;
     }
     vals = sf_arena_raw(c->req, (high + 1) * sizeof(*vals), 16);
     if (!vals)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i <= high; i++)
         vals[i] = value_of(type, p->min + i * p->divisor);
     *out = (struct sf_values){.vals = vals, .code = codes, .n_vals = high + 1, .n = n};
@@ -389,14 +390,14 @@ static enum sf_err plain_numbers(struct sf_granule_ctx *c, uint8_t type,
     enum sf_err err;
 
     if (!vals)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = chunk_into_scratch(c, d, &tmp, &raw);
     if (err)
         return err;
     nums = sf_arena_raw(&tmp, (size_t)n_vals * 8, 8);
     if (!nums)
-        return sf_reader_limit(c->why);
-    if (!sf_decode_numbers(d->encoding, raw, n_vals, nums))
+        return sf_span_block_reader_limit(c->why);
+    if (!sf_encoding_numbers_decode(d->encoding, raw, n_vals, nums))
         return corrupt(c, d->column);
     for (uint32_t i = 0; i < n_vals; i++)
         vals[i] = value_of(type, nums[i]);
@@ -408,7 +409,7 @@ static enum sf_err read_numbers(struct sf_granule_ctx *c, uint32_t column, uint8
                                 struct sf_values *out)
 {
     struct sf_chunk_desc d[2];
-    unsigned n_descs = sf_reader_descs(c->r, c->granule, column, d);
+    unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
     const uint32_t *codes;
     enum sf_err err;
 
@@ -418,7 +419,7 @@ static enum sf_err read_numbers(struct sf_granule_ctx *c, uint32_t column, uint8
         d[0].raw_len == SF_PLANES_HEAD_LEN + (uint64_t)n) {
         struct sf_planes p;
         sf_bytes raw;
-        err = sf_reader_chunk(c->r, c->granule, &d[0], c->req, &raw, c->why);
+        err = sf_span_block_reader_chunk(c->r, c->granule, &d[0], c->req, &raw, c->why);
         if (err)
             return err;
         if (!sf_planes_parse(&raw, n, &p) || raw.len || p.width != 1)
@@ -437,8 +438,8 @@ static enum sf_err read_numbers(struct sf_granule_ctx *c, uint32_t column, uint8
     return err;
 }
 
-enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
-                             struct sf_values *out)
+enum sf_err sf_granule_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
+                                     struct sf_values *out)
 {
     uint32_t column = SF_BLOCK_FIRST_KEY + key;
     uint8_t type = c->r->typed[key].type;
@@ -459,7 +460,7 @@ enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
     if (type == SF_VALUE_NONE) {
         packed = sf_arena_raw(c->req, (size_t)t.n_list * sizeof(*packed), 16);
         if (!packed)
-            return sf_reader_limit(c->why);
+            return sf_span_block_reader_limit(c->why);
         for (uint32_t i = 0; i < t.n_list; i++) {
             if (!sf_overflow_unpack(t.list[i], &packed[i]))
                 return corrupt(c, column);
@@ -469,7 +470,7 @@ enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
     }
     vals = sf_arena_raw(c->req, (size_t)t.n_list * sizeof(*vals), 16);
     if (!vals)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i < t.n_list; i++)
         vals[i] = (struct sf_value){.type = type, .str = t.list[i]};
     out->vals = vals;

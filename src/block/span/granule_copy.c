@@ -61,11 +61,11 @@ static uint32_t *new_codes(struct sf_granule_ctx *c, uint32_t n)
 static enum sf_err open_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
                               struct text_source *t)
 {
-    enum sf_err err = sf_column_texts(c, column, n, &t->column);
+    enum sf_err err = sf_granule_column_texts(c, column, n, &t->column);
     if (err)
         return err;
     t->codes = new_codes(c, t->column.n_dict);
-    return t->codes ? SF_OK : sf_reader_limit(c->why);
+    return t->codes ? SF_OK : sf_span_block_reader_limit(c->why);
 }
 
 static enum sf_err open_key(struct sf_granule_ctx *c, struct sf_rowset *to, uint32_t root,
@@ -73,11 +73,11 @@ static enum sf_err open_key(struct sf_granule_ctx *c, struct sf_rowset *to, uint
 {
     const struct sf_typed_key *typed = &c->r->typed[key];
     uint8_t type;
-    enum sf_err err = sf_column_values(c, key, n, &k->vals);
+    enum sf_err err = sf_granule_column_values(c, key, n, &k->vals);
 
     if (err)
         return err;
-    err = sf_rowset_key(to, root, typed->type, typed->name, &k->key);
+    err = sf_rowset_attrs_key(to, root, typed->type, typed->name, &k->key);
     if (err)
         return sf_fail(c->why, err, "block: no memory for more rows (%zu held)", to->n_rows);
     type = to->keys[k->key].type;
@@ -86,7 +86,7 @@ static enum sf_err open_key(struct sf_granule_ctx *c, struct sf_rowset *to, uint
     k->is_text = sf_block_type_is_text(type) && !k->is_packed;
     if (k->is_text && k->vals.code) {
         k->codes = new_codes(c, k->vals.n_vals);
-        return k->codes ? SF_OK : sf_reader_limit(c->why);
+        return k->codes ? SF_OK : sf_span_block_reader_limit(c->why);
     }
     return SF_OK;
 }
@@ -95,10 +95,10 @@ static enum sf_err open_attrs(struct sf_granule_ctx *c, struct sf_rowset *to, ui
                               uint8_t scope, uint32_t root, uint32_t n_items, struct attr_source *a)
 {
     uint32_t *counts, n_keys = 0;
-    enum sf_err err = sf_column_shapes(c, column, scope, n_items, &a->shapes);
+    enum sf_err err = sf_granule_column_shapes(c, column, scope, n_items, &a->shapes);
 
     if (!err)
-        err = sf_shapes_count(c, &a->shapes, c->req, &counts);
+        err = sf_granule_column_count_shapes(c, &a->shapes, c->req, &counts);
     if (err)
         return err;
     for (uint32_t k = 0; k < c->r->n_typed; k++)
@@ -108,7 +108,7 @@ static enum sf_err open_attrs(struct sf_granule_ctx *c, struct sf_rowset *to, ui
     a->slots = sf_arena_raw(c->req, (size_t)c->r->n_typed * sizeof(*a->slots), 16);
     a->keys = sf_arena_new_n(c->req, n_keys, sizeof(*a->keys));
     if (!a->nodes || !a->slots || !a->keys)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     n_keys = 0;
     for (uint32_t k = 0; !err && k < c->r->n_typed; k++) {
         if (counts[k] == 0)
@@ -129,15 +129,15 @@ static enum sf_err open_items(struct sf_granule_ctx *c, uint32_t column, const u
 
     *out = NULL;
     *out_n = 0;
-    if (sf_reader_descs(c->r, c->granule, column, d) == 0)
+    if (sf_span_block_reader_descs(c->r, c->granule, column, d) == 0)
         return SF_OK;
-    err = sf_column_u32s(c, column, c->n_rows, UINT32_MAX, out);
+    err = sf_granule_column_u32s(c, column, c->n_rows, UINT32_MAX, out);
     if (err)
         return err;
     for (uint32_t i = 0; i < c->n_rows; i++)
         sum += (*out)[i];
     if (sum > 1u << 30)
-        return sf_reader_corrupt(c->r, c->granule, column, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, column, c->why);
     *out_n = (uint32_t)sum;
     return SF_OK;
 }
@@ -149,13 +149,13 @@ static enum sf_err open_events(struct sf_granule_ctx *c, struct sf_granule_copy 
 
     if (err || n == 0)
         return err;
-    err = sf_column_numbers(c, SF_BLOCK_EVENT_TIME, n, &g->event_times);
+    err = sf_granule_column_numbers(c, SF_BLOCK_EVENT_TIME, n, &g->event_times);
     if (!err && !g->event_times)
-        err = sf_reader_corrupt(c->r, c->granule, SF_BLOCK_EVENT_TIME, c->why);
+        err = sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_EVENT_TIME, c->why);
     if (!err)
         err = open_texts(c, SF_BLOCK_EVENT_NAME, n, &g->event_names);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_EVENT_DROPPED, n, UINT32_MAX, &g->event_dropped);
+        err = sf_granule_column_u32s(c, SF_BLOCK_EVENT_DROPPED, n, UINT32_MAX, &g->event_dropped);
     return err ? err
                : open_attrs(c, g->to, SF_BLOCK_EVENT_SHAPE, SF_SCOPE_EVENT, SF_ROOT_EVENT, n,
                             &g->event_attrs);
@@ -168,15 +168,15 @@ static enum sf_err open_links(struct sf_granule_ctx *c, struct sf_granule_copy *
 
     if (err || n == 0)
         return err;
-    err = sf_column_fixed(c, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n, &g->link_trace_ids);
+    err = sf_granule_column_fixed(c, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n, &g->link_trace_ids);
     if (!err)
-        err = sf_column_fixed(c, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, &g->link_span_ids);
+        err = sf_granule_column_fixed(c, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, &g->link_span_ids);
     if (!err)
         err = open_texts(c, SF_BLOCK_LINK_STATE, n, &g->link_states);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_LINK_DROPPED, n, UINT32_MAX, &g->link_dropped);
+        err = sf_granule_column_u32s(c, SF_BLOCK_LINK_DROPPED, n, UINT32_MAX, &g->link_dropped);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_LINK_FLAGS, n, UINT32_MAX, &g->link_flags);
+        err = sf_granule_column_u32s(c, SF_BLOCK_LINK_FLAGS, n, UINT32_MAX, &g->link_flags);
     return err ? err
                : open_attrs(c, g->to, SF_BLOCK_LINK_SHAPE, SF_SCOPE_LINK, SF_ROOT_LINK, n,
                             &g->link_attrs);
@@ -191,8 +191,8 @@ static enum sf_err open_rest(struct sf_granule_ctx *c, struct sf_granule_copy *g
     enum sf_err err = SF_OK;
 
     for (int i = 0; !err && i < 4; i++) {
-        if (sf_reader_descs(c->r, c->granule, COLUMNS[i], d))
-            err = sf_column_u32s(c, COLUMNS[i], c->n_rows, UINT32_MAX, to[i]);
+        if (sf_span_block_reader_descs(c->r, c->granule, COLUMNS[i], d))
+            err = sf_granule_column_u32s(c, COLUMNS[i], c->n_rows, UINT32_MAX, to[i]);
     }
     return err;
 }
@@ -210,7 +210,7 @@ enum sf_err sf_granule_copy_open(const struct sf_span_block_reader *r, uint32_t 
     enum sf_err err;
 
     if (!g)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     if (!to->shapes.n && !sf_shapes_reset(&to->shapes))
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for rows");
     g->view = sf_granule_view_init(r, granule, req);
@@ -256,7 +256,7 @@ static enum sf_err put_text(struct sf_rowset *to, struct text_source *t, uint32_
     uint32_t entry = t->column.code[item], *code = &t->codes[entry];
     if (*code == SF_NONE) {
         uint32_t got;
-        enum sf_err err = sf_rowset_text_code(to, t->column.dict[entry], &got);
+        enum sf_err err = sf_rowset_attrs_text_code(to, t->column.dict[entry], &got);
         if (err)
             return err;
         *code = got;
@@ -293,8 +293,8 @@ static enum sf_err put_packed(struct sf_rowset *to, struct key_source *k, uint32
     sf_overflow_pack(&to->pack, &a);
     if (!sf_buf_ok(&to->pack))
         return SF_ERR_NOMEM;
-    err = sf_rowset_value_code(to, &to->keys[k->key], sf_buf_str(&to->pack),
-                               sf_key_str(sf_buf_str(&to->pack)), &code);
+    err = sf_rowset_attrs_value_code(to, &to->keys[k->key], sf_buf_str(&to->pack),
+                                     sf_key_str(sf_buf_str(&to->pack)), &code);
     if (!err)
         sf_rowset_put(to, code);
     return err;
@@ -318,7 +318,7 @@ static enum sf_err put_value(struct sf_rowset *to, struct key_source *k, const s
         to->keys[k->key].n_values++;
         code = k->codes ? k->codes[p->at] : SF_NONE;
         if (code == SF_NONE) {
-            err = sf_rowset_value_code(to, &to->keys[k->key], v->str, p->hash, &code);
+            err = sf_rowset_attrs_value_code(to, &to->keys[k->key], v->str, p->hash, &code);
             if (err)
                 return err;
             if (k->codes)

@@ -13,7 +13,7 @@ enum { MAX_OPS = 4096 };
 
 /* ---- values ---- */
 
-bool sf_few_find(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes)
+bool sf_granule_count_find_few(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes)
 {
     memset(s->slots, 0, sizeof(s->slots));
     s->n = 0;
@@ -34,7 +34,7 @@ bool sf_few_find(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *c
     return true;
 }
 
-uint32_t sf_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n)
+uint32_t sf_granule_count_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n)
 {
     if (n_texts <= SF_BLOCK_MAX_TOP)
         return 1;
@@ -42,28 +42,28 @@ uint32_t sf_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n)
     return n / 2000 > 2 ? n / 2000 : 2;
 }
 
-bool sf_writer_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
-                           const struct sf_text_list *texts, const uint32_t *codes, uint32_t n)
+bool sf_granule_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
+                            const struct sf_text_list *texts, const uint32_t *codes, uint32_t n)
 {
-    uint32_t *counts, least = sf_key_least(k, texts->n, n);
+    uint32_t *counts, least = sf_granule_count_key_least(k, texts->n, n);
 
     sf_buf_reset(&w->codes);
     counts = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)texts->n * 4);
     if (!counts)
-        return sf_writer_fail(w, w->codes.err);
+        return sf_span_block_writer_fail(w, w->codes.err);
     memset(counts, 0, (size_t)texts->n * 4);
     for (uint32_t i = 0; i < n; i++)
         counts[codes[i]]++;
     for (uint32_t i = 0; i < texts->n; i++) {
         if (counts[i] >= least &&
-            !sf_writer_count_value(w, k, sf_text_list_get(texts, i), counts[i]))
+            !sf_key_stage_count_value(w, k, sf_text_list_get(texts, i), counts[i]))
             return false;
     }
     return true;
 }
 
-void sf_writer_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
-                            const uint64_t *keys, const uint32_t *counts, uint32_t n)
+void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
+                             const uint64_t *keys, const uint32_t *counts, uint32_t n)
 {
     uint64_t at = 0;
     for (uint32_t s = 0; s < n; s++) {
@@ -123,7 +123,7 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
     return true;
 }
 
-void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
+void sf_granule_count_call(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
 {
     c->n_spans++;
     c->n_errors += is_error;
@@ -136,15 +136,15 @@ static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_err
 {
     if (!w->ops[op].entry_plus_1) {
         if (!sf_list_room(&w->entries, w->n_entries, &w->entry_cap, 16))
-            return sf_writer_fail(w, SF_ERR_NOMEM);
+            return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
         w->entries[w->n_entries] = (struct sf_entry_stage){.op = op};
         w->ops[op].entry_plus_1 = ++w->n_entries;
     }
-    sf_call_count_span(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
+    sf_granule_count_call(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
     return true;
 }
 
-bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c)
+bool sf_granule_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c)
 {
     struct seen {
         uint32_t service_plus_1, op;
@@ -153,7 +153,7 @@ bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_
     sf_buf_reset(&w->codes);
     seen = (struct seen *)(void *)sf_buf_take(&w->codes, c->names.n * sizeof(*seen));
     if (!seen)
-        return sf_writer_fail(w, w->codes.err);
+        return sf_span_block_writer_fail(w, w->codes.err);
     memset(seen, 0, c->names.n * sizeof(*seen));
     for (uint32_t i = 0; i < c->n_rows; i++) {
         struct seen *s = &seen[c->name[i]];
@@ -165,10 +165,10 @@ bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_
         if (s->service_plus_1 != service + 1) {
             if (!find_operation(w, c->tenant, service, sf_text_list_get(&c->names, c->name[i]),
                                 &s->op))
-                return sf_writer_fail(w, SF_ERR_NOMEM);
+                return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
             s->service_plus_1 = service + 1;
         }
-        sf_call_count_span(&w->ops[s->op].all, is_error, duration);
+        sf_granule_count_call(&w->ops[s->op].all, is_error, duration);
         if (sf_span_is_entry(c->kind[i], c->parent[i] == 0, c->flags[i]) &&
             !count_entry(w, s->op, is_error, duration))
             return false;
@@ -178,16 +178,16 @@ bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_
 
 /* ---- ids and resources ---- */
 
-bool sf_writer_hash_traces(struct sf_span_block_writer *w, uint32_t tenant, const sf_trace_id *ids,
-                           uint32_t n)
+bool sf_granule_count_hash_traces(struct sf_span_block_writer *w, uint32_t tenant,
+                                  const sf_trace_id *ids, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         sf_buf_add_u64le(&w->trace_hashes, sf_trace_id_hash(ids[i], tenant));
-    return sf_buf_ok(&w->trace_hashes) || sf_writer_fail(w, SF_ERR_NOMEM);
+    return sf_buf_ok(&w->trace_hashes) || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
-bool sf_writer_hash_spans(struct sf_span_block_writer *w, uint32_t tenant, const uint64_t *ids,
-                          uint32_t n)
+bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant,
+                                 const uint64_t *ids, uint32_t n)
 {
     uint64_t *to;
 
@@ -195,7 +195,7 @@ bool sf_writer_hash_spans(struct sf_span_block_writer *w, uint32_t tenant, const
         return true;
     to = (uint64_t *)(void *)sf_buf_take(&w->span_hashes, (size_t)n * 8);
     if (!to)
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     for (uint32_t i = 0; i < n; i++)
         to[i] = sf_block_span_hash(tenant, ids[i]);
     return true;
@@ -208,14 +208,15 @@ static int cmp_u32(const void *a, const void *b)
 }
 
 /* Which resources occur, as runs of codes. */
-bool sf_writer_add_runs(struct sf_span_block_writer *w, const uint32_t *resources, uint32_t n_rows)
+bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *resources,
+                               uint32_t n_rows)
 {
     uint32_t n = 0, *codes;
 
     sf_buf_reset(&w->codes);
     codes = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)n_rows * 4);
     if (!codes)
-        return sf_writer_fail(w, w->codes.err);
+        return sf_span_block_writer_fail(w, w->codes.err);
     for (uint32_t i = 0; i < n_rows; i++) {
         struct sf_resource_stage *r = &w->resource_stages[resources[i]];
         if (r->granule != w->n_granules + 1) {
@@ -231,5 +232,5 @@ bool sf_writer_add_runs(struct sf_span_block_writer *w, const uint32_t *resource
         sf_buf_add_u32le(&w->runs, len);
         w->n_runs_here++;
     }
-    return sf_buf_ok(&w->runs) || sf_writer_fail(w, w->runs.err);
+    return sf_buf_ok(&w->runs) || sf_span_block_writer_fail(w, w->runs.err);
 }

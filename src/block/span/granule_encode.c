@@ -39,20 +39,20 @@ static bool end(struct sf_span_block_writer *w, size_t start, uint16_t column, u
         raw_len = w->raw.len;
         start = w->out.len;
         if (!sf_buf_ok(&w->raw))
-            return sf_writer_fail(w, w->raw.err);
-        d.codec = sf_pack(can_pack ? w->packer : NULL, &w->out, sf_buf_bytes(&w->raw));
+            return sf_span_block_writer_fail(w, w->raw.err);
+        d.codec = sf_chunk_pack(can_pack ? w->packer : NULL, &w->out, sf_buf_bytes(&w->raw));
     } else {
         raw_len = w->out.len - start;
     }
     if (!sf_buf_ok(&w->out) || !sf_buf_ok(&w->nums))
-        return sf_writer_fail(w, w->out.err ? w->out.err : w->nums.err);
+        return sf_span_block_writer_fail(w, w->out.err ? w->out.err : w->nums.err);
     d.raw_len = sf_u32(raw_len);
     d.stored_len = sf_u32(w->out.len - start);
     d.off = w->out_off + start;
     d.checksum = (uint32_t)sf_hash(w->out.p + start, d.stored_len);
     sf_chunk_desc_encode(&w->descs, &d);
     w->n_chunks_here++;
-    return sf_buf_ok(&w->descs) || sf_writer_fail(w, w->descs.err);
+    return sf_buf_ok(&w->descs) || sf_span_block_writer_fail(w, w->descs.err);
 }
 
 static bool emit_bytes(struct sf_span_block_writer *w, uint16_t column, uint8_t encoding,
@@ -83,14 +83,14 @@ static bool emit_numbers(struct sf_span_block_writer *w, uint16_t column, const 
     return end(w, start, column, SF_ENC_PLANES, n, 0, true);
 }
 
-bool sf_writer_emit_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
-                         uint32_t n)
+bool sf_granule_encode_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
+                            uint32_t n)
 {
     uint64_t *wide;
     sf_buf_reset(&w->nums);
     wide = (uint64_t *)(void *)sf_buf_take(&w->nums, (size_t)n * 8);
     if (!wide)
-        return n == 0 || sf_writer_fail(w, w->nums.err);
+        return n == 0 || sf_span_block_writer_fail(w, w->nums.err);
     for (uint32_t i = 0; i < n; i++)
         wide[i] = vals[i];
     return emit_numbers(w, column, wide, n);
@@ -148,8 +148,8 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
         return emit_bytes(w, column, SF_ENC_CONST, n, is_small, d->bytes.p, d->bytes.len, true);
     }
     if (key_hash && !is_small && w->has_filters &&
-        !sf_hash_set_add_all(&w->attr_set, key_hash, &texts, NULL))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        !sf_filter_stage_hash_set_add_all(&w->attr_set, key_hash, &texts, NULL))
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     if (d->n > n - n / 4 && !is_small) {
         list.order = d->n == n ? NULL : codes;
         list.n = n;
@@ -159,7 +159,7 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
     if (is_small)
         keep_hashes(w, d);
     b = begin(w, &start);
-    enc = sf_encode_strings(b, &list, &w->nums);
+    enc = sf_encoding_strings_encode(b, &list, &w->nums);
     return end(w, start, column, enc, list.n, is_small ? d->n : 0, enc != SF_ENC_UUID);
 }
 
@@ -174,9 +174,9 @@ static bool emit_raw_numbers(struct sf_span_block_writer *w, uint16_t column, ui
                   : type == SF_VALUE_DOUBLE ? SF_ENC_F64
                                             : SF_ENC_PLANES;
     if (enc == SF_ENC_BITS)
-        sf_encode_bits(b, vals, n);
+        sf_encoding_bits_encode(b, vals, n);
     else if (enc == SF_ENC_F64)
-        sf_encode_f64(b, vals, n);
+        sf_encoding_f64_encode(b, vals, n);
     else
         sf_planes_encode(b, vals, n);
     return end(w, start, column, enc, n, n_hashes, true);
@@ -191,13 +191,13 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
     sf_buf_reset(&w->codes);
     codes = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)k->n * 4);
     if (!codes)
-        return sf_writer_fail(w, w->codes.err);
-    if (!sf_few_find(&s, k->nums, k->n, codes)) {
+        return sf_span_block_writer_fail(w, w->codes.err);
+    if (!sf_granule_count_find_few(&s, k->nums, k->n, codes)) {
         k->is_partial = true;
         return emit_raw_numbers(w, column, k->type, k->nums, k->n, 0);
     }
     for (uint32_t i = 0; i < s.n; i++) {
-        if (!sf_writer_count_value(w, k, (sf_str){(const char *)&s.vals[i], 8}, s.counts[i]))
+        if (!sf_key_stage_count_value(w, k, (sf_str){(const char *)&s.vals[i], 8}, s.counts[i]))
             return false;
         sf_buf_add_u32le(&w->hashes, (uint32_t)sf_block_number_hash(s.vals[i]));
     }
@@ -225,7 +225,7 @@ static bool emit_keys(struct sf_span_block_writer *w)
                 return false;
         } else {
             struct sf_text_list texts = {.dict = &k->dict, .n = k->dict.n};
-            if (k->type != SF_VALUE_NONE && !sf_writer_count_texts(w, k, &texts, k->codes, k->n))
+            if (k->type != SF_VALUE_NONE && !sf_granule_count_texts(w, k, &texts, k->codes, k->n))
                 return false;
             if (!emit_texts(w, column, &k->dict, k->codes, k->n,
                             k->type == SF_VALUE_STR ? k->hash : 0))
@@ -238,8 +238,8 @@ static bool emit_keys(struct sf_span_block_writer *w)
     return true;
 }
 
-bool sf_writer_emit_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
-                           uint32_t n, const uint64_t *keys, size_t n_keys)
+bool sf_granule_encode_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
+                              uint32_t n, const uint64_t *keys, size_t n_keys)
 {
     size_t start;
     struct sf_buf *b = begin(w, &start);
@@ -279,15 +279,15 @@ static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_
             ((uint32_t *)(void *)counts.p)[node->local]++;
     }
     if (!sf_buf_ok(&lens) || !sf_buf_ok(&keys) || !sf_buf_ok(&counts))
-        is_ok = sf_writer_fail(w, SF_ERR_NOMEM);
+        is_ok = sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     if (is_ok)
-        sf_writer_count_shapes(w, (const uint64_t *)(const void *)lens.p,
-                               (const uint64_t *)(const void *)keys.p, u32s(&counts), n_local);
+        sf_granule_count_shapes(w, (const uint64_t *)(const void *)lens.p,
+                                (const uint64_t *)(const void *)keys.p, u32s(&counts), n_local);
     if (is_ok && n_local > 1)
         is_ok = emit_codes(w, column, shapes, n, n_local);
     if (is_ok)
-        is_ok = sf_writer_emit_shapes(w, column, (const uint64_t *)(const void *)lens.p, n_local,
-                                      (const uint64_t *)(const void *)keys.p, keys.len / 8);
+        is_ok = sf_granule_encode_shapes(w, column, (const uint64_t *)(const void *)lens.p, n_local,
+                                         (const uint64_t *)(const void *)keys.p, keys.len / 8);
     sf_buf_done(&lens);
     sf_buf_done(&keys);
     sf_buf_done(&counts);
@@ -323,11 +323,11 @@ static bool emit_kinds(struct sf_span_block_writer *w)
     sf_buf_reset(&w->codes);
     codes = (uint32_t *)(void *)sf_buf_take(&w->codes, (size_t)n * 4);
     if (!codes)
-        return sf_writer_fail(w, w->codes.err);
+        return sf_span_block_writer_fail(w, w->codes.err);
     for (uint32_t i = 0; i < n; i++)
         codes[i] = g->any_high_kind ? g->kinds_col[i]
                                     : (uint32_t)(g->kinds_col[i] | g->status_col[i] << 4);
-    return sf_writer_emit_u32s(w, SF_BLOCK_KIND, codes, n);
+    return sf_granule_encode_u32s(w, SF_BLOCK_KIND, codes, n);
 }
 
 static bool emit_status(struct sf_span_block_writer *w)
@@ -340,7 +340,7 @@ static bool emit_status(struct sf_span_block_writer *w)
     codes = (uint32_t *)(void *)w->codes.p; /* as long as emit_kinds made it */
     for (uint32_t i = 0; i < g->n_rows; i++)
         codes[i] = g->status_col[i];
-    return sf_writer_emit_u32s(w, SF_BLOCK_STATUS, codes, g->n_rows);
+    return sf_granule_encode_u32s(w, SF_BLOCK_STATUS, codes, g->n_rows);
 }
 
 static bool emit_rows(struct sf_span_block_writer *w)
@@ -354,32 +354,32 @@ static bool emit_rows(struct sf_span_block_writer *w)
 
     return emit_bytes(w, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, 0, g->trace_ids,
                       (size_t)g->n_traces * 16, false) &&
-           sf_writer_emit_u32s(w, SF_BLOCK_TRACE_ROWS, g->trace_rows, g->n_traces) &&
+           sf_granule_encode_u32s(w, SF_BLOCK_TRACE_ROWS, g->trace_rows, g->n_traces) &&
            emit_times(w) &&
            emit_bytes(w, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, n, 0, g->span_ids, (size_t)n * 8, false) &&
            emit_bytes(w, SF_BLOCK_PARENT, SF_ENC_CODE8, n, 256, g->parents, n, true) &&
-           sf_writer_emit_u32s(w, SF_BLOCK_PARENT_ROW,
-                               (const uint32_t *)(const void *)g->parent_rows.p,
-                               (uint32_t)(g->parent_rows.len / 4)) &&
+           sf_granule_encode_u32s(w, SF_BLOCK_PARENT_ROW,
+                                  (const uint32_t *)(const void *)g->parent_rows.p,
+                                  (uint32_t)(g->parent_rows.len / 4)) &&
            (g->parent_ids.len == 0 ||
             emit_bytes(w, SF_BLOCK_PARENT_ID, SF_ENC_FIX8, (uint32_t)(g->parent_ids.len / 8), 0,
                        g->parent_ids.p, g->parent_ids.len, true)) &&
            emit_numbers(w, SF_BLOCK_START, g->starts, n) &&
            emit_numbers(w, SF_BLOCK_DURATION, g->durations, n) &&
-           sf_writer_emit_u32s(w, SF_BLOCK_RESOURCE, g->resources, n) &&
-           sf_writer_emit_u32s(w, SF_BLOCK_SCOPE, g->scopes, n) &&
+           sf_granule_encode_u32s(w, SF_BLOCK_RESOURCE, g->resources, n) &&
+           sf_granule_encode_u32s(w, SF_BLOCK_SCOPE, g->scopes, n) &&
            emit_texts(w, SF_BLOCK_NAME, &g->name_dict, g->names, n, name_hash) && emit_kinds(w) &&
            (!g->has_status_msg ||
             emit_texts(w, SF_BLOCK_STATUS_MSG, &g->msg_dict, g->status_msgs, n, msg_hash)) &&
            (!g->has_trace_state ||
             emit_texts(w, SF_BLOCK_TRACE_STATE, &g->state_dict, g->trace_states, n, 0)) &&
-           (!g->any_flags || sf_writer_emit_u32s(w, SF_BLOCK_FLAGS, g->flags, n)) &&
+           (!g->any_flags || sf_granule_encode_u32s(w, SF_BLOCK_FLAGS, g->flags, n)) &&
            (!g->any_dropped_attrs ||
-            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_ATTRS, g->dropped_attrs, n)) &&
+            sf_granule_encode_u32s(w, SF_BLOCK_DROPPED_ATTRS, g->dropped_attrs, n)) &&
            (!g->any_dropped_events ||
-            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_EVENTS, g->dropped_events, n)) &&
+            sf_granule_encode_u32s(w, SF_BLOCK_DROPPED_EVENTS, g->dropped_events, n)) &&
            (!g->any_dropped_links ||
-            sf_writer_emit_u32s(w, SF_BLOCK_DROPPED_LINKS, g->dropped_links, n)) &&
+            sf_granule_encode_u32s(w, SF_BLOCK_DROPPED_LINKS, g->dropped_links, n)) &&
            emit_shapes(w, SF_BLOCK_SHAPE, g->shapes, n) && emit_status(w) &&
            (!g->has_index || emit_numbers(w, SF_BLOCK_INDEX, g->index, n));
 }
@@ -391,13 +391,13 @@ static bool emit_events(struct sf_span_block_writer *w)
 
     if (n == 0)
         return true;
-    return sf_writer_emit_u32s(w, SF_BLOCK_EVENTS, g->n_events, g->n_rows) &&
+    return sf_granule_encode_u32s(w, SF_BLOCK_EVENTS, g->n_events, g->n_rows) &&
            emit_numbers(w, SF_BLOCK_EVENT_TIME, (const uint64_t *)(const void *)g->event_times.p,
                         n) &&
            emit_texts(w, SF_BLOCK_EVENT_NAME, &g->event_name_dict, u32s(&g->event_names), n, 0) &&
            emit_shapes(w, SF_BLOCK_EVENT_SHAPE, (uint32_t *)(void *)g->event_shapes.p, n) &&
            (!g->any_event_dropped ||
-            sf_writer_emit_u32s(w, SF_BLOCK_EVENT_DROPPED, u32s(&g->event_dropped), n));
+            sf_granule_encode_u32s(w, SF_BLOCK_EVENT_DROPPED, u32s(&g->event_dropped), n));
 }
 
 static bool emit_links(struct sf_span_block_writer *w)
@@ -407,7 +407,7 @@ static bool emit_links(struct sf_span_block_writer *w)
 
     if (n == 0)
         return true;
-    return sf_writer_emit_u32s(w, SF_BLOCK_LINKS, g->n_links, g->n_rows) &&
+    return sf_granule_encode_u32s(w, SF_BLOCK_LINKS, g->n_links, g->n_rows) &&
            emit_bytes(w, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n, 0, g->link_trace_ids.p,
                       (size_t)n * 16, true) &&
            emit_bytes(w, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, 0, g->link_span_ids.p,
@@ -415,9 +415,9 @@ static bool emit_links(struct sf_span_block_writer *w)
            emit_texts(w, SF_BLOCK_LINK_STATE, &g->link_state_dict, u32s(&g->link_states), n, 0) &&
            emit_shapes(w, SF_BLOCK_LINK_SHAPE, (uint32_t *)(void *)g->link_shapes.p, n) &&
            (!g->any_link_dropped ||
-            sf_writer_emit_u32s(w, SF_BLOCK_LINK_DROPPED, u32s(&g->link_dropped), n)) &&
+            sf_granule_encode_u32s(w, SF_BLOCK_LINK_DROPPED, u32s(&g->link_dropped), n)) &&
            (!g->any_link_flags ||
-            sf_writer_emit_u32s(w, SF_BLOCK_LINK_FLAGS, u32s(&g->link_flags), n));
+            sf_granule_encode_u32s(w, SF_BLOCK_LINK_FLAGS, u32s(&g->link_flags), n));
 }
 
 /* ---- the granule ---- */
@@ -426,9 +426,9 @@ static bool hash_ids(struct sf_span_block_writer *w)
 {
     struct sf_granule_stage *g = &w->g;
 
-    return sf_writer_hash_traces(w, g->tenant, g->trace_ids + g->is_continuation,
-                                 g->n_traces - g->is_continuation) &&
-           sf_writer_hash_spans(w, g->tenant, g->span_ids, g->n_rows);
+    return sf_granule_count_hash_traces(w, g->tenant, g->trace_ids + g->is_continuation,
+                                        g->n_traces - g->is_continuation) &&
+           sf_granule_count_hash_spans(w, g->tenant, g->span_ids, g->n_rows);
 }
 
 static bool add_record(struct sf_span_block_writer *w, const struct sf_granule_info *g)
@@ -449,16 +449,16 @@ static bool add_record(struct sf_span_block_writer *w, const struct sf_granule_i
     sf_buf_add_u32le(b, w->n_chunks_here);
     sf_buf_add_u32le(b, w->n_hashes_here);
     sf_buf_add_u32le(b, w->n_runs_here);
-    return (sf_buf_ok(b) && sf_buf_ok(&w->hashes)) || sf_writer_fail(w, SF_ERR_NOMEM);
+    return (sf_buf_ok(b) && sf_buf_ok(&w->hashes)) || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
-bool sf_granule_begin(struct sf_span_block_writer *w, uint32_t n_rows)
+bool sf_granule_encode_begin(struct sf_span_block_writer *w, uint32_t n_rows)
 {
     w->n_chunks_here = w->n_hashes_here = w->n_runs_here = 0;
-    return w->group_rows + n_rows <= SF_BLOCK_GROUP_ROWS || sf_writer_close_group(w);
+    return w->group_rows + n_rows <= SF_BLOCK_GROUP_ROWS || sf_filter_stage_close_group(w);
 }
 
-bool sf_granule_end(struct sf_span_block_writer *w, const struct sf_granule_info *g)
+bool sf_granule_encode_end(struct sf_span_block_writer *w, const struct sf_granule_info *g)
 {
     if (!add_record(w, g))
         return false;
@@ -498,10 +498,10 @@ bool sf_granule_encode(struct sf_span_block_writer *w)
 
     if (g->n_rows == 0)
         return true;
-    if (!sf_granule_begin(w, g->n_rows) || !hash_ids(w) ||
-        !sf_writer_add_runs(w, g->resources, g->n_rows) || !sf_writer_count_calls(w, &calls) ||
-        !emit_rows(w) || !emit_events(w) || !emit_links(w) || !emit_keys(w) ||
-        !sf_granule_end(w, &info))
+    if (!sf_granule_encode_begin(w, g->n_rows) || !hash_ids(w) ||
+        !sf_granule_count_add_runs(w, g->resources, g->n_rows) ||
+        !sf_granule_count_calls(w, &calls) || !emit_rows(w) || !emit_events(w) || !emit_links(w) ||
+        !emit_keys(w) || !sf_granule_encode_end(w, &info))
         return false;
     w->stage_no++;
     sf_granule_stage_reset(g);

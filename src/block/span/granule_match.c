@@ -82,18 +82,19 @@ static bool wants_nothing(const struct sf_cond *c)
 
 /* ---- attributes in columns ---- */
 
-const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
-                                uint32_t column, uint32_t *out_n)
+const uint8_t *sf_granule_match_hashes(const struct sf_span_block_reader *r, uint32_t granule,
+                                       uint32_t column, uint32_t *out_n)
 {
     struct sf_chunk_desc d[2];
     uint32_t first;
-    unsigned n = sf_reader_find_chunk(r, granule, column, &first, d);
+    unsigned n = sf_span_block_reader_find_chunk(r, granule, column, &first, d);
 
-    *out_n = n ? sf_chunk_n_hashes(&d[n - 1]) : 0; /* codes have none, their dictionary has */
+    *out_n = n ? sf_span_block_reader_n_hashes(&d[n - 1])
+               : 0; /* codes have none, their dictionary has */
     return *out_n ? r->hashes + (size_t)r->hash_places[first + n - 1] * 4 : NULL;
 }
 
-bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash)
+bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (sf_load_u32le(hashes + (size_t)i * 4) == (uint32_t)hash)
@@ -140,7 +141,7 @@ static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
     enum sf_err err = SF_OK;
 
     if (m->granule - memo->first >= memo->n) {
-        err = sf_reader_group(m->r, SF_SECTION_AFLT, m->granule, m->scratch, &group, m->why);
+        err = sf_filter_probe_group(m->r, SF_SECTION_AFLT, m->granule, m->scratch, &group, m->why);
         *memo = (struct sf_match_memo){
             .first = group.first, .n = group.n, .off = group.off, .len = group.len};
     }
@@ -152,7 +153,7 @@ static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
     }
     *out = true;
     if (!err && memo->len)
-        err = sf_reader_probe(m->r, SF_SECTION_AFLT, memo->off, memo->len, probe, m->scratch, out,
+        err = sf_filter_probe(m->r, SF_SECTION_AFLT, memo->off, memo->len, probe, m->scratch, out,
                               m->why);
     if (err)
         *memo = (struct sf_match_memo){0};
@@ -167,11 +168,11 @@ static enum sf_err text_may_be(struct match_ctx *m, uint32_t column, uint64_t ke
                                bool *out)
 {
     uint32_t n;
-    const uint8_t *hashes = sf_reader_hashes(m->r, m->granule, column, &n);
+    const uint8_t *hashes = sf_granule_match_hashes(m->r, m->granule, column, &n);
     uint64_t hash = sf_hash_str(want), probe = sf_hash_mix(key_hash, hash);
 
     if (hashes) {
-        *out = sf_hashes_have(hashes, n, hash);
+        *out = sf_granule_match_hashes_have(hashes, n, hash);
         return SF_OK;
     }
     return ask_filter(m, probe ? probe : 1, out);
@@ -200,8 +201,9 @@ static enum sf_err column_may_be(struct match_ctx *m, uint32_t key, const struct
         *out = false;
         return SF_OK;
     }
-    hashes = sf_reader_hashes(m->r, m->granule, column, &n);
-    *out = is_unsure || !hashes || sf_hashes_have(hashes, n, sf_block_number_hash(bits));
+    hashes = sf_granule_match_hashes(m->r, m->granule, column, &n);
+    *out = is_unsure || !hashes ||
+           sf_granule_match_hashes_have(hashes, n, sf_block_number_hash(bits));
     return SF_OK;
 }
 
@@ -215,16 +217,16 @@ static enum sf_err columns_may_match(struct match_ctx *m, uint8_t scope, const s
 
     *out = false;
     /* Attributes without a column of their own could be anything. */
-    sf_reader_find_keys(m->r, m->tenant, scope, SF_STR_NONE, &first, &n);
+    sf_table_decode_find_keys(m->r, m->tenant, scope, SF_STR_NONE, &first, &n);
     for (uint32_t i = 0; i < n && !*out; i++) {
         uint32_t key = m->r->by_name[first + i];
         *out = m->r->typed[key].type == SF_VALUE_NONE &&
-               sf_reader_descs(m->r, m->granule, SF_BLOCK_FIRST_KEY + key, d) > 0;
+               sf_span_block_reader_descs(m->r, m->granule, SF_BLOCK_FIRST_KEY + key, d) > 0;
     }
-    sf_reader_find_keys(m->r, m->tenant, scope, c->key, &first, &n);
+    sf_table_decode_find_keys(m->r, m->tenant, scope, c->key, &first, &n);
     for (uint32_t i = 0; i < n && !*out && !err; i++) {
         uint32_t key = m->r->by_name[first + i];
-        if (sf_reader_descs(m->r, m->granule, SF_BLOCK_FIRST_KEY + key, d) == 0)
+        if (sf_span_block_reader_descs(m->r, m->granule, SF_BLOCK_FIRST_KEY + key, d) == 0)
             continue;
         *out = c->op != SF_OP_EQ;
         for (uint32_t v = 0; v < c->n_vals && !*out && !err; v++) {
@@ -347,7 +349,7 @@ static enum sf_err text_column_may_match(struct match_ctx *m, uint32_t column, s
     for (uint32_t i = 0; i < c->n_vals && !*out && !err; i++) {
         if (c->vals[i].type != SF_VALUE_STR)
             *out = true;
-        else if (sf_reader_descs(m->r, m->granule, column, d) == 0)
+        else if (sf_span_block_reader_descs(m->r, m->granule, column, d) == 0)
             *out = c->vals[i].str.len == 0; /* all empty */
         else
             err = text_may_be(m, column, key_hash, c->vals[i].str, out);
@@ -412,10 +414,10 @@ static enum sf_err cond_may_match(struct match_ctx *m, const struct sf_cond *c, 
     return err;
 }
 
-enum sf_err sf_span_block_may_match(const struct sf_span_block_reader *r, uint32_t granule,
-                                    uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
-                                    struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
-                                    struct sf_why *why)
+enum sf_err sf_granule_match_may_hold(const struct sf_span_block_reader *r, uint32_t granule,
+                                      uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
+                                      struct sf_match_memo *memo, struct sf_arena scratch,
+                                      bool *out, struct sf_why *why)
 {
     struct sf_match_memo own = {0};
     struct match_ctx m = {r, memo ? memo : &own, granule, tenant, scratch, why};

@@ -44,7 +44,7 @@ static enum sf_err count_keys(struct sf_granule_ctx *c, const struct sf_shape_co
     part.n_items = to - from;
     if (part.code)
         part.code += from;
-    return sf_shapes_count(c, &part, c->req, out);
+    return sf_granule_column_count_shapes(c, &part, c->req, out);
 }
 
 /* Steps over what the items before the first one hold; keys that no wanted item has are not read.
@@ -62,7 +62,7 @@ static enum sf_err open_cursors(struct sf_granule_ctx *c, const uint32_t *counts
         slots[k] = n;
         cursors[n].name = c->r->typed[k].name;
         cursors[n].at = before[k];
-        err = sf_column_values(c, k, counts[k], &cursors[n++].vals);
+        err = sf_granule_column_values(c, k, counts[k], &cursors[n++].vals);
     }
     return err;
 }
@@ -75,10 +75,10 @@ static enum sf_err read_attrs(struct sf_granule_ctx *c, uint32_t column, uint8_t
     struct sf_attr *attrs;
     uint32_t *counts, *before, *inside, *slots, *ends, n_cursors = 0;
     size_t n_attrs = 0;
-    enum sf_err err = sf_column_shapes(c, column, scope, n_items, &shapes);
+    enum sf_err err = sf_granule_column_shapes(c, column, scope, n_items, &shapes);
 
     if (!err)
-        err = sf_shapes_count(c, &shapes, c->req, &counts);
+        err = sf_granule_column_count_shapes(c, &shapes, c->req, &counts);
     if (!err)
         err = count_keys(c, &shapes, 0, from, &before);
     if (!err)
@@ -93,13 +93,13 @@ static enum sf_err read_attrs(struct sf_granule_ctx *c, uint32_t column, uint8_t
     }
     cursors = sf_arena_new_n(c->req, n_cursors, sizeof(*cursors));
     if (!slots || !ends || !cursors)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     err = open_cursors(c, counts, before, inside, slots, cursors);
     if (err)
         return err;
     attrs = sf_arena_raw(c->req, n_attrs * sizeof(*attrs), 16);
     if (!attrs)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     put_attrs(&shapes, cursors, slots, from, to, attrs, ends);
     *out = (struct attr_lists){attrs, ends};
     return SF_OK;
@@ -121,7 +121,7 @@ static enum sf_err read_counts(struct sf_granule_ctx *c, uint32_t column, const 
                                uint32_t *out_sum, struct part *part)
 {
     uint64_t sum = 0;
-    enum sf_err err = sf_column_u32s(c, column, c->n_rows, UINT32_MAX, out);
+    enum sf_err err = sf_granule_column_u32s(c, column, c->n_rows, UINT32_MAX, out);
 
     if (err)
         return err;
@@ -132,7 +132,7 @@ static enum sf_err read_counts(struct sf_granule_ctx *c, uint32_t column, const 
         part->n += i >= part->from && i < part->to ? (*out)[i] : 0;
     }
     if (sum > 1u << 30)
-        return sf_reader_corrupt(c->r, c->granule, column, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, column, c->why);
     *out_sum = (uint32_t)sum;
     return SF_OK;
 }
@@ -150,13 +150,13 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
 
     if (err || part.n == 0)
         return err;
-    err = sf_column_numbers(c, SF_BLOCK_EVENT_TIME, n, &times);
+    err = sf_granule_column_numbers(c, SF_BLOCK_EVENT_TIME, n, &times);
     if (!err && !times)
-        err = sf_reader_corrupt(c->r, c->granule, SF_BLOCK_EVENT_TIME, c->why);
+        err = sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_EVENT_TIME, c->why);
     if (!err)
-        err = sf_column_texts(c, SF_BLOCK_EVENT_NAME, n, &names);
+        err = sf_granule_column_texts(c, SF_BLOCK_EVENT_NAME, n, &names);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_EVENT_DROPPED, n, UINT32_MAX, &dropped);
+        err = sf_granule_column_u32s(c, SF_BLOCK_EVENT_DROPPED, n, UINT32_MAX, &dropped);
     if (!err)
         err = read_attrs(c, SF_BLOCK_EVENT_SHAPE, SF_SCOPE_EVENT, n, part.first,
                          part.first + part.n, &attrs);
@@ -164,7 +164,7 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
         return err;
     events = sf_arena_raw(c->req, (size_t)part.n * sizeof(*events), 16);
     if (!events)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t row = part.from; row < part.to; row++) {
         struct sf_span *s = &spans[row - part.from];
         s->n_events = counts[row];
@@ -191,15 +191,16 @@ struct link_columns {
 static enum sf_err read_links(struct sf_granule_ctx *c, uint32_t n, struct part part,
                               struct link_columns *out)
 {
-    enum sf_err err = sf_column_fixed(c, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n, &out->trace_ids);
+    enum sf_err err = sf_granule_column_fixed(c, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n,
+                                              &out->trace_ids);
     if (!err)
-        err = sf_column_fixed(c, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, &out->span_ids);
+        err = sf_granule_column_fixed(c, SF_BLOCK_LINK_SPAN_ID, SF_ENC_FIX8, n, &out->span_ids);
     if (!err)
-        err = sf_column_texts(c, SF_BLOCK_LINK_STATE, n, &out->states);
+        err = sf_granule_column_texts(c, SF_BLOCK_LINK_STATE, n, &out->states);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_LINK_DROPPED, n, UINT32_MAX, &out->dropped);
+        err = sf_granule_column_u32s(c, SF_BLOCK_LINK_DROPPED, n, UINT32_MAX, &out->dropped);
     if (!err)
-        err = sf_column_u32s(c, SF_BLOCK_LINK_FLAGS, n, UINT32_MAX, &out->flags);
+        err = sf_granule_column_u32s(c, SF_BLOCK_LINK_FLAGS, n, UINT32_MAX, &out->flags);
     return err ? err
                : read_attrs(c, SF_BLOCK_LINK_SHAPE, SF_SCOPE_LINK, n, part.first,
                             part.first + part.n, &out->attrs);
@@ -220,7 +221,7 @@ static enum sf_err add_links(struct sf_granule_ctx *c, struct part part, struct 
         return err;
     links = sf_arena_raw(c->req, (size_t)part.n * sizeof(*links), 16);
     if (!links)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t row = part.from; row < part.to; row++) {
         struct sf_span *s = &spans[row - part.from];
         s->n_links = counts[row];
@@ -256,7 +257,7 @@ static enum sf_err add_rest(struct sf_granule_ctx *c, struct part part, struct s
                                         SF_BLOCK_DROPPED_EVENTS, SF_BLOCK_DROPPED_LINKS};
     struct sf_str_column states;
     struct sf_chunk_desc d[2];
-    enum sf_err err = sf_column_texts(c, SF_BLOCK_TRACE_STATE, c->n_rows, &states);
+    enum sf_err err = sf_granule_column_texts(c, SF_BLOCK_TRACE_STATE, c->n_rows, &states);
 
     if (err)
         return err;
@@ -264,9 +265,9 @@ static enum sf_err add_rest(struct sf_granule_ctx *c, struct part part, struct s
         spans[i - part.from].trace_state = states.dict[states.code[i]];
     for (int k = 0; k < 4; k++) {
         const uint32_t *vals;
-        if (sf_reader_descs(c->r, c->granule, COLUMNS[k], d) == 0)
+        if (sf_span_block_reader_descs(c->r, c->granule, COLUMNS[k], d) == 0)
             continue;
-        err = sf_column_u32s(c, COLUMNS[k], c->n_rows, UINT32_MAX, &vals);
+        err = sf_granule_column_u32s(c, COLUMNS[k], c->n_rows, UINT32_MAX, &vals);
         if (err)
             return err;
         for (uint32_t i = part.from; i < part.to; i++) {
@@ -283,7 +284,7 @@ enum sf_err sf_granule_spans(struct sf_granule_ctx *c, uint32_t columns, const u
 {
     struct sf_span *spans = sf_arena_new_n(c->req, to - from, sizeof(*spans));
     struct part part = {.from = from, .to = to};
-    enum sf_err err = spans ? SF_OK : sf_reader_limit(c->why);
+    enum sf_err err = spans ? SF_OK : sf_span_block_reader_limit(c->why);
 
     if (!err && columns & SF_COL_ATTRS)
         err = add_attrs(c, part, spans);

@@ -67,11 +67,11 @@ static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ct
 {
     const uint64_t *stored;
     uint64_t *durations, high = 0;
-    enum sf_err err = sf_column_numbers(c, SF_BLOCK_DURATION, c->n_rows, &stored);
+    enum sf_err err = sf_granule_column_numbers(c, SF_BLOCK_DURATION, c->n_rows, &stored);
     if (err)
         return err;
     if (!stored)
-        return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
     durations = (uint64_t *)(uintptr_t)stored; /* our own array */
     for (uint32_t i = 0; i < c->n_rows; i++)
         high |= durations[i];
@@ -102,9 +102,9 @@ static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struc
     if (!err && columns & SF_COL_KIND)
         err = sf_granule_kinds(&c, &v->rows);
     if (!err && columns & SF_COL_NAME)
-        err = sf_column_texts(&c, SF_BLOCK_NAME, c.n_rows, &v->rows.name);
+        err = sf_granule_column_texts(&c, SF_BLOCK_NAME, c.n_rows, &v->rows.name);
     if (!err && columns & SF_COL_STATUS_MSG)
-        err = sf_column_texts(&c, SF_BLOCK_STATUS_MSG, c.n_rows, &v->rows.status_msg);
+        err = sf_granule_column_texts(&c, SF_BLOCK_STATUS_MSG, c.n_rows, &v->rows.status_msg);
     if (!err && columns & (SF_COL_RESOURCE | SF_COL_SCOPE))
         err = sf_granule_codes(&c, columns, &v->rows);
     if (!err)
@@ -160,7 +160,7 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
         err = sf_granule_spans(&c, columns & WHOLE, v->rows.start_ns, from, to, &part.spans);
     want = sf_arena_new_n(v->req, n_keys, sizeof(*want));
     if (!want)
-        err = err ? err : sf_reader_limit(why);
+        err = err ? err : sf_span_block_reader_limit(why);
     for (size_t i = 0; !err && i < n_keys; i++) {
         want[i] = v->rows.want[i];
         want[i].code += from;
@@ -175,7 +175,7 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
 static bool granule_view_has_strays(const struct sf_granule_view *v)
 {
     struct sf_chunk_desc d[2];
-    return sf_reader_descs(v->r, v->granule, SF_BLOCK_INDEX, d) > 0;
+    return sf_span_block_reader_descs(v->r, v->granule, SF_BLOCK_INDEX, d) > 0;
 }
 
 enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out,
@@ -186,12 +186,12 @@ enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out
     struct sf_arena tmp;
     struct sf_granule_ctx c = ctx_of(v, why);
     const uint64_t *deltas;
-    enum sf_err err = index ? add_columns(v, SF_COL_START, why) : sf_reader_limit(why);
+    enum sf_err err = index ? add_columns(v, SF_COL_START, why) : sf_span_block_reader_limit(why);
 
     tmp = *v->req;
     c.req = &tmp;
     if (!err)
-        err = sf_column_numbers(&c, SF_BLOCK_INDEX, n, &deltas);
+        err = sf_granule_column_numbers(&c, SF_BLOCK_INDEX, n, &deltas);
     if (err)
         return err;
     for (uint32_t i = 0; i < n; i++)
@@ -200,16 +200,17 @@ enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out
     return SF_OK;
 }
 
-enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
-                                      struct sf_arena *req, const int64_t **out, struct sf_why *why)
+enum sf_err sf_granule_view_index_times(const struct sf_span_block_reader *r, uint32_t granule,
+                                        struct sf_arena *req, const int64_t **out,
+                                        struct sf_why *why)
 {
     struct sf_granule_view v = sf_granule_view_init(r, granule, req);
     return sf_granule_view_index(&v, out, why);
 }
 
-enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
-                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
-                               struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why)
+enum sf_err sf_granule_view_read(const struct sf_span_block_reader *r, uint32_t granule,
+                                 uint32_t columns, const struct sf_key *want_keys, size_t n_want,
+                                 struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why)
 {
     struct sf_granule_view v = sf_granule_view_init(r, granule, req);
     enum sf_err err = sf_granule_view_add(&v, columns | SF_COL_IDS, why);

@@ -17,12 +17,12 @@ static void find_variants(const struct sf_granule_ctx *c, uint8_t scope, sf_str 
     uint32_t first, n;
 
     v->n = 0;
-    sf_reader_find_keys(c->r, c->tenant, scope, name, &first, &n);
+    sf_table_decode_find_keys(c->r, c->tenant, scope, name, &first, &n);
     for (uint32_t i = 0; i < n && v->n < MAX_VARIANTS; i++) {
         if (c->r->typed[c->r->by_name[first + i]].type != SF_VALUE_NONE)
             v->keys[v->n++] = c->r->by_name[first + i];
     }
-    sf_reader_find_keys(c->r, c->tenant, scope, SF_STR_NONE, &first, &n);
+    sf_table_decode_find_keys(c->r, c->tenant, scope, SF_STR_NONE, &first, &n);
     for (uint32_t i = 0; i < n && v->n < MAX_VARIANTS; i++) {
         if (c->r->typed[c->r->by_name[first + i]].type == SF_VALUE_NONE)
             v->keys[v->n++] = c->r->by_name[first + i];
@@ -34,7 +34,7 @@ static enum sf_err read_variants(struct sf_granule_ctx *c, const uint32_t *count
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < v->n; i++) {
-        enum sf_err err = sf_column_values(c, v->keys[i], counts[v->keys[i]], &v->vals[i]);
+        enum sf_err err = sf_granule_column_values(c, v->keys[i], counts[v->keys[i]], &v->vals[i]);
         if (err)
             return err;
         v->base[i] = sum;
@@ -53,17 +53,17 @@ static enum sf_err read_owners(struct sf_granule_ctx *c, uint8_t scope, uint32_t
     const uint32_t *counts;
     uint32_t *owners;
     uint64_t sum = 0;
-    enum sf_err err = sf_column_u32s(c, column, c->n_rows, UINT32_MAX, &counts);
+    enum sf_err err = sf_granule_column_u32s(c, column, c->n_rows, UINT32_MAX, &counts);
 
     if (err)
         return err;
     for (uint32_t i = 0; i < c->n_rows; i++)
         sum += counts[i];
     if (sum > 1u << 30)
-        return sf_reader_corrupt(c->r, c->granule, column, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, column, c->why);
     owners = sf_arena_raw(c->req, (size_t)sum * sizeof(*owners), 16);
     if (!owners)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t row = 0; row < c->n_rows; row++) {
         for (uint32_t i = 0; i < counts[row]; i++)
             owners[at++] = row;
@@ -149,7 +149,7 @@ static enum sf_err join_values(struct sf_granule_ctx *c, const struct variants *
     }
     all = sf_arena_raw(c->req, (size_t)n_vals * sizeof(*all), 16);
     if (!all)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i < v->n; i++) {
         for (uint32_t k = 0; k < v->vals[i].n_vals; k++)
             all[v->base[i] + k] = v->vals[i].packed ? v->vals[i].packed[k].val : v->vals[i].vals[k];
@@ -177,15 +177,15 @@ static enum sf_err want_columns(struct sf_granule_ctx *c, uint8_t scope, sf_str 
     if (scope != SF_SCOPE_SPAN)
         err = read_owners(c, scope, &n, &owners);
     if (!err)
-        err = sf_column_shapes(c, SHAPES[scope], scope, n, &shapes);
+        err = sf_granule_column_shapes(c, SHAPES[scope], scope, n, &shapes);
     if (!err)
-        err = sf_shapes_count(c, &shapes, c->req, &counts);
+        err = sf_granule_column_count_shapes(c, &shapes, c->req, &counts);
     if (!err)
         err = read_variants(c, counts, &v, &n_vals);
     if (!err)
         err = join_values(c, &v, n_vals, &out->vals);
     if (!err && !find_hits(&shapes, &v, c->req, &hits))
-        err = sf_reader_limit(c->why);
+        err = sf_span_block_reader_limit(c->why);
     if (err)
         return err;
     if (hits.is_single && !owners)
@@ -208,13 +208,13 @@ static enum sf_err want_table(struct sf_granule_ctx *c, bool is_resource, sf_str
 
     if (n == 0)
         return SF_OK;
-    err = sf_column_u32s(c, is_resource ? SF_BLOCK_RESOURCE : SF_BLOCK_SCOPE, c->n_rows, n - 1,
-                         &rows);
+    err = sf_granule_column_u32s(c, is_resource ? SF_BLOCK_RESOURCE : SF_BLOCK_SCOPE, c->n_rows,
+                                 n - 1, &rows);
     if (err)
         return err;
     vals = sf_arena_raw(c->req, ((size_t)n + out->n_vals) * sizeof(*vals), 16);
     if (!vals)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     if (out->n_vals)
         memcpy(vals, out->vals, out->n_vals * sizeof(*vals));
     for (uint32_t i = 0; i < n; i++)
@@ -236,7 +236,7 @@ static enum sf_err want_one(struct sf_granule_ctx *c, const struct sf_key *key,
     enum sf_err err = SF_OK;
 
     if (!codes)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     memset(codes, 0xff, (size_t)c->n_rows * sizeof(*codes)); /* SF_NONE */
     *out = (struct sf_value_column){.code = codes};
     switch (key->scope) {
@@ -256,7 +256,7 @@ enum sf_err sf_granule_want(struct sf_granule_ctx *c, const struct sf_key *keys,
                             const struct sf_value_column **out)
 {
     struct sf_value_column *columns = sf_arena_new_n(c->req, n, sizeof(*columns));
-    enum sf_err err = columns ? SF_OK : sf_reader_limit(c->why);
+    enum sf_err err = columns ? SF_OK : sf_span_block_reader_limit(c->why);
 
     for (size_t i = 0; i < n && !err; i++)
         err = want_one(c, &keys[i], &columns[i]);

@@ -25,8 +25,8 @@ static bool grow_keys(struct sf_span_block_writer *w)
            sf_list_room(&w->active_keys, w->n_keys, &w->key_cap, 64);
 }
 
-enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
-                          uint8_t type, sf_str name, uint32_t *out_key)
+enum sf_err sf_key_stage_get(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
+                             uint8_t type, sf_str name, uint32_t *out_key)
 {
     uint8_t head[6];
     uint32_t key, name_code;
@@ -109,8 +109,8 @@ static bool prune_top(struct sf_key_stage *k)
     return true;
 }
 
-bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
-                           uint32_t count)
+bool sf_key_stage_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
+                              uint32_t count)
 {
     uint32_t code, n = k->top.n;
 
@@ -119,12 +119,12 @@ bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *
         return true;
     }
     if (n == 2 * SF_BLOCK_MAX_TOP && !prune_top(k))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     n = k->top.n;
     if (!sf_dict_add(&k->top, bytes, &code))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     if (code == n && !sf_list_room(&k->top_counts, n, &k->top_cap, 16))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     k->top_counts[code] = code == n ? count : k->top_counts[code] + count;
     return true;
 }

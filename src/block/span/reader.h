@@ -55,39 +55,44 @@ struct sf_span_block_reader {
 };
 
 /* Opens without looking at checksums, so that a fuzzer gets past them. */
-enum sf_err sf_span_block_open_trusted(struct sf_buf *bytes, struct sf_span_block_reader **out,
-                                       struct sf_why *why);
+enum sf_err sf_span_block_reader_open_trusted(struct sf_buf *bytes,
+                                              struct sf_span_block_reader **out,
+                                              struct sf_why *why);
 
 /* span_block_reader.c: bytes */
-enum sf_err sf_reader_bytes(const struct sf_span_block_reader *r, uint64_t off, size_t len,
-                            struct sf_arena *req, const uint8_t **out, struct sf_why *why);
+enum sf_err sf_span_block_reader_bytes(const struct sf_span_block_reader *r, uint64_t off,
+                                       size_t len, struct sf_arena *req, const uint8_t **out,
+                                       struct sf_why *why);
 /* The raw content of a section that is read whole. */
-enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
-                              struct sf_arena *req, sf_bytes *out, struct sf_why *why);
+enum sf_err sf_span_block_reader_section(const struct sf_span_block_reader *r, uint16_t id,
+                                         struct sf_arena *req, sf_bytes *out, struct sf_why *why);
 /* `len` bytes from `off` of a section stored in pages. */
-enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, uint64_t off,
-                            void *to, size_t len, struct sf_arena scratch, struct sf_why *why);
+enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uint16_t id,
+                                       uint64_t off, void *to, size_t len, struct sf_arena scratch,
+                                       struct sf_why *why);
 /* Chunk descriptors of a column in a granule: 0, 1, or 2 (codes, then their dictionary). */
-unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
-                              uint32_t column, uint32_t *out_first, struct sf_chunk_desc out[2]);
-unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
-                         struct sf_chunk_desc out[2]);
-struct sf_chunk_desc sf_reader_desc(const struct sf_span_block_reader *r, uint32_t place);
-uint32_t sf_chunk_n_hashes(const struct sf_chunk_desc *d);
-enum sf_err sf_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,
-                            const struct sf_chunk_desc *d, struct sf_arena *req, sf_bytes *out,
-                            struct sf_why *why);
-enum sf_err sf_reader_corrupt(const struct sf_span_block_reader *r, uint32_t granule,
-                              uint32_t column, struct sf_why *why);
-enum sf_err sf_reader_limit(struct sf_why *why);
+unsigned sf_span_block_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                                         uint32_t column, uint32_t *out_first,
+                                         struct sf_chunk_desc out[2]);
+unsigned sf_span_block_reader_descs(const struct sf_span_block_reader *r, uint32_t granule,
+                                    uint32_t column, struct sf_chunk_desc out[2]);
+struct sf_chunk_desc sf_span_block_reader_desc(const struct sf_span_block_reader *r,
+                                               uint32_t place);
+uint32_t sf_span_block_reader_n_hashes(const struct sf_chunk_desc *d);
+enum sf_err sf_span_block_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                                       const struct sf_chunk_desc *d, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why);
+enum sf_err sf_span_block_reader_corrupt(const struct sf_span_block_reader *r, uint32_t granule,
+                                         uint32_t column, struct sf_why *why);
+enum sf_err sf_span_block_reader_limit(struct sf_why *why);
 
 /* table_decode.c: one set, whose arena is ready; the sets it builds on are loaded. */
-enum sf_err sf_reader_tables(struct sf_span_block_reader *r, enum sf_block_tables set,
-                             struct sf_why *why);
+enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_tables set,
+                                struct sf_why *why);
 
 /* A typed key's place range in by_name for (tenant, scope, name). */
-void sf_reader_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
-                         sf_str name, uint32_t *out_first, uint32_t *out_n);
+void sf_table_decode_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
+                               sf_str name, uint32_t *out_first, uint32_t *out_n);
 
 /* granule_column.c: columns of one granule */
 struct sf_granule_ctx {
@@ -111,21 +116,22 @@ struct sf_values { /* values of one key: occurrence i is vals[code[i]] */
 };
 
 /* NULL when the column is absent: all zero. */
-enum sf_err sf_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
-                              const uint64_t **out);
-enum sf_err sf_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n, uint32_t limit,
-                           const uint32_t **out);
-enum sf_err sf_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t encoding, uint32_t n,
-                            const uint8_t **out);
-enum sf_err sf_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
-                            struct sf_str_column *out);
-enum sf_err sf_column_shapes(struct sf_granule_ctx *c, uint32_t column, uint8_t scope, uint32_t n,
-                             struct sf_shape_column *out);
-enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
-                             struct sf_values *out);
+enum sf_err sf_granule_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                      const uint64_t **out);
+enum sf_err sf_granule_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                   uint32_t limit, const uint32_t **out);
+enum sf_err sf_granule_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t encoding,
+                                    uint32_t n, const uint8_t **out);
+enum sf_err sf_granule_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                                    struct sf_str_column *out);
+enum sf_err sf_granule_column_shapes(struct sf_granule_ctx *c, uint32_t column, uint8_t scope,
+                                     uint32_t n, struct sf_shape_column *out);
+enum sf_err sf_granule_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
+                                     struct sf_values *out);
 /* How often each key occurs: n_typed counters in the arena. */
-enum sf_err sf_shapes_count(struct sf_granule_ctx *c, const struct sf_shape_column *s,
-                            struct sf_arena *req, uint32_t **out);
+enum sf_err sf_granule_column_count_shapes(struct sf_granule_ctx *c,
+                                           const struct sf_shape_column *s, struct sf_arena *req,
+                                           uint32_t **out);
 static inline uint32_t sf_shape_start(const struct sf_shape_column *s, uint32_t shape)
 {
     return shape ? s->ends[shape - 1] : 0;
@@ -145,7 +151,7 @@ enum sf_err sf_granule_want(struct sf_granule_ctx *c, const struct sf_key *keys,
 enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_rows,
                               const uint64_t **out);
 enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out);
-/* granule_reader.c: the columns every row has */
+/* granule.c: the columns every row has */
 enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_rows,
                               const sf_trace_id **out_ids, const uint32_t **out_firsts);
 enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_ids,
@@ -157,18 +163,18 @@ enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out)
 enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out);
 
 /* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not kept, ask AFLT */
-const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
-                                uint32_t column, uint32_t *out_n);
-bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
+const uint8_t *sf_granule_match_hashes(const struct sf_span_block_reader *r, uint32_t granule,
+                                       uint32_t column, uint32_t *out_n);
+bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
 
 /* filter_probe.c */
-enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
+enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why);
 struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
     uint32_t first, n;
     uint64_t off, len; /* len 0: they have none */
 };
-enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
-                            uint32_t granule, struct sf_arena scratch, struct sf_filter_group *out,
-                            struct sf_why *why);
+enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
+                                  uint32_t granule, struct sf_arena scratch,
+                                  struct sf_filter_group *out, struct sf_why *why);

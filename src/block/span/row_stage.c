@@ -33,7 +33,7 @@ static bool map_text(struct stage *s, uint64_t *known, struct sf_dict *to,
     uint32_t n = to->n;
 
     if (!sf_dict_add_hashed(to, text, from->hashes[code], out))
-        return sf_writer_fail(s->w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(s->w, SF_ERR_NOMEM);
     if (to->n != n)
         s->w->g.len += text.len;
     *known = s->stamp | *out;
@@ -52,7 +52,7 @@ static inline bool add_text(struct stage *s, enum sf_row_text column, struct sf_
     if (code)
         return map_text(s, known, to, &s->r->texts, code - 1, out);
     if (!sf_dict_add(to, SF_STR_NONE, out))
-        return sf_writer_fail(s->w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(s->w, SF_ERR_NOMEM);
     *known = s->stamp | *out;
     return true;
 }
@@ -63,7 +63,7 @@ static bool grow_values(struct sf_span_block_writer *w, struct sf_key_stage *k, 
 {
     bool has_room = is_text ? sf_list_room(&k->codes, k->n, &k->cap, 64)
                             : sf_list_room(&k->nums, k->n, &k->cap, 64);
-    return has_room || sf_writer_fail(w, SF_ERR_NOMEM);
+    return has_room || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
 /* The block has no column for this key: one text says all. */
@@ -82,7 +82,7 @@ static bool add_packed(struct stage *s, struct sf_key_stage *k, const struct sf_
     s->at += sf_value_words(from->type);
     sf_overflow_pack(&w->raw, &a);
     if (!sf_buf_ok(&w->raw) || !sf_dict_add(&k->dict, sf_buf_str(&w->raw), &k->codes[k->n]))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     k->n++;
     if (k->dict.n != n)
         w->g.len += w->raw.len;
@@ -336,8 +336,8 @@ static void enter_set(struct stage *s, struct sf_row_maps *m, uint32_t tenant)
     sf_row_maps_begin(m, s->w, tenant);
 }
 
-bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
-                           const uint32_t *rows, uint32_t n, uint32_t *out_taken)
+bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
+                       const uint32_t *rows, uint32_t n, uint32_t *out_taken)
 {
     struct sf_granule_stage *g = &w->g;
     struct stage s = {.w = w, .stamp = (uint64_t)(w->stage_no + 1) << 32};
@@ -361,7 +361,7 @@ bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
     }
     g->trace_rows[g->n_traces - 1] += taken;
     if (!link_parents(g, start, first, maps, rows))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     *out_taken = taken;
     return true;
 }

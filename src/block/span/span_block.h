@@ -28,4 +28,4 @@ struct sf_granule_info { /* zone map of one granule */
 
 struct sf_call_count; /* model/rows.h */
 /* One more span in the counts of its operation. */
-void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns);
+void sf_granule_count_call(struct sf_call_count *c, bool is_error, uint64_t duration_ns);

@@ -18,8 +18,9 @@ enum {
 
 /* ---- bytes ---- */
 
-enum sf_err sf_reader_bytes(const struct sf_span_block_reader *r, uint64_t off, size_t len,
-                            struct sf_arena *req, const uint8_t **out, struct sf_why *why)
+enum sf_err sf_span_block_reader_bytes(const struct sf_span_block_reader *r, uint64_t off,
+                                       size_t len, struct sf_arena *req, const uint8_t **out,
+                                       struct sf_why *why)
 {
     uint8_t *p;
 
@@ -32,18 +33,18 @@ enum sf_err sf_reader_bytes(const struct sf_span_block_reader *r, uint64_t off, 
     }
     p = sf_arena_raw(req, len, 16);
     if (!p)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     *out = p;
     return sf_file_read_at(&r->file, off, p, len, why);
 }
 
-enum sf_err sf_reader_limit(struct sf_why *why)
+enum sf_err sf_span_block_reader_limit(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "block: a granule does not fit the memory given to read it");
 }
 
-enum sf_err sf_reader_corrupt(const struct sf_span_block_reader *r, uint32_t granule,
-                              uint32_t column, struct sf_why *why)
+enum sf_err sf_span_block_reader_corrupt(const struct sf_span_block_reader *r, uint32_t granule,
+                                         uint32_t column, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_CORRUPT, "block %016llx: granule %u, column %u: damaged",
                    (unsigned long long)r->info.block_id, granule, column);
@@ -62,11 +63,11 @@ static enum sf_err inflate(const struct sf_span_block_reader *r, uint8_t codec, 
     if (codec != SF_CODEC_NONE) {
         raw = sf_arena_raw(req, raw_len, 16);
         if (!raw)
-            return sf_reader_limit(why);
+            return sf_span_block_reader_limit(why);
         tmp = *req;
         stored_in = &tmp; /* given back when it is inflated */
     }
-    err = sf_reader_bytes(r, off, stored_len, stored_in, &stored, why);
+    err = sf_span_block_reader_bytes(r, off, stored_len, stored_in, &stored, why);
     if (err)
         return err;
     if (!r->is_trusted && (sf_hash(stored, stored_len) & mask) != checksum)
@@ -75,17 +76,17 @@ static enum sf_err inflate(const struct sf_span_block_reader *r, uint8_t codec, 
         *out = (sf_bytes){stored, stored_len};
         return SF_OK;
     }
-    err = sf_unpack(codec, (sf_bytes){stored, stored_len}, raw, raw_len, tmp);
+    err = sf_chunk_unpack(codec, (sf_bytes){stored, stored_len}, raw, raw_len, tmp);
     if (err == SF_ERR_LIMIT)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     if (err)
         return sf_fail(why, err, "does not decompress");
     *out = (sf_bytes){raw, raw_len};
     return SF_OK;
 }
 
-enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
-                              struct sf_arena *req, sf_bytes *out, struct sf_why *why)
+enum sf_err sf_span_block_reader_section(const struct sf_span_block_reader *r, uint16_t id,
+                                         struct sf_arena *req, sf_bytes *out, struct sf_why *why)
 {
     const struct sf_section *s = &r->sections[id];
     enum sf_err err;
@@ -95,7 +96,7 @@ enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
         return SF_OK;
     }
     if (s->raw_len > MAX_TABLE_LEN || s->stored_len > MAX_TABLE_LEN || s->codec > UINT8_MAX ||
-        !sf_unpack_is_plausible((uint8_t)s->codec, s->stored_len, s->raw_len))
+        !sf_chunk_is_plausible((uint8_t)s->codec, s->stored_len, s->raw_len))
         err = sf_fail(why, SF_ERR_CORRUPT, "impossible length");
     else
         err = inflate(r, (uint8_t)s->codec, s->off, (size_t)s->stored_len, (size_t)s->raw_len,
@@ -106,8 +107,9 @@ enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
     return err;
 }
 
-enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, uint64_t off,
-                            void *to, size_t len, struct sf_arena scratch, struct sf_why *why)
+enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uint16_t id,
+                                       uint64_t off, void *to, size_t len, struct sf_arena scratch,
+                                       struct sf_why *why)
 {
     const struct sf_section *s = &r->sections[id];
 
@@ -124,10 +126,10 @@ enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, u
         page_len = s->stored_len - page_off < SF_PAGE_LEN ? (size_t)(s->stored_len - page_off)
                                                           : SF_PAGE_LEN;
         take = page_len - 8 - at < len ? page_len - 8 - at : len;
-        err = sf_reader_bytes(r, s->off + page_off, page_len, &tmp, &p, why);
+        err = sf_span_block_reader_bytes(r, s->off + page_off, page_len, &tmp, &p, why);
         if (err)
             return err;
-        if (!r->is_trusted && !sf_page_is_intact(p, page_len, page))
+        if (!r->is_trusted && !sf_section_page_is_intact(p, page_len, page))
             return sf_fail(why, SF_ERR_CORRUPT, "block %016llx: section %s: page %llu is damaged",
                            (unsigned long long)r->info.block_id, sf_section_name(id),
                            (unsigned long long)page);
@@ -141,12 +143,12 @@ enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, u
 
 /* ---- chunks ---- */
 
-struct sf_chunk_desc sf_reader_desc(const struct sf_span_block_reader *r, uint32_t place)
+struct sf_chunk_desc sf_span_block_reader_desc(const struct sf_span_block_reader *r, uint32_t place)
 {
     return sf_chunk_desc_decode(r->descs + (size_t)place * SF_CHUNK_DESC_LEN);
 }
 
-uint32_t sf_chunk_n_hashes(const struct sf_chunk_desc *d)
+uint32_t sf_span_block_reader_n_hashes(const struct sf_chunk_desc *d)
 {
     switch (d->encoding) {
     case SF_ENC_FIX8:
@@ -159,8 +161,9 @@ uint32_t sf_chunk_n_hashes(const struct sf_chunk_desc *d)
     }
 }
 
-unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
-                              uint32_t column, uint32_t *out_first, struct sf_chunk_desc out[2])
+unsigned sf_span_block_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                                         uint32_t column, uint32_t *out_first,
+                                         struct sf_chunk_desc out[2])
 {
     const struct sf_granule_place *p = &r->places[granule];
     uint32_t low = p->first_chunk, high = p->first_chunk + p->n_chunks, last = high;
@@ -175,7 +178,7 @@ unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t gra
     }
     *out_first = low;
     while (low < last && n < 2) {
-        out[n] = sf_reader_desc(r, low++);
+        out[n] = sf_span_block_reader_desc(r, low++);
         if (out[n].column != column)
             break;
         n++;
@@ -183,16 +186,16 @@ unsigned sf_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t gra
     return n;
 }
 
-unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
-                         struct sf_chunk_desc out[2])
+unsigned sf_span_block_reader_descs(const struct sf_span_block_reader *r, uint32_t granule,
+                                    uint32_t column, struct sf_chunk_desc out[2])
 {
     uint32_t first;
-    return sf_reader_find_chunk(r, granule, column, &first, out);
+    return sf_span_block_reader_find_chunk(r, granule, column, &first, out);
 }
 
-enum sf_err sf_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,
-                            const struct sf_chunk_desc *d, struct sf_arena *req, sf_bytes *out,
-                            struct sf_why *why)
+enum sf_err sf_span_block_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                                       const struct sf_chunk_desc *d, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why)
 {
     enum sf_err err = inflate(r, d->codec, d->off, d->stored_len, d->raw_len, d->checksum,
                               UINT32_MAX, req, out, why);
@@ -214,8 +217,8 @@ static enum sf_err check_section(const struct sf_span_block_reader *r, const str
         s->stored_len > r->data_end - s->off)
         return sf_fail(why, SF_ERR_CORRUPT, "section %s lies outside the file",
                        sf_section_name(s->id));
-    if (is_paged && (!sf_pages_data_len(s->stored_len, &data_len) || data_len != s->raw_len ||
-                     s->codec != SF_CODEC_NONE))
+    if (is_paged && (!sf_section_pages_data_len(s->stored_len, &data_len) ||
+                     data_len != s->raw_len || s->codec != SF_CODEC_NONE))
         return sf_fail(why, SF_ERR_CORRUPT, "section %s has an impossible length",
                        sf_section_name(s->id));
     return SF_OK;
@@ -234,7 +237,7 @@ static enum sf_err read_section_table(struct sf_span_block_reader *r, const stru
         t->table_len + SF_BLOCK_TAIL_LEN != r->len - t->table_off)
         return sf_fail(why, SF_ERR_CORRUPT, "tail: the section table is not where it says");
     if (r->memory.p)
-        err = sf_reader_bytes(r, t->table_off, (size_t)t->table_len, &none, &p, why);
+        err = sf_span_block_reader_bytes(r, t->table_off, (size_t)t->table_len, &none, &p, why);
     else
         err = sf_file_read_at(&r->file, t->table_off, raw, (size_t)t->table_len, why);
     if (err)
@@ -281,9 +284,10 @@ static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why
                                   why);
     }
     if (!err)
-        err = sf_block_header_decode(SF_BLOCK_OF_SPANS, header, r->is_trusted, &r->info, why);
+        err = sf_section_block_header_decode(SF_BLOCK_OF_SPANS, header, r->is_trusted, &r->info,
+                                             why);
     if (!err)
-        err = sf_block_tail_decode(SF_BLOCK_OF_SPANS, raw_tail, r->is_trusted, &tail, why);
+        err = sf_section_block_tail_decode(SF_BLOCK_OF_SPANS, raw_tail, r->is_trusted, &tail, why);
     if (err)
         return err;
     if (tail.file_len != r->len || tail.block_id != r->info.block_id)
@@ -329,7 +333,8 @@ static bool has_tables(const struct sf_span_block_reader *r, unsigned set)
     return atomic_load_explicit(&r->loaded, memory_order_relaxed) & set;
 }
 
-enum sf_err sf_span_block_load(struct sf_span_block_reader *r, unsigned tables, struct sf_why *why)
+enum sf_err sf_span_block_reader_load(struct sf_span_block_reader *r, unsigned tables,
+                                      struct sf_why *why)
 {
     for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++) {
         if (tables & 1u << set)
@@ -341,7 +346,7 @@ enum sf_err sf_span_block_load(struct sf_span_block_reader *r, unsigned tables, 
             continue;
         err = reserve_tables(r, set, why);
         if (!err)
-            err = sf_reader_tables(r, (enum sf_block_tables)(1u << set), why);
+            err = sf_table_decode_set(r, (enum sf_block_tables)(1u << set), why);
         if (err) {
             sf_arena_done(&r->tables[set]);
             sf_why_prefix(why, "block");
@@ -374,11 +379,11 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
     if (err)
         sf_why_prefix(why, "block");
     else
-        err = sf_span_block_load(r, tables, why);
+        err = sf_span_block_reader_load(r, tables, why);
     if (err) {
         r->file = SF_FILE_NONE;
         r->memory = (struct sf_buf){0};
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         return err;
     }
     if (file)
@@ -389,25 +394,25 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
     return SF_OK;
 }
 
-enum sf_err sf_span_block_open(struct sf_file *file, unsigned tables,
-                               struct sf_span_block_reader **out, struct sf_why *why)
+enum sf_err sf_span_block_reader_open(struct sf_file *file, unsigned tables,
+                                      struct sf_span_block_reader **out, struct sf_why *why)
 {
     return open_reader(file, NULL, false, tables, out, why);
 }
 
-enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, unsigned tables,
-                                      struct sf_span_block_reader **out, struct sf_why *why)
+enum sf_err sf_span_block_reader_open_memory(struct sf_buf *bytes, unsigned tables,
+                                             struct sf_span_block_reader **out, struct sf_why *why)
 {
     return open_reader(NULL, bytes, false, tables, out, why);
 }
 
-enum sf_err sf_span_block_open_trusted(struct sf_buf *bytes, struct sf_span_block_reader **out,
-                                       struct sf_why *why)
+enum sf_err sf_span_block_reader_open_trusted(struct sf_buf *bytes,
+                                              struct sf_span_block_reader **out, struct sf_why *why)
 {
     return open_reader(NULL, bytes, true, SF_TABLES_ALL, out, why);
 }
 
-void sf_span_block_close(struct sf_span_block_reader *r)
+void sf_span_block_reader_close(struct sf_span_block_reader *r)
 {
     if (!r)
         return;
@@ -420,17 +425,17 @@ void sf_span_block_close(struct sf_span_block_reader *r)
 
 /* ---- what is known once open ---- */
 
-const struct sf_span_block_info *sf_span_block_info(const struct sf_span_block_reader *r)
+const struct sf_span_block_info *sf_span_block_reader_info(const struct sf_span_block_reader *r)
 {
     return &r->info;
 }
 
-uint64_t sf_span_block_len(const struct sf_span_block_reader *r)
+uint64_t sf_span_block_reader_len(const struct sf_span_block_reader *r)
 {
     return r->len;
 }
 
-size_t sf_span_block_memory(const struct sf_span_block_reader *r)
+size_t sf_span_block_reader_memory(const struct sf_span_block_reader *r)
 {
     size_t sum = sizeof(*r) + r->memory.cap;
     for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++)
@@ -438,76 +443,79 @@ size_t sf_span_block_memory(const struct sf_span_block_reader *r)
     return sum;
 }
 
-uint32_t sf_span_block_granules(const struct sf_span_block_reader *r)
+uint32_t sf_span_block_reader_granules(const struct sf_span_block_reader *r)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     return r->n_granules;
 }
 
-const struct sf_granule_info *sf_span_block_granule(const struct sf_span_block_reader *r,
-                                                    uint32_t granule)
+const struct sf_granule_info *sf_span_block_reader_granule(const struct sf_span_block_reader *r,
+                                                           uint32_t granule)
 {
     SF_ASSERT(granule < r->n_granules);
     return &r->granules[granule];
 }
 
-const struct sf_resource *sf_span_block_resources(const struct sf_span_block_reader *r,
-                                                  uint32_t *out_n)
+const struct sf_resource *sf_span_block_reader_resources(const struct sf_span_block_reader *r,
+                                                         uint32_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     *out_n = r->n_resources;
     return r->resources;
 }
 
-uint32_t sf_span_block_resource_tenant(const struct sf_span_block_reader *r, uint32_t resource)
+uint32_t sf_span_block_reader_resource_tenant(const struct sf_span_block_reader *r,
+                                              uint32_t resource)
 {
     SF_ASSERT(resource < r->n_resources);
     return r->resource_tenants[resource];
 }
 
-const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r, uint32_t *out_n)
+const struct sf_scope *sf_span_block_reader_scopes(const struct sf_span_block_reader *r,
+                                                   uint32_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     *out_n = r->n_scopes;
     return r->scopes;
 }
 
-const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader *r, uint32_t *out_n)
+const struct sf_block_key *sf_span_block_reader_keys(const struct sf_span_block_reader *r,
+                                                     uint32_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_VALUES));
     *out_n = r->n_keys;
     return r->keys;
 }
 
-const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
-                                                          uint32_t *out_n)
+const struct sf_block_operation *sf_span_block_reader_operations(
+    const struct sf_span_block_reader *r, uint32_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_OPERATIONS));
     *out_n = r->n_ops;
     return r->ops;
 }
 
-const struct sf_block_entry *sf_span_block_entries(const struct sf_span_block_reader *r,
-                                                   uint32_t *out_n)
+const struct sf_block_entry *sf_span_block_reader_entries(const struct sf_span_block_reader *r,
+                                                          uint32_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_OPERATIONS));
     *out_n = r->n_entries;
     return r->entries;
 }
 
-bool sf_span_block_has_entries(const struct sf_span_block_reader *r)
+bool sf_span_block_reader_has_entries(const struct sf_span_block_reader *r)
 {
     return r->sections[SF_SECTION_ENTRY].id != 0;
 }
 
-const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n)
+const uint64_t *sf_span_block_reader_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_LISTS));
     *out_n = r->n_dups;
     return r->dups;
 }
 
-const uint64_t *sf_span_block_sources(const struct sf_span_block_reader *r, size_t *out_n)
+const uint64_t *sf_span_block_reader_sources(const struct sf_span_block_reader *r, size_t *out_n)
 {
     SF_ASSERT(has_tables(r, SF_TABLES_LISTS));
     *out_n = r->n_sources;

@@ -31,28 +31,32 @@ enum sf_block_tables { /* bits */
 
 /* Takes the file on success. Fails with IO, CORRUPT or UNSUPPORTED (format number); `why` names the
  * section. `tables`: those decoded at once. */
-enum sf_err sf_span_block_open(struct sf_file *file, unsigned tables,
-                               struct sf_span_block_reader **out, struct sf_why *why);
-/* Reads a block that lies in memory; the bytes are taken. */
-enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, unsigned tables,
+enum sf_err sf_span_block_reader_open(struct sf_file *file, unsigned tables,
                                       struct sf_span_block_reader **out, struct sf_why *why);
+/* Reads a block that lies in memory; the bytes are taken. */
+enum sf_err sf_span_block_reader_open_memory(struct sf_buf *bytes, unsigned tables,
+                                             struct sf_span_block_reader **out, struct sf_why *why);
 /* Decodes those of the tables that are not yet. One thread at a time. */
-enum sf_err sf_span_block_load(struct sf_span_block_reader *r, unsigned tables, struct sf_why *why);
-void sf_span_block_close(struct sf_span_block_reader *r); /* NULL is fine */
+enum sf_err sf_span_block_reader_load(struct sf_span_block_reader *r, unsigned tables,
+                                      struct sf_why *why);
+void sf_span_block_reader_close(struct sf_span_block_reader *r); /* NULL is fine */
 
-const struct sf_span_block_info *sf_span_block_info(const struct sf_span_block_reader *r);
-uint64_t sf_span_block_len(const struct sf_span_block_reader *r);  /* bytes of the block */
-size_t sf_span_block_memory(const struct sf_span_block_reader *r); /* bytes the open reader holds */
+const struct sf_span_block_info *sf_span_block_reader_info(const struct sf_span_block_reader *r);
+uint64_t sf_span_block_reader_len(const struct sf_span_block_reader *r); /* bytes of the block */
+size_t sf_span_block_reader_memory(
+    const struct sf_span_block_reader *r); /* bytes the open reader holds */
 /* Needs ROWS, as everything below that says nothing else. */
-uint32_t sf_span_block_granules(const struct sf_span_block_reader *r);
-const struct sf_granule_info *sf_span_block_granule(const struct sf_span_block_reader *r,
-                                                    uint32_t granule);
+uint32_t sf_span_block_reader_granules(const struct sf_span_block_reader *r);
+const struct sf_granule_info *sf_span_block_reader_granule(const struct sf_span_block_reader *r,
+                                                           uint32_t granule);
 /* The block's tables: row columns `resource` and `scope` are places in them. Borrowed until close.
  */
-const struct sf_resource *sf_span_block_resources(const struct sf_span_block_reader *r,
-                                                  uint32_t *out_n);
-uint32_t sf_span_block_resource_tenant(const struct sf_span_block_reader *r, uint32_t resource);
-const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r, uint32_t *out_n);
+const struct sf_resource *sf_span_block_reader_resources(const struct sf_span_block_reader *r,
+                                                         uint32_t *out_n);
+uint32_t sf_span_block_reader_resource_tenant(const struct sf_span_block_reader *r,
+                                              uint32_t resource);
+const struct sf_scope *sf_span_block_reader_scopes(const struct sf_span_block_reader *r,
+                                                   uint32_t *out_n);
 
 /* Where a trace lies: its first granule, and its rows there. */
 struct sf_trace_place {
@@ -60,25 +64,25 @@ struct sf_trace_place {
     uint32_t trace; /* its number in the block */
 };
 /* May it? A probe of the filter; needs no tables. */
-enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
-                                         sf_trace_id id, struct sf_arena scratch, bool *out,
-                                         struct sf_why *why);
+enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                           sf_trace_id id, struct sf_arena scratch, bool *out,
+                                           struct sf_why *why);
 /* Does the block hold this trace? A filter answers most misses with one probe. */
-enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
-                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
-                                     struct sf_trace_place *out, struct sf_why *why);
+enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                       sf_trace_id id, struct sf_arena scratch, bool *out_found,
+                                       struct sf_trace_place *out, struct sf_why *why);
 /* The filter itself (fuse.h), for who has many traces to ask for; in `req`. Needs no tables. */
-enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
-                                       sf_bytes *out, struct sf_why *why);
+enum sf_err sf_filter_probe_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                         sf_bytes *out, struct sf_why *why);
 /* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
  * high half of sf_trace_id_hash() << 32 | number of the trace in the block. Needs no tables. */
-enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
-                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
-                                      struct sf_why *why);
+enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                        uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                        struct sf_why *why);
 /* Same for a span id alone (section SFLT, then columns). */
-enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
-                                    sf_span_id id, struct sf_arena scratch, bool *out_found,
-                                    sf_trace_id *out_trace, struct sf_why *why);
+enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
+                                      sf_span_id id, struct sf_arena scratch, bool *out_found,
+                                      sf_trace_id *out_trace, struct sf_why *why);
 
 /* What filters said of the granules that were asked about last; zeroed at first. For one reader. */
 enum { SF_MATCH_ASKED = 4 };
@@ -94,19 +98,20 @@ struct sf_match_memo {
 /* Can this granule hold a row for which all conditions are true? False is certain; true is a guess
  * from zone maps, dictionary hashes and attribute filters. With a memo (or NULL) granules are
  * better asked for in order. */
-enum sf_err sf_span_block_may_match(const struct sf_span_block_reader *r, uint32_t granule,
-                                    uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
-                                    struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
-                                    struct sf_why *why);
+enum sf_err sf_granule_match_may_hold(const struct sf_span_block_reader *r, uint32_t granule,
+                                      uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
+                                      struct sf_match_memo *memo, struct sf_arena scratch,
+                                      bool *out, struct sf_why *why);
 /* Decodes columns of a whole granule into `req`. `rows->n_rows` may exceed SF_ROWS_MAX here. */
-enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
-                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
-                               struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why);
+enum sf_err sf_granule_view_read(const struct sf_span_block_reader *r, uint32_t granule,
+                                 uint32_t columns, const struct sf_key *want_keys, size_t n_want,
+                                 struct sf_arena *req, struct sf_span_rows *out,
+                                 struct sf_why *why);
 
 /* Index times of a granule's rows, as the writer was given them (a merge hands them on). */
-enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
-                                      struct sf_arena *req, const int64_t **out,
-                                      struct sf_why *why);
+enum sf_err sf_granule_view_index_times(const struct sf_span_block_reader *r, uint32_t granule,
+                                        struct sf_arena *req, const int64_t **out,
+                                        struct sf_why *why);
 
 /* Attribute names with scope, type and counts, from section KEY, no columns touched. Needs VALUES.
  */
@@ -121,8 +126,8 @@ struct sf_block_key {
     uint32_t n_top;
     bool is_complete; /* `top` holds every value that occurs */
 };
-const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader *r,
-                                              uint32_t *out_n);
+const struct sf_block_key *sf_span_block_reader_keys(const struct sf_span_block_reader *r,
+                                                     uint32_t *out_n);
 
 /* Per tenant, service and operation, from section SVC. Buckets as in store.h. Needs OPERATIONS. */
 struct sf_block_operation {
@@ -130,8 +135,8 @@ struct sf_block_operation {
     sf_str service, name;
     struct sf_call_count all;
 };
-const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
-                                                          uint32_t *out_n);
+const struct sf_block_operation *sf_span_block_reader_operations(
+    const struct sf_span_block_reader *r, uint32_t *out_n);
 
 /* Of those, the spans by which requests enter (section ENTRY), in the same order. Needs OPERATIONS.
  */
@@ -139,14 +144,15 @@ struct sf_block_entry {
     uint32_t op; /* place in the list of operations */
     struct sf_call_count count;
 };
-const struct sf_block_entry *sf_span_block_entries(const struct sf_span_block_reader *r,
-                                                   uint32_t *out_n);
+const struct sf_block_entry *sf_span_block_reader_entries(const struct sf_span_block_reader *r,
+                                                          uint32_t *out_n);
 /* False: the block is older than that section and does not know. Needs no tables. */
-bool sf_span_block_has_entries(const struct sf_span_block_reader *r);
+bool sf_span_block_reader_has_entries(const struct sf_span_block_reader *r);
 
 /* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. Needs LISTS. */
-const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n);
-const uint64_t *sf_span_block_sources(const struct sf_span_block_reader *r, size_t *out_n);
+const uint64_t *sf_span_block_reader_dup_hashes(const struct sf_span_block_reader *r,
+                                                size_t *out_n);
+const uint64_t *sf_span_block_reader_sources(const struct sf_span_block_reader *r, size_t *out_n);
 
 /* Every checksum, every column of every granule, every index against the rows; `say` gets one plain
  * sentence per finding. Needs all tables. */

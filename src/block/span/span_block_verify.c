@@ -58,7 +58,9 @@ static void check_sections(struct verify *v)
         const uint8_t *p;
         if (!s->id)
             continue;
-        if (!went_well(v, sf_reader_bytes(r, s->off, (size_t)s->stored_len, &tmp, &p, &why), &why))
+        if (!went_well(v,
+                       sf_span_block_reader_bytes(r, s->off, (size_t)s->stored_len, &tmp, &p, &why),
+                       &why))
             continue;
         if (sf_hash(p, (size_t)s->stored_len) != s->checksum)
             find(v, "section %s: checksum differs", sf_section_name(id));
@@ -81,7 +83,7 @@ static sf_bytes load_paged(struct verify *v, uint16_t id, uint64_t off, uint64_t
         v->err = SF_ERR_LIMIT;
         return SF_BYTES_NONE;
     }
-    if (!went_well(v, sf_reader_paged(v->r, id, off, p, (size_t)len, *req, &why), &why))
+    if (!went_well(v, sf_span_block_reader_paged(v->r, id, off, p, (size_t)len, *req, &why), &why))
         return SF_BYTES_NONE;
     return (sf_bytes){p, (size_t)len};
 }
@@ -124,11 +126,11 @@ static void check_chunks(struct verify *v, uint32_t granule)
     const struct sf_granule_place *p = &v->r->places[granule];
 
     for (uint32_t i = 0; i < p->n_chunks && !v->err; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(v->r, p->first_chunk + i);
+        struct sf_chunk_desc d = sf_span_block_reader_desc(v->r, p->first_chunk + i);
         struct sf_arena tmp = v->scratch;
         struct sf_why why = {""};
         sf_bytes raw;
-        went_well(v, sf_reader_chunk(v->r, granule, &d, &tmp, &raw, &why), &why);
+        went_well(v, sf_span_block_reader_chunk(v->r, granule, &d, &tmp, &raw, &why), &why);
     }
 }
 
@@ -176,7 +178,7 @@ static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
 
     *out_is_there = false;
     if (!v->r->sections[section].id ||
-        !went_well(v, sf_reader_group(v->r, section, granule, *req, &group, &why), &why))
+        !went_well(v, sf_filter_probe_group(v->r, section, granule, *req, &group, &why), &why))
         return SF_BYTES_NONE;
     if (group.len == 0) {
         find(v, "section %s: no filter for granule %u", sf_section_name(section), granule);
@@ -231,10 +233,10 @@ static void check_text(struct verify *v, uint32_t granule, uint32_t column, uint
                        sf_bytes filter, sf_str text)
 {
     uint32_t n;
-    const uint8_t *hashes = sf_reader_hashes(v->r, granule, column, &n);
+    const uint8_t *hashes = sf_granule_match_hashes(v->r, granule, column, &n);
     uint64_t hash = sf_hash_str(text), probe = sf_hash_mix(key_hash, hash);
 
-    if (hashes ? !sf_hashes_have(hashes, n, hash)
+    if (hashes ? !sf_granule_match_hashes_have(hashes, n, hash)
                : filter.p && !sf_fuse_has(filter, probe ? probe : 1))
         find(v, "granule %u: a value of column %u is not in the hashes or the filter", granule,
              column);
@@ -248,9 +250,10 @@ static void check_keys(struct verify *v, uint32_t granule, sf_bytes filter, stru
     struct sf_shape_column shapes;
     uint32_t *counts;
 
-    if (!went_well(v, sf_column_shapes(&c, SF_BLOCK_SHAPE, SF_SCOPE_SPAN, g->n_rows, &shapes),
+    if (!went_well(v,
+                   sf_granule_column_shapes(&c, SF_BLOCK_SHAPE, SF_SCOPE_SPAN, g->n_rows, &shapes),
                    &why) ||
-        !went_well(v, sf_shapes_count(&c, &shapes, &tmp, &counts), &why))
+        !went_well(v, sf_granule_column_count_shapes(&c, &shapes, &tmp, &counts), &why))
         return;
     for (uint32_t k = 0; k < v->r->n_typed && !v->err; k++) {
         const struct sf_typed_key *key = &v->r->typed[k];
@@ -259,7 +262,7 @@ static void check_keys(struct verify *v, uint32_t granule, sf_bytes filter, stru
         struct sf_values vals;
         c.req = &inner;
         if (counts[k] == 0 || key->type != SF_VALUE_STR ||
-            !went_well(v, sf_column_values(&c, k, counts[k], &vals), &why))
+            !went_well(v, sf_granule_column_values(&c, k, counts[k], &vals), &why))
             continue;
         for (uint32_t i = 0; i < vals.n_vals; i++)
             check_text(v, granule, SF_BLOCK_FIRST_KEY + k, key_hash, filter, vals.vals[i].str);
@@ -289,9 +292,9 @@ static void check_granule(struct verify *v, uint32_t granule)
     check_chunks(v, granule);
     if (v->err)
         return;
-    if (!went_well(v, sf_span_block_read(v->r, granule, SF_COL_ALL, NULL, 0, &tmp, &rows, &why),
+    if (!went_well(v, sf_granule_view_read(v->r, granule, SF_COL_ALL, NULL, 0, &tmp, &rows, &why),
                    &why) ||
-        !went_well(v, sf_span_block_index_times(v->r, granule, &tmp, &index, &why), &why))
+        !went_well(v, sf_granule_view_index_times(v->r, granule, &tmp, &index, &why), &why))
         return;
     for (uint32_t i = 0; i < rows.n_rows; i++) {
         const char *fault = row_fault(v, granule, &rows, i, index[i]);
@@ -348,10 +351,10 @@ enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf
 
     check_sections(&v);
     if (v.err)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     v.halves = sf_arena_new_n(&v.scratch, (size_t)r->info.n_traces + 1, sizeof(*v.halves));
     if (!v.halves)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     v.traces = load_paged(&v, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, &v.scratch);
     for (uint32_t g = 0; g < r->n_granules && !v.err; g++)
         check_granule(&v, g);
@@ -360,7 +363,7 @@ enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf
         check_trace_index(&v);
     }
     if (v.err)
-        return sf_reader_limit(why);
+        return sf_span_block_reader_limit(why);
     *out_n_faults = v.n_faults;
     return SF_OK;
 }

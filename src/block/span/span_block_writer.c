@@ -52,7 +52,7 @@ enum {
     OWN_LEN = 1 << 30,                /* reserved, not touched */
 };
 
-bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err)
+bool sf_span_block_writer_fail(struct sf_span_block_writer *w, enum sf_err err)
 {
     if (!w->err)
         w->err = err;
@@ -62,7 +62,7 @@ bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err)
 static bool reset_shapes(struct sf_span_block_writer *w)
 {
     w->shapes_no++;
-    return sf_shapes_reset(&w->shapes) || sf_writer_fail(w, SF_ERR_NOMEM);
+    return sf_shapes_reset(&w->shapes) || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
 static enum sf_err say(const struct sf_span_block_writer *w, struct sf_why *why)
@@ -93,7 +93,7 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
     w->has_filters = options->is_compressed;
     is_ok = sf_granule_stage_init(&w->g) && reset_shapes(w);
     if (is_ok && options->is_compressed) {
-        w->packer = sf_packer_new();
+        w->packer = sf_chunk_packer_new();
         is_ok = w->packer != NULL;
     }
     sf_granule_stage_reset(&w->g);
@@ -112,7 +112,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
 
     if (!w)
         return;
-    sf_packer_free(w->packer);
+    sf_chunk_packer_free(w->packer);
     sf_granule_stage_done(&w->g);
     for (uint32_t i = 0; i < w->n_keys; i++)
         sf_key_stage_done(&w->keys[i]);
@@ -133,7 +133,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
     sf_dict_done(&w->key_ids);
     sf_dict_done(&w->op_ids);
     sf_dict_done(&w->spare);
-    sf_hash_set_done(&w->attr_set);
+    sf_filter_stage_hash_set_done(&w->attr_set);
     memcpy(bufs,
            (struct sf_buf *[14]){&w->out, &w->raw, &w->nums, &w->codes, &w->granules, &w->descs,
                                  &w->hashes, &w->runs, &w->trace_hashes, &w->span_hashes,
@@ -147,7 +147,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
 
 size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
 {
-    size_t sum = sizeof(*w) + sf_granule_stage_memory(&w->g) + sf_packer_memory(w->packer);
+    size_t sum = sizeof(*w) + sf_granule_stage_memory(&w->g) + sf_chunk_packer_memory(w->packer);
 
     for (uint32_t i = 0; i < w->n_keys; i++) {
         const struct sf_key_stage *k = &w->keys[i];
@@ -192,10 +192,10 @@ enum sf_err sf_span_block_writer_resource(struct sf_span_block_writer *w, uint32
     if (w->err)
         return say(w, why);
     sf_buf_reset(&w->raw);
-    if (!sf_table_resource(w, tenant, r, &w->raw, &service) ||
+    if (!sf_table_encode_resource(w, tenant, r, &w->raw, &service) ||
         !keep_record(w, &w->resources, &w->resource_stages, &w->resource_cap, tenant, service,
                      out_code))
-        sf_writer_fail(w, SF_ERR_NOMEM);
+        sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     return say(w, why);
 }
 
@@ -206,9 +206,9 @@ enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t 
     if (w->err)
         return say(w, why);
     sf_buf_reset(&w->raw);
-    if (!sf_table_scope(w, tenant, s, &w->raw) ||
+    if (!sf_table_encode_scope(w, tenant, s, &w->raw) ||
         !keep_record(w, &w->scopes, &w->scope_stages, &w->scope_cap, tenant, 0, out_code))
-        sf_writer_fail(w, SF_ERR_NOMEM);
+        sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     return say(w, why);
 }
 
@@ -223,7 +223,7 @@ static enum sf_err drain(struct sf_span_block_writer *w, struct sf_why *why)
         return SF_OK;
     err = sf_file_write_at(w->options.file, w->out_off, w->out.p, w->out.len, why);
     if (err) {
-        sf_writer_fail(w, err);
+        sf_span_block_writer_fail(w, err);
         return err;
     }
     w->out_off += w->out.len;
@@ -257,8 +257,8 @@ static enum sf_err check_rows(const struct sf_span_block_writer *w, uint32_t ten
     return SF_OK;
 }
 
-enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
-                           const uint32_t *rows, uint32_t n, struct sf_why *why)
+enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
+                                      const uint32_t *rows, uint32_t n, struct sf_why *why)
 {
     struct sf_granule_stage *g = &w->g;
     const struct sf_mem_row *head = sf_row_maps_row(maps, rows[0]);
@@ -282,7 +282,7 @@ enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
     w->has_newest = true;
     while (n > 0) {
         uint32_t taken;
-        if (!sf_granule_stage_rows(w, maps, is_new, rows, n, &taken))
+        if (!sf_row_stage_rows(w, maps, is_new, rows, n, &taken))
             return say(w, why);
         is_new = false;
         rows += taken;
@@ -325,10 +325,10 @@ static enum sf_err write_own(struct sf_span_block_writer *w, struct sf_why *why)
     resources = counting(a, w->resources.n);
     scopes = counting(a, w->scopes.n);
     if (!rows || !resources || !scopes || !sf_row_maps_init(&m, w->own, resources, scopes, a)) {
-        sf_writer_fail(w, SF_ERR_LIMIT);
+        sf_span_block_writer_fail(w, SF_ERR_LIMIT);
         return say(w, why);
     }
-    return sf_writer_rows(w, &m, rows, n, why);
+    return sf_span_block_writer_rows(w, &m, rows, n, why);
 }
 
 enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
@@ -343,7 +343,7 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
     if (err)
         return err;
     if (!has_own(w)) {
-        sf_writer_fail(w, SF_ERR_NOMEM);
+        sf_span_block_writer_fail(w, SF_ERR_NOMEM);
         return say(w, why);
     }
     sf_rowset_reset(w->own);
@@ -351,7 +351,7 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
         err = sf_rowset_add(w->own, tenant, &spans[i], index_ns[i], 0, NULL);
     if (!err)
         return write_own(w, why);
-    sf_writer_fail(w, err);
+    sf_span_block_writer_fail(w, err);
     return say(w, why);
 }
 
@@ -374,7 +374,7 @@ enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
         return say(w, why);
     if (!err)
         return drain(w, why);
-    sf_writer_fail(w, err);
+    sf_span_block_writer_fail(w, err);
     return err;
 }
 
@@ -387,17 +387,17 @@ static bool add_section(struct sf_span_block_writer *w, struct sf_buf *table, ui
     size_t start = w->out.len;
 
     if (!sf_buf_ok(content))
-        return sf_writer_fail(w, content->err);
+        return sf_span_block_writer_fail(w, content->err);
     if (is_paged)
-        sf_pages_encode(&w->out, sf_buf_bytes(content));
+        sf_section_pages_encode(&w->out, sf_buf_bytes(content));
     else
-        s.codec = sf_pack(w->packer, &w->out, sf_buf_bytes(content));
+        s.codec = sf_chunk_pack(w->packer, &w->out, sf_buf_bytes(content));
     if (!sf_buf_ok(&w->out))
-        return sf_writer_fail(w, w->out.err);
+        return sf_span_block_writer_fail(w, w->out.err);
     s.stored_len = w->out.len - start;
     s.checksum = sf_hash(w->out.p + start, s.stored_len);
     sf_section_encode(table, &s);
-    return sf_buf_ok(table) || sf_writer_fail(w, table->err);
+    return sf_buf_ok(table) || sf_span_block_writer_fail(w, table->err);
 }
 
 static bool add_tables(struct sf_span_block_writer *w, struct sf_buf *table, struct sf_buf *tmp)
@@ -438,24 +438,24 @@ static bool add_indexes(struct sf_span_block_writer *w, struct sf_buf *table, st
     enum sf_err err;
 
     sf_buf_reset(tmp);
-    if (!sf_trace_index_encode(hashes, n, tmp))
-        return sf_writer_fail(w, SF_ERR_NOMEM);
+    if (!sf_filter_stage_encode_trace_index(hashes, n, tmp))
+        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     if (!add_section(w, table, SF_SECTION_TIDX, tmp, true))
         return false;
     sf_buf_reset(tmp);
     err = sf_fuse_build(tmp, hashes, n);
     if (err)
-        return sf_writer_fail(w, err);
+        return sf_span_block_writer_fail(w, err);
     if (!add_section(w, table, SF_SECTION_TFLT, tmp, true))
         return false;
     if (!w->has_filters)
         return true;
     sf_buf_reset(tmp);
-    sf_filter_groups_encode(&w->span_groups, &w->span_filters, w->n_groups, tmp);
+    sf_filter_stage_encode_groups(&w->span_groups, &w->span_filters, w->n_groups, tmp);
     if (!add_section(w, table, SF_SECTION_SFLT, tmp, true))
         return false;
     sf_buf_reset(tmp);
-    sf_filter_groups_encode(&w->attr_groups, &w->attr_filters, w->n_groups, tmp);
+    sf_filter_stage_encode_groups(&w->attr_groups, &w->attr_filters, w->n_groups, tmp);
     return add_section(w, table, SF_SECTION_AFLT, tmp, true);
 }
 
@@ -485,10 +485,10 @@ static bool add_tail(struct sf_span_block_writer *w, const struct sf_buf *table)
     uint8_t raw[SF_BLOCK_TAIL_LEN];
 
     tail.file_len = tail.table_off + tail.table_len + SF_BLOCK_TAIL_LEN;
-    sf_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
+    sf_section_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
     sf_buf_add(&w->out, table->p, table->len);
     sf_buf_add(&w->out, raw, sizeof(raw));
-    return sf_buf_ok(&w->out) || sf_writer_fail(w, w->out.err);
+    return sf_buf_ok(&w->out) || sf_span_block_writer_fail(w, w->out.err);
 }
 
 /* The header goes in last: it holds the counts. */
@@ -496,7 +496,7 @@ static enum sf_err put_header(struct sf_span_block_writer *w, struct sf_why *why
 {
     uint8_t header[SF_BLOCK_HEADER_LEN];
 
-    sf_block_header_encode(SF_BLOCK_OF_SPANS, &w->info, header);
+    sf_section_block_header_encode(SF_BLOCK_OF_SPANS, &w->info, header);
     if (!w->options.file) {
         memcpy(w->out.p, header, sizeof(header));
         return SF_OK;
@@ -520,7 +520,7 @@ enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t
         w->info.ts_min_ns = w->info.ts_max_ns = 0;
     /* The filters of a large block take as much memory to build as a granule's columns. */
     sf_granule_stage_done(&w->g);
-    if (!sf_writer_close_group(w) || !add_tables(w, &table, &tmp) ||
+    if (!sf_filter_stage_close_group(w) || !add_tables(w, &table, &tmp) ||
         !add_indexes(w, &table, &tmp) || !add_lists(w, &table, &tmp) || !add_tail(w, &table))
         err = say(w, why);
     sf_buf_done(&table);

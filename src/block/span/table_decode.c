@@ -41,7 +41,7 @@ static enum sf_err load(struct sf_span_block_reader *r, uint16_t id, struct raw_
     *out = (struct raw_table){0};
     if (!sf_arena_init(&out->memory, (size_t)(s->raw_len + s->stored_len) + (1 << 20)))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for section %s", sf_section_name(id));
-    return sf_reader_section(r, id, &out->memory, &out->bytes, why);
+    return sf_span_block_reader_section(r, id, &out->memory, &out->bytes, why);
 }
 
 /* ---- strings ---- */
@@ -53,7 +53,7 @@ static enum sf_err read_strings(struct sf_span_block_reader *r, struct sf_why *w
     sf_str *strings;
     const uint8_t *text;
     struct sf_arena *names = arena_of(r, SF_TABLES_NAMES);
-    enum sf_err err = sf_reader_section(r, SF_SECTION_STR, names, &raw, why);
+    enum sf_err err = sf_span_block_reader_section(r, SF_SECTION_STR, names, &raw, why);
 
     if (err)
         return err;
@@ -310,8 +310,8 @@ static int cmp_place(const void *a, const void *b, void *arg)
     return cmp ? cmp : x->type - y->type;
 }
 
-void sf_reader_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
-                         sf_str name, uint32_t *out_first, uint32_t *out_n)
+void sf_table_decode_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
+                               sf_str name, uint32_t *out_first, uint32_t *out_n)
 {
     uint32_t low = 0, high = r->n_typed, n = 0;
 
@@ -412,7 +412,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
     struct sf_block_key *keys;
     uint32_t *order = NULL, n_typed = 0, n = 0;
     sf_bytes raw;
-    enum sf_err err = sf_reader_section(r, SF_SECTION_KEY, to, &raw, why);
+    enum sf_err err = sf_span_block_reader_section(r, SF_SECTION_KEY, to, &raw, why);
 
     if (!err)
         err = get_keys(r, raw, to, &typed, &n_typed, &values, why);
@@ -522,20 +522,20 @@ static enum sf_err check_chunks(const struct sf_span_block_reader *r, uint32_t g
     bool was_codes = false;
 
     for (uint32_t i = 0; i < p->n_chunks; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(r, p->first_chunk + i);
+        struct sf_chunk_desc d = sf_span_block_reader_desc(r, p->first_chunk + i);
         bool is_codes = d.encoding >= SF_ENC_CODE8 && d.encoding <= SF_ENC_CODE32;
         bool is_pair = d.column == before && was_codes && !is_codes;
         if (d.column < before || (d.column == before && !is_pair) || d.encoding >= SF_ENCODINGS ||
             d.off < SF_BLOCK_HEADER_LEN || d.off > r->data_end ||
             d.stored_len > r->data_end - d.off ||
-            !sf_unpack_is_plausible(d.codec, d.stored_len, d.raw_len) ||
-            sf_chunk_n_hashes(&d) > SF_BLOCK_MAX_HASHES)
+            !sf_chunk_is_plausible(d.codec, d.stored_len, d.raw_len) ||
+            sf_span_block_reader_n_hashes(&d) > SF_BLOCK_MAX_HASHES)
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u, column %u: %s", granule,
                            d.column, "its descriptor is inconsistent");
         if (d.column >= SF_BLOCK_FIRST_KEY && d.column - SF_BLOCK_FIRST_KEY >= (int)r->n_typed)
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u, column %u: no such key",
                            granule, d.column);
-        n_hashes += sf_chunk_n_hashes(&d);
+        n_hashes += sf_span_block_reader_n_hashes(&d);
         before = d.column;
         was_codes = is_codes;
     }
@@ -685,8 +685,8 @@ static enum sf_err read_hashes(struct sf_span_block_reader *r, const uint8_t *ha
     enum sf_err err = places ? SF_OK : SF_ERR_LIMIT;
 
     for (uint32_t i = 0; !err && i < n_chunks; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(r, i);
-        uint32_t n = sf_chunk_n_hashes(&d);
+        struct sf_chunk_desc d = sf_span_block_reader_desc(r, i);
+        uint32_t n = sf_span_block_reader_n_hashes(&d);
         places[i] = at;
         if (n && !is_part(r))
             err = share_hashes(&l, hashes + (size_t)at * 4, n, &places[i]);
@@ -805,14 +805,15 @@ static enum sf_err read_rows(struct sf_span_block_reader *r, struct sf_why *why)
         return err;
     if (is_part(r)) {
         sf_bytes raw;
-        err = sf_reader_section(r, SF_SECTION_GRAN, arena_of(r, SF_TABLES_ROWS), &raw, why);
+        err = sf_span_block_reader_section(r, SF_SECTION_GRAN, arena_of(r, SF_TABLES_ROWS), &raw,
+                                           why);
         return err ? err : read_granules(r, raw, why);
     }
     return read_table(r, SF_SECTION_GRAN, read_granules, why);
 }
 
-enum sf_err sf_reader_tables(struct sf_span_block_reader *r, enum sf_block_tables set,
-                             struct sf_why *why)
+enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_tables set,
+                                struct sf_why *why)
 {
     enum sf_err err;
     switch (set) {

@@ -37,8 +37,9 @@ static bool add_attrs(struct sf_span_block_writer *w, struct sf_attrs attrs, str
     return sf_buf_ok(out);
 }
 
-bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_resource *r,
-                       struct sf_buf *out, uint32_t *out_service)
+bool sf_table_encode_resource(struct sf_span_block_writer *w, uint32_t tenant,
+                              const struct sf_resource *r, struct sf_buf *out,
+                              uint32_t *out_service)
 {
     sf_buf_add_varint(out, tenant);
     if (!sf_dict_add(&w->strings, r->service, out_service))
@@ -50,8 +51,8 @@ bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const st
     return add_attrs(w, r->attrs, out);
 }
 
-bool sf_table_scope(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_scope *s,
-                    struct sf_buf *out)
+bool sf_table_encode_scope(struct sf_span_block_writer *w, uint32_t tenant,
+                           const struct sf_scope *s, struct sf_buf *out)
 {
     sf_buf_add_varint(out, tenant);
     if (!add_string(w, s->name, out) || !add_string(w, s->version, out) ||
@@ -100,17 +101,17 @@ static bool count_table_attr(struct sf_span_block_writer *w, uint32_t tenant, ui
         return true; /* interned, but no row of this block has it */
     /* Adding a key may move the strings: the name is looked up from a copy. */
     sf_buf_add_str(&copy, sf_dict_get(&w->strings, name));
-    err = sf_buf_ok(&copy) ? sf_writer_key(w, tenant, scope, type, sf_buf_str(&copy), &key)
+    err = sf_buf_ok(&copy) ? sf_key_stage_get(w, tenant, scope, type, sf_buf_str(&copy), &key)
                            : SF_ERR_NOMEM;
     sf_buf_done(&copy);
     if (err)
-        return sf_writer_fail(w, err);
+        return sf_span_block_writer_fail(w, err);
     k = &w->keys[key];
     k->n_spans += n_spans;
     if (k->type == SF_VALUE_NONE)
         return true;
     count = n_spans > UINT32_MAX ? UINT32_MAX : (uint32_t)n_spans;
-    is_ok = sf_writer_count_value(w, k, bytes, count);
+    is_ok = sf_key_stage_count_value(w, k, bytes, count);
     return is_ok;
 }
 
@@ -182,7 +183,7 @@ bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out)
         sf_buf_add_varint(out, k->name);
         sf_buf_add_varint(out, k->n_spans);
         if (!encode_top(k, out))
-            return sf_writer_fail(w, SF_ERR_NOMEM);
+            return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     }
     return true;
 }

@@ -95,7 +95,7 @@ struct sf_span_block_writer {
     struct sf_span_block_options options;
     struct sf_span_block_info info;
     enum sf_err err; /* the first fault sticks: the block is lost */
-    struct sf_packer *packer;
+    struct sf_chunk_packer *packer;
     struct sf_buf out; /* bytes from out_off on that are not in the file yet */
     uint64_t out_off;
     struct sf_buf raw, nums, codes; /* scratch of the encoders */
@@ -140,14 +140,14 @@ struct sf_span_block_writer {
 };
 
 /* Most return false and set w->err when memory ran out (or a limit was met). */
-bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
+bool sf_span_block_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
 
 /* key_stage.c: keys and their frequent values */
 enum { SF_WRITER_MAX_KEYS = 8192 }; /* names with columns of their own; later ones share one */
-enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
-                          uint8_t type, sf_str name, uint32_t *out_key);
-bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
-                           uint32_t count);
+enum sf_err sf_key_stage_get(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
+                             uint8_t type, sf_str name, uint32_t *out_key);
+bool sf_key_stage_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
+                              uint32_t count);
 void sf_key_stage_done(struct sf_key_stage *k);
 
 /* granule_stage.c: the open granule's columns */
@@ -158,22 +158,22 @@ size_t sf_granule_stage_memory(const struct sf_granule_stage *g);
 
 /* row_stage.c: rows of one trace into them, as many as fit. `rows` are as sf_rowsets_row() takes
  * them, with a map for each set. */
-bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
-                           const uint32_t *rows, uint32_t n, uint32_t *out_taken);
+bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
+                       const uint32_t *rows, uint32_t n, uint32_t *out_taken);
 
 /* span_block_writer.c: rows of one trace, cut into granules */
-enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
-                           const uint32_t *rows, uint32_t n, struct sf_why *why);
+enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
+                                      const uint32_t *rows, uint32_t n, struct sf_why *why);
 
 /* granule_encode.c: the open granule into chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);
-bool sf_writer_emit_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
-                         uint32_t n);
-bool sf_writer_emit_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
-                           uint32_t n, const uint64_t *keys, size_t n_keys);
+bool sf_granule_encode_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
+                            uint32_t n);
+bool sf_granule_encode_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
+                              uint32_t n, const uint64_t *keys, size_t n_keys);
 /* Before the first chunk of a granule, and after its last. */
-bool sf_granule_begin(struct sf_span_block_writer *w, uint32_t n_rows);
-bool sf_granule_end(struct sf_span_block_writer *w, const struct sf_granule_info *g);
+bool sf_granule_encode_begin(struct sf_span_block_writer *w, uint32_t n_rows);
+bool sf_granule_encode_end(struct sf_span_block_writer *w, const struct sf_granule_info *g);
 
 /* granule_count.c: what a granule adds to the block's tables */
 struct sf_text_list { /* texts by code, in one of two forms */
@@ -193,15 +193,15 @@ struct sf_few { /* up to 256 distinct numbers */
     uint32_t n;
 };
 /* False: they are more. */
-bool sf_few_find(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes);
+bool sf_granule_count_find_few(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes);
 /* How often one of `n_texts` distinct texts of a granule must be there to count as frequent: all of
  * a small dictionary do, of a big one those that are repeated. */
-uint32_t sf_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n);
-bool sf_writer_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
-                           const struct sf_text_list *texts, const uint32_t *codes, uint32_t n);
+uint32_t sf_granule_count_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n);
+bool sf_granule_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
+                            const struct sf_text_list *texts, const uint32_t *codes, uint32_t n);
 /* Rows per key: `counts[i]` rows have shape i, which is the next lens[i] keys. */
-void sf_writer_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
-                            const uint64_t *keys, const uint32_t *counts, uint32_t n);
+void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
+                             const uint64_t *keys, const uint32_t *counts, uint32_t n);
 struct sf_call_columns {
     uint32_t tenant, n_rows;
     struct sf_text_list names;
@@ -209,12 +209,13 @@ struct sf_call_columns {
     const uint64_t *start_ns, *duration_ns;  /* starts NULL: no duration reaches beyond 2^64 */
     const uint8_t *kind, *status, *parent;
 };
-bool sf_writer_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c);
-bool sf_writer_hash_traces(struct sf_span_block_writer *w, uint32_t tenant, const sf_trace_id *ids,
-                           uint32_t n);
-bool sf_writer_hash_spans(struct sf_span_block_writer *w, uint32_t tenant, const uint64_t *ids,
-                          uint32_t n);
-bool sf_writer_add_runs(struct sf_span_block_writer *w, const uint32_t *resources, uint32_t n_rows);
+bool sf_granule_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c);
+bool sf_granule_count_hash_traces(struct sf_span_block_writer *w, uint32_t tenant,
+                                  const sf_trace_id *ids, uint32_t n);
+bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant,
+                                 const uint64_t *ids, uint32_t n);
+bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *resources,
+                               uint32_t n_rows);
 
 /* granule_carry.c: a granule of another block as it is stored. When w->err is not set, the other
  * block is at fault. */
@@ -223,10 +224,11 @@ enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_spa
                              struct sf_arena scratch, struct sf_why *why);
 
 /* table_encode.c: sections of tables */
-bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_resource *r,
-                       struct sf_buf *out, uint32_t *out_service);
-bool sf_table_scope(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_scope *s,
-                    struct sf_buf *out);
+bool sf_table_encode_resource(struct sf_span_block_writer *w, uint32_t tenant,
+                              const struct sf_resource *r, struct sf_buf *out,
+                              uint32_t *out_service);
+bool sf_table_encode_scope(struct sf_span_block_writer *w, uint32_t tenant,
+                           const struct sf_scope *s, struct sf_buf *out);
 void sf_table_encode_strings(const struct sf_span_block_writer *w, struct sf_buf *out);
 void sf_table_encode_records(const struct sf_dict *records, struct sf_buf *out);
 bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out);
@@ -237,10 +239,10 @@ void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_bu
 /* filter_stage.c: filters of groups of granules */
 /* Adds the hashes of all texts (`hashes`, or NULL: not known yet), each mixed into that of the key.
  */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_text_list *texts,
-                         const uint64_t *hashes);
-void sf_hash_set_done(struct sf_hash_set *s);
-bool sf_writer_close_group(struct sf_span_block_writer *w);
-void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
-                             uint32_t n_groups, struct sf_buf *out);
-bool sf_trace_index_encode(const uint64_t *hashes, size_t n, struct sf_buf *out);
+bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
+                                      const struct sf_text_list *texts, const uint64_t *hashes);
+void sf_filter_stage_hash_set_done(struct sf_hash_set *s);
+bool sf_filter_stage_close_group(struct sf_span_block_writer *w);
+void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_buf *filters,
+                                   uint32_t n_groups, struct sf_buf *out);
+bool sf_filter_stage_encode_trace_index(const uint64_t *hashes, size_t n, struct sf_buf *out);

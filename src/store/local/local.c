@@ -349,8 +349,8 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
             continue; /* quarantined, or tried again when it is read */
         if (err)
             return err;
-        hashes = is_profiles ? sf_profile_block_dup_hashes(profiles, &n)
-                             : sf_span_block_dup_hashes(spans, &n);
+        hashes = is_profiles ? sf_profile_block_reader_dup_hashes(profiles, &n)
+                             : sf_span_block_reader_dup_hashes(spans, &n);
         for (size_t k = 0; k < n && run->row.created_ns > now_ns - 600 * SF_NS_PER_S; k++)
             (void)sf_duplicates_know(l->duplicates, hashes[k], run->row.created_ns, now_ns, false);
         sf_run_leave(run);

@@ -49,12 +49,12 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
     struct sf_run *r = new_run(rs);
     if (!r)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a part");
-    err = sf_span_block_open_memory(bytes, SF_TABLES_ROWS, &r->reader, why);
+    err = sf_span_block_reader_open_memory(bytes, SF_TABLES_ROWS, &r->reader, why);
     if (err) {
         sf_run_bury(r);
         return err;
     }
-    info = sf_span_block_info(r->reader);
+    info = sf_span_block_reader_info(r->reader);
     r->gen = gen;
     r->row = (struct sf_block_row){
         .kind = SF_BLOCK_SPANS,
@@ -63,9 +63,9 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
         .ts_min_ns = ts_min_ns,
         .ts_max_ns = ts_max_ns,
         .n_rows = info->n_rows,
-        .len = sf_span_block_len(r->reader),
+        .len = sf_span_block_reader_len(r->reader),
     };
-    r->reader_len = sf_span_block_memory(r->reader);
+    r->reader_len = sf_span_block_reader_memory(r->reader);
     if (r->reader_len < r->row.len)
         r->reader_len += r->row.len; /* the bytes themselves */
     sf_budget_add(rs->budget, SF_LINE_PARTS, r->reader_len);
@@ -139,8 +139,8 @@ void sf_run_bury(struct sf_run *r)
     if (r->reader_len)
         sf_budget_sub(rs->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS,
                       r->reader_len);
-    sf_span_block_close(r->reader);
-    sf_profile_block_close(r->profiles);
+    sf_span_block_reader_close(r->reader);
+    sf_profile_block_reader_close(r->profiles);
     sf_mutex_done(&r->lock);
     sf_heap_free(r);
 }
@@ -296,16 +296,16 @@ static void make_room(struct sf_runs *rs)
         sf_mutex_unlock(&rs->lock);
         if (!victim)
             return;
-        sf_span_block_close(reader);
-        sf_profile_block_close(profiles);
+        sf_span_block_reader_close(reader);
+        sf_profile_block_reader_close(profiles);
         sf_budget_sub(rs->budget, SF_LINE_READERS, len);
     }
 }
 
 static void close_readers(struct sf_run *r)
 {
-    sf_span_block_close(r->reader);
-    sf_profile_block_close(r->profiles);
+    sf_span_block_reader_close(r->reader);
+    sf_profile_block_reader_close(r->profiles);
     r->reader = NULL;
     r->profiles = NULL;
 }
@@ -317,12 +317,13 @@ static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
     const struct sf_span_block_info *info;
     enum sf_err err = sf_dir_open_read(r->home->dir, r->row.path, &file, why);
     if (!err)
-        err = is_profiles ? sf_profile_block_open(&file, &r->profiles, why)
-                          : sf_span_block_open(&file, SF_TABLES_NONE, &r->reader, why);
+        err = is_profiles ? sf_profile_block_reader_open(&file, &r->profiles, why)
+                          : sf_span_block_reader_open(&file, SF_TABLES_NONE, &r->reader, why);
     sf_file_close(&file);
     if (err)
         return err;
-    info = is_profiles ? sf_profile_block_info(r->profiles) : sf_span_block_info(r->reader);
+    info = is_profiles ? sf_profile_block_reader_info(r->profiles)
+                       : sf_span_block_reader_info(r->reader);
     if (info->block_id != r->row.id || memcmp(info->store_uuid, r->home->uuid, 16) != 0) {
         uint64_t id = info->block_id;
         close_readers(r);
@@ -334,8 +335,8 @@ static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
 
 static size_t memory_of(const struct sf_run *r)
 {
-    return r->profiles ? sf_profile_block_memory(r->profiles)
-           : r->reader ? sf_span_block_memory(r->reader)
+    return r->profiles ? sf_profile_block_reader_memory(r->profiles)
+           : r->reader ? sf_span_block_reader_memory(r->reader)
                        : 0;
 }
 
@@ -345,7 +346,7 @@ static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why 
     size_t before = memory_of(r), more;
     enum sf_err err = r->reader || r->profiles ? SF_OK : open_block(r, why);
     if (!err && r->reader)
-        err = sf_span_block_load(r->reader, tables, why);
+        err = sf_span_block_reader_load(r->reader, tables, why);
     more = memory_of(r) - before;
     r->reader_len += more;
     if (more)

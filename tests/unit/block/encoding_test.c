@@ -22,14 +22,14 @@ static void check(const char *all, uint8_t want)
     for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
         uint8_t enc;
         sf_buf_reset(&b);
-        enc = sf_encode_strings(&b, &list, &scratch);
+        enc = sf_encoding_strings_encode(&b, &list, &scratch);
         if (enc != want)
             fail_msg("%s is %s, not %s", all, sf_encoding_name(enc), sf_encoding_name(want));
-        assert_ok(sf_decode_strings(enc, sf_buf_bytes(&b), list.n, &a, back));
+        assert_ok(sf_encoding_strings_decode(enc, sf_buf_bytes(&b), list.n, &a, back));
         for (uint32_t i = 0; i < list.n; i++)
             assert_true(sf_str_eq(back[i], sf_dict_get(&d, is_ordered ? reversed[i] : i)));
         for (size_t len = 0; len < b.len; len++)
-            assert_err(sf_decode_strings(enc, (sf_bytes){b.p, len}, list.n, &a, back),
+            assert_err(sf_encoding_strings_decode(enc, (sf_bytes){b.p, len}, list.n, &a, back),
                        SF_ERR_CORRUPT);
         list.order = reversed;
         list.n = n;
@@ -72,18 +72,18 @@ TEST(encoding, brings_doubles_and_bits_back)
     struct sf_buf b = {0};
     uint64_t back[9];
 
-    sf_encode_f64(&b, DOUBLES, 5);
-    assert_true(sf_decode_numbers(SF_ENC_F64, sf_buf_bytes(&b), 5, back));
+    sf_encoding_f64_encode(&b, DOUBLES, 5);
+    assert_true(sf_encoding_numbers_decode(SF_ENC_F64, sf_buf_bytes(&b), 5, back));
     assert_memory_equal(back, DOUBLES, sizeof(DOUBLES));
-    assert_false(sf_decode_numbers(SF_ENC_F64, sf_buf_bytes(&b), 4, back));
+    assert_false(sf_encoding_numbers_decode(SF_ENC_F64, sf_buf_bytes(&b), 4, back));
     sf_buf_reset(&b);
-    sf_encode_bits(&b, BITS, 9);
+    sf_encoding_bits_encode(&b, BITS, 9);
     assert_int_equal(b.len, 2);
-    assert_true(sf_decode_numbers(SF_ENC_BITS, sf_buf_bytes(&b), 9, back));
+    assert_true(sf_encoding_numbers_decode(SF_ENC_BITS, sf_buf_bytes(&b), 9, back));
     assert_memory_equal(back, BITS, sizeof(BITS));
-    assert_false(sf_decode_numbers(SF_ENC_BITS, sf_buf_bytes(&b), 8, back));
-    assert_false(sf_decode_numbers(SF_ENC_STR, sf_buf_bytes(&b), 8, back));
-    assert_false(sf_decode_numbers(SF_ENC_CONST, sf_buf_bytes(&b), 1, back));
+    assert_false(sf_encoding_numbers_decode(SF_ENC_BITS, sf_buf_bytes(&b), 8, back));
+    assert_false(sf_encoding_numbers_decode(SF_ENC_STR, sf_buf_bytes(&b), 8, back));
+    assert_false(sf_encoding_numbers_decode(SF_ENC_CONST, sf_buf_bytes(&b), 1, back));
     sf_buf_done(&b);
 }
 

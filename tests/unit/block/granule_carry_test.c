@@ -23,7 +23,7 @@ static struct sf_span_block_reader *finish(struct sf_span_block_writer *w)
     if (sf_span_block_writer_finish(w, &len, NULL, &memory, &why))
         fail_msg("%s", why.text);
     sf_span_block_writer_free(w);
-    if (sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why))
+    if (sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why))
         fail_msg("%s", why.text);
     return r;
 }
@@ -55,7 +55,7 @@ static void carry_all(struct sf_span_block_writer *w, const struct sf_span_block
     sf_granule_carry_tables(r, &n_resources, &n_scopes, &n_keys);
     codes = (struct sf_block_codes){unknown(&a, n_resources), unknown(&a, n_scopes),
                                     unknown(&a, n_keys)};
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
         if (sf_span_block_writer_granule(w, r, g, &codes, a, &why))
             fail_msg("%s", why.text);
     }
@@ -86,8 +86,8 @@ static void compare_keys(const struct sf_span_block_reader *have,
                          const struct sf_span_block_reader *want)
 {
     uint32_t n_have, n_want;
-    const struct sf_block_key *x = sf_span_block_keys(have, &n_have),
-                              *y = sf_span_block_keys(want, &n_want);
+    const struct sf_block_key *x = sf_span_block_reader_keys(have, &n_have),
+                              *y = sf_span_block_reader_keys(want, &n_want);
     assert_int_equal(n_have, n_want);
     for (uint32_t i = 0; i < n_want; i++) {
         const struct sf_block_key *k = NULL;
@@ -110,15 +110,15 @@ static void compare_operations(const struct sf_span_block_reader *have,
                                const struct sf_span_block_reader *want)
 {
     uint32_t n_have, n_want;
-    const struct sf_block_operation *x = sf_span_block_operations(have, &n_have),
-                                    *y = sf_span_block_operations(want, &n_want);
+    const struct sf_block_operation *x = sf_span_block_reader_operations(have, &n_have),
+                                    *y = sf_span_block_reader_operations(want, &n_want);
     assert_int_equal(n_have, n_want);
     for (uint32_t i = 0; i < n_want; i++) {
         assert_true(sf_str_eq(x[i].service, y[i].service) && sf_str_eq(x[i].name, y[i].name));
         assert_memory_equal(&x[i].all, &y[i].all, sizeof(x[i].all));
     }
-    sf_span_block_entries(have, &n_have);
-    sf_span_block_entries(want, &n_want);
+    sf_span_block_reader_entries(have, &n_have);
+    sf_span_block_reader_entries(want, &n_want);
     assert_int_equal(n_have, n_want);
 }
 
@@ -133,14 +133,15 @@ TEST(granule_carry, gives_the_block_that_its_rows_would_give)
         struct sf_span_block_writer *w = new_writer(true);
         carry_all(w, from);
         to = finish(w);
-        assert_int_equal(sf_span_block_info(to)->n_rows, b.n);
-        assert_int_equal(sf_span_block_info(to)->n_traces, sf_span_block_info(from)->n_traces);
+        assert_int_equal(sf_span_block_reader_info(to)->n_rows, b.n);
+        assert_int_equal(sf_span_block_reader_info(to)->n_traces,
+                         sf_span_block_reader_info(from)->n_traces);
         compare_all(to, &b, SF_COL_ALL & ~(uint32_t)(SF_COL_RESOURCE | SF_COL_SCOPE));
         compare_keys(to, from);
         compare_operations(to, from);
         check(to);
-        sf_span_block_close(from);
-        sf_span_block_close(to);
+        sf_span_block_reader_close(from);
+        sf_span_block_reader_close(to);
         sf_arena_done(&a);
     }
 }
@@ -164,12 +165,12 @@ TEST(granule_carry, renames_what_two_blocks_number_differently)
         carry_all(w, one);
         carry_all(w, two);
         to = finish(w);
-        assert_int_equal(sf_span_block_info(to)->n_rows, b[0].n + b[1].n + b[2].n);
+        assert_int_equal(sf_span_block_reader_info(to)->n_rows, b[0].n + b[1].n + b[2].n);
         check(to);
-        for (uint32_t g = 0; g < sf_span_block_granules(to); g++) {
+        for (uint32_t g = 0; g < sf_span_block_reader_granules(to); g++) {
             struct sf_span_rows rows;
             sf_arena_reset(&req);
-            assert_ok(sf_span_block_read(to, g, SF_COL_ALL, NULL, 0, &req, &rows, &why));
+            assert_ok(sf_granule_view_read(to, g, SF_COL_ALL, NULL, 0, &req, &rows, &why));
             for (uint32_t i = 0; i < rows.n_rows; i++, at++) {
                 struct sf_span s = sf_span_rows_get(&rows, i);
                 bool is_first = at - n_before < b[0].n;
@@ -181,16 +182,17 @@ TEST(granule_carry, renames_what_two_blocks_number_differently)
                 assert_null(
                     span_difference(&s, &was->spans[row],
                                     SF_COL_ALL & ~(uint32_t)(SF_COL_RESOURCE | SF_COL_SCOPE)));
+                assert_true(sf_str_eq(
+                    rows.resources[s.resource].service,
+                    sf_span_block_reader_resources(from, &n)[was->spans[row].resource].service));
                 assert_true(
-                    sf_str_eq(rows.resources[s.resource].service,
-                              sf_span_block_resources(from, &n)[was->spans[row].resource].service));
-                assert_true(attrs_eq(rows.scopes[s.scope].attrs,
-                                     sf_span_block_scopes(from, &n)[was->spans[row].scope].attrs));
+                    attrs_eq(rows.scopes[s.scope].attrs,
+                             sf_span_block_reader_scopes(from, &n)[was->spans[row].scope].attrs));
             }
         }
-        sf_span_block_close(one);
-        sf_span_block_close(two);
-        sf_span_block_close(to);
+        sf_span_block_reader_close(one);
+        sf_span_block_reader_close(two);
+        sf_span_block_reader_close(to);
         sf_arena_done(&a);
         sf_arena_done(&req);
     }
@@ -202,7 +204,7 @@ TEST(granule_carry, leaves_parts_small_granules_and_future_ends)
     struct random_block b;
     struct sf_span_block_reader *part = write_some(1, false, 40, &a, &b),
                                 *block = write_some(1, true, 40, &a, &b);
-    uint32_t n = sf_span_block_granule(block, 0)->n_rows;
+    uint32_t n = sf_span_block_reader_granule(block, 0)->n_rows;
     struct sf_granule_info *info = (struct sf_granule_info *)(uintptr_t)block->granules;
 
     assert_false(sf_granule_carry_can(part, 0, 1));
@@ -211,8 +213,8 @@ TEST(granule_carry, leaves_parts_small_granules_and_future_ends)
     assert_false(sf_granule_carry_can(block, 0, n + 1));
     info->ts_max_ns = CREATED_NS + INT64_C(3600000000000);
     assert_false(sf_granule_carry_can(block, 0, 1));
-    sf_span_block_close(part);
-    sf_span_block_close(block);
+    sf_span_block_reader_close(part);
+    sf_span_block_reader_close(block);
     sf_arena_done(&a);
 }
 
@@ -229,7 +231,7 @@ TEST(granule_carry, says_which_block_is_damaged)
     sf_granule_carry_tables(from, &n_resources, &n_scopes, &n_keys);
     for (uint32_t i = 0; i < n_chunks; i++) {
         struct sf_arena tmp = a;
-        struct sf_chunk_desc d = sf_reader_desc(from, from->places[0].first_chunk + i);
+        struct sf_chunk_desc d = sf_span_block_reader_desc(from, from->places[0].first_chunk + i);
         if (d.stored_len == 0)
             continue;
         codes = (struct sf_block_codes){unknown(&tmp, n_resources), unknown(&tmp, n_scopes),
@@ -241,6 +243,6 @@ TEST(granule_carry, says_which_block_is_damaged)
         from->memory.p[d.off] ^= 1;
         sf_span_block_writer_free(w);
     }
-    sf_span_block_close(from);
+    sf_span_block_reader_close(from);
     sf_arena_done(&a);
 }

@@ -12,7 +12,7 @@ static void copy_and_compare(const struct sf_span_block_reader *r, const struct 
     struct sf_why why;
 
     assert_true(sf_rowset_init(&rows, b->n + 1, 64 << 20));
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
         struct sf_granule_copy *c;
         const struct sf_span_rows *source;
         sf_arena_reset(&a);
@@ -51,7 +51,7 @@ TEST(granule_copy, copies_every_field_of_random_spans)
                                                       &a, &b);
         copy_and_compare(r, &b, 0);
         copy_and_compare(r, &b, 2 + (unsigned)seed % 3);
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_arena_done(&a);
     }
 }
@@ -79,7 +79,7 @@ TEST(granule_copy, leaves_the_rowset_as_before_when_a_row_does_not_fit)
         assert_null(span_difference(&have, &b.spans[i], SF_COL_ATTRS | SF_COL_NAME | SF_COL_REST));
     }
     sf_rowset_done(&rows);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
 }

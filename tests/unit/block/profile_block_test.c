@@ -51,7 +51,7 @@ static enum sf_err add(struct rig *r, uint32_t service, const struct sf_profile_
     struct sf_profile_map map;
     if (!r->sets[service])
         r->sets[service] = sf_profile_set_new(1, b->series[0].service);
-    if (!r->sets[service] || !sf_profile_map_init(&map, b, &tmp))
+    if (!r->sets[service] || !sf_profile_set_map_init(&map, b, &tmp))
         return SF_ERR_NOMEM;
     return sf_profile_set_add(r->sets[service], &map, b, &index, tmp, &why);
 }
@@ -91,7 +91,7 @@ static enum sf_err write_block(struct rig *r, bool is_compressed, const struct s
     enum sf_err err = sf_profile_block_writer_new(&o, &w, &why);
     qsort(r->sets, 3, sizeof(*r->sets), by_name);
     for (int i = 0; !err && i < 3; i++)
-        err = sf_profile_block_writer_set(w, r->sets[i], INT64_MIN, INT64_MAX, &why);
+        err = sf_profile_set_write(w, r->sets[i], INT64_MIN, INT64_MAX, &why);
     if (!err)
         err = sf_profile_block_writer_finish(w, &len, NULL, out, &why);
     sf_profile_block_writer_free(w);
@@ -103,7 +103,7 @@ static struct sf_profile_block_reader *write_and_open(struct rig *r, bool is_com
     struct sf_profile_block_reader *reader = NULL;
     struct sf_buf bytes = {0};
     assert_ok(write_block(r, is_compressed, NULL, &bytes));
-    if (sf_profile_block_open_memory(&bytes, &reader, &why))
+    if (sf_profile_block_reader_open_memory(&bytes, &reader, &why))
         fail_msg("%s", why.text);
     return reader;
 }
@@ -162,7 +162,7 @@ TEST(profile_block, gives_back_every_sample_and_detail_row)
         fill(&r, seed, 3 + 6 * (uint32_t)seed, 30 + (uint32_t)seed * 30, seed & 1);
         reader = write_and_open(&r, seed & 2);
         compare(&r, reader);
-        sf_profile_block_close(reader);
+        sf_profile_block_reader_close(reader);
         done(&r);
     }
 }
@@ -176,10 +176,10 @@ TEST(profile_block, is_the_same_in_a_file)
     init(&r);
     fill(&r, 5, 12, 100, false);
     assert_ok(write_block(&r, true, &file, NULL));
-    if (sf_profile_block_open(&file, &reader, &why))
+    if (sf_profile_block_reader_open(&file, &reader, &why))
         fail_msg("%s", why.text);
     compare(&r, reader);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     unlink(path);
     done(&r);
 }
@@ -193,12 +193,12 @@ TEST(profile_block, sums_a_slot_in_its_rollup)
     r.has_no_lines = true;
     fill(&r, 3, 90, 100, false);
     reader = write_and_open(&r, true);
-    sf_profile_block_services(reader, &n_services);
+    sf_profile_block_reader_services(reader, &n_services);
     for (uint32_t i = 0; i < n_services; i++) {
         struct sf_arena a = r.scratch;
         struct sf_profile_places places;
         int64_t sums[2] = {0};
-        assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
+        assert_ok(sf_profile_tables_decode_places(reader, i, &a, &places, &why));
         for (uint32_t k = 1; k < places.n_chunks; k++) {
             if (!places.chunks[k].is_rollup)
                 continue;
@@ -207,8 +207,8 @@ TEST(profile_block, sums_a_slot_in_its_rollup)
             for (uint32_t m = 0; m < 2; m++) {
                 const struct sf_profile_entry *e;
                 size_t n;
-                assert_ok(sf_profile_block_chunk(reader, i, &places.chunks[k - m], NULL, &a, &e, &n,
-                                                 &why));
+                assert_ok(sf_profile_samples_chunk(reader, i, &places.chunks[k - m], NULL, &a, &e,
+                                                   &n, &why));
                 for (size_t j = 0; j < n; j++)
                     sums[m] += e[j].value;
             }
@@ -216,7 +216,7 @@ TEST(profile_block, sums_a_slot_in_its_rollup)
         assert_int_equal(sums[0], sums[1]);
     }
     assert_true(n_rollups > 0);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     done(&r);
 }
 
@@ -247,24 +247,24 @@ TEST(profile_block, reads_details_by_column_as_by_row)
     init(&r);
     fill(&r, 12, 60, 100 + test_scaled(500), false);
     reader = write_and_open(&r, true);
-    services = sf_profile_block_services(reader, &n_services);
+    services = sf_profile_block_reader_services(reader, &n_services);
     for (uint32_t i = 0; i < n_services; i++) {
         struct sf_arena a = r.scratch;
         struct sf_profile_places places;
         bool *is_node = sf_arena_new_n(&a, services[i].n_nodes, sizeof(*is_node));
-        assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
+        assert_ok(sf_profile_tables_decode_places(reader, i, &a, &places, &why));
         for (uint32_t g = 0; g < places.n_granules; g++) {
             struct sf_arena tmp = a;
             const struct sf_profile_detail *d;
             struct sf_profile_columns c;
             uint32_t n;
-            assert_ok(sf_profile_block_granule(reader, i, &places, g, &tmp, &d, &n, &why));
-            assert_ok(sf_profile_block_columns(reader, i, &places, g, NULL, &tmp, &c, &why));
+            assert_ok(sf_profile_samples_granule(reader, i, &places, g, &tmp, &d, &n, &why));
+            assert_ok(sf_profile_samples_columns(reader, i, &places, g, NULL, &tmp, &c, &why));
             compare_columns(&c, d, n);
-            assert_ok(sf_profile_block_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
+            assert_ok(sf_profile_samples_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
             n_empty += c.n == 0;
             is_node[d[n - 1].node] = true;
-            assert_ok(sf_profile_block_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
+            assert_ok(sf_profile_samples_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
             compare_columns(&c, d, n);
             is_node[d[n - 1].node] = false;
             n_all++;
@@ -272,7 +272,7 @@ TEST(profile_block, reads_details_by_column_as_by_row)
     }
     assert_true(n_all > 1);
     assert_int_equal(n_empty, n_all);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     done(&r);
 }
 
@@ -327,13 +327,13 @@ TEST(profile_block, tells_costs_by_span_as_its_rows_do)
         r.has_no_lent = seed % 3 != 0;
         fill(&r, seed, 45, 400, false);
         reader = write_and_open(&r, seed & 1);
-        services = sf_profile_block_services(reader, &n_services);
+        services = sf_profile_block_reader_services(reader, &n_services);
         for (uint32_t i = 0; i < n_services; i++) {
             struct sf_arena a = r.scratch;
             struct sf_profile_places places;
             bool *is_node = sf_arena_new_n(&a, services[i].n_nodes, sizeof(*is_node));
             bool *is_series = sf_arena_new_n(&a, services[i].n_series, sizeof(*is_series));
-            assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
+            assert_ok(sf_profile_tables_decode_places(reader, i, &a, &places, &why));
             for (uint32_t g = 0; g < 4 * places.n_granules; g++) {
                 struct sf_arena tmp = a;
                 const struct sf_profile_detail *d;
@@ -344,9 +344,11 @@ TEST(profile_block, tells_costs_by_span_as_its_rows_do)
                     is_node[k] = sf_profile_make_below(&dice, 100) < percent;
                 for (uint32_t k = 0; k < services[i].n_series; k++)
                     is_series[k] = sf_profile_make_below(&dice, 3) > 0;
-                assert_ok(sf_profile_block_granule(reader, i, &places, g / 4, &tmp, &d, &n, &why));
-                assert_ok(sf_profile_block_costs(reader, i, &places, g / 4, is_node, is_series,
-                                                 &tmp, &costs, &n_costs, &is_told, &why));
+                assert_ok(
+                    sf_profile_samples_granule(reader, i, &places, g / 4, &tmp, &d, &n, &why));
+                assert_ok(sf_profile_stacks_decode_costs(reader, i, &places, g / 4, is_node,
+                                                         is_series, &tmp, &costs, &n_costs,
+                                                         &is_told, &why));
                 for (uint32_t k = 0; k < n; k++) {
                     has_lent = has_lent || d[k].is_lent;
                     has_node = has_node || is_node[d[k].node];
@@ -360,7 +362,7 @@ TEST(profile_block, tells_costs_by_span_as_its_rows_do)
                 n_some += n_costs > 0;
             }
         }
-        sf_profile_block_close(reader);
+        sf_profile_block_reader_close(reader);
         done(&r);
     }
     assert_true(n_told > 20 && n_untold > 5 && n_some > 10);
@@ -397,12 +399,12 @@ static void open_dated(struct dated *x, const char *corpus, uint16_t section, ui
     if (!sf_arena_init(&x->a, 64 << 20))
         fail();
     for (int i = 0; i < 2; i++) {
-        assert_ok(sf_profile_block_open_memory(&bytes[i], &x->readers[i], &why));
-        assert_ok(sf_profile_block_places(x->readers[i], 0, &x->a, &x->places[i], &why));
-        assert_ok(sf_profile_block_granule(x->readers[i], 0, &x->places[i], 0, &x->a, &x->rows[i],
-                                           &x->n[i], &why));
-        assert_ok(sf_profile_block_columns(x->readers[i], 0, &x->places[i], 0, NULL, &x->a,
-                                           &columns, &why));
+        assert_ok(sf_profile_block_reader_open_memory(&bytes[i], &x->readers[i], &why));
+        assert_ok(sf_profile_tables_decode_places(x->readers[i], 0, &x->a, &x->places[i], &why));
+        assert_ok(sf_profile_samples_granule(x->readers[i], 0, &x->places[i], 0, &x->a, &x->rows[i],
+                                             &x->n[i], &why));
+        assert_ok(sf_profile_samples_columns(x->readers[i], 0, &x->places[i], 0, NULL, &x->a,
+                                             &columns, &why));
         compare_columns(&columns, x->rows[i], x->n[i]);
         assert_ok(sf_profile_block_verify(x->readers[i], x->a, no_finding, NULL, &n_faults, &why));
         assert_int_equal(n_faults, 0);
@@ -419,15 +421,15 @@ static bool is_told(struct dated *x, int i)
     uint32_t n_costs;
     memset(is_node, 1, sizeof(is_node));
     memset(is_series, 1, sizeof(is_series));
-    assert_ok(sf_profile_block_costs(x->readers[i], 0, &x->places[i], 0, is_node, is_series, &x->a,
-                                     &costs, &n_costs, &out, &why));
+    assert_ok(sf_profile_stacks_decode_costs(x->readers[i], 0, &x->places[i], 0, is_node, is_series,
+                                             &x->a, &costs, &n_costs, &out, &why));
     return out;
 }
 
 static void close_dated(struct dated *x)
 {
     for (int i = 0; i < 2; i++)
-        sf_profile_block_close(x->readers[i]);
+        sf_profile_block_reader_close(x->readers[i]);
     profile_base_done(&x->base);
     sf_arena_done(&x->a);
 }
@@ -458,7 +460,7 @@ TEST(profile_block, reads_times_and_stacks_of_format_2)
     for (int k = 0; k < 2; k++) {
         struct dated x;
         open_dated(&x, OF[k].corpus, OF[k].section, SF_PROFILE_SECTIONS);
-        assert_int_equal(sf_profile_block_info(x.readers[1])->format, 2);
+        assert_int_equal(sf_profile_block_reader_info(x.readers[1])->format, 2);
         assert_true(is_told(&x, 0) && is_told(&x, 1));
         assert_memory_equal(x.rows[0], x.rows[1], x.n[0] * sizeof(*x.rows[0]));
         close_dated(&x);
@@ -518,8 +520,8 @@ static void check_threads(bool is_waits)
     r.sets[2] = sf_profile_set_new(1, SF_STR("zoo"));
     assert_ok(add(&r, 0, &b));
     reader = write_and_open(&r, true);
-    assert_int_equal(sf_profile_block_info(reader)->format, SF_PROFILE_BLOCK_FORMAT);
-    assert_ok(sf_profile_block_threads(reader, 0, &r.a, &threads, &n, &why));
+    assert_int_equal(sf_profile_block_reader_info(reader)->format, SF_PROFILE_BLOCK_FORMAT);
+    assert_ok(sf_profile_tables_decode_threads(reader, 0, &r.a, &threads, &n, &why));
     assert_int_equal(n, 3);
     /* the first process that came is place 0: that of the first series */
     assert_int_equal(threads[0].process, 0);
@@ -531,17 +533,17 @@ static void check_threads(bool is_waits)
     assert_int_equal(threads[1].t.runtime_id, 40);
     assert_int_equal(threads[2].process, 1);
     assert_int_equal(threads[2].t.kernel_id, 0);
-    assert_ok(sf_profile_block_places(reader, 0, &r.a, &places, &why));
-    assert_ok(sf_profile_block_granule(reader, 0, &places, 0, &r.a, &rows, &n_rows, &why));
+    assert_ok(sf_profile_tables_decode_places(reader, 0, &r.a, &places, &why));
+    assert_ok(sf_profile_samples_granule(reader, 0, &places, 0, &r.a, &rows, &n_rows, &why));
     assert_int_equal(n_rows, 5);
     assert_int_equal(rows[1].start_ns, NOW_NS + 1234000);
     assert_int_equal(rows[1].length_ns, 2001000);
     assert_int_equal(rows[2].start_ns, NOW_NS + 2300000);
     assert_int_equal(rows[2].length_ns, 2003000);
     assert_false(rows[1].is_coarse);
-    assert_ok(sf_profile_block_columns(reader, 0, &places, 0, NULL, &r.a, &columns, &why));
+    assert_ok(sf_profile_samples_columns(reader, 0, &places, 0, NULL, &r.a, &columns, &why));
     compare_columns(&columns, rows, n_rows);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     done(&r);
 }
 
@@ -567,7 +569,7 @@ TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
     r.has_no_lines = true;
     fill(&r, 11, 60, 600, false);
     reader = write_and_open(&r, true);
-    services = sf_profile_block_services(reader, &n_services);
+    services = sf_profile_block_reader_services(reader, &n_services);
     for (uint32_t i = 0; i < n_services; i++) {
         struct sf_arena a = r.scratch;
         struct sf_profile_places places;
@@ -575,26 +577,27 @@ TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
         size_t n_ids;
         const uint32_t *list;
         uint32_t n_list;
-        assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
-        assert_ok(sf_profile_block_spans_between(reader, &places, 0, UINT64_MAX, a, ids, 256,
-                                                 &n_ids, &why));
+        assert_ok(sf_profile_tables_decode_places(reader, i, &a, &places, &why));
+        assert_ok(sf_profile_samples_spans_between(reader, &places, 0, UINT64_MAX, a, ids, 256,
+                                                   &n_ids, &why));
         assert_true(n_ids > 10 && places.n_granules > 1);
         for (size_t k = 0; k < n_ids; k++) {
             assert_ok(
-                sf_profile_block_find_span(reader, &places, ids[k], &a, &list, &n_list, &why));
+                sf_profile_samples_find_span(reader, &places, ids[k], &a, &list, &n_list, &why));
             assert_true(n_list > 0);
             for (uint32_t g = 0; g < n_list; g++) {
                 const struct sf_profile_detail *d;
                 uint32_t n, n_own = 0, n_trace;
                 const uint32_t *of_trace;
                 bool is_listed = false;
-                assert_ok(sf_profile_block_granule(reader, i, &places, list[g], &a, &d, &n, &why));
+                assert_ok(
+                    sf_profile_samples_granule(reader, i, &places, list[g], &a, &d, &n, &why));
                 for (uint32_t row = 0; row < n; row++) {
                     if (d[row].span_id != ids[k])
                         continue;
                     if (n_own++ == 0) {
-                        assert_ok(sf_profile_block_find_trace(reader, &places, d[row].trace_id, &a,
-                                                              &of_trace, &n_trace, &why));
+                        assert_ok(sf_profile_samples_find_trace(reader, &places, d[row].trace_id,
+                                                                &a, &of_trace, &n_trace, &why));
                         for (uint32_t t = 0; t < n_trace; t++)
                             is_listed = is_listed || of_trace[t] == list[g];
                         assert_true(is_listed);
@@ -604,13 +607,13 @@ TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
                 n_seen += n_own;
             }
         }
-        assert_ok(
-            sf_profile_block_find_span(reader, &places, ids[0] ^ 0x5555, &a, &list, &n_list, &why));
+        assert_ok(sf_profile_samples_find_span(reader, &places, ids[0] ^ 0x5555, &a, &list, &n_list,
+                                               &why));
         assert_int_equal(n_list, 0);
         assert_true(services[i].n_details >= n_ids);
     }
     assert_true(n_seen > 100);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     done(&r);
 }
 
@@ -629,7 +632,7 @@ TEST(profile_block, takes_back_what_was_added_last)
     sf_profile_set_undo(r.sets[0], mark);
     reader = write_and_open(&r, true);
     compare(&r, reader);
-    sf_profile_block_close(reader);
+    sf_profile_block_reader_close(reader);
     done(&r);
 }
 
@@ -648,12 +651,12 @@ TEST(profile_block, notices_every_damaged_byte)
         enum sf_err err;
         sf_buf_add(&copy, bytes.p, bytes.len);
         copy.p[at] ^= 0x10;
-        err = sf_profile_block_open_memory(&copy, &reader, &why);
+        err = sf_profile_block_reader_open_memory(&copy, &reader, &why);
         if (!err)
             err = sf_profile_block_verify(reader, r.scratch, no_finding, NULL, &n_faults, &why);
         if (err != SF_ERR_CORRUPT && err != SF_ERR_UNSUPPORTED)
             fail_msg("byte %zu of %zu: %s", at, bytes.len, sf_err_name(err));
-        sf_profile_block_close(reader);
+        sf_profile_block_reader_close(reader);
         sf_buf_done(&copy);
     }
     sf_buf_done(&bytes);
@@ -679,13 +682,13 @@ TEST(profile_block, fails_cleanly_wherever_memory_ends)
             uint64_t len;
             err = sf_profile_block_writer_new(&o, &w, &why);
             if (!err)
-                err = sf_profile_block_writer_set(w, r.sets[0], INT64_MIN, INT64_MAX, &why);
+                err = sf_profile_set_write(w, r.sets[0], INT64_MIN, INT64_MAX, &why);
             if (!err)
                 err = sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why);
             if (!err)
-                err = sf_profile_block_open_memory(&bytes, &reader, &why);
+                err = sf_profile_block_reader_open_memory(&bytes, &reader, &why);
             is_done = !err;
-            sf_profile_block_close(reader);
+            sf_profile_block_reader_close(reader);
             sf_profile_block_writer_free(w);
         }
         sf_heap_fail_after(0);

@@ -27,7 +27,7 @@ struct shape { /* how many, and of how many kinds */
 
 static int by_order(const void *a, const void *b)
 {
-    return sf_profile_detail_cmp(a, b);
+    return sf_profile_set_write_detail_cmp(a, b);
 }
 
 static void fill(const struct shape *s, struct sf_profile_detail *d)
@@ -91,10 +91,10 @@ static struct sf_profile_block_reader *written(const struct shape *s,
     uint64_t len;
     assert_ok(sf_profile_block_writer_new(&options, &w, &why));
     assert_ok(sf_profile_block_writer_begin(w, &t, &why));
-    assert_ok(sf_profile_block_writer_detail(w, d, s->n, &why));
+    assert_ok(sf_profile_details_encode_row(w, d, s->n, &why));
     assert_ok(sf_profile_block_writer_end(w, &why));
     assert_ok(sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why));
-    assert_ok(sf_profile_block_open_memory(&bytes, &r, &why));
+    assert_ok(sf_profile_block_reader_open_memory(&bytes, &r, &why));
     sf_profile_block_writer_free(w);
     return r;
 }
@@ -124,13 +124,13 @@ static void round_trip(const struct shape *s)
     assert_true(sf_arena_init(&a, 64 << 20));
     fill(s, d);
     struct sf_profile_block_reader *r = written(s, d);
-    assert_ok(sf_profile_block_places(r, 0, &a, &places, &why));
+    assert_ok(sf_profile_tables_decode_places(r, 0, &a, &places, &why));
     for (uint32_t g = 0; g < places.n_granules; g++, n_seen += n) {
         const struct sf_profile_detail *got;
         struct sf_profile_columns c;
         tmp = a;
-        assert_ok(sf_profile_block_granule(r, 0, &places, g, &tmp, &got, &n, &why));
-        assert_ok(sf_profile_block_columns(r, 0, &places, g, NULL, &tmp, &c, &why));
+        assert_ok(sf_profile_samples_granule(r, 0, &places, g, &tmp, &got, &n, &why));
+        assert_ok(sf_profile_samples_columns(r, 0, &places, g, NULL, &tmp, &c, &why));
         assert_true(n_seen + n <= s->n && c.n == n);
         for (uint32_t i = 0; i < n; i++) {
             check_row(s->name, &d[n_seen + i], &got[i]);
@@ -140,7 +140,7 @@ static void round_trip(const struct shape *s)
         }
     }
     assert_int_equal(n_seen, s->n);
-    sf_profile_block_close(r);
+    sf_profile_block_reader_close(r);
     sf_arena_done(&a);
     sf_heap_free(d);
 }

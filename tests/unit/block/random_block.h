@@ -19,13 +19,13 @@ static inline void compare_all(const struct sf_span_block_reader *r, const struc
     struct sf_why why;
     uint32_t at = 0;
 
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
         struct sf_span_rows rows;
         const int64_t *index;
         sf_arena_reset(&a);
-        if (sf_span_block_read(r, g, columns, NULL, 0, &a, &rows, &why))
+        if (sf_granule_view_read(r, g, columns, NULL, 0, &a, &rows, &why))
             fail_msg("%s", why.text);
-        assert_ok(sf_span_block_index_times(r, g, &a, &index, &why));
+        assert_ok(sf_granule_view_index_times(r, g, &a, &index, &why));
         for (uint32_t i = 0; i < rows.n_rows; i++, at++) {
             struct sf_span s = sf_span_rows_get(&rows, i);
             const char *what = span_difference(&s, &b->spans[at], columns);
@@ -58,9 +58,9 @@ static inline struct sf_span_block_reader *write_random(uint64_t seed, bool is_c
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     assert_int_equal(len, memory.len);
     sf_span_block_writer_free(w);
-    if (sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why))
+    if (sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why))
         fail_msg("%s", why.text);
-    assert_int_equal(sf_span_block_info(r)->n_rows, b->n);
+    assert_int_equal(sf_span_block_reader_info(r)->n_rows, b->n);
     return r;
 }
 

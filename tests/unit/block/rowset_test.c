@@ -28,7 +28,7 @@ static struct sf_buf write_bytes(const struct sf_rowset *const *sets, size_t n,
 
     *out_repeats = 0;
     assert_ok(sf_span_block_writer_new(&o, &w, &why));
-    assert_ok(sf_rowsets_write(sets, n, w, scratch, out_repeats, &why));
+    assert_ok(sf_rowset_write_all(sets, n, w, scratch, out_repeats, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
     sf_arena_done(&scratch);
@@ -41,7 +41,7 @@ static struct sf_span_block_reader *write_sets(const struct sf_rowset *const *se
     struct sf_buf memory = write_bytes(sets, n, out_repeats);
     struct sf_span_block_reader *r;
     struct sf_why why;
-    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     return r;
 }
 
@@ -77,7 +77,7 @@ static uint64_t steps_of_traces(bool is_made_to_collide)
         add_one(&rows, 1, s);
     }
     steps = sf_table_steps;
-    sf_span_block_close(write_rows(&rows, &n_repeats));
+    sf_span_block_reader_close(write_rows(&rows, &n_repeats));
     steps = sf_table_steps - steps;
     sf_rowset_done(&rows);
     return steps;
@@ -152,7 +152,7 @@ TEST(rowset, writes_traces_in_order_and_of_repeats_the_better_copy)
         }
         r = write_rows(&rows, &n_repeats);
         assert_int_equal(n_repeats, 2 * ((n + 1) / 2));
-        assert_ok(sf_span_block_read(r, 0, SF_COL_TIMES, NULL, 0, &a, &got, &why));
+        assert_ok(sf_granule_view_read(r, 0, SF_COL_TIMES, NULL, 0, &a, &got, &why));
         assert_int_equal(got.n_rows, 2 * n);
         for (unsigned i = 0; i < 2 * n; i++) {
             unsigned at = i % n + 1;
@@ -160,7 +160,7 @@ TEST(rowset, writes_traces_in_order_and_of_repeats_the_better_copy)
             assert_int_equal(got.span_id[i], 100 + at);
             assert_int_equal(got.end_ns[i] - got.start_ns[i], i < n && at % 2 ? 17 : 10);
         }
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_rowset_done(&rows);
         sf_arena_done(&a);
     }
@@ -181,13 +181,13 @@ TEST(rowset, keeps_tenants_apart)
         add_one(&rows, 1 + i % 2, span_of(1, 1 + i / 2, i));
     r = write_rows(&rows, &n_repeats);
     assert_int_equal(n_repeats, 0);
-    assert_int_equal(sf_span_block_granules(r), 2);
+    assert_int_equal(sf_span_block_reader_granules(r), 2);
     for (uint32_t g = 0; g < 2; g++) {
-        assert_ok(sf_span_block_read(r, g, 0, NULL, 0, &a, &got, &why));
+        assert_ok(sf_granule_view_read(r, g, 0, NULL, 0, &a, &got, &why));
         assert_int_equal(got.tenant, 1 + g);
         assert_int_equal(got.n_rows, 5);
     }
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_rowset_done(&rows);
     sf_arena_done(&a);
 }
@@ -219,7 +219,7 @@ TEST(rowset, keeps_attributes_when_keys_are_more_than_dictionaries)
         add_one(&rows, 1, s);
     }
     r = write_rows(&rows, &n_repeats);
-    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
+    assert_ok(sf_granule_view_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
     assert_int_equal(got.n_rows, N_ROWS);
     for (uint32_t i = 0; i < N_ROWS; i++) {
         struct sf_span want, have = sf_span_rows_get(&got, i);
@@ -227,7 +227,7 @@ TEST(rowset, keeps_attributes_when_keys_are_more_than_dictionaries)
         assert_int_equal(want.attrs.n, PER_ROW);
         assert_null(span_difference(&have, &want, SF_COL_ATTRS));
     }
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_rowset_done(&rows);
     sf_arena_done(&a);
 }
@@ -266,7 +266,7 @@ TEST(rowset, writes_several_sets_as_if_they_were_one)
     }
     r = write_sets(list, N_SETS, &n_repeats);
     assert_int_equal(n_repeats, N_ROWS / 5);
-    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
+    assert_ok(sf_granule_view_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
     assert_int_equal(got.n_rows, N_ROWS);
     for (uint32_t i = 0; i < N_ROWS; i++) {
         struct sf_span want, have = sf_span_rows_get(&got, i);
@@ -276,7 +276,7 @@ TEST(rowset, writes_several_sets_as_if_they_were_one)
     for (int i = 0; i < N_SETS; i++)
         sf_rowset_done(&sets[i]);
     sf_rowset_done(&all);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
 }
 

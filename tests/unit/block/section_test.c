@@ -25,17 +25,18 @@ TEST(section, header_comes_back_and_another_format_is_unsupported)
     uint8_t raw[SF_BLOCK_HEADER_LEN];
     struct sf_why why;
 
-    sf_block_header_encode(SF_BLOCK_OF_SPANS, &info, raw);
-    assert_ok(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why));
+    sf_section_block_header_encode(SF_BLOCK_OF_SPANS, &info, raw);
+    assert_ok(sf_section_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why));
     assert_int_equal(back.ts_min_ns, -6);
     assert_int_equal(back.sibling, 15);
     assert_int_equal(back.flush_no, 13);
     assert_int_equal(back.tenant, 3);
     assert_memory_equal(back.store_uuid, info.store_uuid, 16);
     raw[4] = 3;
-    assert_err(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why), SF_ERR_CORRUPT);
+    assert_err(sf_section_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why),
+               SF_ERR_CORRUPT);
     sf_store_u64le(raw + 120, sf_hash(raw, 120));
-    assert_err(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why),
+    assert_err(sf_section_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why),
                SF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "format 3"));
 }
@@ -48,22 +49,22 @@ TEST(section, pages_notice_a_flipped_bit_and_a_swapped_page)
 
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 7);
-    sf_pages_encode(&b, (sf_bytes){data, sizeof(data)});
+    sf_section_pages_encode(&b, (sf_bytes){data, sizeof(data)});
     assert_int_equal(b.len, 2 * SF_PAGE_LEN + 108);
-    assert_true(sf_pages_data_len(b.len, &len));
+    assert_true(sf_section_pages_data_len(b.len, &len));
     assert_int_equal(len, sizeof(data));
-    assert_true(sf_page_is_intact(b.p, SF_PAGE_LEN, 0));
-    assert_false(sf_page_is_intact(b.p, SF_PAGE_LEN, 1));
-    assert_true(sf_page_is_intact(b.p + 2 * SF_PAGE_LEN, 108, 2));
+    assert_true(sf_section_page_is_intact(b.p, SF_PAGE_LEN, 0));
+    assert_false(sf_section_page_is_intact(b.p, SF_PAGE_LEN, 1));
+    assert_true(sf_section_page_is_intact(b.p + 2 * SF_PAGE_LEN, 108, 2));
     b.p[17] ^= 4;
-    assert_false(sf_page_is_intact(b.p, SF_PAGE_LEN, 0));
-    assert_false(sf_pages_data_len(SF_PAGE_LEN + 8, &len));
+    assert_false(sf_section_page_is_intact(b.p, SF_PAGE_LEN, 0));
+    assert_false(sf_section_pages_data_len(SF_PAGE_LEN + 8, &len));
     sf_buf_done(&b);
 }
 
 TEST(section, chunks_are_packed_only_when_that_is_shorter)
 {
-    struct sf_packer *p = sf_packer_new();
+    struct sf_chunk_packer *p = sf_chunk_packer_new();
     struct sf_buf out = {0};
     struct sf_arena a;
     uint8_t zeros[5000] = {0}, noise[5000], back[5000];
@@ -72,18 +73,19 @@ TEST(section, chunks_are_packed_only_when_that_is_shorter)
     assert_true(sf_arena_init(&a, 4 << 20));
     for (uint64_t i = 0; i < sizeof(noise); i++)
         noise[i] = (uint8_t)sf_hash(&i, 8);
-    assert_int_equal(sf_pack(p, &out, (sf_bytes){zeros, sizeof(zeros)}), SF_CODEC_ZSTD);
-    assert_ok(sf_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back), a));
+    assert_int_equal(sf_chunk_pack(p, &out, (sf_bytes){zeros, sizeof(zeros)}), SF_CODEC_ZSTD);
+    assert_ok(sf_chunk_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back), a));
     assert_memory_equal(back, zeros, sizeof(zeros));
-    assert_err(sf_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back) - 1, a),
+    assert_err(sf_chunk_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back) - 1, a),
                SF_ERR_CORRUPT);
     sf_buf_reset(&out);
-    assert_int_equal(sf_pack(p, &out, (sf_bytes){noise, sizeof(noise)}), SF_CODEC_NONE);
+    assert_int_equal(sf_chunk_pack(p, &out, (sf_bytes){noise, sizeof(noise)}), SF_CODEC_NONE);
     assert_int_equal(out.len, sizeof(noise));
-    assert_err(sf_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back), a), SF_ERR_CORRUPT);
-    assert_err(sf_unpack(7, sf_buf_bytes(&out), back, sizeof(back), a), SF_ERR_CORRUPT);
-    assert_false(sf_unpack_is_plausible(SF_CODEC_ZSTD, 10, (uint64_t)1 << 40));
+    assert_err(sf_chunk_unpack(SF_CODEC_ZSTD, sf_buf_bytes(&out), back, sizeof(back), a),
+               SF_ERR_CORRUPT);
+    assert_err(sf_chunk_unpack(7, sf_buf_bytes(&out), back, sizeof(back), a), SF_ERR_CORRUPT);
+    assert_false(sf_chunk_is_plausible(SF_CODEC_ZSTD, 10, (uint64_t)1 << 40));
     sf_buf_done(&out);
-    sf_packer_free(p);
+    sf_chunk_packer_free(p);
     sf_arena_done(&a);
 }

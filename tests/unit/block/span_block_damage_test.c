@@ -43,22 +43,22 @@ static bool survives(const uint8_t *bytes, size_t len, const struct random_block
     enum sf_err err;
 
     sf_buf_add(&memory, bytes, len);
-    err = is_trusted ? sf_span_block_open_trusted(&memory, &r, &why)
-                     : sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why);
+    err = is_trusted ? sf_span_block_reader_open_trusted(&memory, &r, &why)
+                     : sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why);
     if (err) {
         sf_buf_done(&memory);
         assert_true(err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_LIMIT);
         assert_true(why.text[0]);
         return false;
     }
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
         struct sf_arena a = req;
         struct sf_span_rows rows;
-        err = sf_span_block_read(r, g, SF_COL_ALL, NULL, 0, &a, &rows, &why);
+        err = sf_granule_view_read(r, g, SF_COL_ALL, NULL, 0, &a, &rows, &why);
         if (err) {
             assert_true(err == SF_ERR_CORRUPT || err == SF_ERR_LIMIT);
             is_clean = false;
-            at += sf_span_block_granule(r, g)->n_rows;
+            at += sf_span_block_reader_granule(r, g)->n_rows;
             continue;
         }
         for (uint32_t i = 0; !is_trusted && i < rows.n_rows; i++, at++) {
@@ -70,19 +70,19 @@ static bool survives(const uint8_t *bytes, size_t len, const struct random_block
         bool is_found = false;
         struct sf_trace_place place;
         sf_trace_id trace;
-        err = sf_span_block_find_trace(r, b->tenants[i], b->spans[i].trace_id, req, &is_found,
-                                       &place, &why);
+        err = sf_filter_probe_find_trace(r, b->tenants[i], b->spans[i].trace_id, req, &is_found,
+                                         &place, &why);
         assert_true(err || is_found || is_trusted);
         is_clean &= !err;
-        err = sf_span_block_find_span(r, b->tenants[i], b->spans[i].span_id, req, &is_found, &trace,
-                                      &why);
+        err = sf_filter_probe_find_span(r, b->tenants[i], b->spans[i].span_id, req, &is_found,
+                                        &trace, &why);
         assert_true(err || is_found || is_trusted);
         is_clean &= !err;
     }
     err = sf_span_block_verify(r, req, count_finding, &n_findings, &n_faults, &why);
     assert_true(err || (uint64_t)n_findings == n_faults);
     is_clean &= !err && n_faults == 0;
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     return is_clean;
 }
 
@@ -156,13 +156,13 @@ static enum sf_err write_and_read(struct sf_arena *a, struct sf_arena req, struc
     if (!err)
         err = sf_span_block_writer_finish(w, &len, NULL, &memory, why);
     if (!err)
-        err = sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, why);
-    for (uint32_t g = 0; !err && g < sf_span_block_granules(r); g++) {
+        err = sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, why);
+    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(r); g++) {
         struct sf_span_rows rows;
-        err = sf_span_block_read(r, g, SF_COL_ALL, NULL, 0, &req, &rows, why);
+        err = sf_granule_view_read(r, g, SF_COL_ALL, NULL, 0, &req, &rows, why);
     }
     sf_span_block_writer_free(w);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_buf_done(&memory);
     return err;
 }
@@ -203,12 +203,12 @@ TEST(span_block_damage, ends_with_a_limit_when_the_arena_is_too_small)
         struct sf_arena tight = req;
         enum sf_err err;
         tight.cap = cap;
-        err = sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &tight, &rows, &why);
+        err = sf_granule_view_read(r, 0, SF_COL_ALL, NULL, 0, &tight, &rows, &why);
         assert_true(err == SF_OK || err == SF_ERR_LIMIT);
         n_limits += err == SF_ERR_LIMIT;
     }
     assert_true(n_limits > 10 / test_stride());
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
 }

@@ -45,16 +45,16 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     n = fread(golden.p, 1, 65536, f);
     fclose(f);
     golden.len = n;
-    assert_ok(sf_span_block_open_memory(&golden, SF_TABLES_ALL, &r, &why));
-    assert_ok(sf_span_block_open_memory(&fresh, SF_TABLES_ALL, &now, &why));
-    assert_int_equal(sf_span_block_info(r)->block_id, 0x1122334455667788);
-    assert_int_equal(sf_span_block_info(r)->n_rows, 20);
-    assert_int_equal(sf_span_block_info(r)->n_traces, 4);
-    assert_int_equal(sf_span_block_info(r)->flush_no, 5);
-    assert_int_equal(sf_span_block_dup_hashes(r, &n)[1], 12);
-    assert_int_equal(sf_span_block_sources(r, &n)[0], 21);
-    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &rows, &why));
-    assert_ok(sf_span_block_read(now, 0, SF_COL_ALL, NULL, 0, &a, &want, &why));
+    assert_ok(sf_span_block_reader_open_memory(&golden, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_reader_open_memory(&fresh, SF_TABLES_ALL, &now, &why));
+    assert_int_equal(sf_span_block_reader_info(r)->block_id, 0x1122334455667788);
+    assert_int_equal(sf_span_block_reader_info(r)->n_rows, 20);
+    assert_int_equal(sf_span_block_reader_info(r)->n_traces, 4);
+    assert_int_equal(sf_span_block_reader_info(r)->flush_no, 5);
+    assert_int_equal(sf_span_block_reader_dup_hashes(r, &n)[1], 12);
+    assert_int_equal(sf_span_block_reader_sources(r, &n)[0], 21);
+    assert_ok(sf_granule_view_read(r, 0, SF_COL_ALL, NULL, 0, &a, &rows, &why));
+    assert_ok(sf_granule_view_read(now, 0, SF_COL_ALL, NULL, 0, &a, &want, &why));
     for (uint32_t i = 0; i < 20; i++) {
         struct sf_span s = sf_span_rows_get(&rows, i), t = sf_span_rows_get(&want, i);
         assert_null(span_difference(&s, &t, SF_COL_ALL));
@@ -64,8 +64,8 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     assert_str(rows.resources[0].service, "shop");
     assert_ok(sf_span_block_verify(r, a, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
-    sf_span_block_close(r);
-    sf_span_block_close(now);
+    sf_span_block_reader_close(r);
+    sf_span_block_reader_close(now);
     sf_arena_done(&a);
 }
 
@@ -77,7 +77,8 @@ TEST(span_block_format, of_another_format_is_not_guessed_at)
 
     sf_store_u16le(bytes.p + 4, 3);
     sf_store_u64le(bytes.p + 120, sf_hash(bytes.p, 120));
-    assert_err(sf_span_block_open_memory(&bytes, SF_TABLES_ALL, &r, &why), SF_ERR_UNSUPPORTED);
+    assert_err(sf_span_block_reader_open_memory(&bytes, SF_TABLES_ALL, &r, &why),
+               SF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "format 3"));
     sf_buf_done(&bytes);
 }

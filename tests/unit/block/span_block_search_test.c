@@ -15,11 +15,11 @@ TEST(span_block_search, finds_every_trace_and_every_span)
 
         for (uint32_t i = 0; i < b.n; i += 1 + i % 97) {
             struct sf_span_rows rows;
-            assert_ok(sf_span_block_find_trace(r, b.tenants[i], b.spans[i].trace_id, scratch,
-                                               &is_found, &place, &why));
+            assert_ok(sf_filter_probe_find_trace(r, b.tenants[i], b.spans[i].trace_id, scratch,
+                                                 &is_found, &place, &why));
             assert_true(is_found);
             sf_arena_reset(&req);
-            assert_ok(sf_span_block_read(r, place.granule, 0, NULL, 0, &req, &rows, &why));
+            assert_ok(sf_granule_view_read(r, place.granule, 0, NULL, 0, &req, &rows, &why));
             assert_true(sf_trace_id_eq(rows.trace_id[place.row], b.spans[i].trace_id));
             assert_true(place.row == 0 ||
                         !sf_trace_id_eq(rows.trace_id[place.row - 1], b.spans[i].trace_id));
@@ -27,22 +27,22 @@ TEST(span_block_search, finds_every_trace_and_every_span)
             assert_true(sf_trace_id_eq(rows.trace_id[place.row - 1], b.spans[i].trace_id));
             assert_true(place.row == rows.n_rows ||
                         !sf_trace_id_eq(rows.trace_id[place.row], b.spans[i].trace_id));
-            assert_ok(sf_span_block_find_trace(r, b.tenants[i] + 1, b.spans[i].trace_id, scratch,
-                                               &is_found, &place, &why));
+            assert_ok(sf_filter_probe_find_trace(r, b.tenants[i] + 1, b.spans[i].trace_id, scratch,
+                                                 &is_found, &place, &why));
             assert_false(is_found);
         }
         for (uint32_t i = 0; i < b.n; i += 997) {
             if (b.spans[i].span_id < 3)
                 continue; /* shared on purpose */
-            assert_ok(sf_span_block_find_span(r, b.tenants[i], b.spans[i].span_id, scratch,
-                                              &is_found, &trace, &why));
+            assert_ok(sf_filter_probe_find_span(r, b.tenants[i], b.spans[i].span_id, scratch,
+                                                &is_found, &trace, &why));
             assert_true(is_found && sf_trace_id_eq(trace, b.spans[i].trace_id));
         }
-        assert_ok(sf_span_block_find_trace(r, 1, none, scratch, &is_found, &place, &why));
+        assert_ok(sf_filter_probe_find_trace(r, 1, none, scratch, &is_found, &place, &why));
         assert_false(is_found);
-        assert_ok(sf_span_block_find_span(r, 1, 12345, scratch, &is_found, &trace, &why));
+        assert_ok(sf_filter_probe_find_span(r, 1, 12345, scratch, &is_found, &trace, &why));
         assert_false(is_found);
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_arena_done(&a);
         sf_arena_done(&req);
         sf_arena_done(&scratch);
@@ -58,9 +58,9 @@ static struct sf_value slow_value(const struct sf_span_block_reader *r, const st
     if (key->scope == SF_SCOPE_SPAN || key->scope == SF_SCOPE_ANY)
         v = sf_attrs_get(s->attrs, key->name);
     if (key->scope == SF_SCOPE_RESOURCE || (key->scope == SF_SCOPE_ANY && !v.type))
-        v = sf_attrs_get(sf_span_block_resources(r, &n)[s->resource].attrs, key->name);
+        v = sf_attrs_get(sf_span_block_reader_resources(r, &n)[s->resource].attrs, key->name);
     if (key->scope == SF_SCOPE_INSTRUMENTATION)
-        v = sf_attrs_get(sf_span_block_scopes(r, &n)[s->scope].attrs, key->name);
+        v = sf_attrs_get(sf_span_block_reader_scopes(r, &n)[s->scope].attrs, key->name);
     for (uint32_t i = 0; key->scope == SF_SCOPE_EVENT && i < s->n_events; i++) {
         struct sf_value of_event = sf_attrs_get(s->events[i].attrs, key->name);
         v = of_event.type ? of_event : v;
@@ -89,10 +89,10 @@ TEST(span_block_search, gives_single_attributes_as_dictionary_columns)
         struct sf_span_block_reader *r = write_random(8, is_compressed, 600 + test_scaled(1600), 16,
                                                       &a, &b);
         uint32_t at = 0;
-        for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+        for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
             struct sf_span_rows rows;
             sf_arena_reset(&req);
-            if (sf_span_block_read(r, g, 0, keys, n_keys, &req, &rows, &why))
+            if (sf_granule_view_read(r, g, 0, keys, n_keys, &req, &rows, &why))
                 fail_msg("%s", why.text);
             for (uint32_t i = 0; i < rows.n_rows; i++, at++) {
                 for (size_t k = 0; k < n_keys; k++) {
@@ -107,7 +107,7 @@ TEST(span_block_search, gives_single_attributes_as_dictionary_columns)
                 }
             }
         }
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_arena_done(&a);
         sf_arena_done(&req);
     }
@@ -122,8 +122,8 @@ TEST(span_block_search, gives_rows_of_a_granule_as_the_whole_has_them)
     struct sf_why why;
     struct sf_span_block_reader *r = write_random(5, true, 900, 12, &a, &b);
     uint32_t first = 0;
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
-        uint32_t n = sf_span_block_granule(r, g)->n_rows;
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
+        uint32_t n = sf_span_block_reader_granule(r, g)->n_rows;
         for (int round = 0; round < 40; round++) {
             struct sf_granule_view v = sf_granule_view_init(r, g, &req);
             uint32_t from = (uint32_t)roll(&d, n);
@@ -147,7 +147,7 @@ TEST(span_block_search, gives_rows_of_a_granule_as_the_whole_has_them)
         }
         first += n;
     }
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
 }
@@ -159,7 +159,7 @@ TEST(span_block_search, gives_durations_whatever_the_clocks_say)
     struct sf_why why;
     struct sf_span_block_reader *r = write_random(7, true, 900, 12, &a, &b);
     uint32_t first = 0, n_backwards = 0;
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
         struct sf_granule_view v = sf_granule_view_init(r, g, &req);
         sf_arena_reset(&req);
         assert_ok(sf_granule_view_add(&v, SF_COL_DURATION, &why));
@@ -171,7 +171,7 @@ TEST(span_block_search, gives_durations_whatever_the_clocks_say)
         first += v.rows.n_rows;
     }
     assert_true(n_backwards > 0);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
 }
@@ -185,8 +185,8 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
     uint32_t at = 0, n_denied = 0, n;
     bool may;
 
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(r, g);
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++) {
+        const struct sf_granule_info *info = sf_span_block_reader_granule(r, g);
         struct sf_value absent = {.type = SF_VALUE_STR, .str = SF_STR("no such value")};
         for (uint32_t i = 0; i < info->n_rows; i++, at++) {
             const struct sf_span *s = &b.spans[at];
@@ -194,8 +194,9 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
             struct sf_value dur = {.type = SF_VALUE_INT};
             struct sf_value status = {.type = SF_VALUE_INT, .i64 = s->status};
             struct sf_value kind = {.type = SF_VALUE_INT, .i64 = s->kind};
-            struct sf_value service = {.type = SF_VALUE_STR,
-                                       .str = sf_span_block_resources(r, &n)[s->resource].service};
+            struct sf_value service = {
+                .type = SF_VALUE_STR,
+                .str = sf_span_block_reader_resources(r, &n)[s->resource].service};
             struct sf_cond conds[12] = {
                 {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1},
                 {SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &dur, 1},
@@ -220,8 +221,8 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
                 const struct sf_attr *x = &s->events[0].attrs.list[0];
                 conds[n_conds++] = (struct sf_cond){SF_SCOPE_EVENT, SF_OP_EQ, x->key, &x->val, 1};
             }
-            assert_ok(sf_span_block_may_match(r, g, info->tenant, conds, n_conds, NULL, scratch,
-                                              &may, &why));
+            assert_ok(sf_granule_match_may_hold(r, g, info->tenant, conds, n_conds, NULL, scratch,
+                                                &may, &why));
             if (!may)
                 fail_msg("row %u of granule %u is denied", at, g);
         }
@@ -230,14 +231,14 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
             if (i == 1)
                 c = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &absent, 1};
             assert_ok(
-                sf_span_block_may_match(r, g, info->tenant, &c, 1, NULL, scratch, &may, &why));
+                sf_granule_match_may_hold(r, g, info->tenant, &c, 1, NULL, scratch, &may, &why));
             n_denied += !may;
         }
-        assert_ok(sf_span_block_may_match(r, g, 99, NULL, 0, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, g, 99, NULL, 0, NULL, scratch, &may, &why));
         assert_false(may);
     }
-    assert_int_equal(n_denied, 2 * sf_span_block_granules(r));
-    sf_span_block_close(r);
+    assert_int_equal(n_denied, 2 * sf_span_block_reader_granules(r));
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
     sf_arena_done(&scratch);
@@ -278,7 +279,7 @@ static struct sf_span_block_reader *write_ids(uint32_t n, struct sf_arena *a)
     }
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     return r;
 }
 
@@ -301,7 +302,7 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
             sf_buf_add_u64le(&content, 7);
             n_granules += n;
         }
-        sf_pages_encode(&pages, sf_buf_bytes(&content));
+        sf_section_pages_encode(&pages, sf_buf_bytes(&content));
         r.memory = pages;
         r.len = r.data_end = pages.len;
         r.n_granules = n_granules;
@@ -310,7 +311,7 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
         for (uint32_t g = 0; g < n_granules; g++) {
             struct sf_filter_group group;
             const uint8_t *rec;
-            assert_ok(sf_reader_group(&r, SF_SECTION_AFLT, g, scratch, &group, &why));
+            assert_ok(sf_filter_probe_group(&r, SF_SECTION_AFLT, g, scratch, &group, &why));
             assert_true(g - group.first < group.n);
             rec = content.p + 8 + (group.off - 1000) * SF_BLOCK_GROUP_REC_LEN;
             assert_int_equal(sf_load_u32le(rec), group.first);
@@ -331,11 +332,11 @@ TEST(span_block_search, denies_values_that_no_row_has)
     struct sf_why why;
     bool may;
 
-    assert_int_equal(sf_span_block_granules(r), 5);
+    assert_int_equal(sf_span_block_reader_granules(r), 5);
     for (uint32_t g = 1; g < 5; g++) { /* equal lists of hashes are kept once */
         uint32_t n[2];
-        assert_ptr_equal(sf_reader_hashes(r, g, SF_BLOCK_NAME, &n[1]),
-                         sf_reader_hashes(r, 0, SF_BLOCK_NAME, &n[0]));
+        assert_ptr_equal(sf_granule_match_hashes(r, g, SF_BLOCK_NAME, &n[1]),
+                         sf_granule_match_hashes(r, 0, SF_BLOCK_NAME, &n[0]));
         assert_int_equal(n[0], 2);
         assert_int_equal(n[1], 2);
     }
@@ -347,11 +348,11 @@ TEST(span_block_search, denies_values_that_no_row_has)
         uint32_t row = i * 35; /* of granule row / 16384; one filter is for four granules */
         sf_arena_print(&tmp, &text, "id/%u/x", row);
         v.str = text;
-        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
         assert_true(may);
         sf_arena_print(&tmp, &text, "id/%u/y", row);
         v.str = text;
-        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, row / 16384, 1, &c, 1, NULL, scratch, &may, &why));
         n_wrong += may;
     }
     assert_true(n_wrong < 40);                   /* one in 256 expected */
@@ -363,8 +364,8 @@ TEST(span_block_search, denies_values_that_no_row_has)
         sf_arena_print(&tmp, &v[0].str, "id/%u/x", i);
         for (uint32_t g = 0; g < 5; g++) {
             bool alone;
-            assert_ok(sf_span_block_may_match(r, g, 1, &c, 1, NULL, scratch, &alone, &why));
-            assert_ok(sf_span_block_may_match(r, g, 1, &c, 1, &memo, scratch, &may, &why));
+            assert_ok(sf_granule_match_may_hold(r, g, 1, &c, 1, NULL, scratch, &alone, &why));
+            assert_ok(sf_granule_match_may_hold(r, g, 1, &c, 1, &memo, scratch, &may, &why));
             assert_int_equal(may, alone);
         }
     }
@@ -372,13 +373,13 @@ TEST(span_block_search, denies_values_that_no_row_has)
         struct sf_value v = {.type = SF_VALUE_INT, .i64 = i};
         struct sf_value f = {.type = SF_VALUE_DOUBLE, .f64 = (double)i + 0.5};
         struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("shard"), &v, 1};
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_int_equal(may, i % 1000 == 0);
         c.vals = &f;
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_false(may);
         f.f64 = (double)i;
-        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_int_equal(may, i % 1000 == 0);
     }
     for (int i = 0; i < 8; i++) {
@@ -398,11 +399,11 @@ TEST(span_block_search, denies_values_that_no_row_has)
             {{SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &other, 1}, false},
             {{SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("nothing"), NULL, 0}, false},
         };
-        assert_ok(sf_span_block_may_match(r, 0, 1, &CASES[i].cond, 1, NULL, scratch, &may, &why));
+        assert_ok(sf_granule_match_may_hold(r, 0, 1, &CASES[i].cond, 1, NULL, scratch, &may, &why));
         if (may != CASES[i].may)
             fail_msg("case %d", i);
     }
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&scratch);
 }
@@ -412,7 +413,7 @@ TEST(span_block_search, counts_keys_and_operations)
     struct sf_arena a = make_arena();
     struct sf_span_block_reader *r = write_ids(20000, &a);
     uint32_t n;
-    const struct sf_block_key *keys = sf_span_block_keys(r, &n);
+    const struct sf_block_key *keys = sf_span_block_reader_keys(r, &n);
     const struct sf_block_operation *ops;
 
     assert_int_equal(n, 2);
@@ -427,7 +428,7 @@ TEST(span_block_search, counts_keys_and_operations)
         assert_int_equal(keys[1].top_counts[i], 2500);
         assert_int_equal(keys[1].top[i].i64 % 1000, 0);
     }
-    ops = sf_span_block_operations(r, &n);
+    ops = sf_span_block_reader_operations(r, &n);
     assert_int_equal(n, 2);
     assert_str(ops[0].service, "shop");
     assert_str(ops[0].name, "even");
@@ -436,6 +437,6 @@ TEST(span_block_search, counts_keys_and_operations)
     assert_int_equal(ops[0].all.buckets[0], 200); /* no time at all */
     assert_int_equal(ops[0].all.buckets[4], 200); /* 2 us, which is where it ends */
     assert_int_equal(ops[0].all.sum_ns, 200 * 2450000);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
 }

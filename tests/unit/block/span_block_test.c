@@ -14,7 +14,7 @@ TEST(span_block, gives_back_every_field_of_random_spans)
         for (uint32_t bit = 1; bit < SF_COL_ALL; bit <<= 1)
             compare_all(r, &b, bit);
         compare_all(r, &b, 0);
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_arena_done(&a);
     }
 }
@@ -24,11 +24,11 @@ TEST(span_block, cuts_granules_between_traces)
     struct sf_arena a = make_arena();
     struct random_block b;
     struct sf_span_block_reader *r = write_random(99, true, 2500, 28, &a, &b);
-    assert_true(sf_span_block_granules(r) > 2);
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++)
-        assert_false(sf_span_block_granule(r, g)->is_continuation);
+    assert_true(sf_span_block_reader_granules(r) > 2);
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++)
+        assert_false(sf_span_block_reader_granule(r, g)->is_continuation);
     compare_all(r, &b, SF_COL_ALL);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
 }
 
@@ -42,7 +42,7 @@ TEST(span_block, verifies_what_it_wrote)
         struct sf_span_block_reader *r = write_random(5, is_compressed, 2500, 20, &a, &b);
         assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
         assert_int_equal(n_faults, 0);
-        sf_span_block_close(r);
+        sf_span_block_reader_close(r);
         sf_arena_done(&a);
         sf_arena_done(&scratch);
     }
@@ -71,18 +71,18 @@ TEST(span_block, is_the_same_in_a_file)
     assert_true(sf_span_block_writer_memory(w) > 1 << 20);
     assert_ok(sf_span_block_writer_finish(w, &len, &info, NULL, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open(&file, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_reader_open(&file, SF_TABLES_ALL, &r, &why));
     assert_false(sf_file_is_open(&file)); /* taken */
-    assert_int_equal(sf_span_block_len(r), len);
-    assert_int_equal(sf_span_block_info(r)->ts_min_ns, info.ts_min_ns);
-    assert_int_equal(sf_span_block_info(r)->ts_max_ns, info.ts_max_ns);
-    assert_int_equal(sf_span_block_info(r)->n_traces, info.n_traces);
-    assert_int_equal(sf_span_block_info(r)->lsn_hi, 9);
+    assert_int_equal(sf_span_block_reader_len(r), len);
+    assert_int_equal(sf_span_block_reader_info(r)->ts_min_ns, info.ts_min_ns);
+    assert_int_equal(sf_span_block_reader_info(r)->ts_max_ns, info.ts_max_ns);
+    assert_int_equal(sf_span_block_reader_info(r)->n_traces, info.n_traces);
+    assert_int_equal(sf_span_block_reader_info(r)->lsn_hi, 9);
     assert_int_equal(info.n_rows, b.n);
     compare_all(r, &b, SF_COL_ALL);
     assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     unlink(path);
     sf_arena_done(&a);
     sf_arena_done(&scratch);
@@ -104,13 +104,14 @@ TEST(span_block, may_be_empty)
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     assert_err(sf_span_block_writer_finish(w, &len, NULL, &memory, &why), SF_ERR_INPUT);
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
-    assert_int_equal(sf_span_block_granules(r), 0);
-    assert_ok(sf_span_block_find_trace(r, 1, (sf_trace_id){{0}}, scratch, &is_found, &place, &why));
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_int_equal(sf_span_block_reader_granules(r), 0);
+    assert_ok(
+        sf_filter_probe_find_trace(r, 1, (sf_trace_id){{0}}, scratch, &is_found, &place, &why));
     assert_false(is_found);
     assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&scratch);
 }
 
@@ -155,22 +156,23 @@ TEST(span_block, spreads_a_huge_trace_over_continuation_granules)
     assert_err(sf_span_block_writer_trace(w, 4, spans, index, 1, &why), SF_ERR_INPUT);
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
-    assert_int_equal(sf_span_block_info(r)->n_traces, 3);
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_int_equal(sf_span_block_reader_info(r)->n_traces, 3);
     compare_all(r, &b, SF_COL_ALL);
-    for (uint32_t g = 0; g < sf_span_block_granules(r); g++)
-        n_continued += sf_span_block_granule(r, g)->is_continuation;
+    for (uint32_t g = 0; g < sf_span_block_reader_granules(r); g++)
+        n_continued += sf_span_block_reader_granule(r, g)->is_continuation;
     assert_int_equal(n_continued, 2);
-    assert_ok(sf_span_block_find_trace(r, 3, spans[5].trace_id, scratch, &is_found, &place, &why));
+    assert_ok(
+        sf_filter_probe_find_trace(r, 3, spans[5].trace_id, scratch, &is_found, &place, &why));
     assert_true(is_found);
     assert_int_equal(place.granule, 1); /* a granule of its own, where it begins */
     assert_int_equal(place.row, 0);
     assert_ok(
-        sf_span_block_find_trace(r, 3, spans[N + 1].trace_id, scratch, &is_found, &place, &why));
+        sf_filter_probe_find_trace(r, 3, spans[N + 1].trace_id, scratch, &is_found, &place, &why));
     assert_true(is_found);
     assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&scratch);
 }
@@ -214,19 +216,19 @@ TEST(span_block, keeps_attributes_when_keys_are_more_than_columns)
     assert_ok(sf_span_block_writer_trace(w, 1, spans, index, N, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     compare_all(r, &b, SF_COL_ALL);
     want[0] = (struct sf_key){SF_SCOPE_SPAN, SF_STR("key-2-5")};
     want[1] = (struct sf_key){SF_SCOPE_SPAN, SF_STR("key-299-9")};
-    assert_ok(sf_span_block_read(r, 0, 0, want, 2, &req, &rows, &why));
+    assert_ok(sf_granule_view_read(r, 0, 0, want, 2, &req, &rows, &why));
     v = spans[299].attrs.list[9].val;
     assert_true(sf_value_eq(rows.want[1].vals[rows.want[1].code[299]], v));
     assert_true(rows.want[1].code[298] == SF_NONE);
     assert_true(sf_value_eq(rows.want[0].vals[rows.want[0].code[2]], spans[2].attrs.list[5].val));
     cond = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, want[1].name, &v, 1};
-    assert_ok(sf_span_block_may_match(r, 0, 1, &cond, 1, NULL, scratch, &may, &why));
+    assert_ok(sf_granule_match_may_hold(r, 0, 1, &cond, 1, NULL, scratch, &may, &why));
     assert_true(may);
-    sf_span_block_close(r);
+    sf_span_block_reader_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);
     sf_arena_done(&scratch);

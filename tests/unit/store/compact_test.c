@@ -255,7 +255,7 @@ static uint32_t granules_of(struct store_rig *r)
     assert_int_equal(s->n, 1);
     assert_true(sf_arena_init(&scratch, 1 << 28));
     assert_ok(sf_run_enter(s->runs[0], SF_TABLES_ALL, &reader, NULL));
-    n = sf_span_block_granules(reader);
+    n = sf_span_block_reader_granules(reader);
     assert_ok(sf_span_block_verify(reader, scratch, NULL, NULL, &n_faults, NULL));
     assert_int_equal(n_faults, 0);
     sf_run_leave(s->runs[0]);

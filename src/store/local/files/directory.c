@@ -187,7 +187,7 @@ static bool see_header(void *arg, const char *path, uint64_t id)
     if (sf_dir_open_read(h->dir, path, &file, NULL))
         return true;
     if (!sf_file_read_some(&file, 0, header, sizeof(header), &len, NULL) && len == sizeof(header) &&
-        sf_block_header_is_newer(header, &format)) {
+        sf_section_block_header_is_newer(header, &format)) {
         h->format = format;
         snprintf(h->path, sizeof(h->path), "%s", path);
     }

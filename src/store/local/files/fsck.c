@@ -93,20 +93,21 @@ static enum sf_err check_block(struct check *c, const struct sf_block_row *row, 
     }
     if (!err)
         err = row->kind == SF_BLOCK_PROFILES
-                  ? sf_profile_block_open(&file, &profiles, why)
-                  : sf_span_block_open(&file, SF_TABLES_ALL, &reader, why);
+                  ? sf_profile_block_reader_open(&file, &profiles, why)
+                  : sf_span_block_reader_open(&file, SF_TABLES_ALL, &reader, why);
     sf_file_close(&file);
     c->path = row->path;
     if (!err && profiles) {
-        compare_header(c, row, sf_profile_block_info(profiles), sf_profile_block_len(profiles));
+        compare_header(c, row, sf_profile_block_reader_info(profiles),
+                       sf_profile_block_reader_len(profiles));
         err = sf_profile_block_verify(profiles, c->scratch, say_of_block, c, &n_faults, why);
     } else if (!err) {
-        compare_header(c, row, sf_span_block_info(reader), sf_span_block_len(reader));
+        compare_header(c, row, sf_span_block_reader_info(reader), sf_span_block_reader_len(reader));
         err = sf_span_block_verify(reader, c->scratch, say_of_block, c, &n_faults, why);
     }
     c->n_faults += n_faults;
-    sf_span_block_close(reader);
-    sf_profile_block_close(profiles);
+    sf_span_block_reader_close(reader);
+    sf_profile_block_reader_close(profiles);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_IO) {
         fault(c, "%s: %s", row->path, why->text);
         err = SF_OK;

@@ -61,13 +61,14 @@ struct opened { /* a block of either kind */
 
 static const struct sf_span_block_info *info_of(const struct opened *o)
 {
-    return o->profiles ? sf_profile_block_info(o->profiles) : sf_span_block_info(o->spans);
+    return o->profiles ? sf_profile_block_reader_info(o->profiles)
+                       : sf_span_block_reader_info(o->spans);
 }
 
 static void close_both(const struct opened *o)
 {
-    sf_span_block_close(o->spans);
-    sf_profile_block_close(o->profiles);
+    sf_span_block_reader_close(o->spans);
+    sf_profile_block_reader_close(o->profiles);
 }
 
 static uint8_t kind_of_path(const char *path)
@@ -78,8 +79,9 @@ static uint8_t kind_of_path(const char *path)
 static bool fill_row(struct search *s, const char *path, const struct opened *o, struct found *f)
 {
     const struct sf_span_block_info *info = info_of(o);
-    const uint64_t *sources = o->profiles ? sf_profile_block_sources(o->profiles, &f->n_sources)
-                                          : sf_span_block_sources(o->spans, &f->n_sources);
+    const uint64_t *sources = o->profiles
+                                  ? sf_profile_block_reader_sources(o->profiles, &f->n_sources)
+                                  : sf_span_block_reader_sources(o->spans, &f->n_sources);
     int64_t latest = sf_add_sat_i64(info->created_ns, SF_NS_PER_HOUR);
     f->row = (struct sf_block_row){
         .id = info->block_id,
@@ -91,7 +93,8 @@ static bool fill_row(struct search *s, const char *path, const struct opened *o,
         .ts_min_ns = info->ts_min_ns,
         .ts_max_ns = info->ts_max_ns < latest ? info->ts_max_ns : latest,
         .n_rows = info->n_rows,
-        .len = o->profiles ? sf_profile_block_len(o->profiles) : sf_span_block_len(o->spans),
+        .len = o->profiles ? sf_profile_block_reader_len(o->profiles)
+                           : sf_span_block_reader_len(o->spans),
         .lsn_lo = info->lsn_lo,
         .lsn_hi = info->lsn_hi,
         .flush_no = info->flush_no,
@@ -133,8 +136,8 @@ static bool see_block(void *arg, const char *path, uint64_t id)
     enum sf_err err = sf_dir_open_read(s->l->dir, path, &file, &why);
     if (!err)
         err = kind_of_path(path) == SF_BLOCK_PROFILES
-                  ? sf_profile_block_open(&file, &reader.profiles, &why)
-                  : sf_span_block_open(&file, SF_TABLES_ALL, &reader.spans, &why);
+                  ? sf_profile_block_reader_open(&file, &reader.profiles, &why)
+                  : sf_span_block_reader_open(&file, SF_TABLES_ALL, &reader.spans, &why);
     sf_file_close(&file);
     if (err == SF_ERR_NOMEM) {
         s->err = sf_fail(s->why, err, "rebuild: no memory");

@@ -110,7 +110,7 @@ static enum sf_err has_details(struct sf_run *run, bool *out, struct sf_why *why
     enum sf_err err = sf_run_enter_profiles(run, &r, why);
     if (err)
         return err;
-    services = sf_profile_block_services(r, &n);
+    services = sf_profile_block_reader_services(r, &n);
     *out = false;
     for (uint32_t i = 0; i < n; i++)
         *out = *out || services[i].n_details > 0;

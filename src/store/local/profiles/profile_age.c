@@ -46,7 +46,7 @@ static enum sf_err has_fine_chunks(const struct sf_profile_block_reader *r, uint
     for (uint32_t i = 0; !err && !*out && i < n_services; i++) {
         struct sf_profile_places places;
         sf_arena_reset(scratch);
-        err = sf_profile_block_places(r, i, scratch, &places, why);
+        err = sf_profile_tables_decode_places(r, i, scratch, &places, why);
         for (uint32_t k = 0; !err && !*out && k < places.n_chunks; k++)
             *out = !places.chunks[k].is_rollup;
     }
@@ -65,7 +65,7 @@ static enum sf_err look(struct sf_run *run, const struct sf_profile_ages *ages,
     enum sf_err err = sf_run_enter_profiles(run, &r, why);
     if (err)
         return err;
-    services = sf_profile_block_services(r, &n_services);
+    services = sf_profile_block_reader_services(r, &n_services);
     for (uint32_t i = 0; i < n_services; i++)
         has_details = has_details || services[i].n_details > 0;
     err = has_fine_chunks(r, n_services, scratch, &has_fine, why);

@@ -125,11 +125,11 @@ static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_s
 {
     enum sf_err err = SF_OK;
     if (want->n_spans > 0)
-        err = sf_profile_block_mark_spans(s->reader, &s->places, want->span_ids, want->n_spans,
-                                          w->scratch, is_marked, why);
+        err = sf_profile_samples_mark_spans(s->reader, &s->places, want->span_ids, want->n_spans,
+                                            w->scratch, is_marked, why);
     if (!err && want->n_traces > 0 && (want->n_spans == 0 || want->has_trace_rows))
-        err = sf_profile_block_mark_traces(s->reader, &s->places, want->trace_ids, want->n_traces,
-                                           w->scratch, is_marked, why);
+        err = sf_profile_samples_mark_traces(s->reader, &s->places, want->trace_ids, want->n_traces,
+                                             w->scratch, is_marked, why);
     return err;
 }
 
@@ -168,9 +168,9 @@ static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct
 {
     const struct sf_profile_source *s = g->s;
     struct sf_profile_columns c;
-    enum sf_err err = sf_profile_block_columns(s->reader, s->number, &s->places, granule,
-                                               g->see->is_node ? *g->see->is_node : NULL, &tmp, &c,
-                                               why);
+    enum sf_err err = sf_profile_samples_columns(s->reader, s->number, &s->places, granule,
+                                                 g->see->is_node ? *g->see->is_node : NULL, &tmp,
+                                                 &c, why);
     if (!err && !g->see->columns(g->see->arg, g->want->is_series, &c))
         err = too_many(why);
     return err;
@@ -182,9 +182,9 @@ static enum sf_err read_costs(const struct giving *g, uint32_t granule, struct s
     const struct sf_profile_source *s = g->s;
     const struct sf_profile_cost *costs;
     uint32_t n;
-    enum sf_err err = sf_profile_block_costs(s->reader, s->number, &s->places, granule,
-                                             *g->see->is_node, g->want->is_series, &tmp, &costs, &n,
-                                             out_is_told, why);
+    enum sf_err err = sf_profile_stacks_decode_costs(s->reader, s->number, &s->places, granule,
+                                                     *g->see->is_node, g->want->is_series, &tmp,
+                                                     &costs, &n, out_is_told, why);
     if (!err && *out_is_told && !g->see->costs(g->see->arg, costs, n))
         err = too_many(why);
     return err;
@@ -207,8 +207,8 @@ static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf
     const struct sf_profile_source *s = g->s;
     const struct sf_profile_detail *d;
     uint32_t n;
-    enum sf_err err = sf_profile_block_granule(s->reader, s->number, &s->places, granule, &tmp, &d,
-                                               &n, why);
+    enum sf_err err = sf_profile_samples_granule(s->reader, s->number, &s->places, granule, &tmp,
+                                                 &d, &n, why);
     for (uint32_t k = 0; !err && k < n; k++) {
         if (!give(g, &d[k]))
             err = too_many(why);

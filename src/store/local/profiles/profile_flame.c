@@ -95,10 +95,10 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
             rows = 2;
         else if (rows == 2 && has_rollup(&s->places, i))
             c++;
-        err = sf_profile_block_hold(s->reader, c->section, &held, &w->scratch, why);
+        err = sf_profile_samples_hold(s->reader, c->section, &held, &w->scratch, why);
         tmp = w->scratch;
         if (!err)
-            err = sf_profile_block_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
+            err = sf_profile_samples_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
         for (size_t k = 0; !err && k < n; k++) {
             if (rows == 2 || m->is_row[e[k].row])
                 add(m, e[k].node, e[k].value);

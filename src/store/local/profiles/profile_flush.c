@@ -124,8 +124,7 @@ static enum sf_err write_sets(struct sf_profile_block_writer *w, struct sf_profi
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < n; i++)
-        err = sf_profile_block_writer_set(w, sets[i], day * SF_NS_PER_DAY,
-                                          (day + 1) * SF_NS_PER_DAY, why);
+        err = sf_profile_set_write(w, sets[i], day * SF_NS_PER_DAY, (day + 1) * SF_NS_PER_DAY, why);
     return err;
 }
 

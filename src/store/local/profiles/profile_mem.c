@@ -104,7 +104,7 @@ enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *
     sf_str last = SF_STR_NONE;
     sf_arena_reset(&m->scratch);
     scratch = m->scratch;
-    if (!sf_profile_map_init(&map, p, &scratch))
+    if (!sf_profile_set_map_init(&map, p, &scratch))
         return sf_fail(why, SF_ERR_LIMIT, "store: not enough memory for the tables of a profile");
     for (uint32_t i = 0; !err && i < p->n_series; i++) {
         struct sf_profile_set *s;

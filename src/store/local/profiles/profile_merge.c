@@ -67,7 +67,7 @@ static enum sf_err plan(struct sf_profile_merging *w, struct sf_why *why)
             struct sf_arena tmp = w->arena;
             if (in->is_wanted && !in->is_wanted[k])
                 continue;
-            enum sf_err err = sf_profile_block_rows(in->reader, k, &tmp, &rows, why);
+            enum sf_err err = sf_profile_tables_decode_rows(in->reader, k, &tmp, &rows, why);
             if (err)
                 return sf_profile_merge_blame(in, err, why);
             for (uint32_t n = 0; n < s->n_rows; n++) {
@@ -241,14 +241,14 @@ static uint64_t *collect_dups(const struct sf_profile_merging *w, size_t *out_n)
     size_t n = 0;
     for (size_t i = 0; i < w->n_entered; i++) {
         size_t more = 0;
-        sf_profile_block_dup_hashes(w->inputs[i].reader, &more);
+        sf_profile_block_reader_dup_hashes(w->inputs[i].reader, &more);
         n += more;
     }
     all = sf_heap_new_n(n + 1, sizeof(*all));
     n = 0;
     for (size_t i = 0; all && i < w->n_entered; i++) {
         size_t more = 0;
-        const uint64_t *list = sf_profile_block_dup_hashes(w->inputs[i].reader, &more);
+        const uint64_t *list = sf_profile_block_reader_dup_hashes(w->inputs[i].reader, &more);
         if (more && w->inputs[i].run->row.created_ns >= since) {
             memcpy(all + n, list, more * sizeof(*all));
             n += more;
@@ -294,7 +294,7 @@ static enum sf_err enter_all(struct sf_profile_merging *w, struct sf_why *why)
         err = sf_run_enter_profiles(in->run, &in->reader, why);
         if (err)
             return err;
-        in->services = sf_profile_block_services(in->reader, &in->n_services);
+        in->services = sf_profile_block_reader_services(in->reader, &in->n_services);
     }
     return SF_OK;
 }

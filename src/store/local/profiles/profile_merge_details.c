@@ -69,8 +69,8 @@ static enum sf_err fill(const struct details *d, struct stream *x, struct sf_why
         uint32_t n = 0;
         if (x->own < g->first_process || x->own > g->last_process)
             continue;
-        err = sf_profile_block_granule(p->in->reader, p->service, &p->places, x->granule - 1, &tmp,
-                                       &rows, &n, why);
+        err = sf_profile_samples_granule(p->in->reader, p->service, &p->places, x->granule - 1,
+                                         &tmp, &rows, &n, why);
         for (uint32_t i = 0; !err && i < n; i++) {
             if ((rows[i].process == SF_NONE ? 0 : rows[i].process + 1) != x->own ||
                 !is_of_output(s, p, rows[i].start_ns) ||
@@ -101,10 +101,10 @@ static struct stream *least(const struct details *d, const struct stream **out_n
         struct stream *x = &d->streams[i];
         if (!head_of(x))
             continue;
-        if (!best || sf_profile_detail_cmp(head_of(x), head_of(best)) < 0) {
+        if (!best || sf_profile_set_write_detail_cmp(head_of(x), head_of(best)) < 0) {
             next = best;
             best = x;
-        } else if (!next || sf_profile_detail_cmp(head_of(x), head_of(next)) < 0) {
+        } else if (!next || sf_profile_set_write_detail_cmp(head_of(x), head_of(next)) < 0) {
             next = x;
         }
     }
@@ -122,9 +122,10 @@ static enum sf_err write_process(struct details *d, struct sf_why *why)
     while (!err && (x = least(d, &next))) {
         uint32_t from = x->at++;
         /* Inputs are hours that follow each other, so runs are long. */
-        while (x->at < x->n && (!next || sf_profile_detail_cmp(head_of(x), head_of(next)) <= 0))
+        while (x->at < x->n &&
+               (!next || sf_profile_set_write_detail_cmp(head_of(x), head_of(next)) <= 0))
             x->at++;
-        err = sf_profile_block_writer_detail(d->to, x->rows + from, x->at - from, why);
+        err = sf_profile_details_encode_row(d->to, x->rows + from, x->at - from, why);
         if (!err && x->at == x->n)
             err = fill(d, x, why);
     }
@@ -185,14 +186,15 @@ enum sf_err sf_profile_merge_has_pinned(struct sf_profile_merging *w,
     const struct sf_profile_service *me = &in->services[service];
     struct sf_arena a = w->arena;
     struct sf_profile_places places = {0};
-    enum sf_err err = me->n_details ? sf_profile_block_places(in->reader, service, &a, &places, why)
-                                    : SF_OK;
+    enum sf_err err = me->n_details
+                          ? sf_profile_tables_decode_places(in->reader, service, &a, &places, why)
+                          : SF_OK;
     *out = false;
     for (uint32_t g = 0; !err && !*out && g < places.n_granules; g++) {
         struct sf_arena tmp = a;
         const struct sf_profile_detail *rows;
         uint32_t n = 0;
-        err = sf_profile_block_granule(in->reader, service, &places, g, &tmp, &rows, &n, why);
+        err = sf_profile_samples_granule(in->reader, service, &places, g, &tmp, &rows, &n, why);
         for (uint32_t i = 0; !err && !*out && i < n; i++)
             *out = sf_pinned_has(&w->thinning.pins, &rows[i], me->name) &&
                    !sf_profile_merge_hides(w, in, me->tenant, me->name, rows[i].trace_id,

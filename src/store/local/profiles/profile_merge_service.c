@@ -54,11 +54,11 @@ static enum sf_err join_threads(struct sf_service_merge *s, const struct sf_merg
     uint32_t n;
     enum sf_err err = s->w->m->details == SF_DETAILS_NONE
                           ? SF_OK
-                          : sf_profile_block_threads(p->in->reader, p->service, &tmp, &threads, &n,
-                                                     why);
+                          : sf_profile_tables_decode_threads(p->in->reader, p->service, &tmp,
+                                                             &threads, &n, why);
     if (err || s->w->m->details == SF_DETAILS_NONE)
         return sf_profile_merge_blame(p->in, err, why);
-    return sf_profile_set_join_threads(s->set, threads, n, p->process_map, why);
+    return sf_profile_threads_join(s->set, threads, n, p->process_map, why);
 }
 
 /* Reads one input's tables of the service and finds their places in the union. */
@@ -69,11 +69,12 @@ static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p
     const struct sf_profile_service *me = &p->in->services[p->service];
     struct sf_arena *a = &s->w->arena, tmp;
     struct sf_profile_symbols symbols;
-    enum sf_err err = sf_profile_block_series(r, p->service, a, &p->series, &p->processes, why);
+    enum sf_err err = sf_profile_tables_decode_series(r, p->service, a, &p->series, &p->processes,
+                                                      why);
     if (!err)
-        err = sf_profile_block_rows(r, p->service, a, &p->rows, why);
+        err = sf_profile_tables_decode_rows(r, p->service, a, &p->rows, why);
     if (!err)
-        err = sf_profile_block_places(r, p->service, a, &p->places, why);
+        err = sf_profile_tables_decode_places(r, p->service, a, &p->places, why);
     if (err)
         return sf_profile_merge_blame(p->in, err, why);
     p->node_map = sf_arena_new_n(a, (size_t)me->n_nodes + 1, sizeof(uint32_t));
@@ -84,15 +85,16 @@ static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p
         !find_windows(s->w, p, me->n_rows, a))
         return sf_profile_merge_no_room(why);
     tmp = *a;
-    err = sf_profile_merge_blame(p->in,
-                                 sf_profile_block_symbols(r, p->service, &tmp, &symbols, why), why);
+    err = sf_profile_merge_blame(
+        p->in, sf_profile_tables_decode_symbols(r, p->service, &tmp, &symbols, why), why);
     if (!err)
-        err = sf_profile_set_join_symbols(s->set, &symbols, p->node_map, tmp, why);
+        err = sf_profile_set_tables_join_symbols(s->set, &symbols, p->node_map, tmp, why);
     if (!err)
-        err = sf_profile_set_join_series(s->set, p->series, me->n_series, p->series_map, why);
+        err = sf_profile_set_tables_join_series(s->set, p->series, me->n_series, p->series_map,
+                                                why);
     if (!err)
-        err = sf_profile_set_join_processes(s->set, p->processes, me->n_processes, p->process_map,
-                                            why);
+        err = sf_profile_set_tables_join_processes(s->set, p->processes, me->n_processes,
+                                                   p->process_map, why);
     return err ? err : join_threads(s, p, why);
 }
 
@@ -228,7 +230,7 @@ static enum sf_err gather_chunk(struct sf_service_merge *s, const struct sf_merg
     struct sf_arena tmp = s->w->arena;
     const struct sf_profile_entry *e;
     size_t n;
-    enum sf_err err = sf_profile_block_chunk(
+    enum sf_err err = sf_profile_samples_chunk(
         p->in->reader, p->service, &p->places.chunks[ref->chunk], NULL, &tmp, &e, &n, why);
     if (err)
         return sf_profile_merge_blame(p->in, err, why);
@@ -261,7 +263,7 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
     enum sf_err err = order_chunks(s, why);
     uint32_t at = 0;
     for (uint32_t row = 0, end; !err && row < s->t.n_rows; row = end) {
-        end = sf_profile_slot_end(s->rows, s->t.n_rows, row);
+        end = sf_profile_set_write_slot_end(s->rows, s->t.n_rows, row);
         g.n = 0;
         g.is_coarse = is_old(s, s->rows[row].index_ns);
         while (!err && at < s->n_refs && s->refs[at].row < end)
@@ -269,8 +271,7 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
         if (err || g.n == 0)
             continue;
         qsort(g.list, g.n, sizeof(*g.list), by_node);
-        err = sf_profile_block_writer_slot(to, s->rows, row, end - row, g.is_coarse, g.list, g.n,
-                                           why);
+        err = sf_profile_set_write_slot(to, s->rows, row, end - row, g.is_coarse, g.list, g.n, why);
         if (atomic_load(&s->w->l->is_stopping))
             err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
     }
@@ -289,10 +290,11 @@ enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile
         err = order_rows(s, why);
     if (err || s->t.n_rows == 0)
         return err;
-    if (!sf_profile_set_symbols(s->set, &s->w->arena, &s->t.symbols) ||
-        !sf_profile_set_series(s->set, &s->w->arena, &s->t.series, &s->t.n_series) ||
-        !sf_profile_set_processes(s->set, &s->w->arena, &s->t.processes, &s->t.n_processes) ||
-        !sf_profile_set_threads(s->set, &s->w->arena, &s->t.threads, &s->t.n_threads))
+    if (!sf_profile_set_tables_symbols(s->set, &s->w->arena, &s->t.symbols) ||
+        !sf_profile_set_tables_series(s->set, &s->w->arena, &s->t.series, &s->t.n_series) ||
+        !sf_profile_set_tables_processes(s->set, &s->w->arena, &s->t.processes,
+                                         &s->t.n_processes) ||
+        !sf_profile_threads_list(s->set, &s->w->arena, &s->t.threads, &s->t.n_threads))
         return sf_profile_merge_no_room(why);
     err = sf_profile_block_writer_begin(to, &s->t, why);
     if (!err && s->w->m->details != SF_DETAILS_PINNED_ALONE)

@@ -33,10 +33,11 @@ static enum sf_err measure_service(const struct sf_profile_block_reader *r, uint
                                    struct sf_arena scratch, struct held *out, struct sf_why *why)
 {
     uint32_t n_services;
-    const struct sf_profile_service *me = &sf_profile_block_services(r, &n_services)[service];
+    const struct sf_profile_service *me = &sf_profile_block_reader_services(r,
+                                                                            &n_services)[service];
     uint64_t n_ids = 0, n_rows = least(me->n_details, SF_PROFILE_GRANULE_ROWS);
     struct sf_profile_places places;
-    enum sf_err err = sf_profile_block_places(r, service, &scratch, &places, why);
+    enum sf_err err = sf_profile_tables_decode_places(r, service, &scratch, &places, why);
     if (err)
         return err;
     for (uint32_t i = 0; i < places.n_spans; i++)
@@ -44,7 +45,7 @@ static enum sf_err measure_service(const struct sf_profile_block_reader *r, uint
     for (uint32_t i = 0; i < places.n_traces; i++)
         n_ids += places.traces[i].n;
     out->tables = (uint64_t)me->n_nodes * NODE_LEN +
-                  sf_profile_block_symbols_len(r, service) * SYMBOL_TIMES +
+                  sf_profile_block_reader_symbols_len(r, service) * SYMBOL_TIMES +
                   (uint64_t)me->n_rows * ROW_LEN + n_ids * ID_LEN +
                   n_rows * sizeof(struct sf_profile_detail);
     out->slot = least(me->n_entries, UINT32_MAX) / slots_of(me) * ENTRY_LEN;
@@ -65,7 +66,7 @@ static enum sf_err measure(struct sf_run *run, struct sf_arena scratch, struct h
     err = sf_run_enter_profiles(run, &r, NULL);
     if (err)
         return err;
-    (void)sf_profile_block_services(r, &n_services);
+    (void)sf_profile_block_reader_services(r, &n_services);
     for (uint32_t i = 0; !err && i < n_services; i++) {
         struct held one = {0};
         err = measure_service(r, i, scratch, &one, NULL);

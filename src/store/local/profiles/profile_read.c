@@ -96,8 +96,8 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
         sf_arena_reset(&w->scratch);
         s.tenant = set->tenant;
         s.service = set->service;
-        if (!sf_profile_set_series(set, &w->scratch, &s.series, &s.n_series) ||
-            !sf_profile_set_processes(set, &w->scratch, &s.processes, &s.n_processes))
+        if (!sf_profile_set_tables_series(set, &w->scratch, &s.series, &s.n_series) ||
+            !sf_profile_set_tables_processes(set, &w->scratch, &s.processes, &s.n_processes))
             err = sf_no_room(why, "the query");
         if (!err)
             err = see(arg, w, &s, why);
@@ -131,7 +131,7 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
                                 struct sf_why *why)
 {
     uint32_t n;
-    const struct sf_profile_service *services = sf_profile_block_services(reader, &n);
+    const struct sf_profile_service *services = sf_profile_block_reader_services(reader, &n);
     enum sf_err err = SF_OK;
     uint64_t before = w->pace.n_done;
     for (uint32_t i = 0; !err && i < n; i++) {
@@ -147,7 +147,7 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
             !may_overlap(w, services[i].ts_min_ns, services[i].ts_max_ns))
             continue;
         sf_arena_reset(&w->scratch);
-        err = sf_profile_block_series(reader, i, &w->scratch, &s.series, &s.processes, why);
+        err = sf_profile_tables_decode_series(reader, i, &w->scratch, &s.series, &s.processes, why);
         if (!err)
             err = see(arg, w, &s, why);
         if (!err)
@@ -248,9 +248,10 @@ enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_
         s->n_rows = s->set->n_rows;
         return SF_OK;
     }
-    s->n_rows = sf_profile_block_services(s->reader, &n)[s->number].n_rows;
-    enum sf_err err = sf_profile_block_rows(s->reader, s->number, &w->scratch, &s->rows, why);
-    bool has_alone = sf_profile_block_services(s->reader, &n)[s->number].n_alone != 0;
+    s->n_rows = sf_profile_block_reader_services(s->reader, &n)[s->number].n_rows;
+    enum sf_err err = sf_profile_tables_decode_rows(s->reader, s->number, &w->scratch, &s->rows,
+                                                    why);
+    bool has_alone = sf_profile_block_reader_services(s->reader, &n)[s->number].n_alone != 0;
     return err || !has_alone ? err : find_starts(w, s, why);
 }
 
@@ -260,18 +261,18 @@ enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profi
     if (s->symbols.nodes)
         return SF_OK;
     if (s->set)
-        return sf_profile_set_symbols(s->set, &w->scratch, &s->symbols)
+        return sf_profile_set_tables_symbols(s->set, &w->scratch, &s->symbols)
                    ? SF_OK
                    : sf_no_room(why, "the query");
-    return sf_profile_block_symbols(s->reader, s->number, &w->scratch, &s->symbols, why);
+    return sf_profile_tables_decode_symbols(s->reader, s->number, &w->scratch, &s->symbols, why);
 }
 
 enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
                                      struct sf_why *why)
 {
-    return s->places.chunks
-               ? SF_OK
-               : sf_profile_block_places(s->reader, s->number, &w->scratch, &s->places, why);
+    return s->places.chunks ? SF_OK
+                            : sf_profile_tables_decode_places(s->reader, s->number, &w->scratch,
+                                                              &s->places, why);
 }
 
 enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -280,9 +281,9 @@ enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profi
     if (s->threads)
         return SF_OK;
     if (!s->set)
-        return sf_profile_block_threads(s->reader, s->number, &w->scratch, &s->threads,
-                                        &s->n_threads, why);
-    return sf_profile_set_threads(s->set, &w->scratch, &s->threads, &s->n_threads)
+        return sf_profile_tables_decode_threads(s->reader, s->number, &w->scratch, &s->threads,
+                                                &s->n_threads, why);
+    return sf_profile_threads_list(s->set, &w->scratch, &s->threads, &s->n_threads)
                ? SF_OK
                : sf_no_room(why, "the query");
 }

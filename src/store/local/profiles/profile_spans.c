@@ -41,8 +41,8 @@ static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_pro
         return err;
     err = sf_profile_source_places(w, s, why);
     if (!err)
-        err = sf_profile_block_spans_between(s->reader, &s->places, f->low, f->high, w->scratch,
-                                             ids, f->cap, &n, why);
+        err = sf_profile_samples_spans_between(s->reader, &s->places, f->low, f->high, w->scratch,
+                                               ids, f->cap, &n, why);
     for (size_t i = 0; !err && i < n; i++)
         err = note_span(f, w, s->service, ids[i], why);
     return err;

@@ -52,10 +52,10 @@ static enum sf_err sum_block(struct sf_profile_walk *w, struct sf_profile_source
         size_t n = 0;
         if (groups[c->series] == SF_NONE || (c->is_rollup && !is_alone))
             continue;
-        err = sf_profile_block_hold(s->reader, c->section, &held, &w->scratch, why);
+        err = sf_profile_samples_hold(s->reader, c->section, &held, &w->scratch, why);
         tmp = w->scratch;
         if (!err)
-            err = sf_profile_block_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
+            err = sf_profile_samples_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
         for (size_t k = 0; !err && k < n; k++) {
             uint32_t row = is_alone ? c->first_row : e[k].row;
             if (is_node[e[k].node])

@@ -109,8 +109,8 @@ static enum sf_err part(struct sf_column_read *c, const struct sf_parted *parted
         is_parted[t] = sf_parted_has(parted, run, info->first_trace + t);
     if (info->is_continuation)
         is_parted[0] = 1;
-    if (next < sf_span_block_granules(c->view.r) &&
-        sf_span_block_granule(c->view.r, next)->is_continuation)
+    if (next < sf_span_block_reader_granules(c->view.r) &&
+        sf_span_block_reader_granule(c->view.r, next)->is_continuation)
         is_parted[n - 1] = 1;
     c->base.is_parted = is_parted;
     return SF_OK;

@@ -90,8 +90,8 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
         return err;
     *out_is_done = false;
     c->q->stats.n_blocks++;
-    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader); g++) {
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         bool may = false;
         if (sf_query_has_tenant(c->q, info->tenant) &&
             sf_look_overlaps(&c->look, info->ts_min_ns, info->ts_max_ns))

@@ -127,8 +127,9 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader) && !s->is_too_many; g++) {
-        if (!has_parted(s, place, sf_span_block_granule(reader, g)))
+    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader) && !s->is_too_many;
+         g++) {
+        if (!has_parted(s, place, sf_span_block_reader_granule(reader, g)))
             continue;
         err = sf_query_check(q, why);
         if (!err)

@@ -275,7 +275,7 @@ static enum sf_err list_part(struct search *w, size_t place, struct sf_why *why)
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++) {
+    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader); g++) {
         err = sf_column_read_open(&w->show, w->s, place, g, NULL, why);
         if (!err)
             err = c->add(c, SF_COL_TRACES, why);
@@ -306,18 +306,18 @@ static enum sf_err meet_block(struct search *w, size_t place, struct sf_why *why
     if (err)
         return err;
     w->filters.at = 0;
-    err = sf_span_block_trace_filter(reader, &w->filters, &filter, why);
+    err = sf_filter_probe_trace_filter(reader, &w->filters, &filter, why);
     for (size_t i = 0; !err && i < w->n; i++) {
         struct sf_trace_place at;
         bool is_there = false;
         if (i % 4096 == 0)
             err = sf_query_check(w->q, why);
         if (!err && sf_fuse_has(filter, w->traces[i].hash))
-            err = sf_span_block_find_trace(reader, w->traces[i].tenant, w->traces[i].id, w->filters,
-                                           &is_there, &at, why);
+            err = sf_filter_probe_find_trace(reader, w->traces[i].tenant, w->traces[i].id,
+                                             w->filters, &is_there, &at, why);
         if (err || !is_there)
             continue;
-        if (!mark(w, place, sf_span_block_info(reader)->n_traces, at.trace) ||
+        if (!mark(w, place, sf_span_block_reader_info(reader)->n_traces, at.trace) ||
             !mark(w, w->traces[i].place, UINT32_MAX, w->traces[i].number))
             err = no_memory(why);
     }
@@ -383,7 +383,7 @@ static enum sf_err add_blocks(struct search *w, struct sf_doubles *d, int64_t fr
         }
         err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
         if (!err) {
-            *out = recall_block(w, d, i, sf_span_block_info(reader)->n_traces) || !is_asked;
+            *out = recall_block(w, d, i, sf_span_block_reader_info(reader)->n_traces) || !is_asked;
             sf_run_leave(run);
         } else if (sf_query_skips(w->q, run, err, why)) {
             err = SF_OK;

@@ -120,8 +120,8 @@ static enum sf_err read_rows(struct sf_granules *g, const struct sf_span_block_r
 {
     struct sf_granule_view v;
     if (s->from == 0 && s->to == ALL_ROWS)
-        return sf_span_block_read(reader, s->granule, s->columns, g->want_keys, g->n_want,
-                                  &s->arena, &s->rows, why);
+        return sf_granule_view_read(reader, s->granule, s->columns, g->want_keys, g->n_want,
+                                    &s->arena, &s->rows, why);
     v = sf_granule_view_init(reader, s->granule, &s->arena);
     return sf_granule_view_part(&v, s->columns | SF_COL_IDS, g->want_keys, g->n_want, s->from,
                                 s->to, &s->rows, why);

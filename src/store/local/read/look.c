@@ -16,15 +16,15 @@ enum sf_err sf_look_may_match(const struct sf_look *l, const struct sf_span_bloc
                               uint32_t granule, struct sf_match_memo *memo, struct sf_arena scratch,
                               bool *out, struct sf_why *why)
 {
-    uint32_t tenant = sf_span_block_granule(reader, granule)->tenant;
+    uint32_t tenant = sf_span_block_reader_granule(reader, granule)->tenant;
     enum sf_err err = SF_OK;
     if (l->is_all || l->n_conds == 0)
-        return sf_span_block_may_match(reader, granule, tenant, l->conds, l->n_conds, memo, scratch,
-                                       out, why);
+        return sf_granule_match_may_hold(reader, granule, tenant, l->conds, l->n_conds, memo,
+                                         scratch, out, why);
     *out = false;
     for (size_t i = 0; !err && !*out && i < l->n_conds; i++)
-        err = sf_span_block_may_match(reader, granule, tenant, &l->conds[i], 1, memo, scratch, out,
-                                      why);
+        err = sf_granule_match_may_hold(reader, granule, tenant, &l->conds[i], 1, memo, scratch,
+                                        out, why);
     return err;
 }
 

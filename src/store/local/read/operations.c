@@ -62,8 +62,8 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
                                 struct sf_why *why)
 {
     uint32_t n, n_entries, at = 0;
-    const struct sf_block_operation *list = sf_span_block_operations(reader, &n);
-    const struct sf_block_entry *entries = sf_span_block_entries(reader, &n_entries);
+    const struct sf_block_operation *list = sf_span_block_reader_operations(reader, &n);
+    const struct sf_block_entry *entries = sf_span_block_reader_entries(reader, &n_entries);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_operation_row *row;
         enum sf_err err;
@@ -106,9 +106,9 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
         err = find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
         if (err)
             return err;
-        sf_call_count_span(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
+        sf_granule_count_call(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
         if (sf_span_is_entry(rows->kind[i], rows->parent_id[i] == 0, rows->spans[i].flags))
-            sf_call_count_span(&row->entries, rows->status[i] == SF_STATUS_ERROR, ns);
+            sf_granule_count_call(&row->entries, rows->status[i] == SF_STATUS_ERROR, ns);
     }
     return err;
 }
@@ -116,10 +116,10 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
 static enum sf_err add_rows(struct sums *s, struct sf_run *run,
                             const struct sf_span_block_reader *reader, struct sf_why *why)
 {
-    uint32_t n = sf_span_block_granules(reader);
+    uint32_t n = sf_span_block_reader_granules(reader);
     enum sf_err err = SF_OK;
     for (uint32_t g = 0; !err && g < n; g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         if (sf_query_has_tenant(s->q, info->tenant) &&
             sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
             err = add_granule(s, run, g, why);
@@ -141,7 +141,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     if (err)
         return err;
     /* A block of before entries were counted says nothing of them: its rows do. */
-    has_sketches = is_inside && !is_touched && sf_span_block_has_entries(reader);
+    has_sketches = is_inside && !is_touched && sf_span_block_reader_has_entries(reader);
     sf_run_leave(run);
     *out_is_done = false;
     s->q->stats.n_blocks++;

@@ -49,7 +49,8 @@ static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct
     s->n_chunk = left < CHUNK ? (uint32_t)left : CHUNK;
     *out_has = s->n_chunk > 0;
     if (!err && s->n_chunk)
-        err = sf_span_block_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk, why);
+        err = sf_filter_probe_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk,
+                                          why);
     if (err && sf_query_skips(m->q, s->run, err, why)) {
         *out_has = false; /* nobody looks at its traces any more */
         err = SF_OK;
@@ -132,7 +133,7 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
         return sf_query_skips(m->q, run, err, why) ? SF_OK : err;
     s->run = run;
     s->place = place;
-    s->n = sf_span_block_info(s->reader)->n_traces;
+    s->n = sf_span_block_reader_info(s->reader)->n_traces;
     m->n_streams++;
     m->p->lens[place] = (size_t)s->n / 8 + 1;
     m->p->bits[place] = sf_heap_new(m->p->lens[place]);

@@ -211,14 +211,14 @@ static bool has_tenant(const struct cursor *c, uint32_t tenant)
 static bool granule_is_in_range(const struct cursor *c, const struct sf_span_block_reader *reader,
                                 uint32_t granule)
 {
-    uint32_t n = sf_span_block_granules(reader), first = granule, end = granule + 1;
+    uint32_t n = sf_span_block_reader_granules(reader), first = granule, end = granule + 1;
     int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
-    while (first > 0 && sf_span_block_granule(reader, first)->is_continuation)
+    while (first > 0 && sf_span_block_reader_granule(reader, first)->is_continuation)
         first--;
-    while (end < n && sf_span_block_granule(reader, end)->is_continuation)
+    while (end < n && sf_span_block_reader_granule(reader, end)->is_continuation)
         end++;
     for (uint32_t g = first; g < end; g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         min_ns = info->ts_min_ns < min_ns ? info->ts_min_ns : min_ns;
         max_ns = info->ts_max_ns > max_ns ? info->ts_max_ns : max_ns;
     }
@@ -241,9 +241,9 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
         return err;
     c->q->stats.n_blocks++;
     c->n_unopened -= granules_of(run);
-    n = sf_span_block_granules(reader);
+    n = sf_span_block_reader_granules(reader);
     for (uint32_t g = 0; !err && g < n; g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, whole->place,
                          g};
         bool may = false;
@@ -271,8 +271,9 @@ static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_
     const struct sf_span_columns *rows = &c->show.base;
     const struct sf_granule_info *info = c->show.view.info;
     uint32_t granule = (uint32_t)u->granule, next = granule + 1;
-    bool goes_on = t + 1 == rows->n_traces && next < sf_span_block_granules(c->show.view.r) &&
-                   sf_span_block_granule(c->show.view.r, next)->is_continuation;
+    bool goes_on = t + 1 == rows->n_traces &&
+                   next < sf_span_block_reader_granules(c->show.view.r) &&
+                   sf_span_block_reader_granule(c->show.view.r, next)->is_continuation;
     return (struct spot){.at = {.granule = granule,
                                 .row = rows->firsts[t],
                                 .n_rows = rows->firsts[t + 1] - rows->firsts[t]},
@@ -336,7 +337,7 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
     enum sf_err err = sf_run_enter(u->run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    info = *sf_span_block_granule(reader, (uint32_t)u->granule);
+    info = *sf_span_block_reader_granule(reader, (uint32_t)u->granule);
     if (info.ts_max_ns > u->run->row.ts_max_ns)
         info.ts_max_ns = u->run->row.ts_max_ns;
     sf_run_leave(u->run);

@@ -130,7 +130,7 @@ static enum sf_err list_run(struct work *w, size_t place)
     enum sf_err err = sf_run_enter(w->s->runs[place], SF_TABLES_ROWS, &reader, w->why);
     if (err)
         return err;
-    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++)
+    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader); g++)
         err = list_granule(w, place, g);
     sf_column_read_close(&w->show);
     sf_run_leave(w->s->runs[place]);
@@ -170,13 +170,13 @@ static void join(struct work *w)
 static enum sf_err meet(struct work *w, struct sf_run *run,
                         const struct sf_span_block_reader *reader, struct piece *p)
 {
-    uint32_t n = sf_span_block_granules(reader);
+    uint32_t n = sf_span_block_reader_granules(reader);
     struct sf_trace_place place;
     bool is_found;
-    enum sf_err err = sf_span_block_find_trace(reader, p->t.tenant, p->t.id, w->scratch, &is_found,
-                                               &place, w->why);
+    enum sf_err err = sf_filter_probe_find_trace(reader, p->t.tenant, p->t.id, w->scratch,
+                                                 &is_found, &place, w->why);
     while (!err && is_found) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, place.granule);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, place.granule);
         const struct sf_span_rows *rows;
         err = sf_granules_part(&w->granules, run, place.granule, place.row,
                                place.row + place.n_rows, SF_COL_TIMES, &rows, w->why);
@@ -185,9 +185,9 @@ static enum sf_err meet(struct work *w, struct sf_run *run,
         widen_rows(&p->t, rows, 0, rows->n_rows, info, run);
         p->is_parted = true;
         is_found = ++place.granule < n &&
-                   sf_span_block_granule(reader, place.granule)->is_continuation;
+                   sf_span_block_reader_granule(reader, place.granule)->is_continuation;
         place.row = 0;
-        place.n_rows = is_found ? sf_span_block_granule(reader, place.granule)->n_rows : 0;
+        place.n_rows = is_found ? sf_span_block_reader_granule(reader, place.granule)->n_rows : 0;
     }
     return err;
 }
@@ -202,7 +202,7 @@ static enum sf_err probe_run(struct work *w, struct sf_run *run,
                              const struct sf_span_block_reader *reader)
 {
     sf_bytes filter = {0};
-    enum sf_err err = sf_span_block_trace_filter(reader, &w->scratch, &filter, w->why);
+    enum sf_err err = sf_filter_probe_trace_filter(reader, &w->scratch, &filter, w->why);
     for (size_t i = 0; !err && i < w->n; i++) {
         struct piece *p = &w->list[i];
         if (may_reach(p, run) && sf_fuse_has(filter, p->hash))
@@ -217,13 +217,13 @@ static enum sf_err probe_run(struct work *w, struct sf_run *run,
 static enum sf_err walk_run(struct work *w, struct sf_run *run,
                             const struct sf_span_block_reader *reader)
 {
-    uint64_t n_traces = sf_span_block_info(reader)->n_traces;
+    uint64_t n_traces = sf_span_block_reader_info(reader)->n_traces;
     uint64_t *entries = sf_arena_raw(&w->scratch, AT_ONCE * sizeof(*entries), 16);
     enum sf_err err = entries ? SF_OK : no_memory(w->why);
     size_t at = 0;
     for (uint64_t first = 0; !err && first < n_traces && at < w->n; first += AT_ONCE) {
         uint32_t n = n_traces - first < AT_ONCE ? (uint32_t)(n_traces - first) : AT_ONCE;
-        err = sf_span_block_trace_index(reader, first, n, w->scratch, entries, w->why);
+        err = sf_filter_probe_trace_index(reader, first, n, w->scratch, entries, w->why);
         for (uint32_t i = 0; !err && i < n; i++) {
             uint64_t half = entries[i] >> 32;
             while (at < w->n && w->list[at].hash >> 32 < half)
@@ -246,8 +246,8 @@ static enum sf_err compare_run(struct work *w, struct sf_run *run)
     if (err)
         return err;
     w->scratch.at = 0;
-    err = w->n < sf_span_block_info(reader)->n_traces / 4 ? probe_run(w, run, reader)
-                                                          : walk_run(w, run, reader);
+    err = w->n < sf_span_block_reader_info(reader)->n_traces / 4 ? probe_run(w, run, reader)
+                                                                 : walk_run(w, run, reader);
     sf_run_leave(run);
     return err;
 }

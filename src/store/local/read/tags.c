@@ -116,7 +116,7 @@ static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reade
                               uint64_t sign, bool *out_is_whole, struct sf_why *why)
 {
     uint32_t n;
-    const struct sf_block_key *keys = sf_span_block_keys(reader, &n);
+    const struct sf_block_key *keys = sf_span_block_reader_keys(reader, &n);
     enum sf_err err = SF_OK;
     *out_is_whole = true;
     for (uint32_t i = 0; !err && i < n; i++) {
@@ -241,9 +241,9 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why 
     enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    n = sf_span_block_granules(reader);
+    n = sf_span_block_reader_granules(reader);
     for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
-        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         bool may = false;
         if (sf_query_has_tenant(s->q, info->tenant) &&
             sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))

@@ -282,7 +282,7 @@ static enum sf_err may_have_trace(struct sf_trace_read *t, struct sf_run *run, b
     enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
     if (err)
         return err;
-    err = sf_span_block_may_have_trace(reader, t->tenant, t->id, t->batch, out, why);
+    err = sf_filter_probe_may_have_trace(reader, t->tenant, t->id, t->batch, out, why);
     sf_run_leave(run);
     return err;
 }
@@ -304,20 +304,20 @@ static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct s
     err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    err = sf_span_block_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
+    err = sf_filter_probe_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
     if (!err && !is_found)
         t->q->stats.n_skipped++;
-    n_granules = sf_span_block_granules(reader);
+    n_granules = sf_span_block_reader_granules(reader);
     is_long = is_found && place.granule + 1 < n_granules &&
-              sf_span_block_granule(reader, place.granule + 1)->is_continuation;
+              sf_span_block_reader_granule(reader, place.granule + 1)->is_continuation;
     while (!err && is_found) {
-        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, is_long,
-                          why);
+        err = add_granule(t, run, sf_span_block_reader_granule(reader, place.granule), place,
+                          is_long, why);
         place.row = 0;
         place.granule++;
         is_found = place.granule < n_granules &&
-                   sf_span_block_granule(reader, place.granule)->is_continuation;
-        place.n_rows = is_found ? sf_span_block_granule(reader, place.granule)->n_rows : 0;
+                   sf_span_block_reader_granule(reader, place.granule)->is_continuation;
+        place.n_rows = is_found ? sf_span_block_reader_granule(reader, place.granule)->n_rows : 0;
     }
     sf_run_leave(run);
     return err;
@@ -431,7 +431,8 @@ enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_t
     t->id = id;
     err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (!err) {
-        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, false, why);
+        err = add_granule(t, run, sf_span_block_reader_granule(reader, place.granule), place, false,
+                          why);
         sf_run_leave(run);
     }
     if (err && sf_query_skips(t->q, run, err, why))

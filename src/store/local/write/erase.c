@@ -270,9 +270,9 @@ static bool holds_tenant(const struct sf_span_block_reader *reader, uint32_t ten
                          bool is_any_service)
 {
     uint32_t n;
-    const struct sf_resource *list = sf_span_block_resources(reader, &n);
+    const struct sf_resource *list = sf_span_block_reader_resources(reader, &n);
     for (uint32_t i = 0; i < n; i++) {
-        if (sf_span_block_resource_tenant(reader, i) == tenant &&
+        if (sf_span_block_reader_resource_tenant(reader, i) == tenant &&
             (is_any_service || sf_str_eq(list[i].service, service)))
             return true;
     }
@@ -285,13 +285,13 @@ static enum sf_err holds_traces(const struct sf_profile_block_reader *reader,
                                 struct sf_arena scratch, bool *out, struct sf_why *why)
 {
     struct sf_profile_places places;
-    enum sf_err err = sf_profile_block_places(reader, service, &scratch, &places, why);
+    enum sf_err err = sf_profile_tables_decode_places(reader, service, &scratch, &places, why);
     for (uint32_t i = 0; !err && !*out && i < t->which.n_traces; i++) {
         struct sf_arena tmp = scratch;
         const uint32_t *list;
         uint32_t n;
-        err = sf_profile_block_find_trace(reader, &places, t->which.trace_ids[i], &tmp, &list, &n,
-                                          why);
+        err = sf_profile_samples_find_trace(reader, &places, t->which.trace_ids[i], &tmp, &list, &n,
+                                            why);
         *out = !err && n > 0;
     }
     return err;
@@ -310,7 +310,7 @@ static enum sf_err may_hold_profiles(struct sf_run *run, const struct sf_tombsto
     *out = false;
     if (!sf_arena_init(&scratch, 256 << 20))
         err = sf_fail(why, SF_ERR_NOMEM, "erase: no memory to look for a trace");
-    services = sf_profile_block_services(reader, &n);
+    services = sf_profile_block_reader_services(reader, &n);
     for (uint32_t i = 0; !err && !*out && i < n; i++) {
         if (services[i].tenant != t->tenant)
             continue;
@@ -343,8 +343,8 @@ static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bo
     } else {
         for (uint32_t i = 0; !err && !*out && i < t->which.n_traces; i++) {
             struct sf_trace_place place;
-            err = sf_span_block_find_trace(reader, t->tenant, t->which.trace_ids[i], scratch, out,
-                                           &place, why);
+            err = sf_filter_probe_find_trace(reader, t->tenant, t->which.trace_ids[i], scratch, out,
+                                             &place, why);
         }
     }
     sf_arena_done(&scratch);

@@ -263,8 +263,8 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < w->m->n_inputs; i++) {
-        uint32_t n_granules = sf_span_block_granules(w->readers[i]);
-        err = reserve_pieces(w, sf_span_block_info(w->readers[i])->n_traces, why);
+        uint32_t n_granules = sf_span_block_reader_granules(w->readers[i]);
+        err = reserve_pieces(w, sf_span_block_reader_info(w->readers[i])->n_traces, why);
         for (uint32_t g = 0; !err && g < n_granules; g++) {
             err = note_granule(w, (uint16_t)i, g, why);
             if (!err)
@@ -348,8 +348,8 @@ static void join_granules(struct work *w)
     for (size_t i = 0; i < w->n_pieces; i++) {
         struct piece *p = &w->pieces[i];
         struct granule *g = &w->granules[p->input][p->granule];
-        const struct sf_granule_info *info = sf_span_block_granule(w->readers[p->input],
-                                                                   p->granule);
+        const struct sf_granule_info *info = sf_span_block_reader_granule(w->readers[p->input],
+                                                                          p->granule);
         if (g->can_carry && g->n_alone == info->n_traces) {
             if (g->piece_plus_1) {
                 struct piece *whole = &w->pieces[g->piece_plus_1 - 1];
@@ -471,9 +471,9 @@ static enum sf_err copy_piece(struct work *w, const struct piece *p, struct sf_g
 static void forget_places(struct work *w, uint16_t input)
 {
     uint32_t n;
-    sf_span_block_resources(w->readers[input], &n);
+    sf_span_block_reader_resources(w->readers[input], &n);
     memset(w->res_maps[input], 0xff, n * sizeof(uint32_t));
-    sf_span_block_scopes(w->readers[input], &n);
+    sf_span_block_reader_scopes(w->readers[input], &n);
     memset(w->scope_maps[input], 0xff, n * sizeof(uint32_t));
 }
 
@@ -613,7 +613,8 @@ static enum sf_err carry_granule(struct work *w, const struct piece *p,
                                  struct sf_span_block_writer *writer, struct sf_block_row *row,
                                  struct sf_why *why)
 {
-    const struct sf_granule_info *info = sf_span_block_granule(w->readers[p->input], p->granule);
+    const struct sf_granule_info *info = sf_span_block_reader_granule(w->readers[p->input],
+                                                                      p->granule);
     struct sf_block_codes *codes = codes_of(w, p->input);
     enum sf_err err;
 
@@ -724,7 +725,7 @@ static enum sf_err collect_dups(const struct work *w, uint64_t **out, size_t *ou
     for (size_t i = 0; i < w->m->n_inputs; i++) {
         size_t more = 0;
         if (w->m->inputs[i]->row.created_ns >= since)
-            sf_span_block_dup_hashes(w->readers[i], &more);
+            sf_span_block_reader_dup_hashes(w->readers[i], &more);
         n += more;
     }
     all = sf_heap_new_n(n ? n : 1, sizeof(*all));
@@ -737,7 +738,7 @@ static enum sf_err collect_dups(const struct work *w, uint64_t **out, size_t *ou
         size_t more = 0;
         const uint64_t *hashes = NULL;
         if (w->m->inputs[i]->row.created_ns >= since)
-            hashes = sf_span_block_dup_hashes(w->readers[i], &more);
+            hashes = sf_span_block_reader_dup_hashes(w->readers[i], &more);
         if (more)
             memcpy(all + at, hashes, more * sizeof(*all));
         at += more;
@@ -803,7 +804,7 @@ static enum sf_err enter_all(struct work *w, struct sf_why *why)
         n_keys += n_keys_here;
         w->res_maps[i] = sf_heap_new_n((size_t)n_res + 1, sizeof(uint32_t));
         w->scope_maps[i] = sf_heap_new_n((size_t)n_scopes + 1, sizeof(uint32_t));
-        w->granules[i] = sf_heap_new_n((size_t)sf_span_block_granules(w->readers[i]) + 1,
+        w->granules[i] = sf_heap_new_n((size_t)sf_span_block_reader_granules(w->readers[i]) + 1,
                                        sizeof(**w->granules));
         if (!w->res_maps[i] || !w->scope_maps[i] || !w->granules[i]) {
             w->n_entered++;
@@ -875,7 +876,7 @@ size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
         const struct sf_span_block_reader *reader;
         if (sf_run_enter(inputs[taken], SF_TABLES_NONE, &reader, NULL))
             break; /* the merge will say why */
-        n_pieces += sf_span_block_info(reader)->n_traces;
+        n_pieces += sf_span_block_reader_info(reader)->n_traces;
         sf_run_leave(inputs[taken]);
         if (taken && n_pieces > max)
             break;

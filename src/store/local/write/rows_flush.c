@@ -97,7 +97,7 @@ static enum sf_err fill(void *arg, struct sf_span_block_writer *w, struct sf_blo
         if (f->sets[i]->last_ns > row->ts_max_ns)
             row->ts_max_ns = f->sets[i]->last_ns;
     }
-    return sf_rowsets_write(f->sets, f->n, w, f->scratch, &f->n_repeats, why);
+    return sf_rowset_write_all(f->sets, f->n, w, f->scratch, &f->n_repeats, why);
 }
 
 static enum sf_err write_block(struct sf_local *l, struct filling *filling,

@@ -63,7 +63,7 @@ static enum sf_err look_at_spans(struct look *k, struct sf_run *run, sf_str tena
     enum sf_err err = sf_run_enter(run, SF_TABLES_NAMES | SF_TABLES_OPERATIONS, &r, why);
     if (err)
         return err;
-    ops = sf_span_block_operations(r, &n);
+    ops = sf_span_block_reader_operations(r, &n);
     for (uint32_t i = 0; !err && i < n; i++)
         err = add(k, run, tenant, ops[i].service, ops[i].all.n_spans, why);
     sf_run_leave(run);
@@ -79,7 +79,7 @@ static enum sf_err look_at_profiles(struct look *k, struct sf_run *run, sf_str t
     enum sf_err err = sf_run_enter_profiles(run, &r, why);
     if (err)
         return err;
-    services = sf_profile_block_services(r, &n);
+    services = sf_profile_block_reader_services(r, &n);
     for (uint32_t i = 0; !err && i < n; i++)
         err = add(k, run, tenant, services[i].name, services[i].n_entries + services[i].n_details,
                   why);

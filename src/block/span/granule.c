@@ -1,4 +1,4 @@
-/* granule_reader.c - the columns of one granule that were asked for, and no others. */
+/* granule.c - the columns of one granule that were asked for, and no others. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
@@ -6,17 +6,18 @@ enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out
 {
     uint32_t n = c->r->granules[c->granule].n_traces;
     uint64_t sum = 0;
-    enum sf_err err = sf_column_u32s(c, SF_BLOCK_TRACE_ROWS, n, c->n_rows, out);
+    enum sf_err err = sf_granule_column_u32s(c, SF_BLOCK_TRACE_ROWS, n, c->n_rows, out);
 
     if (err)
         return err;
     for (uint32_t t = 0; t < n; t++) {
         if ((*out)[t] == 0)
-            return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_TRACE_ROWS, c->why);
+            return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_TRACE_ROWS, c->why);
         sum += (*out)[t];
     }
-    return sum == c->n_rows ? SF_OK
-                            : sf_reader_corrupt(c->r, c->granule, SF_BLOCK_TRACE_ROWS, c->why);
+    return sum == c->n_rows
+               ? SF_OK
+               : sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_TRACE_ROWS, c->why);
 }
 
 enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_rows,
@@ -28,8 +29,8 @@ enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_ro
     enum sf_err err;
 
     if (!firsts)
-        return sf_reader_limit(c->why);
-    err = sf_column_fixed(c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n, &ids);
+        return sf_span_block_reader_limit(c->why);
+    err = sf_granule_column_fixed(c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n, &ids);
     if (err)
         return err;
     for (uint32_t t = 0; t < n; t++) {
@@ -51,8 +52,8 @@ enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_id
     enum sf_err err;
 
     if (!ids)
-        return sf_reader_limit(c->why);
-    err = sf_column_fixed(c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->n_rows, &span_ids);
+        return sf_span_block_reader_limit(c->why);
+    err = sf_granule_column_fixed(c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->n_rows, &span_ids);
     if (err)
         return err;
     for (uint32_t t = 0; t < n; t++) {
@@ -72,7 +73,8 @@ struct parents { /* the three columns a parent can be in */
 
 static enum sf_err read_parent_columns(struct sf_granule_ctx *c, struct parents *p)
 {
-    enum sf_err err = sf_column_fixed(c, SF_BLOCK_PARENT, SF_ENC_CODE8, c->n_rows, &p->codes);
+    enum sf_err err = sf_granule_column_fixed(c, SF_BLOCK_PARENT, SF_ENC_CODE8, c->n_rows,
+                                              &p->codes);
 
     if (err)
         return err;
@@ -80,8 +82,9 @@ static enum sf_err read_parent_columns(struct sf_granule_ctx *c, struct parents 
         p->n_wide += p->codes[i] == SF_BLOCK_PARENT_WIDE;
         p->n_foreign += p->codes[i] == SF_BLOCK_PARENT_FOREIGN;
     }
-    err = sf_column_u32s(c, SF_BLOCK_PARENT_ROW, p->n_wide, UINT16_MAX, &p->rows);
-    return err ? err : sf_column_fixed(c, SF_BLOCK_PARENT_ID, SF_ENC_FIX8, p->n_foreign, &p->ids);
+    err = sf_granule_column_u32s(c, SF_BLOCK_PARENT_ROW, p->n_wide, UINT16_MAX, &p->rows);
+    return err ? err
+               : sf_granule_column_fixed(c, SF_BLOCK_PARENT_ID, SF_ENC_FIX8, p->n_foreign, &p->ids);
 }
 
 enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_rows,
@@ -95,7 +98,7 @@ enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_r
     enum sf_err err;
 
     if (!parents)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     tmp = *c->req;
     inner.req = &tmp;
     err = read_parent_columns(&inner, &p);
@@ -114,7 +117,7 @@ enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_r
             }
             code = code == SF_BLOCK_PARENT_WIDE ? p.rows[wide++] : code - 1;
             if (code >= trace_rows[t])
-                return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_PARENT, c->why);
+                return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_PARENT, c->why);
             parents[row] = out->span_id[start + code];
         }
     }
@@ -130,17 +133,17 @@ enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_ro
     uint64_t *starts, start = 0;
     struct sf_arena tmp;
     struct sf_granule_ctx inner = *c;
-    enum sf_err err = sf_column_numbers(c, SF_BLOCK_START, c->n_rows, &deltas);
+    enum sf_err err = sf_granule_column_numbers(c, SF_BLOCK_START, c->n_rows, &deltas);
 
     if (err)
         return err;
     tmp = *c->req;
     inner.req = &tmp;
-    err = sf_column_numbers(&inner, SF_BLOCK_TRACE_START, n, &trace_deltas);
+    err = sf_granule_column_numbers(&inner, SF_BLOCK_TRACE_START, n, &trace_deltas);
     if (err)
         return err;
     if (!deltas || !trace_deltas)
-        return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_START, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_START, c->why);
     starts = (uint64_t *)(uintptr_t)deltas; /* our own array: the sums go where they came from */
     for (uint32_t t = 0; t < n; t++) {
         start += trace_deltas[t];
@@ -155,12 +158,12 @@ enum sf_err sf_granule_ends(struct sf_granule_ctx *c, struct sf_span_rows *out)
 {
     const uint64_t *durations;
     uint64_t *ends;
-    enum sf_err err = sf_column_numbers(c, SF_BLOCK_DURATION, c->n_rows, &durations);
+    enum sf_err err = sf_granule_column_numbers(c, SF_BLOCK_DURATION, c->n_rows, &durations);
 
     if (err)
         return err;
     if (!durations)
-        return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
+        return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
     ends = (uint64_t *)(uintptr_t)durations;
     for (uint32_t i = 0; i < c->n_rows; i++)
         ends[i] += out->start_ns[i];
@@ -179,12 +182,12 @@ enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out)
     enum sf_err err;
 
     if (!kinds || !statuses)
-        return sf_reader_limit(c->why);
+        return sf_span_block_reader_limit(c->why);
     tmp = *c->req;
     inner.req = &tmp;
-    err = sf_column_u32s(&inner, SF_BLOCK_KIND, c->n_rows, UINT8_MAX, &codes);
-    if (!err && sf_reader_descs(c->r, c->granule, SF_BLOCK_STATUS, d))
-        err = sf_column_u32s(&inner, SF_BLOCK_STATUS, c->n_rows, UINT8_MAX, &high);
+    err = sf_granule_column_u32s(&inner, SF_BLOCK_KIND, c->n_rows, UINT8_MAX, &codes);
+    if (!err && sf_span_block_reader_descs(c->r, c->granule, SF_BLOCK_STATUS, d))
+        err = sf_granule_column_u32s(&inner, SF_BLOCK_STATUS, c->n_rows, UINT8_MAX, &high);
     if (err)
         return err;
     for (uint32_t i = 0; i < c->n_rows; i++) {
@@ -202,10 +205,11 @@ enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct 
     enum sf_err err = SF_OK;
 
     if (r->n_resources == 0 || r->n_scopes == 0)
-        return sf_reader_corrupt(r, c->granule, SF_BLOCK_RESOURCE, c->why);
+        return sf_span_block_reader_corrupt(r, c->granule, SF_BLOCK_RESOURCE, c->why);
     if (columns & SF_COL_RESOURCE)
-        err = sf_column_u32s(c, SF_BLOCK_RESOURCE, c->n_rows, r->n_resources - 1, &out->resource);
+        err = sf_granule_column_u32s(c, SF_BLOCK_RESOURCE, c->n_rows, r->n_resources - 1,
+                                     &out->resource);
     if (!err && columns & SF_COL_SCOPE)
-        err = sf_column_u32s(c, SF_BLOCK_SCOPE, c->n_rows, r->n_scopes - 1, &out->scope);
+        err = sf_granule_column_u32s(c, SF_BLOCK_SCOPE, c->n_rows, r->n_scopes - 1, &out->scope);
     return err;
 }

@@ -1,11 +1,11 @@
-/* profile_samples_decode.c - samples of a profile block: chunks of summed entries, granules of
+/* profile_samples.c - samples of a profile block: chunks of summed entries, granules of
  * detail rows (whole, or single columns for scans), and the indexes from span and trace ids to
  * granules. Everything read is checked; blocks of format 1 hold in one section what later formats
  * hold in two. */
 #include "base/time_unit.h"
 #include "block/profile/profile_reader.h"
 
-int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor)
+int64_t sf_profile_samples_next_value(struct sf_cursor *c, uint64_t divisor)
 {
     int64_t value;
     if (__builtin_mul_overflow(sf_profile_next_signed(c), (int64_t)divisor, &value)) {
@@ -15,7 +15,7 @@ int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor)
     return value;
 }
 
-uint64_t sf_profile_next_divisor(struct sf_cursor *c)
+uint64_t sf_profile_samples_next_divisor(struct sf_cursor *c)
 {
     uint64_t divisor = sf_cursor_varint(c);
     if (divisor == 0 || divisor > INT64_MAX) {
@@ -60,9 +60,9 @@ static void decode_rows(struct sf_cursor *c, const struct sf_profile_chunk *chun
     }
 }
 
-enum sf_err sf_profile_block_hold(const struct sf_profile_block_reader *r, uint32_t section,
-                                  struct sf_profile_held *held, struct sf_arena *a,
-                                  struct sf_why *why)
+enum sf_err sf_profile_samples_hold(const struct sf_profile_block_reader *r, uint32_t section,
+                                    struct sf_profile_held *held, struct sf_arena *a,
+                                    struct sf_why *why)
 {
     enum sf_err err;
     if (held->is_held && held->section == section)
@@ -70,17 +70,17 @@ enum sf_err sf_profile_block_hold(const struct sf_profile_block_reader *r, uint3
     if (held->mark)
         a->at = held->mark;
     held->mark = a->at;
-    err = sf_profile_section(r, SF_PROFILE_CHK, section, a, &held->raw, why);
+    err = sf_profile_block_reader_section(r, SF_PROFILE_CHK, section, a, &held->raw, why);
     held->section = section;
     held->is_held = !err;
     return err;
 }
 
-enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_chunk *chunk,
-                                   const struct sf_profile_held *held, struct sf_arena *req,
-                                   const struct sf_profile_entry **out, size_t *out_n,
-                                   struct sf_why *why)
+enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, uint32_t service,
+                                     const struct sf_profile_chunk *chunk,
+                                     const struct sf_profile_held *held, struct sf_arena *req,
+                                     const struct sf_profile_entry **out, size_t *out_n,
+                                     struct sf_why *why)
 {
     struct sf_profile_entry *e;
     struct sf_cursor c;
@@ -90,30 +90,30 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
     if (held && held->is_held && held->section == chunk->section)
         raw = held->raw;
     else
-        err = sf_profile_section(r, SF_PROFILE_CHK, chunk->section, req, &raw, why);
+        err = sf_profile_block_reader_section(r, SF_PROFILE_CHK, chunk->section, req, &raw, why);
     if (err)
         return err;
     if (chunk->off > raw.len || chunk->len > raw.len - chunk->off)
-        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_CHK, why);
     c = sf_cursor_of((sf_bytes){raw.p + chunk->off, (size_t)chunk->len});
     n = sf_cursor_varint(&c);
-    divisor = sf_profile_next_divisor(&c);
+    divisor = sf_profile_samples_next_divisor(&c);
     if (n != chunk->n_entries || n > sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_CHK, why);
     /* Not zeroed: every field is set below, or the chunk is damaged. n is at most its bytes. */
     e = sf_arena_raw(req, ((size_t)n + 1) * sizeof(*e), sizeof(int64_t));
     if (!e)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     decode_nodes(&c, chunk, r->services[service].n_nodes, e, (size_t)n);
     if (!chunk->is_rollup)
         decode_rows(&c, chunk, e, (size_t)n);
     for (size_t i = 0; i < n; i++) {
         if (chunk->is_rollup)
             e[i].row = chunk->first_row;
-        e[i].value = sf_profile_next_value(&c, divisor);
+        e[i].value = sf_profile_samples_next_value(&c, divisor);
     }
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_CHK, why);
     *out = e;
     *out_n = (size_t)n;
     return SF_OK;
@@ -208,9 +208,9 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
         d[i].node = sf_cursor_varint32(c);
         c->is_bad = c->is_bad || d[i].node >= me->n_nodes;
     }
-    divisor = sf_profile_next_divisor(c);
+    divisor = sf_profile_samples_next_divisor(c);
     for (uint32_t i = 0; i < n; i++)
-        d[i].value = sf_profile_next_value(c, divisor);
+        d[i].value = sf_profile_samples_next_value(c, divisor);
 }
 
 /* From STX; `tmp` for columns. */
@@ -227,14 +227,14 @@ static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t s
     struct sf_profile_stacks s;
     sf_bytes raw;
     if (!runs || !nodes || !node || !series || !value)
-        return sf_profile_no_room(why);
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
+        return sf_profile_block_reader_no_room(why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(r, service, raw, n, NULL, nodes, NULL, &n_marked, &s) ||
-        !sf_profile_stacks_columns(&s, nodes, node, series, value, groups) ||
-        !sf_profile_stacks_runs(&s, runs, &n_runs))
-        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+    if (!sf_profile_stacks_decode_open(r, service, raw, n, NULL, nodes, NULL, &n_marked, &s) ||
+        !sf_profile_stacks_decode_columns(&s, nodes, node, series, value, groups) ||
+        !sf_profile_stacks_decode_runs(&s, runs, &n_runs))
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     for (uint32_t i = 0; i < n_runs; i++) {
         for (uint32_t end = at + runs[i].n; at < end; at++) {
             d[at].span_id = runs[i].span_id;
@@ -255,24 +255,24 @@ static enum sf_err read_times(const struct sf_profile_block_reader *r, uint32_t 
     struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
     int64_t *values = sf_arena_raw(&tmp, groups->n_rows * sizeof(*values), 16);
     if (!t || !values)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint32_t i = 0; i < groups->n_rows; i++)
         values[i] = d[i].value;
     return sf_profile_times_decode(r->info.format, raw, r->services[service].n_processes, groups,
                                    values, t) &&
-                   sf_profile_times_rows(t, d)
+                   sf_profile_times_decode_rows(t, d)
                ? SF_OK
-               : sf_profile_damaged(r, SF_PROFILE_DET, why);
+               : sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
 }
 
-enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,
-                                     const struct sf_profile_places *places, uint32_t granule,
-                                     struct sf_arena *req, const struct sf_profile_detail **out,
-                                     uint32_t *out_n, struct sf_why *why)
+enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, uint32_t service,
+                                       const struct sf_profile_places *places, uint32_t granule,
+                                       struct sf_arena *req, const struct sf_profile_detail **out,
+                                       uint32_t *out_n, struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
     uint32_t n = places->granules[granule].n_rows, owner = places->first_granule + granule;
-    bool has_stacks = sf_profile_has_section(r, SF_PROFILE_STX, owner);
+    bool has_stacks = sf_profile_block_reader_has_section(r, SF_PROFILE_STX, owner);
     struct sf_profile_detail *d = sf_arena_new_n(req, n, sizeof(*d));
     struct sf_profile_groups groups;
     struct sf_arena tmp = *req;
@@ -280,18 +280,18 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
     sf_bytes raw;
     enum sf_err err = SF_OK;
     if (!d)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (has_stacks)
         err = read_rows(r, service, owner, d, n, &groups, tmp, why);
     if (!err)
-        err = sf_profile_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
+        err = sf_profile_block_reader_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
     if (err)
         return err;
     if (r->info.format > 1) {
         *out = d;
         *out_n = n;
         return has_stacks ? read_times(r, service, raw, &groups, d, tmp, why)
-                          : sf_profile_damaged(r, SF_PROFILE_DET, why);
+                          : sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     }
     c = sf_cursor_of(raw);
     if (!has_stacks)
@@ -302,7 +302,7 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
     if (!has_stacks)
         decode_rest(&c, d, n, me);
     if (c.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_DET, why);
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     *out = d;
     *out_n = n;
     return SF_OK;
@@ -322,11 +322,11 @@ static enum sf_err read_starts(const struct sf_profile_block_reader *r, uint32_t
     struct sf_arena tmp = *req;
     struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
     if (!flags || !threads || !t)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (!sf_profile_times_decode(r->info.format, raw, r->services[service].n_processes, groups,
                                  values, t) ||
-        !sf_profile_times_threads(t, threads))
-        return sf_profile_damaged(r, SF_PROFILE_DET, why);
+        !sf_profile_times_decode_threads(t, threads))
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     memcpy(start_ns, t->start_ns, groups->n_rows * sizeof(*start_ns));
     memcpy(flags, t->flags, groups->n_rows);
     *out_flags = flags;
@@ -419,19 +419,19 @@ static enum sf_err read_stacks(const struct sf_profile_block_reader *r, uint32_t
     bool is_code[SF_PROFILE_GRANULE_ROWS];
     struct sf_profile_stacks s;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
+    enum sf_err err = sf_profile_block_reader_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(r, service, raw, n, is_node, nodes, is_node ? is_code : NULL,
-                                &n_marked, &s))
-        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+    if (!sf_profile_stacks_decode_open(r, service, raw, n, is_node, nodes, is_node ? is_code : NULL,
+                                       &n_marked, &s))
+        return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     to->is_empty = is_node && n_marked == 0;
     if (to->is_empty)
         return SF_OK;
-    return sf_profile_stacks_columns(&s, nodes, to->node, to->series, to->value, groups) &&
-                   sf_profile_stacks_runs(&s, to->runs, &to->n_runs)
+    return sf_profile_stacks_decode_columns(&s, nodes, to->node, to->series, to->value, groups) &&
+                   sf_profile_stacks_decode_runs(&s, to->runs, &to->n_runs)
                ? SF_OK
-               : sf_profile_damaged(r, SF_PROFILE_STX, why);
+               : sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
 }
 
 /* From DET, which holds all in older blocks. */
@@ -453,9 +453,9 @@ static void decode_all(struct sf_cursor *c, uint32_t n, const struct sf_profile_
         return;
     decode_starts(&starts, to->start_ns, n);
     decode_places(&series, to->series, n, me->n_series);
-    uint64_t divisor = sf_profile_next_divisor(c);
+    uint64_t divisor = sf_profile_samples_next_divisor(c);
     for (uint32_t i = 0; i < n; i++)
-        to->value[i] = sf_profile_next_value(c, divisor);
+        to->value[i] = sf_profile_samples_next_value(c, divisor);
     c->is_bad = c->is_bad || starts.is_bad || series.is_bad || sf_cursor_left(c) > 0;
 }
 
@@ -469,14 +469,14 @@ static void decode_times_only(struct sf_cursor *c, uint32_t n, struct columns *t
     c->is_bad = c->is_bad || sf_cursor_left(c) > 0;
 }
 
-enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
-                                     const struct sf_profile_places *places, uint32_t granule,
-                                     const bool *is_node, struct sf_arena *req,
-                                     struct sf_profile_columns *out, struct sf_why *why)
+enum sf_err sf_profile_samples_columns(const struct sf_profile_block_reader *r, uint32_t service,
+                                       const struct sf_profile_places *places, uint32_t granule,
+                                       const bool *is_node, struct sf_arena *req,
+                                       struct sf_profile_columns *out, struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
     uint32_t n = places->granules[granule].n_rows, owner = places->first_granule + granule;
-    bool has_stacks = sf_profile_has_section(r, SF_PROFILE_STX, owner);
+    bool has_stacks = sf_profile_block_reader_has_section(r, SF_PROFILE_STX, owner);
     /* Not zeroed: all is set below, or the granule is damaged. */
     struct columns to = {.runs = sf_arena_raw(req, (size_t)n * sizeof(*to.runs), 16),
                          .start_ns = sf_arena_raw(req, (size_t)n * sizeof(*to.start_ns), 16),
@@ -489,15 +489,15 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
     enum sf_err err = SF_OK;
     sf_bytes raw;
     if (!to.runs || !to.start_ns || !to.value || !to.series || !to.node)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     if (has_stacks)
         err = read_stacks(r, service, owner, n, is_node, *req, &to, &groups, why);
     if (!err && !to.is_empty)
-        err = sf_profile_section(r, SF_PROFILE_DET, owner, req, &raw, why);
+        err = sf_profile_block_reader_section(r, SF_PROFILE_DET, owner, req, &raw, why);
     if (!err && !to.is_empty && r->info.format > 1) {
         err = has_stacks ? read_starts(r, service, raw, &groups, to.value, to.start_ns, req, &flags,
                                        &threads, why)
-                         : sf_profile_damaged(r, SF_PROFILE_DET, why);
+                         : sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     } else if (!err && !to.is_empty) {
         struct sf_cursor c = sf_cursor_of(raw);
         if (has_stacks)
@@ -505,7 +505,7 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
         else
             decode_all(&c, n, me, is_node, &to, &flags);
         if (c.is_bad)
-            err = sf_profile_damaged(r, SF_PROFILE_DET, why);
+            err = sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     }
     if (err)
         return err;
@@ -548,9 +548,10 @@ static enum sf_err read_piece(const struct sf_profile_block_reader *r, const str
                               uint32_t piece, struct sf_arena *req, sf_bytes *out,
                               struct sf_why *why)
 {
-    enum sf_err err = sf_profile_section(r, x->section, x->first + piece, req, out, why);
+    enum sf_err err = sf_profile_block_reader_section(r, x->section, x->first + piece, req, out,
+                                                      why);
     if (!err && x->pieces[piece].n > out->len / (x->id_len + 1))
-        err = sf_profile_damaged(r, x->section, why);
+        err = sf_profile_block_reader_damaged(r, x->section, why);
     return err;
 }
 
@@ -583,14 +584,14 @@ static enum sf_err read_granules(const struct sf_profile_block_reader *r, const 
             sf_cursor_varint(&c);
     }
     if (c.is_bad || n_list > x->n_granules)
-        return sf_profile_damaged(r, x->section, why);
+        return sf_profile_block_reader_damaged(r, x->section, why);
     list = sf_arena_new_n(req, (size_t)n_list, sizeof(*list));
     if (!list)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (uint64_t k = 0; k < n_list; k++) {
         uint64_t step = sf_cursor_varint(&c);
         if (c.is_bad || step >= x->n_granules - at || (k && step == 0))
-            return sf_profile_damaged(r, x->section, why);
+            return sf_profile_block_reader_damaged(r, x->section, why);
         at += step;
         list[k] = (uint32_t)at;
     }
@@ -666,7 +667,7 @@ static enum sf_err mark_ids(const struct sf_profile_block_reader *r, const struc
         err = read_piece(r, x, piece, &tmp, &raw, why);
         if (!err &&
             !mark_piece(x, raw, x->pieces[piece].n, ids + at * x->id_len, end - at, is_marked))
-            err = sf_profile_damaged(r, x->section, why);
+            err = sf_profile_block_reader_damaged(r, x->section, why);
     }
     return err;
 }
@@ -676,10 +677,10 @@ static struct ids spans_of(const struct sf_profile_places *p)
     return (struct ids){SF_PROFILE_SPX, 8, p->spans, p->n_spans, p->first_span, p->n_granules};
 }
 
-enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
-                                       const struct sf_profile_places *places, sf_span_id id,
-                                       struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
-                                       struct sf_why *why)
+enum sf_err sf_profile_samples_find_span(const struct sf_profile_block_reader *r,
+                                         const struct sf_profile_places *places, sf_span_id id,
+                                         struct sf_arena *req, const uint32_t **out,
+                                         uint32_t *out_n, struct sf_why *why)
 {
     struct ids x = spans_of(places);
     uint8_t key[8];
@@ -692,43 +693,44 @@ static struct ids traces_of(const struct sf_profile_places *p)
     return (struct ids){SF_PROFILE_TRX, 16, p->traces, p->n_traces, p->first_trace, p->n_granules};
 }
 
-enum sf_err sf_profile_block_find_trace(const struct sf_profile_block_reader *r,
-                                        const struct sf_profile_places *places, sf_trace_id id,
-                                        struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
-                                        struct sf_why *why)
+enum sf_err sf_profile_samples_find_trace(const struct sf_profile_block_reader *r,
+                                          const struct sf_profile_places *places, sf_trace_id id,
+                                          struct sf_arena *req, const uint32_t **out,
+                                          uint32_t *out_n, struct sf_why *why)
 {
     struct ids x = traces_of(places);
     return find_id(r, &x, id.b, req, out, out_n, why);
 }
 
-enum sf_err sf_profile_block_mark_spans(const struct sf_profile_block_reader *r,
-                                        const struct sf_profile_places *places,
-                                        const sf_span_id *ids, size_t n, struct sf_arena scratch,
-                                        bool *is_marked, struct sf_why *why)
+enum sf_err sf_profile_samples_mark_spans(const struct sf_profile_block_reader *r,
+                                          const struct sf_profile_places *places,
+                                          const sf_span_id *ids, size_t n, struct sf_arena scratch,
+                                          bool *is_marked, struct sf_why *why)
 {
     struct ids x = spans_of(places);
     uint8_t *keys = sf_arena_new_n(&scratch, n + 1, 8);
     if (!keys)
-        return sf_profile_no_room(why);
+        return sf_profile_block_reader_no_room(why);
     for (size_t i = 0; i < n; i++)
         sf_store_u64be(keys + i * 8, ids[i]);
     return mark_ids(r, &x, keys, n, scratch, is_marked, why);
 }
 
-enum sf_err sf_profile_block_mark_traces(const struct sf_profile_block_reader *r,
-                                         const struct sf_profile_places *places,
-                                         const sf_trace_id *ids, size_t n, struct sf_arena scratch,
-                                         bool *is_marked, struct sf_why *why)
+enum sf_err sf_profile_samples_mark_traces(const struct sf_profile_block_reader *r,
+                                           const struct sf_profile_places *places,
+                                           const sf_trace_id *ids, size_t n,
+                                           struct sf_arena scratch, bool *is_marked,
+                                           struct sf_why *why)
 {
     struct ids x = traces_of(places);
     return mark_ids(r, &x, ids->b, n, scratch, is_marked, why);
 }
 
-enum sf_err sf_profile_block_spans_between(const struct sf_profile_block_reader *r,
-                                           const struct sf_profile_places *places, sf_span_id low,
-                                           sf_span_id high, struct sf_arena scratch,
-                                           sf_span_id *out, size_t cap, size_t *out_n,
-                                           struct sf_why *why)
+enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reader *r,
+                                             const struct sf_profile_places *places, sf_span_id low,
+                                             sf_span_id high, struct sf_arena scratch,
+                                             sf_span_id *out, size_t cap, size_t *out_n,
+                                             struct sf_why *why)
 {
     struct ids x = spans_of(places);
     uint8_t key[8];
