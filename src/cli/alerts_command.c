@@ -5,7 +5,7 @@
 #include "base/time_unit.h"
 #include "cli/ask.h"
 
-int sf_alerts_run_command(int argc, char **argv)
+int sf_alerts_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *rule = NULL;

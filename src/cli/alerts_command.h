@@ -1,4 +1,4 @@
 /* alerts_command.h - spanflame alerts. */
 #pragma once
 
-int sf_alerts_run_command(int argc, char **argv);
+int sf_alerts_command_run(int argc, char **argv);

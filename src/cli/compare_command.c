@@ -5,7 +5,7 @@
 #include "base/time_unit.h"
 #include "cli/ask.h"
 
-int sf_compare_run(int argc, char **argv)
+int sf_compare_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *query = NULL, *at = NULL, *left = NULL, *right = NULL, *type = NULL,

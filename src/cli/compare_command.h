@@ -1,4 +1,4 @@
 /* compare_command.h - spanflame compare: what slow requests do that fast ones do not. */
 #pragma once
 
-int sf_compare_run(int argc, char **argv);
+int sf_compare_command_run(int argc, char **argv);

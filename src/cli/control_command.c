@@ -332,7 +332,7 @@ static int run(struct asked *a)
     return sf_answer_end("control", err, &out, &why);
 }
 
-int sf_control_run(int argc, char **argv)
+int sf_control_command_run(int argc, char **argv)
 {
     struct asked a = {.type = "cpu"};
     const struct sf_flag flags[] = {

@@ -6,7 +6,7 @@
 #include "cli/ask.h"
 #include "cli/balance_parts.h"
 
-int sf_coverage_run(int argc, char **argv)
+int sf_coverage_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL, *service = NULL;

@@ -160,7 +160,7 @@ static enum sf_err read_off(struct sf_json *j, struct wish *out, struct sf_why *
     out->has_off = true;
     while (sf_json_item(j)) {
         sf_str name = sf_json_str(j);
-        if (!sf_demo_problem_find(name, &at))
+        if (!sf_demo_switch_problem_find(name, &at))
             return sf_fail(why, SF_ERR_INPUT, "there is no problem \"%.*s\"",
                            SF_STR_ARG(sf_str_part(name, 0, 40)));
         out->is_off[at] = true;

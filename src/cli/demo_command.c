@@ -108,7 +108,7 @@ static enum sf_err open_all(struct demo *d, struct sf_why *why)
     err = sf_demo_shop_open(&d->shop, "abc123", why);
     if (!err && !d->shop.has_python) {
         printf("There is no python3 here: the shop does without its service in Python.\n");
-        if (sf_demo_problem_find(SF_STR("python"), &at))
+        if (sf_demo_switch_problem_find(SF_STR("python"), &at))
             err = sf_demo_switches_set(&d->switches, at, true, why);
     }
     return err;
@@ -165,7 +165,7 @@ static void stay(struct demo *d)
     printf("\nStopping.\n");
 }
 
-int sf_demo_run(int argc, char **argv)
+int sf_demo_command_run(int argc, char **argv)
 {
     static struct demo d = {.seconds = 40, .shop = {.rate = 20, .seed = 1}};
     struct sf_flag flags[] = {

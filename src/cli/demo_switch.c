@@ -9,7 +9,7 @@
 enum { RECORD = 16 };
 static const char file_name[] = "switches";
 
-bool sf_demo_problem_find(sf_str name, size_t *out)
+bool sf_demo_switch_problem_find(sf_str name, size_t *out)
 {
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
         if (sf_str_eq(name, sf_str_from(sf_demo_problems[i].name))) {
@@ -39,7 +39,7 @@ enum sf_err sf_demo_switches_read(struct sf_demo_switches *s, const char *off, s
         bool is_all = sf_str_eq(word, SF_STR("all"));
         if (!word.len)
             continue;
-        if (!is_all && !sf_demo_problem_find(word, &at))
+        if (!is_all && !sf_demo_switch_problem_find(word, &at))
             return refuse(word, why);
         for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
             if (is_all || i == at)

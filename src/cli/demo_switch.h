@@ -30,4 +30,4 @@ enum sf_err sf_demo_switches_set(struct sf_demo_switches *s, size_t at, bool is_
 bool sf_demo_switches_are_all_on(const struct sf_demo_switches *s);
 void sf_demo_switches_close(struct sf_demo_switches *s);
 /* The problem of that name; false: there is none. */
-bool sf_demo_problem_find(sf_str name, size_t *out);
+bool sf_demo_switch_problem_find(sf_str name, size_t *out);

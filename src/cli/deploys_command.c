@@ -66,7 +66,7 @@ static int compare(struct asked *a)
     return sf_ask_and_print("deploys", &a->client, a->output, &path);
 }
 
-int sf_deploys_run(int argc, char **argv)
+int sf_deploys_command_run(int argc, char **argv)
 {
     struct asked a = {.since_ns = SF_NS_PER_DAY};
     struct sf_flag flags[] = {

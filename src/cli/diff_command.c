@@ -56,7 +56,7 @@ static enum sf_err show(void *arg, struct sf_profile_source *sources, struct sf_
     return err;
 }
 
-int sf_diff_run(int argc, char **argv)
+int sf_diff_command_run(int argc, char **argv)
 {
     struct asked a = {.limit = 20, .min_share = 0.01};
     struct sf_flag flags[] = {
@@ -111,7 +111,8 @@ int sf_diff_run(int argc, char **argv)
     if (a.measure && strcmp(a.measure, "value") != 0 && strcmp(a.measure, "share") != 0)
         return sf_answer_usage("diff", "--measure is value or share");
     form = sf_answer_output("diff", a.output, false);
-    if (form == SF_OUTPUT_BAD || !sf_profile_rows_check("diff", a.limit, a.min, &a.min_share))
+    if (form == SF_OUTPUT_BAD ||
+        !sf_profile_source_rows_check("diff", a.limit, a.min, &a.min_share))
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
     return sf_profile_source_show("diff", a.words, sides, 2, show, &a);

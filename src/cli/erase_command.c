@@ -190,7 +190,7 @@ static int run(const struct sf_client *client, const struct what *w, bool is_sur
     return 0;
 }
 
-int sf_erase_run(int argc, char **argv)
+int sf_erase_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct what w = {0};

@@ -84,7 +84,7 @@ static enum sf_err convert(void *arg, struct sf_profile_source *s, struct sf_buf
     return err ? err : a->format->write(&view, s->req, out, why);
 }
 
-int sf_export_run(int argc, char **argv)
+int sf_export_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     const char *name = NULL;

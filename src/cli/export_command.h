@@ -1,4 +1,4 @@
 /* export_command.h - spanflame export FILE|URL --format F: a profile in another format. */
 #pragma once
 
-int sf_export_run(int argc, char **argv);
+int sf_export_command_run(int argc, char **argv);

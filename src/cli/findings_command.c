@@ -71,7 +71,7 @@ static int ask(const struct asked *a)
     return sf_ask_and_print("findings", &a->client, a->output, &path);
 }
 
-int sf_findings_run(int argc, char **argv)
+int sf_findings_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     struct sf_flag flags[] = {

@@ -1,4 +1,4 @@
 /* findings_command.h - spanflame findings: what stands out, in sentences. */
 #pragma once
 
-int sf_findings_run(int argc, char **argv);
+int sf_findings_command_run(int argc, char **argv);

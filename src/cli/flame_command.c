@@ -142,7 +142,7 @@ static int ask_row(struct asked *a, const char *word)
     struct sf_why why = {.text = "no memory"};
     int code;
     if (!sf_arena_init(&req, 1 << 24) ||
-        sf_last_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
+        sf_last_list_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
         code = sf_answer_fault("flame", &why);
     else
         code = ask_server(a);
@@ -165,7 +165,7 @@ static int ask_cohort(const struct asked *a)
     return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 
-int sf_flame_run(int argc, char **argv)
+int sf_flame_command_run(int argc, char **argv)
 {
     struct asked a = {.min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
@@ -232,12 +232,13 @@ int sf_flame_run(int argc, char **argv)
         return ask_cohort(&a);
     if (args.n_words == 0 && (a.span || a.trace))
         return ask_server(&a);
-    if (args.n_words == 1 && !a.span && !a.trace && !a.query && sf_last_is_chosen(args.words[0]))
+    if (args.n_words == 1 && !a.span && !a.trace && !a.query &&
+        sf_last_list_is_chosen(args.words[0]))
         return ask_row(&a, args.words[0]);
     if (args.n_words != 1 || a.span || a.trace || a.query || a.part)
         return sf_answer_usage("flame", "name one profile: a file, a URL, a selector, or - for "
                                         "standard input");
-    if (a.min && !sf_profile_share(a.min, &a.min_share))
+    if (a.min && !sf_profile_source_share(a.min, &a.min_share))
         return sf_answer_usage("flame", "--min is a percentage from 0 to 100");
     a.form = sf_answer_output("flame", a.output, false);
     if (a.form == SF_OUTPUT_BAD)

@@ -1,4 +1,4 @@
 /* flame_command.h - spanflame flame FILE|URL: a flame graph in the terminal, without any server. */
 #pragma once
 
-int sf_flame_run(int argc, char **argv);
+int sf_flame_command_run(int argc, char **argv);

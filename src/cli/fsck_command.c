@@ -78,7 +78,7 @@ static int check(const char *path, bool is_json, struct sf_why *why)
     return n_faults ? 1 : 0;
 }
 
-int sf_fsck_run(int argc, char **argv)
+int sf_fsck_command_run(int argc, char **argv)
 {
     const char *output = NULL;
     struct sf_flag flags[] = {

@@ -10,7 +10,7 @@
 #include "cli/ask.h"
 #include "wire/json.h"
 
-const char *sf_guard_measure_name(unsigned measure)
+const char *sf_guard_ask_measure_name(unsigned measure)
 {
     static const char *const names[SF_GUARD_N_MEASURES] = {
         [SF_GUARD_DURATION] = "duration", [SF_GUARD_CPU] = "CPU",

@@ -35,4 +35,4 @@ struct sf_guard_question {
 enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_question *question,
                          struct sf_arena *req, struct sf_guard_report *out, struct sf_why *why);
 /* "duration", "CPU", "lock time", "allocation", "errors" */
-const char *sf_guard_measure_name(unsigned measure);
+const char *sf_guard_ask_measure_name(unsigned measure);

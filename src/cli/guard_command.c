@@ -32,10 +32,10 @@ static writer writer_of(const char *output)
     static const struct {
         const char *name;
         writer write;
-    } writers[] = {{"text", sf_guard_write_text},
-                   {"json", sf_guard_write_json},
-                   {"junit", sf_guard_write_junit},
-                   {"markdown", sf_guard_write_markdown}};
+    } writers[] = {{"text", sf_guard_report_text},
+                   {"json", sf_guard_report_json},
+                   {"junit", sf_guard_report_junit},
+                   {"markdown", sf_guard_report_markdown}};
     for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
         if (!output || !strcmp(output, writers[i].name))
             return writers[i].write;
@@ -102,7 +102,7 @@ static int exit_code(enum sf_guard_verdict verdict)
                                             : EXIT_TOO_LITTLE;
 }
 
-int sf_guard_run(int argc, char **argv)
+int sf_guard_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct sf_guard_question question = {.by = "resource.service.version",

@@ -81,7 +81,7 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
         const struct sf_guard_row *row = &r->rows[i];
         if (!row->is_there || row->m.verdict != SF_GUARD_REGRESSION)
             continue;
-        sf_buf_print(out, "%s%s ", n++ ? "; " : "", sf_guard_measure_name(i));
+        sf_buf_print(out, "%s%s ", n++ ? "; " : "", sf_guard_ask_measure_name(i));
         add_signed(out, i, row->m.delta);
         if (row->m.left > 0 && i != SF_GUARD_ERRORS)
             sf_buf_print(out, " (%+.0f %%)", 100 * row->m.delta / row->m.left);
@@ -113,7 +113,7 @@ static void add_link(const struct sf_guard_said *s, struct sf_buf *out)
 
 /* ---- text ---- */
 
-void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out)
+void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct sf_guard_report *r = s->report;
     add_headline(s, out);
@@ -124,7 +124,7 @@ void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out)
     sf_buf_print(out, ": %" PRIu64 " %ss; per %s:\n", r->n_right, s->things, s->things);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
-        sf_buf_print(out, "  %-11s ", sf_guard_measure_name(i));
+        sf_buf_print(out, "  %-11s ", sf_guard_ask_measure_name(i));
         if (!row->is_there) {
             sf_buf_print(out, "not measured\n");
             continue;
@@ -154,7 +154,7 @@ static void write_row(struct sf_json_writer *w, unsigned measure, const struct s
     static const char *const units[SF_GUARD_N_MEASURES] = {"nanoseconds", "nanoseconds",
                                                            "nanoseconds", "bytes", "share"};
     sf_json_write_object(w);
-    sf_json_write_key_str(w, SF_STR("measure"), sf_str_from(sf_guard_measure_name(measure)));
+    sf_json_write_key_str(w, SF_STR("measure"), sf_str_from(sf_guard_ask_measure_name(measure)));
     sf_json_write_key_str(w, SF_STR("unit"), sf_str_from(units[measure]));
     sf_json_write_key_str(w, SF_STR("verdict"), sf_str_from(verdict_word(row->m.verdict)));
     const struct {
@@ -180,7 +180,7 @@ static void write_row(struct sf_json_writer *w, unsigned measure, const struct s
     sf_json_write_object_end(w);
 }
 
-void sf_guard_write_json(const struct sf_guard_said *s, struct sf_buf *out)
+void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     struct sf_buf text = {0};
@@ -231,7 +231,7 @@ static void write_case(const struct sf_guard_said *s, unsigned measure, struct s
     const struct sf_guard_row *row = &s->report->rows[measure];
     struct sf_buf text = {0};
     sf_buf_print(out, "  <testcase classname=\"spanflame.guard\" name=\"%s\">",
-                 sf_guard_measure_name(measure));
+                 sf_guard_ask_measure_name(measure));
     if (s->verdict == SF_GUARD_UNKNOWN || !row->is_there || row->m.verdict == SF_GUARD_UNKNOWN) {
         sf_buf_print(out, "<skipped message=\"%s\"/>",
                      row->is_there ? "too little data" : "not measured");
@@ -250,7 +250,7 @@ static void write_case(const struct sf_guard_said *s, unsigned measure, struct s
     sf_buf_done(&text);
 }
 
-void sf_guard_write_junit(const struct sf_guard_said *s, struct sf_buf *out)
+void sf_guard_report_junit(const struct sf_guard_said *s, struct sf_buf *out)
 {
     unsigned n_failed = 0, n_skipped = 0;
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
@@ -285,7 +285,7 @@ static void add_code(struct sf_buf *out, sf_str text)
     sf_buf_done(&plain);
 }
 
-void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out)
+void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct sf_guard_report *r = s->report;
     static const char *const titles[] = {"No regression", "Regression", "Too little data"};
@@ -308,7 +308,7 @@ void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out)
                  r->n_right, s->things, s->things, 100 * s->max_increase);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
-        sf_buf_print(out, "| %s | ", sf_guard_measure_name(i));
+        sf_buf_print(out, "| %s | ", sf_guard_ask_measure_name(i));
         if (!row->is_there) {
             sf_buf_print(out, "not measured | | | | |\n");
             continue;

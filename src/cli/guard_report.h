@@ -13,7 +13,7 @@ struct sf_guard_said {
     const char *svg;    /* file with the flame graph; NULL: none */
 };
 
-void sf_guard_write_text(const struct sf_guard_said *s, struct sf_buf *out);
-void sf_guard_write_json(const struct sf_guard_said *s, struct sf_buf *out);
-void sf_guard_write_junit(const struct sf_guard_said *s, struct sf_buf *out);
-void sf_guard_write_markdown(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_report_junit(const struct sf_guard_said *s, struct sf_buf *out);
+void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out);

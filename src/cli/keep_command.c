@@ -39,7 +39,7 @@ static int change_pin(const struct sf_client *client, const char *trace, bool is
     return sf_answer_write(&answer);
 }
 
-int sf_keep_run(int argc, char **argv)
+int sf_keep_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *slow = NULL, *cpu = NULL, *baseline = NULL;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
-#include "cli/querier_ask.h"
+#include "cli/querier_question.h"
 #include "os/terminal.h"
 #include "render/units.h"
 #include "wire/json.h"
@@ -71,7 +71,7 @@ static enum sf_err ask(const struct asked *a, struct sf_buf *out, struct sf_why 
     return err;
 }
 
-int sf_labels_run(int argc, char **argv)
+int sf_labels_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     struct sf_flag flags[] = {

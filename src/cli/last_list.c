@@ -32,7 +32,7 @@ static bool is_row(const char *word, uint32_t *out)
     return true;
 }
 
-bool sf_last_is_chosen(const char *word)
+bool sf_last_list_is_chosen(const char *word)
 {
     uint32_t number;
     return is_row(word, &number) && access(word, F_OK) != 0;
@@ -59,7 +59,7 @@ static bool is_line(const char *text)
     return !text || !strpbrk(text, "\r\n");
 }
 
-bool sf_last_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n)
+bool sf_last_list_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n)
 {
     const char *server = sf_client_server(client);
     struct sf_buf text = {0};
@@ -85,8 +85,8 @@ bool sf_last_keep(const struct sf_client *client, const struct sf_last_row *rows
     return is_kept;
 }
 
-void sf_last_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
-                  struct sf_buf *out)
+void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
+                       struct sf_buf *out)
 {
     char id[17];
     if (has_numbers) {
@@ -203,8 +203,9 @@ static enum sf_err take_row(uint32_t number, struct sf_client *client, struct sf
     return SF_OK;
 }
 
-enum sf_last_word sf_last_read(const char *word, struct sf_client *client, struct sf_arena *req,
-                               const char **trace, const char **span, struct sf_why *why)
+enum sf_last_word sf_last_list_read(const char *word, struct sf_client *client,
+                                    struct sf_arena *req, const char **trace, const char **span,
+                                    struct sf_why *why)
 {
     char trace_text[33], span_text[17];
     struct sf_last_row row = {0};

@@ -18,17 +18,18 @@ enum { SF_LAST_ROWS_MAX = 9999 };
 
 /* Is the word the number of a row, 1 to 9999, in a command that takes files too? A file that is
  * called so goes first. */
-bool sf_last_is_chosen(const char *word);
+bool sf_last_list_is_chosen(const char *word);
 /* Keeps rows for later, if standard output is a terminal. False: it is none, or the list could not
  * be kept; then rows have no numbers. */
-bool sf_last_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n);
+bool sf_last_list_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n);
 /* A line that says how to see what a row ran: by number where rows have some, else by `span`. */
-void sf_last_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
-                  struct sf_buf *out);
+void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
+                       struct sf_buf *out);
 
 enum sf_last_word { SF_LAST_OTHER, SF_LAST_ROW, SF_LAST_FAULT };
 /* What a command's word is: SF_LAST_ROW gives the ids of the row as text, `span` NULL where it has
  * none; SF_LAST_FAULT says why there is no such row; anything that is no number is SF_LAST_OTHER.
  */
-enum sf_last_word sf_last_read(const char *word, struct sf_client *client, struct sf_arena *req,
-                               const char **trace, const char **span, struct sf_why *why);
+enum sf_last_word sf_last_list_read(const char *word, struct sf_client *client,
+                                    struct sf_arena *req, const char **trace, const char **span,
+                                    struct sf_why *why);

@@ -3,7 +3,7 @@
 #include "cli/ask.h"
 #include "cli/last_list.h"
 
-int sf_ledger_run(int argc, char **argv)
+int sf_ledger_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *trace = NULL;
@@ -43,7 +43,8 @@ int sf_ledger_run(int argc, char **argv)
     if (!sf_arena_init(&req, 1 << 24))
         return sf_answer_fault("ledger", &why);
     span = args.words[0];
-    if (!trace && sf_last_read(span, &client, &req, &trace, &span, &why) == SF_LAST_ROW && !span) {
+    if (!trace && sf_last_list_read(span, &client, &req, &trace, &span, &why) == SF_LAST_ROW &&
+        !span) {
         code = sf_answer_usage("ledger", "this row has no span: name one by its id");
     } else { /* without such a row it is an id */
         sf_ask_span(&path, trace, span, "ledger");

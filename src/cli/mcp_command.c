@@ -91,7 +91,7 @@ static int run(const struct sf_client *client)
     return is_open ? 0 : 1;
 }
 
-int sf_mcp_run(int argc, char **argv)
+int sf_mcp_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct sf_flag flags[] = {SF_CLIENT_FLAGS(client)};

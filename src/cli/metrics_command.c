@@ -299,7 +299,7 @@ static int check_and_run(const struct sf_client *client, const char *word, const
     return code;
 }
 
-int sf_metrics_run_command(int argc, char **argv)
+int sf_metrics_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct flags f = {0};

@@ -26,7 +26,7 @@ enum { MAX_SECONDS = 3600, WAIT_MORE_S = 30 };
 
 /* ---- a URL, with a countdown ---- */
 
-unsigned sf_profile_url_seconds(sf_str url)
+unsigned sf_profile_source_url_seconds(sf_str url)
 {
     uint64_t n = 0;
     size_t at;
@@ -93,7 +93,7 @@ static enum sf_err fetch(const char *url, struct sf_buf *out, struct sf_why *why
     struct sf_client client = {.is_foreign = true};
     struct countdown c = {0};
     const char *path = strchr(strstr(url, "://") + 3, '/');
-    unsigned seconds = sf_profile_url_seconds(sf_str_from(url));
+    unsigned seconds = sf_profile_source_url_seconds(sf_str_from(url));
     char host[300];
     enum sf_err err;
     snprintf(host, sizeof(host), "%.*s", path ? (int)(path - url) : 290, url);
@@ -122,8 +122,8 @@ static bool is_selector(const char *word)
     return strchr(word, '{') || !strpbrk(word, "./");
 }
 
-bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
-                           int64_t *out_until_ns)
+bool sf_profile_source_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
+                                  int64_t *out_until_ns)
 {
     sf_str all = sf_str_from(text ? text : "1h");
     int64_t from_ns, until_ns = now_ns, length_ns;
@@ -144,7 +144,7 @@ bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_n
     return true;
 }
 
-enum sf_err sf_profile_bad_range(const char *text, struct sf_why *why)
+enum sf_err sf_profile_source_bad_range(const char *text, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_INPUT,
                    "--time-range %.60s: use 1h, or FROM..UNTIL with unix seconds, RFC 3339, now or "
@@ -173,8 +173,8 @@ static enum sf_err ask(struct sf_profile_source *s, const char *selector,
     struct sf_buf path = {0};
     int64_t from_ns, until_ns;
     enum sf_err err;
-    if (!sf_profile_time_range(flags->range, sf_clock_wall_ns(), &from_ns, &until_ns))
-        return sf_profile_bad_range(flags->range, why);
+    if (!sf_profile_source_time_range(flags->range, sf_clock_wall_ns(), &from_ns, &until_ns))
+        return sf_profile_source_bad_range(flags->range, why);
     sf_buf_print(&path, "/api/v1/profile?format=pprof&from=%lld&until=%lld", (long long)from_ns,
                  (long long)until_ns);
     sf_ask_param(&path, "selector", selector);
@@ -365,9 +365,10 @@ int sf_profile_source_show(const char *command, const char *const *words,
     return sf_answer_end(command, err, &out, &why);
 }
 
-bool sf_profile_rows_check(const char *command, uint64_t limit, const char *min, double *out_share)
+bool sf_profile_source_rows_check(const char *command, uint64_t limit, const char *min,
+                                  double *out_share)
 {
-    if (min && !sf_profile_share(min, out_share)) {
+    if (min && !sf_profile_source_share(min, out_share)) {
         sf_answer_usage(command, "--min is a percentage from 0 to 100");
         return false;
     }
@@ -378,7 +379,7 @@ bool sf_profile_rows_check(const char *command, uint64_t limit, const char *min,
     return true;
 }
 
-bool sf_profile_share(const char *text, double *out)
+bool sf_profile_source_share(const char *text, double *out)
 {
     sf_str number = sf_str_from(text);
     double percent;

@@ -60,7 +60,7 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
                                       const struct sf_profile_flags *flags,
                                       struct sf_profile_view *out, struct sf_why *why);
 /* "2.5" or "2.5%" as a share, 0.025. False: not a percentage. */
-bool sf_profile_share(const char *text, double *out);
+bool sf_profile_source_share(const char *text, double *out);
 /* The bytes of a file, of standard input or of a URL, as they are. */
 enum sf_err sf_profile_source_bytes(const char *word, struct sf_buf *out, struct sf_why *why);
 
@@ -73,10 +73,11 @@ int sf_profile_source_show(const char *command, const char *const *words,
                            void *arg);
 /* "1h", or "FROM..UNTIL" with times as the server takes them; NULL is the last hour. False: it is
  * neither. */
-bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
-                           int64_t *out_until_ns);
-enum sf_err sf_profile_bad_range(const char *text, struct sf_why *why); /* INPUT, in words */
+bool sf_profile_source_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
+                                  int64_t *out_until_ns);
+enum sf_err sf_profile_source_bad_range(const char *text, struct sf_why *why); /* INPUT, in words */
 /* --limit, and --min where it is given; false: said on stderr. */
-bool sf_profile_rows_check(const char *command, uint64_t limit, const char *min, double *out_share);
+bool sf_profile_source_rows_check(const char *command, uint64_t limit, const char *min,
+                                  double *out_share);
 /* How long a URL says that it will take: the seconds of "?seconds=30"; 0: it does not say. */
-unsigned sf_profile_url_seconds(sf_str url);
+unsigned sf_profile_source_url_seconds(sf_str url);

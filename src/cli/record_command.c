@@ -252,7 +252,7 @@ static int record(struct record *r, const char *const *program)
     return code; /* the program's own: a script must not notice us */
 }
 
-int sf_record_run(int argc, char **argv)
+int sf_record_command_run(int argc, char **argv)
 {
     struct record r = {.rate = 100, .heap_rate = 512 * 1024};
     struct sf_flag flags[] = {

@@ -1,4 +1,4 @@
 /* record_command.h - `spanflame record`. */
 #pragma once
 
-int sf_record_run(int argc, char **argv);
+int sf_record_command_run(int argc, char **argv);

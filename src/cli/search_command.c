@@ -12,7 +12,7 @@
 #include "cli/answer.h"
 #include "cli/last_list.h"
 #include "cli/query_text.h"
-#include "cli/search_ask.h"
+#include "cli/search_rows.h"
 #include "cli/time_range.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -153,7 +153,7 @@ static bool keep_rows(const struct sf_client *client, const struct sf_search_row
             (rows->list[i].span_id.len && !sf_span_id_parse(rows->list[i].span_id, &list[i].span)))
             return false;
     }
-    return list && sf_last_keep(client, list, rows->n);
+    return list && sf_last_list_keep(client, list, rows->n);
 }
 
 static void add_row(struct sf_buf *out, const struct layout *l, const struct columns *c,
@@ -221,7 +221,7 @@ static void show_text(const struct sf_client *client, const struct sf_search_row
     }
     sf_buf_add_u8(out, '\n');
     if (rows->list[0].span_id.len && sf_span_id_parse(rows->list[0].span_id, &span))
-        sf_last_hint(client, span, has_numbers, out);
+        sf_last_list_hint(client, span, has_numbers, out);
 }
 
 /* ---- csv ---- */
@@ -280,7 +280,7 @@ struct flags {
     uint64_t limit;
 };
 
-static const char *read_times(const struct flags *f, struct sf_search_ask *ask)
+static const char *read_times(const struct flags *f, struct sf_search_question *ask)
 {
     int64_t from_ns, until_ns;
     const char *fault = sf_time_range_read(&f->range, sf_clock_wall_ns(), &from_ns, &until_ns);
@@ -321,17 +321,17 @@ static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_are
     return true;
 }
 
-static int show(const struct sf_client *client, const struct sf_search_ask *ask,
+static int show(const struct sf_client *client, const struct sf_search_question *ask,
                 const struct columns *columns, enum sf_output form, struct sf_arena *req)
 {
     struct sf_client_answer answer = {0};
     struct sf_search_rows rows = {0};
     struct sf_buf out = {0};
     struct sf_why why = {0};
-    enum sf_err err = sf_search_ask(client, ask, &answer, &why);
+    enum sf_err err = sf_search_rows_fetch(client, ask, &answer, &why);
     if (!err)
-        err = sf_search_read(sf_buf_str(&answer.body), columns->attrs, columns->n, req, &rows,
-                             &why);
+        err = sf_search_rows_read(sf_buf_str(&answer.body), columns->attrs, columns->n, req, &rows,
+                                  &why);
     if (!err && form == SF_OUTPUT_JSON) {
         sf_buf_add_str(&out, sf_buf_str(&answer.body));
         sf_buf_add_u8(&out, '\n');
@@ -355,7 +355,7 @@ static int show(const struct sf_client *client, const struct sf_search_ask *ask,
 static int search(const struct sf_client *client, const char *word, const struct flags *f,
                   enum sf_output form, struct sf_arena *req)
 {
-    struct sf_search_ask ask = {.limit = f->limit, .spans_per_set = 10};
+    struct sf_search_question ask = {.limit = f->limit, .spans_per_set = 10};
     struct columns columns = {0};
     const struct sf_query *query;
     struct sf_buf text = {0};
@@ -378,7 +378,7 @@ static int search(const struct sf_client *client, const char *word, const struct
     return code;
 }
 
-int sf_search_run_command(int argc, char **argv)
+int sf_search_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct flags f = {.limit = 20};

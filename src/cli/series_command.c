@@ -9,7 +9,7 @@
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/profile_source.h"
-#include "cli/querier_ask.h"
+#include "cli/querier_question.h"
 #include "flame/batch_tree.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -225,8 +225,8 @@ static enum sf_err set_steps(const struct asked *a, struct sf_querier_question *
 {
     uint32_t columns = sf_chart_columns(sf_terminal_width(STDOUT_FILENO, 100));
     int64_t step_ns = a->step_ns, s;
-    if (!sf_profile_time_range(a->range, sf_clock_wall_ns(), &q->from_ns, &q->until_ns))
-        return sf_profile_bad_range(a->range, why);
+    if (!sf_profile_source_time_range(a->range, sf_clock_wall_ns(), &q->from_ns, &q->until_ns))
+        return sf_profile_source_bad_range(a->range, why);
     s = (q->until_ns - q->from_ns) / SF_NS_PER_S;
     if (step_ns == 0) {
         s = (s + columns - 1) / columns;
@@ -289,7 +289,7 @@ static enum sf_err ask(const struct asked *a, struct sf_arena *req, struct sf_bu
     return err;
 }
 
-int sf_series_run(int argc, char **argv)
+int sf_series_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     struct sf_flag flags[] = {

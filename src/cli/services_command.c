@@ -161,7 +161,7 @@ static enum sf_err show(sf_str body, bool has_operations, struct sf_buf *out, st
     return err;
 }
 
-int sf_services_run(int argc, char **argv)
+int sf_services_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *service = NULL;

@@ -1,4 +1,4 @@
 /* services_command.h - spanflame services: what runs, how often, how slow, how broken. */
 #pragma once
 
-int sf_services_run(int argc, char **argv);
+int sf_services_command_run(int argc, char **argv);

@@ -155,7 +155,7 @@ static int ask(struct asked *a)
     return code;
 }
 
-int sf_source_run(int argc, char **argv)
+int sf_source_command_run(int argc, char **argv)
 {
     struct asked a = {.since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {

@@ -53,7 +53,7 @@ static int print_schema(const struct asked *a)
     return sf_answer_write(&out);
 }
 
-int sf_store_run(int argc, char **argv)
+int sf_store_command_run(int argc, char **argv)
 {
     struct asked a = {.since_ns = SF_NS_PER_DAY};
     struct sf_flag flags[] = {

@@ -234,7 +234,7 @@ static enum sf_err delete_all(const struct asked *a, struct sf_buf *out, struct 
     return err;
 }
 
-int sf_symbols_run(int argc, char **argv)
+int sf_symbols_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     const struct sf_flag flags[] = {

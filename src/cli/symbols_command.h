@@ -2,4 +2,4 @@
  */
 #pragma once
 
-int sf_symbols_run(int argc, char **argv);
+int sf_symbols_command_run(int argc, char **argv);

@@ -198,7 +198,7 @@ static int run(const struct sf_client *client, const struct asked *a, enum sf_ou
     return sf_answer_write(&out);
 }
 
-int sf_tags_run(int argc, char **argv)
+int sf_tags_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct asked a = {.since_ns = 86400000000000};

@@ -2,7 +2,7 @@
 
 #include "cli/ask.h"
 
-int sf_targets_run(int argc, char **argv)
+int sf_targets_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL;

@@ -1,3 +1,3 @@
 /* targets_command.h - "spanflame targets". */
 #pragma once
-int sf_targets_run(int argc, char **argv);
+int sf_targets_command_run(int argc, char **argv);

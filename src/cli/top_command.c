@@ -126,7 +126,7 @@ static int show_row(struct asked *a, const char *word)
     struct sf_why why = {.text = "no memory"};
     int code;
     if (!sf_arena_init(&req, 1 << 24) ||
-        sf_last_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
+        sf_last_list_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
         code = sf_answer_fault("top", &why);
     else
         code = show_answer(a);
@@ -134,7 +134,7 @@ static int show_row(struct asked *a, const char *word)
     return code;
 }
 
-int sf_top_run(int argc, char **argv)
+int sf_top_command_run(int argc, char **argv)
 {
     struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
@@ -189,12 +189,12 @@ int sf_top_run(int argc, char **argv)
         return sf_answer_usage("top", "--by is self or total");
     a.rows_by = a.by && strcmp(a.by, "total") == 0 ? SF_TOP_BY_TOTAL : SF_TOP_BY_SELF;
     form = sf_answer_output("top", a.output, false);
-    if (form == SF_OUTPUT_BAD || !sf_profile_rows_check("top", a.limit, a.min, &a.min_share))
+    if (form == SF_OUTPUT_BAD || !sf_profile_source_rows_check("top", a.limit, a.min, &a.min_share))
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
     if (is_asked)
         return show_answer(&a);
-    if (sf_last_is_chosen(args.words[0]))
+    if (sf_last_list_is_chosen(args.words[0]))
         return show_row(&a, args.words[0]);
     return sf_profile_source_show("top", args.words, &a.profile, 1, show, &a);
 }

@@ -1,4 +1,4 @@
 /* top_command.h - spanflame top FILE|URL: the functions that cost most, as a table or a tree. */
 #pragma once
 
-int sf_top_run(int argc, char **argv);
+int sf_top_command_run(int argc, char **argv);

@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "cli/last_list.h"
 #include "cli/query_text.h"
-#include "cli/search_ask.h"
+#include "cli/search_rows.h"
 #include "cli/trace_notes.h"
 #include "decode/otlp/otlp_trace.h"
 #include "join/span_clocks.h"
@@ -101,7 +101,7 @@ static bool keep_rows(const struct sf_client *client, const struct sf_waterfall_
     struct sf_last_row *list = sf_arena_new_n(req, n, sizeof(*list));
     for (uint32_t i = 0; list && i < n; i++)
         list[i] = (struct sf_last_row){rows[i].span->trace_id, rows[i].span->span_id};
-    return list && sf_last_keep(client, list, n);
+    return list && sf_last_list_keep(client, list, n);
 }
 
 static enum sf_err draw(const struct sf_client *client, const struct sf_span_batch *b,
@@ -153,7 +153,7 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
     sf_waterfall_render(&w, out);
     sf_clocks_words(&clocks, out);
     sf_buf_add_u8(out, '\n');
-    sf_last_hint(client, rows[0].span->span_id, w.has_numbers, out);
+    sf_last_list_hint(client, rows[0].span->span_id, w.has_numbers, out);
     if (notes->has_estimates)
         sf_buf_add_str(out, SF_STR("\n~ estimate: spans share these samples, so no function of "
                                    "theirs is known;\n  the first span of the service says what "
@@ -241,7 +241,7 @@ static enum sf_err show_json(const struct sf_client *client, const char *id, str
 static int find_newest(const struct sf_client *client, const char *word, struct sf_arena *req,
                        const char **out)
 {
-    struct sf_search_ask ask = {.limit = 1, .spans_per_set = 1};
+    struct sf_search_question ask = {.limit = 1, .spans_per_set = 1};
     struct sf_client_answer answer = {0};
     struct sf_search_rows rows = {0};
     const struct sf_query *query;
@@ -257,8 +257,8 @@ static int find_newest(const struct sf_client *client, const char *word, struct 
         code = 2;
     } else {
         ask.query = sf_buf_str(&text);
-        if (sf_search_ask(client, &ask, &answer, &why) ||
-            sf_search_read(sf_buf_str(&answer.body), NULL, 0, req, &rows, &why))
+        if (sf_search_rows_fetch(client, &ask, &answer, &why) ||
+            sf_search_rows_read(sf_buf_str(&answer.body), NULL, 0, req, &rows, &why))
             code = sf_answer_fault("trace", &why);
         else if (answer.note[0])
             sf_answer_note_once(answer.note);
@@ -288,7 +288,7 @@ static int show(const struct sf_client *client, const char *id, enum sf_output f
     return sf_answer_write(&out);
 }
 
-int sf_trace_run(int argc, char **argv)
+int sf_trace_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *query = NULL, *shown, *span;
@@ -341,7 +341,7 @@ int sf_trace_run(int argc, char **argv)
     if (query)
         code = find_newest(&client, query, &req, &shown);
     else /* without such a row it is an id */
-        (void)sf_last_read(shown, &client, &req, &shown, &span, &why);
+        (void)sf_last_list_read(shown, &client, &req, &shown, &span, &why);
     if (!code)
         code = show(&client, shown, form);
     sf_arena_done(&req);

@@ -207,7 +207,7 @@ static bool make_path(struct asked *a)
     return sf_buf_ok(&a->path);
 }
 
-int sf_upload_run(int argc, char **argv)
+int sf_upload_command_run(int argc, char **argv)
 {
     struct asked a = {.client = {.timeout_ns = 5 * SF_NS_PER_MIN}};
     struct sf_flag flags[] = {

@@ -44,7 +44,7 @@ static void read_word(const char *word, struct sf_client *client, struct sf_aren
 {
     const char *trace = NULL, *span = word;
     struct sf_why why = {0};
-    if (!a->trace && sf_last_read(word, client, req, &trace, &span, &why) == SF_LAST_ROW) {
+    if (!a->trace && sf_last_list_read(word, client, req, &trace, &span, &why) == SF_LAST_ROW) {
         a->trace = trace;
         a->span = span;
     } else if (!a->trace && is_trace_id(word)) {
@@ -54,7 +54,7 @@ static void read_word(const char *word, struct sf_client *client, struct sf_aren
     }
 }
 
-int sf_why_run(int argc, char **argv)
+int sf_why_command_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL;

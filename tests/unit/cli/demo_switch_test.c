@@ -23,7 +23,7 @@ TEST(demo_switch, every_name_fits_a_record)
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
         size_t at = SF_DEMO_PROBLEMS;
         assert_true(strlen(sf_demo_problems[i].name) < 15);
-        assert_true(sf_demo_problem_find(sf_str_from(sf_demo_problems[i].name), &at));
+        assert_true(sf_demo_switch_problem_find(sf_str_from(sf_demo_problems[i].name), &at));
         assert_int_equal(at, i);
         assert_non_null(sf_demo_problems[i].service);
         assert_non_null(sf_demo_problems[i].cost);
@@ -48,8 +48,8 @@ TEST(demo_switch, a_switch_changes_one_byte_of_the_file)
     struct sf_demo_switches s = {0};
     char home[256];
     size_t lock = 0, json = 0;
-    assert_true(sf_demo_problem_find(SF_STR("lock"), &lock));
-    assert_true(sf_demo_problem_find(SF_STR("json"), &json));
+    assert_true(sf_demo_switch_problem_find(SF_STR("lock"), &lock));
+    assert_true(sf_demo_switch_problem_find(SF_STR("json"), &json));
     assert_ok(sf_dir_make_temporary("spanflame-test", home, sizeof(home), &why));
     assert_ok(sf_demo_switches_read(&s, "lock", &why));
     assert_ok(sf_demo_switches_open(&s, home, &why));

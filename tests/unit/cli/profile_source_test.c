@@ -7,26 +7,27 @@
 
 TEST(profile_source, knows_how_long_a_url_will_take)
 {
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/profile?seconds=30")), 30);
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/profile?debug=0&seconds=5&x=1")), 5);
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/heap")), 0);
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/profile?seconds=")), 0);
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/?milliseconds=30")), 0);
-    assert_int_equal(sf_profile_url_seconds(SF_STR("http://a/?seconds=99999999999999999999")),
-                     3600);
+    assert_int_equal(sf_profile_source_url_seconds(SF_STR("http://a/profile?seconds=30")), 30);
+    assert_int_equal(
+        sf_profile_source_url_seconds(SF_STR("http://a/profile?debug=0&seconds=5&x=1")), 5);
+    assert_int_equal(sf_profile_source_url_seconds(SF_STR("http://a/heap")), 0);
+    assert_int_equal(sf_profile_source_url_seconds(SF_STR("http://a/profile?seconds=")), 0);
+    assert_int_equal(sf_profile_source_url_seconds(SF_STR("http://a/?milliseconds=30")), 0);
+    assert_int_equal(
+        sf_profile_source_url_seconds(SF_STR("http://a/?seconds=99999999999999999999")), 3600);
 }
 
 TEST(profile_source, reads_percentages)
 {
     double share = 7;
-    assert_true(sf_profile_share("2.5", &share) && share == 0.025);
-    assert_true(sf_profile_share("50%", &share) && share == 0.5);
-    assert_true(sf_profile_share("0", &share) && share == 0);
-    assert_false(sf_profile_share("101", &share));
-    assert_false(sf_profile_share("-1", &share));
-    assert_false(sf_profile_share("nan", &share));
-    assert_false(sf_profile_share("", &share));
-    assert_false(sf_profile_share("x", &share));
+    assert_true(sf_profile_source_share("2.5", &share) && share == 0.025);
+    assert_true(sf_profile_source_share("50%", &share) && share == 0.5);
+    assert_true(sf_profile_source_share("0", &share) && share == 0);
+    assert_false(sf_profile_source_share("101", &share));
+    assert_false(sf_profile_source_share("-1", &share));
+    assert_false(sf_profile_source_share("nan", &share));
+    assert_false(sf_profile_source_share("", &share));
+    assert_false(sf_profile_source_share("x", &share));
 }
 
 TEST(profile_source, reads_a_folded_file_as_counts)
@@ -58,17 +59,17 @@ TEST(profile_source, reads_relative_and_absolute_ranges)
 {
     const int64_t now_ns = INT64_C(1700000000) * 1000000000, hour_ns = INT64_C(3600000000000);
     int64_t from_ns = 0, until_ns = 0;
-    assert_true(sf_profile_time_range(NULL, now_ns, &from_ns, &until_ns));
+    assert_true(sf_profile_source_time_range(NULL, now_ns, &from_ns, &until_ns));
     assert_true(from_ns == now_ns - hour_ns && until_ns == now_ns);
-    assert_true(sf_profile_time_range("2h", now_ns, &from_ns, &until_ns));
+    assert_true(sf_profile_source_time_range("2h", now_ns, &from_ns, &until_ns));
     assert_true(from_ns == now_ns - 2 * hour_ns && until_ns == now_ns);
-    assert_true(sf_profile_time_range("now-2h..now-1h", now_ns, &from_ns, &until_ns));
+    assert_true(sf_profile_source_time_range("now-2h..now-1h", now_ns, &from_ns, &until_ns));
     assert_true(from_ns == now_ns - 2 * hour_ns && until_ns == now_ns - hour_ns);
-    assert_true(
-        sf_profile_time_range("2023-11-14T21:13:20Z..1700000000", now_ns, &from_ns, &until_ns));
+    assert_true(sf_profile_source_time_range("2023-11-14T21:13:20Z..1700000000", now_ns, &from_ns,
+                                             &until_ns));
     assert_true(from_ns == now_ns - hour_ns && until_ns == now_ns);
-    assert_false(sf_profile_time_range("0s", now_ns, &from_ns, &until_ns));
-    assert_false(sf_profile_time_range("soon", now_ns, &from_ns, &until_ns));
-    assert_false(sf_profile_time_range("now..now-1h", now_ns, &from_ns, &until_ns));
-    assert_false(sf_profile_time_range("now-1h..", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_source_time_range("0s", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_source_time_range("soon", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_source_time_range("now..now-1h", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_source_time_range("now-1h..", now_ns, &from_ns, &until_ns));
 }

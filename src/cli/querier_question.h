@@ -1,5 +1,5 @@
-/* querier_ask.h - questions of the command line to Pyroscope's calls: a selector as people type it
- * and a time, in JSON. */
+/* querier_question.h - questions of the command line to Pyroscope's calls: a selector as people
+ * type it and a time, in JSON. */
 #pragma once
 #include "cli/client.h"
 #include "query/label_selector.h"
@@ -8,7 +8,7 @@
 struct sf_querier_question {
     const struct sf_client *client;
     const char *selector;      /* as typed; NULL: all */
-    const char *range;         /* as for sf_profile_time_range() */
+    const char *range;         /* as for sf_profile_source_time_range() */
     int64_t from_ns, until_ns; /* filled by begin, unless given */
     struct sf_label_selector labels;
     struct sf_buf body;

@@ -1,4 +1,4 @@
-#include "cli/querier_ask.h"
+#include "cli/querier_question.h"
 
 #include <stdio.h>
 
@@ -11,8 +11,8 @@ enum sf_err sf_querier_question_begin(struct sf_querier_question *q, struct sf_a
 {
     enum sf_err err = SF_OK;
     if (q->until_ns == 0 &&
-        !sf_profile_time_range(q->range, sf_clock_wall_ns(), &q->from_ns, &q->until_ns))
-        return sf_profile_bad_range(q->range, why);
+        !sf_profile_source_time_range(q->range, sf_clock_wall_ns(), &q->from_ns, &q->until_ns))
+        return sf_profile_source_bad_range(q->range, why);
     if (q->selector)
         err = sf_label_selector_parse_loose(sf_str_from(q->selector), req, &q->labels, why);
     if (err)

@@ -1,7 +1,7 @@
-/* search_ask.c - sends a search to the server and reads the answer. The JSON is read with a cursor;
- * each trace becomes a row, and the values of its matching spans are joined into one cell per
- * selected attribute. */
-#include "cli/search_ask.h"
+/* search_rows.c - sends a search to the server and reads the answer. The JSON is read with a
+ * cursor; each trace becomes a row, and the values of its matching spans are joined into one cell
+ * per selected attribute. */
+#include "cli/search_rows.h"
 
 #include <inttypes.h>
 
@@ -12,8 +12,9 @@
 
 enum { CELL_MAX = 200 }; /* bytes a cell may gather before further values are left out */
 
-enum sf_err sf_search_ask(const struct sf_client *client, const struct sf_search_ask *ask,
-                          struct sf_client_answer *out, struct sf_why *why)
+enum sf_err sf_search_rows_fetch(const struct sf_client *client,
+                                 const struct sf_search_question *ask, struct sf_client_answer *out,
+                                 struct sf_why *why)
 {
     struct sf_buf path = {0};
     enum sf_err err;
@@ -301,8 +302,9 @@ static void read_rows(struct reader *r, struct sf_search_rows *out)
     }
 }
 
-enum sf_err sf_search_read(sf_str body, const struct sf_query_attr *columns, uint32_t n_columns,
-                           struct sf_arena *req, struct sf_search_rows *out, struct sf_why *why)
+enum sf_err sf_search_rows_read(sf_str body, const struct sf_query_attr *columns,
+                                uint32_t n_columns, struct sf_arena *req,
+                                struct sf_search_rows *out, struct sf_why *why)
 {
     struct reader r = {.columns = columns, .n_columns = n_columns, .req = req};
     struct sf_search_rows rows = {0};

@@ -1,10 +1,10 @@
-/* search_ask.h - a search put to the server, and its answer as rows. */
+/* search_rows.h - a search put to the server, and its answer as rows. */
 #pragma once
 #include "base/arena.h"
 #include "cli/client.h"
 #include "query/ast.h"
 
-struct sf_search_ask {
+struct sf_search_question {
     sf_str query;           /* checked */
     int64_t from_s, to_s;   /* unix seconds; 0 and 0: all time */
     uint64_t limit;         /* traces */
@@ -26,8 +26,10 @@ struct sf_search_rows {
 };
 
 /* The answer as it came: JSON, and a note when something was cut. */
-enum sf_err sf_search_ask(const struct sf_client *client, const struct sf_search_ask *ask,
-                          struct sf_client_answer *out, struct sf_why *why);
+enum sf_err sf_search_rows_fetch(const struct sf_client *client,
+                                 const struct sf_search_question *ask, struct sf_client_answer *out,
+                                 struct sf_why *why);
 /* Rows live in `req` and in `body`. */
-enum sf_err sf_search_read(sf_str body, const struct sf_query_attr *columns, uint32_t n_columns,
-                           struct sf_arena *req, struct sf_search_rows *out, struct sf_why *why);
+enum sf_err sf_search_rows_read(sf_str body, const struct sf_query_attr *columns,
+                                uint32_t n_columns, struct sf_arena *req,
+                                struct sf_search_rows *out, struct sf_why *why);

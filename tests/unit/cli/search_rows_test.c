@@ -1,4 +1,4 @@
-#include "cli/search_ask.h"
+#include "cli/search_rows.h"
 
 #include "test.h"
 
@@ -13,7 +13,7 @@ static enum sf_err read_rows(const char *body, struct sf_search_rows *out)
     sf_arena_done(&req);
     assert_true(sf_arena_init(&req, 1 << 20));
     *out = (struct sf_search_rows){0};
-    return sf_search_read(sf_str_from(body), columns, 2, &req, out, &why);
+    return sf_search_rows_read(sf_str_from(body), columns, 2, &req, out, &why);
 }
 
 static void assert_cell(const char *spans, const char *want)
@@ -32,7 +32,7 @@ static void assert_cell(const char *spans, const char *want)
 
 #define X(value) "{\"attributes\":[{\"key\":\"x\",\"value\":{" value "}}]}"
 
-TEST(search_ask, shows_values_of_every_type)
+TEST(search_rows, shows_values_of_every_type)
 {
     assert_cell(X("\"stringValue\":\"a\""), "a");
     assert_cell(X("\"intValue\":\"-9223372036854775808\""), "-9223372036854775808");
@@ -44,14 +44,14 @@ TEST(search_ask, shows_values_of_every_type)
     assert_cell(X("\"kvlistValue\":{}"), "...");
 }
 
-TEST(search_ask, joins_different_values_once)
+TEST(search_rows, joins_different_values_once)
 {
     assert_cell(X("\"intValue\":\"1\"") "," X("\"intValue\":\"2\"") "," X("\"intValue\":\"1\""),
                 "1, 2");
     assert_cell("{}", "");
 }
 
-TEST(search_ask, reads_what_is_no_attribute)
+TEST(search_rows, reads_what_is_no_attribute)
 {
     struct sf_search_rows rows;
     assert_ok(read_rows("{\"traces\":[{\"traceID\":\"ab\",\"durationMs\":7,\"startTimeUnixNano\":"
@@ -64,7 +64,7 @@ TEST(search_ask, reads_what_is_no_attribute)
     assert_int_equal(rows.list[1].trace_id.len, 0);
 }
 
-TEST(search_ask, refuses_what_is_no_answer)
+TEST(search_rows, refuses_what_is_no_answer)
 {
     struct sf_search_rows rows;
     static const char *const bad[] = {"", "<html>", "{\"traces\":[",
