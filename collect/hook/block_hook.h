@@ -14,7 +14,7 @@ enum { SF_BLOCK_LEAST_NS = 10000 };
 extern uint64_t sf_block_least; /* that many ticks */
 
 /* Says that calls that wait come to us. */
-void sf_block_offer(void);
+void sf_block_hook_offer(void);
 
 /* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */
 void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);

@@ -83,7 +83,7 @@ SF_OWN(nanosleep);
 __attribute__((constructor(102))) static void offer(void)
 {
     if (SF_IS_CALLED(nanosleep))
-        sf_block_offer();
+        sf_block_hook_offer();
 }
 
 SF_BLOCKING_IN(int, pthread_cond_wait, "GLIBC_2.3.2", COND,
