@@ -47,6 +47,6 @@ static void end(void)
 
 void sf_block_hook_offer(void)
 {
-    static const struct sf_profile_source source = {.begin = begin, .end = end};
+    static const struct sf_profiler_source source = {.begin = begin, .end = end};
     sf_profiler_set_source(SF_SAMPLES_BLOCK, &source);
 }

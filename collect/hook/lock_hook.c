@@ -237,7 +237,7 @@ static void end(void)
 
 __attribute__((constructor(102))) static void offer(void)
 {
-    static const struct sf_profile_source source = {.begin = begin, .end = end};
+    static const struct sf_profiler_source source = {.begin = begin, .end = end};
     if (SF_IS_CALLED(pthread_mutex_lock))
         sf_profiler_set_source(SF_SAMPLES_MUTEX, &source);
 }

@@ -2,7 +2,7 @@
 
 #include "collect/lib/library.h"
 
-static void show_foreign(struct sf_thread *t)
+static void show_foreign(struct sf_thread_state *t)
 {
     sf_thread_hide(t);
     t->current = t->under = 0;
@@ -14,7 +14,7 @@ static void show_foreign(struct sf_thread *t)
     *(volatile uint8_t *)&t->record[SF_RECORD_VALID] = 1;
 }
 
-void sf_active_set(struct sf_thread *t, const struct sf_span_slot *slot)
+void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot)
 {
     if (!slot && t->has_foreign) { /* the last span of ours is over, the other tracer's goes on */
         show_foreign(t);
@@ -35,7 +35,7 @@ void sf_active_set(struct sf_thread *t, const struct sf_span_slot *slot)
     }
 }
 
-struct sf_span_slot *sf_active_slot(struct sf_thread *t)
+struct sf_span_slot *sf_active_slot(struct sf_thread_state *t)
 {
     struct sf_span_slot *slot = sf_span_pool_find(t->current);
     if (slot || !t->current)
@@ -49,7 +49,7 @@ struct sf_span_slot *sf_active_slot(struct sf_thread *t)
 
 sf_span sf_current(void)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     const struct sf_span_slot *slot;
     if (!sf_library_enter(t))
         return 0;
@@ -60,7 +60,7 @@ sf_span sf_current(void)
 
 sf_span sf_activate(sf_span s)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     const struct sf_span_slot *slot;
     sf_span before;
     if (!sf_library_enter(t))
@@ -74,7 +74,7 @@ sf_span sf_activate(sf_span s)
 
 void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8])
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     if (!trace_id || !span_id || !sf_library_enter(t))
         return;
     memcpy(t->foreign, trace_id, 16);
@@ -86,7 +86,7 @@ void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8])
 
 void sf_context_clear(void)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     if (!sf_library_enter(t))
         return;
     t->has_foreign = false;

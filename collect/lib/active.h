@@ -5,6 +5,6 @@
 
 /* The active span's slot; one that another thread has ended gives way to the one under it, and the
  * record follows. NULL: none (a foreign context may be there all the same). */
-struct sf_span_slot *sf_active_slot(struct sf_thread *t);
+struct sf_span_slot *sf_active_slot(struct sf_thread_state *t);
 /* Makes it active; NULL: nothing is. */
-void sf_active_set(struct sf_thread *t, const struct sf_span_slot *slot);
+void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot);

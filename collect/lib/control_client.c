@@ -152,7 +152,7 @@ static void begin_capture(void)
     if (missing && !sf_profile_upload_start(missing, &why))
         c.started = missing;
     else if (missing)
-        sf_profile_exporter()->say(why.text);
+        sf_profile_upload_exporter()->say(why.text);
     c.capture_end_ns = sf_clock_mono_ns() + (int64_t)c.doc.capture_s * SF_NS_PER_S;
     c.done_from_ns = sf_clock_unix_ns(); /* a window begins with the change */
     obey();
@@ -178,7 +178,7 @@ static bool take(const struct sf_answer *a)
     struct sf_control_order d;
     bool is_other;
     if (!sf_control_order_parse((sf_str){(const char *)a->body, a->body_len}, &d)) {
-        sf_profile_exporter()->say("control: the server's answer is not understood");
+        sf_profile_upload_exporter()->say("control: the server's answer is not understood");
         return false;
     }
     is_other = strcmp(d.capture, c.doc.capture) != 0;

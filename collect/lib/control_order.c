@@ -36,7 +36,7 @@ static bool take_capture(sf_str text, struct sf_control_order *d)
         return false;
     memcpy(words, types.p, types.len);
     words[types.len] = 0;
-    return take_id(id, d->capture) && sf_profile_words_parse(words, &d->capture_kinds) &&
+    return take_id(id, d->capture) && sf_profiling_settings_words_parse(words, &d->capture_kinds) &&
            d->capture_kinds && take_number(rate, 1, MAX_HZ, &d->capture_hz) &&
            take_number(text, 1, MAX_CAPTURE_S, &d->capture_s);
 }

@@ -13,7 +13,7 @@
 #include "base/time_unit.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiled_thread.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/lib/signal_price.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/perf_clock.h"
@@ -44,7 +44,7 @@ __thread struct sf_cpu_samples sf_cpu_samples_self;
 
 static void take_sample(struct sf_profiled_thread *t, int overruns, const void *context)
 {
-    struct sf_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
+    struct sf_raw_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
     int64_t begin_ns = sf_clock_mono_ns();
     struct sf_walk_regs regs = sf_walk_regs_of(context);
     const struct sf_modules *m = sf_modules_enter();
@@ -194,7 +194,7 @@ static void ask_for_perf(void)
 
 static uint64_t drain(struct sf_profiled_thread *t, void *arg)
 {
-    struct sf_sample s;
+    struct sf_raw_sample s;
     uint64_t ns = 0;
     (void)arg;
     while (sf_sample_ring_get(&t->ring, &s)) {
@@ -305,7 +305,7 @@ void sf_cpu_profiler_end(void)
     sf_profiled_threads_stop(&p.threads, drain, NULL);
 }
 
-const struct sf_sample *sf_cpu_profiler_last(uint32_t thread)
+const struct sf_raw_sample *sf_cpu_profiler_last(uint32_t thread)
 {
     for (uint32_t i = 0; i < atomic_load(&p.threads.n); i++) {
         const struct sf_profiled_thread *t = atomic_load(&p.threads.blocks[i]);
@@ -325,11 +325,11 @@ static void pace(uint64_t period_ns)
     p.period_ns = period_ns;
 }
 
-const struct sf_profile_source sf_cpu_source = {.begin = sf_cpu_profiler_begin,
-                                                .end = sf_cpu_profiler_end,
-                                                .turn = sf_cpu_profiler_turn,
-                                                .drain = sf_cpu_profiler_drain,
-                                                .pace = pace};
+const struct sf_profiler_source sf_cpu_source = {.begin = sf_cpu_profiler_begin,
+                                                 .end = sf_cpu_profiler_end,
+                                                 .turn = sf_cpu_profiler_turn,
+                                                 .drain = sf_cpu_profiler_drain,
+                                                 .pace = pace};
 
 void sf_cpu_profiler_after_fork(void)
 {

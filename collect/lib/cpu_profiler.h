@@ -9,7 +9,7 @@
 #pragma once
 #include "collect/lib/profiler.h"
 
-extern const struct sf_profile_source sf_cpu_source;
+extern const struct sf_profiler_source sf_cpu_source;
 /* Of this thread, since it began. */
 struct sf_cpu_samples {
     uint64_t n, ns;
@@ -32,5 +32,5 @@ void sf_cpu_profiler_drain(void); /* what fills the rings, and no more */
 /* Why the timers are used and not perf; NULL: perf is. */
 const char *sf_cpu_profiler_no_perf(void);
 /* The last sample collected of a thread, NULL when there is none; until the next turn. */
-const struct sf_sample *sf_cpu_profiler_last(uint32_t thread);
+const struct sf_raw_sample *sf_cpu_profiler_last(uint32_t thread);
 void sf_cpu_profiler_after_fork(void); /* in the child: the timers stayed with the parent */

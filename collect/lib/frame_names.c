@@ -175,8 +175,8 @@ static void read_lines(struct sf_frame_names *f, const struct group *g)
     is_whole = read_file(f, g, &more);
     ns = spent_since(f, begin_ns);
     if (price)
-        sf_symbol_price_note(price, credit_ns, ns, !is_whole,
-                             f->budget ? f->budget->process_ns : 0);
+        sf_symbol_budget_price_note(price, credit_ns, ns, !is_whole,
+                                    f->budget ? f->budget->process_ns : 0);
     if (is_whole || !price || price->is_given_up)
         set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be had */
 }
@@ -233,7 +233,7 @@ static uint64_t find_fresh(struct sf_frame_names *f, const struct sf_profile_tab
 {
     uint64_t n_seen = 0;
     for (uint32_t i = 0; i < sf_profile_table_n(t); i++) {
-        const struct sf_profile_row *row = sf_profile_table_row(t, i);
+        const struct sf_profile_stack_row *row = sf_profile_table_row(t, i);
         const uint64_t *at = sf_profile_table_frames(t, row);
         n_seen += row->n_frames;
         for (uint32_t k = 0; k < row->n_frames && !sf_symbol_cache_is_full(f->cache); k++) {
@@ -317,7 +317,7 @@ static uint32_t place_of(const struct sf_modules *m, const struct sf_module *one
     return at;
 }
 
-void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_frame *out)
+void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_named_frame *out)
 {
     const struct sf_module *m = f->m ? sf_modules_find(f->m, at) : NULL;
     const struct sf_cached_address *found;

@@ -16,7 +16,7 @@ struct sf_frame_line {
     uint32_t line, start_line;
 };
 
-struct sf_frame {
+struct sf_named_frame {
     uint32_t module;                                /* its place + 1; 0: none */
     uint32_t n_lines;                               /* 0: nobody has a name for it */
     struct sf_frame_line lines[SF_FRAME_LINES_MAX]; /* the innermost first */
@@ -39,5 +39,5 @@ void sf_frame_names_close(struct sf_frame_names *f);
 void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_table *const *tables,
                             unsigned n);
 /* What is known of an address. Texts live until close or the next look_up. */
-void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_frame *out);
+void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_named_frame *out);
 void sf_frame_names_after_fork(void); /* in the child: nothing is kept */

@@ -77,7 +77,7 @@ static void measure(int64_t now_ns, bool is_raised)
         rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
         seen = compare(&g.last, &now, own_ns - g.last_own_ns);
         seen.is_raised = is_raised;
-        sf_load_step(&g.load, &rules, &seen);
+        sf_load_rule_step(&g.load, &rules, &seen);
     }
     g.last = now;
     g.last_own_ns = own_ns;
@@ -137,7 +137,7 @@ static void govern(int64_t now_ns)
     wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate || n_slow);
-    share = sf_load_share(&g.load);
+    share = sf_load_rule_share(&g.load);
     sf_profiler_spread(spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collect/lib/live_objects.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/lib/stack_table.h"
 
 /* Bytes after which a thread looks whether a profile was begun meanwhile. */
@@ -81,7 +81,7 @@ bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects)
     return atomic_load_explicit(&h.mean, memory_order_relaxed);
 }
 
-static void follow(const void *p, size_t len, const struct sf_sample *s)
+static void follow(const void *p, size_t len, const struct sf_raw_sample *s)
 {
     struct sf_live_object o = {.size = len, .thread = s->thread, .time_ns = (int64_t)s->time_ns};
     if ((uintptr_t)p & SF_HEAP_MARK) {
@@ -99,7 +99,7 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
     uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
     int saved = errno;
     if (p && mean && len) {
-        struct sf_sample s;
+        struct sf_raw_sample s;
         double many = sf_gap_stands_for(len, mean);
         sf_sample_fill(&s, caller, false);
         s.frames[0]--; /* the call, not what follows it */
@@ -182,7 +182,7 @@ static void end(void)
 
 struct each {
     uint64_t mean;
-    struct sf_sample s;
+    struct sf_raw_sample s;
 };
 
 static void on_live(const struct sf_live_object *o, void *arg)
@@ -213,8 +213,8 @@ static void add_live(void)
                                                     (live ? sf_live_objects_lost(live) : 0));
 }
 
-const struct sf_profile_source sf_heap_alloc_source = {.begin = begin, .end = end};
-const struct sf_profile_source sf_heap_inuse_source = {
+const struct sf_profiler_source sf_heap_alloc_source = {.begin = begin, .end = end};
+const struct sf_profiler_source sf_heap_inuse_source = {
     .begin = begin, .end = end, .close = add_live};
 
 /* The forking thread's own hooks pass by while the lock is held: other libraries' fork handlers

@@ -29,7 +29,7 @@ struct sf_heap_held { /* a sampled object taken out of the table, to be put back
 };
 
 /* Allocated and in use are two kinds with one profiler behind them. */
-extern const struct sf_profile_source sf_heap_alloc_source, sf_heap_inuse_source;
+extern const struct sf_profiler_source sf_heap_alloc_source, sf_heap_inuse_source;
 
 /* ---- for the hooks ---- */
 

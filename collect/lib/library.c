@@ -69,7 +69,7 @@ size_t sf_library_problem(char *out, size_t cap)
 
 size_t sf_problem(char *out, size_t cap)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     size_t len;
     if (!sf_library_enter(t))
         return 0;
@@ -88,7 +88,7 @@ static char *copy(const char *text)
 
 int sf_set(const char *name, const char *val)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     int result = -1;
     if (!name || !sf_library_enter(t))
         return -1;
@@ -159,7 +159,7 @@ static void before_fork(void)
 {
     sf_lock_take(&lock);
     sf_exporter_before_fork(&sf_library.exporter);
-    sf_exporter_before_fork(sf_profile_exporter());
+    sf_exporter_before_fork(sf_profile_upload_exporter());
     sf_span_pool_before_fork();
     sf_profile_sources_before_fork();
     sf_heap_before_fork();
@@ -170,7 +170,7 @@ static void after_fork_in_parent(void)
     sf_heap_after_fork(false);
     sf_profile_sources_after_fork(false);
     sf_span_pool_after_fork(false);
-    sf_exporter_after_fork(sf_profile_exporter(), false);
+    sf_exporter_after_fork(sf_profile_upload_exporter(), false);
     sf_exporter_after_fork(&sf_library.exporter, false);
     sf_lock_give(&lock);
 }
@@ -183,7 +183,7 @@ static void after_fork_in_child(void)
     sf_heap_after_fork(true);
     sf_span_pool_after_fork(true);
     sf_exporter_after_fork(&sf_library.exporter, true);
-    sf_exporter_after_fork(sf_profile_exporter(), true);
+    sf_exporter_after_fork(sf_profile_upload_exporter(), true);
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
     sf_own_cost_after_fork();
@@ -272,7 +272,7 @@ static void begin_profiles(struct sf_why *why)
 
 int sf_start(const char *service)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
     int saved = errno;
@@ -285,7 +285,7 @@ int sf_start(const char *service)
         err = read_settings(service, &why);
     if (!err && !sf_library.settings.is_disabled) {
         atomic_store(&sf_library.exporter.is_ending, false);
-        atomic_store(&sf_profile_exporter()->is_ending, false);
+        atomic_store(&sf_profile_upload_exporter()->is_ending, false);
         atomic_store_explicit(&sf_library.is_on, true, memory_order_release);
         if (!is_published)
             publish();
@@ -317,7 +317,7 @@ void sf_library_begin_child(void)
 
 int sf_profiling_start(unsigned profiles)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err;
     int saved = errno;
@@ -336,7 +336,7 @@ int sf_profiling_start(unsigned profiles)
 
 void sf_profiling_stop(unsigned profiles)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     int saved = errno;
     if (!sf_library_enter(t))
         return;
@@ -365,7 +365,7 @@ static bool flush(int64_t timeout_ns, bool is_ending)
 
 int sf_flush(unsigned timeout_ms)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     int saved = errno;
     bool ok;
     if (!sf_library_enter(t))
@@ -378,7 +378,7 @@ int sf_flush(unsigned timeout_ms)
 
 void sf_stop(void)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     int saved = errno;
     if (!sf_library_enter(t))
         return;
@@ -408,7 +408,7 @@ void sf_counters_read(sf_counters *out)
 {
     sf_counters c = {0};
     uint64_t paused_ns;
-    const struct sf_exporter *e = &sf_library.exporter, *x = sf_profile_exporter();
+    const struct sf_exporter *e = &sf_library.exporter, *x = sf_profile_upload_exporter();
     if (!out || out->size < sizeof(c.size))
         return;
     sf_span_pool_count(&c.spans_started, &c.spans_unsampled, &c.spans_queued);

@@ -27,7 +27,7 @@ size_t sf_library_problem(char *out, size_t cap); /* as sf_problem, in threads o
 
 /* Every public call stands between these two. False: this is a signal handler's call inside
  * another one; leave. */
-static inline bool sf_library_enter(struct sf_thread *t)
+static inline bool sf_library_enter(struct sf_thread_state *t)
 {
     if (__builtin_expect(t->is_inside, 0)) {
         atomic_fetch_add_explicit(&sf_library.nested, 1, memory_order_relaxed);
@@ -40,7 +40,7 @@ static inline bool sf_library_enter(struct sf_thread *t)
         sf_thread_prepare(t, atomic_load_explicit(&sf_library.epoch, memory_order_relaxed));
     return true;
 }
-static inline void sf_library_leave(struct sf_thread *t)
+static inline void sf_library_leave(struct sf_thread_state *t)
 {
     atomic_signal_fence(memory_order_seq_cst);
     t->is_inside = false;

@@ -8,7 +8,7 @@ enum {
     IDLE_PER_10000 = 5   /* of one CPU: a program that sleeps has no CPU time to take a share of */
 };
 
-double sf_load_share(const struct sf_load *l)
+double sf_load_rule_share(const struct sf_load *l)
 {
     return 1 - l->lowered;
 }
@@ -38,10 +38,10 @@ static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_see
            (rules->adaptive_memory_len && seen->memory_len >= rules->adaptive_memory_len);
 }
 
-void sf_load_step(struct sf_load *l, const struct sf_profiling *rules,
-                  const struct sf_load_seen *seen)
+void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
+                       const struct sf_load_seen *seen)
 {
-    double share = sf_load_share(l), next;
+    double share = sf_load_rule_share(l), next;
     double budget_ns = (double)seen->process_ns * rules->adaptive_budget_per_10000 / 10000;
     double idle_ns = (double)seen->length_ns * IDLE_PER_10000 / 10000, own_ns;
 

@@ -26,7 +26,7 @@ struct sf_load {     /* a zeroed one is ready */
 };
 
 /* One interval later. */
-void sf_load_step(struct sf_load *l, const struct sf_profiling *rules,
-                  const struct sf_load_seen *seen);
+void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
+                       const struct sf_load_seen *seen);
 /* The share of the base rate to sample at: 1/8 to 1. */
-double sf_load_share(const struct sf_load *l);
+double sf_load_rule_share(const struct sf_load *l);

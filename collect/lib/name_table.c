@@ -14,7 +14,7 @@ void sf_name_table_done(struct sf_name_table *t)
     sf_buf_done(&t->entries);
 }
 
-uint64_t sf_name_hash(const void *bytes, size_t len)
+uint64_t sf_name_table_hash(const void *bytes, size_t len)
 {
     const uint8_t *p = bytes;
     uint64_t h = sf_secret_mix(sf_secret(), len), last = 0;

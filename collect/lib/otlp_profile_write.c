@@ -39,7 +39,7 @@ static uint32_t text(struct writer *w, sf_str s)
     uint32_t id;
     if (!s.len)
         return 0;
-    id = id_of(w, STRINGS, sf_name_hash(s.p, s.len), &is_new);
+    id = id_of(w, STRINGS, sf_name_table_hash(s.p, s.len), &is_new);
     if (is_new)
         sf_attr_write_text(&w->tables[STRINGS], STRINGS, s, NAME_MAX_LEN);
     return id;
@@ -48,7 +48,7 @@ static uint32_t text(struct writer *w, sf_str s)
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     uint64_t both[2] = {a, b};
-    return sf_name_hash(both, sizeof(both));
+    return sf_name_table_hash(both, sizeof(both));
 }
 
 /* KeyValueAndUnit{1 key, 2 AnyValue{1 string | 3 int}} */
@@ -56,7 +56,7 @@ static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
 {
     struct sf_buf *b = &w->tables[ATTRS];
     uint32_t key_id = text(w, key), id;
-    uint64_t what = val.len ? sf_name_hash(val.p, val.len) : (uint64_t)num;
+    uint64_t what = val.len ? sf_name_table_hash(val.p, val.len) : (uint64_t)num;
     bool is_new;
     size_t mark, any;
     id = id_of(w, ATTRS, mix((uint64_t)key_id << 1 | (val.len > 0), what), &is_new);
@@ -80,7 +80,7 @@ static uint32_t function(struct writer *w, const struct sf_frame_line *l)
     struct sf_buf *b = &w->tables[FUNCTIONS];
     uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
     bool is_new;
-    uint32_t id = id_of(w, FUNCTIONS, sf_name_hash(key, sizeof(key)), &is_new);
+    uint32_t id = id_of(w, FUNCTIONS, sf_name_table_hash(key, sizeof(key)), &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(b, FUNCTIONS);
         sf_pb_write_u64(b, 1, key[0]);
@@ -121,7 +121,8 @@ static uint32_t mapping(struct writer *w, const struct sf_module *m)
 }
 
 /* Location{1 mapping, 2 address, 3 Line{1 function, 2 line}}, the innermost line first */
-static void write_location(struct writer *w, uint32_t map, uint64_t at, const struct sf_frame *f)
+static void write_location(struct writer *w, uint32_t map, uint64_t at,
+                           const struct sf_named_frame *f)
 {
     struct sf_buf *b = &w->tables[LOCATIONS];
     uint32_t functions[SF_FRAME_LINES_MAX];
@@ -143,7 +144,7 @@ static void write_location(struct writer *w, uint32_t map, uint64_t at, const st
     sf_pb_write_end(b, mark);
 }
 
-static void name_all(struct sf_frame *f, sf_str name)
+static void name_all(struct sf_named_frame *f, sf_str name)
 {
     f->n_lines = 1;
     f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
@@ -153,7 +154,7 @@ static uint32_t location(struct writer *w, uint64_t at)
 {
     bool is_new;
     uint32_t id = id_of(w, LOCATIONS, at, &is_new);
-    struct sf_frame f;
+    struct sf_named_frame f;
     if (!is_new)
         return id;
     sf_frame_names_find(&w->names, at, &f);
@@ -169,7 +170,7 @@ static uint32_t end_location(struct writer *w, uint8_t end)
 {
     bool is_new;
     uint32_t id = id_of(w, LOCATIONS, end, &is_new);
-    struct sf_frame f = {.module = 0};
+    struct sf_named_frame f = {.module = 0};
     if (!is_new)
         return id;
     if (end == SF_END_PAUSED + SF_PAUSE_LOAD)
@@ -183,7 +184,7 @@ static uint32_t end_location(struct writer *w, uint8_t end)
 }
 
 static uint32_t stack(struct writer *w, const struct sf_profile_table *t,
-                      const struct sf_profile_row *row)
+                      const struct sf_profile_stack_row *row)
 {
     struct sf_buf *b = &w->tables[STACKS];
     const uint64_t *frames = sf_profile_table_frames(t, row);
@@ -194,7 +195,7 @@ static uint32_t stack(struct writer *w, const struct sf_profile_table *t,
         ids[n] = location(w, frames[n]);
     if (row->end)
         ids[n++] = end_location(w, row->end);
-    id = id_of(w, STACKS, sf_name_hash(ids, n * sizeof(ids[0])), &is_new);
+    id = id_of(w, STACKS, sf_name_table_hash(ids, n * sizeof(ids[0])), &is_new);
     if (!is_new)
         return id;
     mark = sf_pb_write_begin(b, STACKS);
@@ -206,7 +207,7 @@ static uint32_t stack(struct writer *w, const struct sf_profile_table *t,
     return id;
 }
 
-static uint32_t link_of(struct writer *w, const struct sf_profile_row *row)
+static uint32_t link_of(struct writer *w, const struct sf_profile_stack_row *row)
 {
     struct sf_buf *b = &w->tables[LINKS];
     static const uint8_t none[8];
@@ -218,7 +219,7 @@ static uint32_t link_of(struct writer *w, const struct sf_profile_row *row)
         return 0;
     memcpy(both, row->trace_id, 16);
     memcpy(both + 16, row->span_id, 8);
-    id = id_of(w, LINKS, sf_name_hash(both, sizeof(both)), &is_new);
+    id = id_of(w, LINKS, sf_name_table_hash(both, sizeof(both)), &is_new);
     if (is_new) {
         mark = sf_pb_write_begin(b, LINKS);
         sf_pb_write_bytes(b, 1, (sf_bytes){row->trace_id, 16});
@@ -230,7 +231,7 @@ static uint32_t link_of(struct writer *w, const struct sf_profile_row *row)
 
 /* 4 values, 5 times; without moments the one sum. */
 static void write_points(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_row *row, int value)
+                         const struct sf_profile_stack_row *row, int value)
 {
     struct sf_buf *b = &w->profiles;
     size_t mark = sf_pb_write_begin(b, 4);
@@ -249,7 +250,7 @@ static void write_points(struct writer *w, const struct sf_profile_table *t,
 }
 
 static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_row *row, int value)
+                         const struct sf_profile_stack_row *row, int value)
 {
     struct sf_buf *b = &w->profiles;
     uint32_t stack_id = stack(w, t, row), link = link_of(w, row), attrs[2], n_attrs = 0;
@@ -258,7 +259,7 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
         attrs[n_attrs++] = attr(w, SF_STR("thread.id"), SF_STR_NONE, row->thread);
     if (row->wait)
         attrs[n_attrs++] = attr(w, SF_STR("thread.state"),
-                                sf_str_from(sf_wait_name((enum sf_wait)row->wait)), 0);
+                                sf_str_from(sf_sample_kind_wait_name((enum sf_wait)row->wait)), 0);
     mark = sf_pb_write_begin(b, 2);
     sf_pb_write_u64(b, 1, stack_id);
     list = sf_pb_write_begin(b, 2);
@@ -283,7 +284,7 @@ static void write_type(struct writer *w, uint32_t field, const struct sf_value_n
 /* A Profile has one type of value. Its id lets a server know one that was sent twice. */
 static void write_profile(struct writer *w, const struct sf_profile *p, int value)
 {
-    const struct sf_kind_info *info = sf_kind_info(p->kind);
+    const struct sf_kind_info *info = sf_sample_kind_info(p->kind);
     struct sf_buf *b = &w->profiles;
     size_t mark = sf_pb_write_begin(b, 2);
     uint8_t id[16];
@@ -347,9 +348,9 @@ static void look_up(struct writer *w, const struct sf_profile *list, unsigned n)
     sf_frame_names_look_up(&w->names, tables, n); /* each file is read once */
 }
 
-enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
-                                   const struct sf_otlp_frame *frame, struct sf_buf *out,
-                                   uint32_t *n_profiles, struct sf_why *why)
+enum sf_err sf_otlp_profile_write(const struct sf_profile *list, unsigned n,
+                                  const struct sf_otlp_frame *frame, struct sf_buf *out,
+                                  uint32_t *n_profiles, struct sf_why *why)
 {
     struct writer *w = sf_heap_new(sizeof(*w));
     bool ok = w != NULL;
@@ -360,7 +361,7 @@ enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
         look_up(w, list, n);
         for (unsigned i = 0; i < n && ok; i++) {
             for (int value = 0; value < 2; value++) {
-                if (sf_kind_info(list[i].kind)->is_sent[value] &&
+                if (sf_sample_kind_info(list[i].kind)->is_sent[value] &&
                     sf_profile_table_n(&list[i].table))
                     write_profile(w, &list[i], value);
             }

@@ -13,6 +13,6 @@ struct sf_otlp_frame {               /* fields of the request's messages, ready 
 
 /* Writes what has samples; *n_profiles is how many Profile messages that made, 0 with an empty
  * `out`. Fails with NOMEM. */
-enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
-                                   const struct sf_otlp_frame *frame, struct sf_buf *out,
-                                   uint32_t *n_profiles, struct sf_why *why);
+enum sf_err sf_otlp_profile_write(const struct sf_profile *list, unsigned n,
+                                  const struct sf_otlp_frame *frame, struct sf_buf *out,
+                                  uint32_t *n_profiles, struct sf_why *why);

@@ -24,7 +24,7 @@ struct writer {
 static uint32_t text(struct writer *w, sf_str s)
 {
     bool is_new;
-    uint32_t id = sf_name_table_id(&w->strings, sf_name_hash(s.p, s.len), 0, &is_new);
+    uint32_t id = sf_name_table_id(&w->strings, sf_name_table_hash(s.p, s.len), 0, &is_new);
     if (is_new) {
         struct sf_buf room = {0};
         sf_pb_write_str(w->out, 6, sf_redact_text(s, &room));
@@ -71,7 +71,7 @@ static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
 {
     uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
     bool is_new;
-    uint32_t id = sf_name_table_id(&w->functions, sf_name_hash(key, sizeof(key)), 1, &is_new);
+    uint32_t id = sf_name_table_id(&w->functions, sf_name_table_hash(key, sizeof(key)), 1, &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(w->out, 5);
         sf_pb_write_u64(w->out, 1, id);
@@ -85,7 +85,8 @@ static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
 }
 
 /* Lines of a location that has no address are at 0. */
-static void write_location(struct writer *w, uint32_t id, uint64_t at, const struct sf_frame *f)
+static void write_location(struct writer *w, uint32_t id, uint64_t at,
+                           const struct sf_named_frame *f)
 {
     uint32_t functions[SF_FRAME_LINES_MAX];
     size_t mark, line;
@@ -107,13 +108,13 @@ static void write_location(struct writer *w, uint32_t id, uint64_t at, const str
     sf_pb_write_end(w->out, mark);
 }
 
-static void name_all(struct sf_frame *f, sf_str name)
+static void name_all(struct sf_named_frame *f, sf_str name)
 {
     f->n_lines = 1;
     f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
 }
 
-static void note_kind(struct writer *w, const struct sf_frame *f)
+static void note_kind(struct writer *w, const struct sf_named_frame *f)
 {
     if (!f->module || f->module > SF_MODULES_MAX)
         return;
@@ -125,7 +126,7 @@ static uint32_t location(struct writer *w, uint64_t at)
 {
     bool is_new;
     uint32_t id = sf_name_table_id(&w->locations, at, 1, &is_new);
-    struct sf_frame f;
+    struct sf_named_frame f;
     char place[128];
     if (!is_new)
         return id;
@@ -150,7 +151,7 @@ static uint32_t end_location(struct writer *w, uint8_t end)
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
     bool is_new;
     uint32_t id = sf_name_table_id(&w->locations, end, 1, &is_new);
-    struct sf_frame f = {.module = 0};
+    struct sf_named_frame f = {.module = 0};
     if (!is_new)
         return id;
     name_all(&f, sf_str_from(names[end & 3]));
@@ -171,7 +172,7 @@ static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t n
 
 /* The row's two values, with zeros for `before` and `after` them: the other profile's. */
 static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_row *row, int before, int after)
+                         const struct sf_profile_stack_row *row, int before, int after)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, span = 0, trace = 0;
@@ -193,7 +194,7 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
     }
     if (row->wait) {
         wait_key = text(w, SF_STR("thread.state"));
-        wait = text(w, sf_str_from(sf_wait_name((enum sf_wait)row->wait)));
+        wait = text(w, sf_str_from(sf_sample_kind_wait_name((enum sf_wait)row->wait)));
     }
     mark = sf_pb_write_begin(w->out, 2);
     for (uint32_t i = 0; i < n; i++)
@@ -216,8 +217,8 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
 
 static void write_types(struct writer *w, const struct sf_profile *p)
 {
-    write_type(w, 1, &sf_kind_info(p->kind)->values[0]);
-    write_type(w, 1, &sf_kind_info(p->kind)->values[1]);
+    write_type(w, 1, &sf_sample_kind_info(p->kind)->values[0]);
+    write_type(w, 1, &sf_sample_kind_info(p->kind)->values[1]);
 }
 
 static void write_samples(struct writer *w, const struct sf_profile *p, int before, int after)
@@ -229,7 +230,7 @@ static void write_samples(struct writer *w, const struct sf_profile *p, int befo
 /* What came of what was asked for. */
 static void write_comment(struct writer *w, const struct sf_profile *p)
 {
-    const struct sf_kind_info *info = sf_kind_info(p->kind);
+    const struct sf_kind_info *info = sf_sample_kind_info(p->kind);
     double cpu_s = (double)p->table.values[1] / 1e9;
     const char *no_perf = sf_cpu_profiler_no_perf();
     char said[480];
@@ -252,7 +253,7 @@ static void write_comment(struct writer *w, const struct sf_profile *p)
 static void write_profile(struct writer *w, const struct sf_profile *p,
                           const struct sf_profile *beside)
 {
-    const struct sf_kind_info *info = sf_kind_info(p->kind);
+    const struct sf_kind_info *info = sf_sample_kind_info(p->kind);
     text(w, SF_STR_NONE);
     write_types(w, p);
     if (beside)

@@ -97,7 +97,8 @@ enum sf_err sf_profile_files_stop(enum sf_profile_party party, unsigned kinds, c
         if (!err && kinds >> kind & 1 && !is_beside) {
             if (!is_first)
                 name_file(named, path,
-                          has_beside ? "heap" : sf_kind_info((enum sf_sample_kind)kind)->word);
+                          has_beside ? "heap"
+                                     : sf_sample_kind_info((enum sf_sample_kind)kind)->word);
             err = write_profile(&profiles[kind], has_beside ? &profiles[SF_SAMPLES_INUSE] : NULL,
                                 is_first ? path : named, why);
             is_first = false;
@@ -123,7 +124,7 @@ void sf_profile_file_path(char out[PATH_CAP], const char *file)
 
 int sf_cpu_profile_start(const char *file, unsigned rate_hz)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
     int saved = errno;
@@ -150,7 +151,7 @@ int sf_cpu_profile_start(const char *file, unsigned rate_hz)
 
 int sf_cpu_profile_stop(void)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err;
     int saved = errno;
@@ -167,7 +168,7 @@ int sf_cpu_profile_stop(void)
 
 int sf_heap_profile_start(size_t mean_bytes)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err;
     int saved = errno;
@@ -184,29 +185,29 @@ int sf_heap_profile_start(size_t mean_bytes)
     return told(err, &why);
 }
 
-struct look {
+struct heap_file {
     const char *path;
     struct sf_why *why;
 };
 
 static enum sf_err write_heap(const struct sf_profile *profiles, void *arg)
 {
-    struct look *look = arg;
-    return write_profile(&profiles[SF_SAMPLES_ALLOC], &profiles[SF_SAMPLES_INUSE], look->path,
-                         look->why);
+    struct heap_file *heap_file = arg;
+    return write_profile(&profiles[SF_SAMPLES_ALLOC], &profiles[SF_SAMPLES_INUSE], heap_file->path,
+                         heap_file->why);
 }
 
 int sf_heap_profile_write(const char *file)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_why why = {0};
-    struct look look = {file, &why};
+    struct heap_file heap_file = {file, &why};
     enum sf_err err;
     int saved = errno;
 
     if (!file || !sf_library_enter(t))
         return -1;
-    err = sf_profiler_look(SF_FOR_FILE, SF_HEAP_KINDS, write_heap, &look, &why);
+    err = sf_profiler_visit(SF_FOR_FILE, SF_HEAP_KINDS, write_heap, &heap_file, &why);
     sf_library_leave(t);
     errno = saved;
     return told(err, &why);
@@ -214,7 +215,7 @@ int sf_heap_profile_write(const char *file)
 
 int sf_heap_profile_stop(void)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_profile profiles[SF_SAMPLES_KINDS] = {0};
     struct sf_why why = {0};
     enum sf_err err;

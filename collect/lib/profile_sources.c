@@ -28,7 +28,7 @@ enum sf_err sf_profile_sources_check(unsigned kinds, struct sf_why *why)
         size_t len = strlen(words);
         if (missing & ~SF_HEAP_KINDS & 1u << kind)
             snprintf(words + len, sizeof(words) - len, "%s%s", len ? ", " : "",
-                     sf_kind_info((enum sf_sample_kind)kind)->word);
+                     sf_sample_kind_info((enum sf_sample_kind)kind)->word);
     }
     return missing ? sf_fail(why, SF_ERR_UNSUPPORTED,
                              "profile: not here, for this program's calls do not pass through the "

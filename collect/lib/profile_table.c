@@ -16,7 +16,7 @@ void sf_profile_table_done(struct sf_profile_table *t)
 
 uint32_t sf_profile_table_n(const struct sf_profile_table *t)
 {
-    return (uint32_t)(t->rows.len / sizeof(struct sf_profile_row));
+    return (uint32_t)(t->rows.len / sizeof(struct sf_profile_stack_row));
 }
 
 uint32_t sf_profile_table_n_moments(const struct sf_profile_table *t)
@@ -40,30 +40,31 @@ const struct sf_moment *sf_profile_table_moment(const struct sf_profile_table *t
     return (const struct sf_moment *)(const void *)t->moments.p + i;
 }
 
-static struct sf_profile_row *row_at(const struct sf_profile_table *t, uint32_t i)
+static struct sf_profile_stack_row *row_at(const struct sf_profile_table *t, uint32_t i)
 {
-    return (struct sf_profile_row *)(void *)t->rows.p + i;
+    return (struct sf_profile_stack_row *)(void *)t->rows.p + i;
 }
 
-const struct sf_profile_row *sf_profile_table_row(const struct sf_profile_table *t, uint32_t i)
+const struct sf_profile_stack_row *sf_profile_table_row(const struct sf_profile_table *t,
+                                                        uint32_t i)
 {
     return row_at(t, i);
 }
 
 const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
-                                        const struct sf_profile_row *row)
+                                        const struct sf_profile_stack_row *row)
 {
     /* Nothing was kept when no row has a frame, as of a pause: no place in nothing. */
     return t->frames.p ? (const uint64_t *)(const void *)t->frames.p + row->frames_at : NULL;
 }
 
 /* The instruction a frame stands at: for callers the call, not what follows it. */
-static uint64_t frame_of(const struct sf_sample *s, uint32_t i)
+static uint64_t frame_of(const struct sf_raw_sample *s, uint32_t i)
 {
     return i ? s->frames[i] - 1 : s->frames[0];
 }
 
-static uint32_t hash_of(const struct sf_sample *s)
+static uint32_t hash_of(const struct sf_raw_sample *s)
 {
     uint64_t h = sf_secret_mix(sf_secret(), s->thread + ((uint64_t)s->wait << 32)), id;
     memcpy(&id, s->span_id, 8);
@@ -75,8 +76,8 @@ static uint32_t hash_of(const struct sf_sample *s)
     return (uint32_t)(h >> 16);
 }
 
-static bool is_same(const struct sf_profile_table *t, const struct sf_profile_row *row,
-                    const struct sf_sample *s)
+static bool is_same(const struct sf_profile_table *t, const struct sf_profile_stack_row *row,
+                    const struct sf_raw_sample *s)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     if (row->n_frames != s->n_frames || row->thread != s->thread || row->wait != s->wait ||
@@ -90,14 +91,14 @@ static bool is_same(const struct sf_profile_table *t, const struct sf_profile_ro
     return true;
 }
 
-static bool append(struct sf_profile_table *t, const struct sf_sample *s, uint32_t *slot)
+static bool append(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t *slot)
 {
-    struct sf_profile_row row = {.frames_at = (uint32_t)(t->frames.len / 8),
-                                 .n_frames = s->n_frames,
-                                 .thread = s->thread,
-                                 .next = *slot,
-                                 .end = s->end,
-                                 .wait = s->wait};
+    struct sf_profile_stack_row row = {.frames_at = (uint32_t)(t->frames.len / 8),
+                                       .n_frames = s->n_frames,
+                                       .thread = s->thread,
+                                       .next = *slot,
+                                       .end = s->end,
+                                       .wait = s->wait};
     size_t rows_len = t->rows.len, frames_len = t->frames.len;
     memcpy(row.trace_id, s->trace_id, 16);
     memcpy(row.span_id, s->span_id, 8);
@@ -114,7 +115,7 @@ static bool append(struct sf_profile_table *t, const struct sf_sample *s, uint32
     return false;
 }
 
-static bool add_moment(struct sf_profile_table *t, const struct sf_sample *s, uint32_t row)
+static bool add_moment(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t row)
 {
     struct sf_moment m = {row, row_at(t, row)->moments, s->time_ns, {s->values[0], s->values[1]}};
     sf_buf_add(&t->moments, &m, sizeof(m));
@@ -127,7 +128,7 @@ static bool add_moment(struct sf_profile_table *t, const struct sf_sample *s, ui
 }
 
 /* The place of the row the sample belongs to; false: no room. */
-static bool find_row(struct sf_profile_table *t, const struct sf_sample *s, uint32_t *out)
+static bool find_row(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t *out)
 {
     enum { SLOTS = 16384 };
     uint32_t *slot;
@@ -148,7 +149,7 @@ static bool find_row(struct sf_profile_table *t, const struct sf_sample *s, uint
     return append(t, s, slot);
 }
 
-void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s)
+void sf_profile_table_add(struct sf_profile_table *t, const struct sf_raw_sample *s)
 {
     uint32_t row;
     t->values[0] += s->values[0];

@@ -12,7 +12,7 @@ enum {
     SF_PROFILE_MEMORY = 8 << 20
 }; /* rows and frames of one profile; further new ones are lost */
 
-struct sf_profile_row {
+struct sf_profile_stack_row {
     uint32_t frames_at, n_frames; /* in words of `frames` */
     uint32_t thread;              /* its id in the system */
     uint32_t next;                /* row + 1 with the same hash */
@@ -31,7 +31,7 @@ struct sf_moment {
 struct sf_profile_table {
     bool has_moments;      /* set before the first sample */
     size_t max;            /* bytes, set likewise; 0: SF_PROFILE_MEMORY */
-    struct sf_buf rows;    /* struct sf_profile_row */
+    struct sf_buf rows;    /* struct sf_profile_stack_row */
     struct sf_buf frames;  /* uint64_t; a caller's address is that of its call */
     struct sf_buf moments; /* struct sf_moment */
     uint32_t *slots;       /* heap; row + 1 */
@@ -40,11 +40,12 @@ struct sf_profile_table {
 };
 
 void sf_profile_table_done(struct sf_profile_table *t);
-void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s);
+void sf_profile_table_add(struct sf_profile_table *t, const struct sf_raw_sample *s);
 uint32_t sf_profile_table_n(const struct sf_profile_table *t);
 uint32_t sf_profile_table_n_moments(const struct sf_profile_table *t);
 bool sf_profile_table_is_filling(const struct sf_profile_table *t); /* more than half full */
-const struct sf_profile_row *sf_profile_table_row(const struct sf_profile_table *t, uint32_t i);
+const struct sf_profile_stack_row *sf_profile_table_row(const struct sf_profile_table *t,
+                                                        uint32_t i);
 const struct sf_moment *sf_profile_table_moment(const struct sf_profile_table *t, uint32_t i);
 const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
-                                        const struct sf_profile_row *row);
+                                        const struct sf_profile_stack_row *row);

@@ -5,7 +5,7 @@
 #include "collect/lib/otlp_profile_write.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profile_sources.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/lib/selection.h"
 #include "collect/lib/settings.h"
 #include "collect/sys/clock.h"
@@ -19,7 +19,7 @@ static uint64_t max_len;
 static struct sf_symbol_budget symbols; /* the collecting thread's */
 static atomic_bool is_last;             /* the profile at hand: it is named whole */
 
-struct sf_exporter *sf_profile_exporter(void)
+struct sf_exporter *sf_profile_upload_exporter(void)
 {
     return &exporter;
 }
@@ -43,11 +43,11 @@ static void upload(struct sf_profile *list, unsigned n)
     exporter.write_scope(&scope);
     sf_symbol_budget_earn(&symbols, sf_governor_budget(), sf_clock_process_cpu_ns(),
                           sf_own_cost_ns() - sf_own_cost_symbols_ns());
-    err = sf_otlp_profiles_write(list, n,
-                                 &(struct sf_otlp_frame){sf_buf_bytes(&resource),
-                                                         sf_buf_bytes(&scope),
-                                                         atomic_load(&is_last) ? NULL : &symbols},
-                                 &body, &n_profiles, &why);
+    err = sf_otlp_profile_write(list, n,
+                                &(struct sf_otlp_frame){sf_buf_bytes(&resource),
+                                                        sf_buf_bytes(&scope),
+                                                        atomic_load(&is_last) ? NULL : &symbols},
+                                &body, &n_profiles, &why);
     if (err)
         exporter.say(why.text);
     else if (n_profiles && !sf_exporter_add_whole(&exporter, sf_buf_bytes(&body), n_profiles))

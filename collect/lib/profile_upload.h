@@ -19,5 +19,5 @@ void sf_profile_upload_after_fork(void);     /* in the child: it earns for itsel
 /* All that was sampled until now is sent or given up when it returns true. */
 bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending);
 
-struct sf_exporter *sf_profile_exporter(void);
+struct sf_exporter *sf_profile_upload_exporter(void);
 uint64_t sf_profile_upload_dropped(void); /* profiles: no room, or no memory */

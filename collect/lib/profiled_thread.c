@@ -198,7 +198,7 @@ static void find_stack(struct sf_profiled_thread *t)
 {
     uintptr_t sp = atomic_load_explicit(&t->seen_sp, memory_order_acquire);
     uintptr_t tcb = atomic_load_explicit(&t->seen_tcb, memory_order_relaxed), lo, hi;
-    if (!sp || atomic_load(&t->stack_hi) || !sf_stack_find(sp, tcb, &lo, &hi))
+    if (!sp || atomic_load(&t->stack_hi) || !sf_stack_copy_find(sp, tcb, &lo, &hi))
         return;
     atomic_store_explicit(&t->stack_lo, lo, memory_order_relaxed);
     atomic_store_explicit(&t->stack_hi, hi, memory_order_release);
@@ -393,10 +393,10 @@ static uint64_t missing_ns(const struct sf_profiled_thread *t)
 /* In the place of the last sample; of a thread that had none, in what it ran. */
 static void hand_in(struct sf_profiled_thread *t, uint64_t ns)
 {
-    struct sf_sample *s = &t->scratch;
+    struct sf_raw_sample *s = &t->scratch;
     uint64_t period_ns = atomic_load(&t->period_ns);
     if (!atomic_load(&t->taken_ns)) {
-        *s = (struct sf_sample){.n_frames = 1, .kind = SF_SAMPLES_CPU, .thread = t->tid};
+        *s = (struct sf_raw_sample){.n_frames = 1, .kind = SF_SAMPLES_CPU, .thread = t->tid};
         s->frames[0] = t->start + 1; /* in it, not the end of what lies before */
     }
     s->time_ns = (uint64_t)sf_clock_mono_ns();
@@ -509,8 +509,8 @@ static void drain_one(struct sf_profiled_thread *t, sf_profiled_drain drain, voi
     t->has_run |= drained_ns > 0;
 }
 
-static void look_after(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
-                       sf_profiled_drain drain, void *arg)
+static void maintain(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
+                     sf_profiled_drain drain, void *arg)
 {
     bool has_ended = atomic_load(&t->is_ended); /* before its last sample is looked for */
     drain_one(t, drain, arg);
@@ -555,7 +555,7 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
         if (!hold(t))
             continue;
         if (t->tid)
-            look_after(t, &u, is_whole, drain, arg);
+            maintain(t, &u, is_whole, drain, arg);
         give(t);
     }
     atomic_store(&all->join_period_ns, period_ns);

@@ -47,8 +47,8 @@ struct sf_profiled_thread {
     /* The stack this thread was given, once known; reading it in place is safe. 0: not known. */
     atomic_uintptr_t stack_lo, stack_hi;
     atomic_uintptr_t seen_sp, seen_tcb; /* from the handler, to find it by */
-    struct sf_sample scratch;           /* the handler's */
-    struct sf_sample last;              /* the collecting thread's: what it took out last */
+    struct sf_raw_sample scratch;       /* the handler's */
+    struct sf_raw_sample last;          /* the collecting thread's: what it took out last */
     struct sf_sample_ring ring;
 };
 

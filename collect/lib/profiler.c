@@ -8,7 +8,7 @@
 
 #include "base/heap.h"
 #include "collect/lib/own_cost.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
@@ -47,7 +47,7 @@ static struct {
     atomic_bool is_called;
     void (*upload)(struct sf_profile *list, unsigned n);
     int64_t window_ns;
-    _Atomic(const struct sf_profile_source *) sources[SF_SAMPLES_KINDS];
+    _Atomic(const struct sf_profiler_source *) sources[SF_SAMPLES_KINDS];
     atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
     /* The thread's own. */
     atomic_uint_fast64_t n_taken, n_dropped;
@@ -61,7 +61,7 @@ static struct {
     int64_t told_ns;                          /* up to where the pause at hand was reported */
 } p;
 
-void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source)
+void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profiler_source *source)
 {
     p.sources[kind] = source;
 }
@@ -141,7 +141,7 @@ enum sf_pause sf_profiler_paused(uint64_t *times, uint64_t *ns)
 
 static void report_pause(int64_t now_ns);
 
-void sf_profiler_add(const struct sf_sample *s)
+void sf_profiler_add(const struct sf_raw_sample *s)
 {
     atomic_fetch_add_explicit(&p.n_taken, 1, memory_order_relaxed);
     for (int party = 0; party < SF_PARTIES; party++) {
@@ -164,13 +164,13 @@ void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n)
 
 static void take_given(void)
 {
-    struct sf_sample s;
+    struct sf_raw_sample s;
     uint64_t n_dropped;
     while (sf_sample_next(&s)) {
         if (s.kind < SF_SAMPLES_KINDS)
             sf_profiler_add(&s);
     }
-    n_dropped = sf_samples_dropped(); /* of which kind they were, nobody knows any more */
+    n_dropped = sf_sample_dropped(); /* of which kind they were, nobody knows any more */
     for (int kind = SF_SAMPLES_ALLOC; kind <= SF_SAMPLES_BLOCK && n_dropped; kind++) {
         if (sf_profiler_is_on((enum sf_sample_kind)kind)) {
             sf_profiler_count_dropped((enum sf_sample_kind)kind, n_dropped);
@@ -184,7 +184,8 @@ static void begin_profile(enum sf_profile_party party, int kind)
     bool is_server = party == SF_FOR_SERVER;
     p.profiles[party][kind] = (struct sf_profile){
         .kind = (enum sf_sample_kind)kind,
-        .table = {.has_moments = is_server && !sf_kind_info((enum sf_sample_kind)kind)->is_snapshot,
+        .table = {.has_moments = is_server &&
+                                 !sf_sample_kind_info((enum sf_sample_kind)kind)->is_snapshot,
                   .max = is_server ? WINDOW_MEMORY : 0},
         .period = sf_profiler_period((enum sf_sample_kind)kind),
         .begin_unix_ns = sf_clock_unix_ns(),
@@ -291,7 +292,7 @@ static enum sf_err start_kinds(struct wish *w)
             continue;
         if (!p.sources[kind])
             err = sf_fail(&w->why, SF_ERR_UNSUPPORTED, "profile: no %s profiler here",
-                          sf_kind_info((enum sf_sample_kind)kind)->word);
+                          sf_sample_kind_info((enum sf_sample_kind)kind)->word);
         else if (!sf_profiler_is_on((enum sf_sample_kind)kind) && !atomic_load(&p.pause))
             err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), &w->why);
         if (!err) {
@@ -373,7 +374,7 @@ static enum sf_err look_at_kinds(struct wish *w)
     }
     err = w->look(profiles, w->arg);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-        if (w->kinds >> kind & 1 && sf_kind_info((enum sf_sample_kind)kind)->is_snapshot)
+        if (w->kinds >> kind & 1 && sf_sample_kind_info((enum sf_sample_kind)kind)->is_snapshot)
             sf_profile_table_done(&profiles[kind].table);
     }
     return err;
@@ -385,10 +386,10 @@ static enum sf_err look_at_kinds(struct wish *w)
  * from a program that did nothing. */
 static void report_pause(int64_t now_ns)
 {
-    struct sf_sample s = {.kind = SF_SAMPLES_PAUSED,
-                          .end = (uint8_t)(SF_END_PAUSED + atomic_load(&p.pause)),
-                          .time_ns = (uint64_t)now_ns,
-                          .values = {1, (uint64_t)(now_ns - p.told_ns)}};
+    struct sf_raw_sample s = {.kind = SF_SAMPLES_PAUSED,
+                              .end = (uint8_t)(SF_END_PAUSED + atomic_load(&p.pause)),
+                              .time_ns = (uint64_t)now_ns,
+                              .values = {1, (uint64_t)(now_ns - p.told_ns)}};
     struct sf_profile profile = {
         .kind = SF_SAMPLES_PAUSED, .begin_mono_ns = p.told_ns, .length_ns = now_ns - p.told_ns};
     p.told_ns = now_ns;
@@ -662,9 +663,9 @@ enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct
 }
 
 /* Waits as long as it takes: `arg` is the caller's. */
-enum sf_err sf_profiler_look(enum sf_profile_party party, unsigned kinds,
-                             enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
-                             void *arg, struct sf_why *why)
+enum sf_err sf_profiler_visit(enum sf_profile_party party, unsigned kinds,
+                              enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
+                              void *arg, struct sf_why *why)
 {
     struct wish w = {.what = LOOK, .party = party, .kinds = kinds, .look = look, .arg = arg};
     return ask(&w, INT64_MAX / 2, NULL, why);
@@ -687,5 +688,5 @@ void sf_profiler_after_fork(void)
     for (int party = 0; party < SF_PARTIES; party++)
         atomic_store(&p.on[party], 0);
     memset(p.profiles, 0, sizeof(p.profiles));
-    sf_samples_after_fork();
+    sf_sample_after_fork();
 }

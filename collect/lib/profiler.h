@@ -26,7 +26,7 @@ struct sf_profile {
 };
 
 /* What a kind brings. All but `begin` and `end` may be NULL; all run in the collecting thread. */
-struct sf_profile_source {
+struct sf_profiler_source {
     enum sf_err (*begin)(uint64_t period, struct sf_why *why);
     void (*end)(void);
     /* Gives what it has gathered by itself to sf_profiler_add; says how long until it wants its
@@ -42,7 +42,7 @@ struct sf_profile_source {
 };
 
 /* Once per kind, before it is started. */
-void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source);
+void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profiler_source *source);
 unsigned sf_profiler_kinds_there(void); /* bits of those that have one */
 /* How often: ns between samples, or bytes. Taken by the next start. */
 void sf_profiler_set_period(enum sf_sample_kind kind, uint64_t period);
@@ -65,13 +65,13 @@ enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct
                              struct sf_why *why);
 /* Lets `look` see what those kinds have gathered so far, by kind, in the collecting thread.
  * NOT_FOUND: one of them is not on; else what `look` says. */
-enum sf_err sf_profiler_look(enum sf_profile_party party, unsigned kinds,
-                             enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
-                             void *arg, struct sf_why *why);
+enum sf_err sf_profiler_visit(enum sf_profile_party party, unsigned kinds,
+                              enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
+                              void *arg, struct sf_why *why);
 unsigned sf_profiler_on_for(enum sf_profile_party party);
 
 /* In the collecting thread: a sample to whoever wants its kind. */
-void sf_profiler_add(const struct sf_sample *s);
+void sf_profiler_add(const struct sf_raw_sample *s);
 void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n);
 
 /* Of all kinds and parties, since the process began. */

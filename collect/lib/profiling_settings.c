@@ -21,7 +21,7 @@ static const struct word {
 };
 enum { N_WORDS = sizeof(words) / sizeof(words[0]) };
 
-bool sf_profile_words_parse(const char *list, unsigned *kinds)
+bool sf_profiling_settings_words_parse(const char *list, unsigned *kinds)
 {
     sf_str rest = sf_str_from(list), one;
     unsigned found = 0;
@@ -43,11 +43,11 @@ bool sf_profile_words_parse(const char *list, unsigned *kinds)
 
 struct reader {
     sf_settings_get get;
-    sf_settings_doubt doubt;
+    sf_settings_warn warn;
     void *arg;
 };
 
-void sf_profiling_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP])
+void sf_profiling_settings_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP])
 {
     int len = snprintf(out, SF_PROFILING_VARIABLE_CAP, "SPANFLAME_%s", key);
     for (int i = 0; i < len && i < SF_PROFILING_VARIABLE_CAP; i++)
@@ -63,22 +63,22 @@ static bool read_block(struct reader *r, struct sf_profiling *block)
         const struct sf_profiling_key *key = &sf_profiling_keys[i];
         char name[SF_PROFILING_VARIABLE_CAP];
         const char *text;
-        sf_profiling_variable(key->path, name);
+        sf_profiling_settings_variable(key->path, name);
         text = r->get(name);
         if (!text || !sf_str_trim(sf_str_from(text)).len)
             continue;
         for (int w = 0; w < N_WORDS; w++)
             is_said |= key->offset == words[w].enabled;
         if (sf_profiling_set(block, key, sf_str_from(text), NULL))
-            r->doubt(r->arg, name, text);
+            r->warn(r->arg, name, text);
     }
     return is_said;
 }
 
 void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get get,
-                                sf_settings_doubt doubt, void *arg)
+                                sf_settings_warn warn, void *arg)
 {
-    struct reader r = {get, doubt, arg};
+    struct reader r = {get, warn, arg};
     const char *list = get("SPANFLAME_PROFILES");
 
     *s = (struct sf_profiling_settings){0};
@@ -89,8 +89,8 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
     }
     if (list && *list) {
         s->is_default = false;
-        if (!sf_profile_words_parse(list, &s->kinds))
-            doubt(arg, "SPANFLAME_PROFILES", list);
+        if (!sf_profiling_settings_words_parse(list, &s->kinds))
+            warn(arg, "SPANFLAME_PROFILES", list);
     }
     if (s->block.is_adaptive && s->block.adaptive_base_rate)
         s->block.cpu_rate = s->block.adaptive_base_rate;

@@ -14,14 +14,14 @@ struct sf_profiling_settings {
 
 /* A variable's value, or NULL; empty counts as unset. */
 typedef const char *(*sf_settings_get)(const char *name);
-typedef void (*sf_settings_doubt)(void *arg, const char *name, const char *val);
+typedef void (*sf_settings_warn)(void *arg, const char *name, const char *val);
 
 /* A value that cannot be used is reported to the callback and replaced by the default. */
 void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get get,
-                                sf_settings_doubt doubt, void *arg);
+                                sf_settings_warn warn, void *arg);
 /* "cpu", "heap" and so on to bits, between commas; "all", "none". False: an unknown word. */
-bool sf_profile_words_parse(const char *words, unsigned *kinds);
+bool sf_profiling_settings_words_parse(const char *words, unsigned *kinds);
 
 /* "profiling.adaptive.interval" to "SPANFLAME_PROFILING_ADAPTIVE_INTERVAL". */
 enum { SF_PROFILING_VARIABLE_CAP = 96 };
-void sf_profiling_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP]);
+void sf_profiling_settings_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP]);

@@ -19,7 +19,7 @@
 #include "collect/lib/profile_file.h"
 #include "collect/lib/profile_upload.h"
 #include "collect/lib/profiling_settings.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/sys/thread.h"
 #include "spanflame.h"
 
@@ -191,7 +191,7 @@ static unsigned kinds_of(sf_str words)
         if (sf_str_eq(word, SF_STR("heap")))
             kinds |= SF_HEAP_KINDS;
         for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-            if (sf_str_eq(word, sf_str_from(sf_kind_info((enum sf_sample_kind)kind)->word)))
+            if (sf_str_eq(word, sf_str_from(sf_sample_kind_info((enum sf_sample_kind)kind)->word)))
                 kinds |= 1u << kind;
         }
     }

@@ -1,6 +1,6 @@
 #include "collect/lib/sample_kind.h"
 
-const struct sf_kind_info *sf_kind_info(enum sf_sample_kind kind)
+const struct sf_kind_info *sf_sample_kind_info(enum sf_sample_kind kind)
 {
     static const struct sf_kind_info infos[SF_SAMPLES_KINDS] = {
         [SF_SAMPLES_CPU] = {"cpu",
@@ -44,7 +44,7 @@ const struct sf_kind_info *sf_kind_info(enum sf_sample_kind kind)
     return &infos[kind];
 }
 
-const char *sf_wait_name(enum sf_wait wait)
+const char *sf_sample_kind_wait_name(enum sf_wait wait)
 {
     static const char *const names[SF_WAITS] = {"",          "running", "run_queue", "lock",
                                                 "condition", "disk",    "network",   "io",

@@ -51,5 +51,5 @@ struct sf_kind_info {
  * enum sf_pause is added. */
 enum { SF_END_PAUSED = 64 };
 
-const struct sf_kind_info *sf_kind_info(enum sf_sample_kind kind);
-const char *sf_wait_name(enum sf_wait wait); /* "lock"; "" for none */
+const struct sf_kind_info *sf_sample_kind_info(enum sf_sample_kind kind);
+const char *sf_sample_kind_wait_name(enum sf_wait wait); /* "lock"; "" for none */

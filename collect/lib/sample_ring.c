@@ -12,7 +12,7 @@ static uint64_t get(const struct sf_sample_ring *r, unsigned at)
     return r->words[at % SF_RING_WORDS];
 }
 
-bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s)
+bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_raw_sample *s)
 {
     unsigned head = atomic_load_explicit(&r->head, memory_order_relaxed);
     unsigned tail = atomic_load_explicit(&r->tail, memory_order_acquire);
@@ -38,7 +38,7 @@ bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s)
     return true;
 }
 
-bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out)
+bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_raw_sample *out)
 {
     unsigned tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
     unsigned head = atomic_load_explicit(&r->head, memory_order_acquire);

@@ -23,7 +23,7 @@ struct sf_sample_ring {
     uint64_t words[SF_RING_WORDS];
 };
 
-struct sf_sample {
+struct sf_raw_sample {
     uint16_t n_frames;
     uint8_t end;  /* enum sf_walk_end */
     uint8_t kind; /* enum sf_sample_kind */
@@ -36,8 +36,8 @@ struct sf_sample {
 };
 
 /* Safe in handlers. */
-bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s);
-bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out); /* false: empty */
+bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_raw_sample *s);
+bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_raw_sample *out); /* false: empty */
 bool sf_sample_ring_is_empty(const struct sf_sample_ring *r);
 /* More than half of it waits to be read. */
 bool sf_sample_ring_is_filling(const struct sf_sample_ring *r);

@@ -169,7 +169,7 @@ static bool is_kept(const uint8_t id[16])
 
 void sf_selection_apply(struct sf_profile_table *t)
 {
-    struct sf_profile_row *rows = (struct sf_profile_row *)(void *)t->rows.p;
+    struct sf_profile_stack_row *rows = (struct sf_profile_stack_row *)(void *)t->rows.p;
     uint32_t n = sf_profile_table_n(t);
     if (!rules()->is_on || !n)
         return;

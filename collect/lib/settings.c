@@ -18,7 +18,7 @@ struct reader {
     struct sf_settings *s;
     sf_settings_get get;
     struct sf_why *why; /* the first value that cannot be used */
-    bool has_doubt;
+    bool has_warned;
 };
 
 static sf_str value(struct reader *r, const char *name)
@@ -55,17 +55,17 @@ static sf_str value_of(struct reader *r, const char *special, const char *genera
     return v.len ? v : value(r, general);
 }
 
-static void doubt(struct reader *r, const char *name, sf_str v)
+static void warn(struct reader *r, const char *name, sf_str v)
 {
-    if (!r->has_doubt)
+    if (!r->has_warned)
         sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not understood; the default is used", name,
                 SF_STR_ARG(v));
-    r->has_doubt = true;
+    r->has_warned = true;
 }
 
-static void doubt_text(void *r, const char *name, const char *val)
+static void warn_text(void *r, const char *name, const char *val)
 {
-    doubt(r, name, sf_str_from(val));
+    warn(r, name, sf_str_from(val));
 }
 
 static uint64_t number(struct reader *r, const char *name, sf_str v, uint64_t otherwise,
@@ -76,7 +76,7 @@ static uint64_t number(struct reader *r, const char *name, sf_str v, uint64_t ot
         return otherwise;
     if (sf_str_to_u64(v, &n))
         return n < most ? n : most;
-    doubt(r, name, v);
+    warn(r, name, v);
     return otherwise;
 }
 
@@ -118,7 +118,7 @@ static void read_redaction(struct reader *r)
     sf_str v = value(r, "SPANFLAME_REDACT");
     bool is_off = sf_str_ieq(v, SF_STR("off"));
     if (v.len && !is_off && !sf_str_ieq(v, SF_STR("on")))
-        doubt(r, "SPANFLAME_REDACT", v);
+        warn(r, "SPANFLAME_REDACT", v);
     sf_redact_set(!is_off);
 }
 
@@ -185,7 +185,7 @@ static void read_headers(struct reader *r, const struct signal *g)
             sf_buf_print(g->headers, "%.*s: %.*s\r\n", SF_STR_ARG(key),
                          SF_STR_ARG(sf_buf_str(&val)));
         else
-            doubt(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
+            warn(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
     }
     if (!sf_buf_ok(&val))
         g->headers->err = val.err;
@@ -251,13 +251,13 @@ static enum sf_err read_exporter(struct reader *r, const struct signal *g, struc
     exporters = value(r, name);
     x->is_grpc = sf_str_eq(protocol, SF_STR("grpc"));
     if (protocol.len && !x->is_grpc && !sf_str_eq(protocol, SF_STR("http/protobuf")))
-        doubt(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+        warn(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
     x->is_gzip = !sf_str_eq(packing, SF_STR("none"));
     if (packing.len && x->is_gzip && !sf_str_eq(packing, SF_STR("gzip")))
-        doubt(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
+        warn(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
     x->is_off = sf_str_eq(exporters, SF_STR("none"));
     if (exporters.len && !x->is_off && !sf_str_eq(exporters, SF_STR("otlp")))
-        doubt(r, name, exporters);
+        warn(r, name, exporters);
     x->timeout_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
                                                    value_for(r, g, "TIMEOUT"), 10000, 600000);
     x->delay_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
@@ -305,13 +305,13 @@ enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_sett
     sampler = value(&r, "OTEL_TRACES_SAMPLER");
     arg = value(&r, "OTEL_TRACES_SAMPLER_ARG");
     if (sampler.len && !sf_sampler_parse(sampler, arg, &s->sampler))
-        doubt(&r, "OTEL_TRACES_SAMPLER", sampler);
+        warn(&r, "OTEL_TRACES_SAMPLER", sampler);
     read_resource(&r, service);
     read_limits(&r);
-    sf_profiling_settings_read(&s->profiling, get, doubt_text, &r);
+    sf_profiling_settings_read(&s->profiling, get, warn_text, &r);
     if (get("SPANFLAME_SPAN_COST") &&
-        !sf_cost_words_parse(get("SPANFLAME_SPAN_COST"), &s->cost_items))
-        doubt_text(&r, "SPANFLAME_SPAN_COST", get("SPANFLAME_SPAN_COST"));
+        !sf_span_cost_words_parse(get("SPANFLAME_SPAN_COST"), &s->cost_items))
+        warn_text(&r, "SPANFLAME_SPAN_COST", get("SPANFLAME_SPAN_COST"));
     err = read_exporter(&r, &traces, why);
     if (!err)
         err = read_exporter(&r, &profiles, why);

@@ -43,7 +43,7 @@ static void parent_from_slot(const struct sf_span_slot *slot, struct parent *p)
     p->profile = slot->profile;
 }
 
-static void find_parent(struct sf_thread *t, const sf_span_options *o, struct parent *p)
+static void find_parent(struct sf_thread_state *t, const sf_span_options *o, struct parent *p)
 {
     const struct sf_span_slot *active = sf_active_slot(t), *slot;
     p->under = active ? sf_span_pool_name(active) : 0;
@@ -67,7 +67,7 @@ static void find_parent(struct sf_thread *t, const sf_span_options *o, struct pa
     }
 }
 
-static void set_record(struct sf_thread *t, struct sf_span_slot *slot, const struct parent *p)
+static void set_record(struct sf_thread_state *t, struct sf_span_slot *slot, const struct parent *p)
 {
     uint8_t *r = slot->record;
     uint64_t id = sf_thread_chance(t);
@@ -126,7 +126,7 @@ static uint8_t profile_of(const sf_span_options *o)
     return is_said ? (uint8_t)o->profile : SF_SPAN_PROFILE_AUTO;
 }
 
-static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
+static void begin(struct sf_thread_state *t, struct sf_span_slot *slot, sf_str name,
                   const sf_span_options *o)
 {
     struct parent p = {0};
@@ -162,7 +162,7 @@ static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
 
 sf_span sf_span_start_with(const char *name, const sf_span_options *options)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot;
     sf_span s = 0;
 
@@ -250,7 +250,7 @@ static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 void sf_span_end_at(sf_span s, uint64_t end_unix_ns)
 {
     enum { KEPT_CAP = 4096 }; /* a long span's buffer does not stay with its slot */
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot;
 
     if (!s || !sf_library_enter(t))

@@ -8,7 +8,7 @@
 #include "wire/pb_writer.h"
 
 /* The locked slot of a span that records here, else NULL. Ends with leave. */
-static struct sf_span_slot *enter(struct sf_thread *t, sf_span s)
+static struct sf_span_slot *enter(struct sf_thread_state *t, sf_span s)
 {
     struct sf_span_slot *slot = sf_span_pool_find(s);
     /* Unsampled ones are answered without the lock: that is what they are for. */
@@ -23,7 +23,7 @@ static struct sf_span_slot *enter(struct sf_thread *t, sf_span s)
     return NULL;
 }
 
-static void leave(struct sf_thread *t, struct sf_span_slot *slot)
+static void leave(struct sf_thread_state *t, struct sf_span_slot *slot)
 {
     sf_lock_give(&slot->lock);
     sf_library_leave(t);
@@ -93,7 +93,7 @@ bool sf_span_attr_has(const struct sf_span_slot *slot, sf_str key)
 
 static void set(sf_span s, const sf_attr *attr, sf_str text)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot = enter(t, s);
     sf_str key = sf_str_from(attr->key);
     size_t before;
@@ -156,7 +156,7 @@ void sf_span_set_bool(sf_span s, const char *key, int val)
 
 void sf_span_set_name(sf_span s, const char *name)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot = name ? enter(t, s) : NULL;
     size_t before;
     if (!slot)
@@ -169,7 +169,7 @@ void sf_span_set_name(sf_span s, const char *name)
 
 void sf_span_set_status(sf_span s, sf_status status, const char *message)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot = enter(t, s);
     size_t before, mark;
     if (!slot)
@@ -202,7 +202,7 @@ static uint32_t write_attrs(struct sf_buf *b, uint32_t field, const sf_attr *att
 
 void sf_span_event_with(sf_span s, const char *name, const sf_attr *attrs, size_t n_attrs)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot = name ? enter(t, s) : NULL;
     size_t before, mark;
     uint32_t dropped;
@@ -232,7 +232,7 @@ void sf_span_event(sf_span s, const char *name)
 
 void sf_span_link(sf_span s, const sf_context *to, const sf_attr *attrs, size_t n_attrs)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot = to ? enter(t, s) : NULL;
     size_t before, mark;
     uint32_t dropped;

@@ -16,7 +16,7 @@
 
 enum { ATTRIBUTES = 9 }; /* of Span */
 
-bool sf_cost_words_parse(const char *words, unsigned *items)
+bool sf_span_cost_words_parse(const char *words, unsigned *items)
 {
     static const struct {
         const char *word;
@@ -118,7 +118,7 @@ static sf_str types_now(char *out, size_t cap)
     size_t len = 0;
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         bool is_heap = kind == SF_SAMPLES_ALLOC || kind == SF_SAMPLES_INUSE;
-        const char *word = is_heap ? "heap" : sf_kind_info((enum sf_sample_kind)kind)->word;
+        const char *word = is_heap ? "heap" : sf_sample_kind_info((enum sf_sample_kind)kind)->word;
         if (!sf_profiler_is_on((enum sf_sample_kind)kind) || (is_heap && seen))
             continue;
         seen |= is_heap;
@@ -154,7 +154,8 @@ static void write_waits(const struct sf_span_cost *c, const struct sf_span_cost 
         sum_ns += ns;
         if (!ns)
             continue;
-        snprintf(key, sizeof(key), "thread.wait.%s_ns", sf_wait_name((enum sf_wait)wait));
+        snprintf(key, sizeof(key), "thread.wait.%s_ns",
+                 sf_sample_kind_wait_name((enum sf_wait)wait));
         sf_attr_write_int(span, ATTRIBUTES, sf_str_from(key), (int64_t)ns);
     }
     sf_attr_write_int(span, ATTRIBUTES, SF_STR("thread.wait_ns"), (int64_t)sum_ns);

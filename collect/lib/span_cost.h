@@ -36,7 +36,7 @@ struct sf_span_cost {        /* at the start */
 };
 
 /* "cpu,run_queue": bits; false: an unknown word. */
-bool sf_cost_words_parse(const char *words, unsigned *items);
+bool sf_span_cost_words_parse(const char *words, unsigned *items);
 void sf_span_cost_begin(struct sf_span_cost *c, unsigned items, uint32_t tid, bool is_root);
 /* The attributes of the Span message; none when another thread ends it. */
 void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t tid,

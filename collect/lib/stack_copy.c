@@ -50,7 +50,7 @@ void sf_stack_copy_after_fork(void)
 
 /* It holds the thread's control block, or the system calls it the main stack, which grows. Above
  * the control block nothing is the thread's. */
-bool sf_stack_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi)
+bool sf_stack_copy_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi)
 {
     enum { MAIN_MOST = 8 << 20 };
     uintptr_t from, to;

@@ -21,4 +21,4 @@ void sf_stack_copy_after_fork(void);
 /* The bounds of the stack that `sp` lies in, if it surely is that of the thread whose control block
  * is at `tcb`: then it may be read in place. False: not, and both are left alone. Reads a file: not
  * in handlers. */
-bool sf_stack_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi);
+bool sf_stack_copy_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi);

@@ -50,8 +50,8 @@ bool sf_symbol_budget_has_for_names(const struct sf_symbol_budget *b,
     return has(b, p->names_ns, FIRST_NAMES_NS);
 }
 
-void sf_symbol_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns, bool is_cut,
-                          uint64_t process_ns)
+void sf_symbol_budget_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns,
+                                 bool is_cut, uint64_t process_ns)
 {
     p->is_given_up = is_cut && credit_ns >= SF_SYMBOL_CREDIT_MOST_NS;
     p->lines_ns = is_cut ? 2 * credit_ns : (int64_t)ns;

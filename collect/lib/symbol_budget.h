@@ -39,5 +39,5 @@ bool sf_symbol_budget_has_for_lines(const struct sf_symbol_budget *b,
 bool sf_symbol_budget_has_for_names(const struct sf_symbol_budget *b,
                                     const struct sf_symbol_price *p);
 /* It was read for `ns`, with so much credit before; `is_cut`: and that was not enough. */
-void sf_symbol_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns, bool is_cut,
-                          uint64_t process_ns);
+void sf_symbol_budget_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns,
+                                 bool is_cut, uint64_t process_ns);

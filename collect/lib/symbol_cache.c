@@ -65,7 +65,7 @@ struct sf_symbol_price *sf_symbol_cache_price(struct sf_symbol_cache *c, uint64_
 static uint32_t text_id(struct sf_symbol_cache *c, sf_str s)
 {
     bool is_new;
-    uint32_t id = sf_name_table_id(&c->texts, sf_name_hash(s.p, s.len), 0, &is_new);
+    uint32_t id = sf_name_table_id(&c->texts, sf_name_table_hash(s.p, s.len), 0, &is_new);
     if (is_new) {
         struct place p = {(uint32_t)c->text.len, (uint32_t)s.len};
         sf_buf_add_str(&c->text, s);

@@ -11,10 +11,10 @@ enum { KNOWN = 1024, NEAR = 4 };
 /* Where threads have their blocks, by id. Nobody signs out: who looks checks the id inside. */
 static struct {
     atomic_uint tid;
-    _Atomic(struct sf_thread *) at;
+    _Atomic(struct sf_thread_state *) at;
 } known[KNOWN];
 
-static void sign_in(struct sf_thread *t)
+static void sign_in(struct sf_thread_state *t)
 {
     uint32_t at = t->tid % KNOWN;
     for (uint32_t i = 0; i < NEAR; i++) {
@@ -28,7 +28,7 @@ static void sign_in(struct sf_thread *t)
     atomic_store_explicit(&known[at].tid, t->tid, memory_order_release);
 }
 
-bool sf_thread_peek(uint32_t tid, struct sf_thread *out)
+bool sf_thread_peek(uint32_t tid, struct sf_thread_state *out)
 {
     int saved = errno;
     bool ok = false;
@@ -45,13 +45,13 @@ bool sf_thread_peek(uint32_t tid, struct sf_thread *out)
     return ok;
 }
 
-__thread struct sf_thread sf_thread_self;
+__thread struct sf_thread_state sf_thread_self;
 
 /* The symbol outside profilers look for: a pointer to the record, NULL when there is none. */
 SF_API extern __thread const void *otel_thread_ctx_v1;
 __attribute__((used)) __thread const void *otel_thread_ctx_v1;
 
-void sf_thread_prepare(struct sf_thread *t, uint32_t epoch)
+void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch)
 {
     sf_chance_fill(t->chance, sizeof(t->chance));
     t->chance[0] |= 1; /* all zero would stay so */
@@ -70,7 +70,7 @@ static uint64_t rotate(uint64_t v, int by)
 }
 
 /* xoroshiro128**: 128 bits of state, about a nanosecond; ids are not secrets. */
-uint64_t sf_thread_chance(struct sf_thread *t)
+uint64_t sf_thread_chance(struct sf_thread_state *t)
 {
     uint64_t a = t->chance[0], b = t->chance[1], v;
     do {

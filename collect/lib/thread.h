@@ -29,7 +29,7 @@ enum {
     SF_RECORD_ROOT_LEN = 18
 };
 
-struct sf_thread {
+struct sf_thread_state {
     _Alignas(16) uint8_t record[SF_RECORD_LEN];
     sf_span current; /* 0: none, or a foreign context that is in the record only */
     sf_span under;   /* what becomes active when `current` was ended by another thread */
@@ -43,22 +43,22 @@ struct sf_thread {
     uint8_t foreign[24];
 };
 
-extern __thread struct sf_thread sf_thread_self;
+extern __thread struct sf_thread_state sf_thread_self;
 
 /* First use in this thread, or in a forked child: seeds, and shows the record to the outside. */
-void sf_thread_prepare(struct sf_thread *t, uint32_t epoch);
+void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch);
 /* What another thread shows now, copied without touching its memory: it may be gone. False: it
  * never used the library, or is gone. */
-bool sf_thread_peek(uint32_t tid, struct sf_thread *out);
-uint64_t sf_thread_chance(struct sf_thread *t); /* 64 random bits, never 0 */
+bool sf_thread_peek(uint32_t tid, struct sf_thread_state *out);
+uint64_t sf_thread_chance(struct sf_thread_state *t); /* 64 random bits, never 0 */
 
-static inline void sf_thread_hide(struct sf_thread *t)
+static inline void sf_thread_hide(struct sf_thread_state *t)
 {
     *(volatile uint8_t *)&t->record[SF_RECORD_VALID] = 0;
     atomic_signal_fence(memory_order_seq_cst);
 }
 /* Shows a whole record of SF_RECORD_LEN bytes whose valid byte is 1. */
-static inline void sf_thread_show(struct sf_thread *t, const uint8_t *record)
+static inline void sf_thread_show(struct sf_thread_state *t, const uint8_t *record)
 {
     uint64_t last;
     sf_thread_hide(t);

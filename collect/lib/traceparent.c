@@ -90,7 +90,7 @@ int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP])
 
 int sf_span_context(sf_span s, sf_context *out)
 {
-    struct sf_thread *t = &sf_thread_self;
+    struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot;
     const uint8_t *record = NULL;
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "collect/lib/hook_thread.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 
 static bool take(enum sf_sample_kind kind, enum sf_wait wait, uint64_t n, uint64_t ns,
                  const void *caller)

@@ -5,21 +5,21 @@
 #include <sys/syscall.h>
 
 #include "collect/lib/cpu_profiler.h"
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/lib/stack_copy.h"
 #include "collect/lib/thread.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/tasks.h"
 #include "collect/sys/thread.h"
 
-enum { LOOKS_PER_TURN = 16, THREADS_MAX = 1024 };
+enum { SAMPLES_PER_TURN = 16, THREADS_MAX = 1024 };
 #define DEFAULT_PERIOD_NS ((uint64_t)50000000)
 
 static struct {
     struct seen {
         uint32_t tid; /* 0: free */
         bool is_there;
-        int64_t looked_ns;
+        int64_t sampled_ns;
         uint64_t delay_ns; /* in the run queue, up to the last look */
     } threads[THREADS_MAX];
     uint32_t n, next;
@@ -81,10 +81,10 @@ static bool is_same(const struct sf_task_wait *a, const struct sf_task_wait *b)
 }
 
 /* The stack and span of a thread that waits; false: it runs, moved on, or is gone. */
-static bool look(uint32_t tid, struct sf_sample *s, enum sf_task_state *state)
+static bool look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *state)
 {
     struct sf_task_wait before, after;
-    struct sf_thread thread;
+    struct sf_thread_state thread;
     struct sf_stack_copy *copy;
     struct sf_walk_stack view;
     const struct sf_modules *m;
@@ -157,9 +157,9 @@ static void list_threads(int64_t now_ns)
  * profiler saw it last. */
 static void add_delay(struct seen *t)
 {
-    const struct sf_sample *last = sf_cpu_profiler_last(t->tid);
+    const struct sf_raw_sample *last = sf_cpu_profiler_last(t->tid);
     uint64_t delay_ns = sf_tasks_run_delay(t->tid);
-    struct sf_sample s;
+    struct sf_raw_sample s;
     if (last && delay_ns > t->delay_ns) {
         s = *last;
         s.kind = SF_SAMPLES_WALL;
@@ -171,25 +171,25 @@ static void add_delay(struct seen *t)
     t->delay_ns = delay_ns;
 }
 
-static void look_at_some(void)
+static void sample_some(void)
 {
-    struct sf_sample s = {.kind = SF_SAMPLES_WALL};
-    uint32_t n_looks = 0;
-    for (uint32_t i = 0; i < w.n && n_looks < LOOKS_PER_TURN; i++) {
+    struct sf_raw_sample s = {.kind = SF_SAMPLES_WALL};
+    uint32_t n_sampled = 0;
+    for (uint32_t i = 0; i < w.n && n_sampled < SAMPLES_PER_TURN; i++) {
         struct seen *t = &w.threads[w.next++ % w.n];
         enum sf_task_state state;
         int64_t now_ns = sf_clock_mono_ns();
         if (!t->tid)
             continue;
-        n_looks++;
+        n_sampled++;
         if (look(t->tid, &s, &state)) {
             s.values[0] = 1;
-            s.values[1] = (uint64_t)(now_ns - t->looked_ns);
+            s.values[1] = (uint64_t)(now_ns - t->sampled_ns);
             sf_profiler_add(&s);
         } else if (state == SF_TASK_RUNS) {
             add_delay(t);
         }
-        t->looked_ns = now_ns;
+        t->sampled_ns = now_ns;
     }
 }
 
@@ -200,7 +200,7 @@ static int64_t turn(int64_t now_ns)
     if (now_ns - w.listed_ns >= 100000000)
         list_threads(now_ns);
     if (now_ns >= w.next_ns) {
-        look_at_some();
+        sample_some();
         w.next_ns = now_ns + w.period_ns;
     }
     return w.next_ns - now_ns;
@@ -226,15 +226,15 @@ static void pace(uint64_t period_ns)
     w.period_ns = (int64_t)period_ns;
 }
 
-const struct sf_profile_source sf_wall_source = {
+const struct sf_profiler_source sf_wall_source = {
     .begin = begin, .end = end, .turn = turn, .drain = sf_cpu_profiler_drain, .pace = pace};
 
 /* ---- threads ---- */
 
 static void add_thread(uint32_t tid, void *arg)
 {
-    struct sf_sample s = {.kind = SF_SAMPLES_THREADS, .values = {1, 0}};
-    const struct sf_sample *last = sf_cpu_profiler_last(tid);
+    struct sf_raw_sample s = {.kind = SF_SAMPLES_THREADS, .values = {1, 0}};
+    const struct sf_raw_sample *last = sf_cpu_profiler_last(tid);
     enum sf_task_state state;
     (void)arg;
     if (sf_guest_thread_is(tid))
@@ -275,11 +275,11 @@ static int64_t turn_threads(int64_t now_ns)
     return INT64_MAX;
 }
 
-const struct sf_profile_source sf_threads_source = {.begin = begin_threads,
-                                                    .end = end,
-                                                    .turn = turn_threads,
-                                                    .drain = sf_cpu_profiler_drain,
-                                                    .close = take_all};
+const struct sf_profiler_source sf_threads_source = {.begin = begin_threads,
+                                                     .end = end,
+                                                     .turn = turn_threads,
+                                                     .drain = sf_cpu_profiler_drain,
+                                                     .close = take_all};
 
 void sf_wall_profiler_after_fork(void)
 {

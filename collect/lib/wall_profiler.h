@@ -9,6 +9,7 @@
 #pragma once
 #include "collect/lib/profiler.h"
 
-extern const struct sf_profile_source sf_wall_source;
-extern const struct sf_profile_source sf_threads_source; /* all threads once, when a profile ends */
+extern const struct sf_profiler_source sf_wall_source;
+extern const struct sf_profiler_source
+    sf_threads_source; /* all threads once, when a profile ends */
 void sf_wall_profiler_after_fork(void);

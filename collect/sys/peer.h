@@ -18,7 +18,7 @@ struct sf_peer { /* SF_PEER_NONE is closed */
     int fd;
     dev_t dev;
     ino_t ino;
-    struct sf_tls *tls; /* NULL: plain */
+    struct sf_peer_tls *tls; /* NULL: plain */
 };
 #define SF_PEER_NONE ((struct sf_peer){.fd = -1})
 

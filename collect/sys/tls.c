@@ -59,7 +59,7 @@ static struct {
     void (*error_text)(unsigned long, char *, size_t);
 } o;
 
-struct sf_tls {
+struct sf_peer_tls {
     void *ctx, *ssl;
 };
 
@@ -158,7 +158,8 @@ static enum sf_err fail(enum sf_err err, const char *doing, struct sf_why *why)
     return sf_fail(why, err, "tls: %s: %s", doing, text);
 }
 
-static enum sf_err make_ctx(struct sf_tls *t, const struct sf_tls_files *files, struct sf_why *why)
+static enum sf_err make_ctx(struct sf_peer_tls *t, const struct sf_tls_files *files,
+                            struct sf_why *why)
 {
     t->ctx = o.ctx_new(o.method());
     if (!t->ctx)
@@ -181,7 +182,7 @@ static bool is_address(const char *host)
 }
 
 /* The name in the certificate must be the one the operator wrote. */
-static bool expect(struct sf_tls *t, const char *host)
+static bool expect(struct sf_peer_tls *t, const char *host)
 {
     char name[256];
     if (is_address(host))
@@ -190,7 +191,7 @@ static bool expect(struct sf_tls *t, const char *host)
     return o.ctrl(t->ssl, CTRL_SET_HOST_NAME, 0, name) == 1 && o.set_host(t->ssl, name) == 1;
 }
 
-static enum sf_err make_ssl(struct sf_tls *t, int fd, const char *host, const char *protocol,
+static enum sf_err make_ssl(struct sf_peer_tls *t, int fd, const char *host, const char *protocol,
                             struct sf_why *why)
 {
     unsigned char alpn[16];
@@ -206,10 +207,10 @@ static enum sf_err make_ssl(struct sf_tls *t, int fd, const char *host, const ch
     return SF_OK;
 }
 
-enum sf_err sf_tls_open(struct sf_tls **out, int fd, const char *host, const char *protocol,
+enum sf_err sf_tls_open(struct sf_peer_tls **out, int fd, const char *host, const char *protocol,
                         const struct sf_tls_files *files, struct sf_why *why)
 {
-    struct sf_tls *t;
+    struct sf_peer_tls *t;
     enum sf_err err;
     if (atomic_load(&o.is_over) || !load())
         return sf_fail(why, SF_ERR_UNSUPPORTED, "tls: https needs libssl.so.3 or libssl.so.1.1");
@@ -227,7 +228,7 @@ enum sf_err sf_tls_open(struct sf_tls **out, int fd, const char *host, const cha
     return err;
 }
 
-void sf_tls_close(struct sf_tls *t)
+void sf_tls_close(struct sf_peer_tls *t)
 {
     if (!t || atomic_load(&o.is_over))
         return;
@@ -245,7 +246,7 @@ static enum sf_tls_step over(struct sf_why *why)
 }
 
 /* What a call that gave `got` was about. */
-static enum sf_tls_step step(struct sf_tls *t, int got, const char *doing, struct sf_why *why)
+static enum sf_tls_step step(struct sf_peer_tls *t, int got, const char *doing, struct sf_why *why)
 {
     switch (got > 0 ? 0 : o.error(t->ssl, got)) {
     case 0: return SF_TLS_DONE;
@@ -262,7 +263,7 @@ static enum sf_tls_step step(struct sf_tls *t, int got, const char *doing, struc
     return SF_TLS_FAILED;
 }
 
-enum sf_tls_step sf_tls_shake_hands(struct sf_tls *t, struct sf_why *why)
+enum sf_tls_step sf_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why)
 {
     if (atomic_load(&o.is_over))
         return over(why);
@@ -270,7 +271,8 @@ enum sf_tls_step sf_tls_shake_hands(struct sf_tls *t, struct sf_why *why)
     return step(t, o.connect(t->ssl), "shaking hands", why);
 }
 
-enum sf_tls_step sf_tls_write(struct sf_tls *t, sf_bytes bytes, size_t *out_len, struct sf_why *why)
+enum sf_tls_step sf_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
+                              struct sf_why *why)
 {
     int n;
     if (atomic_load(&o.is_over))
@@ -281,7 +283,7 @@ enum sf_tls_step sf_tls_write(struct sf_tls *t, sf_bytes bytes, size_t *out_len,
     return step(t, n, "sending", why);
 }
 
-enum sf_tls_step sf_tls_read(struct sf_tls *t, void *to, size_t cap, size_t *out_len,
+enum sf_tls_step sf_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
                              struct sf_why *why)
 {
     int n;

@@ -19,7 +19,7 @@ struct sf_tls_files {
     char key[SF_TLS_PATH_CAP];
 };
 
-struct sf_tls; /* opaque */
+struct sf_peer_tls; /* opaque */
 
 enum sf_tls_step {
     SF_TLS_DONE,
@@ -34,12 +34,12 @@ void sf_tls_before_end(void (*call)(void));
 void sf_tls_after_fork(void); /* in the child */
 /* For a connected socket that does not block. UNSUPPORTED: no OpenSSL here; INPUT: a file cannot be
  * used. `protocol` is what ALPN offers: "h2", "http/1.1". */
-enum sf_err sf_tls_open(struct sf_tls **out, int fd, const char *host, const char *protocol,
+enum sf_err sf_tls_open(struct sf_peer_tls **out, int fd, const char *host, const char *protocol,
                         const struct sf_tls_files *files, struct sf_why *why);
-void sf_tls_close(struct sf_tls *t); /* says no goodbye: the socket may be somebody else's */
+void sf_tls_close(struct sf_peer_tls *t); /* says no goodbye: the socket may be somebody else's */
 /* Each tries without waiting. DONE: *out_len bytes went or came, at least one. FAILED: `why`. */
-enum sf_tls_step sf_tls_shake_hands(struct sf_tls *t, struct sf_why *why);
-enum sf_tls_step sf_tls_write(struct sf_tls *t, sf_bytes bytes, size_t *out_len,
+enum sf_tls_step sf_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why);
+enum sf_tls_step sf_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
                               struct sf_why *why);
-enum sf_tls_step sf_tls_read(struct sf_tls *t, void *to, size_t cap, size_t *out_len,
+enum sf_tls_step sf_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
                              struct sf_why *why);

@@ -21,13 +21,13 @@ static uint64_t here(uint64_t more)
 }
 
 /* What a profile with that address says of it, with so much credit. */
-static struct sf_frame name_with(struct sf_symbol_budget *b, int64_t credit_ns, uint64_t at)
+static struct sf_named_frame name_with(struct sf_symbol_budget *b, int64_t credit_ns, uint64_t at)
 {
     struct sf_profile_table t = {0};
     const struct sf_profile_table *list = &t;
-    struct sf_sample s = {.n_frames = 1, .frames = {at}, .values = {1, 1}};
+    struct sf_raw_sample s = {.n_frames = 1, .frames = {at}, .values = {1, 1}};
     struct sf_frame_names names;
-    static struct sf_frame f;
+    static struct sf_named_frame f;
     b->has_begun = true;
     b->credit_ns = credit_ns;
     sf_profile_table_add(&t, &s);
@@ -42,7 +42,7 @@ static struct sf_frame name_with(struct sf_symbol_budget *b, int64_t credit_ns, 
 TEST(frame_names, are_read_as_far_as_there_is_credit)
 {
     struct sf_symbol_budget b = {0};
-    struct sf_frame f;
+    struct sf_named_frame f;
     assert_true(sf_modules_refresh());
     f = name_with(&b, 0, here(4));
     assert_true(f.module > 0);
@@ -74,9 +74,9 @@ TEST(frame_names, are_whole_without_a_budget)
 {
     struct sf_profile_table t = {0};
     const struct sf_profile_table *list = &t;
-    struct sf_sample s = {.n_frames = 1, .frames = {here(4)}, .values = {1, 1}};
+    struct sf_raw_sample s = {.n_frames = 1, .frames = {here(4)}, .values = {1, 1}};
     struct sf_frame_names names;
-    struct sf_frame f;
+    struct sf_named_frame f;
     assert_true(sf_modules_refresh());
     sf_profile_table_add(&t, &s);
     sf_frame_names_open(&names, NULL);

@@ -26,8 +26,8 @@ static struct sf_load_seen calm(void)
 
 static void assert_share(const struct sf_load *l, double want)
 {
-    if (fabs(sf_load_share(l) - want) > 1e-3)
-        fail_msg("samples at %g of the base, not %g", sf_load_share(l), want);
+    if (fabs(sf_load_rule_share(l) - want) > 1e-3)
+        fail_msg("samples at %g of the base, not %g", sf_load_rule_share(l), want);
 }
 
 TEST(load_rule, halves_to_an_eighth_and_recovers_by_quarters)
@@ -37,16 +37,16 @@ TEST(load_rule, halves_to_an_eighth_and_recovers_by_quarters)
     struct sf_load_seen seen = calm();
     struct sf_load l = {0};
     r.has_shedding = false;
-    sf_load_step(&l, &r, &seen);
+    sf_load_rule_step(&l, &r, &seen);
     assert_share(&l, 1);
     seen.host = 8000; /* the threshold itself is above */
     for (int i = 0; i < 4; i++) {
-        sf_load_step(&l, &r, &seen);
+        sf_load_rule_step(&l, &r, &seen);
         assert_share(&l, down[i]);
     }
     seen.host = 7999;
     for (int i = 0; i < 5; i++) {
-        sf_load_step(&l, &r, &seen);
+        sf_load_rule_step(&l, &r, &seen);
         assert_share(&l, up[i]);
     }
 }
@@ -61,7 +61,7 @@ TEST(load_rule, looks_at_host_process_pressure_and_memory)
         seen.process = i == 1 ? 8500 : seen.process;
         seen.pressure = i == 2 ? 8500 : seen.pressure;
         seen.memory_len = i == 3 ? 512000000 : seen.memory_len;
-        sf_load_step(&l, &r, &seen);
+        sf_load_rule_step(&l, &r, &seen);
         assert_share(&l, 0.5);
     }
 }
@@ -73,14 +73,14 @@ TEST(load_rule, stays_in_the_budget_for_its_own_cost)
     struct sf_load l = {0};
     uint64_t at_base_ns = S / 10; /* 5 % of the process's CPU at the full rate */
     for (int i = 0; i < 20; i++) {
-        seen.own_ns = (uint64_t)((double)at_base_ns * sf_load_share(&l));
-        sf_load_step(&l, &r, &seen);
+        seen.own_ns = (uint64_t)((double)at_base_ns * sf_load_rule_share(&l));
+        sf_load_rule_step(&l, &r, &seen);
     }
     assert_share(&l, 0.2); /* 1 %, and not a step up and down for ever */
     seen.process_ns = 0;   /* a program that sleeps: 0.05 % of one CPU is its allowance */
     seen.own_ns = 4 * S / 1000;
-    sf_load_step(&l, &r, &seen);
-    assert_true(sf_load_share(&l) > 0.2);
+    sf_load_rule_step(&l, &r, &seen);
+    assert_true(sf_load_rule_share(&l) > 0.2);
 }
 
 TEST(load_rule, pauses_after_two_and_resumes_ten_points_lower)
@@ -96,15 +96,15 @@ TEST(load_rule, pauses_after_two_and_resumes_ten_points_lower)
     r.is_adaptive = false;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         seen.host = steps[i].host;
-        sf_load_step(&l, &r, &seen);
+        sf_load_rule_step(&l, &r, &seen);
         if (l.is_paused != steps[i].is_paused)
             fail_msg("step %zu", i);
         assert_share(&l, 1); /* adaptive is off */
     }
     seen.host = 9900;
-    sf_load_step(&l, &r, &seen);
+    sf_load_rule_step(&l, &r, &seen);
     assert_true(l.is_paused);
     r.has_shedding = false;
-    sf_load_step(&l, &r, &seen);
+    sf_load_rule_step(&l, &r, &seen);
     assert_false(l.is_paused);
 }

@@ -3,9 +3,9 @@
 #include "base/heap.h"
 #include "collect/lib/profile_table.h"
 
-static struct sf_sample made(uint64_t leaf, uint64_t caller, uint8_t span)
+static struct sf_raw_sample made(uint64_t leaf, uint64_t caller, uint8_t span)
 {
-    struct sf_sample s = {
+    struct sf_raw_sample s = {
         .n_frames = 2, .thread = 7, .values = {1, 10}, .span_id = {span}, .frames = {leaf, caller}};
     return s;
 }
@@ -13,8 +13,8 @@ static struct sf_sample made(uint64_t leaf, uint64_t caller, uint8_t span)
 TEST(profile_table, sums_equal_samples_and_keeps_others_apart)
 {
     struct sf_profile_table t = {0};
-    struct sf_sample a = made(100, 200, 1), b = made(100, 201, 1), c = made(100, 200, 2), d = a,
-                     e = a;
+    struct sf_raw_sample a = made(100, 200, 1), b = made(100, 201, 1), c = made(100, 200, 2), d = a,
+                         e = a;
     d.thread = 8;
     e.wait = SF_WAIT_LOCK;
     for (int i = 0; i < 10; i++)
@@ -37,7 +37,7 @@ TEST(profile_table, sums_equal_samples_and_keeps_others_apart)
 TEST(profile_table, keeps_the_moments_of_a_row)
 {
     struct sf_profile_table t = {.has_moments = true};
-    struct sf_sample a = made(100, 200, 1), b = made(101, 200, 1);
+    struct sf_raw_sample a = made(100, 200, 1), b = made(101, 200, 1);
     uint64_t times[2] = {0};
     uint32_t n = 0;
     for (uint64_t i = 0; i < 10; i++) {
@@ -62,7 +62,7 @@ TEST(profile_table, ends_at_its_bound_and_counts_what_is_lost)
 {
     struct sf_profile_table t = {0};
     for (uint64_t i = 0; i < 200000; i++) {
-        struct sf_sample s = made(i, i, 1);
+        struct sf_raw_sample s = made(i, i, 1);
         sf_profile_table_add(&t, &s);
     }
     assert_true(t.lost > 0);
@@ -77,7 +77,7 @@ TEST(profile_table, survives_every_allocation_that_fails)
         struct sf_profile_table t = {0};
         sf_heap_fail_after(n);
         for (uint64_t i = 0; i < 100; i++) {
-            struct sf_sample s = made(i, i, 1);
+            struct sf_raw_sample s = made(i, i, 1);
             sf_profile_table_add(&t, &s);
         }
         sf_heap_fail_after(0);

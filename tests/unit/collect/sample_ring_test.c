@@ -7,14 +7,14 @@
 
 static struct sf_sample_ring ring;
 
-static struct sf_sample made(uint32_t n)
+static struct sf_raw_sample made(uint32_t n)
 {
-    struct sf_sample s = {.n_frames = (uint16_t)(1 + n % SF_SAMPLE_FRAMES),
-                          .end = n % 4,
-                          .kind = (uint8_t)(n % SF_SAMPLES_KINDS),
-                          .wait = (uint8_t)(n % SF_WAITS),
-                          .thread = n * 7,
-                          .values = {n, (uint64_t)n << 40}};
+    struct sf_raw_sample s = {.n_frames = (uint16_t)(1 + n % SF_SAMPLE_FRAMES),
+                              .end = n % 4,
+                              .kind = (uint8_t)(n % SF_SAMPLES_KINDS),
+                              .wait = (uint8_t)(n % SF_WAITS),
+                              .thread = n * 7,
+                              .values = {n, (uint64_t)n << 40}};
     s.time_ns = n * 3ull;
     memset(s.trace_id, (int)n, 16);
     memset(s.span_id, (int)(n + 1), 8);
@@ -23,9 +23,9 @@ static struct sf_sample made(uint32_t n)
     return s;
 }
 
-static bool is_as_made(const struct sf_sample *got, uint32_t n)
+static bool is_as_made(const struct sf_raw_sample *got, uint32_t n)
 {
-    struct sf_sample want = made(n);
+    struct sf_raw_sample want = made(n);
     return got->n_frames == want.n_frames && got->end == want.end && got->kind == want.kind &&
            got->wait == want.wait && got->thread == want.thread &&
            got->values[0] == want.values[0] && got->values[1] == want.values[1] &&
@@ -36,9 +36,9 @@ static bool is_as_made(const struct sf_sample *got, uint32_t n)
 
 TEST(sample_ring, gives_back_what_was_put_around_its_end)
 {
-    struct sf_sample got;
+    struct sf_raw_sample got;
     for (uint32_t n = 0; n < 5000; n++) {
-        struct sf_sample s = made(n);
+        struct sf_raw_sample s = made(n);
         assert_true(sf_sample_ring_put(&ring, &s));
         if (n % 3 == 0)
             continue;
@@ -52,7 +52,7 @@ TEST(sample_ring, gives_back_what_was_put_around_its_end)
 
 TEST(sample_ring, drops_and_counts_when_full)
 {
-    struct sf_sample s = made(SF_SAMPLE_FRAMES - 1), got;
+    struct sf_raw_sample s = made(SF_SAMPLE_FRAMES - 1), got;
     unsigned kept = 0;
     while (sf_sample_ring_put(&ring, &s))
         kept++;
@@ -68,7 +68,7 @@ enum { MANY = 50000 };
 static void *write_many(void *arg)
 {
     for (uint32_t n = 0; n < MANY;) {
-        struct sf_sample s = made(n);
+        struct sf_raw_sample s = made(n);
         if (sf_sample_ring_put(&ring, &s))
             n++;
         else
@@ -80,7 +80,7 @@ static void *write_many(void *arg)
 TEST(sample_ring, keeps_order_between_two_threads)
 {
     pthread_t thread;
-    struct sf_sample got;
+    struct sf_raw_sample got;
     pthread_create(&thread, NULL, write_many, NULL);
     for (uint32_t n = 0; n < MANY;) {
         if (!sf_sample_ring_get(&ring, &got)) {

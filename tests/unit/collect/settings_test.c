@@ -210,7 +210,7 @@ TEST(settings, means_by_a_text_what_the_server_means)
         const struct sf_profiling_key *key = sf_profiling_keys;
         char name[SF_PROFILING_VARIABLE_CAP];
         uint64_t value;
-        sf_profiling_variable(spellings[i].path, name);
+        sf_profiling_settings_variable(spellings[i].path, name);
         while (strcmp(key->path, spellings[i].path) != 0)
             key++;
         say(name, spellings[i].text);

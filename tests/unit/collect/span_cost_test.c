@@ -23,14 +23,14 @@ static int n_attrs(const struct sf_buf *span)
 TEST(span_cost, reads_words)
 {
     unsigned items = 77;
-    assert_true(sf_cost_words_parse("cpu, switches", &items));
+    assert_true(sf_span_cost_words_parse("cpu, switches", &items));
     assert_int_equal(items, SF_COST_CPU | SF_COST_SWITCHES);
-    assert_true(sf_cost_words_parse("all", &items));
+    assert_true(sf_span_cost_words_parse("all", &items));
     assert_int_equal(items, 511);
-    assert_true(sf_cost_words_parse("none", &items));
+    assert_true(sf_span_cost_words_parse("none", &items));
     assert_int_equal(items, 0);
     items = 5;
-    assert_false(sf_cost_words_parse("cpu,gpu", &items));
+    assert_false(sf_span_cost_words_parse("cpu,gpu", &items));
     assert_int_equal(items, 5);
 }
 

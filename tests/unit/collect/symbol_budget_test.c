@@ -44,7 +44,7 @@ TEST(symbol_budget, never_spends_more_than_was_earned)
             bool is_cut = credit_ns < (int64_t)ns;
             ns = is_cut ? (uint64_t)credit_ns : ns;
             sf_symbol_budget_spend(&b, ns);
-            sf_symbol_price_note(&p, credit_ns, ns, is_cut, s * S);
+            sf_symbol_budget_price_note(&p, credit_ns, ns, is_cut, s * S);
             spent_ns += ns;
             n++;
         }
@@ -65,7 +65,7 @@ TEST(symbol_budget, tries_with_twice_as_much_what_was_cut_and_gives_up_at_the_mo
         assert_false(p.is_given_up);
         assert_true(b.credit_ns >= 2 * tried_ns || b.credit_ns == SF_SYMBOL_CREDIT_MOST_NS);
         tried_ns = b.credit_ns;
-        sf_symbol_price_note(&p, b.credit_ns, (uint64_t)b.credit_ns, true, s * S);
+        sf_symbol_budget_price_note(&p, b.credit_ns, (uint64_t)b.credit_ns, true, s * S);
         sf_symbol_budget_spend(&b, (uint64_t)b.credit_ns);
     }
     assert_int_equal(tried_ns, SF_SYMBOL_CREDIT_MOST_NS);
@@ -77,7 +77,7 @@ TEST(symbol_budget, waits_longer_when_few_samples_gain_by_it)
     struct sf_symbol_budget b = {0};
     struct sf_symbol_price p = {0};
     sf_symbol_budget_earn(&b, 100, S, 0);
-    sf_symbol_price_note(&p, b.credit_ns, 10 * (uint64_t)MS, false, S);
+    sf_symbol_budget_price_note(&p, b.credit_ns, 10 * (uint64_t)MS, false, S);
     sf_symbol_budget_earn(&b, 100, 4 * S, 0);
     assert_false(sf_symbol_budget_has_for_lines(&b, &p, true)); /* 4 s are a quarter of a percent */
     sf_symbol_budget_earn(&b, 100, 5 * S, 0);

@@ -1,4 +1,4 @@
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 
 #include <string.h>
 #include <sys/syscall.h>
@@ -19,19 +19,19 @@ enum { RINGS = 32 };
 
 static struct shared_ring {
     struct sf_lock lock; /* guards the writing end and the scratch; only ever tried */
-    struct sf_sample scratch;
+    struct sf_raw_sample scratch;
     struct sf_sample_ring ring;
 } rings[RINGS];
 static atomic_uint_fast64_t n_dropped;
 
-void sf_sample_note_span(struct sf_sample *s)
+void sf_sample_note_span(struct sf_raw_sample *s)
 {
     sf_sample_note_span_of(s, &sf_thread_self);
 }
 
 /* One that another thread has ended gives way to the one under it, as it would at the thread's next
  * call. */
-void sf_sample_note_span_of(struct sf_sample *s, const struct sf_thread *t)
+void sf_sample_note_span_of(struct sf_raw_sample *s, const struct sf_thread_state *t)
 {
     const uint8_t *record = t->record;
     const struct sf_span_slot *active;
@@ -56,7 +56,7 @@ void sf_sample_note_span_of(struct sf_sample *s, const struct sf_thread *t)
 }
 
 /* Our own frames are nobody's business: the stack begins where the program called. */
-static void cut_own(struct sf_sample *s, uintptr_t caller, bool is_hook_kept)
+static void cut_own(struct sf_raw_sample *s, uintptr_t caller, bool is_hook_kept)
 {
     uint16_t at = 0;
     while (at < s->n_frames && s->frames[at] != caller)
@@ -84,11 +84,11 @@ static struct sf_walk_stack view_of(uintptr_t sp, struct sf_stack_copy **copy)
     if (sp >= own.lo && sp < own.hi)
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, own.hi};
     if (++own.n_copied == LOOK_AFTER)
-        sf_stack_find(sp, (uintptr_t)__builtin_thread_pointer(), &own.lo, &own.hi);
+        sf_stack_copy_find(sp, (uintptr_t)__builtin_thread_pointer(), &own.lo, &own.hi);
     return sf_stack_copy_take(sp, copy);
 }
 
-__attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *caller,
+__attribute__((noinline)) void sf_sample_fill(struct sf_raw_sample *s, const void *caller,
                                               bool is_hook_kept)
 {
     struct sf_walk_regs regs = sf_walk_regs_here();
@@ -125,7 +125,7 @@ static struct shared_ring *take_ring(bool *is_late)
     return NULL;
 }
 
-static bool put(struct shared_ring *r, const struct sf_sample *s, bool is_late)
+static bool put(struct shared_ring *r, const struct sf_raw_sample *s, bool is_late)
 {
     bool ok = sf_sample_ring_put(&r->ring, s);
     sf_lock_give(&r->lock);
@@ -134,7 +134,7 @@ static bool put(struct shared_ring *r, const struct sf_sample *s, bool is_late)
     return ok;
 }
 
-bool sf_sample_give(const struct sf_sample *s)
+bool sf_sample_give(const struct sf_raw_sample *s)
 {
     bool is_late;
     struct shared_ring *r = take_ring(&is_late);
@@ -146,7 +146,7 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
 {
     bool is_late;
     struct shared_ring *r = take_ring(&is_late);
-    struct sf_sample *s;
+    struct sf_raw_sample *s;
     int64_t begin_ns;
     if (!r)
         return false;
@@ -161,7 +161,7 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
     return put(r, s, is_late);
 }
 
-bool sf_sample_next(struct sf_sample *out)
+bool sf_sample_next(struct sf_raw_sample *out)
 {
     for (unsigned i = 0; i < RINGS; i++) {
         if (sf_sample_ring_get(&rings[i].ring, out))
@@ -170,7 +170,7 @@ bool sf_sample_next(struct sf_sample *out)
     return false;
 }
 
-uint64_t sf_samples_dropped(void)
+uint64_t sf_sample_dropped(void)
 {
     uint64_t n = atomic_exchange(&n_dropped, 0);
     for (unsigned i = 0; i < RINGS; i++)
@@ -178,7 +178,7 @@ uint64_t sf_samples_dropped(void)
     return n;
 }
 
-void sf_samples_after_fork(void)
+void sf_sample_after_fork(void)
 {
     for (unsigned i = 0; i < RINGS; i++) {
         sf_lock_reset(&rings[i].lock);

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/lib/sample_take.h"
+#include "collect/lib/sample.h"
 #include "collect/unwind/modules.h"
 #include "spanflame.h"
 
@@ -26,13 +26,13 @@ __attribute__((noinline)) static bool calls_the_hook(bool is_hook_kept)
     return ok;
 }
 
-TEST(sample_take, begins_the_stack_where_the_program_called)
+TEST(sample, begins_the_stack_where_the_program_called)
 {
-    struct sf_sample s;
+    struct sf_raw_sample s;
     assert_true(sf_modules_refresh());
     assert_true(calls_the_hook(false));
     assert_true(sf_sample_next(&s));
-    assert_false(sf_sample_next(&(struct sf_sample){0}));
+    assert_false(sf_sample_next(&(struct sf_raw_sample){0}));
     assert_true(s.n_frames > 2);
     assert_int_equal(s.frames[0], inside_caller[0]);
     assert_int_equal(s.frames[1], inside_caller[1]);
@@ -46,10 +46,10 @@ TEST(sample_take, begins_the_stack_where_the_program_called)
     assert_int_equal(s.frames[1], inside_caller[0]);
 }
 
-TEST(sample_take, carries_the_context_of_the_thread)
+TEST(sample, carries_the_context_of_the_thread)
 {
     static const uint8_t trace[16] = {1, 2, 3}, span[8] = {9, 8, 7}, none[8];
-    struct sf_sample s;
+    struct sf_raw_sample s;
     sf_context_set(trace, span);
     assert_true(calls_the_hook(false));
     sf_context_clear();
@@ -65,18 +65,18 @@ enum { THREADS = 4, EACH = 3000 };
 
 static void *give_many(void *arg)
 {
-    struct sf_sample s = {.n_frames = 1, .values = {1, 1}, .frames = {1}};
+    struct sf_raw_sample s = {.n_frames = 1, .values = {1, 1}, .frames = {1}};
     for (int i = 0; i < EACH; i++)
         sf_sample_give(&s);
     return arg;
 }
 
-TEST(sample_take, counts_what_it_drops)
+TEST(sample, counts_what_it_drops)
 {
     pthread_t threads[THREADS];
-    struct sf_sample s;
+    struct sf_raw_sample s;
     uint64_t n = 0;
-    sf_samples_dropped();
+    sf_sample_dropped();
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, give_many, NULL);
     for (int i = 0; i < 1000; i++)
@@ -85,6 +85,6 @@ TEST(sample_take, counts_what_it_drops)
         pthread_join(threads[i], NULL);
     while (sf_sample_next(&s))
         n++;
-    assert_int_equal(n + sf_samples_dropped(), THREADS * EACH);
+    assert_int_equal(n + sf_sample_dropped(), THREADS * EACH);
     assert_true(n >= SF_RING_WORDS / 16);
 }
