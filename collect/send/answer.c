@@ -157,7 +157,7 @@ bool sf_answer_take(struct sf_answer *a, sf_bytes piece)
     return !a->is_done && !a->fault;
 }
 
-void sf_answer_end(struct sf_answer *a)
+void sf_answer_end_of_body(struct sf_answer *a)
 {
     if (a->is_done || a->fault)
         return;

@@ -38,4 +38,4 @@ struct sf_answer { /* a zeroed one is ready */
 /* Takes bytes as they come; false when it is done or wrong. */
 bool sf_answer_take(struct sf_answer *a, sf_bytes piece);
 /* The stream ended: an answer without a length is whole then, any other is not. */
-void sf_answer_end(struct sf_answer *a);
+void sf_answer_end_of_body(struct sf_answer *a);

@@ -50,7 +50,7 @@ static enum sf_err read_answer(struct sf_http_post *h, int64_t deadline_ns, stru
         if (err)
             return err;
         if (!len) {
-            sf_answer_end(out);
+            sf_answer_end_of_body(out);
             break;
         }
         *has_begun = true;

@@ -26,7 +26,7 @@ static struct sf_answer *http(const uint8_t *data, size_t size, size_t step)
         if (!goes_on)
             break;
     }
-    sf_answer_end(a);
+    sf_answer_end_of_body(a);
     must(a->is_done != (a->fault != NULL));
     must(a->body_len <= SF_ANSWER_BODY_KEPT && a->retry_after_s <= 3600);
     return a;

@@ -44,13 +44,13 @@ TEST(answer, reads_lengths_chunks_and_nothing)
 TEST(answer, is_whole_at_the_end_only_without_a_length)
 {
     struct sf_answer *a = taken("HTTP/1.0 500 X\r\n\r\nsorry", 7);
-    sf_answer_end(a);
+    sf_answer_end_of_body(a);
     assert_true(a->is_done);
     assert_int_equal(a->body_len, 5);
     assert_false(a->is_kept_alive);
     sf_heap_free(a);
     a = taken("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", 7);
-    sf_answer_end(a);
+    sf_answer_end_of_body(a);
     assert_non_null(a->fault);
     sf_heap_free(a);
 }
