@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "collect/hook/next.h"
 #include "collect/lib/cpu_profiler.h"
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 
 struct start {
     void *(*run)(void *);

@@ -18,7 +18,7 @@
 #include "collect/lib/settings.h"
 #include "collect/send/http_post.h"
 #include "collect/sys/clock.h"
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 
 #define WAIT_NS  (30 * SF_NS_PER_S)
 #define GRACE_NS (15 * SF_NS_PER_S) /* for an answer, beyond what the server waits */
@@ -28,7 +28,7 @@ static struct {
     struct sf_lock lock; /* guards is_running; held while the thread starts */
     bool is_running;
     atomic_bool is_ending;
-    struct sf_bell bell;
+    struct sf_notifier bell;
     const struct sf_settings *settings;
     char instance[130];
     /* The thread's own. */
@@ -205,7 +205,7 @@ static int64_t pause_after(enum sf_err err, const struct sf_answer *a, bool is_u
                                  .retry_after_s = err ? 0 : (int64_t)a->retry_after_s,
                                  .is_capturing = c.capture_end_ns != 0};
     uint64_t chance;
-    sf_chance_fill(&chance, sizeof(chance));
+    sf_clock_random_fill(&chance, sizeof(chance));
     if (h.status == 200 || h.status == 304)
         c.is_done_told = true;
     return sf_control_pause(&c.pause, &h, sf_clock_mono_ns(), chance);
@@ -215,8 +215,8 @@ static void sleep_for(int64_t ns)
 {
     int64_t end_ns = sf_clock_mono_ns() + ns, left_ns;
     while (!atomic_load(&c.is_ending) && (left_ns = end_ns - sf_clock_mono_ns()) > 0) {
-        unsigned heard = sf_bell_heard(&c.bell);
-        sf_bell_wait(&c.bell, heard, left_ns);
+        unsigned heard = sf_notifier_seen(&c.bell);
+        sf_notifier_wait(&c.bell, heard, left_ns);
     }
 }
 
@@ -276,7 +276,7 @@ void sf_control_client_start(const struct sf_settings *settings, const char *ins
 void sf_control_client_stop(void)
 {
     atomic_store(&c.is_ending, true);
-    sf_bell_ring(&c.bell);
+    sf_notifier_notify(&c.bell);
 }
 
 void sf_control_client_after_fork(void)

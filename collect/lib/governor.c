@@ -20,7 +20,7 @@ static struct {
     struct sf_governor_wish left;
     uint64_t n_left; /* wishes so far */
     atomic_uint_fast64_t n_applied;
-    struct sf_bell applied;
+    struct sf_notifier applied;
     /* The collecting thread's own. */
     struct sf_governor_wish wish;
     struct sf_load load;
@@ -148,7 +148,7 @@ static void govern(int64_t now_ns)
     sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
     if (number != atomic_load(&g.n_applied)) {
         atomic_store(&g.n_applied, number);
-        sf_bell_ring(&g.applied);
+        sf_notifier_notify(&g.applied);
     }
 }
 
@@ -178,11 +178,11 @@ void sf_governor_wish_set(const struct sf_governor_wish *w)
     sf_lock_give(&g.lock);
     sf_profiler_call();
     for (;;) {
-        unsigned heard = sf_bell_heard(&g.applied);
+        unsigned heard = sf_notifier_seen(&g.applied);
         int64_t left_ns = end_ns - sf_clock_mono_ns();
         if (atomic_load(&g.n_applied) >= mine || left_ns <= 0)
             return;
-        sf_bell_wait(&g.applied, heard, left_ns);
+        sf_notifier_wait(&g.applied, heard, left_ns);
     }
 }
 

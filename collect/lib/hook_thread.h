@@ -7,7 +7,7 @@
 
 #include "collect/lib/gap.h"
 #include "collect/lib/sample_kind.h"
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 
 struct sf_hook_waits { /* short ones; a long one is a sample by itself */
     uint64_t left_ns;  /* until the next stack is taken; 0: not drawn yet */

@@ -26,9 +26,9 @@
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 #include "collect/sys/heap_fork.h"
-#include "collect/sys/thread.h"
-#include "collect/sys/tls.h"
+#include "collect/sys/peer_tls.h"
 #include "wire/pb_writer.h"
 
 enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
@@ -401,7 +401,7 @@ __attribute__((destructor)) static void at_exit(void)
 
 __attribute__((constructor)) static void at_load(void)
 {
-    sf_tls_before_end(at_exit);
+    sf_peer_tls_before_end(at_exit);
 }
 
 void sf_counters_read(sf_counters *out)

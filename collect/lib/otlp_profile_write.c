@@ -288,7 +288,7 @@ static void write_profile(struct writer *w, const struct sf_profile *p, int valu
     struct sf_buf *b = &w->profiles;
     size_t mark = sf_pb_write_begin(b, 2);
     uint8_t id[16];
-    sf_chance_fill(id, sizeof(id));
+    sf_clock_random_fill(id, sizeof(id));
     write_type(w, 1, &info->values[value]);
     for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
         write_sample(w, &p->table, sf_profile_table_row(&p->table, i), value);

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 
 enum {
     SIGNAL_NS = 1500, /* delivery and return, until it was measured */
@@ -43,7 +43,7 @@ uint64_t sf_own_cost_symbols_ns(void)
 uint64_t sf_own_cost_ns(void)
 {
     return atomic_load(&samples_ns) + atomic_load(&n_signals) * atomic_load(&signal_ns) +
-           sf_guest_threads_cpu_ns();
+           sf_guest_thread_cpu_ns();
 }
 
 void sf_own_cost_after_fork(void)

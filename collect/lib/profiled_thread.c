@@ -11,8 +11,8 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 #include "collect/sys/tasks.h"
-#include "collect/sys/thread.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -11,8 +11,8 @@
 #include "collect/lib/sample.h"
 #include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 #include "collect/sys/lock.h"
-#include "collect/sys/thread.h"
 #include "collect/unwind/modules.h"
 
 #define PATIENCE_NS ((int64_t)3000000000)
@@ -41,7 +41,7 @@ static struct {
     struct sf_lock lock; /* guards the wish and the thread's life; held while that starts */
     struct wish *wish;   /* one at a time */
     bool is_alive;
-    struct sf_bell bell, done;
+    struct sf_notifier bell, done;
     void (*between)(void);
     void (*govern)(int64_t now_ns);
     atomic_bool is_called;
@@ -103,13 +103,13 @@ void sf_profiler_between(void (*between)(void))
 
 void sf_profiler_wake(void)
 {
-    sf_bell_ring(&p.bell);
+    sf_notifier_notify(&p.bell);
 }
 
 void sf_profiler_call(void)
 {
     atomic_store(&p.is_called, true);
-    sf_bell_ring(&p.bell);
+    sf_notifier_notify(&p.bell);
 }
 
 void sf_profiler_spread(int64_t most_ns)
@@ -490,7 +490,7 @@ static void fulfil(struct wish *w)
     }
     if (!atomic_compare_exchange_strong(&w->state, &open, DONE))
         free_wish(w);
-    sf_bell_ring(&p.done);
+    sf_notifier_notify(&p.done);
 }
 
 static int64_t turn(void)
@@ -552,7 +552,7 @@ static void run(void *arg)
     int64_t next_ns = 0, now_ns;
     (void)arg;
     for (;;) {
-        unsigned heard = sf_bell_heard(&p.bell);
+        unsigned heard = sf_notifier_seen(&p.bell);
         struct wish *w;
         sf_lock_take(&p.lock);
         w = p.wish;
@@ -570,7 +570,7 @@ static void run(void *arg)
             next_ns = now_ns + take_turn(&pace);
         else
             turn_early();
-        sf_bell_wait(&p.bell, heard, next_ns - sf_clock_mono_ns());
+        sf_notifier_wait(&p.bell, heard, next_ns - sf_clock_mono_ns());
     }
 }
 
@@ -599,12 +599,12 @@ static bool leave_wish(struct wish *w, bool *is_alive)
 static bool is_done_in(struct wish *w, int64_t end_ns)
 {
     while (atomic_load(&w->state) != DONE) {
-        unsigned heard = sf_bell_heard(&p.done);
+        unsigned heard = sf_notifier_seen(&p.done);
         int open = OPEN;
         if (sf_clock_mono_ns() >= end_ns && atomic_compare_exchange_strong(&w->state, &open, LEFT))
             return false;
         if (atomic_load(&w->state) != DONE)
-            sf_bell_wait(&p.done, heard, SF_TURN_NS);
+            sf_notifier_wait(&p.done, heard, SF_TURN_NS);
     }
     return true;
 }
@@ -620,15 +620,15 @@ static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_p
         return sf_fail(why, SF_ERR_NOMEM, "profile: no memory");
     memcpy(w, what, sizeof(*w));
     while (!(is_left = leave_wish(w, &is_alive)) && sf_clock_mono_ns() < end_ns) {
-        unsigned heard = sf_bell_heard(&p.done); /* somebody else's is being looked at */
-        sf_bell_wait(&p.done, heard, 10000000);
+        unsigned heard = sf_notifier_seen(&p.done); /* somebody else's is being looked at */
+        sf_notifier_wait(&p.done, heard, 10000000);
     }
     if (!is_left || !is_alive) {
         sf_heap_free(w);
         return what->what == START ? sf_fail(why, SF_ERR_IO, "profile: the system gives no thread")
                                    : sf_fail(why, SF_ERR_NOT_FOUND, "profile: none is running");
     }
-    sf_bell_ring(&p.bell);
+    sf_notifier_notify(&p.bell);
     if (!is_done_in(w, end_ns))
         return sf_fail(why, SF_ERR_DEADLINE,
                        "profile: the collecting thread did not respond in time");

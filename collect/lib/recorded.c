@@ -20,7 +20,7 @@
 #include "collect/lib/profile_upload.h"
 #include "collect/lib/profiling_settings.h"
 #include "collect/lib/sample.h"
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 #include "spanflame.h"
 
 #define SHEDDING "SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED"

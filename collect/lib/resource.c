@@ -11,7 +11,7 @@
 void sf_resource_instance_id(char out[SF_INSTANCE_ID_CAP])
 {
     uint8_t b[16];
-    sf_chance_fill(b, sizeof(b));
+    sf_clock_random_fill(b, sizeof(b));
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
     sf_hex_encode(b, 4, out);

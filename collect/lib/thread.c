@@ -53,7 +53,7 @@ __attribute__((used)) __thread const void *otel_thread_ctx_v1;
 
 void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch)
 {
-    sf_chance_fill(t->chance, sizeof(t->chance));
+    sf_clock_random_fill(t->chance, sizeof(t->chance));
     t->chance[0] |= 1; /* all zero would stay so */
     t->tid = (uint32_t)syscall(SYS_gettid);
     sign_in(t);

@@ -9,8 +9,8 @@
 #include "collect/lib/stack_copy.h"
 #include "collect/lib/thread.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 #include "collect/sys/tasks.h"
-#include "collect/sys/thread.h"
 
 enum { SAMPLES_PER_TURN = 16, THREADS_MAX = 1024 };
 #define DEFAULT_PERIOD_NS ((uint64_t)50000000)

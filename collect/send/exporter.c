@@ -11,7 +11,7 @@
 #include "collect/send/gzip.h"
 #include "collect/send/retry.h"
 #include "collect/sys/clock.h"
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 #include "wire/pb_writer.h"
 
 enum {
@@ -137,7 +137,7 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
     struct sf_exporter *e = w->e;
     sf_retry_begin(&w->retry, sf_clock_mono_ns());
     for (;;) {
-        unsigned heard = sf_bell_heard(&e->work);
+        unsigned heard = sf_notifier_seen(&e->work);
         int64_t deadline_ns = sf_clock_mono_ns() + e->settings->timeout_ns, pause_ns;
         if (atomic_load(&e->is_ending) && atomic_load(&e->flush_end_ns) < deadline_ns)
             deadline_ns = atomic_load(&e->flush_end_ns);
@@ -156,8 +156,8 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
         /* A flush does not shorten the pause the server asked for; the end does. */
         for (int64_t until = sf_clock_mono_ns() + pause_ns;
              sf_clock_mono_ns() < until && !atomic_load(&e->is_ending);) {
-            sf_bell_wait(&e->work, heard, until - sf_clock_mono_ns());
-            heard = sf_bell_heard(&e->work);
+            sf_notifier_wait(&e->work, heard, until - sf_clock_mono_ns());
+            heard = sf_notifier_seen(&e->work);
         }
     }
     count(&e->counts.lost, n_records);
@@ -178,7 +178,7 @@ static void drain(struct worker *w)
         else
             send_batch(w, list, n);
         sf_outbox_give_back(&e->outbox, list);
-        sf_bell_ring(&e->done);
+        sf_notifier_notify(&e->done);
     }
 }
 
@@ -206,7 +206,7 @@ static void run(void *arg)
         e->write_scope(&w.scope);
     }
     for (;;) {
-        unsigned heard = sf_bell_heard(&e->work);
+        unsigned heard = sf_notifier_seen(&e->work);
         unsigned flushes = atomic_load(&e->flushes);
         int64_t now_ns = sf_clock_mono_ns();
         if (flushes != atomic_load(&e->flushed) || now_ns >= next_ns ||
@@ -215,10 +215,10 @@ static void run(void *arg)
             keep_small(&w.body);
             keep_small(&w.packed);
             atomic_store(&e->flushed, flushes);
-            sf_bell_ring(&e->done);
+            sf_notifier_notify(&e->done);
             next_ns = sf_clock_mono_ns() + e->settings->delay_ns;
         } else {
-            sf_bell_wait(&e->work, heard, next_ns - now_ns);
+            sf_notifier_wait(&e->work, heard, next_ns - now_ns);
         }
     }
 }
@@ -246,7 +246,7 @@ bool sf_exporter_add(struct sf_exporter *e, sf_bytes record)
         return false;
     ensure_thread(e); /* when there is none now, the next record asks again */
     if (before < WAKE_LEN && sf_outbox_held(&e->outbox) >= WAKE_LEN)
-        sf_bell_ring(&e->work);
+        sf_notifier_notify(&e->work);
     return true;
 }
 
@@ -255,7 +255,7 @@ bool sf_exporter_add_whole(struct sf_exporter *e, sf_bytes request, uint32_t n_r
     if (!sf_outbox_add_whole(&e->outbox, request, n_records))
         return false;
     ensure_thread(e);
-    sf_bell_ring(&e->work);
+    sf_notifier_notify(&e->work);
     return true;
 }
 
@@ -271,15 +271,15 @@ bool sf_exporter_flush(struct sf_exporter *e, int64_t timeout_ns, bool is_ending
     atomic_store(&e->flush_end_ns, end_ns);
     atomic_store(&e->is_ending, is_ending);
     mine = atomic_fetch_add(&e->flushes, 1) + 1;
-    sf_bell_ring(&e->work);
+    sf_notifier_notify(&e->work);
     for (;;) {
-        unsigned heard = sf_bell_heard(&e->done);
+        unsigned heard = sf_notifier_seen(&e->done);
         int64_t left_ns = end_ns - sf_clock_mono_ns();
         if ((int)(atomic_load(&e->flushed) - mine) >= 0)
             return true;
         if (left_ns <= 0)
             return false;
-        sf_bell_wait(&e->done, heard, left_ns);
+        sf_notifier_wait(&e->done, heard, left_ns);
     }
 }
 
@@ -301,7 +301,7 @@ void sf_exporter_after_fork(struct sf_exporter *e, bool is_child)
     sf_outbox_forget(&e->outbox);
     sf_peer_leave(&e->http.peer);
     sf_peer_leave(&e->grpc.peer);
-    sf_tls_after_fork();
+    sf_peer_tls_after_fork();
     sf_lock_reset(&e->start_lock);
     atomic_store(&e->is_running, false);
     atomic_store(&e->is_ending, false);

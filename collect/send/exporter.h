@@ -45,7 +45,7 @@ struct sf_exporter {
     void (*say)(const char *problem); /* for the program's ears; any thread */
     struct sf_lock start_lock;        /* guards is_running; held while the thread starts */
     atomic_bool is_running;
-    struct sf_bell work, done;        /* to the thread; from it, after each batch */
+    struct sf_notifier work, done;    /* to the thread; from it, after each batch */
     atomic_uint flushes, flushed;     /* asked for, reached */
     atomic_int_fast64_t flush_end_ns; /* monotonic: the latest moment a flush waits for */
     atomic_bool is_ending;            /* one try per batch, no pauses */

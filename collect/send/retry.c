@@ -20,7 +20,7 @@ bool sf_retry_next(struct sf_retry *r, int64_t now_ns, int64_t *out_pause_ns)
     r->n++;
     if (pause_ns > MOST_S * SF_NS_PER_S)
         pause_ns = MOST_S * SF_NS_PER_S;
-    sf_chance_fill(&chance, sizeof(chance));
+    sf_clock_random_fill(&chance, sizeof(chance));
     pause_ns = pause_ns / 2 + (int64_t)(chance % (uint64_t)(pause_ns / 2));
     if (r->after_s)
         pause_ns = r->after_s * SF_NS_PER_S + (int64_t)(chance % (uint64_t)(SF_NS_PER_S / 4));

@@ -45,7 +45,7 @@ uint64_t sf_clock_thread_cpu_ns(void)
     return (uint64_t)read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void sf_chance_fill(void *out, size_t len)
+void sf_clock_random_fill(void *out, size_t len)
 {
     int saved = errno;
     uint8_t *to = out;

@@ -10,4 +10,4 @@ uint64_t sf_clock_process_cpu_ns(void); /* that the process, or this thread, has
 uint64_t sf_clock_thread_cpu_ns(void);
 /* Unpredictable bytes from the kernel; when it has none, the clocks and addresses stirred: ids stay
  * distinct, and nothing here is a secret. Keeps errno. */
-void sf_chance_fill(void *out, size_t len);
+void sf_clock_random_fill(void *out, size_t len);

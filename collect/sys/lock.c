@@ -50,13 +50,13 @@ void sf_lock_wake(struct sf_lock *l)
     futex_wake(&l->word, 1);
 }
 
-void sf_bell_ring(struct sf_bell *b)
+void sf_notifier_notify(struct sf_notifier *b)
 {
     atomic_fetch_add_explicit(&b->rings, 1, memory_order_release);
     futex_wake(&b->rings, INT_MAX);
 }
 
-void sf_bell_wait(struct sf_bell *b, unsigned heard, int64_t timeout_ns)
+void sf_notifier_wait(struct sf_notifier *b, unsigned heard, int64_t timeout_ns)
 {
     struct timespec t = {timeout_ns / SF_NS_PER_S, timeout_ns % SF_NS_PER_S};
     int saved = errno;

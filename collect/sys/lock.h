@@ -43,13 +43,13 @@ static inline void sf_lock_reset(struct sf_lock *l)
 
 /* A counter of notifications. A thread that waits passes the count it has seen, so that none is
  * missed between looking and waiting. */
-struct sf_bell {
+struct sf_notifier {
     atomic_uint rings;
 };
-static inline unsigned sf_bell_heard(struct sf_bell *b)
+static inline unsigned sf_notifier_seen(struct sf_notifier *b)
 {
     return atomic_load_explicit(&b->rings, memory_order_acquire);
 }
-void sf_bell_ring(struct sf_bell *b); /* wakes all that wait; never waits itself */
+void sf_notifier_notify(struct sf_notifier *b); /* wakes all that wait; never waits itself */
 /* Returns when it was rung after `heard`, or the time is over. */
-void sf_bell_wait(struct sf_bell *b, unsigned heard, int64_t timeout_ns);
+void sf_notifier_wait(struct sf_notifier *b, unsigned heard, int64_t timeout_ns);

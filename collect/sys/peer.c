@@ -33,7 +33,7 @@ void sf_peer_leave(struct sf_peer *p)
 
 void sf_peer_close(struct sf_peer *p)
 {
-    sf_tls_close(p->tls);
+    sf_peer_tls_close(p->tls);
     if (sf_peer_is_ours(p))
         close(p->fd);
     *p = SF_PEER_NONE;
@@ -161,8 +161,8 @@ enum sf_err sf_peer_secure(struct sf_peer *p, const char *host, const char *prot
                            struct sf_why *why)
 {
     enum sf_tls_step step;
-    enum sf_err err = sf_tls_open(&p->tls, p->fd, host, protocol, files, why);
-    while (!err && (step = sf_tls_shake_hands(p->tls, why)) != SF_TLS_DONE)
+    enum sf_err err = sf_peer_tls_open(&p->tls, p->fd, host, protocol, files, why);
+    while (!err && (step = sf_peer_tls_shake_hands(p->tls, why)) != SF_TLS_DONE)
         err = wait_for_tls(p, step, deadline_ns, "shaking hands", why);
     if (err)
         sf_peer_close(p);
@@ -178,7 +178,7 @@ static enum sf_err write_tls(struct sf_peer *p, sf_bytes bytes, int64_t deadline
         enum sf_err err = SF_OK;
         if (!sf_peer_is_ours(p))
             return lost(why);
-        step = sf_tls_write(p->tls, bytes, &n, why);
+        step = sf_peer_tls_write(p->tls, bytes, &n, why);
         bytes = (sf_bytes){bytes.p + n, bytes.len - n};
         if (step != SF_TLS_DONE)
             err = wait_for_tls(p, step, deadline_ns, "sending", why);
@@ -193,7 +193,7 @@ static enum sf_err read_tls(struct sf_peer *p, void *to, size_t cap, int64_t dea
 {
     enum sf_tls_step step;
     enum sf_err err = sf_peer_is_ours(p) ? SF_OK : lost(why);
-    while (!err && (step = sf_tls_read(p->tls, to, cap, out_len, why)) != SF_TLS_DONE) {
+    while (!err && (step = sf_peer_tls_read(p->tls, to, cap, out_len, why)) != SF_TLS_DONE) {
         if (step == SF_TLS_ENDED)
             return SF_OK;
         err = wait_for_tls(p, step, deadline_ns, "waiting for the answer", why);

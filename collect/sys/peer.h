@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "collect/sys/tls.h"
+#include "collect/sys/peer_tls.h"
 
 struct sf_peer { /* SF_PEER_NONE is closed */
     int fd;
@@ -25,7 +25,7 @@ struct sf_peer { /* SF_PEER_NONE is closed */
 /* Connects to host:port; host is a name or an address without brackets. IO or DEADLINE. */
 enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
                          struct sf_why *why);
-/* TLS from here on; closed when it fails. IO, DEADLINE, or what sf_tls_open says. */
+/* TLS from here on; closed when it fails. IO, DEADLINE, or what sf_peer_tls_open says. */
 enum sf_err sf_peer_secure(struct sf_peer *p, const char *host, const char *protocol,
                            const struct sf_tls_files *files, int64_t deadline_ns,
                            struct sf_why *why);

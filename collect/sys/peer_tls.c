@@ -1,4 +1,4 @@
-#include "collect/sys/tls.h"
+#include "collect/sys/peer_tls.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -118,12 +118,12 @@ static void on_end(void)
     atomic_store(&o.is_over, true);
 }
 
-void sf_tls_before_end(void (*call)(void))
+void sf_peer_tls_before_end(void (*call)(void))
 {
     o.before_end = call;
 }
 
-void sf_tls_after_fork(void)
+void sf_peer_tls_after_fork(void)
 {
     sf_lock_reset(&o.lock);
 }
@@ -207,8 +207,9 @@ static enum sf_err make_ssl(struct sf_peer_tls *t, int fd, const char *host, con
     return SF_OK;
 }
 
-enum sf_err sf_tls_open(struct sf_peer_tls **out, int fd, const char *host, const char *protocol,
-                        const struct sf_tls_files *files, struct sf_why *why)
+enum sf_err sf_peer_tls_open(struct sf_peer_tls **out, int fd, const char *host,
+                             const char *protocol, const struct sf_tls_files *files,
+                             struct sf_why *why)
 {
     struct sf_peer_tls *t;
     enum sf_err err;
@@ -222,13 +223,13 @@ enum sf_err sf_tls_open(struct sf_peer_tls **out, int fd, const char *host, cons
     if (!err)
         err = make_ssl(t, fd, host, protocol, why);
     if (err)
-        sf_tls_close(t);
+        sf_peer_tls_close(t);
     else
         *out = t;
     return err;
 }
 
-void sf_tls_close(struct sf_peer_tls *t)
+void sf_peer_tls_close(struct sf_peer_tls *t)
 {
     if (!t || atomic_load(&o.is_over))
         return;
@@ -263,7 +264,7 @@ static enum sf_tls_step step(struct sf_peer_tls *t, int got, const char *doing, 
     return SF_TLS_FAILED;
 }
 
-enum sf_tls_step sf_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why)
+enum sf_tls_step sf_peer_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why)
 {
     if (atomic_load(&o.is_over))
         return over(why);
@@ -271,8 +272,8 @@ enum sf_tls_step sf_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why)
     return step(t, o.connect(t->ssl), "shaking hands", why);
 }
 
-enum sf_tls_step sf_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
-                              struct sf_why *why)
+enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
+                                   struct sf_why *why)
 {
     int n;
     if (atomic_load(&o.is_over))
@@ -283,8 +284,8 @@ enum sf_tls_step sf_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out
     return step(t, n, "sending", why);
 }
 
-enum sf_tls_step sf_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
-                             struct sf_why *why)
+enum sf_tls_step sf_peer_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
+                                  struct sf_why *why)
 {
     int n;
     if (atomic_load(&o.is_over))

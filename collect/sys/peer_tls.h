@@ -1,4 +1,4 @@
-/* tls.h - TLS over a connection of ours, by the system's OpenSSL.
+/* peer_tls.h - TLS over a connection of ours, by the system's OpenSSL.
  *
  * The library is not linked to it: a program that exports over plain HTTP never has it in memory.
  * The first https endpoint loads libssl in the exporter's thread, with names of its own, so a
@@ -30,16 +30,18 @@ enum sf_tls_step {
 };
 
 /* Called once when the program's own use of OpenSSL ends, before its exit handlers clean it up. */
-void sf_tls_before_end(void (*call)(void));
-void sf_tls_after_fork(void); /* in the child */
+void sf_peer_tls_before_end(void (*call)(void));
+void sf_peer_tls_after_fork(void); /* in the child */
 /* For a connected socket that does not block. UNSUPPORTED: no OpenSSL here; INPUT: a file cannot be
  * used. `protocol` is what ALPN offers: "h2", "http/1.1". */
-enum sf_err sf_tls_open(struct sf_peer_tls **out, int fd, const char *host, const char *protocol,
-                        const struct sf_tls_files *files, struct sf_why *why);
-void sf_tls_close(struct sf_peer_tls *t); /* says no goodbye: the socket may be somebody else's */
-/* Each tries without waiting. DONE: *out_len bytes went or came, at least one. FAILED: `why`. */
-enum sf_tls_step sf_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why);
-enum sf_tls_step sf_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
-                              struct sf_why *why);
-enum sf_tls_step sf_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
+enum sf_err sf_peer_tls_open(struct sf_peer_tls **out, int fd, const char *host,
+                             const char *protocol, const struct sf_tls_files *files,
                              struct sf_why *why);
+void sf_peer_tls_close(
+    struct sf_peer_tls *t); /* says no goodbye: the socket may be somebody else's */
+/* Each tries without waiting. DONE: *out_len bytes went or came, at least one. FAILED: `why`. */
+enum sf_tls_step sf_peer_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why);
+enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
+                                   struct sf_why *why);
+enum sf_tls_step sf_peer_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
+                                  struct sf_why *why);

@@ -1,4 +1,4 @@
-#include "collect/sys/thread.h"
+#include "collect/sys/guest_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static uint64_t cpu_ns_of(clockid_t clock)
     return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-uint64_t sf_guest_threads_cpu_ns(void)
+uint64_t sf_guest_thread_cpu_ns(void)
 {
     uint64_t ns = atomic_load(&ended_ns);
     int saved = errno;

@@ -1,5 +1,5 @@
-/* thread.h - a thread of ours in somebody's process: every signal blocked, a small stack, a name,
- * nobody joins it. */
+/* guest_thread.h - a thread of ours in somebody's process: every signal blocked, a small stack, a
+ * name, nobody joins it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg);
 void *sf_guest_thread_begin(void *start); /* what pthread_create is given for one of them */
 bool sf_guest_thread_is(uint32_t tid);    /* whether that thread is one of ours */
-uint64_t sf_guest_threads_cpu_ns(void);   /* CPU time of all of them, since the process began */
+uint64_t sf_guest_thread_cpu_ns(void);    /* CPU time of all of them, since the process began */
 void sf_guest_thread_forget(void);        /* in a forked child: none of them came along */
 /* What this thread does now is ours, not the program's: hooks pass by. Always true in our threads.
  */
