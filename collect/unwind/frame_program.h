@@ -11,11 +11,11 @@ struct sf_frame_bytes {
     const uint8_t *at, *end;
     bool is_bad;
 };
-uint64_t sf_frame_uleb(struct sf_frame_bytes *b);
-int64_t sf_frame_sleb(struct sf_frame_bytes *b);
-uint64_t sf_frame_fixed(struct sf_frame_bytes *b, size_t len);
+uint64_t sf_frame_program_uleb(struct sf_frame_bytes *b);
+int64_t sf_frame_program_sleb(struct sf_frame_bytes *b);
+uint64_t sf_frame_program_fixed(struct sf_frame_bytes *b, size_t len);
 /* An encoded pointer (DW_EH_PE_*); relative ones count from where they stand, or from `data`. */
-uint64_t sf_frame_pointer(struct sf_frame_bytes *b, uint8_t encoding, uintptr_t data);
+uint64_t sf_frame_program_pointer(struct sf_frame_bytes *b, uint8_t encoding, uintptr_t data);
 
 struct sf_frame_cie {
     uint64_t code_align;
@@ -38,5 +38,5 @@ struct sf_frame_state {
 typedef bool (*sf_frame_emit)(void *to, uint64_t pc, const struct sf_frame_state *s);
 
 /* Runs the CIE's instructions and then `program` from `pc` on. False: cannot be followed. */
-bool sf_frame_run(const struct sf_frame_cie *cie, struct sf_frame_bytes program, uint64_t pc,
-                  sf_frame_emit emit, void *to);
+bool sf_frame_program_run(const struct sf_frame_cie *cie, struct sf_frame_bytes program,
+                          uint64_t pc, sf_frame_emit emit, void *to);

@@ -74,7 +74,7 @@ static bool read_cie(const struct build *b, const uint8_t *at, struct sf_frame_c
 {
     struct sf_frame_bytes e = entry_at(b, at);
     const char *aug;
-    uint64_t id = sf_frame_fixed(&e, 4), version = sf_frame_fixed(&e, 1);
+    uint64_t id = sf_frame_program_fixed(&e, 4), version = sf_frame_program_fixed(&e, 1);
     size_t aug_len;
 
     if (e.is_bad || id != 0 || (version != 1 && version != 3))
@@ -85,28 +85,28 @@ static bool read_cie(const struct build *b, const uint8_t *at, struct sf_frame_c
         return false;
     e.at += aug_len + 1;
     *cie = (struct sf_frame_cie){0};
-    cie->code_align = sf_frame_uleb(&e);
-    cie->data_align = sf_frame_sleb(&e);
+    cie->code_align = sf_frame_program_uleb(&e);
+    cie->data_align = sf_frame_program_sleb(&e);
     if (version == 1)
-        sf_frame_fixed(&e, 1);
+        sf_frame_program_fixed(&e, 1);
     else
-        sf_frame_uleb(&e);
+        sf_frame_program_uleb(&e);
     if (aug[0] == 'z') {
-        uint64_t len = sf_frame_uleb(&e);
+        uint64_t len = sf_frame_program_uleb(&e);
         const uint8_t *end = e.at + len;
         if (e.is_bad || len > (size_t)(e.end - e.at))
             return false;
         cie->has_augmentation = true;
         for (const char *a = aug + 1; *a; a++) {
             if (*a == 'R') {
-                cie->pointer_encoding = (uint8_t)sf_frame_fixed(&e, 1);
+                cie->pointer_encoding = (uint8_t)sf_frame_program_fixed(&e, 1);
             } else if (*a == 'S') {
                 cie->is_signal = true;
             } else if (*a == 'P') { /* the personality: its size alone matters */
-                uint8_t enc = (uint8_t)sf_frame_fixed(&e, 1);
-                sf_frame_pointer(&e, enc & 0x7f, 0);
+                uint8_t enc = (uint8_t)sf_frame_program_fixed(&e, 1);
+                sf_frame_program_pointer(&e, enc & 0x7f, 0);
             } else if (*a == 'L') {
-                sf_frame_fixed(&e, 1);
+                sf_frame_program_fixed(&e, 1);
             }
         }
         e.at = end;
@@ -122,15 +122,15 @@ static bool add_function(struct build *b, const uint8_t *fde)
     struct sf_frame_bytes e = entry_at(b, fde);
     struct sf_frame_cie cie;
     const uint8_t *cie_at = e.at;
-    uint64_t delta = sf_frame_fixed(&e, 4), pc, len, aug;
+    uint64_t delta = sf_frame_program_fixed(&e, 4), pc, len, aug;
 
     if (e.is_bad || !delta || delta > (size_t)(cie_at - b->lo) ||
         !read_cie(b, cie_at - delta, &cie))
         return true; /* not usable: a gap */
-    pc = sf_frame_pointer(&e, cie.pointer_encoding, 0);
-    len = sf_frame_pointer(&e, cie.pointer_encoding & 15, 0);
+    pc = sf_frame_program_pointer(&e, cie.pointer_encoding, 0);
+    len = sf_frame_program_pointer(&e, cie.pointer_encoding & 15, 0);
     if (cie.has_augmentation) {
-        aug = sf_frame_uleb(&e);
+        aug = sf_frame_program_uleb(&e);
         if (e.is_bad || aug > (size_t)(e.end - e.at))
             return true;
         e.at += aug;
@@ -139,7 +139,7 @@ static bool add_function(struct build *b, const uint8_t *fde)
         return true;
     b->end = pc + len;
     b->cie = &cie;
-    if (!sf_frame_run(&cie, e, pc, emit, b) &&
+    if (!sf_frame_program_run(&cie, e, pc, emit, b) &&
         !add_row(b->r, (uint32_t)(pc - b->base), 0, 0, SF_ROW_BAD))
         return false;
     if (b->end - b->base > UINT32_MAX)
@@ -176,19 +176,19 @@ bool sf_rows_build(struct sf_rows *r, uintptr_t base, uintptr_t text_end, const 
     uint64_t n;
 
     *r = (struct sf_rows){0};
-    if (sf_frame_fixed(&h, 1) != 1)
+    if (sf_frame_program_fixed(&h, 1) != 1)
         return false;
-    frame_encoding = (uint8_t)sf_frame_fixed(&h, 1);
-    count_encoding = (uint8_t)sf_frame_fixed(&h, 1);
-    table_encoding = (uint8_t)sf_frame_fixed(&h, 1);
-    sf_frame_pointer(&h, frame_encoding, (uintptr_t)hdr);
-    n = sf_frame_pointer(&h, count_encoding, (uintptr_t)hdr);
+    frame_encoding = (uint8_t)sf_frame_program_fixed(&h, 1);
+    count_encoding = (uint8_t)sf_frame_program_fixed(&h, 1);
+    table_encoding = (uint8_t)sf_frame_program_fixed(&h, 1);
+    sf_frame_program_pointer(&h, frame_encoding, (uintptr_t)hdr);
+    n = sf_frame_program_pointer(&h, count_encoding, (uintptr_t)hdr);
     if (h.is_bad || table_encoding != 0x3b || n > (size_t)(h.end - h.at) / 8)
         return false; /* nothing but the usual table: a linker that leaves it out is not known */
     for (uint64_t i = 0; i < n; i++) {
         uint64_t fde;
-        sf_frame_fixed(&h, 4);
-        fde = sf_frame_pointer(&h, table_encoding, (uintptr_t)hdr);
+        sf_frame_program_fixed(&h, 4);
+        fde = sf_frame_program_pointer(&h, table_encoding, (uintptr_t)hdr);
         if (!add_function(&b, (const uint8_t *)(uintptr_t)fde)) {
             sf_rows_done(r);
             return false;
