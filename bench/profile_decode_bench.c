@@ -173,7 +173,7 @@ static bool measure(const char *name, sf_str bytes, struct sf_arena *a)
         struct sf_why why;
         double ns;
         a->at = 0; /* warm pages, as a thread's arena is */
-        if (sf_profile_decode(bytes, NULL, a, &got, &why)) {
+        if (sf_profile_format_decode(bytes, NULL, a, &got, &why)) {
             fprintf(stderr, "%s: %s\n", name, why.text);
             return false;
         }
@@ -209,8 +209,8 @@ static bool measure_file(const char *path, struct sf_arena *a)
         file.len -= to ? (1 << 16) - n : 0;
     }
     is_good = is_good &&
-              !sf_profile_unwrap(z, sf_buf_str(&file), SF_LIMIT_INFLATED_LEN, &plain, &bytes,
-                                 NULL) &&
+              !sf_profile_format_unwrap(z, sf_buf_str(&file), SF_LIMIT_INFLATED_LEN, &plain, &bytes,
+                                        NULL) &&
               measure(name, bytes, a);
     if (f)
         fclose(f);

@@ -62,7 +62,7 @@ static void put(struct store_rig *r, struct sf_profile_wire *wire, struct sf_are
     hint.service = sf_str_from(name);
     sf_arena_reset(a);
     sf_profile_wire_pprof(wire, SAMPLES, &pprof);
-    need(sf_profile_decode(sf_buf_str(&pprof), &hint, a, &p, &r->why), r);
+    need(sf_profile_format_decode(sf_buf_str(&pprof), &hint, a, &p, &r->why), r);
     sf_profile_batch_encode(&p, &body);
     rec.body = sf_buf_bytes(&body);
     need(store_replay(NULL, &rec, &b, &r->why), r);

@@ -214,7 +214,7 @@ static enum sf_err see_profile(struct run *run, sf_str format, sf_str body,
     struct sf_profile_batch batch = {0};
     const char *found = format.len ? NULL : sf_profile_format_find(body);
     uint64_t n = 0;
-    enum sf_err err = sf_profile_decode(body, &hint, decoded, &batch, why);
+    enum sf_err err = sf_profile_format_decode(body, &hint, decoded, &batch, why);
     if (!err)
         err = sf_redact_profiles(run->redactor, &batch, &run->redacted, &watch, &n, why);
     if (err)

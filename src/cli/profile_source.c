@@ -211,7 +211,7 @@ static enum sf_err read_bytes(struct sf_profile_source *s, const char *command, 
     z = sf_inflate_new();
     if (!z)
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
-    err = sf_profile_unwrap(z, sf_buf_str(&s->bytes), MAX_FILE_LEN, &s->inflated, out, why);
+    err = sf_profile_format_unwrap(z, sf_buf_str(&s->bytes), MAX_FILE_LEN, &s->inflated, out, why);
     sf_inflate_free(z);
     return err;
 }
@@ -299,7 +299,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     hint.format = sf_str_from(flags->input);
     out->format = flags->input ? flags->input : sf_profile_format_find(plain);
     out->view.service = hint.service;
-    err = sf_profile_decode(plain, &hint, &out->req, &batch, why);
+    err = sf_profile_format_decode(plain, &hint, &out->req, &batch, why);
     if (!err)
         err = sf_batch_types(&batch, &out->req, &types, &n, why);
     if (!err && n == 0)

@@ -62,7 +62,7 @@ static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *
                               .min_share = 0.02,
                               .has_color = sf_terminal_has_color(STDERR_FILENO)};
     uint32_t n, which;
-    enum sf_err err = sf_profile_decode(bytes, NULL, a, &batch, why);
+    enum sf_err err = sf_profile_format_decode(bytes, NULL, a, &batch, why);
     if (!err)
         err = sf_batch_types(&batch, a, &types, &n, why);
     if (!err && (!n || sf_batch_choose(types, n, sf_str_from(kind->shown), &which, why)))
@@ -91,7 +91,7 @@ static enum sf_err show(const struct kind *kind, const char *path, bool has_titl
     else
         sf_fail(why, SF_ERR_NOMEM, "no memory to draw the profile");
     if (!err)
-        err = sf_profile_unwrap(z, sf_buf_str(&raw), PROFILE_MAX, &inflated, &plain, why);
+        err = sf_profile_format_unwrap(z, sf_buf_str(&raw), PROFILE_MAX, &inflated, &plain, why);
     if (!err)
         err = draw(kind, plain, &a, &text, why);
     if (!err && has_title)

@@ -209,7 +209,7 @@ static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf
     }
     if (!l.key.len || !l.val.len || sf_str_starts(l.key, SF_STR("__")))
         return false;
-    return !sf_profile_ids_take_str(&o->ids, l.key, l.val);
+    return !sf_profile_label_ids_take_str(&o->ids, l.key, l.val);
 }
 
 static bool is_process(const struct sf_profile_build *b, uint32_t place, const void *key)
@@ -337,7 +337,7 @@ void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource
         if (is_kept_label(&o, &session, hint->labels[i]))
             all[n++] = hint->labels[i];
     }
-    n = sf_labels_sort(all, n);
+    n = sf_profile_label_sort(all, n);
     for (uint32_t i = 0; i < n; i++) {
         if (sf_str_eq(all[i].key, SF_STR("service_name")))
             o.service = all[i].val;
@@ -345,7 +345,7 @@ void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource
     if (!o.service.len)
         o.service = SF_STR("unknown_service");
     all[n++] = (struct sf_label){SF_STR("service_name"), o.service};
-    o.n_labels = sf_labels_sort(all, n);
+    o.n_labels = sf_profile_label_sort(all, n);
     o.labels = all;
     o.process = add_process(b, &o, process_attrs(b, resource, labels, n_labels), session);
     if (!sf_trace_id_is_zero(hint->trace_id))
@@ -411,7 +411,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
     mark = b->a->at;
     if (n_labels) {
         memcpy(extra, labels, n_labels * sizeof(*extra));
-        n_labels = sf_labels_sort(extra, n_labels);
+        n_labels = sf_profile_label_sort(extra, n_labels);
         all = sf_profile_new(b, (size_t)owner->n_labels + n_labels, sizeof(*all));
         if (!all)
             return SF_NONE;
@@ -560,7 +560,7 @@ void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile
     }
     if (to->thread_name.len && !to->thread)
         to->thread = sf_hash_str(to->thread_name);
-    sf_profile_build_lend(b, &owner->ids, to);
+    sf_profile_lend_ids(b, &owner->ids, to);
 }
 
 void sf_profile_build_drop(struct sf_profile_build *b, uint64_t *counter, const char *format, ...)
@@ -582,7 +582,7 @@ enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profil
     const struct series_item *items = b->series.items;
     struct sf_series *series;
 
-    sf_profile_build_tie(b);
+    sf_profile_lend_settle(b);
     if (b->is_over)
         return sf_fail(b->why, SF_ERR_LIMIT, "profile: more than %u samples", SF_LIMIT_SAMPLES);
     series = sf_profile_new(b, b->series.n + 1u, sizeof(*series));

@@ -74,7 +74,8 @@ struct sf_profile_format {
 
 /* A file carried inside another one (OTLP's original payload), compressed or not, into the same
  * batch, as measured at b->me. What cannot be read is a part that is dropped; NOMEM is an error. */
-enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes);
+enum sf_err sf_profile_format_decode_inside(struct sf_profile_build *b, sf_str format,
+                                            sf_str bytes);
 
 void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
                            struct sf_arena *a, struct sf_why *why);
@@ -110,7 +111,7 @@ bool sf_profile_table_more(struct sf_profile_build *b, struct sf_table *t);
 /* Puts `item` at the end of the list and its place into the table. Returns the place. */
 uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profile_spot *spot,
                                struct sf_profile_list *l, const void *item, size_t size);
-sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
+sf_str sf_profile_table_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
 /* Text that people will see: tabs and line ends are blanks, other control characters '?', bytes
  * that are no UTF-8 become U+FFFD. `s` itself when it has none, which costs one look; else a copy.
  * Function and mapping names are cleaned here anyway; label values and thread names by who reads
@@ -150,15 +151,15 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
                              const struct sf_sample *s);
 /* Ids of the upload, for a sample that has none; profile_lend.c. */
-void sf_profile_build_lend(struct sf_profile_build *b, const struct sf_profile_ids *upload,
-                           struct sf_sample *s);
+void sf_profile_lend_ids(struct sf_profile_build *b, const struct sf_profile_ids *upload,
+                         struct sf_sample *s);
 /* With all samples there: which of those ids may be believed. */
-void sf_profile_build_tie(struct sf_profile_build *b);
+void sf_profile_lend_settle(struct sf_profile_build *b);
 /* Room for so many more samples at once, if there is that much: a list that grows leaves its old
  * selves behind. */
-void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n);
+void sf_profile_table_expect(struct sf_profile_build *b, uint64_t n);
 /* The same of tables, before anything is in them. */
-void sf_profile_build_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
+void sf_profile_table_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
                                      uint32_t n_locations, uint32_t n_stacks);
 /* Should the decoder go on? */
 static inline bool sf_profile_build_ok(const struct sf_profile_build *b)

@@ -92,8 +92,9 @@ enum sf_err sf_profile_format_refuse(sf_str bytes, struct sf_why *why)
     return sf_profile_guess_fail(bytes, is_json ? &shape : NULL, why);
 }
 
-enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
-                              struct sf_profile_batch *out, struct sf_why *why)
+enum sf_err sf_profile_format_decode(sf_str bytes, const struct sf_profile_hint *hint,
+                                     struct sf_arena *a, struct sf_profile_batch *out,
+                                     struct sf_why *why)
 {
     sf_str name = hint ? hint->format : SF_STR_NONE;
     struct sf_json_shape shape;
@@ -116,16 +117,17 @@ static enum sf_err unwrap_inside(struct sf_profile_build *b, sf_str *bytes)
 {
     struct sf_inflate *z = sf_inflate_new();
     struct sf_buf out = {0};
-    enum sf_err err = z ? sf_profile_unwrap(z, *bytes, SF_LIMIT_INFLATED_LEN, &out, bytes, b->why)
+    enum sf_err err = z ? sf_profile_format_unwrap(z, *bytes, SF_LIMIT_INFLATED_LEN, &out, bytes,
+                                                   b->why)
                         : sf_fail(b->why, SF_ERR_NOMEM, "profile: no memory to inflate");
     if (!err && out.len)
-        *bytes = sf_profile_copy(b, *bytes);
+        *bytes = sf_profile_table_copy(b, *bytes);
     sf_buf_done(&out);
     sf_inflate_free(z);
     return err;
 }
 
-enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes)
+enum sf_err sf_profile_format_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes)
 {
     const struct sf_profile_format *f = NULL;
     struct sf_why inner = {0}, *outer = b->why;
@@ -155,8 +157,8 @@ enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, 
     return SF_OK;
 }
 
-enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,
-                              sf_str *plain, struct sf_why *why)
+enum sf_err sf_profile_format_unwrap(struct sf_inflate *z, sf_str in, size_t max_len,
+                                     struct sf_buf *out, sf_str *plain, struct sf_why *why)
 {
     bool is_gzip = sf_str_starts(in, SF_STR("\x1f\x8b"));
     bool is_zstd = sf_str_starts(in, SF_STR("\x28\xb5\x2f\xfd"));

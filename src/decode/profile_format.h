@@ -58,8 +58,9 @@ struct sf_profile_hint { /* what the endpoint knows of the upload; all of it may
 
 /* Fails with INPUT, LIMIT, NOMEM or UNSUPPORTED (recognised, but not a format for us); `out` is
  * untouched then. `hint` may be NULL. */
-enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
-                              struct sf_profile_batch *out, struct sf_why *why);
+enum sf_err sf_profile_format_decode(sf_str bytes, const struct sf_profile_hint *hint,
+                                     struct sf_arena *a, struct sf_profile_batch *out,
+                                     struct sf_why *why);
 
 /* The name of the format these bytes would be decoded as, or NULL. */
 const char *sf_profile_format_find(sf_str bytes);
@@ -70,5 +71,5 @@ enum sf_err sf_profile_format_refuse(sf_str bytes, struct sf_why *why);
 
 /* Takes one layer of gzip or zstd off, if there is one, into `out` (emptied first); *plain is `in`
  * itself otherwise. At most `max_len` bytes, and not above SF_LIMIT_RATIO per byte. */
-enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,
-                              sf_str *plain, struct sf_why *why);
+enum sf_err sf_profile_format_unwrap(struct sf_inflate *z, sf_str in, size_t max_len,
+                                     struct sf_buf *out, sf_str *plain, struct sf_why *why);

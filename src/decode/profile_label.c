@@ -79,7 +79,7 @@ static void take_thread(struct sf_profile_ids *ids, uint64_t id)
     ids->runtime_thread = id > MAX_KERNEL_ID ? id : 0;
 }
 
-bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
+bool sf_profile_label_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 {
     uint64_t thread;
     switch (label_role_of(key)) {
@@ -107,7 +107,7 @@ bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
     return true;
 }
 
-bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val)
+bool sf_profile_label_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val)
 {
     switch (label_role_of(key)) {
     case SF_LABEL_SPAN_ID: ids->span_id = (sf_span_id)val; break;
@@ -123,7 +123,7 @@ bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val
     return true;
 }
 
-void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s)
+void sf_profile_label_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s)
 {
     if (!sf_trace_id_is_zero(ids->trace_id))
         s->trace_id = ids->trace_id;
@@ -171,7 +171,7 @@ static void sort(struct sf_label *labels, uint32_t n)
     }
 }
 
-uint32_t sf_labels_sort(struct sf_label *labels, uint32_t n)
+uint32_t sf_profile_label_sort(struct sf_label *labels, uint32_t n)
 {
     uint32_t n_kept = 0;
     sort(labels, n);

@@ -31,11 +31,11 @@ struct sf_profile_ids { /* what the labels of one sample say about it */
 
 /* Text: 16 and 32 hexadecimal digits, or a decimal number under Datadog's keys; anything else is
  * "no id". False: it is a label of the series. */
-bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val);
+bool sf_profile_label_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val);
 /* False: no number we know. */
-bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val);
+bool sf_profile_label_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val);
 /* Into a sample; a zero leaves what is there. */
-void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s);
+void sf_profile_label_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s);
 
 static inline bool sf_profile_ids_has(const struct sf_profile_ids *ids) /* a request's */
 {
@@ -43,4 +43,4 @@ static inline bool sf_profile_ids_has(const struct sf_profile_ids *ids) /* a req
 }
 
 /* Sorts by key; of equal keys the last one given stays. Gives how many are left. */
-uint32_t sf_labels_sort(struct sf_label *labels, uint32_t n);
+uint32_t sf_profile_label_sort(struct sf_label *labels, uint32_t n);

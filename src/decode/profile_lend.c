@@ -16,8 +16,8 @@ static bool is_of_upload(const struct sf_profile_ids *upload, const struct sf_sa
            (!sf_trace_id_is_zero(s->trace_id) && sf_trace_id_eq(s->trace_id, upload->trace_id));
 }
 
-void sf_profile_build_lend(struct sf_profile_build *b, const struct sf_profile_ids *upload,
-                           struct sf_sample *s)
+void sf_profile_lend_ids(struct sf_profile_build *b, const struct sf_profile_ids *upload,
+                         struct sf_sample *s)
 {
     bool has_trace = !sf_trace_id_is_zero(s->trace_id);
     if (!sf_profile_ids_has(upload))
@@ -52,7 +52,7 @@ static bool is_one_thread(const struct sf_sample *samples, uint32_t n)
     return true;
 }
 
-void sf_profile_build_tie(struct sf_profile_build *b)
+void sf_profile_lend_settle(struct sf_profile_build *b)
 {
     struct sf_sample *samples = b->samples.items;
     bool is_one = b->has_lent && is_one_thread(samples, b->samples.n);

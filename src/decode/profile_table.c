@@ -17,7 +17,7 @@ static bool profile_list_grow(struct sf_profile_build *b, struct sf_profile_list
     return true;
 }
 
-sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s)
+sf_str sf_profile_table_copy(struct sf_profile_build *b, sf_str s)
 {
     sf_str out = SF_STR_NONE;
     if (!sf_arena_copy(b->a, s, &out))
@@ -64,7 +64,7 @@ uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profi
     return l->n++;
 }
 
-void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n)
+void sf_profile_table_expect(struct sf_profile_build *b, uint64_t n)
 {
     struct sf_profile_list *l = &b->samples;
     uint64_t cap = l->n + n;
@@ -98,7 +98,7 @@ static void expect(struct sf_profile_build *b, struct sf_table *t, struct sf_pro
         profile_list_grow(b, l, size, n);
 }
 
-void sf_profile_build_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
+void sf_profile_table_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
                                      uint32_t n_locations, uint32_t n_stacks)
 {
     expect(b, &b->function_at, &b->functions, sizeof(struct sf_function), n_functions);

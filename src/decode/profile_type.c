@@ -3,7 +3,7 @@
 #include "base/time_unit.h"
 #include "wire/json.h"
 
-sf_str sf_profile_unit_of(sf_str unit)
+sf_str sf_profile_type_unit_of(sf_str unit)
 {
     static const struct {
         sf_str from, to;
@@ -22,7 +22,7 @@ sf_str sf_profile_unit_of(sf_str unit)
     return unit;
 }
 
-bool sf_profile_sample_type_of(sf_str type, struct sf_arena *a, sf_str *out)
+bool sf_profile_type_of_sample(sf_str type, struct sf_arena *a, sf_str *out)
 {
     char *p;
     *out = type;
@@ -39,7 +39,7 @@ bool sf_profile_sample_type_of(sf_str type, struct sf_arena *a, sf_str *out)
     return true;
 }
 
-int64_t sf_profile_unit_ns(sf_str unit)
+int64_t sf_profile_type_unit_ns(sf_str unit)
 {
     if (sf_str_eq(unit, SF_STR("nanoseconds")))
         return 1;
@@ -100,7 +100,7 @@ static bool contains(sf_str s, sf_str part)
     return sf_str_find(s, part, &(size_t){0});
 }
 
-sf_str sf_profile_name_of(const sf_str *types, uint32_t n, sf_str config)
+sf_str sf_profile_type_name_of(const sf_str *types, uint32_t n, sf_str config)
 {
     sf_str d = SF_STR_NONE;
     for (uint32_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ sf_str sf_profile_name_of(const sf_str *types, uint32_t n, sf_str config)
     return d;
 }
 
-bool sf_profile_is_total(sf_str sample_type)
+bool sf_profile_type_is_total(sf_str sample_type)
 {
     return sf_str_eq(sample_type, SF_STR("alloc_objects")) ||
            sf_str_eq(sample_type, SF_STR("alloc_space")) ||

@@ -5,16 +5,16 @@
 
 /* One spelling per unit ("ns" is "nanoseconds"), one per type ("CPU" is "cpu", '-' is '_'); others
  * as they are. A rewritten one lives in `a`; false: full. */
-sf_str sf_profile_unit_of(sf_str unit);
-bool sf_profile_sample_type_of(sf_str type, struct sf_arena *a, sf_str *out);
+sf_str sf_profile_type_unit_of(sf_str unit);
+bool sf_profile_type_of_sample(sf_str type, struct sf_arena *a, sf_str *out);
 /* Nanoseconds in one of the unit; 0: it is no time. */
-int64_t sf_profile_unit_ns(sf_str unit);
+int64_t sf_profile_type_unit_ns(sf_str unit);
 
 /* The series name of a pprof with these sample types (process_cpu, memory, mutex, ...): by the
  * client's sample_type_config (JSON, sample type to {"display-name"}), which may be empty. */
-sf_str sf_profile_name_of(const sf_str *types, uint32_t n, sf_str config);
+sf_str sf_profile_type_name_of(const sf_str *types, uint32_t n, sf_str config);
 /* Is it a total since the process began, in what Go's endpoints hand out? */
-bool sf_profile_is_total(sf_str sample_type);
+bool sf_profile_type_is_total(sf_str sample_type);
 
 /* What the last part of an application's name says: "cpu", "alloc_space", ... With `is_time` the
  * value is a count of samples to be multiplied by the period. False: no such word. */

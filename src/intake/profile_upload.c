@@ -43,13 +43,13 @@ static enum sf_err decode(struct sf_profile_upload *u, struct sf_batch *b, sf_st
                                      .dup_hash = u->first ? 0 : u->dup_hash};
     struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
     sf_str plain = bytes;
-    enum sf_err err = sf_profile_unwrap(sf_intake_tools_inflate(u->tools), bytes, u->max_len,
-                                        &b->plain, &plain, why);
+    enum sf_err err = sf_profile_format_unwrap(sf_intake_tools_inflate(u->tools), bytes, u->max_len,
+                                               &b->plain, &plain, why);
     if (!err && plain.len > u->max_len)
         err = sf_fail(why, SF_ERR_LIMIT, "profile: %zu bytes, %zu are the most", plain.len,
                       u->max_len);
     if (!err)
-        err = sf_profile_decode(plain, hint, &b->arena, profiles, why);
+        err = sf_profile_format_decode(plain, hint, &b->arena, profiles, why);
     if (err)
         return err;
     b->profiles = profiles;

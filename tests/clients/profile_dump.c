@@ -84,8 +84,9 @@ int main(int argc, char **argv)
     int status = 1;
 
     if (argc == 2 && z && sf_arena_init(&a, SF_LIMIT_ARENA_LEN) && read_all(argv[1], &file) &&
-        !sf_profile_unwrap(z, sf_buf_str(&file), SF_LIMIT_INFLATED_LEN, &plain, &bytes, &why) &&
-        !sf_profile_decode(bytes, NULL, &a, &b, &why)) {
+        !sf_profile_format_unwrap(z, sf_buf_str(&file), SF_LIMIT_INFLATED_LEN, &plain, &bytes,
+                                  &why) &&
+        !sf_profile_format_decode(bytes, NULL, &a, &b, &why)) {
         print_batch(&b);
         status = 0;
     } else {

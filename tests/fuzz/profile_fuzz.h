@@ -16,7 +16,7 @@ static inline void profile_fuzz_decode(sf_str bytes, const struct sf_profile_hin
     const void *now = &batch, *was = &before; /* bytes: nothing of it may be touched */
     memset(&batch, 0x5a, sizeof(batch));
     memcpy(&before, &batch, sizeof(batch));
-    err = sf_profile_decode(bytes, hint, a, &batch, &why);
+    err = sf_profile_format_decode(bytes, hint, a, &batch, &why);
     if (err) {
         PROFILE_MUST(err == SF_ERR_INPUT || err == SF_ERR_LIMIT || err == SF_ERR_UNSUPPORTED);
         PROFILE_MUST(memcmp(now, was, sizeof(batch)) == 0);

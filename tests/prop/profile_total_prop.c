@@ -222,7 +222,7 @@ TEST(profile_total, is_the_same_for_what_clients_send)
             sf_profile_wire_otlp(&wire, 500, &bytes);
         else
             sf_profile_wire_pprof(&wire, 500, &bytes);
-        assert_ok(sf_profile_decode(sf_buf_str(&bytes), NULL, &a, &p, NULL));
+        assert_ok(sf_profile_format_decode(sf_buf_str(&bytes), NULL, &a, &p, NULL));
         check(i % 2 ? "otlp" : "pprof", &p);
         sf_buf_done(&bytes);
     }

@@ -95,7 +95,8 @@ static inline enum sf_err profile_unwrap_fixture(struct profile_rig *r, const ch
                                                  sf_str *out)
 {
     profile_read(name, file);
-    return sf_profile_unwrap(r->z, sf_buf_str(file), SF_LIMIT_INFLATED_LEN, plain, out, &r->why);
+    return sf_profile_format_unwrap(r->z, sf_buf_str(file), SF_LIMIT_INFLATED_LEN, plain, out,
+                                    &r->why);
 }
 
 /* Decodes shared fixture `name` under r->hint. */
@@ -106,7 +107,7 @@ static inline enum sf_err profile_decode_fixture(struct profile_rig *r, const ch
     profile_rig_init(r);
     err = profile_unwrap_fixture(r, name, &r->file, &r->plain, &plain);
     if (!err)
-        err = sf_profile_decode(plain, &r->hint, &r->arena, &r->got, &r->why);
+        err = sf_profile_format_decode(plain, &r->hint, &r->arena, &r->got, &r->why);
     if (!err)
         profile_check(&r->got);
     return err;
@@ -116,7 +117,7 @@ static inline enum sf_err profile_decode_text(struct profile_rig *r, sf_str byte
 {
     enum sf_err err;
     profile_rig_init(r);
-    err = sf_profile_decode(bytes, &r->hint, &r->arena, &r->got, &r->why);
+    err = sf_profile_format_decode(bytes, &r->hint, &r->arena, &r->got, &r->why);
     if (!err)
         profile_check(&r->got);
     return err;
@@ -203,7 +204,7 @@ static inline void profile_try_small_arenas(struct profile_rig *r, sf_str bytes,
         r->arena.cap = need * i / steps;
         memset(&r->got, 0x5a, sizeof(r->got));
         before = r->got;
-        err = sf_profile_decode(bytes, &r->hint, &r->arena, &r->got, &r->why);
+        err = sf_profile_format_decode(bytes, &r->hint, &r->arena, &r->got, &r->why);
         r->arena.cap = cap;
         if (err) {
             assert_int_equal(err, SF_ERR_LIMIT);

@@ -46,7 +46,7 @@ static inline void profile_same_bytes(const struct sf_profile_view *v, sf_str by
     struct sf_tree back;
     struct sf_why why = {0};
     uint32_t n;
-    if (sf_profile_decode(bytes, hint, req, &batch, &why))
+    if (sf_profile_format_decode(bytes, hint, req, &batch, &why))
         fail_msg("not readable: %s", why.text);
     assert_ok(sf_batch_types(&batch, req, &types, &n, NULL));
     assert_int_equal(n, 1);

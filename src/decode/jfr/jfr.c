@@ -146,7 +146,7 @@ static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, u
     struct sf_jfr_values v;
     *out_fault = NULL;
     while (off < r->h.size && sf_profile_build_ok(r->b)) {
-        struct sf_jfr_cursor c = sf_jfr_cursor_at(r, off);
+        struct sf_jfr_cursor c = sf_jfr_pool_cursor_at(r, off);
         int32_t size = sf_jfr_int(&c);
         int64_t type = sf_jfr_long(&c);
         const struct sf_jfr_class *k;
@@ -158,7 +158,7 @@ static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, u
             return false;
         }
         c.end = r->chunk + off + (uint32_t)size;
-        k = type > 1 ? sf_jfr_class_at(r, (uint64_t)type) : NULL;
+        k = type > 1 ? sf_jfr_meta_class_at(r, (uint64_t)type) : NULL;
         if (is_settings && k && k->event)
             note_ticks(r, c, k);
         if (k && k->event && (k->event >= SF_JFR_EV_SETTING) == is_settings) {
@@ -186,7 +186,7 @@ static uint64_t read_chunk(struct sf_jfr *r, uint64_t off)
     uint32_t n_samples = r->b->samples.n;
     const char *fault;
 
-    c = sf_jfr_cursor_at(r, r->h.meta_off);
+    c = sf_jfr_pool_cursor_at(r, r->h.meta_off);
     if (sf_jfr_meta_read(r, &c))
         sf_jfr_pools_read(r, &c);
     if (r->b->is_full)
@@ -199,7 +199,7 @@ static uint64_t read_chunk(struct sf_jfr *r, uint64_t off)
     find_writer(r);
     walk_events(r, off, true, &none, &fault);
     calibrate_by_events(r);
-    sf_profile_build_expect(r->b, 2 * r->n_events); /* most give two: a count and a size */
+    sf_profile_table_expect(r->b, 2 * r->n_events); /* most give two: a count and a size */
     if (!walk_events(r, off, false, &end, &fault)) {
         drop_chunk(r, off, fault, off + end);
         end = r->h.size;

@@ -226,14 +226,14 @@ struct sf_jfr {
 /* False: the chunk cannot be read, `c` says why. */
 bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c);
 /* The class with this id, or NULL. */
-struct sf_jfr_class *sf_jfr_class_at(struct sf_jfr *r, uint64_t id);
+struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id);
 
 /* --- jfr_value.c --- */
 
 void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                        const struct sf_jfr_class *k);
 /* Which slot each field of a class fills. False: full. */
-bool sf_jfr_steps_make(struct sf_jfr *r, struct sf_jfr_class *k);
+bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k);
 /* Reads what the steps of the class want; stops behind the last. An array is left to the caller,
  * with *out_array at its count, when it is a stack's frames. */
 void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
@@ -243,20 +243,20 @@ void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
 /* --- jfr_pool.c --- */
 
 bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c);
-struct sf_jfr_constant *sf_jfr_constant_find(const struct sf_jfr *r, enum sf_jfr_pool_kind pool,
-                                             int64_t key);
+struct sf_jfr_constant *sf_jfr_pool_constant_find(const struct sf_jfr *r,
+                                                  enum sf_jfr_pool_kind pool, int64_t key);
 /* A text of the pool, alive as long as the chunk. Empty: there is none. */
 sf_str sf_jfr_pool_text(struct sf_jfr *r, enum sf_jfr_pool_kind pool, int64_t key);
 /* A text as it stands in an event or a constant: a view into the file, or a copy in `a`. */
-sf_str sf_jfr_text_of(struct sf_jfr *r, const struct sf_jfr_text *t, struct sf_arena *a);
-struct sf_jfr_cursor sf_jfr_cursor_at(const struct sf_jfr *r, uint64_t off);
+sf_str sf_jfr_pool_text_of(struct sf_jfr *r, const struct sf_jfr_text *t, struct sf_arena *a);
+struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off);
 
 /* --- jfr_stack.c --- */
 
 uint32_t sf_jfr_stack_of(struct sf_jfr *r, int64_t key);
 /* The function of this name, which need not outlive the chunk. */
-uint32_t sf_jfr_function_of(struct sf_jfr *r, sf_str name);
-struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key);
+uint32_t sf_jfr_stack_function_of(struct sf_jfr *r, sf_str name);
+struct sf_jfr_thread sf_jfr_stack_thread_of(struct sf_jfr *r, int64_t key);
 
 /* --- jfr_labels.c --- */
 
@@ -268,16 +268,16 @@ struct sf_jfr_context {
 
 enum sf_err sf_jfr_labels_read(struct sf_jfr *r);
 /* NULL: none under this number. */
-const struct sf_jfr_context *sf_jfr_context_of(struct sf_jfr *r, int64_t id);
+const struct sf_jfr_context *sf_jfr_labels_context_of(struct sf_jfr *r, int64_t id);
 
 /* --- jfr_event.c, jfr_setting.c --- */
 
 void sf_jfr_setting_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                          const struct sf_jfr_values *v);
 /* What one sample stands for, of the kinds that the recording's settings tell. */
-int64_t sf_jfr_interval_of(const struct sf_jfr *r);
-int64_t sf_jfr_wall_interval_of(const struct sf_jfr *r);
-bool sf_jfr_is_clock(sf_str event);
+int64_t sf_jfr_setting_interval_of(const struct sf_jfr *r);
+int64_t sf_jfr_setting_wall_interval_of(const struct sf_jfr *r);
+bool sf_jfr_setting_is_clock(sf_str event);
 
 void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                        const struct sf_jfr_values *v);
@@ -297,4 +297,4 @@ static inline void *sf_jfr_new(struct sf_jfr *r, size_t n, size_t size)
         r->b->is_full = true;
     return p;
 }
-void *sf_jfr_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size);
+void *sf_jfr_meta_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size);

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-void sf_jfr_fault(struct sf_jfr_cursor *c, const uint8_t *at, const char *fault)
+void sf_jfr_cursor_fault(struct sf_jfr_cursor *c, const uint8_t *at, const char *fault)
 {
     if (!c->fault) {
         c->fault = fault;
@@ -11,7 +11,7 @@ void sf_jfr_fault(struct sf_jfr_cursor *c, const uint8_t *at, const char *fault)
     c->at = c->end;
 }
 
-uint64_t sf_jfr_varint_slow(struct sf_jfr_cursor *c)
+uint64_t sf_jfr_cursor_varint_slow(struct sf_jfr_cursor *c)
 {
     const uint8_t *from = c->at;
     uint64_t v = 0;
@@ -23,15 +23,15 @@ uint64_t sf_jfr_varint_slow(struct sf_jfr_cursor *c)
         if (byte < 0x80)
             return v;
     }
-    sf_jfr_fault(c, from, "a number runs past the end");
+    sf_jfr_cursor_fault(c, from, "a number runs past the end");
     return 0;
 }
 
-uint64_t sf_jfr_fixed(struct sf_jfr_cursor *c, unsigned len)
+uint64_t sf_jfr_cursor_fixed(struct sf_jfr_cursor *c, unsigned len)
 {
     uint64_t v = 0;
     if (len > sf_jfr_left(c)) {
-        sf_jfr_fault(c, c->at, "a number runs past the end");
+        sf_jfr_cursor_fault(c, c->at, "a number runs past the end");
         return 0;
     }
     for (unsigned i = 0; i < len; i++)
@@ -40,18 +40,18 @@ uint64_t sf_jfr_fixed(struct sf_jfr_cursor *c, unsigned len)
     return v;
 }
 
-uint32_t sf_jfr_count(struct sf_jfr_cursor *c, size_t size)
+uint32_t sf_jfr_cursor_count(struct sf_jfr_cursor *c, size_t size)
 {
     const uint8_t *from = c->at;
     int32_t n = sf_jfr_int(c);
     if (n < 0 || (size_t)n > sf_jfr_left(c) / (size ? size : 1)) {
-        sf_jfr_fault(c, from, "a count is larger than what follows");
+        sf_jfr_cursor_fault(c, from, "a count is larger than what follows");
         return 0;
     }
     return (uint32_t)n;
 }
 
-void sf_jfr_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out)
+void sf_jfr_cursor_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out)
 {
     const uint8_t *from = c->at;
     uint8_t encoding = sf_jfr_byte(c);
@@ -63,12 +63,12 @@ void sf_jfr_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out)
     case SF_JFR_POOL: out->key = sf_jfr_long(c); break;
     case SF_JFR_UTF8:
     case SF_JFR_LATIN1:
-        out->raw.len = sf_jfr_count(c, 1);
+        out->raw.len = sf_jfr_cursor_count(c, 1);
         out->raw.p = (const char *)c->at;
         c->at += out->raw.len;
         break;
     case SF_JFR_UTF16:
-        out->n_units = sf_jfr_count(c, c->is_plain ? 2 : 1);
+        out->n_units = sf_jfr_cursor_count(c, c->is_plain ? 2 : 1);
         out->raw.p = (const char *)c->at;
         for (uint32_t i = 0; i < out->n_units && !c->fault; i++)
             sf_jfr_short(c);
@@ -76,7 +76,7 @@ void sf_jfr_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out)
         break;
     default:
         out->encoding = SF_JFR_NULL;
-        sf_jfr_fault(c, from, "a string in an unknown encoding");
+        sf_jfr_cursor_fault(c, from, "a string in an unknown encoding");
         break;
     }
 }
@@ -118,7 +118,7 @@ static bool is_ascii(sf_str s)
     return seen < 0x80;
 }
 
-bool sf_jfr_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out)
+bool sf_jfr_cursor_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out)
 {
     char *to;
     size_t len = 0;

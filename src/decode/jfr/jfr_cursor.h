@@ -17,9 +17,9 @@ struct sf_jfr_cursor {
     const uint8_t *fault_at;
 };
 
-void sf_jfr_fault(struct sf_jfr_cursor *c, const uint8_t *at, const char *fault);
-uint64_t sf_jfr_varint_slow(struct sf_jfr_cursor *c);
-uint64_t sf_jfr_fixed(struct sf_jfr_cursor *c, unsigned len);
+void sf_jfr_cursor_fault(struct sf_jfr_cursor *c, const uint8_t *at, const char *fault);
+uint64_t sf_jfr_cursor_varint_slow(struct sf_jfr_cursor *c);
+uint64_t sf_jfr_cursor_fixed(struct sf_jfr_cursor *c, unsigned len);
 
 static inline size_t sf_jfr_left(const struct sf_jfr_cursor *c)
 {
@@ -29,27 +29,29 @@ static inline uint64_t sf_jfr_varint(struct sf_jfr_cursor *c)
 {
     if (__builtin_expect(c->at < c->end && *c->at < 0x80, 1))
         return *c->at++;
-    return sf_jfr_varint_slow(c);
+    return sf_jfr_cursor_varint_slow(c);
 }
 static inline int64_t sf_jfr_long(struct sf_jfr_cursor *c)
 {
-    return (int64_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_fixed(c, 8) : sf_jfr_varint(c));
+    return (int64_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_cursor_fixed(c, 8)
+                                                      : sf_jfr_varint(c));
 }
 static inline int32_t sf_jfr_int(struct sf_jfr_cursor *c)
 {
-    return (int32_t)(uint32_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_fixed(c, 4)
+    return (int32_t)(uint32_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_cursor_fixed(c, 4)
                                                                 : sf_jfr_varint(c));
 }
 static inline uint16_t sf_jfr_short(struct sf_jfr_cursor *c)
 {
-    return (uint16_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_fixed(c, 2) : sf_jfr_varint(c));
+    return (uint16_t)(__builtin_expect(c->is_plain, 0) ? sf_jfr_cursor_fixed(c, 2)
+                                                       : sf_jfr_varint(c));
 }
 static inline uint8_t sf_jfr_byte(struct sf_jfr_cursor *c)
 {
-    return (uint8_t)sf_jfr_fixed(c, 1);
+    return (uint8_t)sf_jfr_cursor_fixed(c, 1);
 }
 /* A count of things of at least `size` bytes each; one that cannot be is a fault and 0. */
-uint32_t sf_jfr_count(struct sf_jfr_cursor *c, size_t size);
+uint32_t sf_jfr_cursor_count(struct sf_jfr_cursor *c, size_t size);
 
 enum sf_jfr_encoding {
     SF_JFR_NULL,
@@ -68,6 +70,6 @@ struct sf_jfr_text { /* a string as it stands */
     bool is_plain;
 };
 
-void sf_jfr_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out);
+void sf_jfr_cursor_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out);
 /* As UTF-8: a view where it is that already, else a copy in `a`. False: full. A key has none. */
-bool sf_jfr_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out);
+bool sf_jfr_cursor_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out);

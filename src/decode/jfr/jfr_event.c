@@ -85,7 +85,7 @@ enum state { OTHER, DEFAULT, RUNNABLE, SLEEPING };
 /* Numbers of states differ from writer to writer; names do not. */
 static enum state state_of(struct sf_jfr *r, int64_t key)
 {
-    struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_STATE, key);
+    struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_STATE, key);
     sf_str name, prefix = SF_STR("STATE_");
     enum state state = OTHER;
     if (!k)
@@ -122,9 +122,9 @@ static void set_ids(struct event *e)
 {
     const struct sf_jfr_values *v = e->v;
     sf_span_id span = (sf_span_id)v->v[SF_JFR_SPAN_ID];
-    e->context = sf_jfr_context_of(e->r, v->v[SF_JFR_CONTEXT]);
+    e->context = sf_jfr_labels_context_of(e->r, v->v[SF_JFR_CONTEXT]);
     if (e->context)
-        sf_profile_ids_put(&e->context->ids, &e->s);
+        sf_profile_label_ids_put(&e->context->ids, &e->s);
     if (!span)
         span = (sf_span_id)v->v[SF_JFR_ROOT_SPAN_ID];
     if (span)
@@ -138,7 +138,7 @@ static void set_ids(struct event *e)
 static void open_event(struct event *e)
 {
     struct sf_jfr *r = e->r;
-    struct sf_jfr_thread t = sf_jfr_thread_of(r, e->v->v[SF_JFR_THREAD]);
+    struct sf_jfr_thread t = sf_jfr_stack_thread_of(r, e->v->v[SF_JFR_THREAD]);
     set_ids(e);
     set_time(e);
     if (t.id || t.name.len) {
@@ -198,12 +198,12 @@ static void take_execution(struct event *e)
     struct sf_jfr *r = e->r;
     enum state state = state_of(r, e->v->v[SF_JFR_STATE]);
     bool is_wall = sf_str_eq(r->set->event, SF_STR("wall"));
-    int64_t interval = sf_jfr_interval_of(r);
+    int64_t interval = sf_jfr_setting_interval_of(r);
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
     if (!is_wall && r->set->wall >= 0 && (state == RUNNABLE || state == SLEEPING)) {
         /* both engines at once: states are the wall clock's */
-        emit(e, WALL, sf_jfr_wall_interval_of(r), 1, sf_jfr_wall_interval_of(r));
-    } else if (!sf_jfr_is_clock(r->set->event)) {
+        emit(e, WALL, sf_jfr_setting_wall_interval_of(r), 1, sf_jfr_setting_wall_interval_of(r));
+    } else if (!sf_jfr_setting_is_clock(r->set->event)) {
         emit(e, COUNTER, interval, 1, interval);
     } else {
         if (is_wall || state == SLEEPING)
@@ -217,7 +217,7 @@ static void take_wall(struct event *e)
 {
     struct sf_jfr *r = e->r;
     enum state state = state_of(r, e->v->v[SF_JFR_STATE]);
-    int64_t interval = sf_jfr_wall_interval_of(r);
+    int64_t interval = sf_jfr_setting_wall_interval_of(r);
     int64_t n = e->v->v[SF_JFR_SAMPLES] > 0 ? e->v->v[SF_JFR_SAMPLES] : 1;
     int64_t span = e->v->v[SF_JFR_TIME_SPAN];
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
@@ -231,13 +231,14 @@ static void take_wall(struct event *e)
 static void take_native(struct event *e)
 {
     int64_t ns = e->r->set->native_period_ns ? e->r->set->native_period_ns
-                                             : sf_jfr_interval_of(e->r);
+                                             : sf_jfr_setting_interval_of(e->r);
     emit(e, NATIVE, ns, 1, ns);
 }
 
 static void take_cpu_time(struct event *e)
 {
-    int64_t ns = e->v->v[SF_JFR_PERIOD] > 0 ? e->v->v[SF_JFR_PERIOD] : sf_jfr_interval_of(e->r);
+    int64_t ns = e->v->v[SF_JFR_PERIOD] > 0 ? e->v->v[SF_JFR_PERIOD]
+                                            : sf_jfr_setting_interval_of(e->r);
     e->s.state = SF_STATE_RUNNING;
     emit(e, CPU, ns, 1, ns);
 }
@@ -264,7 +265,8 @@ static int64_t whole(double v)
 
 static void take_datadog_samples(struct event *e, enum what what)
 {
-    int64_t interval = what == CPU ? sf_jfr_interval_of(e->r) : sf_jfr_wall_interval_of(e->r);
+    int64_t interval = what == CPU ? sf_jfr_setting_interval_of(e->r)
+                                   : sf_jfr_setting_wall_interval_of(e->r);
     int64_t n = whole(e->v->weight);
     e->s.state = what == CPU ? SF_STATE_RUNNING : SF_STATE_UNKNOWN;
     emit(e, what, times(n, interval), n, interval);
@@ -289,9 +291,9 @@ static void take_gc(struct event *e)
     for (int i = 0; i < 2; i++) {
         const struct sf_jfr_text *t = names[i].text;
         sf_str name = t->encoding == SF_JFR_POOL ? sf_jfr_pool_text(r, names[i].pool, t->key)
-                                                 : sf_jfr_text_of(r, t, &r->scratch);
+                                                 : sf_jfr_pool_text_of(r, t, &r->scratch);
         struct sf_line line = {.line = 0};
-        line.function = name.len ? sf_jfr_function_of(r, name) : SF_NONE;
+        line.function = name.len ? sf_jfr_stack_function_of(r, name) : SF_NONE;
         if (line.function != SF_NONE)
             stack[n++] = sf_profile_build_location(
                 r->b, &(struct sf_location){

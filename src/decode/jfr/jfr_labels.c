@@ -91,7 +91,7 @@ static void read_context(struct sf_jfr *r, sf_bytes msg, struct sf_jfr_context *
         key = string_of(r, ids[0]);
         val = string_of(r, ids[1]);
         if (!key.len || !val.len || sf_str_starts(key, SF_STR("__")) ||
-            sf_profile_ids_take_str(&out->ids, key, val))
+            sf_profile_label_ids_take_str(&out->ids, key, val))
             continue;
         if (n < SF_LIMIT_SAMPLE_LABELS)
             labels[n++] = (struct sf_label){key, val};
@@ -102,7 +102,7 @@ static void read_context(struct sf_jfr *r, sf_bytes msg, struct sf_jfr_context *
     out->is_read = true;
 }
 
-const struct sf_jfr_context *sf_jfr_context_of(struct sf_jfr *r, int64_t id)
+const struct sf_jfr_context *sf_jfr_labels_context_of(struct sf_jfr *r, int64_t id)
 {
     uint32_t at = id && r->has_labels ? sf_id_map_find(&r->contexts, (uint64_t)id) : SF_NONE;
     if (at == SF_NONE)

@@ -10,7 +10,7 @@
 
 enum { MAX_STRINGS = 262144, MAX_CLASSES = 16384, MAX_FIELDS = 1024, MAX_DEPTH = 16 };
 
-void *sf_jfr_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size)
+void *sf_jfr_meta_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size)
 {
     if (!sf_list_room_arena(&r->scratch, &l->items, size, l->n, &l->cap, sizeof(l->cap), 64,
                             SF_LIST_MAX)) {
@@ -23,16 +23,16 @@ void *sf_jfr_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size)
 static void read_strings(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     const uint8_t *from = c->at;
-    uint32_t n = sf_jfr_count(c, 1);
+    uint32_t n = sf_jfr_cursor_count(c, 1);
     if (n > MAX_STRINGS) {
-        sf_jfr_fault(c, from, "more strings in the metadata than anybody needs");
+        sf_jfr_cursor_fault(c, from, "more strings in the metadata than anybody needs");
         return;
     }
     r->strings = sf_jfr_new(r, n + 1u, sizeof(*r->strings));
     for (r->n_strings = 0; r->strings && r->n_strings < n && !c->fault; r->n_strings++) {
         struct sf_jfr_text t;
-        sf_jfr_text_read(c, &t);
-        if (!sf_jfr_text_str(&t, &r->scratch, &r->strings[r->n_strings]))
+        sf_jfr_cursor_text_read(c, &t);
+        if (!sf_jfr_cursor_text_str(&t, &r->scratch, &r->strings[r->n_strings]))
             r->b->is_full = true;
     }
 }
@@ -43,7 +43,7 @@ static sf_str read_string(struct sf_jfr *r, struct sf_jfr_cursor *c)
     int32_t at = sf_jfr_int(c);
     if (at >= 0 && (uint32_t)at < r->n_strings)
         return r->strings[at];
-    sf_jfr_fault(c, from, "a string of the metadata that is not there");
+    sf_jfr_cursor_fault(c, from, "a string of the metadata that is not there");
     return SF_STR_NONE;
 }
 
@@ -77,10 +77,10 @@ static void add_class(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct el
     struct sf_jfr_class *k;
     uint64_t id;
     if (!sf_str_to_u64(e->id, &id) || r->classes.n == MAX_CLASSES) {
-        sf_jfr_fault(c, c->at, "a class without a number, or too many");
+        sf_jfr_cursor_fault(c, c->at, "a class without a number, or too many");
         return;
     }
-    k = sf_jfr_list_more(r, &r->classes, sizeof(*k));
+    k = sf_jfr_meta_list_more(r, &r->classes, sizeof(*k));
     if (!k)
         return;
     *k = (struct sf_jfr_class){.id = id, .name = e->called, .first = r->fields.n};
@@ -93,10 +93,10 @@ static void add_field(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct el
     struct sf_jfr_field *f;
     uint64_t id;
     if (!sf_str_to_u64(e->cls, &id) || e->is_deep || k->n == MAX_FIELDS) {
-        sf_jfr_fault(c, c->at, "a field without a class, of two dimensions, or too many");
+        sf_jfr_cursor_fault(c, c->at, "a field without a class, of two dimensions, or too many");
         return;
     }
-    f = sf_jfr_list_more(r, &r->fields, sizeof(*f));
+    f = sf_jfr_meta_list_more(r, &r->fields, sizeof(*f));
     if (!f)
         return;
     *f = (struct sf_jfr_field){
@@ -162,13 +162,13 @@ static void read_elements(struct sf_jfr *r, struct sf_jfr_cursor *c)
             return;
         open[depth].left--;
         e.name = read_string(r, c);
-        n = sf_jfr_count(c, 2);
+        n = sf_jfr_cursor_count(c, 2);
         while (n-- > 0 && !c->fault)
             read_attribute(r, c, &e);
         in = depth == 0 ? IN_ROOT : enter(r, c, &e, open[depth].in);
-        n = sf_jfr_count(c, 3);
+        n = sf_jfr_cursor_count(c, 3);
         if (n && depth + 1 == MAX_DEPTH) {
-            sf_jfr_fault(c, c->at, "the metadata is nested too deep");
+            sf_jfr_cursor_fault(c, c->at, "the metadata is nested too deep");
             return;
         }
         if (n) {
@@ -195,7 +195,7 @@ static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_
 
 /* Each event asks for its class, and numbers of classes are small: one is mostly where it was seen
  * last. An id chosen to miss costs a look into the table. */
-struct sf_jfr_class *sf_jfr_class_at(struct sf_jfr *r, uint64_t id)
+struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id)
 {
     struct sf_jfr_class *classes = r->classes.items;
     uint32_t *seen = &r->class_seen[id % SF_JFR_CLASSES_SEEN];
@@ -220,7 +220,7 @@ static bool index_classes(struct sf_jfr *r, struct sf_jfr_cursor *c)
     for (uint32_t i = 0; i < r->classes.n; i++) {
         struct sf_table_look look;
         if (find_class(r, classes[i].id, &look) != SF_NONE)
-            sf_jfr_fault(c, c->at, "two classes with one number");
+            sf_jfr_cursor_fault(c, c->at, "two classes with one number");
         else
             sf_table_keep(&r->class_at, &look, i);
     }
@@ -248,9 +248,9 @@ static void resolve_fields(struct sf_jfr *r, struct sf_jfr_cursor *c)
     struct sf_jfr_field *fields = r->fields.items;
     struct sf_jfr_class *classes = r->classes.items;
     for (uint32_t i = 0; i < r->fields.n; i++) {
-        const struct sf_jfr_class *k = sf_jfr_class_at(r, fields[i].class_id);
+        const struct sf_jfr_class *k = sf_jfr_meta_class_at(r, fields[i].class_id);
         if (!k) {
-            sf_jfr_fault(c, c->at, "a field of a class that is not there");
+            sf_jfr_cursor_fault(c, c->at, "a field of a class that is not there");
             return;
         }
         fields[i].cls = (uint32_t)(k - classes);
@@ -268,7 +268,7 @@ static void visit(struct sf_jfr *r, struct sf_jfr_cursor *c, uint32_t at, unsign
     if (k->visit == DONE || c->fault)
         return;
     if (k->visit == OPEN || depth == MAX_DEPTH) {
-        sf_jfr_fault(c, c->at, "a type that holds itself, or types nested too deep");
+        sf_jfr_cursor_fault(c, c->at, "a type that holds itself, or types nested too deep");
         return;
     }
     k->visit = OPEN;
@@ -347,11 +347,11 @@ bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
     int32_t size = sf_jfr_int(c);
 
     if (size <= 0 || (size_t)size > (size_t)(c->end - from))
-        sf_jfr_fault(c, from, "the metadata is larger than its chunk");
+        sf_jfr_cursor_fault(c, from, "the metadata is larger than its chunk");
     else
         c->end = from + size;
     if (sf_jfr_long(c) != 0)
-        sf_jfr_fault(c, from, "no metadata where the header says it is");
+        sf_jfr_cursor_fault(c, from, "no metadata where the header says it is");
     sf_jfr_long(c); /* ticks, duration, id */
     sf_jfr_long(c);
     sf_jfr_long(c);
@@ -368,7 +368,7 @@ bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
     for (uint32_t i = 0; i < r->classes.n && !c->fault && !r->b->is_full; i++) {
         classes[i].event = event_of(classes[i].name);
         classes[i].pool = pool_of(classes[i].name);
-        if ((classes[i].event || classes[i].pool) && !sf_jfr_steps_make(r, &classes[i]))
+        if ((classes[i].event || classes[i].pool) && !sf_jfr_value_steps_make(r, &classes[i]))
             return false;
         if (!r->pool_class[classes[i].pool])
             r->pool_class[classes[i].pool] = &classes[i];

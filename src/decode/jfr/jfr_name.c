@@ -75,7 +75,7 @@ static size_t mark_at(sf_str s, size_t at, const struct mark **out)
     return 0;
 }
 
-size_t sf_jfr_class_name(sf_str in, bool has_dots, char *out)
+size_t sf_jfr_name_of_class(sf_str in, bool has_dots, char *out)
 {
     const struct mark *mark = NULL;
     size_t len = 0;
@@ -101,7 +101,7 @@ size_t sf_jfr_class_name(sf_str in, bool has_dots, char *out)
     return len;
 }
 
-size_t sf_jfr_library_name(sf_str in, char *out)
+size_t sf_jfr_name_of_library(sf_str in, char *out)
 {
     sf_str deleted = SF_STR(" (deleted)"), so = SF_STR(".so");
     size_t end, dot;

@@ -6,7 +6,7 @@
 
 enum { MAX_CONSTANTS = 1 << 20, MAX_HOPS = 100000, MAX_TEXT_HOPS = 4 };
 
-struct sf_jfr_cursor sf_jfr_cursor_at(const struct sf_jfr *r, uint64_t off)
+struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off)
 {
     return (struct sf_jfr_cursor){
         .at = r->chunk + off, .end = r->chunk + r->h.size, .is_plain = !(r->h.flags & 1)};
@@ -24,8 +24,8 @@ static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key, struct s
     return SF_NONE;
 }
 
-struct sf_jfr_constant *sf_jfr_constant_find(const struct sf_jfr *r, enum sf_jfr_pool_kind pool,
-                                             int64_t key)
+struct sf_jfr_constant *sf_jfr_pool_constant_find(const struct sf_jfr *r,
+                                                  enum sf_jfr_pool_kind pool, int64_t key)
 {
     struct sf_table_look look;
     uint32_t at = r->n_constants ? find(r, (uint8_t)pool, key, &look) : SF_NONE;
@@ -36,7 +36,7 @@ static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t
 {
     struct sf_table_look look;
     if (r->n_constants == MAX_CONSTANTS) {
-        sf_jfr_fault(c, c->at, "more constants than a chunk may have");
+        sf_jfr_cursor_fault(c, c->at, "more constants than a chunk may have");
         return;
     }
     if (!sf_table_more(&r->constant_at) ||
@@ -54,10 +54,10 @@ static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t
 static void read_pool(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     const uint8_t *from = c->at;
-    const struct sf_jfr_class *k = sf_jfr_class_at(r, (uint64_t)sf_jfr_long(c));
-    uint32_t n = sf_jfr_count(c, 1);
+    const struct sf_jfr_class *k = sf_jfr_meta_class_at(r, (uint64_t)sf_jfr_long(c));
+    uint32_t n = sf_jfr_cursor_count(c, 1);
     if (!k) {
-        sf_jfr_fault(c, from, "constants of a class that is not there");
+        sf_jfr_cursor_fault(c, from, "constants of a class that is not there");
         return;
     }
     while (n-- > 0 && !c->fault && !r->b->is_full) {
@@ -76,17 +76,17 @@ static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint6
     int64_t ticks, delta;
     uint32_t n;
     if (size <= 0 || (size_t)size > (size_t)(c->end - from)) {
-        sf_jfr_fault(c, from, "a checkpoint is larger than the room for it");
+        sf_jfr_cursor_fault(c, from, "a checkpoint is larger than the room for it");
         return 0;
     }
     c->end = from + size;
     if (sf_jfr_long(c) != 1)
-        sf_jfr_fault(c, from, "no checkpoint where one should be");
+        sf_jfr_cursor_fault(c, from, "no checkpoint where one should be");
     ticks = sf_jfr_long(c);
     sf_jfr_long(c); /* duration */
     delta = sf_jfr_long(c);
     sf_jfr_byte(c); /* what it is for */
-    n = sf_jfr_count(c, 2);
+    n = sf_jfr_cursor_count(c, 2);
     while (n-- > 0 && !c->fault && !r->b->is_full)
         read_pool(r, c);
     if (off == r->h.pool_off)
@@ -95,7 +95,7 @@ static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint6
         return 0;
     /* Backwards only: what would go in circles stops here. */
     if (delta > 0 || (uint64_t) - (delta + 1) + 1 > off - SF_JFR_HEADER_LEN) {
-        sf_jfr_fault(c, from, "a checkpoint points to none before it");
+        sf_jfr_cursor_fault(c, from, "a checkpoint points to none before it");
         return 0;
     }
     return off - (uint64_t)-delta;
@@ -105,11 +105,11 @@ bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     uint64_t off = r->h.pool_off, end = r->h.size;
     for (unsigned hops = 0; off && !c->fault && !r->b->is_full; hops++) {
-        *c = sf_jfr_cursor_at(r, off);
+        *c = sf_jfr_pool_cursor_at(r, off);
         c->end = r->chunk + end; /* none reaches into the next: every byte is read once */
         end = off;
         if (hops == MAX_HOPS)
-            sf_jfr_fault(c, c->at, "more checkpoints than a chunk may have");
+            sf_jfr_cursor_fault(c, c->at, "more checkpoints than a chunk may have");
         else
             off = read_checkpoint(r, c, off);
     }
@@ -118,32 +118,32 @@ bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
 
 /* --- texts --- */
 
-sf_str sf_jfr_text_of(struct sf_jfr *r, const struct sf_jfr_text *first, struct sf_arena *a)
+sf_str sf_jfr_pool_text_of(struct sf_jfr *r, const struct sf_jfr_text *first, struct sf_arena *a)
 {
     struct sf_jfr_text t = *first;
     sf_str out = SF_STR_NONE;
     for (int hops = 0; t.encoding == SF_JFR_POOL && hops < MAX_TEXT_HOPS; hops++) {
-        const struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_STRING, t.key);
+        const struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_STRING, t.key);
         struct sf_jfr_cursor c;
         if (!k)
             return out;
-        c = sf_jfr_cursor_at(r, k->off);
-        sf_jfr_text_read(&c, &t);
+        c = sf_jfr_pool_cursor_at(r, k->off);
+        sf_jfr_cursor_text_read(&c, &t);
     }
-    if (!sf_jfr_text_str(&t, a, &out))
+    if (!sf_jfr_cursor_text_str(&t, a, &out))
         r->b->is_full = true;
     return out;
 }
 
 sf_str sf_jfr_pool_text(struct sf_jfr *r, enum sf_jfr_pool_kind pool, int64_t key)
 {
-    const struct sf_jfr_constant *k = sf_jfr_constant_find(r, pool, key);
+    const struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, pool, key);
     const struct sf_jfr_class *cls = k ? r->pool_class[pool] : NULL;
     struct sf_jfr_values v;
     struct sf_jfr_cursor c;
     if (!cls)
         return SF_STR_NONE;
-    c = sf_jfr_cursor_at(r, k->off);
+    c = sf_jfr_pool_cursor_at(r, k->off);
     sf_jfr_values_read(r, &c, cls, &v, NULL);
-    return sf_jfr_text_of(r, &v.name, &r->scratch);
+    return sf_jfr_pool_text_of(r, &v.name, &r->scratch);
 }

@@ -49,12 +49,12 @@ static void take_config(struct sf_jfr *r, const struct sf_jfr_values *v)
 
 static void take_setting(struct sf_jfr *r, const struct sf_jfr_values *v)
 {
-    sf_str name = sf_jfr_text_of(r, &v->name, &r->scratch);
-    sf_str value = sf_jfr_text_of(r, &v->value, &r->scratch);
-    const struct sf_jfr_class *of = sf_jfr_class_at(r, (uint64_t)v->v[SF_JFR_ID]);
+    sf_str name = sf_jfr_pool_text_of(r, &v->name, &r->scratch);
+    sf_str value = sf_jfr_pool_text_of(r, &v->value, &r->scratch);
+    const struct sf_jfr_class *of = sf_jfr_meta_class_at(r, (uint64_t)v->v[SF_JFR_ID]);
     int64_t ns;
     if (sf_str_eq(name, SF_STR("event"))) {
-        r->set->event = sf_profile_copy(r->b, sf_str_part(value, 0, SF_LIMIT_NAME_LEN));
+        r->set->event = sf_profile_table_copy(r->b, sf_str_part(value, 0, SF_LIMIT_NAME_LEN));
     } else if (sf_str_eq(name, SF_STR("interval"))) {
         take_number(value, &r->set->interval);
     } else if (sf_str_eq(name, SF_STR("wall"))) {
@@ -77,7 +77,7 @@ void sf_jfr_setting_take(struct sf_jfr *r, const struct sf_jfr_class *k,
         take_setting(r, v);
 }
 
-bool sf_jfr_is_clock(sf_str event)
+bool sf_jfr_setting_is_clock(sf_str event)
 {
     static const char *const clocks[] = {"", "cpu", "itimer", "ctimer", "cpu-clock", "wall"};
     for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
@@ -106,7 +106,7 @@ static int64_t default_interval(sf_str event)
                     {"dTLB-load-misses", 1000},
                     {"page-faults", 1},
                     {"context-switches", 2}};
-    if (sf_jfr_is_clock(event))
+    if (sf_jfr_setting_is_clock(event))
         return CLOCK_NS;
     for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
         if (sf_str_eq(event, sf_str_from(counters[i].event)))
@@ -115,7 +115,7 @@ static int64_t default_interval(sf_str event)
     return 1; /* a method, a tracepoint */
 }
 
-int64_t sf_jfr_interval_of(const struct sf_jfr *r)
+int64_t sf_jfr_setting_interval_of(const struct sf_jfr *r)
 {
     const struct sf_jfr_setting_set *s = r->set;
     const struct sf_profile_hint *hint = r->b->hint;
@@ -133,7 +133,7 @@ int64_t sf_jfr_interval_of(const struct sf_jfr *r)
     return r->is_native_c ? CLOCK_NS : JDK_NS;
 }
 
-int64_t sf_jfr_wall_interval_of(const struct sf_jfr *r)
+int64_t sf_jfr_setting_wall_interval_of(const struct sf_jfr *r)
 {
     const struct sf_jfr_setting_set *s = r->set;
     if (s->wall > 0)

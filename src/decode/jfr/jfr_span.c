@@ -28,11 +28,11 @@ static bool ids_of_tag(sf_str tag, struct span *out)
 void sf_jfr_span_take(struct sf_jfr *r, const struct sf_jfr_values *v, const struct sf_sample *at)
 {
     struct span s = {.thread = at->thread, .start_ns = at->start_ns}, *to;
-    sf_str tag = sf_jfr_text_of(r, &v->name, &r->scratch);
+    sf_str tag = sf_jfr_pool_text_of(r, &v->name, &r->scratch);
     s.end_ns = sf_add_sat_i64(s.start_ns, v->v[SF_JFR_DURATION]);
     if (!at->has_time || !s.thread || !ids_of_tag(tag, &s))
         return;
-    to = sf_jfr_list_more(r, &r->spans, sizeof(*to));
+    to = sf_jfr_meta_list_more(r, &r->spans, sizeof(*to));
     if (!to)
         return;
     *to = s;

@@ -10,7 +10,7 @@
 static void read_constant(struct sf_jfr *r, enum sf_jfr_pool_kind pool, uint32_t off,
                           struct sf_jfr_values *out, struct sf_jfr_cursor *out_array)
 {
-    struct sf_jfr_cursor c = sf_jfr_cursor_at(r, off);
+    struct sf_jfr_cursor c = sf_jfr_pool_cursor_at(r, off);
     sf_jfr_values_read(r, &c, r->pool_class[pool], out, out_array);
 }
 
@@ -18,7 +18,7 @@ static void read_constant(struct sf_jfr *r, enum sf_jfr_pool_kind pool, uint32_t
 
 static enum sf_frame_kind kind_of(struct sf_jfr *r, int64_t type)
 {
-    struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_FRAME_TYPE, type);
+    struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_FRAME_TYPE, type);
     sf_str name;
     enum sf_frame_kind kind = SF_FRAME_JVM;
     if (!k)
@@ -39,12 +39,12 @@ static sf_str key_text(const struct sf_jfr_values *v, struct sf_jfr *r)
 {
     /* A name is a key into the symbols, or in odd files a text. */
     return v->name.encoding == SF_JFR_POOL ? sf_jfr_pool_text(r, SF_JFR_P_SYMBOL, v->name.key)
-                                           : sf_jfr_text_of(r, &v->name, &r->scratch);
+                                           : sf_jfr_pool_text_of(r, &v->name, &r->scratch);
 }
 
 static sf_str class_text(struct sf_jfr *r, int64_t key)
 {
-    const struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_CLASS, key);
+    const struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_CLASS, key);
     struct sf_jfr_values v;
     if (!k)
         return SF_STR_NONE;
@@ -64,7 +64,7 @@ static sf_str full_name(struct sf_jfr *r, sf_str cls, sf_str method, enum sf_fra
     if (kind == SF_FRAME_KERNEL && sf_str_ends(method, k))
         method.len -= k.len;
     if (cls.len)
-        len = sf_jfr_class_name(cls, kind == SF_FRAME_JVM, p);
+        len = sf_jfr_name_of_class(cls, kind == SF_FRAME_JVM, p);
     if (len && method.len)
         p[len++] = '.';
     memcpy(p + len, method.p ? method.p : "", method.len);
@@ -82,17 +82,17 @@ static uint32_t library_of(struct sf_jfr *r, sf_str cls)
         r->b->is_full = true;
         return SF_NONE;
     }
-    m.file = (sf_str){p, sf_jfr_library_name(cls, p)};
+    m.file = (sf_str){p, sf_jfr_name_of_library(cls, p)};
     return sf_profile_build_mapping(r->b, &m);
 }
 
-uint32_t sf_jfr_function_of(struct sf_jfr *r, sf_str name)
+uint32_t sf_jfr_stack_function_of(struct sf_jfr *r, sf_str name)
 {
     uint32_t n = r->b->functions.n;
     uint32_t place = sf_profile_build_function(r->b, &(struct sf_function){.name = name});
     if (place != SF_NONE && r->b->functions.n > n) { /* new: it needs a name that stays */
         struct sf_function *f = (struct sf_function *)r->b->functions.items + place;
-        f->name = sf_profile_copy(r->b, f->name);
+        f->name = sf_profile_table_copy(r->b, f->name);
     }
     return place;
 }
@@ -101,7 +101,7 @@ uint32_t sf_jfr_function_of(struct sf_jfr *r, sf_str name)
 static uint32_t function_of(struct sf_jfr *r, int64_t method, enum sf_frame_kind kind,
                             uint32_t *out_library)
 {
-    struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_METHOD, method);
+    struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_METHOD, method);
     sf_str cls = SF_STR_NONE, name = SF_STR_NONE;
     struct sf_jfr_values v;
     uint32_t place;
@@ -117,7 +117,7 @@ static uint32_t function_of(struct sf_jfr *r, int64_t method, enum sf_frame_kind
         cls = SF_STR_NONE;
     }
     name = full_name(r, cls, name, kind);
-    place = sf_jfr_function_of(r, name.len ? name : SF_STR("(unknown)"));
+    place = sf_jfr_stack_function_of(r, name.len ? name : SF_STR("(unknown)"));
     if (k && place != SF_NONE && kind == SF_FRAME_JVM)
         k->place = place + 1;
     return place;
@@ -162,7 +162,7 @@ static void push(struct sf_jfr *r, uint32_t place)
 static void read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct sf_jfr_class *k,
                         uint32_t n_more)
 {
-    uint32_t n = sf_jfr_count(c, 1);
+    uint32_t n = sf_jfr_cursor_count(c, 1);
     struct sf_jfr_values v;
     for (uint32_t at = 0; at < n && !c->fault && !r->b->is_full; at++) {
         memset(v.v, 0, sizeof(v.v));
@@ -174,7 +174,7 @@ static void read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct 
             case SF_JFR_INT: num = sf_jfr_int(c); break;
             case SF_JFR_SHORT: num = (int16_t)sf_jfr_short(c); break;
             case SF_JFR_BYTE: num = sf_jfr_byte(c); break;
-            default: sf_jfr_fault(c, c->at, "a frame with more than numbers"); break;
+            default: sf_jfr_cursor_fault(c, c->at, "a frame with more than numbers"); break;
             }
             if (s->slot != SF_JFR_SKIP)
                 v.v[s->slot] = num;
@@ -186,7 +186,7 @@ static void read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct 
 
 uint32_t sf_jfr_stack_of(struct sf_jfr *r, int64_t key)
 {
-    struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_STACK, key);
+    struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_STACK, key);
     struct sf_jfr_cursor frames = {0};
     struct sf_jfr_values v;
     uint32_t place;
@@ -210,9 +210,9 @@ uint32_t sf_jfr_stack_of(struct sf_jfr *r, int64_t key)
 
 /* --- threads --- */
 
-struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key)
+struct sf_jfr_thread sf_jfr_stack_thread_of(struct sf_jfr *r, int64_t key)
 {
-    struct sf_jfr_constant *k = key ? sf_jfr_constant_find(r, SF_JFR_P_THREAD, key) : NULL;
+    struct sf_jfr_constant *k = key ? sf_jfr_pool_constant_find(r, SF_JFR_P_THREAD, key) : NULL;
     struct sf_jfr_thread t = {0}, *to;
     struct sf_jfr_values v;
 
@@ -221,9 +221,9 @@ struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key)
     if (k->place)
         return ((const struct sf_jfr_thread *)r->threads.items)[k->place - 1];
     read_constant(r, SF_JFR_P_THREAD, k->off, &v, NULL);
-    t.name = sf_jfr_text_of(r, &v.name, r->b->a);
+    t.name = sf_jfr_pool_text_of(r, &v.name, r->b->a);
     if (!t.name.len)
-        t.name = sf_jfr_text_of(r, &v.value, r->b->a);
+        t.name = sf_jfr_pool_text_of(r, &v.value, r->b->a);
     t.name = sf_profile_clean(r->b, t.name);
     t.id = (uint64_t)v.v[SF_JFR_OS_ID];
     t.is_kernel = t.id != 0;
@@ -234,7 +234,7 @@ struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key)
         !sf_arena_print(r->b->a, &t.name, "[tid=%" PRId64 "]",
                         v.v[SF_JFR_OS_ID] ? v.v[SF_JFR_OS_ID] : v.v[SF_JFR_JAVA_ID]))
         r->b->is_full = true;
-    to = sf_jfr_list_more(r, &r->threads, sizeof(*to));
+    to = sf_jfr_meta_list_more(r, &r->threads, sizeof(*to));
     if (to) {
         *to = t;
         k->place = ++r->threads.n;

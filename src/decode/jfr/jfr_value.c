@@ -11,9 +11,9 @@ static void skip_kind(const struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t k
     case SF_JFR_SHORT: sf_jfr_short(c); break;
     case SF_JFR_INT: sf_jfr_int(c); break;
     case SF_JFR_LONG: sf_jfr_long(c); break;
-    case SF_JFR_FLOAT: sf_jfr_fixed(c, 4); break;
-    case SF_JFR_DOUBLE: sf_jfr_fixed(c, 8); break;
-    case SF_JFR_STRING: sf_jfr_text_read(c, &t); break;
+    case SF_JFR_FLOAT: sf_jfr_cursor_fixed(c, 4); break;
+    case SF_JFR_DOUBLE: sf_jfr_cursor_fixed(c, 8); break;
+    case SF_JFR_STRING: sf_jfr_cursor_text_read(c, &t); break;
     default: sf_jfr_value_skip(r, c, (const struct sf_jfr_class *)r->classes.items + cls); break;
     }
 }
@@ -32,7 +32,7 @@ static bool is_numbers(const struct sf_jfr *r, const struct sf_jfr_class *k)
 static void skip_array(const struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t kind, uint32_t cls)
 {
     const struct sf_jfr_class *k = (const struct sf_jfr_class *)r->classes.items + cls;
-    uint64_t n = sf_jfr_count(c, 1);
+    uint64_t n = sf_jfr_cursor_count(c, 1);
     if (kind == SF_JFR_CLASS && !c->is_plain && is_numbers(r, k)) {
         for (n *= k->n; n > 0 && !c->fault; n--)
             sf_jfr_varint(c);
@@ -149,7 +149,7 @@ static uint8_t slot_of(const struct sf_jfr_class *k, const struct sf_jfr_field *
     return SF_JFR_SKIP;
 }
 
-bool sf_jfr_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
+bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
 {
     const struct sf_jfr_field *f = (const struct sf_jfr_field *)r->fields.items + k->first;
     k->n_steps = 0;
@@ -202,7 +202,7 @@ static double real_of(uint64_t bits, bool is_float)
 static void read_text(struct sf_jfr_cursor *c, const struct sf_jfr_step *s, struct sf_jfr_text *to)
 {
     if (s->kind == SF_JFR_STRING)
-        sf_jfr_text_read(c, to);
+        sf_jfr_cursor_text_read(c, to);
     else
         *to = (struct sf_jfr_text){.encoding = SF_JFR_POOL, .key = sf_jfr_long(c)};
 }
@@ -220,8 +220,8 @@ static void read_step(const struct sf_jfr *r, struct sf_jfr_cursor *c, const str
     case SF_JFR_SHORT: v = (int16_t)sf_jfr_short(c); break;
     case SF_JFR_INT: v = sf_jfr_int(c); break;
     case SF_JFR_LONG: v = sf_jfr_long(c); break;
-    case SF_JFR_FLOAT: out->weight = real_of(sf_jfr_fixed(c, 4), true); break;
-    default: out->weight = real_of(sf_jfr_fixed(c, 8), false); break;
+    case SF_JFR_FLOAT: out->weight = real_of(sf_jfr_cursor_fixed(c, 4), true); break;
+    default: out->weight = real_of(sf_jfr_cursor_fixed(c, 8), false); break;
     }
     if (s->slot == SF_JFR_WEIGHT && s->kind <= SF_JFR_LONG)
         out->weight = (double)v;

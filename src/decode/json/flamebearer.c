@@ -94,12 +94,12 @@ static void open_type(struct reader *r)
     bool is_time = sf_str_eq(type, SF_STR("cpu")) || sf_str_eq(type, SF_STR("wall"));
     bool is_count = sf_str_eq(r->units, SF_STR("samples")) ||
                     sf_str_eq(r->units, SF_STR("objects"));
-    sf_str unit = sf_profile_unit_of(is_time && is_count ? SF_STR("nanoseconds")
-                                     : is_count          ? SF_STR("count")
-                                     : r->units.len      ? r->units
-                                                         : SF_STR("count"));
+    sf_str unit = sf_profile_type_unit_of(is_time && is_count ? SF_STR("nanoseconds")
+                                          : is_count          ? SF_STR("count")
+                                          : r->units.len      ? r->units
+                                                              : SF_STR("count"));
     struct sf_profile_what what = {
-        .type = {sf_profile_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit}};
+        .type = {sf_profile_type_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit}};
     if (is_time && is_count && r->rate >= 1 && r->rate <= 1e9)
         r->unit_ns = (int64_t)(1e9 / r->rate);
     r->series = sf_profile_build_series(r->b, sf_profile_build_set(r->b, &r->b->me, NULL, 0),

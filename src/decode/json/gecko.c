@@ -296,8 +296,8 @@ static void add(struct reader *r, const struct moment *m, uint32_t what, uint32_
 static void add_sample(struct reader *r, const struct moment *m,
                        const struct sf_gecko_column *columns, uint32_t i, uint32_t stack, double at)
 {
-    double weight = columns[WEIGHT].list.n ? sf_gecko_number(&columns[WEIGHT], i) : 1;
-    double cpu = sf_gecko_number(&columns[CPU], i);
+    double weight = columns[WEIGHT].list.n ? sf_gecko_table_number(&columns[WEIGHT], i) : 1;
+    double cpu = sf_gecko_table_number(&columns[CPU], i);
     if (!isfinite(weight))
         weight = 1;
     if (m->by == BY_BYTES) {
@@ -339,18 +339,18 @@ static struct sf_gecko_stacks *stacks_of(struct reader *r, const struct thread *
     struct sf_gecko_texts texts = t->own;
     if (!texts.stacks.len) {
         if (!p->stacks.is_read)
-            sf_gecko_stacks_read(&p->stacks, &r->j, &p->shared);
+            sf_gecko_table_stacks_read(&p->stacks, &r->j, &p->shared);
         return &p->stacks;
     }
     *own = (struct sf_gecko_stacks){.b = r->b, .libs = &p->libs};
     if (!texts.strings.len) { /* only the strings are shared: they are read once */
         if (!p->stacks.is_read)
-            sf_gecko_stacks_read(&p->stacks, &r->j, &p->shared);
+            sf_gecko_table_stacks_read(&p->stacks, &r->j, &p->shared);
         own->strings = p->stacks.strings;
         own->sources = p->stacks.sources;
     }
     if (sf_json_ok(&r->j))
-        sf_gecko_stacks_read(own, &r->j, &texts);
+        sf_gecko_table_stacks_read(own, &r->j, &texts);
     return own;
 }
 
@@ -384,17 +384,17 @@ static enum sf_err add_thread(struct reader *r, const struct thread *t)
     if (m.p->start_ms > 1e11 && m.p->start_ms < 9e12)
         m.clock.unix_ns = ns_of(m.p->start_ms);
     else if (columns[STACK].list.n && !columns[TIME_DELTA].list.n &&
-             fabs(sf_gecko_number(&columns[TIME], 0)) < 9e12)
-        m.clock = sf_sample_clock_init(r->b, ns_of(sf_gecko_number(&columns[TIME], 0)));
+             fabs(sf_gecko_table_number(&columns[TIME], 0)) < 9e12)
+        m.clock = sf_sample_clock_init(r->b, ns_of(sf_gecko_table_number(&columns[TIME], 0)));
     else
         m.clock = sf_sample_clock_init(r->b, 0);
     for (uint32_t i = 0; i < columns[STACK].list.n && sf_profile_build_ok(r->b); i++) {
-        double delta = sf_gecko_number(&columns[TIME_DELTA], i);
-        uint32_t place = sf_gecko_place(&columns[STACK], i, UINT32_MAX), stack;
+        double delta = sf_gecko_table_number(&columns[TIME_DELTA], i);
+        uint32_t place = sf_gecko_table_place(&columns[STACK], i, UINT32_MAX), stack;
         at += isfinite(delta) ? delta : 0;
-        if (!isfinite(sf_gecko_number(&columns[STACK], i)))
+        if (!isfinite(sf_gecko_table_number(&columns[STACK], i)))
             continue; /* nothing ran */
-        stack = sf_gecko_stacks_make(stacks, place);
+        stack = sf_gecko_table_stacks_make(stacks, place);
         if (stack == SF_NONE && !r->b->is_full)
             sf_profile_build_drop(r->b, &r->b->drops.n_samples,
                                   "Gecko profile: thread %.*s: sample %" PRIu32
@@ -403,7 +403,7 @@ static enum sf_err add_thread(struct reader *r, const struct thread *t)
                                   t->name.p ? t->name.p : "", i);
         else
             add_sample(r, &m, columns, i, stack,
-                       columns[TIME].list.n ? sf_gecko_number(&columns[TIME], i) : at);
+                       columns[TIME].list.n ? sf_gecko_table_number(&columns[TIME], i) : at);
     }
     return SF_OK;
 }

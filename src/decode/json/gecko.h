@@ -14,9 +14,9 @@ struct sf_gecko_column {
 void sf_gecko_table_read(struct sf_profile_build *b, struct sf_json *j, sf_str text,
                          struct sf_gecko_column *columns, uint32_t n);
 /* The number in row `i`, or NAN. */
-double sf_gecko_number(const struct sf_gecko_column *c, uint32_t i);
+double sf_gecko_table_number(const struct sf_gecko_column *c, uint32_t i);
 /* It as a place in a list of `n`, or SF_NONE. */
-uint32_t sf_gecko_place(const struct sf_gecko_column *c, uint32_t i, uint32_t n);
+uint32_t sf_gecko_table_place(const struct sf_gecko_column *c, uint32_t i, uint32_t n);
 
 struct sf_gecko_lib {
     uint64_t start, end;
@@ -38,7 +38,7 @@ struct sf_gecko_stacks { /* a thread's, or those that all threads share */
 };
 
 /* Faults stick in `j`. */
-void sf_gecko_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
-                          const struct sf_gecko_texts *texts);
+void sf_gecko_table_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
+                                const struct sf_gecko_texts *texts);
 /* SF_NONE: there is no such stack, or it leads into a circle. */
-uint32_t sf_gecko_stacks_make(struct sf_gecko_stacks *s, uint32_t place);
+uint32_t sf_gecko_table_stacks_make(struct sf_gecko_stacks *s, uint32_t place);

@@ -115,14 +115,14 @@ void sf_gecko_table_read(struct sf_profile_build *b, struct sf_json *j, sf_str t
     read_rows(b, j, columns, n, ours);
 }
 
-double sf_gecko_number(const struct sf_gecko_column *c, uint32_t i)
+double sf_gecko_table_number(const struct sf_gecko_column *c, uint32_t i)
 {
     return i < c->list.n ? ((const double *)c->list.items)[i] : NAN;
 }
 
-uint32_t sf_gecko_place(const struct sf_gecko_column *c, uint32_t i, uint32_t n)
+uint32_t sf_gecko_table_place(const struct sf_gecko_column *c, uint32_t i, uint32_t n)
 {
-    double v = sf_gecko_number(c, i);
+    double v = sf_gecko_table_number(c, i);
     return v >= 0 && v < (double)n && v == floor(v) ? (uint32_t)v : SF_NONE;
 }
 
@@ -233,24 +233,25 @@ static uint32_t processed_location(struct sf_gecko_stacks *s, const struct table
                                    double line)
 {
     uint32_t n = s->strings.n, resource, source;
-    struct sf_function f = {.name = string_at(s, sf_gecko_place(&t->funcs[FUNC_NAME], func, n))};
+    struct sf_function f = {
+        .name = string_at(s, sf_gecko_table_place(&t->funcs[FUNC_NAME], func, n))};
     struct sf_line l = {0};
     struct sf_location at = {.mapping = SF_NONE, .lines = &l, .n_lines = 1};
-    bool is_js = sf_gecko_number(&t->funcs[FUNC_IS_JS], func) > 0;
+    bool is_js = sf_gecko_table_number(&t->funcs[FUNC_IS_JS], func) > 0;
     sf_str module = SF_STR_NONE;
     if (!f.name.len)
         f.name = SF_STR("(unknown)");
-    f.file = string_at(s, sf_gecko_place(&t->funcs[FUNC_FILE], func, n));
-    source = sf_gecko_place(&t->funcs[FUNC_SOURCE], func, s->sources.list.n);
+    f.file = string_at(s, sf_gecko_table_place(&t->funcs[FUNC_FILE], func, n));
+    source = sf_gecko_table_place(&t->funcs[FUNC_SOURCE], func, s->sources.list.n);
     if (!f.file.len && source != SF_NONE)
-        f.file = string_at(s, sf_gecko_place(&s->sources, source, n));
-    resource = sf_gecko_place(&t->funcs[FUNC_RESOURCE], func, t->resources[0].list.n);
+        f.file = string_at(s, sf_gecko_table_place(&s->sources, source, n));
+    resource = sf_gecko_table_place(&t->funcs[FUNC_RESOURCE], func, t->resources[0].list.n);
     if (!is_js && resource != SF_NONE)
-        module = string_at(s, sf_gecko_place(&t->resources[0], resource, n));
+        module = string_at(s, sf_gecko_table_place(&t->resources[0], resource, n));
     if (module.len)
         at.mapping = sf_profile_build_mapping(s->b, &(struct sf_mapping){.file = module});
     if (!(line > 0))
-        line = sf_gecko_number(&t->funcs[FUNC_LINE], func);
+        line = sf_gecko_table_number(&t->funcs[FUNC_LINE], func);
     l.line = line > 0 && line < INT32_MAX ? (uint32_t)line : 0;
     at.kind = (uint8_t)(is_js ? SF_FRAME_V8 : sf_frame_kind_of_file(f.file, module));
     if (at.kind == SF_FRAME_UNKNOWN && module.len)
@@ -264,11 +265,11 @@ static uint32_t *make_locations(struct sf_gecko_stacks *s, const struct tables *
 {
     uint32_t *out = sf_profile_new(s->b, n + 1u, sizeof(*out));
     for (uint32_t i = 0; out && i < n && !s->b->is_full; i++) {
-        uint32_t func = sf_gecko_place(&t->frames[FRAME_FUNC], i, t->funcs[FUNC_NAME].list.n);
+        uint32_t func = sf_gecko_table_place(&t->frames[FRAME_FUNC], i, t->funcs[FUNC_NAME].list.n);
         uint32_t name = func == SF_NONE
-                            ? sf_gecko_place(&t->frames[FRAME_LOCATION], i, s->strings.n)
-                            : sf_gecko_place(&t->funcs[FUNC_NAME], func, s->strings.n);
-        double line = sf_gecko_number(&t->frames[FRAME_LINE], i);
+                            ? sf_gecko_table_place(&t->frames[FRAME_LOCATION], i, s->strings.n)
+                            : sf_gecko_table_place(&t->funcs[FUNC_NAME], func, s->strings.n);
+        double line = sf_gecko_table_number(&t->frames[FRAME_LINE], i);
         if (sf_str_eq(string_at(s, name), SF_STR("(root)")))
             out[i] = SF_NONE;
         else if (func != SF_NONE)
@@ -287,9 +288,9 @@ static void link_stacks(struct sf_gecko_stacks *s, const struct tables *t,
     if (!sf_link_tree_init(&s->tree, s->b, n))
         return;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t frame = sf_gecko_place(&t->stacks[STACK_FRAME], i, n_frames);
-        double off = sf_gecko_number(&t->stacks[STACK_PREFIX_OFFSET], i);
-        s->tree.links[i].parent = sf_gecko_place(&t->stacks[STACK_PREFIX], i, n);
+        uint32_t frame = sf_gecko_table_place(&t->stacks[STACK_FRAME], i, n_frames);
+        double off = sf_gecko_table_number(&t->stacks[STACK_PREFIX_OFFSET], i);
+        s->tree.links[i].parent = sf_gecko_table_place(&t->stacks[STACK_PREFIX], i, n);
         if (off >= 1 && off <= (double)i) /* of newer versions: how far back it is */
             s->tree.links[i].parent = i - (uint32_t)off;
         s->tree.links[i].location = frame == SF_NONE ? SF_NONE : locations[frame];
@@ -300,8 +301,8 @@ static void link_stacks(struct sf_gecko_stacks *s, const struct tables *t,
         s->made[i] = SF_NONE;
 }
 
-void sf_gecko_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
-                          const struct sf_gecko_texts *texts)
+void sf_gecko_table_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
+                                const struct sf_gecko_texts *texts)
 {
     struct tables t = {
         .stacks = {{.name = "prefix"}, {.name = "prefixOffset"}, {.name = "frame"}},
@@ -341,7 +342,7 @@ void sf_gecko_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
     s->is_read = true;
 }
 
-uint32_t sf_gecko_stacks_make(struct sf_gecko_stacks *s, uint32_t place)
+uint32_t sf_gecko_table_stacks_make(struct sf_gecko_stacks *s, uint32_t place)
 {
     if (place >= s->tree.n || !s->made)
         return SF_NONE;

@@ -270,7 +270,7 @@ static void open_series(struct reader *r, bool is_only)
 static bool set_unit(struct reader *r)
 {
     static const char *const plain[] = {"none", "bytes", ""};
-    r->unit_ns = (double)sf_profile_unit_ns(r->unit);
+    r->unit_ns = (double)sf_profile_type_unit_ns(r->unit);
     for (size_t i = 0; i < 3 && !(r->unit_ns > 0); i++) {
         if (sf_str_eq(r->unit, sf_str_from(plain[i])))
             return true;

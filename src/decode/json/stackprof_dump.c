@@ -318,7 +318,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
                             SF_LIMIT_INFLATED_LEN)
                   : sf_fail(b->why, SF_ERR_NOMEM, "stackprof's dump: no memory");
     else
-        json = sf_profile_copy(b, sf_buf_str(&text));
+        json = sf_profile_table_copy(b, sf_buf_str(&text));
     sf_buf_done(&text);
     return err || b->is_full ? err : sf_stackprof_format.decode(b, json);
 }

@@ -31,7 +31,7 @@ struct stack_sample {
 };
 
 struct reader {
-    struct sf_trace t;
+    struct sf_trace_events t;
     struct sf_profile_list frames, samples;
     struct sf_table frame_at;
     uint32_t *path;
@@ -76,7 +76,7 @@ static int64_t ns_of(struct sf_json *j)
 /* --- threads --- */
 
 struct thread_key {
-    const struct sf_trace *t;
+    const struct sf_trace_events *t;
     uint64_t pid, tid;
 };
 
@@ -88,7 +88,7 @@ static bool is_thread(const struct sf_profile_build *b, uint32_t place, const vo
     return t->pid == k->pid && t->tid == k->tid;
 }
 
-static uint32_t find_thread(struct sf_trace *t, uint64_t pid, uint64_t tid)
+static uint32_t find_thread(struct sf_trace_events *t, uint64_t pid, uint64_t tid)
 {
     struct thread_key key = {t, pid, tid};
     struct sf_trace_thread item = {.pid = pid, .tid = tid};
@@ -99,7 +99,7 @@ static uint32_t find_thread(struct sf_trace *t, uint64_t pid, uint64_t tid)
     return sf_profile_table_keep(t->b, &spot, &t->threads, &item, sizeof(item));
 }
 
-uint32_t sf_trace_label(struct sf_trace *t, uint32_t thread, struct sf_label *out)
+uint32_t sf_trace_event_label(struct sf_trace_events *t, uint32_t thread, struct sf_label *out)
 {
     const struct sf_trace_thread *at = sf_trace_thread_at(t, thread);
     *out = (struct sf_label){SF_STR("process"), at->process};
@@ -119,7 +119,7 @@ static int by_pid(const void *x, const void *y)
     return *a < *b ? -1 : *a > *b;
 }
 
-static void name_processes(struct sf_trace *t)
+static void name_processes(struct sf_trace_events *t)
 {
     struct sf_trace_thread **all = sf_profile_new(t->b, t->threads.n + 1u, sizeof(*all));
     for (uint32_t i = 0; all && i < t->threads.n; i++)
@@ -188,7 +188,7 @@ static void read_event(struct sf_json *j, struct event *e)
 }
 
 /* Hermes says url and line, py-spy filename and line, metadata name. */
-static void read_args(struct sf_trace *t, sf_str text, struct args *out)
+static void read_args(struct sf_trace_events *t, sf_str text, struct args *out)
 {
     struct sf_json j;
     sf_str key, raw;
@@ -217,7 +217,7 @@ static void read_args(struct sf_trace *t, sf_str text, struct args *out)
         t->b->is_full = true;
 }
 
-static void take_metadata(struct sf_trace *t, const struct event *e)
+static void take_metadata(struct sf_trace_events *t, const struct event *e)
 {
     struct args args = {0};
     uint32_t thread = find_thread(t, e->pid, e->tid);
@@ -230,7 +230,7 @@ static void take_metadata(struct sf_trace *t, const struct event *e)
         sf_trace_thread_at(t, thread)->process = sf_profile_clean(t->b, args.name);
 }
 
-static void take_slice(struct sf_trace *t, const struct event *e)
+static void take_slice(struct sf_trace_events *t, const struct event *e)
 {
     struct sf_trace_event *to, item = {.ph = e->ph, .ts_ns = e->ts_ns, .dur_ns = INT64_MAX};
     struct sf_function f = {.name = e->name.len ? e->name : SF_STR("(unnamed)")};
@@ -261,7 +261,7 @@ static void take_slice(struct sf_trace *t, const struct event *e)
     *to = item;
 }
 
-static bool take_piece(struct sf_trace *t, const struct event *e)
+static bool take_piece(struct sf_trace_events *t, const struct event *e)
 {
     bool is_head = sf_str_eq(e->name, SF_STR("Profile")),
          is_whole = sf_str_eq(e->name, SF_STR("CpuProfile"));
@@ -283,7 +283,7 @@ static bool take_piece(struct sf_trace *t, const struct event *e)
     return true;
 }
 
-static void take_event(struct sf_trace *t, struct sf_json *j)
+static void take_event(struct sf_trace_events *t, struct sf_json *j)
 {
     struct event e = {0};
     if (sf_json_peek(j) != SF_JSON_OBJECT) {
@@ -310,7 +310,7 @@ static void take_event(struct sf_trace *t, struct sf_json *j)
     t->has_first = true;
 }
 
-static void read_events(struct sf_trace *t, struct sf_json *j)
+static void read_events(struct sf_trace_events *t, struct sf_json *j)
 {
     if (!sf_json_array(j))
         return;
@@ -480,7 +480,8 @@ static void add_samples(struct reader *r)
                                                    : "frames are each other's parents");
             continue;
         }
-        set = sf_profile_build_set(b, &b->me, &label, sf_trace_label(&r->t, all[i].thread, &label));
+        set = sf_profile_build_set(b, &b->me, &label,
+                                   sf_trace_event_label(&r->t, all[i].thread, &label));
         s.series = sf_profile_build_series(b, set, count);
         sf_sample_clock_stamp(&r->t.clock, all[i].ts_ns, 0, &s);
         sf_sample_sums_add(&r->t.sums, &s);

@@ -28,7 +28,7 @@ struct sf_trace_piece { /* of a CPU profile: "Profile", "ProfileChunk", "CpuProf
     bool is_head, is_whole;
 };
 
-struct sf_trace {
+struct sf_trace_events {
     struct sf_profile_build *b;
     struct sf_json j; /* large: here and not on the stack */
     struct sf_profile_list threads, events, pieces;
@@ -39,13 +39,14 @@ struct sf_trace {
     bool has_first, has_processes; /* samples of more than one */
 };
 
-static inline struct sf_trace_thread *sf_trace_thread_at(const struct sf_trace *t, uint32_t place)
+static inline struct sf_trace_thread *sf_trace_thread_at(const struct sf_trace_events *t,
+                                                         uint32_t place)
 {
     return (struct sf_trace_thread *)t->threads.items + place;
 }
 /* A label of samples when the file holds several processes; gives how many (0 or 1). */
-uint32_t sf_trace_label(struct sf_trace *t, uint32_t thread, struct sf_label *out);
+uint32_t sf_trace_event_label(struct sf_trace_events *t, uint32_t thread, struct sf_label *out);
 /* Slices into samples of wall time. */
-void sf_trace_slices(struct sf_trace *t);
+void sf_trace_slices(struct sf_trace_events *t);
 /* CPU profiles into samples. Fails with INPUT or LIMIT. */
-enum sf_err sf_trace_profiles(struct sf_trace *t);
+enum sf_err sf_trace_profiles(struct sf_trace_events *t);

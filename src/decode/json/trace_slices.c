@@ -25,7 +25,7 @@ struct open_slice {
 };
 
 struct slicer {
-    struct sf_trace *t;
+    struct sf_trace_events *t;
     const struct sf_trace_event *events;
     struct sf_profile_list open, path; /* path: locations beside them */
     uint32_t *top;                     /* by name: its innermost open slice, or SF_NONE */
@@ -177,14 +177,14 @@ static void add_thread(struct slicer *s, uint32_t from, uint32_t to, struct edge
     close_down_to(s, 0);
 }
 
-static uint32_t open_series(struct sf_trace *t, uint32_t thread, uint32_t what)
+static uint32_t open_series(struct sf_trace_events *t, uint32_t thread, uint32_t what)
 {
     struct sf_label label;
-    uint32_t n = sf_trace_label(t, thread, &label);
+    uint32_t n = sf_trace_event_label(t, thread, &label);
     return sf_profile_build_series(t->b, sf_profile_build_set(t->b, &t->b->me, &label, n), what);
 }
 
-void sf_trace_slices(struct sf_trace *t)
+void sf_trace_slices(struct sf_trace_events *t)
 {
     struct sf_profile_what type = {.type = {SF_STR("wall"), SF_STR("wall"), SF_STR("nanoseconds"),
                                             SF_STR("wall"), SF_STR("nanoseconds")}};

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "model/value_list.h"
 
-void *sf_otlp_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
-                        size_t size, uint32_t first_cap)
+void *sf_otlp_attrs_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
+                              size_t size, uint32_t first_cap)
 {
     if (sf_list_room_arena(rq->req, &list, size, n, cap, sizeof(*cap), first_cap, SF_LIST_MAX))
         return list;
@@ -20,7 +20,7 @@ static sf_str cut_text(sf_str s, size_t max, uint64_t *counter)
     return (sf_str){s.p, sf_utf8_cut(s, max)};
 }
 
-sf_str sf_otlp_name_cut(struct sf_otlp_request *rq, sf_str name)
+sf_str sf_otlp_attrs_name_cut(struct sf_otlp_request *rq, sf_str name)
 {
     return cut_text(name, SF_LIMIT_NAME_LEN, &rq->rejects->n_cut_names);
 }
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void add_attr(struct sf_otlp_reques
         return;
     }
     if (to->n == to->cap) {
-        list = sf_otlp_list_more(rq, to->list, to->n, &to->cap, sizeof(*list), 16);
+        list = sf_otlp_attrs_list_more(rq, to->list, to->n, &to->cap, sizeof(*list), 16);
         if (!list)
             return;
         to->list = list;
@@ -83,7 +83,7 @@ bool sf_otlp_attrs_drop_deep(struct sf_otlp_request *rq, struct sf_otlp_attrs *t
     return is_too_deep;
 }
 
-uint32_t sf_otlp_add_dropped(uint32_t a, uint64_t b)
+uint32_t sf_otlp_attrs_add_dropped(uint32_t a, uint64_t b)
 {
     return b > UINT32_MAX - a ? UINT32_MAX : a + (uint32_t)b;
 }
@@ -92,7 +92,7 @@ struct sf_attrs sf_otlp_attrs_close(struct sf_otlp_request *rq, struct sf_otlp_a
                                     uint32_t *dropped)
 {
     struct sf_arena *req = rq->req;
-    *dropped = sf_otlp_add_dropped(*dropped, l->n_dropped);
+    *dropped = sf_otlp_attrs_add_dropped(*dropped, l->n_dropped);
     if (l->n < l->cap && (uint8_t *)(l->list + l->cap) == req->base + req->at)
         sf_arena_grow(req, l->list, l->cap * sizeof(*l->list), l->n * sizeof(*l->list));
     return (struct sf_attrs){l->n ? l->list : NULL, l->n};

@@ -28,21 +28,21 @@ struct sf_otlp_attrs { /* a list being made */
 };
 
 /* Room for the next of `n` things of `size` bytes in an arena list; NULL marks the arena full. */
-void *sf_otlp_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
-                        size_t size, uint32_t first_cap);
+void *sf_otlp_attrs_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
+                              size_t size, uint32_t first_cap);
 
 /* The KeyValue at hand into the list. Faults stick in `pb`. */
 void sf_otlp_attrs_add_pb(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_otlp_attrs *to);
 
 /* The array of KeyValue objects at hand. Faults stick in `j`; a full arena in `j` or `rq`. */
-void sf_otlp_attrs_read_json(struct sf_otlp_request *rq, struct sf_json *j,
+void sf_otlp_attrs_json_read(struct sf_otlp_request *rq, struct sf_json *j,
                              struct sf_otlp_attrs *to);
 /* A JSON key is known by two names: the camelCase one, and the snake_case one of the .proto file.
  * Gives the place in `names`, or `n`. */
 struct sf_otlp_key {
     sf_str camel, snake; /* snake empty: the same */
 };
-size_t sf_otlp_key_find(const struct sf_otlp_key *names, size_t n, sf_str key);
+size_t sf_otlp_attrs_json_key_find(const struct sf_otlp_key *names, size_t n, sf_str key);
 
 /* A finished attribute into the list, with its limits applied. */
 void sf_otlp_attrs_add(struct sf_otlp_request *rq, struct sf_otlp_attrs *to, sf_str key,
@@ -54,10 +54,11 @@ struct sf_attrs sf_otlp_attrs_close(struct sf_otlp_request *rq, struct sf_otlp_a
                                     uint32_t *dropped);
 
 /* A name, cut to SF_LIMIT_NAME_LEN. */
-sf_str sf_otlp_name_cut(struct sf_otlp_request *rq, sf_str name);
+sf_str sf_otlp_attrs_name_cut(struct sf_otlp_request *rq, sf_str name);
 static inline sf_str sf_otlp_name(struct sf_otlp_request *rq, sf_str name)
 {
-    return __builtin_expect(name.len > SF_LIMIT_NAME_LEN, 0) ? sf_otlp_name_cut(rq, name) : name;
+    return __builtin_expect(name.len > SF_LIMIT_NAME_LEN, 0) ? sf_otlp_attrs_name_cut(rq, name)
+                                                             : name;
 }
 
 /* A field nobody knows. */
@@ -82,4 +83,4 @@ static inline void sf_otlp_set_id(struct sf_otlp_request *rq, struct sf_pb *pb, 
     *to = sf_pb_bytes(pb);
 }
 
-uint32_t sf_otlp_add_dropped(uint32_t a, uint64_t b); /* saturates */
+uint32_t sf_otlp_attrs_add_dropped(uint32_t a, uint64_t b); /* saturates */

@@ -5,7 +5,7 @@
 #include "decode/otlp/otlp_attrs.h"
 #include "wire/pb_writer.h"
 
-size_t sf_otlp_key_find(const struct sf_otlp_key *names, size_t n, sf_str key)
+size_t sf_otlp_attrs_json_key_find(const struct sf_otlp_key *names, size_t n, sf_str key)
 {
     for (size_t i = 0; i < n; i++) {
         if (sf_str_eq(names[i].camel, key) ||
@@ -113,7 +113,7 @@ static void write_any(struct sf_otlp_request *rq, struct sf_json *j, unsigned de
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        size_t which = sf_otlp_key_find(any_keys, ANY_KEYS, key);
+        size_t which = sf_otlp_attrs_json_key_find(any_keys, ANY_KEYS, key);
         if (which == ANY_KEYS || sf_json_peek(j) == SF_JSON_NULL) {
             sf_json_skip(j);
             continue;
@@ -154,7 +154,7 @@ static struct sf_value read_any(struct sf_otlp_request *rq, struct sf_json *j)
     if (!sf_json_object(j))
         return val;
     while (sf_json_key(j, &key)) {
-        size_t which = sf_otlp_key_find(any_keys, ANY_KEYS, key);
+        size_t which = sf_otlp_attrs_json_key_find(any_keys, ANY_KEYS, key);
         if (which == ANY_KEYS || sf_json_peek(j) == SF_JSON_NULL) {
             sf_json_skip(j);
             continue;
@@ -188,7 +188,7 @@ static struct sf_value read_any(struct sf_otlp_request *rq, struct sf_json *j)
     return val;
 }
 
-void sf_otlp_attrs_read_json(struct sf_otlp_request *rq, struct sf_json *j,
+void sf_otlp_attrs_json_read(struct sf_otlp_request *rq, struct sf_json *j,
                              struct sf_otlp_attrs *to)
 {
     to->n = 0; /* of a repeated key the last one counts */

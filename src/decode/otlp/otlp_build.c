@@ -82,8 +82,8 @@ static bool is_piece_full(const struct sf_otlp_build *b)
 static struct sf_span *room_for_span(struct sf_otlp_build *b)
 {
     uint32_t first = b->n_expected < b->max_spans ? b->n_expected : b->max_spans;
-    return sf_otlp_list_more(&b->rq, b->spans, b->n_spans, &b->cap_spans, sizeof(struct sf_span),
-                             first ? first : 64);
+    return sf_otlp_attrs_list_more(&b->rq, b->spans, b->n_spans, &b->cap_spans,
+                                   sizeof(struct sf_span), first ? first : 64);
 }
 
 struct sf_span *sf_otlp_build_span(struct sf_otlp_build *b)
@@ -118,8 +118,8 @@ static void otlp_build_keep(struct sf_otlp_build *b)
 {
     struct sf_span *s = &b->spans[b->n_spans];
     if (b->resource_slot == SF_OTLP_NO_SLOT) {
-        struct sf_resource *r = sf_otlp_list_more(&b->rq, b->resources, b->n_resources,
-                                                  &b->cap_resources, sizeof(*r), 8);
+        struct sf_resource *r = sf_otlp_attrs_list_more(&b->rq, b->resources, b->n_resources,
+                                                        &b->cap_resources, sizeof(*r), 8);
         if (!r)
             return;
         b->resources = r;
@@ -127,8 +127,8 @@ static void otlp_build_keep(struct sf_otlp_build *b)
         r[b->n_resources++] = b->resource;
     }
     if (b->scope_slot == SF_OTLP_NO_SLOT) {
-        struct sf_scope *sc = sf_otlp_list_more(&b->rq, b->scopes, b->n_scopes, &b->cap_scopes,
-                                                sizeof(*sc), 8);
+        struct sf_scope *sc = sf_otlp_attrs_list_more(&b->rq, b->scopes, b->n_scopes,
+                                                      &b->cap_scopes, sizeof(*sc), 8);
         if (!sc)
             return;
         b->scopes = sc;

@@ -77,5 +77,5 @@ enum sf_err sf_otlp_build_full(struct sf_otlp_build *b);
 enum sf_err sf_otlp_build_finish(struct sf_otlp_build *b, struct sf_span_batch *out);
 
 /* The two decoders; they leave finish to the caller. `why` is written on failure. */
-enum sf_err sf_otlp_trace_read_pb(struct sf_otlp_build *b, sf_bytes body);
-enum sf_err sf_otlp_trace_read_json(struct sf_otlp_build *b, sf_bytes body);
+enum sf_err sf_otlp_trace_pb_read(struct sf_otlp_build *b, sf_bytes body);
+enum sf_err sf_otlp_trace_json_read(struct sf_otlp_build *b, sf_bytes body);

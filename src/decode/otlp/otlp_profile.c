@@ -11,13 +11,13 @@ static void read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
     /* The scope may stand behind its profiles. */
     while (sf_pb_next(&msg) && !r->b->is_full) {
         if (msg.tag == SF_PB_TAG(1, SF_PB_LEN))
-            sf_otlp_resource_read(r, &msg, 3);
+            sf_otlp_profile_owner_read(r, &msg, 3);
         else
             sf_pb_skip(&msg);
     }
     while (sf_pb_next(&again) && sf_profile_build_ok(r->b) && !r->err) {
         if (again.tag == SF_PB_TAG(2, SF_PB_LEN))
-            sf_otlp_profile_read(r, &again);
+            sf_otlp_profile_samples_read(r, &again);
         else
             sf_pb_skip(&again);
     }
@@ -34,7 +34,7 @@ static void read_resource(struct sf_otlp_reader *r, struct sf_pb *pb)
     r->n_resources++;
     while (sf_pb_next(&msg) && !r->b->is_full) {
         if (msg.tag == SF_PB_TAG(1, SF_PB_LEN))
-            sf_otlp_resource_read(r, &msg, 1);
+            sf_otlp_profile_owner_read(r, &msg, 1);
         else
             sf_pb_skip(&msg);
     }
@@ -70,7 +70,7 @@ static enum sf_err read_body(struct sf_otlp_reader *r)
     struct sf_pb pb = sf_pb_init(r->body);
     r->layout = &sf_otlp_layouts[r->version];
     r->fault = sf_pb_init(SF_BYTES_NONE);
-    if (r->version != SF_OTLP_1_4 && !sf_otlp_tables_read(r, pb, true))
+    if (r->version != SF_OTLP_1_4 && !sf_otlp_profile_tables_read(r, pb, true))
         return SF_OK; /* finish says so */
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_LEN))
@@ -101,7 +101,7 @@ static enum sf_err decode_pb(struct sf_profile_build *b, sf_str bytes)
         return SF_OK; /* finish says so */
     err = check_bytes(r);
     if (!err)
-        err = sf_otlp_version_find(r, b->hint->otlp_version);
+        err = sf_otlp_profile_version_find(r, b->hint->otlp_version);
     return err || b->is_full ? err : read_body(r);
 }
 
@@ -113,7 +113,7 @@ static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
         enum sf_otlp_version version;
         struct sf_otlp_reader *r;
         sf_bytes body;
-        err = sf_otlp_profile_transcribe(b, &text, &body, &version);
+        err = sf_otlp_profile_json_transcribe(b, &text, &body, &version);
         r = err || b->is_full ? NULL : new_reader(b, body);
         if (!r)
             break; /* full: finish says so */

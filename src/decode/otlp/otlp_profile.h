@@ -86,12 +86,12 @@ struct sf_otlp_reader {
 /* --- which version: otlp_profile_version.c --- */
 
 /* INPUT: none that can be read. `name` may be "1.9" and the like; empty: by content. */
-enum sf_err sf_otlp_version_find(struct sf_otlp_reader *r, sf_str name);
+enum sf_err sf_otlp_profile_version_find(struct sf_otlp_reader *r, sf_str name);
 
 /* --- tables: otlp_profile_tables.c --- */
 
 /* Those of the dictionary messages of the body, or of one profile. False: the arena is full. */
-bool sf_otlp_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary);
+bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary);
 /* Is `at` in the table, and in version 1.8 and later not the zero entry? */
 static inline bool sf_otlp_has(const struct sf_otlp_reader *r, enum sf_otlp_table_kind kind,
                                uint64_t at)
@@ -110,40 +110,40 @@ static inline void sf_otlp_note_fault(struct sf_otlp_reader *r, const struct sf_
         r->fault = *pb;
 }
 /* One out of range is empty; so is number 0. */
-sf_str sf_otlp_str(const struct sf_otlp_reader *r, uint64_t at);
+sf_str sf_otlp_profile_tables_str(const struct sf_otlp_reader *r, uint64_t at);
 /* Places in the batch; SF_NONE: a number in it is out of range. */
-uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at);
-uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at);
+uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at);
+uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at);
 
 /* --- attributes: otlp_profile_attrs.c --- */
 
 /* Entry `at` of the attribute table, which has it; borrowed from the reader. */
-const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at);
+const struct sf_otlp_attr *sf_otlp_profile_attrs_at(struct sf_otlp_reader *r, uint32_t at);
 /* A KeyValue, inline or by numbers. */
-struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb);
+struct sf_attr sf_otlp_profile_attrs_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 /* A value as a label's: texts, whole numbers, and lists of one such. */
-sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val);
+sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_value val);
 
 /* --- profiles: otlp_profile_samples.c --- */
 
 /* Reads the current profile. Malformed bytes are an error of `pb`; a number out of range drops this
  * profile only. */
-void sf_otlp_profile_read(struct sf_otlp_reader *r, struct sf_pb *pb);
+void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 
 /* --- who: otlp_profile_owner.c --- */
 
 /* Attributes of a Resource or InstrumentationScope message, behind those that are there. */
-void sf_otlp_resource_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field);
+void sf_otlp_profile_owner_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field);
 /* The resource at hand, with what these attributes of a sample say about it: some profilers name
  * the process there. NULL: full. Borrowed until the next call. */
-const struct sf_profile_owner *sf_otlp_owner(struct sf_otlp_reader *r, const uint32_t *attrs,
-                                             uint32_t n);
+const struct sf_profile_owner *sf_otlp_profile_owner(struct sf_otlp_reader *r,
+                                                     const uint32_t *attrs, uint32_t n);
 /* Does an attribute say who was measured, and not what the sample did? */
-bool sf_otlp_is_owner_key(sf_str key);
+bool sf_otlp_profile_owner_is_key(sf_str key);
 
 /* --- JSON: otlp_profile_json.c --- */
 
 /* The first object of the text as protobuf of the version its keys belong to, in the arena; the
  * text goes on behind it. */
-enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_text, sf_bytes *out,
-                                       enum sf_otlp_version *out_version);
+enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *io_text,
+                                            sf_bytes *out, enum sf_otlp_version *out_version);

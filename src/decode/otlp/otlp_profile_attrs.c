@@ -26,7 +26,8 @@ static struct sf_value read_any(struct sf_otlp_reader *r, struct sf_pb *pb)
             v = (struct sf_value){.type = SF_VALUE_ARRAY, .str = sf_pb_str(&any)};
             break;
         case SF_PB_TAG(8, SF_PB_VARINT):
-            v = (struct sf_value){.type = SF_VALUE_STR, .str = sf_otlp_str(r, sf_pb_u64(&any))};
+            v = (struct sf_value){.type = SF_VALUE_STR,
+                                  .str = sf_otlp_profile_tables_str(r, sf_pb_u64(&any))};
             break;
         default: sf_pb_skip(&any); break; /* maps and bytes: no label has these */
         }
@@ -70,14 +71,14 @@ static struct sf_attr read_key_value(struct sf_otlp_reader *r, struct sf_pb *kv,
             sf_pb_skip(kv);
     }
     if (!a.key.len)
-        a.key = sf_otlp_str(r, key);
+        a.key = sf_otlp_profile_tables_str(r, key);
     if (a.key.len > SF_LIMIT_KEY_LEN)
         a.key.len = SF_LIMIT_KEY_LEN;
     a.val = only_value(r, a.val);
     return a;
 }
 
-struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb)
+struct sf_attr sf_otlp_profile_attrs_read(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_pb kv = sf_pb_msg(pb);
     struct sf_attr a = read_key_value(r, &kv, 3);
@@ -85,7 +86,7 @@ struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb)
     return a;
 }
 
-sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val)
+sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_value val)
 {
     sf_str out = SF_STR_NONE;
     switch (val.type) {
@@ -99,7 +100,7 @@ sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val)
     }
 }
 
-const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at)
+const struct sf_otlp_attr *sf_otlp_profile_attrs_at(struct sf_otlp_reader *r, uint32_t at)
 {
     struct sf_otlp_attr *to = &r->attrs[at];
     sf_str prefix = SF_STR("process.context.label."); /* a Go program's own labels */
@@ -112,6 +113,6 @@ const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at
     sf_otlp_note_fault(r, &pb);
     if (sf_str_starts(a.key, prefix))
         a.key = sf_str_from_at(a.key, prefix.len);
-    *to = (struct sf_otlp_attr){a.key, a.val, sf_otlp_label_text(r->b, a.val), true};
+    *to = (struct sf_otlp_attr){a.key, a.val, sf_otlp_profile_attrs_label_text(r->b, a.val), true};
     return to;
 }

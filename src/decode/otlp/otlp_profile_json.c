@@ -342,8 +342,8 @@ static enum sf_otlp_version version_of(sf_str text)
                                                                              : SF_OTLP_1_4;
 }
 
-enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_text, sf_bytes *out,
-                                       enum sf_otlp_version *out_version)
+enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *io_text,
+                                            sf_bytes *out, enum sf_otlp_version *out_version)
 {
     enum sf_otlp_version version = version_of(*io_text);
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
@@ -372,7 +372,7 @@ enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_te
                       buf.err == SF_ERR_NOMEM ? "no memory" : "the decoded body exceeds its limit");
     }
     if (!err)
-        copy = sf_profile_copy(b, sf_buf_str(&buf));
+        copy = sf_profile_table_copy(b, sf_buf_str(&buf));
     sf_buf_done(&buf);
     *out = sf_str_bytes(copy);
     *out_version = version;

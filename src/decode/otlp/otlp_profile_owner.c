@@ -14,7 +14,7 @@ struct owner_key {
     struct owner_item item;
 };
 
-bool sf_otlp_is_owner_key(sf_str key)
+bool sf_otlp_profile_owner_is_key(sf_str key)
 {
     static const sf_str starts[] = {
         {"service.", 8}, {"process.", 8}, {"container.", 10}, {"host.", 5}, {"k8s.", 4}};
@@ -25,7 +25,7 @@ bool sf_otlp_is_owner_key(sf_str key)
     return false;
 }
 
-void sf_otlp_resource_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field)
+void sf_otlp_profile_owner_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     struct sf_profile_list list = {(void *)(uintptr_t)r->resource.list, r->resource.n,
@@ -37,7 +37,7 @@ void sf_otlp_resource_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t 
             sf_pb_skip(&msg);
             continue;
         }
-        a = sf_otlp_attr_read(r, &msg);
+        a = sf_otlp_profile_attrs_read(r, &msg);
         if (!a.key.len)
             continue;
         if (list.n >= SF_LIMIT_ATTRS) {
@@ -69,7 +69,7 @@ static bool is_owner(const struct sf_profile_build *b, uint32_t place, const voi
 static void add_label(struct sf_profile_build *b, struct sf_label *labels, uint32_t *n,
                       struct sf_attr a, bool is_resource)
 {
-    sf_str text = sf_otlp_label_text(b, a.val);
+    sf_str text = sf_otlp_profile_attrs_label_text(b, a.val);
     if (is_resource && a.val.type == SF_VALUE_DOUBLE &&
         !sf_arena_print(b->a, &text, "%.9g", a.val.f64))
         b->is_full = true;
@@ -117,8 +117,8 @@ static bool make_owner(struct sf_otlp_reader *r, struct owner_item *item)
     return !b->is_full;
 }
 
-const struct sf_profile_owner *sf_otlp_owner(struct sf_otlp_reader *r, const uint32_t *attrs,
-                                             uint32_t n)
+const struct sf_profile_owner *sf_otlp_profile_owner(struct sf_otlp_reader *r,
+                                                     const uint32_t *attrs, uint32_t n)
 {
     struct owner_key key = {r, {.resource = r->n_resources, .attrs = attrs, .n = n}};
     uint64_t hash = sf_key_mix(n ? sf_key(attrs, n * sizeof(*attrs)) : 0, r->n_resources);

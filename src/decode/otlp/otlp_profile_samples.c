@@ -50,13 +50,15 @@ static struct value_type read_value_type(struct sf_otlp_reader *r, struct sf_pb 
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
         switch (msg.field) {
-        case 1: vt.type = sf_otlp_str(r, sf_pb_u64(&msg)); break;
-        case 2: vt.unit = sf_profile_unit_of(sf_otlp_str(r, sf_pb_u64(&msg))); break;
+        case 1: vt.type = sf_otlp_profile_tables_str(r, sf_pb_u64(&msg)); break;
+        case 2:
+            vt.unit = sf_profile_type_unit_of(sf_otlp_profile_tables_str(r, sf_pb_u64(&msg)));
+            break;
         default: sf_pb_skip(&msg); break;
         }
     }
     sf_pb_join(pb, &msg);
-    if (!sf_profile_sample_type_of(vt.type, r->b->a, &vt.type))
+    if (!sf_profile_type_of_sample(vt.type, r->b->a, &vt.type))
         r->b->is_full = true;
     return vt;
 }
@@ -77,9 +79,9 @@ static void read_profile_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, struc
             set_bad(p, "its attribute", at, r->tables[SF_OTLP_ATTRS].n, off_of(r, &run));
             continue;
         }
-        a = sf_otlp_attr_at(r, (uint32_t)at);
+        a = sf_otlp_profile_attrs_at(r, (uint32_t)at);
         if (a->text.len)
-            sf_profile_ids_take_str(&p->ids, a->key, a->text);
+            sf_profile_label_ids_take_str(&p->ids, a->key, a->text);
     }
     sf_pb_join(pb, &run);
 }
@@ -89,7 +91,7 @@ static void read_locations(struct sf_otlp_reader *r, struct sf_pb *pb, struct pr
     struct sf_pb run = sf_pb_run(pb);
     uint64_t at;
     while (sf_pb_run_varint(&run, &at) && !r->b->is_full) {
-        uint32_t place = sf_otlp_location(r, at), *to;
+        uint32_t place = sf_otlp_profile_tables_location(r, at), *to;
         if (place == SF_NONE)
             set_bad(p, "location", at, r->tables[SF_OTLP_LOCATIONS].n, off_of(r, &run));
         to = sf_profile_list_more(r->b, &p->paths, sizeof(*to));
@@ -223,7 +225,7 @@ static void check_sample(struct sf_otlp_reader *r, struct profile_read *p, size_
     if (s->has_link && s->link >= r->tables[SF_OTLP_LINKS].n)
         set_bad(p, "link", s->link, r->tables[SF_OTLP_LINKS].n, off);
     if (r->layout->sample.stack) {
-        if (s->stack && sf_otlp_stack(r, s->stack) == SF_NONE && !r->b->is_full)
+        if (s->stack && sf_otlp_profile_tables_stack(r, s->stack) == SF_NONE && !r->b->is_full)
             set_bad(p, "stack", s->stack, r->tables[SF_OTLP_STACKS].n, off);
     } else if (s->start > p->paths.n || s->length > p->paths.n - s->start) {
         set_bad(p, "location index", sf_add_sat_u64(s->start, s->length), p->paths.n, off);
@@ -256,19 +258,19 @@ static uint32_t take_attrs(struct sf_otlp_reader *r, const struct profile_read *
     uint32_t owners[SF_LIMIT_SAMPLE_LABELS], n_labels = 0, n_owners = 0;
     struct sf_profile_ids ids = p->ids;
     for (uint32_t i = 0; i < s->n_attrs; i++) {
-        const struct sf_otlp_attr *a = sf_otlp_attr_at(r, s->attrs[i]);
-        if (sf_otlp_is_owner_key(a->key)) {
+        const struct sf_otlp_attr *a = sf_otlp_profile_attrs_at(r, s->attrs[i]);
+        if (sf_otlp_profile_owner_is_key(a->key)) {
             owners[n_owners++] = s->attrs[i];
         } else if (a->val.type == SF_VALUE_INT) {
-            if (!sf_profile_ids_take_num(&ids, a->key, a->val.i64))
+            if (!sf_profile_label_ids_take_num(&ids, a->key, a->val.i64))
                 labels[n_labels++] = (struct sf_label){a->key, a->text};
         } else if (a->key.len && a->text.len && !sf_str_starts(a->key, SF_STR("__")) &&
-                   !sf_profile_ids_take_str(&ids, a->key, a->text)) {
+                   !sf_profile_label_ids_take_str(&ids, a->key, a->text)) {
             labels[n_labels++] = (struct sf_label){a->key, a->text};
         }
     }
-    sf_profile_ids_put(&ids, out);
-    *owner = sf_otlp_owner(r, owners, n_owners);
+    sf_profile_label_ids_put(&ids, out);
+    *owner = sf_otlp_profile_owner(r, owners, n_owners);
     return *owner ? sf_profile_build_set(r->b, *owner, labels, n_labels) : SF_NONE;
 }
 
@@ -360,7 +362,7 @@ static void add_sample(struct sf_otlp_reader *r, const struct profile_read *p)
     if (s->has_link)
         take_link(r, &out);
     out.stack = r->layout->sample.stack
-                    ? sf_otlp_stack(r, s->stack)
+                    ? sf_otlp_profile_tables_stack(r, s->stack)
                     : sf_profile_build_stack(r->b, (uint32_t *)p->paths.items + s->start,
                                              s->length);
     out.series = sf_profile_build_series(r->b, set, p->whats[0]);
@@ -388,7 +390,7 @@ static sf_str name_of(const struct profile_read *p, sf_str type)
     sf_str types[SF_LIMIT_SAMPLE_TYPES], name;
     for (uint32_t t = 0; t < p->n_types; t++)
         types[t] = t ? p->types[t].type : type;
-    name = sf_profile_name_of(types, p->n_types, SF_STR_NONE);
+    name = sf_profile_type_name_of(types, p->n_types, SF_STR_NONE);
     for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
         if (sf_str_eq(families[i], name))
             return name;
@@ -399,7 +401,7 @@ static sf_str name_of(const struct profile_read *p, sf_str type)
 /* Counts of samples with a period of time are time: that is what people ask for. */
 static void name_types(struct sf_otlp_reader *r, struct profile_read *p)
 {
-    int64_t period_ns = sf_profile_unit_ns(p->period_type.unit);
+    int64_t period_ns = sf_profile_type_unit_ns(p->period_type.unit);
     bool is_time = p->n_types == 1 && sf_str_eq(p->types[0].type, SF_STR("samples")) &&
                    sf_str_eq(p->types[0].unit, SF_STR("count")) && period_ns && p->period > 0 &&
                    p->period <= INT64_MAX / period_ns && p->period_type.type.len;
@@ -466,22 +468,22 @@ static void drop_profile(struct sf_otlp_reader *r, const struct profile_read *p)
 static void take_payload(struct sf_otlp_reader *r, const struct profile_read *p)
 {
     struct sf_profile_owner outer = r->b->me;
-    const struct sf_profile_owner *owner = sf_otlp_owner(r, NULL, 0);
+    const struct sf_profile_owner *owner = sf_otlp_profile_owner(r, NULL, 0);
     if (!owner)
         return;
     r->b->me = *owner;
-    r->err = sf_profile_decode_inside(r->b, p->format, p->payload);
+    r->err = sf_profile_format_decode_inside(r->b, p->format, p->payload);
     r->b->me = outer;
 }
 
-void sf_otlp_profile_read(struct sf_otlp_reader *r, struct sf_pb *pb)
+void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_pb msg = sf_pb_msg(pb), again = msg;
     struct profile_read read = {.is_check = true}, *p = &read;
 
     if (r->version == SF_OTLP_1_4) {
         r->n_resources++; /* other attributes under the same numbers */
-        if (!sf_otlp_tables_read(r, msg, false))
+        if (!sf_otlp_profile_tables_read(r, msg, false))
             return;
     }
     while (sf_pb_next(&msg) && !r->b->is_full)

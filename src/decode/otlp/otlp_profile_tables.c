@@ -47,7 +47,7 @@ static void walk(struct sf_otlp_reader *r, struct sf_pb pb, bool is_dictionary, 
     }
 }
 
-bool sf_otlp_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary)
+bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary)
 {
     walk(r, holder, is_dictionary, true);
     for (int k = 0; k < SF_OTLP_TABLES; k++) {
@@ -64,7 +64,7 @@ bool sf_otlp_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_
     return true;
 }
 
-sf_str sf_otlp_str(const struct sf_otlp_reader *r, uint64_t at)
+sf_str sf_otlp_profile_tables_str(const struct sf_otlp_reader *r, uint64_t at)
 {
     const struct sf_otlp_table *t = &r->tables[SF_OTLP_STRINGS];
     return at && at < t->n ? sf_bytes_str(t->items[at]) : SF_STR_NONE;
@@ -78,7 +78,7 @@ static sf_str find_attr(struct sf_otlp_reader *r, struct sf_pb *run, const sf_st
     uint64_t at;
     while (sf_pb_run_varint(run, &at)) {
         const struct sf_otlp_attr *a = at < r->tables[SF_OTLP_ATTRS].n
-                                           ? sf_otlp_attr_at(r, (uint32_t)at)
+                                           ? sf_otlp_profile_attrs_at(r, (uint32_t)at)
                                            : NULL;
         for (unsigned k = 0; a && k < *io_best && k < n_keys; k++) {
             if (sf_str_eq(a->key, keys[k])) {
@@ -124,7 +124,7 @@ static void read_mapping(struct sf_otlp_reader *r, uint64_t at, struct mapping_r
         case 1: m.start = sf_pb_u64(&pb); break;
         case 2: m.limit = sf_pb_u64(&pb); break;
         case 3: m.file_off = sf_pb_u64(&pb); break;
-        case 4: m.file = sf_otlp_str(r, sf_pb_u64(&pb)); break;
+        case 4: m.file = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
         case 5:
             run = sf_pb_run(&pb);
             id = find_attr(r, &run, build_ids, 3, &best);
@@ -158,9 +158,9 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     pb = sf_otlp_entry(r, SF_OTLP_FUNCTIONS, at);
     while (sf_pb_next(&pb)) {
         switch (pb.field) {
-        case 1: f.name = sf_otlp_str(r, sf_pb_u64(&pb)); break;
-        case 2: f.system_name = sf_otlp_str(r, sf_pb_u64(&pb)); break;
-        case 3: f.file = sf_otlp_str(r, sf_pb_u64(&pb)); break;
+        case 1: f.name = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
+        case 2: f.system_name = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
+        case 3: f.file = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
         case 4:
             line = sf_pb_i64(&pb);
             f.start_line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
@@ -238,7 +238,7 @@ static uint32_t finish_location(struct sf_otlp_reader *r, struct sf_location *l,
     return sf_profile_build_location(r->b, l);
 }
 
-uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at)
+uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
 {
     static const sf_str frame_type[] = {{"profile.frame.type", 18}};
     struct sf_otlp_table *t = &r->tables[SF_OTLP_LOCATIONS];
@@ -283,7 +283,7 @@ uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at)
         finish_location(r, &l, mapping, has_mapping, said != SF_FRAME_UNKNOWN ? said : kind));
 }
 
-uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at)
+uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
 {
     struct sf_otlp_table *t = &r->tables[SF_OTLP_STACKS];
     uint32_t place, *to;
@@ -307,7 +307,7 @@ uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at)
         while (sf_pb_run_varint(&run, &location) && !r->b->is_full) {
             if (location == 0)
                 continue;
-            place = sf_otlp_location(r, location);
+            place = sf_otlp_profile_tables_location(r, location);
             if (place == SF_NONE)
                 return learn(t, at, SF_NONE);
             to = sf_profile_list_more(r->b, &r->path, sizeof(*to));

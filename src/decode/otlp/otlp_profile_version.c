@@ -113,8 +113,8 @@ static bool try_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t *seen
     while (sf_pb_run_varint(&run, &v) && is_good) {
         is_good = v && v < r->tables[SF_OTLP_ATTRS].n && *n_seen < SF_LIMIT_SAMPLE_LABELS;
         for (uint32_t i = 0; is_good && i < *n_seen; i++)
-            is_good = !sf_str_eq(sf_otlp_attr_at(r, seen[i])->key,
-                                 sf_otlp_attr_at(r, (uint32_t)v)->key);
+            is_good = !sf_str_eq(sf_otlp_profile_attrs_at(r, seen[i])->key,
+                                 sf_otlp_profile_attrs_at(r, (uint32_t)v)->key);
         if (is_good)
             seen[(*n_seen)++] = (uint32_t)v;
     }
@@ -293,7 +293,7 @@ static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_
 static enum sf_otlp_version try_samples(struct sf_otlp_reader *r, struct evidence *e)
 {
     r->layout = &sf_otlp_layouts[SF_OTLP_1_10];
-    if (!sf_otlp_tables_read(r, sf_pb_init(r->body), true))
+    if (!sf_otlp_profile_tables_read(r, sf_pb_init(r->body), true))
         return SF_OTLP_1_10; /* full: finish says so */
     e->trials[0].l = &sf_otlp_layouts[SF_OTLP_1_10];
     e->trials[1].l = &sf_otlp_layouts[SF_OTLP_1_9];
@@ -318,7 +318,7 @@ static bool version_of_name(sf_str name, enum sf_otlp_version *out)
     return false;
 }
 
-enum sf_err sf_otlp_version_find(struct sf_otlp_reader *r, sf_str name)
+enum sf_err sf_otlp_profile_version_find(struct sf_otlp_reader *r, sf_str name)
 {
     struct evidence e = {0};
     if (name.len)

@@ -4,7 +4,7 @@
 
 static enum sf_err read_body(struct sf_otlp_build *b, sf_bytes body, bool is_json)
 {
-    return is_json ? sf_otlp_trace_read_json(b, body) : sf_otlp_trace_read_pb(b, body);
+    return is_json ? sf_otlp_trace_json_read(b, body) : sf_otlp_trace_pb_read(b, body);
 }
 
 static enum sf_err decode_whole(sf_bytes body, bool is_json, const struct sf_otlp_limits *limits,

@@ -37,8 +37,8 @@ static void read_resource(struct sf_otlp_build *b, struct sf_json *j)
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        switch (sf_otlp_key_find(resource_keys, RES_KEYS, key)) {
-        case RES_ATTRS: sf_otlp_attrs_read_json(&b->rq, j, &attrs); break;
+        switch (sf_otlp_attrs_json_key_find(resource_keys, RES_KEYS, key)) {
+        case RES_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case RES_DROPPED: b->resource.dropped_attrs = sf_json_u32(j); break;
         default: sf_json_skip(j); break;
         }
@@ -58,10 +58,10 @@ static void read_scope(struct sf_otlp_build *b, struct sf_json *j)
     sf_str key;
     if (sf_json_object(j)) {
         while (sf_json_key(j, &key)) {
-            switch (sf_otlp_key_find(scope_keys, SCOPE_KEYS, key)) {
+            switch (sf_otlp_attrs_json_key_find(scope_keys, SCOPE_KEYS, key)) {
             case SCOPE_NAME: sc.name = sf_otlp_name(&b->rq, sf_json_str(j)); break;
             case SCOPE_VERSION: sc.version = sf_otlp_name(&b->rq, sf_json_str(j)); break;
-            case SCOPE_ATTRS: sf_otlp_attrs_read_json(&b->rq, j, &attrs); break;
+            case SCOPE_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
             case SCOPE_DROPPED: sc.dropped_attrs = sf_json_u32(j); break;
             default: sf_json_skip(j); break;
             }
@@ -120,10 +120,10 @@ static void read_event(struct sf_otlp_build *b, struct sf_json *j, struct sf_eve
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        switch (sf_otlp_key_find(event_keys, EV_KEYS, key)) {
+        switch (sf_otlp_attrs_json_key_find(event_keys, EV_KEYS, key)) {
         case EV_TIME: ev->time_ns = sf_json_u64(j); break;
         case EV_NAME: ev->name = sf_otlp_name(&b->rq, sf_json_str(j)); break;
-        case EV_ATTRS: sf_otlp_attrs_read_json(&b->rq, j, &attrs); break;
+        case EV_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case EV_DROPPED: ev->dropped_attrs = sf_json_u32(j); break;
         default: sf_json_skip(j); break;
         }
@@ -151,7 +151,8 @@ static void read_events(struct sf_otlp_build *b, struct sf_json *j, struct lists
             l->n_cut_events++;
             continue;
         }
-        list = sf_otlp_list_more(&b->rq, l->events, l->n_events, &l->cap_events, sizeof(ev), 4);
+        list = sf_otlp_attrs_list_more(&b->rq, l->events, l->n_events, &l->cap_events, sizeof(ev),
+                                       4);
         if (!list)
             continue;
         l->events = list;
@@ -180,11 +181,11 @@ static bool read_link(struct sf_otlp_build *b, struct sf_json *j, struct sf_link
     if (!sf_json_object(j))
         return false;
     while (sf_json_key(j, &key)) {
-        switch (sf_otlp_key_find(link_keys, LINK_KEYS, key)) {
+        switch (sf_otlp_attrs_json_key_find(link_keys, LINK_KEYS, key)) {
         case LINK_TRACE: trace_id = read_id(j, link->trace_id.b, 16, "", &not_hex); break;
         case LINK_SPAN: span_id = read_id(j, span_raw, 8, "", &not_hex); break;
         case LINK_STATE: link->trace_state = sf_otlp_name(&b->rq, sf_json_str(j)); break;
-        case LINK_ATTRS: sf_otlp_attrs_read_json(&b->rq, j, &attrs); break;
+        case LINK_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case LINK_DROPPED: link->dropped_attrs = sf_json_u32(j); break;
         case LINK_FLAGS: link->flags = sf_json_u32(j); break;
         default: sf_json_skip(j); break;
@@ -208,7 +209,8 @@ static void read_links(struct sf_otlp_build *b, struct sf_json *j, struct lists 
             l->n_cut_links++;
             continue;
         }
-        list = sf_otlp_list_more(&b->rq, l->links, l->n_links, &l->cap_links, sizeof(link), 4);
+        list = sf_otlp_attrs_list_more(&b->rq, l->links, l->n_links, &l->cap_links, sizeof(link),
+                                       4);
         if (!list)
             continue;
         l->links = list;
@@ -285,7 +287,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
     if (!sf_json_object(j))
         return; /* null: a span without ids, and refused as such */
     while (sf_json_key(j, &key)) {
-        switch (sf_otlp_key_find(span_keys, SPAN_KEYS, key)) {
+        switch (sf_otlp_attrs_json_key_find(span_keys, SPAN_KEYS, key)) {
         case SPAN_TRACE:
             ids->trace_id = read_id(j, raw->trace_id, 16, "trace id", &ids->not_hex);
             break;
@@ -299,7 +301,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
         case SPAN_KIND: s->kind = read_enum(j, sf_span_kind_name, SF_KINDS); break;
         case SPAN_START: s->start_ns = sf_json_u64(j); break;
         case SPAN_END: s->end_ns = sf_json_u64(j); break;
-        case SPAN_ATTRS: sf_otlp_attrs_read_json(&b->rq, j, &attrs); break;
+        case SPAN_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case SPAN_DROPPED_ATTRS: s->dropped_attrs = sf_json_u32(j); break;
         case SPAN_EVENTS: read_events(b, j, &l); break;
         case SPAN_DROPPED_EVENTS: s->dropped_events = sf_json_u32(j); break;
@@ -312,11 +314,11 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
     s->attrs = sf_otlp_attrs_close(&b->rq, &attrs, &s->dropped_attrs);
     s->events = l.n_events ? l.events : NULL;
     s->n_events = l.n_events;
-    s->dropped_events = sf_otlp_add_dropped(s->dropped_events, l.n_cut_events);
+    s->dropped_events = sf_otlp_attrs_add_dropped(s->dropped_events, l.n_cut_events);
     b->rq.rejects->n_cut_events += l.n_cut_events;
     s->links = l.n_links ? l.links : NULL;
     s->n_links = l.n_links;
-    s->dropped_links = sf_otlp_add_dropped(s->dropped_links, l.n_cut_links);
+    s->dropped_links = sf_otlp_attrs_add_dropped(s->dropped_links, l.n_cut_links);
     b->rq.rejects->n_cut_links += l.n_cut_links;
 }
 
@@ -391,7 +393,7 @@ static bool read_scope_spans(struct sf_otlp_build *b, struct sf_json *j, bool is
     if (!sf_json_object(j))
         return sf_json_ok(j);
     while (sf_json_key(j, &key)) {
-        size_t which = sf_otlp_key_find(scope_spans_keys, SS_KEYS, key);
+        size_t which = sf_otlp_attrs_json_key_find(scope_spans_keys, SS_KEYS, key);
         if (which == SS_SPANS && !is_ahead) {
             if (!read_spans(b, j))
                 return false;
@@ -449,7 +451,7 @@ static bool read_resource_spans(struct sf_otlp_build *b, struct sf_json *j, bool
     if (!sf_json_object(j))
         return sf_json_ok(j);
     while (sf_json_key(j, &key)) {
-        size_t which = sf_otlp_key_find(resource_spans_keys, RS_KEYS, key);
+        size_t which = sf_otlp_attrs_json_key_find(resource_spans_keys, RS_KEYS, key);
         if (which == RS_SCOPES && !is_ahead) {
             if (!read_scopes(b, j))
                 return false;
@@ -506,7 +508,7 @@ static void read_request(struct sf_otlp_build *b, struct sf_json *j)
         return;
     }
     while (sf_json_key(j, &key)) {
-        if (sf_otlp_key_find(names, 1, key) == 1) {
+        if (sf_otlp_attrs_json_key_find(names, 1, key) == 1) {
             sf_json_skip(j);
             continue;
         }
@@ -520,7 +522,7 @@ static void read_request(struct sf_otlp_build *b, struct sf_json *j)
     sf_json_end(j);
 }
 
-enum sf_err sf_otlp_trace_read_json(struct sf_otlp_build *b, sf_bytes body)
+enum sf_err sf_otlp_trace_json_read(struct sf_otlp_build *b, sf_bytes body)
 {
     struct decoder d = {.is_in_scope = false};
 

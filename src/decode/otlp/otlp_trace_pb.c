@@ -197,8 +197,8 @@ static void read_lists(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span
     }
     s->events = s->n_events ? events : NULL;
     s->links = s->n_links ? links : NULL;
-    s->dropped_events = sf_otlp_add_dropped(s->dropped_events, n_cut_events);
-    s->dropped_links = sf_otlp_add_dropped(s->dropped_links, n_cut_links);
+    s->dropped_events = sf_otlp_attrs_add_dropped(s->dropped_events, n_cut_events);
+    s->dropped_links = sf_otlp_attrs_add_dropped(s->dropped_links, n_cut_links);
     b->rq.rejects->n_cut_events += n_cut_events;
     b->rq.rejects->n_cut_links += n_cut_links;
 }
@@ -360,7 +360,7 @@ static uint32_t count_spans(struct sf_pb pb, unsigned level)
     return n;
 }
 
-enum sf_err sf_otlp_trace_read_pb(struct sf_otlp_build *b, sf_bytes body)
+enum sf_err sf_otlp_trace_pb_read(struct sf_otlp_build *b, sf_bytes body)
 {
     struct decoder d = {.body = body};
     struct sf_pb pb = sf_pb_init(body);

@@ -646,7 +646,7 @@ static enum sf_err walk_packed(struct data *d)
     if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT)
         sf_why_prefix(d->b->why, "perf.data: compressed records");
     if (!err)
-        walk(d, sf_str_bytes(sf_profile_copy(d->b, sf_buf_str(&plain))), true);
+        walk(d, sf_str_bytes(sf_profile_table_copy(d->b, sf_buf_str(&plain))), true);
     sf_buf_done(&plain);
     sf_inflate_free(z);
     return err;

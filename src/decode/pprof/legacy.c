@@ -155,8 +155,8 @@ void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n,
     for (uint32_t i = 0; i < n; i++)
         split_type(types[i], &names[i], &units[i]);
     for (uint32_t i = 0; i < n; i++) {
-        what.type = (struct sf_profile_type){sf_profile_name_of(names, n, SF_STR_NONE), names[i],
-                                             units[i], period_type, period_unit};
+        what.type = (struct sf_profile_type){sf_profile_type_name_of(names, n, SF_STR_NONE),
+                                             names[i], units[i], period_type, period_unit};
         l->series[i] = sf_profile_build_series(l->b, set,
                                                sf_profile_build_what(l->b, &what, n == 1));
     }

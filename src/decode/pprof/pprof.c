@@ -165,7 +165,7 @@ static bool is_event_count(const struct sf_pprof *p, uint32_t t)
  * for it as one. */
 static void derive_time(struct sf_pprof *p, struct sf_profile_what what)
 {
-    int64_t unit_ns = sf_profile_unit_ns(p->period_unit);
+    int64_t unit_ns = sf_profile_type_unit_ns(p->period_unit);
     if (p->n_types != 1 || p->count_type != 0 || p->period <= 0 || !unit_ns ||
         p->period > INT64_MAX / unit_ns)
         return;
@@ -186,20 +186,20 @@ static void name_types(struct sf_pprof *p)
     for (uint32_t t = 0; t < p->n_types; t++) {
         sf_str type = sf_pprof_str(p, p->types[t].type, &b->drops.n_labels, "a sample type");
         sf_str unit = sf_pprof_str(p, p->types[t].unit, &b->drops.n_labels, "a unit");
-        if (!sf_profile_sample_type_of(type, b->a, &p->type_names[t]))
+        if (!sf_profile_type_of_sample(type, b->a, &p->type_names[t]))
             b->is_full = true;
-        p->type_units[t] = sf_profile_unit_of(unit);
+        p->type_units[t] = sf_profile_type_unit_of(unit);
         if (p->count_type == SF_NONE && is_event_count(p, t))
             p->count_type = t;
     }
     p->period_name = sf_pprof_str(p, p->period_type.type, &b->drops.n_labels, "the period type");
-    p->period_unit = sf_profile_unit_of(
+    p->period_unit = sf_profile_type_unit_of(
         sf_pprof_str(p, p->period_type.unit, &b->drops.n_labels, "the period unit"));
     fix_end(p);
     for (uint32_t t = 0; t < p->n_types; t++) {
         what = (struct sf_profile_what){
-            .type = {.name = sf_profile_name_of(p->type_names, p->n_types,
-                                                b->hint->sample_type_config),
+            .type = {.name = sf_profile_type_name_of(p->type_names, p->n_types,
+                                                     b->hint->sample_type_config),
                      .sample_type = p->type_names[t],
                      .sample_unit = p->type_units[t],
                      .period_type = p->period_name,
@@ -208,7 +208,7 @@ static void name_types(struct sf_pprof *p)
             .duration_ns = p->duration_ns,
             .period = p->period,
             .is_cumulative = b->hint->is_scrape && !b->hint->prev.len && !p->duration_ns &&
-                             sf_profile_is_total(p->type_names[t]),
+                             sf_profile_type_is_total(p->type_names[t]),
         };
         if (p->is_before)
             continue; /* the later one's are used */
@@ -222,13 +222,13 @@ static void name_types(struct sf_pprof *p)
 static enum sf_err read_content(struct sf_pprof *p)
 {
     enum sf_err err;
-    sf_profile_build_expect_symbols(p->b, p->n_functions, p->n_locations, p->n_samples);
-    sf_profile_build_expect(p->b, (uint64_t)p->n_samples * p->n_types);
-    err = sf_pprof_read_functions(p);
+    sf_profile_table_expect_symbols(p->b, p->n_functions, p->n_locations, p->n_samples);
+    sf_profile_table_expect(p->b, (uint64_t)p->n_samples * p->n_types);
+    err = sf_pprof_tables_read_functions(p);
     if (!err && !p->b->is_full)
-        err = sf_pprof_read_locations(p);
+        err = sf_pprof_tables_read_locations(p);
     if (!err && !p->b->is_full)
-        err = sf_pprof_read_samples(p);
+        err = sf_pprof_samples_read(p);
     return err;
 }
 

@@ -49,6 +49,6 @@ static inline struct sf_pb sf_pprof_top(const struct sf_pprof *p)
 sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what);
 
 /* After the strings; each says what is broken. A full arena is left for the end. */
-enum sf_err sf_pprof_read_functions(struct sf_pprof *p); /* and mappings */
-enum sf_err sf_pprof_read_locations(struct sf_pprof *p);
-enum sf_err sf_pprof_read_samples(struct sf_pprof *p);
+enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p); /* and mappings */
+enum sf_err sf_pprof_tables_read_locations(struct sf_pprof *p);
+enum sf_err sf_pprof_samples_read(struct sf_pprof *p);

@@ -33,12 +33,13 @@ static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read 
     if (!key.len)
         return;
     if (!str) {
-        sf_profile_ids_take_num(&s->ids, key, num);
+        sf_profile_label_ids_take_num(&s->ids, key, num);
         s->nums += sf_key_mix(sf_key_u64((uint64_t)key_at + 1), (uint64_t)num); /* in any order */
         return;
     }
     val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
-    if (sf_profile_ids_take_str(&s->ids, key, val) || !val.len || sf_str_starts(key, SF_STR("__")))
+    if (sf_profile_label_ids_take_str(&s->ids, key, val) || !val.len ||
+        sf_str_starts(key, SF_STR("__")))
         return;
     if (s->n_labels == SF_LIMIT_SAMPLE_LABELS) {
         sf_profile_build_drop(p->b, &p->b->drops.n_labels, "pprof: more than %d labels on a sample",
@@ -106,7 +107,7 @@ static uint32_t clamp_count(int64_t n)
 /* Events behind value `t` of a sample. */
 static uint32_t count_of(const struct sf_pprof *p, const struct sample_read *s, uint32_t t)
 {
-    bool is_time = sf_profile_unit_ns(p->type_units[t]) != 0;
+    bool is_time = sf_profile_type_unit_ns(p->type_units[t]) != 0;
     if (p->count_type != SF_NONE && (is_time || t == p->count_type))
         return clamp_count(s->values[p->count_type]);
     if (is_time && p->period > 0 && sf_str_eq(p->type_units[t], p->period_unit))
@@ -121,7 +122,7 @@ static bool add_to_delta(struct sf_pprof *p, const struct sample_read *s, uint32
 {
     if (!p->delta)
         return false;
-    if (p->delta_types[t] != SF_NONE && sf_profile_is_total(p->type_names[t]))
+    if (p->delta_types[t] != SF_NONE && sf_profile_type_is_total(p->type_names[t]))
         sf_pprof_delta_add(
             p->delta, &(struct sf_pprof_delta_key){set, sample->stack, p->delta_types[t], s->nums},
             p->is_before, sample);
@@ -146,7 +147,7 @@ static bool is_wanted(const struct sf_pprof *p, uint32_t t)
 {
     enum sf_profile_part part = p->b->hint->part;
     return part == SF_PROFILE_WHOLE ||
-           sf_profile_is_total(p->type_names[t]) == (part == SF_PROFILE_TOTALS);
+           sf_profile_type_is_total(p->type_names[t]) == (part == SF_PROFILE_TOTALS);
 }
 
 static void add_sample(struct sf_pprof *p, const struct sample_read *s)
@@ -155,7 +156,7 @@ static void add_sample(struct sf_pprof *p, const struct sample_read *s)
     struct sf_sample out = {.stack = sf_profile_build_stack(b, p->stack.items, p->stack.n)};
     uint32_t set = sf_profile_build_set(b, &b->me, s->labels, s->n_labels);
 
-    sf_profile_ids_put(&s->ids, &out);
+    sf_profile_label_ids_put(&s->ids, &out);
     for (uint32_t t = 0; t < p->n_types && sf_profile_build_ok(b); t++) {
         if (!s->values[t] || !is_wanted(p, t))
             continue;
@@ -169,7 +170,7 @@ static void add_sample(struct sf_pprof *p, const struct sample_read *s)
     add_derived(p, s, set, &out);
 }
 
-enum sf_err sf_pprof_read_samples(struct sf_pprof *p)
+enum sf_err sf_pprof_samples_read(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
     struct sf_profile_build *b = p->b;

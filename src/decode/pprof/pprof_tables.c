@@ -97,7 +97,7 @@ static void read_function(struct sf_pprof *p, struct sf_pb *pb)
     sf_id_map_add(&p->functions, id, sf_profile_build_function(p->b, &f));
 }
 
-enum sf_err sf_pprof_read_functions(struct sf_pprof *p)
+enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
     struct sf_profile_build *b = p->b;
@@ -207,7 +207,7 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
     sf_id_map_add(&p->locations, id, place);
 }
 
-enum sf_err sf_pprof_read_locations(struct sf_pprof *p)
+enum sf_err sf_pprof_tables_read_locations(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
     struct sf_profile_build *b = p->b;

@@ -135,7 +135,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
 {
     const sf_str type = SF_STR("goroutine"), unit = SF_STR("count");
     struct sf_profile_what what = {
-        .type = {sf_profile_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit}, .period = 1};
+        .type = {sf_profile_type_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit},
+        .period = 1};
     struct reader r = {.b = b, .sums = {.b = b}};
     sf_str rest = bytes, line;
     r.what = sf_profile_build_what(b, &what, true);

@@ -213,11 +213,11 @@ static void take_types(struct reader *r, sf_str line)
         if (sf_str_find_char(word, '[', &open))
             word.len = open;
         names[n] = sf_str_part(word, 0, slash);
-        units[n++] = sf_profile_unit_of(sf_str_from_at(word, slash + 1));
+        units[n++] = sf_profile_type_unit_of(sf_str_from_at(word, slash + 1));
     }
     for (uint32_t i = 0; i < n; i++) {
-        what.type = (struct sf_profile_type){sf_profile_name_of(names, n, SF_STR_NONE), names[i],
-                                             units[i], r->period_type, r->period_unit};
+        what.type = (struct sf_profile_type){sf_profile_type_name_of(names, n, SF_STR_NONE),
+                                             names[i], units[i], r->period_type, r->period_unit};
         r->whats[i] = sf_profile_build_what(r->b, &what, n == 1);
     }
     r->n_types = n;
@@ -234,7 +234,7 @@ static void close_sample(struct reader *r)
     r->is_open = false;
     set = sf_profile_build_set(r->b, &r->b->me, r->labels, r->n_labels);
     s.stack = sf_profile_build_stack(r->b, r->stack.items, r->stack.n);
-    sf_profile_ids_put(&r->of_labels, &s);
+    sf_profile_label_ids_put(&r->of_labels, &s);
     if (r->has_count && r->values[0] > 0 && r->values[0] < UINT32_MAX)
         s.count = (uint32_t)r->values[0];
     for (uint32_t i = 0; i < r->n_types && sf_profile_build_ok(r->b); i++) {
@@ -293,10 +293,10 @@ static void take_label(struct reader *r, sf_str key, sf_str val)
 {
     int64_t number;
     if (is_number(key, val, &number)) {
-        sf_profile_ids_take_num(&r->of_labels, key, number);
+        sf_profile_label_ids_take_num(&r->of_labels, key, number);
         return;
     }
-    if (!key.len || !val.len || sf_profile_ids_take_str(&r->of_labels, key, val))
+    if (!key.len || !val.len || sf_profile_label_ids_take_str(&r->of_labels, key, val))
         return;
     if (r->n_labels == SF_LIMIT_SAMPLE_LABELS) {
         sf_profile_build_drop(r->b, &r->b->drops.n_labels,
@@ -436,7 +436,7 @@ static void open_traces(struct reader *r, sf_str type)
                    sf_str_eq(type, SF_STR("delay")) || sf_str_eq(type, SF_STR("time"));
     sf_str unit = is_time ? SF_STR("nanoseconds") : is_bytes ? SF_STR("bytes") : SF_STR("count");
     struct sf_profile_what what = {
-        .type = {sf_profile_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit}};
+        .type = {sf_profile_type_name_of(&type, 1, SF_STR_NONE), type, unit, type, unit}};
     r->series[0] = sf_profile_build_series(r->b, sf_profile_build_set(r->b, &r->b->me, NULL, 0),
                                            sf_profile_build_what(r->b, &what, true));
     r->n_types = 1;

@@ -111,7 +111,7 @@ static void visit_trie(struct tree *t, const struct node *n, size_t path_len)
     if (t->chars.err)
         return;
     if (n->value && t->chars.len) {
-        sf_str key = sf_profile_copy(t->text.b, sf_buf_str(&t->chars));
+        sf_str key = sf_profile_table_copy(t->text.b, sf_buf_str(&t->chars));
         t->work += key.len;
         sf_stack_text_add(&t->text, key, n->value);
     }

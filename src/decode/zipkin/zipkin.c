@@ -320,8 +320,8 @@ static enum sf_err read_spans(sf_bytes body, bool is_json, struct sf_buf *fields
     enum sf_err err;
     if (!sf_arena_init(&req, SF_LIMIT_ARENA_LEN))
         return sf_no_memory(why, "Zipkin");
-    err = is_json ? sf_zipkin_read_json(body, &req, fields, see, t, why)
-                  : sf_zipkin_read_pb(body, &req, fields, see, t, why);
+    err = is_json ? sf_zipkin_json_read(body, &req, fields, see, t, why)
+                  : sf_zipkin_pb_read(body, &req, fields, see, t, why);
     sf_arena_done(&req);
     return err;
 }

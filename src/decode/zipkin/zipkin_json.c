@@ -120,7 +120,7 @@ static void read_field(struct sf_json *j, sf_str key, struct sf_zipkin_span *s)
         sf_json_skip(j);
 }
 
-enum sf_err sf_zipkin_read_json(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
+enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                                 sf_zipkin_see see, void *arg, struct sf_why *why)
 {
     struct sf_json j;

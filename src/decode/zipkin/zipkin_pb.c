@@ -122,7 +122,7 @@ static void read_span(struct sf_pb *pb, struct sf_arena *req, struct sf_zipkin_s
     sf_pb_join(pb, &msg);
 }
 
-enum sf_err sf_zipkin_read_pb(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
+enum sf_err sf_zipkin_pb_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                               sf_zipkin_see see, void *arg, struct sf_why *why)
 {
     struct sf_pb pb = sf_pb_init(body);

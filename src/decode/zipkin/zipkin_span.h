@@ -33,9 +33,9 @@ typedef enum sf_err (*sf_zipkin_see)(void *arg, const struct sf_zipkin_span *s, 
 
 /* Every span of the body in turn, strings valid until the next; `fields` is emptied before each.
  * The tags may be left out. */
-enum sf_err sf_zipkin_read_json(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
+enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                                 sf_zipkin_see see, void *arg, struct sf_why *why);
-enum sf_err sf_zipkin_read_pb(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
+enum sf_err sf_zipkin_pb_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                               sf_zipkin_see see, void *arg, struct sf_why *why);
 
 /* An attribute or an event into `fields`; tags that mean more than themselves into the span. */

@@ -209,11 +209,11 @@ static enum sf_err read_profile(struct work *x, struct profile *p)
                                    .max_frames = x->call->service->max_frames};
     struct sf_inflate *z = sf_inflate_new();
     sf_str plain;
-    enum sf_err err = z ? sf_profile_unwrap(z, sf_buf_str(&p->file), SF_LIMIT_INFLATED_LEN,
-                                            &p->inflated, &plain, &x->why)
+    enum sf_err err = z ? sf_profile_format_unwrap(z, sf_buf_str(&p->file), SF_LIMIT_INFLATED_LEN,
+                                                   &p->inflated, &plain, &x->why)
                         : sf_no_memory(&x->why, "the profile");
     if (!err)
-        err = sf_profile_decode(plain, &hint, x->req, &p->batch, &x->why);
+        err = sf_profile_format_decode(plain, &hint, x->req, &p->batch, &x->why);
     if (!err)
         err = find_types(x, p);
     sf_inflate_free(z);

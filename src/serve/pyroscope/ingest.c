@@ -254,8 +254,8 @@ static enum sf_err unwrap_part(struct sf_profile_take *t, sf_str part, sf_str *o
 {
     struct sf_buf plain = {0};
     sf_str view;
-    enum sf_err err = sf_profile_unwrap(sf_intake_tools_inflate(t->worker->tools), part,
-                                        t->upload.max_len, &plain, &view, why);
+    enum sf_err err = sf_profile_format_unwrap(sf_intake_tools_inflate(t->worker->tools), part,
+                                               t->upload.max_len, &plain, &view, why);
     if (!err && !sf_arena_copy(&t->worker->arena, view, out))
         err = sf_no_room(why, "a part");
     sf_buf_done(&plain);

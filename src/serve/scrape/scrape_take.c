@@ -76,10 +76,11 @@ static enum sf_err unwrap(struct sf_scrape_taker *t, const struct sf_scrape_answ
                           struct plain *p, struct sf_why *why)
 {
     struct sf_inflate *z = sf_intake_tools_inflate(t->tools);
-    enum sf_err err = sf_profile_unwrap(z, a->body, SF_LIMIT_SCRAPE_BODY_LEN, &p->body_buf,
-                                        &p->body, why);
+    enum sf_err err = sf_profile_format_unwrap(z, a->body, SF_LIMIT_SCRAPE_BODY_LEN, &p->body_buf,
+                                               &p->body, why);
     if (!err && a->prev.len)
-        err = sf_profile_unwrap(z, a->prev, SF_LIMIT_SCRAPE_BODY_LEN, &p->prev_buf, &p->prev, why);
+        err = sf_profile_format_unwrap(z, a->prev, SF_LIMIT_SCRAPE_BODY_LEN, &p->prev_buf, &p->prev,
+                                       why);
     return err;
 }
 

@@ -468,8 +468,8 @@ TEST(jfr, every_cut_of_a_file_is_said_or_survived)
     for (size_t len = 0; len < whole.len; len++) {
         rig.hint = (struct sf_profile_hint){.format = SF_STR("jfr")};
         profile_rig_init(&rig);
-        assert_err(sf_profile_decode((sf_str){(char *)whole.p, len}, &rig.hint, &rig.arena,
-                                     &rig.got, &rig.why),
+        assert_err(sf_profile_format_decode((sf_str){(char *)whole.p, len}, &rig.hint, &rig.arena,
+                                            &rig.got, &rig.why),
                    len ? SF_ERR_INPUT : SF_OK);
         assert_true(!len || strstr(rig.why.text, "byte"));
     }

@@ -521,7 +521,8 @@ static void fail_heap_calls(const char *text, int64_t want)
     for (uint64_t n = 1; err; n++) {
         profile_rig_init(&rig);
         sf_heap_fail_after(n);
-        err = sf_profile_decode(sf_str_from(text), &rig.hint, &rig.arena, &rig.got, &rig.why);
+        err = sf_profile_format_decode(sf_str_from(text), &rig.hint, &rig.arena, &rig.got,
+                                       &rig.why);
         sf_heap_fail_after(0);
         assert_true(err == SF_OK || err == SF_ERR_NOMEM);
         assert_true(rig.why.text[0] || !err);

@@ -88,9 +88,10 @@ TEST(profile_format, one_layer_of_gzip_or_zstd_is_taken_off)
         sf_buf_reset(&packed);
         assert_ok(is_zstd ? sf_deflate_zstd(d, 3, true, in, &packed, NULL)
                           : sf_deflate_gzip(d, 6, in, &packed, NULL));
-        assert_ok(sf_profile_unwrap(rig.z, sf_buf_str(&packed), 1000, &out, &plain, &rig.why));
+        assert_ok(
+            sf_profile_format_unwrap(rig.z, sf_buf_str(&packed), 1000, &out, &plain, &rig.why));
         assert_string_equal(sf_profile_format_find(plain), "folded");
-        assert_err(sf_profile_unwrap(rig.z, sf_buf_str(&packed), 5, &out, &plain, &rig.why),
+        assert_err(sf_profile_format_unwrap(rig.z, sf_buf_str(&packed), 5, &out, &plain, &rig.why),
                    SF_ERR_LIMIT);
     }
     sf_deflate_free(d);

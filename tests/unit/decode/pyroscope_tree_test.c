@@ -66,7 +66,8 @@ TEST(pyroscope_tree, survives_every_size_of_arena_and_no_heap)
     profile_try_small_arenas(&rig, TRIE, 200);
     profile_rig_init(&rig);
     sf_heap_fail_after(1);
-    assert_err(sf_profile_decode(TRIE, &rig.hint, &rig.arena, &rig.got, &rig.why), SF_ERR_NOMEM);
+    assert_err(sf_profile_format_decode(TRIE, &rig.hint, &rig.arena, &rig.got, &rig.why),
+               SF_ERR_NOMEM);
     sf_heap_fail_after(0);
 }
 
