@@ -342,7 +342,7 @@ static void ask_traces(struct bench *b)
         end(&large, at);
         n += v.n_samples;
         begin(b);
-        if (sf_trace_get(b->rig.store, trace_of(k), 0, 0, &b->rig.q, &trace, &b->rig.why) ||
+        if (sf_traces_get_one(b->rig.store, trace_of(k), 0, 0, &b->rig.q, &trace, &b->rig.why) ||
             sf_trace_rows_make(trace_of(k), &trace, b->rig.q.req, &rows, &b->rig.why))
             die("trace", &b->rig.why);
         at = sf_clock_cpu_ns();

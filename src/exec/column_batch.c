@@ -29,7 +29,7 @@ static uint32_t source_of(const struct sf_query_attr *a)
     }
 }
 
-void sf_row_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a)
+void sf_column_batch_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a)
 {
     uint32_t from = source_of(a);
     n->sources |= from;
@@ -46,14 +46,14 @@ void sf_row_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a)
         n->names[n->n_names++] = a->name;
 }
 
-void sf_row_needs_add_expr(struct sf_row_needs *n, const struct sf_expr *e)
+void sf_column_batch_needs_add_expr(struct sf_row_needs *n, const struct sf_expr *e)
 {
     if (!e)
         return;
     if (e->kind == SF_EXPR_ATTR)
-        sf_row_needs_add(n, &e->attr);
-    sf_row_needs_add_expr(n, e->left);
-    sf_row_needs_add_expr(n, e->right);
+        sf_column_batch_needs_add(n, &e->attr);
+    sf_column_batch_needs_add_expr(n, e->left);
+    sf_column_batch_needs_add_expr(n, e->right);
 }
 
 /* ---- the rows ---- */
@@ -87,7 +87,7 @@ enum sf_err sf_column_batch_value(struct sf_column_batch *b, sf_str name,
     return err;
 }
 
-uint32_t sf_row_needs_columns(const struct sf_row_needs *needs)
+uint32_t sf_column_batch_needs_columns(const struct sf_row_needs *needs)
 {
     static const struct {
         uint32_t source, columns;
@@ -106,7 +106,7 @@ enum sf_err sf_column_batch_add(struct sf_column_batch *b, const struct sf_row_n
                                 struct sf_why *why)
 {
     struct sf_value_column value;
-    enum sf_err err = b->cols->add(b->cols, sf_row_needs_columns(needs), why);
+    enum sf_err err = b->cols->add(b->cols, sf_column_batch_needs_columns(needs), why);
     for (uint32_t i = 0; !err && i < needs->n_names; i++)
         err = sf_column_batch_value(b, needs->names[i], &value, why);
     return err;

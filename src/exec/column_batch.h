@@ -30,11 +30,11 @@ struct sf_row_needs {
     uint32_t n_names;
 };
 
-void sf_row_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a);
-void sf_row_needs_add_expr(struct sf_row_needs *n, const struct sf_expr *e);
+void sf_column_batch_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a);
+void sf_column_batch_needs_add_expr(struct sf_row_needs *n, const struct sf_expr *e);
 
 /* The columns to ask for (enum sf_column), but for attributes. */
-uint32_t sf_row_needs_columns(const struct sf_row_needs *needs);
+uint32_t sf_column_batch_needs_columns(const struct sf_row_needs *needs);
 
 struct sf_column_batch {
     struct sf_span_columns *cols;

@@ -130,7 +130,7 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
             return NULL;
         return f;
     }
-    sf_row_needs_add_expr(&f->needs, expr);
+    sf_column_batch_needs_add_expr(&f->needs, expr);
     f->kind = kind_of(&f->needs);
     if (sf_eval_profiles(eval) && sf_profile_conds_is_needed(expr))
         f->kind = PROFILE;
@@ -149,7 +149,7 @@ static bool holds(struct sf_column_filter *f, struct sf_column_batch *b)
 static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v)
 {
     if (f->is_simple && v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE) {
-        struct sf_static have = sf_static_from_value(v);
+        struct sf_static have = sf_eval_attr_static_from_value(v);
         return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
                               : sf_static_compare(f->expr->op, have, f->literal);
     }

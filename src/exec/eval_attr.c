@@ -21,7 +21,7 @@ static struct sf_static number(enum sf_static_type type, int64_t i64)
     return (struct sf_static){type, {.i64 = i64}};
 }
 
-struct sf_static sf_static_from_value(struct sf_value v)
+struct sf_static sf_eval_attr_static_from_value(struct sf_value v)
 {
     switch (v.type) {
     case SF_VALUE_STR: return string(v.str);
@@ -76,7 +76,7 @@ static struct sf_static profile_value(enum sf_intrinsic which, const struct sf_t
                                       uint32_t span)
 {
     int64_t value;
-    if (!sf_trace_profiles_value(v->profiles, which, span, &value))
+    if (!sf_profile_conds_value(v->profiles, which, span, &value))
         return nil();
     if (which == SF_INTRINSIC_PROFILE_FRAME)
         return string(SF_STR(""));
@@ -180,7 +180,7 @@ static bool see_value(struct sf_value val, struct sf_eval_values *out)
         out->array = sf_value_list_init(val);
         return true;
     }
-    out->one = sf_static_from_value(val);
+    out->one = sf_eval_attr_static_from_value(val);
     return out->one.type != SF_TYPE_NIL;
 }
 
@@ -221,14 +221,14 @@ static bool link_value(const struct sf_query_attr *a, const struct sf_span *s, u
     return see_value(sf_attrs_get(l->attrs, a->name), out);
 }
 
-bool sf_eval_is_always_there(const struct sf_query_attr *a)
+bool sf_eval_attr_is_always_there(const struct sf_query_attr *a)
 {
     return a->intrinsic != SF_INTRINSIC_NONE && !is_many(a) &&
            !sf_intrinsic_is_profile(a->intrinsic);
 }
 
-bool sf_eval_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
-                         const struct sf_trace_view *v, uint32_t span)
+bool sf_eval_attr_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
+                              const struct sf_trace_view *v, uint32_t span)
 {
     const struct sf_span *s = &v->spans[span];
     bool is_event = a->scope == SF_SCOPE_EVENT || a->intrinsic == SF_INTRINSIC_EVENT_NAME ||
@@ -257,7 +257,7 @@ struct sf_static sf_eval_attr_one(const struct sf_query_attr *a, const struct sf
     struct sf_eval_values values = {0};
     if (!is_many(a) && a->intrinsic != SF_INTRINSIC_NONE)
         return intrinsic(a->intrinsic, v, span, text);
-    while (sf_eval_values_next(&values, a, v, span)) {
+    while (sf_eval_attr_values_next(&values, a, v, span)) {
         if (values.is_array)
             continue;
         if (values.one.type == SF_TYPE_STRING && values.one.str.p >= values.text &&
@@ -270,7 +270,7 @@ struct sf_static sf_eval_attr_one(const struct sf_query_attr *a, const struct sf
     return nil();
 }
 
-bool sf_query_attr_needs_tree(const struct sf_query_attr *a)
+bool sf_eval_attr_needs_tree(const struct sf_query_attr *a)
 {
     return a->intrinsic == SF_INTRINSIC_CHILD_COUNT || a->intrinsic == SF_INTRINSIC_NESTED_LEFT ||
            a->intrinsic == SF_INTRINSIC_NESTED_RIGHT || a->intrinsic == SF_INTRINSIC_NESTED_PARENT;

@@ -18,13 +18,13 @@ struct sf_eval_values { /* zero it, then step */
 };
 
 /* Every span has it, perhaps empty. Not events, links and profiles. */
-bool sf_eval_is_always_there(const struct sf_query_attr *a);
+bool sf_eval_attr_is_always_there(const struct sf_query_attr *a);
 /* The next value that is there: one for most attributes, one per event or link for theirs. */
-bool sf_eval_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
-                         const struct sf_trace_view *v, uint32_t span);
+bool sf_eval_attr_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
+                              const struct sf_trace_view *v, uint32_t span);
 /* The first scalar value, NIL when there is none. Strings may point into `text`. */
 struct sf_static sf_eval_attr_one(const struct sf_query_attr *a, const struct sf_trace_view *v,
                                   uint32_t span, char text[SF_EVAL_TEXT_LEN]);
-struct sf_static sf_static_from_value(
+struct sf_static sf_eval_attr_static_from_value(
     struct sf_value v); /* NIL for arrays, lists, bytes and empty */
-bool sf_query_attr_needs_tree(const struct sf_query_attr *a);
+bool sf_eval_attr_needs_tree(const struct sf_query_attr *a);

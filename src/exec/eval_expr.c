@@ -65,7 +65,7 @@ static bool pair_holds(struct sf_eval *e, const struct sf_expr *x, const struct 
     if (l->is_array && r->is_array)
         return false;
     while (sf_value_list_next(&list, &element)) {
-        struct sf_static val = sf_static_from_value(element.val);
+        struct sf_static val = sf_eval_attr_static_from_value(element.val);
         if (one_holds(e, x, l->is_array ? val : l->val, r->is_array ? val : r->val) != wants_all)
             return !wants_all;
     }
@@ -79,7 +79,8 @@ static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_t
 {
     struct sf_eval_values values = {0};
     if (x->kind == SF_EXPR_ATTR)
-        return sf_eval_is_always_there(&x->attr) || sf_eval_values_next(&values, &x->attr, v, span);
+        return sf_eval_attr_is_always_there(&x->attr) ||
+               sf_eval_attr_values_next(&values, &x->attr, v, span);
     return sf_eval_expr(e, x, v, span).type != SF_TYPE_NIL;
 }
 
@@ -108,7 +109,7 @@ static bool next_value(struct side *s, struct sf_eval *e, const struct sf_trace_
                        uint32_t span, struct one *out)
 {
     if (s->expr->kind == SF_EXPR_ATTR) {
-        if (!sf_eval_values_next(&s->values, &s->expr->attr, v, span))
+        if (!sf_eval_attr_values_next(&s->values, &s->expr->attr, v, span))
             return false;
         *out = (struct one){s->values.is_array, s->values.array, s->values.one};
     } else {
@@ -136,7 +137,7 @@ static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_
     if (is_nil_literal(x->left))
         return exists(e, x->right, v, span) == (x->op == SF_EXPR_NE);
     if (x->left->kind == SF_EXPR_ATTR && x->left->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME)
-        return sf_trace_profiles_frame(v->profiles, x, span);
+        return sf_profile_conds_frame(v->profiles, x, span);
     while (next_value(&left, e, v, span, &l)) {
         struct side right = {.expr = x->right, .is_id = is_id};
         while (next_value(&right, e, v, span, &r)) {
@@ -157,7 +158,7 @@ static int condition(const struct sf_query_attr *a, const struct sf_trace_view *
 {
     struct sf_eval_values values = {0};
     int found = -1;
-    while (found < 1 && sf_eval_values_next(&values, a, v, span)) {
+    while (found < 1 && sf_eval_attr_values_next(&values, a, v, span)) {
         if (!values.is_array && values.one.type == SF_TYPE_BOOL)
             found = values.one.is_true;
     }
@@ -200,7 +201,7 @@ struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
 
 bool sf_eval_expr_needs_tree(const struct sf_expr *x)
 {
-    return x && ((x->kind == SF_EXPR_ATTR && sf_query_attr_needs_tree(&x->attr)) ||
+    return x && ((x->kind == SF_EXPR_ATTR && sf_eval_attr_needs_tree(&x->attr)) ||
                  sf_eval_expr_needs_tree(x->left) || sf_eval_expr_needs_tree(x->right));
 }
 

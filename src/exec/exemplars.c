@@ -41,7 +41,7 @@ static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint
         if (val.type == SF_TYPE_NIL)
             continue;
         list[n].key = x->keys[i];
-        if (!sf_static_to_value(x->req, val, &list[n].val))
+        if (!sf_static_value_of(x->req, val, &list[n].val))
             return false;
         n++;
     }

@@ -73,7 +73,7 @@ static void add_spanset_needs(struct sf_row_needs *n, const struct sf_spanset *s
         add_spanset_needs(n, s->left);
         add_spanset_needs(n, s->right);
     } else {
-        sf_row_needs_add_expr(n, s->filter);
+        sf_column_batch_needs_add_expr(n, s->filter);
     }
 }
 
@@ -86,11 +86,11 @@ static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
             add_spanset_needs(&n, c->query->pipeline->stages[i].spanset);
     }
     for (uint32_t i = 0; i < m->n_by; i++)
-        sf_row_needs_add(&n, &m->by[i]);
-    if (sf_metrics_takes_attr(m->fn))
-        sf_row_needs_add(&n, &m->attr);
+        sf_column_batch_needs_add(&n, &m->by[i]);
+    if (sf_metrics_count_takes_attr(m->fn))
+        sf_column_batch_needs_add(&n, &m->attr);
     for (uint32_t i = 0; c->exemplars.n_max && i < c->exemplars.touched.n; i++)
-        sf_row_needs_add(&n, &c->exemplars.touched.attrs[i]);
+        sf_column_batch_needs_add(&n, &c->exemplars.touched.attrs[i]);
     return n;
 }
 
@@ -133,9 +133,9 @@ static enum sf_err prepare(struct run *r)
     if (!has_room)
         return sf_no_room(r->why, "the query");
     for (uint32_t i = 0; i < m->n_by; i++)
-        sf_row_needs_add(&r->by, &m->by[i]);
-    if (sf_metrics_takes_attr(m->fn))
-        sf_row_needs_add(&r->attr, &m->attr);
+        sf_column_batch_needs_add(&r->by, &m->by[i]);
+    if (sf_metrics_count_takes_attr(m->fn))
+        sf_column_batch_needs_add(&r->attr, &m->attr);
     r->all = needs_of(r->c);
     r->all.sources |= SF_FROM_START | SF_FROM_DURATION;
     return SF_OK;
@@ -344,7 +344,7 @@ static enum sf_err keep_exemplar(struct run *r, struct sf_table_series *s, uint3
     if (sf_trace_id_eq(r->last_exemplar, r->batch.view.id))
         return SF_OK;
     if (sf_exemplars_add(&c->exemplars, s, &r->batch.view, 0,
-                         sf_metrics_takes_attr(c->query->metric.fn) ? value : NAN))
+                         sf_metrics_count_takes_attr(c->query->metric.fn) ? value : NAN))
         r->last_exemplar = r->batch.view.id;
     return SF_OK;
 }
@@ -359,8 +359,8 @@ static enum sf_err count_row(struct run *r, uint32_t row)
     double value = 1;
     uint8_t bucket = 0;
     c->n_counted++;
-    if (sf_metrics_takes_attr(fn) &&
-        !sf_metrics_measure(fn, measured(r, row, text), &value, &bucket))
+    if (sf_metrics_count_takes_attr(fn) &&
+        !sf_metrics_count_measure(fn, measured(r, row, text), &value, &bucket))
         return SF_OK;
     s = series_of(r, row, bucket);
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
@@ -516,7 +516,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     err = prepare(r);
     if (err)
         return err;
-    query.columns = sf_row_needs_columns(&r->all);
+    query.columns = sf_column_batch_needs_columns(&r->all);
     for (uint32_t i = 0; i < r->all.n_names; i++)
         keys[query.n_want++] = (struct sf_key){SF_SCOPE_SPAN, r->all.names[i]};
     err = store->ops->span_columns(store, &query, c->q, &cursor, why);
@@ -530,7 +530,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
                                         .exemplars = c->exemplars};
     memcpy(r->part.by_keys, c->by_keys, sizeof(c->by_keys));
     if (!sf_eval_profiles(c->eval)) /* those change */
-        sf_metrics_question(c, &r->question);
+        sf_metrics_partial_question(c, &r->question);
     if (!sf_buf_ok(&r->question))
         sf_buf_reset(&r->question);
     err = walk(r, cursor);
@@ -538,7 +538,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     sf_buf_done(&r->part.key);
     sf_buf_done(&r->question);
     sf_buf_done(&r->partial);
-    c->left_out = sf_left_out_note(cursor->n_left_out, cursor->left_out, c->q->req);
+    c->left_out = sf_trace_stream_left_out_note(cursor->n_left_out, cursor->left_out, c->q->req);
     cursor->close(cursor);
     return err;
 }

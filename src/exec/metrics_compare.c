@@ -38,7 +38,7 @@ static bool make_labels(struct sf_metrics_count *c, struct sf_table_series *s, s
         return false;
     list[0] = (struct sf_attr){SF_STR("__meta_type"), {.type = SF_VALUE_STR, .str = type}};
     list[1].key = sf_query_attr_text(a, c->table.req);
-    if (!list[1].key.len || !sf_static_to_value(c->table.req, val, &list[1].val))
+    if (!list[1].key.len || !sf_static_value_of(c->table.req, val, &list[1].val))
         return false;
     s->labels = (struct sf_attrs){list, 2};
     s->has_labels = true;
@@ -55,7 +55,7 @@ static void make_key(struct seen *x, char kind, const struct sf_query_attr *a, s
     sf_buf_add_u8(key, (uint8_t)a->intrinsic);
     sf_buf_add_u32le(key, (uint32_t)a->name.len);
     sf_buf_add_str(key, a->name);
-    sf_metrics_key_add(key, val);
+    sf_metrics_count_key_add(key, val);
 }
 
 static void count_one(struct seen *x, struct sf_table_series *s)
@@ -128,7 +128,7 @@ static void see_attrs(struct seen *x, enum sf_attr_scope scope, struct sf_attrs 
         for (uint32_t k = i + 1; k < attrs.n && is_last; k++)
             is_last = !sf_str_eq(attrs.list[k].key, a.name);
         if (is_last)
-            see(x, &a, sf_static_from_value(attrs.list[i].val));
+            see(x, &a, sf_eval_attr_static_from_value(attrs.list[i].val));
     }
 }
 
@@ -179,7 +179,7 @@ static int compare_places(const void *a, const void *b)
         return owner_x < owner_y ? -1 : 1;
     if ((*x)->n > (*y)->n || (*x)->n < (*y)->n)
         return (*x)->n > (*y)->n ? -1 : 1;
-    c = sf_metric_labels_compare((*x)->labels, (*y)->labels);
+    c = sf_metrics_set_labels_compare((*x)->labels, (*y)->labels);
     return c ? c : sf_str_cmp((*x)->key, (*y)->key);
 }
 
@@ -191,7 +191,7 @@ static bool add_series(struct sf_metrics_count *c, struct sf_metrics_set *out,
         return false;
     for (uint32_t step = 0; step < out->n_steps; step++)
         to->values[step] = sf_metrics_table_get(&c->table, from, step).n;
-    sf_metrics_take_exemplars(from, out->req, to);
+    sf_metrics_count_take_exemplars(from, out->req, to);
     return true;
 }
 

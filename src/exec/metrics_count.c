@@ -18,7 +18,7 @@
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
 
-bool sf_metrics_takes_attr(enum sf_metric_fn fn)
+bool sf_metrics_count_takes_attr(enum sf_metric_fn fn)
 {
     return fn >= SF_FN_MIN && fn <= SF_FN_HISTOGRAM;
 }
@@ -37,7 +37,7 @@ static bool is_duration(const struct sf_query_attr *a)
 
 /* ---- one span ---- */
 
-void sf_metrics_key_add(struct sf_buf *key, struct sf_static v)
+void sf_metrics_count_key_add(struct sf_buf *key, struct sf_static v)
 {
     uint64_t bits = 0;
     sf_buf_add_u8(key, (uint8_t)v.type);
@@ -54,8 +54,8 @@ void sf_metrics_key_add(struct sf_buf *key, struct sf_static v)
     sf_buf_add_u64le(key, bits);
 }
 
-bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
-                        uint8_t *out_bucket)
+bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
+                              uint8_t *out_bucket)
 {
     switch (val.type) {
     case SF_TYPE_INT: *out = (double)val.i64; break;
@@ -79,7 +79,7 @@ static struct sf_static measured(const struct sf_metric *m, const struct sf_trac
     int64_t sent;
     if (m->fn == SF_FN_SUM && val.type == SF_TYPE_DURATION &&
         sf_intrinsic_is_profile(m->attr.intrinsic) &&
-        sf_trace_profiles_sent(v->profiles, m->attr.intrinsic, span, &sent))
+        sf_profile_conds_sent(v->profiles, m->attr.intrinsic, span, &sent))
         val.i64 = sent;
     return val;
 }
@@ -96,7 +96,7 @@ static bool label_series(struct sf_metrics_count *c, struct sf_table_series *s,
         if (vals[i].type == SF_TYPE_NIL)
             continue;
         list[n].key = c->by_keys[i];
-        if (!sf_static_to_value(c->table.req, vals[i], &list[n].val))
+        if (!sf_static_value_of(c->table.req, vals[i], &list[n].val))
             return false;
         n++;
     }
@@ -128,7 +128,7 @@ struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
     sf_buf_reset(&c->key);
     for (uint32_t i = 0; i < m->n_by; i++) {
         vals[i] = sf_eval_attr_one(&m->by[i], v, span, texts[i]);
-        sf_metrics_key_add(&c->key, vals[i]);
+        sf_metrics_count_key_add(&c->key, vals[i]);
     }
     sf_buf_add_u8(&c->key, bucket); /* last, so that buckets of one group differ there only */
     if (!sf_buf_ok(&c->key)) {
@@ -143,7 +143,7 @@ struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
     return s;
 }
 
-/* The value that sf_metrics_key_add wrote; a string stays in the key. */
+/* The value that sf_metrics_count_key_add wrote; a string stays in the key. */
 static struct sf_static value_of_key(sf_str *io_key)
 {
     struct sf_static v = {.type = (enum sf_static_type) * io_key->p};
@@ -215,8 +215,8 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
         sf_metrics_compare_span(c, v, span, step, has_exemplar);
         return;
     }
-    if (sf_metrics_takes_attr(m->fn) &&
-        !sf_metrics_measure(m->fn, measured(m, v, span, text), &value, &bucket))
+    if (sf_metrics_count_takes_attr(m->fn) &&
+        !sf_metrics_count_measure(m->fn, measured(m, v, span, text), &value, &bucket))
         return;
     s = sf_metrics_count_series(c, v, span, bucket);
     if (!s)
@@ -228,7 +228,7 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
     s->n += c->weight;
     if (!*has_exemplar)
         *has_exemplar = sf_exemplars_add(&c->exemplars, s, v, span,
-                                         sf_metrics_takes_attr(m->fn) ? value : NAN);
+                                         sf_metrics_count_takes_attr(m->fn) ? value : NAN);
 }
 
 /* ---- all spans ---- */
@@ -293,7 +293,7 @@ static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
             return sf_no_room(why, "the query");
         sf_touched_add(&c->exemplars.touched, &m->by[i]);
     }
-    if (sf_metrics_takes_attr(m->fn))
+    if (sf_metrics_count_takes_attr(m->fn))
         sf_touched_add(&c->exemplars.touched, &m->attr);
     sf_touched_add_expr(&c->exemplars.touched, m->selection);
     sf_touched_add_pipeline(&c->exemplars.touched, c->query->pipeline);
@@ -347,8 +347,8 @@ static int compare_times(const void *a, const void *b)
     return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
-                               struct sf_metric_series *to)
+void sf_metrics_count_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
+                                     struct sf_metric_series *to)
 {
     uint32_t n = to->n_exemplars;
     struct sf_metric_exemplar *list;
@@ -413,7 +413,7 @@ static void finish_plain(struct sf_metrics_count *c, struct sf_metrics_set *out)
             return;
         for (uint32_t step = 0; step < out->n_steps; step++)
             to->values[step] = finished(c, sf_metrics_table_get(&c->table, from, step));
-        sf_metrics_take_exemplars(from, out->req, to);
+        sf_metrics_count_take_exemplars(from, out->req, to);
     }
 }
 
@@ -471,7 +471,7 @@ static void share_exemplars(struct sf_metrics_count *c, struct sf_metrics_set *o
             if (at >= k->is.value && (best_at < k->is.value || at < best_at))
                 best = i;
         }
-        sf_metrics_take_exemplars(&alone, out->req, &out->list[best]);
+        sf_metrics_count_take_exemplars(&alone, out->req, &out->list[best]);
     }
 }
 

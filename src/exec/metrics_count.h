@@ -36,13 +36,13 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
 /* The finished series; compare() has a file of its own. */
 void sf_metrics_count_finish(struct sf_metrics_count *c, struct sf_metrics_set *out);
 /* Moves the exemplars a series kept into its finished form. */
-void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
-                               struct sf_metric_series *to);
-bool sf_metrics_takes_attr(enum sf_metric_fn fn);
+void sf_metrics_count_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
+                                     struct sf_metric_series *to);
+bool sf_metrics_count_takes_attr(enum sf_metric_fn fn);
 /* What is measured on a span: all durations in seconds. `out_bucket` is the exponent of the
  * smallest power of two that holds it. False: nothing this function can use. */
-bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
-                        uint8_t *out_bucket);
+bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
+                              uint8_t *out_bucket);
 /* The series this span counts in; NULL: no room. */
 struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
                                                 const struct sf_trace_view *v, uint32_t span,
@@ -55,7 +55,7 @@ void sf_metrics_count_join(enum sf_metric_fn fn, struct sf_metrics_cell *cell,
 void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value,
                            double weight);
 /* A value as bytes of a series' key. */
-void sf_metrics_key_add(struct sf_buf *key, struct sf_static v);
+void sf_metrics_count_key_add(struct sf_buf *key, struct sf_static v);
 
 /* metrics_compare.c */
 void sf_metrics_compare_span(struct sf_metrics_count *c, const struct sf_trace_view *v,

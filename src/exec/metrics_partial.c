@@ -30,7 +30,7 @@ static void add_expr(struct sf_buf *out, const struct sf_expr *e)
     if (!e)
         return;
     switch (e->kind) {
-    case SF_EXPR_LITERAL: sf_metrics_key_add(out, e->literal); return;
+    case SF_EXPR_LITERAL: sf_metrics_count_key_add(out, e->literal); return;
     case SF_EXPR_ATTR: add_attr(out, &e->attr); return;
     case SF_EXPR_UNARY:
     case SF_EXPR_BINARY: break;
@@ -64,7 +64,7 @@ static enum sf_metric_fn counted_as(enum sf_metric_fn fn)
     }
 }
 
-void sf_metrics_question(const struct sf_metrics_count *c, struct sf_buf *out)
+void sf_metrics_partial_question(const struct sf_metrics_count *c, struct sf_buf *out)
 {
     const struct sf_metric *m = &c->query->metric;
     const struct sf_pipeline *p = c->query->pipeline;
@@ -77,7 +77,7 @@ void sf_metrics_question(const struct sf_metrics_count *c, struct sf_buf *out)
         add_spanset(out, p->stages[i].spanset);
     }
     sf_buf_add_u8(out, 0);
-    if (sf_metrics_takes_attr(m->fn))
+    if (sf_metrics_count_takes_attr(m->fn))
         add_attr(out, &m->attr);
     sf_buf_add_varint(out, m->n_by);
     for (uint32_t i = 0; i < m->n_by; i++)

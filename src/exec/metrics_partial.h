@@ -14,7 +14,7 @@ enum { SF_PARTIAL_STEPS = 4096 }; /* of one granule; with more it is not worth t
 
 /* Bytes that differ whenever two queries could make different partials of the same rows: filters,
  * what is measured, by(), the step, and what exemplars show. */
-void sf_metrics_question(const struct sf_metrics_count *c, struct sf_buf *out);
+void sf_metrics_partial_question(const struct sf_metrics_count *c, struct sf_buf *out);
 /* The steps that rows starting in [min, max] fall into. False: there are too many, or the granule
  * has to be counted in `w` itself. */
 bool sf_metrics_partial_window(const struct sf_metrics_window *w, int64_t min_ns, int64_t max_ns,

@@ -45,9 +45,11 @@ void sf_metrics_progress_subtract(struct sf_metrics_set *now, const struct sf_me
     for (uint32_t i = 0; i < now->n; i++) {
         struct sf_metric_series *s = &now->list[i];
         const double *old = NULL;
-        while (at < before->n && sf_metric_labels_compare(before->list[at].labels, s->labels) < 0)
+        while (at < before->n &&
+               sf_metrics_set_labels_compare(before->list[at].labels, s->labels) < 0)
             at++;
-        if (at < before->n && sf_metric_labels_compare(before->list[at].labels, s->labels) == 0)
+        if (at < before->n &&
+            sf_metrics_set_labels_compare(before->list[at].labels, s->labels) == 0)
             old = before->list[at].values;
         for (uint32_t k = 0; old && k < now->n_steps; k++) {
             if (s->values[k] == old[k])

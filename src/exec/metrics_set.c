@@ -85,7 +85,7 @@ static int compare_values(const struct sf_value *a, const struct sf_value *b)
     }
 }
 
-int sf_metric_labels_compare(struct sf_attrs x, struct sf_attrs y)
+int sf_metrics_set_labels_compare(struct sf_attrs x, struct sf_attrs y)
 {
     if (x.n != y.n)
         return x.n < y.n ? -1 : 1;
@@ -102,7 +102,7 @@ int sf_metric_labels_compare(struct sf_attrs x, struct sf_attrs y)
 static int compare_series(const void *a, const void *b)
 {
     const struct sf_metric_series *x = a, *y = b;
-    return sf_metric_labels_compare(x->labels, y->labels);
+    return sf_metrics_set_labels_compare(x->labels, y->labels);
 }
 
 void sf_metrics_set_sort(struct sf_metrics_set *set)

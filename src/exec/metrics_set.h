@@ -24,7 +24,7 @@ struct sf_metric_series *sf_metrics_set_add(struct sf_metrics_set *set, struct s
 void sf_metrics_set_drop_empty(struct sf_metrics_set *set);
 /* By number of labels, then label by label: name, value. */
 void sf_metrics_set_sort(struct sf_metrics_set *set);
-int sf_metric_labels_compare(struct sf_attrs x, struct sf_attrs y);
+int sf_metrics_set_labels_compare(struct sf_attrs x, struct sf_attrs y);
 enum sf_err sf_metrics_set_second(struct sf_metrics_set *set, const struct sf_second *s,
                                   struct sf_why *why);
 /* Series are paired by their labels; `l` and `r` are used up. */

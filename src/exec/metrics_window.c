@@ -9,7 +9,7 @@
 
 enum { DEFAULT_STEPS = 240 };
 
-int64_t sf_metrics_default_step(int64_t len_ns)
+int64_t sf_metrics_window_default_step(int64_t len_ns)
 {
     static const int64_t units[] = {SF_NS_PER_HOUR,   5 * SF_NS_PER_MIN, SF_NS_PER_MIN,
                                     15 * SF_NS_PER_S, 5 * SF_NS_PER_S,   SF_NS_PER_S};
@@ -60,7 +60,7 @@ enum sf_err sf_metrics_window_range(int64_t from_ns, int64_t to_ns, int64_t step
         return err;
     len_ns = to_ns - from_ns;
     if (step_ns == 0)
-        step_ns = sf_metrics_default_step(len_ns);
+        step_ns = sf_metrics_window_default_step(len_ns);
     /* A longer step than any range would only make the edges wrap. */
     if (step_ns <= 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S)
         return sf_fail(why, SF_ERR_INPUT, "step must be between 1ns and %dh0m0s",

@@ -563,28 +563,28 @@ static const struct sum *sum_of(const struct sf_trace_profiles *p, const struct 
     return sum->has ? sum : NULL;
 }
 
-bool sf_trace_profiles_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
-                             uint32_t span, int64_t *out)
+bool sf_profile_conds_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                            uint32_t span, int64_t *out)
 {
     const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
     *out = sum ? sum->value : 0;
     return sum;
 }
 
-bool sf_trace_profiles_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
-                            uint32_t span, int64_t *out)
+bool sf_profile_conds_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                           uint32_t span, int64_t *out)
 {
     const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
     *out = sum ? sum->sent : 0;
     return sum;
 }
 
-bool sf_trace_profiles_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
-                             uint32_t span)
+bool sf_profile_conds_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
+                            uint32_t span)
 {
     int64_t value;
     bool is_there = sum_of(p, p ? find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL, span);
     if (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH)
         return is_there;
-    return !is_there && sf_trace_profiles_value(p, SF_INTRINSIC_PROFILE_FRAME, span, &value);
+    return !is_there && sf_profile_conds_value(p, SF_INTRINSIC_PROFILE_FRAME, span, &value);
 }

@@ -35,12 +35,12 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
                                    struct sf_arena *req, struct sf_why *why);
 /* Of a view with profiles: how much of `which` the span has, no more than it lasted on each thread
  * that its samples name. False: it has no such samples. */
-bool sf_trace_profiles_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
-                             uint32_t span, int64_t *out);
+bool sf_profile_conds_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                            uint32_t span, int64_t *out);
 /* The same as it was sampled: for sums over many spans, where what one has too much others have too
  * little. */
-bool sf_trace_profiles_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
-                            uint32_t span, int64_t *out);
+bool sf_profile_conds_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                           uint32_t span, int64_t *out);
 /* Is `e`, a comparison of profile.frame with a text, true on the span? */
-bool sf_trace_profiles_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
-                             uint32_t span);
+bool sf_profile_conds_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
+                            uint32_t span);

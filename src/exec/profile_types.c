@@ -21,7 +21,7 @@ enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *r
     return SF_OK;
 }
 
-bool sf_profile_type_is_level(const struct sf_profile_type *type)
+bool sf_profile_types_is_level(const struct sf_profile_type *type)
 {
     static const char *const levels[] = {"inuse_space", "inuse_objects", "live",
                                          "goroutine",   "goroutines",    "threads"};

@@ -8,4 +8,4 @@ enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *r
                              const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);
 /* Is each profile of it a level (memory in use, goroutines), so that a sum over time says nothing?
  */
-bool sf_profile_type_is_level(const struct sf_profile_type *type);
+bool sf_profile_types_is_level(const struct sf_profile_type *type);

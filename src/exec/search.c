@@ -74,7 +74,7 @@ static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
 {
     struct sf_eval_values values = {0};
     sf_str key = a->intrinsic ? sf_str_from(sf_intrinsic_name(a->intrinsic)) : a->name;
-    if (!sf_eval_values_next(&values, a, v, span))
+    if (!sf_eval_attr_values_next(&values, a, v, span))
         return true;
     if (values.is_array) {
         /* The list's content is what is left of it before its first step. */
@@ -83,7 +83,7 @@ static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
         list[*n].val = (struct sf_value){.type = SF_VALUE_ARRAY};
         if (!sf_arena_copy(r->q->req, content, &list[*n].val.str))
             return false;
-    } else if (!sf_static_to_value(r->q->req, values.one, &list[*n].val)) {
+    } else if (!sf_static_value_of(r->q->req, values.one, &list[*n].val)) {
         return false;
     }
     if (!sf_arena_copy(r->q->req, key, &list[*n].key))
@@ -127,7 +127,7 @@ static bool find_set(struct run *r, const struct sf_trace_view *v,
     }
     for (uint32_t i = 0; i < set->n_attrs; i++) {
         attrs[i].key = set->attrs[i].name; /* lives with the query */
-        if (!sf_static_to_value(r->q->req, set->attrs[i].val, &attrs[i].val))
+        if (!sf_static_value_of(r->q->req, set->attrs[i].val, &attrs[i].val))
             return false;
     }
     *out = (struct sf_found_set){spans, n, set->n_spans, {attrs, set->n_attrs}};

@@ -8,7 +8,7 @@ static double bucket_end_ns(size_t i)
     return 1000 * exp2((double)i / 4);
 }
 
-uint64_t sf_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q)
+uint64_t sf_services_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q)
 {
     uint64_t total = 0, below = 0;
     for (size_t i = 0; i < SF_SKETCH_BUCKETS; i++)
@@ -54,9 +54,9 @@ static struct sf_span_stats span_stats(const struct sums *s)
     return (struct sf_span_stats){.n = s->n_spans,
                                   .n_errors = s->n_errors,
                                   .mean_ns = s->n_spans ? s->sum_ns / s->n_spans : 0,
-                                  .p50_ns = sf_sketch_quantile(s->buckets, 0.5),
-                                  .p95_ns = sf_sketch_quantile(s->buckets, 0.95),
-                                  .p99_ns = sf_sketch_quantile(s->buckets, 0.99)};
+                                  .p50_ns = sf_services_sketch_quantile(s->buckets, 0.5),
+                                  .p95_ns = sf_services_sketch_quantile(s->buckets, 0.95),
+                                  .p99_ns = sf_services_sketch_quantile(s->buckets, 0.99)};
 }
 
 static struct sf_call_stats stats_of(const struct calls *c, sf_str name)

@@ -7,7 +7,7 @@
  * to be spread evenly on the logarithmic scale, one alone to lie in its middle. So it is wrong by
  * less than a fifth, where all are equal; of one in its bucket by less than a tenth. 0 when there
  * are none. */
-uint64_t sf_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q);
+uint64_t sf_services_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q);
 
 /* Sums rows (sorted by service and name) into `req`. `service` not empty: that one only. LIMIT. */
 enum sf_err sf_services_sum(const struct sf_operation_rows *rows, sf_str service,

@@ -30,14 +30,15 @@ static bool copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs
     return true;
 }
 
-bool sf_resource_copy(struct sf_arena *req, const struct sf_resource *r, struct sf_resource *out)
+bool sf_span_copy_resource(struct sf_arena *req, const struct sf_resource *r,
+                           struct sf_resource *out)
 {
     *out = *r;
     return sf_arena_copy(req, r->schema_url, &out->schema_url) &&
            sf_arena_copy(req, r->service, &out->service) && copy_attrs(req, r->attrs, &out->attrs);
 }
 
-bool sf_scope_copy(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out)
+bool sf_span_copy_scope(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out)
 {
     *out = *s;
     return sf_arena_copy(req, s->name, &out->name) &&
@@ -57,13 +58,13 @@ static bool is_same_attrs(struct sf_attrs a, struct sf_attrs b)
     return true;
 }
 
-bool sf_resource_is_same(const struct sf_resource *a, const struct sf_resource *b)
+bool sf_span_copy_resource_is_same(const struct sf_resource *a, const struct sf_resource *b)
 {
     return a->dropped_attrs == b->dropped_attrs && sf_str_eq(a->schema_url, b->schema_url) &&
            is_same_attrs(a->attrs, b->attrs);
 }
 
-bool sf_scope_is_same(const struct sf_scope *a, const struct sf_scope *b)
+bool sf_span_copy_scope_is_same(const struct sf_scope *a, const struct sf_scope *b)
 {
     return a->dropped_attrs == b->dropped_attrs && sf_str_eq(a->name, b->name) &&
            sf_str_eq(a->version, b->version) && sf_str_eq(a->schema_url, b->schema_url) &&
@@ -86,12 +87,12 @@ static uint64_t attrs_key(struct sf_attrs attrs)
     return hash;
 }
 
-uint64_t sf_resource_key(const struct sf_resource *r)
+uint64_t sf_span_copy_resource_key(const struct sf_resource *r)
 {
     return sf_key_mix(attrs_key(r->attrs), sf_key_str(r->schema_url));
 }
 
-uint64_t sf_scope_key(const struct sf_scope *s)
+uint64_t sf_span_copy_scope_key(const struct sf_scope *s)
 {
     return sf_key_mix(sf_key_mix(attrs_key(s->attrs), sf_key_str(s->name)), sf_key_str(s->version));
 }

@@ -5,11 +5,12 @@
 #include "model/span.h"
 
 /* False when the arena is full; `out` is then unusable. */
-bool sf_resource_copy(struct sf_arena *req, const struct sf_resource *r, struct sf_resource *out);
-bool sf_scope_copy(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out);
+bool sf_span_copy_resource(struct sf_arena *req, const struct sf_resource *r,
+                           struct sf_resource *out);
+bool sf_span_copy_scope(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out);
 
 /* Same content, for joining what several blocks tell of one process. */
-bool sf_resource_is_same(const struct sf_resource *a, const struct sf_resource *b);
-bool sf_scope_is_same(const struct sf_scope *a, const struct sf_scope *b);
-uint64_t sf_resource_key(const struct sf_resource *r); /* same content, same hash */
-uint64_t sf_scope_key(const struct sf_scope *s);
+bool sf_span_copy_resource_is_same(const struct sf_resource *a, const struct sf_resource *b);
+bool sf_span_copy_scope_is_same(const struct sf_scope *a, const struct sf_scope *b);
+uint64_t sf_span_copy_resource_key(const struct sf_resource *r); /* same content, same hash */
+uint64_t sf_span_copy_scope_key(const struct sf_scope *s);

@@ -2,7 +2,7 @@
 
 #include "query/attr_text.h"
 
-bool sf_static_to_value(struct sf_arena *req, struct sf_static v, struct sf_value *out)
+bool sf_static_value_of(struct sf_arena *req, struct sf_static v, struct sf_value *out)
 {
     struct sf_buf text = {0};
     bool is_kept;

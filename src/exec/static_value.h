@@ -4,5 +4,5 @@
 #include "base/arena.h"
 #include "query/ast.h"
 
-bool sf_static_to_value(struct sf_arena *req, struct sf_static v,
+bool sf_static_value_of(struct sf_arena *req, struct sf_static v,
                         struct sf_value *out); /* false: no room */

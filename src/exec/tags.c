@@ -56,12 +56,12 @@ static void add_value(struct run *r, struct sf_value v, uint64_t n)
     struct sf_value_list list;
     struct sf_attr item;
     if (v.type != SF_VALUE_ARRAY) {
-        add_static(r, sf_static_from_value(v), n);
+        add_static(r, sf_eval_attr_static_from_value(v), n);
         return;
     }
     list = sf_value_list_init(v);
     while (sf_value_list_next(&list, &item))
-        add_static(r, sf_static_from_value(item.val), n);
+        add_static(r, sf_eval_attr_static_from_value(item.val), n);
 }
 
 /* ---- from what the store knows ---- */
@@ -174,13 +174,13 @@ static void add_values(struct run *r, const struct sf_trace_view *v, uint32_t pl
 {
     struct sf_eval_values values = {0};
     struct sf_attr item;
-    while (sf_eval_values_next(&values, r->attr, v, place)) {
+    while (sf_eval_attr_values_next(&values, r->attr, v, place)) {
         if (!values.is_array) {
             add_static(r, values.one, 1);
             continue;
         }
         while (sf_value_list_next(&values.array, &item))
-            add_static(r, sf_static_from_value(item.val), 1);
+            add_static(r, sf_eval_attr_static_from_value(item.val), 1);
     }
 }
 

@@ -48,7 +48,7 @@ void sf_touched_add_pipeline(struct sf_touched *t, const struct sf_pipeline *p)
 bool sf_touched_needs_tree(const struct sf_touched *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
-        if (sf_query_attr_needs_tree(&t->attrs[i]))
+        if (sf_eval_attr_needs_tree(&t->attrs[i]))
             return true;
     }
     return false;

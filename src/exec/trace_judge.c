@@ -67,7 +67,7 @@ static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline 
 
 /* ---- judging ---- */
 
-struct look {
+struct judging {
     struct sf_column_batch batch;
     struct sf_span_columns *cols;
     bool is_loose; /* any side will do */
@@ -103,7 +103,7 @@ static void mark_traces(const struct sf_span_columns *c, const uint8_t *mask, ui
 }
 
 /* Takes the traces that cannot match out of `traces`. */
-static enum sf_err look_at(struct look *l, const struct judge_node *n, uint8_t *traces)
+static enum sf_err judge_node_of(struct judging *l, const struct judge_node *n, uint8_t *traces)
 {
     struct sf_span_columns *c = l->cols;
     uint8_t *other;
@@ -119,23 +119,23 @@ static enum sf_err look_at(struct look *l, const struct judge_node *n, uint8_t *
         return err;
     }
     if (!n->is_or && !l->is_loose) {
-        err = look_at(l, n->left, traces);
-        return err || !has_any(traces, c->n_traces) ? err : look_at(l, n->right, traces);
+        err = judge_node_of(l, n->left, traces);
+        return err || !has_any(traces, c->n_traces) ? err : judge_node_of(l, n->right, traces);
     }
     other = sf_arena_raw(c->scratch, c->n_traces, 1);
     if (!other)
         return sf_no_room(l->why, "the query");
     memcpy(other, traces, c->n_traces);
-    err = look_at(l, n->left, traces);
+    err = judge_node_of(l, n->left, traces);
     if (!err)
-        err = look_at(l, n->right, other);
+        err = judge_node_of(l, n->right, other);
     for (uint32_t t = 0; !err && t < c->n_traces; t++)
         traces[t] |= other[t];
     return err;
 }
 
 /* Traces that lie here alone are asked for all they need, the others for any of it. */
-static enum sf_err judge_both(struct look *l, const struct judge_node *root, uint8_t *traces)
+static enum sf_err judge_both(struct judging *l, const struct judge_node *root, uint8_t *traces)
 {
     struct sf_span_columns *c = l->cols;
     uint8_t *parted = sf_arena_raw(c->scratch, c->n_traces, 1);
@@ -147,17 +147,17 @@ static enum sf_err judge_both(struct look *l, const struct judge_node *root, uin
         traces[t] &= !c->is_parted[t];
     }
     if (has_any(traces, c->n_traces))
-        err = look_at(l, root, traces);
+        err = judge_node_of(l, root, traces);
     l->is_loose = true;
     if (!err && has_any(parted, c->n_traces))
-        err = look_at(l, root, parted);
+        err = judge_node_of(l, root, parted);
     for (uint32_t t = 0; !err && t < c->n_traces; t++)
         traces[t] |= parted[t];
     return err;
 }
 
 /* One filter, and all rows are asked: where none holds nobody needs to know whose they are. */
-static enum sf_err judge_rows(struct look *l, const struct judge_node *root, uint8_t *hits)
+static enum sf_err judge_rows(struct judging *l, const struct judge_node *root, uint8_t *hits)
 {
     struct sf_span_columns *c = l->cols;
     uint8_t *mask = sf_arena_raw(c->scratch, c->rows.n_rows, 1);
@@ -181,7 +181,7 @@ static enum sf_err judge_rows(struct look *l, const struct judge_node *root, uin
 static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
 {
     struct sf_trace_judge *j = arg;
-    struct look l = {.cols = c, .is_loose = !c->is_parted, .why = why};
+    struct judging l = {.cols = c, .is_loose = !c->is_parted, .why = why};
     enum sf_err err = SF_OK;
     sf_column_batch_init(&l.batch, c);
     if (j->root->filter && !c->rows.is_in && !memchr(hits, 0, c->n_traces))
@@ -189,7 +189,7 @@ static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, st
     err = c->add(c, SF_COL_TRACES, why);
     if (err)
         return err;
-    return c->is_parted ? judge_both(&l, j->root, hits) : look_at(&l, j->root, hits);
+    return c->is_parted ? judge_both(&l, j->root, hits) : judge_node_of(&l, j->root, hits);
 }
 
 enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,

@@ -136,7 +136,7 @@ void sf_trace_stream_leave_out(struct sf_trace_stream *s, sf_trace_id id)
         s->left_out = id;
 }
 
-sf_str sf_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req)
+sf_str sf_trace_stream_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req)
 {
     char hex[33], text[160];
     sf_str out = SF_STR_NONE;
@@ -157,8 +157,8 @@ sf_str sf_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req)
 
 sf_str sf_trace_stream_note(const struct sf_trace_stream *s, struct sf_arena *req)
 {
-    return sf_left_out_note(s->n_left_out + s->cursor->n_left_out,
-                            s->n_left_out ? s->left_out : s->cursor->left_out, req);
+    return sf_trace_stream_left_out_note(s->n_left_out + s->cursor->n_left_out,
+                                         s->n_left_out ? s->left_out : s->cursor->left_out, req);
 }
 
 bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, enum sf_err *out_err,

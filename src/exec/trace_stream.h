@@ -25,7 +25,7 @@ bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, en
 /* The trace in hand did not fit the memory after all. */
 void sf_trace_stream_leave_out(struct sf_trace_stream *s, sf_trace_id id);
 /* What was left out, in a sentence; empty: nothing was. In `req`, or shorter when that is full. */
-sf_str sf_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req);
+sf_str sf_trace_stream_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req);
 sf_str sf_trace_stream_note(const struct sf_trace_stream *s, struct sf_arena *req);
 
 /* What sf_query_ctx.may_miss_far means for who asked. */

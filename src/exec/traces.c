@@ -131,16 +131,17 @@ static enum sf_err get_one(struct sf_store *store, const struct sf_trace_ask *as
     return err;
 }
 
-enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
+enum sf_err sf_traces_get_one(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                              struct sf_why *why)
 {
     struct sf_trace_ask ask = {id, from_ns, to_ns};
     return get_one(store, &ask, false, q, out, why);
 }
 
-enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
-                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
-                              struct sf_why *why)
+enum sf_err sf_traces_get_one_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                                   int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                                   struct sf_why *why)
 {
     struct sf_trace_ask ask = {id, from_ns, to_ns};
     return get_one(store, &ask, true, q, out, why);

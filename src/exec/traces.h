@@ -27,11 +27,12 @@ void sf_traces_done(struct sf_traces *t);
 
 /* Lives in q->req. No spans: OK with an empty trace. from = to = 0: everywhere; otherwise a hint
  * where to look, spans are not cut by it. */
-enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why);
+enum sf_err sf_traces_get_one(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                              struct sf_why *why);
 
 /* The same for whoever asks what the spans cost and not what they say: without events, links,
  * messages, and attributes that are not about running (exec/span_pool.h). */
-enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
-                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
-                              struct sf_why *why);
+enum sf_err sf_traces_get_one_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                                   int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                                   struct sf_why *why);

@@ -357,7 +357,7 @@ static enum sf_err find_previous(struct work *w, sf_str version, sf_str *out, st
     ask.is_newest = true;
     err = sf_span_set_find(w->store, &ask, w->q, &set, why);
     if (!err && set.n > 0)
-        err = sf_trace_get(w->store, set.spans[0].trace, 0, 0, w->q, &trace, why);
+        err = sf_traces_get_one(w->store, set.spans[0].trace, 0, 0, w->q, &trace, why);
     for (uint32_t i = 0; !err && set.n > 0 && i < trace.spans.n_spans; i++)
         if (trace.spans.spans[i].span_id == set.spans[0].id) {
             *out = sf_attrs_str(trace.spans.resources[trace.spans.spans[i].resource].attrs,

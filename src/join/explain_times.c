@@ -252,7 +252,7 @@ enum sf_err sf_explain_times_load(struct sf_explain_times *t, struct sf_store *s
     t->times = (struct sf_time_samples){.req = q->req, .stacks = &t->builder};
     sf_tree_builder_init(&t->builder, q->req, MAX_STACKS, SF_TREE_BORROWS);
     t->set = sf_arena_new(q->req, sizeof(*t->set));
-    enum sf_err err = t->set ? sf_trace_get_bare(store, trace, 0, 0, q, &t->whole, why)
+    enum sf_err err = t->set ? sf_traces_get_one_bare(store, trace, 0, 0, q, &t->whole, why)
                              : sf_no_room(why, "the query");
     if (!err && t->whole.spans.n_spans == 0) {
         sf_trace_id_render(trace, id);

@@ -124,7 +124,7 @@ static enum sf_err load_usual(struct work *w, struct sf_why *why)
         for (uint32_t k = 0; k < SF_SKETCH_BUCKETS; k++)
             buckets[k] = c->buckets[k];
         w->usual[w->n_usual++] = (struct usual){rows.rows[i].service, rows.rows[i].name,
-                                                sf_sketch_quantile(buckets, 0.99)};
+                                                sf_services_sketch_quantile(buckets, 0.99)};
     }
     return SF_OK;
 }

@@ -178,8 +178,8 @@ static enum sf_err find_identity(struct work *w, const struct process *p, struct
     struct sf_trace trace = {0};
     sf_arena_reset(&w->scratch);
     q.req = &w->scratch;
-    enum sf_err err = sf_trace_get_bare(w->l->store, span->trace_id, p->from_ns, p->to_ns, &q,
-                                        &trace, why);
+    enum sf_err err = sf_traces_get_one_bare(w->l->store, span->trace_id, p->from_ns, p->to_ns, &q,
+                                             &trace, why);
     w->l->q->stats = q.stats;
     for (uint32_t i = 0; !err && i < trace.spans.n_spans; i++)
         if (trace.spans.spans[i].span_id == span->span_id)

@@ -608,7 +608,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     if (want->whole)
         whole = *want->whole;
     else
-        err = sf_trace_get_bare(store, trace, 0, 0, q, &whole, why);
+        err = sf_traces_get_one_bare(store, trace, 0, 0, q, &whole, why);
     sf_trace_id_render(trace, id);
     if (!err && whole.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);

@@ -169,7 +169,7 @@ static enum sf_err divide(struct sf_time_samples *h, struct sf_store *store, sf_
     struct sf_trace *whole = sf_arena_new(q->req, sizeof(*whole));
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_link_want want = {.span = span, .whole = whole};
-    enum sf_err err = set && whole ? sf_trace_get_bare(store, trace, 0, 0, q, whole, why)
+    enum sf_err err = set && whole ? sf_traces_get_one_bare(store, trace, 0, 0, q, whole, why)
                                    : sf_no_room(why, "the query");
     if (!err)
         err = sf_link_set_load(store, trace, &want, q, set, why);

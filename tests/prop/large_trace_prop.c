@@ -184,7 +184,7 @@ static void expect_whole_trace(struct large *l)
 {
     struct sf_trace t = {0};
     sf_arena_reset(&l->rig.arena);
-    assert_ok(sf_trace_get(l->rig.store, trace_id, 0, 0, &l->rig.q, &t, &l->rig.why));
+    assert_ok(sf_traces_get_one(l->rig.store, trace_id, 0, 0, &l->rig.q, &t, &l->rig.why));
     assert_int_equal(t.spans.n_spans, N_SPANS);
     assert_false(t.is_partial);
 }
@@ -265,7 +265,7 @@ TEST(large_trace, that_does_not_fit_is_never_cut_in_silence)
     expect_left_out(&result, 10);
     expect_metrics_left_out(&l);
     sf_arena_reset(&l.rig.arena);
-    assert_ok(sf_trace_get(l.rig.store, trace_id, 0, 0, &l.rig.q, &t, &why));
+    assert_ok(sf_traces_get_one(l.rig.store, trace_id, 0, 0, &l.rig.q, &t, &why));
     assert_true(t.is_partial);
     assert_true(t.spans.n_spans > 1000 && t.spans.n_spans < N_SPANS);
     large_done(&l);

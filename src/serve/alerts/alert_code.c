@@ -103,7 +103,7 @@ static enum sf_err choose_type(const struct sf_alert_ask *ask, struct code *c,
     if (err || n == 0 || sf_batch_choose(types, n, rule->type, &at, NULL))
         return err;
     c->unit = types[at].type.sample_unit;
-    c->is_level = sf_profile_type_is_level(&types[at].type);
+    c->is_level = sf_profile_types_is_level(&types[at].type);
     is_time = sf_str_eq(c->unit, SF_STR("nanoseconds"));
     is_size = sf_str_eq(c->unit, SF_STR("bytes"));
     if (rule->test != SF_ALERT_ABSENT &&

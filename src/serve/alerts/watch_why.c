@@ -80,7 +80,7 @@ static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf
         query.to_ns = times[2 * i + 1];
         err = ask->store->ops->prof_merge(ask->store, &query, q, &tree, why);
         out->n_profiles[i] = 1;
-        if (!err && sf_profile_type_is_level(&types[at].type))
+        if (!err && sf_profile_types_is_level(&types[at].type))
             err = count_profiles(ask, &query, q, &out->n_profiles[i], why);
         if (!err) {
             out->trees[i] = *tree;

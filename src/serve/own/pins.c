@@ -49,7 +49,7 @@ static enum sf_err find_trace(struct sf_store *store, sf_trace_id id, struct sf_
                               struct sf_keep_ask *out, struct sf_why *why)
 {
     struct sf_trace trace = {0};
-    enum sf_err err = sf_trace_get_bare(store, id, 0, 0, q, &trace, why);
+    enum sf_err err = sf_traces_get_one_bare(store, id, 0, 0, q, &trace, why);
     if (!err && trace.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace");
     *out = (struct sf_keep_ask){.trace = id, .start_ns = INT64_MAX, .end_ns = 0};

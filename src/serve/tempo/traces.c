@@ -29,8 +29,8 @@ static enum sf_err find(struct sf_call *call, struct sf_worker *worker, struct f
         err = sf_call_query(call, worker, f->tenants, &f->q, why);
     if (err || f->q.n_tenants == 0)
         return err;
-    return sf_trace_get(atomic_load(&call->service->store), f->id, from_ns, to_ns, &f->q, &f->trace,
-                        why);
+    return sf_traces_get_one(atomic_load(&call->service->store), f->id, from_ns, to_ns, &f->q,
+                             &f->trace, why);
 }
 
 /* As Grafana wants it: spans that have profiles say so. */

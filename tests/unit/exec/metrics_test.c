@@ -296,13 +296,13 @@ TEST(metrics_window, aligns_start_down_and_end_up_and_adds_a_step_in_front)
 
 TEST(metrics_window, takes_a_step_people_can_read_when_none_is_given)
 {
-    assert_int_equal(sf_metrics_default_step(3600 * S_NS), 15 * S_NS);
-    assert_int_equal(sf_metrics_default_step(6 * 3600 * S_NS), 60 * S_NS);
-    assert_int_equal(sf_metrics_default_step(24 * 3600 * S_NS), 300 * S_NS);
-    assert_int_equal(sf_metrics_default_step(20 * 60 * S_NS), 5 * S_NS);
-    assert_int_equal(sf_metrics_default_step(2 * 60 * S_NS), S_NS);
-    assert_int_equal(sf_metrics_default_step(48 * S_NS), S_NS / 5);
-    assert_int_equal(sf_metrics_default_step(1), S_NS / 20);
+    assert_int_equal(sf_metrics_window_default_step(3600 * S_NS), 15 * S_NS);
+    assert_int_equal(sf_metrics_window_default_step(6 * 3600 * S_NS), 60 * S_NS);
+    assert_int_equal(sf_metrics_window_default_step(24 * 3600 * S_NS), 300 * S_NS);
+    assert_int_equal(sf_metrics_window_default_step(20 * 60 * S_NS), 5 * S_NS);
+    assert_int_equal(sf_metrics_window_default_step(2 * 60 * S_NS), S_NS);
+    assert_int_equal(sf_metrics_window_default_step(48 * S_NS), S_NS / 5);
+    assert_int_equal(sf_metrics_window_default_step(1), S_NS / 20);
 }
 
 TEST(metrics_window, refuses_what_would_never_end)

@@ -17,7 +17,8 @@ TEST(services, quantiles_lie_within_a_tenth)
     }
     static const double quantiles[] = {0.01, 0.1, 0.5, 0.95, 0.99};
     for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-        double got = (double)sf_sketch_quantile(buckets, quantiles[i]) / (quantiles[i] * 1e9);
+        double got = (double)sf_services_sketch_quantile(buckets, quantiles[i]) /
+                     (quantiles[i] * 1e9);
         if (got < 0.9 || got > 1.1)
             fail_msg("quantile %g is off by a factor of %g", quantiles[i], got);
     }
@@ -31,7 +32,7 @@ static void see_off(double q, uint64_t n, double most)
         for (double end = 1000; end < ns; end *= 1.189207115002721)
             i++;
         buckets[i] = n;
-        double got = (double)sf_sketch_quantile(buckets, q) / ns;
+        double got = (double)sf_services_sketch_quantile(buckets, q) / ns;
         if (got < 1 / most || got > most)
             fail_msg("quantile %g of %g ns is off by a factor of %g", q, ns, got);
     }
@@ -54,7 +55,7 @@ TEST(services, quantile_of_equal_ones_lies_within_a_fifth)
 TEST(services, quantile_of_nothing_is_zero)
 {
     uint64_t buckets[SF_SKETCH_BUCKETS] = {0};
-    assert_int_equal(sf_sketch_quantile(buckets, 0.5), 0);
+    assert_int_equal(sf_services_sketch_quantile(buckets, 0.5), 0);
 }
 
 TEST(services, sum_operations_into_their_service)

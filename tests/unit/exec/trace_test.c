@@ -176,7 +176,7 @@ static enum sf_err get(uint32_t n_batches, enum sf_err end_err, size_t arena_len
                                   .ids = {{{1}}, {{1}}},
                                   .end_err = end_err};
     is_closed = false;
-    enum sf_err err = sf_trace_get(&fake_store, (sf_trace_id){{1}}, 0, 0, &q, t, &why);
+    enum sf_err err = sf_traces_get_one(&fake_store, (sf_trace_id){{1}}, 0, 0, &q, t, &why);
     assert_true(is_closed);
     return err;
 }

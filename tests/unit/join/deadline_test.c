@@ -103,7 +103,7 @@ static enum sf_err ask_search(struct sf_why *why)
 static enum sf_err ask_trace(struct sf_why *why)
 {
     struct sf_trace out;
-    return sf_trace_get(rig.store, TRACE, 0, 0, &rig.q, &out, why);
+    return sf_traces_get_one(rig.store, TRACE, 0, 0, &rig.q, &out, why);
 }
 
 static enum sf_err ask_profile(struct sf_why *why)
