@@ -83,7 +83,7 @@ static enum sf_err read_run(void *arg, const char *path, struct sf_why *why)
     struct sf_profile_source s;
     enum sf_err err = sf_profile_source_open("guard", path, &w->flags, &s, why);
     if (!err && !w->type.len) { /* all are of the type of the first */
-        if (!sf_profile_type_print(&s.view.type, w->req, &w->type) ||
+        if (!sf_batch_tree_type_print(&s.view.type, w->req, &w->type) ||
             !sf_arena_copy(w->req, s.view.type.sample_unit, &w->unit))
             err = sf_no_memory(why, "the runs");
         w->flags.type = w->type.p;

@@ -12,7 +12,7 @@
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "decode/profile_format.h"
-#include "flame/tree_focus.h"
+#include "flame/tree_filter.h"
 #include "flame/tree_group.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -301,13 +301,14 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     out->view.service = hint.service;
     err = sf_profile_format_decode(plain, &hint, &out->req, &batch, why);
     if (!err)
-        err = sf_batch_types(&batch, &out->req, &types, &n, why);
+        err = sf_batch_tree_types(&batch, &out->req, &types, &n, why);
     if (!err && n == 0)
         err = flags->is_path ? sf_fail(why, SF_ERR_NOT_FOUND, "what was asked for has no samples")
                              : sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
     if (!err)
-        err = sf_batch_choose(types, n, /* a server has chosen already */
-                              out->is_asked ? SF_STR_NONE : sf_str_from(flags->type), &chosen, why);
+        err = sf_batch_tree_choose(types, n, /* a server has chosen already */
+                                   out->is_asked ? SF_STR_NONE : sf_str_from(flags->type), &chosen,
+                                   why);
     if (!err)
         err = make_view(out, &batch, &types[chosen], flags, why);
     if (err)

@@ -64,8 +64,8 @@ static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *
     uint32_t n, which;
     enum sf_err err = sf_profile_format_decode(bytes, NULL, a, &batch, why);
     if (!err)
-        err = sf_batch_types(&batch, a, &types, &n, why);
-    if (!err && (!n || sf_batch_choose(types, n, sf_str_from(kind->shown), &which, why)))
+        err = sf_batch_tree_types(&batch, a, &types, &n, why);
+    if (!err && (!n || sf_batch_tree_choose(types, n, sf_str_from(kind->shown), &which, why)))
         return sf_fail(why, SF_ERR_NOT_FOUND, "%s", kind->nothing);
     if (!err)
         err = sf_batch_tree(&batch, &types[which].type, a, &tree, why);

@@ -93,7 +93,7 @@ static enum sf_err choose_type(const struct asked *a, struct sf_arena *req,
         err = sf_fail(why, SF_ERR_NOT_FOUND,
                       "no profiles in this time; widen it with --time-range 24h");
     if (!err)
-        err = sf_batch_choose(types, n, sf_str_from(a->type), &at, why);
+        err = sf_batch_tree_choose(types, n, sf_str_from(a->type), &at, why);
     if (!err)
         *out = types[at].type;
     return err;
@@ -254,7 +254,7 @@ static enum sf_err ask(const struct asked *a, struct sf_arena *req, struct sf_bu
         err = sf_querier_question_begin(&q, req, why);
     if (err)
         return err;
-    sf_profile_type_add(&id, &type);
+    sf_batch_tree_type_add(&id, &type);
     sf_json_write_key_str(&q.w, SF_STR("profileTypeID"), sf_buf_str(&id));
     sf_buf_done(&id);
     sf_querier_question_selector(&q, "labelSelector", false);

@@ -294,7 +294,7 @@ static enum sf_err choose(struct load *l, const struct family *f, struct choice 
                 break;
         struct sf_prof_list own = {.series = &list.series[i], .n = end - i};
         err = sf_profile_types(&own, l->q->req, &types, &n_types, why);
-        if (!err && !sf_batch_choose(types, n_types, sf_str_from(f->word), &at, NULL) &&
+        if (!err && !sf_batch_tree_choose(types, n_types, sf_str_from(f->word), &at, NULL) &&
             scale_of(types[at].type.sample_unit, f->is_bytes) != 0)
             choices[n++] = (struct choice){list.series[i].service, types[at].type, false};
     }
@@ -308,7 +308,7 @@ static bool has_chosen(const struct choice *choices, uint32_t n, sf_str service,
 {
     for (uint32_t i = 0; i < n; i++)
         if (sf_str_eq(choices[i].service, service))
-            return sf_profile_type_eq(&choices[i].type, type);
+            return sf_batch_tree_type_eq(&choices[i].type, type);
     return false;
 }
 
@@ -327,8 +327,8 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
             continue;
         for (uint32_t k = i; k < n; k++)
             choices[k].is_taken = choices[k].is_taken ||
-                                  sf_profile_type_eq(&choices[k].type, &choices[i].type);
-        if (!sf_profile_type_print(&choices[i].type, l->q->req, &type))
+                                  sf_batch_tree_type_eq(&choices[k].type, &choices[i].type);
+        if (!sf_batch_tree_type_print(&choices[i].type, l->q->req, &type))
             return sf_no_room(why, "the query");
         err = ask(l, type, NULL, &costs, why);
         if (!err && !make_room(t, costs.n, l->q->req))

@@ -10,7 +10,7 @@ enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *r
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < list->n; i++) {
         uint32_t at = 0;
-        while (at < n && !sf_profile_type_eq(&types[at].type, &list->series[i].type))
+        while (at < n && !sf_batch_tree_type_eq(&types[at].type, &list->series[i].type))
             at++;
         if (at == n)
             types[n++] = (struct sf_batch_type){.type = list->series[i].type,

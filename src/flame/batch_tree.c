@@ -7,14 +7,14 @@
 #include "base/num.h"
 #include "flame/tree_builder.h"
 
-bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b)
+bool sf_batch_tree_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b)
 {
     return sf_str_eq(a->name, b->name) && sf_str_eq(a->sample_type, b->sample_type) &&
            sf_str_eq(a->sample_unit, b->sample_unit) && sf_str_eq(a->period_type, b->period_type) &&
            sf_str_eq(a->period_unit, b->period_unit);
 }
 
-void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type)
+void sf_batch_tree_type_add(struct sf_buf *out, const struct sf_profile_type *type)
 {
     const sf_str parts[] = {type->name, type->sample_type, type->sample_unit, type->period_type,
                             type->period_unit};
@@ -25,10 +25,10 @@ void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type)
     }
 }
 
-bool sf_profile_type_print(const struct sf_profile_type *type, struct sf_arena *req, sf_str *out)
+bool sf_batch_tree_type_print(const struct sf_profile_type *type, struct sf_arena *req, sf_str *out)
 {
     struct sf_buf text = {0};
-    sf_profile_type_add(&text, type);
+    sf_batch_tree_type_add(&text, type);
     bool is_there = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
     sf_buf_done(&text);
     return is_there;
@@ -39,15 +39,16 @@ bool sf_profile_type_print(const struct sf_profile_type *type, struct sf_arena *
 static uint32_t type_of(struct sf_batch_type *types, uint32_t *n, const struct sf_series *s)
 {
     for (uint32_t i = 0; i < *n; i++) {
-        if (sf_profile_type_eq(&types[i].type, &s->type))
+        if (sf_batch_tree_type_eq(&types[i].type, &s->type))
             return i;
     }
     types[*n] = (struct sf_batch_type){.type = s->type, .period = s->period};
     return (*n)++;
 }
 
-enum sf_err sf_batch_types(const struct sf_profile_batch *batch, struct sf_arena *req,
-                           const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why)
+enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_arena *req,
+                                const struct sf_batch_type **out, uint32_t *out_n,
+                                struct sf_why *why)
 {
     struct sf_batch_type *types = sf_arena_new_n(req, (size_t)batch->n_series + 1, sizeof(*types));
     uint32_t *of_series = sf_arena_new_n(req, (size_t)batch->n_series + 1, sizeof(*of_series)),
@@ -179,8 +180,8 @@ static enum sf_err say_what_there_is(const struct sf_batch_type *types, uint32_t
     return SF_ERR_NOT_FOUND;
 }
 
-enum sf_err sf_batch_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
-                            uint32_t *out, struct sf_why *why)
+enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
+                                 uint32_t *out, struct sf_why *why)
 {
     if (n == 0)
         return sf_fail(why, SF_ERR_NOT_FOUND, "the profile holds no samples of any type");
@@ -305,7 +306,7 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
         return sf_fail(why, SF_ERR_LIMIT, "profile: no room for %u locations", batch->n_locations);
     }
     for (uint32_t i = 0; i < batch->n_series; i++)
-        is_asked[i] = sf_profile_type_eq(&batch->series[i].type, type);
+        is_asked[i] = sf_batch_tree_type_eq(&batch->series[i].type, type);
     n_owned = 0;
     for (uint32_t i = 0; i < batch->n_samples; i++) {
         const struct sf_sample *s = &batch->samples[i];

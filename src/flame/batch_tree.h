@@ -17,14 +17,15 @@ struct sf_batch_type { /* all series of one type together, whatever their labels
 };
 
 /* The types of a batch in the order of its series; in `req`. */
-enum sf_err sf_batch_types(const struct sf_profile_batch *batch, struct sf_arena *req,
-                           const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_arena *req,
+                                const struct sf_batch_type **out, uint32_t *out_n,
+                                struct sf_why *why);
 /* The type somebody means by `text`: a whole id, its first three parts, "name:sample_type", a
  * sample type ("inuse_space") or a family (cpu, wall, heap, alloc, goroutine, block, mutex,
  * offcpu). Empty: what people look at first, time before memory before counts. NOT_FOUND names what
  * there is. */
-enum sf_err sf_batch_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
-                            uint32_t *out, struct sf_why *why);
+enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
+                                 uint32_t *out, struct sf_why *why);
 /* All samples of that type, with lines and files. In `req`, strings are borrowed from the batch. */
 enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
@@ -35,8 +36,9 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
                                 struct sf_tree *out, struct sf_owned *out_owned,
                                 struct sf_why *why);
 
-bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
+bool sf_batch_tree_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
 /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */
-void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type);
+void sf_batch_tree_type_add(struct sf_buf *out, const struct sf_profile_type *type);
 /* The same in `req`. False: it is full. */
-bool sf_profile_type_print(const struct sf_profile_type *type, struct sf_arena *req, sf_str *out);
+bool sf_batch_tree_type_print(const struct sf_profile_type *type, struct sf_arena *req,
+                              sf_str *out);

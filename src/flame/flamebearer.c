@@ -30,7 +30,7 @@ static enum sf_err make_names(const struct sf_tree *t, struct sf_arena *req, uin
     sf_str *names = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*names));
     uint32_t *index = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*index)), *ranks,
              *by_rank;
-    enum sf_err err = sf_tree_frame_ranks(t, req, &ranks, why);
+    enum sf_err err = sf_tree_order_frame_ranks(t, req, &ranks, why);
     by_rank = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*by_rank));
     if (!err && (!names || !index || !by_rank))
         err = no_room(why);
@@ -112,7 +112,7 @@ enum sf_err sf_flamebearer_single(const struct sf_tree *t, struct sf_arena *req,
     struct side side;
     uint32_t *names;
     int64_t *totals;
-    enum sf_err err = sf_tree_totals(t, req, &totals, why);
+    enum sf_err err = sf_tree_order_totals(t, req, &totals, why);
     if (!err)
         err = make_names(t, req, &names, &l.out, why);
     if (!err)

@@ -100,11 +100,11 @@ sf_str sf_library_frame_name(const struct sf_frame *f)
     return sf_str_part(f->function, 0, go_package(f));
 }
 
-const uint32_t *sf_library_owners(const struct sf_tree *tree, struct sf_arena *req)
+const uint32_t *sf_library_frame_owners(const struct sf_tree *tree, struct sf_arena *req)
 {
     uint32_t *owners = sf_arena_new_n(req, tree->n_nodes + 1u, sizeof(*owners));
     bool *is_library = sf_arena_new_n(req, tree->n_frames + 1u, sizeof(*is_library));
-    const uint32_t *runtime = sf_runtime_owners(tree, req);
+    const uint32_t *runtime = sf_runtime_frame_owners(tree, req);
     if (!owners || !is_library || !runtime)
         return NULL;
     for (uint32_t i = 0; i < tree->n_frames; i++)

@@ -33,4 +33,4 @@ bool sf_library_frame_is(const struct sf_frame *frame);
 sf_str sf_library_frame_name(const struct sf_frame *frame);
 /* By node: itself, or its nearest caller that is no library's; where a stack has none, its nearest
  * caller that is no runtime's, 0: none. NULL: no memory. */
-const uint32_t *sf_library_owners(const struct sf_tree *tree, struct sf_arena *req);
+const uint32_t *sf_library_frame_owners(const struct sf_tree *tree, struct sf_arena *req);

@@ -20,7 +20,7 @@ enum sf_runtime_reach sf_runtime_frame_of(const struct sf_frame *frame)
     return SF_RUNTIME_NOT;
 }
 
-const uint32_t *sf_runtime_owners(const struct sf_tree *tree, struct sf_arena *req)
+const uint32_t *sf_runtime_frame_owners(const struct sf_tree *tree, struct sf_arena *req)
 {
     uint32_t *owners = sf_arena_new_n(req, tree->n_nodes + 1u, sizeof(*owners));
     uint8_t *reach = sf_arena_new_n(req, tree->n_frames + 1u, 1);
@@ -38,11 +38,11 @@ const uint32_t *sf_runtime_owners(const struct sf_tree *tree, struct sf_arena *r
     return owners;
 }
 
-enum sf_err sf_runtime_give(const struct sf_tree *tree, struct sf_arena *req, struct sf_tree *out,
-                            struct sf_why *why)
+enum sf_err sf_runtime_frame_give(const struct sf_tree *tree, struct sf_arena *req,
+                                  struct sf_tree *out, struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(req, tree->n_nodes + 1u, sizeof(*nodes));
-    const uint32_t *owners = sf_runtime_owners(tree, req);
+    const uint32_t *owners = sf_runtime_frame_owners(tree, req);
     if (!nodes || !owners)
         return sf_no_room(why, "the flame graph");
     for (uint32_t i = 0; i < tree->n_nodes; i++) {

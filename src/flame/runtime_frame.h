@@ -31,7 +31,7 @@ extern const uint32_t sf_runtime_n_rules;
 enum sf_runtime_reach sf_runtime_frame_of(const struct sf_frame *frame);
 /* By node: whose time its own is: the node itself, its nearest caller that is no runtime's, or 0:
  * nobody's. NULL: no memory. */
-const uint32_t *sf_runtime_owners(const struct sf_tree *tree, struct sf_arena *req);
+const uint32_t *sf_runtime_frame_owners(const struct sf_tree *tree, struct sf_arena *req);
 /* The tree with that time moved to its owners; nobody's is the root's. LIMIT. */
-enum sf_err sf_runtime_give(const struct sf_tree *tree, struct sf_arena *req, struct sf_tree *out,
-                            struct sf_why *why);
+enum sf_err sf_runtime_frame_give(const struct sf_tree *tree, struct sf_arena *req,
+                                  struct sf_tree *out, struct sf_why *why);

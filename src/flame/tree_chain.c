@@ -71,7 +71,7 @@ enum sf_err sf_tree_chain_callers(const struct sf_tree *t, const struct sf_tree_
     sf_str *names;
     enum sf_err err = has ? name_frames(t, req, &names, why) : sf_no_room(why, "the tree");
     if (!err)
-        err = sf_tree_totals(t, req, &totals, why);
+        err = sf_tree_order_totals(t, req, &totals, why);
     if (err)
         return err;
     sf_tree_builder_init(&b, req, 0, SF_TREE_BORROWS);

@@ -8,7 +8,7 @@
 
 static const struct sf_frame other = {.function = {"other", 5}, .kind = SF_FRAME_MARKER};
 
-bool sf_tree_is_other(const struct sf_frame *f)
+bool sf_tree_cut_is_other(const struct sf_frame *f)
 {
     return f->kind == SF_FRAME_MARKER && sf_str_eq(f->function, other.function);
 }
@@ -86,12 +86,12 @@ enum sf_err sf_tree_cut(const struct sf_tree *t, uint32_t max_nodes, struct sf_a
     int64_t *totals;
     uint64_t *weights;
     bool is_cut = false;
-    enum sf_err err = sf_tree_totals(t, &scratch, &totals, why);
+    enum sf_err err = sf_tree_order_totals(t, &scratch, &totals, why);
     if (err)
         return err;
     weights = (uint64_t *)totals; /* the two are the same numbers but for their sign */
     for (uint32_t i = 0; i < t->n_nodes; i++)
-        weights[i] = sf_tree_magnitude(totals[i]);
+        weights[i] = sf_tree_order_magnitude(totals[i]);
     err = sf_tree_map_init(&m, t, req, why);
     if (!err)
         err = cut(&m, weights, max_nodes, scratch, &is_cut, why);

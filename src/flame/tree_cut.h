@@ -10,7 +10,7 @@
 #include "model/tree.h"
 
 /* The leaf that cutting makes. */
-bool sf_tree_is_other(const struct sf_frame *f);
+bool sf_tree_cut_is_other(const struct sf_frame *f);
 
 /* `t` with about `max_nodes` nodes below the root (0: no limit); in `req`, its strings stay where
  * they are. */

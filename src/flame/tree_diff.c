@@ -31,8 +31,8 @@ static bool finish(struct sf_tree_diff *d, struct sf_arena *req)
     struct sf_tree_node *nodes = sf_arena_new_n(req, d->shape.n_nodes, sizeof(*nodes));
     if (!nodes)
         return false;
-    sf_tree_sum(&d->shape, d->left.self, d->left.totals);
-    sf_tree_sum(&d->shape, d->right.self, d->right.totals);
+    sf_tree_order_sum(&d->shape, d->left.self, d->left.totals);
+    sf_tree_order_sum(&d->shape, d->right.self, d->right.totals);
     for (uint32_t i = 0; i < d->shape.n_nodes; i++) {
         nodes[i] = d->shape.nodes[i];
         nodes[i].self = sf_sub_sat_i64(d->right.self[i], d->left.self[i]);
@@ -89,8 +89,8 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
     if (!weights || !places)
         return sf_no_room(why, "the comparison");
     for (uint32_t i = 0; i < d->shape.n_nodes; i++) {
-        uint64_t l = sf_tree_magnitude(d->left.totals[i]),
-                 r = sf_tree_magnitude(d->right.totals[i]);
+        uint64_t l = sf_tree_order_magnitude(d->left.totals[i]),
+                 r = sf_tree_order_magnitude(d->right.totals[i]);
         weights[i] = l > r ? l : r;
     }
     err = sf_tree_cut_shape(&d->shape, weights, max_nodes, req, &cut.shape, places, why);
@@ -113,8 +113,9 @@ static double share(int64_t v, double base)
     return base != 0 ? (double)v / base : 0;
 }
 
-struct sf_diff_change sf_diff_measure(const struct sf_tree_diff *d, enum sf_diff_measure measure,
-                                      int64_t left, int64_t right)
+struct sf_diff_change sf_tree_diff_measure(const struct sf_tree_diff *d,
+                                           enum sf_diff_measure measure, int64_t left,
+                                           int64_t right)
 {
     struct sf_diff_change c;
     double left_base = 1, right_base = 1;
@@ -144,8 +145,8 @@ static int compare_rows(const void *left, const void *right, void *arg)
 {
     const struct sf_diff_row *a = left, *b = right;
     const struct sorting *s = arg;
-    double by_a = fabs(sf_diff_measure(s->d, s->measure, a->left_self, a->right_self).delta),
-           by_b = fabs(sf_diff_measure(s->d, s->measure, b->left_self, b->right_self).delta);
+    double by_a = fabs(sf_tree_diff_measure(s->d, s->measure, a->left_self, a->right_self).delta),
+           by_b = fabs(sf_tree_diff_measure(s->d, s->measure, b->left_self, b->right_self).delta);
     if (by_a != by_b)
         return by_a > by_b ? -1 : 1;
     return s->ranks[a->frame] < s->ranks[b->frame] ? -1 : s->ranks[a->frame] > s->ranks[b->frame];
@@ -176,7 +177,7 @@ enum sf_err sf_tree_diff_top(const struct sf_tree_diff *d, enum sf_diff_measure 
     const struct sf_top_row *left, *right;
     struct sorting s = {.d = d, .measure = measure};
     uint32_t *ranks;
-    enum sf_err err = rows ? sf_tree_frame_ranks(&d->shape, &scratch, &ranks, why)
+    enum sf_err err = rows ? sf_tree_order_frame_ranks(&d->shape, &scratch, &ranks, why)
                            : sf_no_room(why, "the comparison");
     if (!err)
         err = one_side(&d->shape, d->left.self, &scratch, &left, why);

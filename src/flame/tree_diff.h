@@ -35,8 +35,9 @@ enum sf_diff_measure {
     SF_DIFF_REQUEST /* value per request; falls to VALUE when a side's requests are unknown */
 };
 
-struct sf_diff_change sf_diff_measure(const struct sf_tree_diff *d, enum sf_diff_measure measure,
-                                      int64_t left, int64_t right);
+struct sf_diff_change sf_tree_diff_measure(const struct sf_tree_diff *d,
+                                           enum sf_diff_measure measure, int64_t left,
+                                           int64_t right);
 
 struct sf_diff_row { /* a function, wherever it was called from */
     uint32_t frame;

@@ -52,7 +52,7 @@ enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_ar
     struct sf_line_cost *rows = sf_arena_new_n(req, t->n_frames + 1u, sizeof(*rows));
     int64_t *totals;
     uint32_t n = 0;
-    enum sf_err err = is_chosen && rows ? sf_tree_totals(t, req, &totals, why)
+    enum sf_err err = is_chosen && rows ? sf_tree_order_totals(t, req, &totals, why)
                                         : sf_no_room(why, "the lines");
     if (err)
         return err;

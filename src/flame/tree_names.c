@@ -45,9 +45,9 @@ static uint32_t place_node(struct sf_tree_builder *b, const struct sf_tree *t,
     return sf_tree_builder_child(b, parent, sf_tree_builder_frame(b, &f));
 }
 
-enum sf_err sf_tree_name(const struct sf_tree *t, const struct sf_named *named,
-                         struct sf_arena *req, struct sf_tree *out, uint32_t *out_nodes,
-                         struct sf_why *why)
+enum sf_err sf_tree_names_give(const struct sf_tree *t, const struct sf_named *named,
+                               struct sf_arena *req, struct sf_tree *out, uint32_t *out_nodes,
+                               struct sf_why *why)
 {
     struct sf_tree_builder b;
     uint32_t *own = sf_heap_new_n((size_t)t->n_nodes + 1, sizeof(*own));

@@ -17,6 +17,6 @@ static inline bool sf_frame_is_unnamed(const struct sf_frame *f)
 /* `named` has an entry for each frame of `t`, zeroed for those that stay as they are; its strings
  * outlive `out`, which lives in `req`. `out_nodes`, NULL or with room for the nodes of `t`, gets
  * the place of each in `out`. Fails with NOMEM or LIMIT. */
-enum sf_err sf_tree_name(const struct sf_tree *t, const struct sf_named *named,
-                         struct sf_arena *req, struct sf_tree *out, uint32_t *out_nodes,
-                         struct sf_why *why);
+enum sf_err sf_tree_names_give(const struct sf_tree *t, const struct sf_named *named,
+                               struct sf_arena *req, struct sf_tree *out, uint32_t *out_nodes,
+                               struct sf_why *why);

@@ -11,7 +11,7 @@ static enum sf_err no_room(struct sf_why *why)
                    "flame graph: it does not fit the memory of one query; ask for fewer nodes");
 }
 
-void sf_tree_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals)
+void sf_tree_order_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals)
 {
     for (uint32_t i = 0; i < t->n_nodes; i++)
         out_totals[i] = self[i];
@@ -21,20 +21,20 @@ void sf_tree_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_tota
     }
 }
 
-enum sf_err sf_tree_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
-                           struct sf_why *why)
+enum sf_err sf_tree_order_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
+                                 struct sf_why *why)
 {
     int64_t *totals = sf_arena_new_n(req, t->n_nodes, sizeof(*totals));
     if (!totals)
         return no_room(why);
     for (uint32_t i = 0; i < t->n_nodes; i++)
         totals[i] = t->nodes[i].self;
-    sf_tree_sum(t, totals, totals);
+    sf_tree_order_sum(t, totals, totals);
     *out = totals;
     return SF_OK;
 }
 
-uint64_t sf_tree_magnitude(int64_t v)
+uint64_t sf_tree_order_magnitude(int64_t v)
 {
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
@@ -50,7 +50,7 @@ static int compare_frames(const void *left, const void *right, void *arg)
 {
     const struct sf_frame *frames = arg, *a = &frames[*(const uint32_t *)left],
                           *b = &frames[*(const uint32_t *)right];
-    int order = (int)sf_tree_is_other(a) - (int)sf_tree_is_other(b);
+    int order = (int)sf_tree_cut_is_other(a) - (int)sf_tree_cut_is_other(b);
     if (!order)
         order = sf_str_cmp(a->function, b->function);
     if (!order)
@@ -66,8 +66,8 @@ static int compare_frames(const void *left, const void *right, void *arg)
     return order ? order : compare_numbers(a->kind, b->kind);
 }
 
-enum sf_err sf_tree_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
-                                struct sf_why *why)
+enum sf_err sf_tree_order_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
+                                      struct sf_why *why)
 {
     uint32_t *sorted, *ranks = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*ranks));
     struct sf_arena scratch = *req;
@@ -95,7 +95,7 @@ struct siblings {
 static bool is_other_node(const struct siblings *s, uint32_t place)
 {
     uint32_t frame = s->t->nodes[place].frame;
-    return frame != SF_NONE && sf_tree_is_other(&s->t->frames[frame]);
+    return frame != SF_NONE && sf_tree_cut_is_other(&s->t->frames[frame]);
 }
 
 /* Siblings stand together, in the order in which they are pushed: the last to be read first. */
@@ -109,7 +109,8 @@ static int compare_nodes(const void *left, const void *right, void *arg)
         return order;
     order = (int)is_other_node(s, b) - (int)is_other_node(s, a);
     if (!order && s->by == SF_TREE_BY_TOTAL)
-        order = compare_numbers(sf_tree_magnitude(s->totals[a]), sf_tree_magnitude(s->totals[b]));
+        order = compare_numbers(sf_tree_order_magnitude(s->totals[a]),
+                                sf_tree_order_magnitude(s->totals[b]));
     if (!order && s->by == SF_TREE_AS_SEEN)
         return compare_numbers(b, a);
     return order ? order : compare_numbers(s->ranks[nb->frame], s->ranks[na->frame]);
@@ -148,7 +149,7 @@ enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum s
              *ranks;
     struct sf_arena scratch = *req;
     struct siblings s = {.t = t, .totals = totals, .by = by};
-    enum sf_err err = sf_tree_frame_ranks(t, &scratch, &ranks, why);
+    enum sf_err err = sf_tree_order_frame_ranks(t, &scratch, &ranks, why);
     if (err)
         return err;
     sorted = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*sorted));

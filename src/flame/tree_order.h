@@ -6,10 +6,10 @@
 
 /* Self and everything below, of each node; in `req`. One backward pass: children come after their
  * parents. Sums stop at the largest number. LIMIT when `req` is full. */
-enum sf_err sf_tree_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
-                           struct sf_why *why);
+enum sf_err sf_tree_order_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
+                                 struct sf_why *why);
 /* The same over other self values of the same shape, such as one side of a comparison. */
-void sf_tree_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals);
+void sf_tree_order_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals);
 
 enum sf_tree_by {
     SF_TREE_BY_NAME,  /* bytes of the function's name, then its other fields */
@@ -27,7 +27,7 @@ struct sf_tree_order {
 enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum sf_tree_by by,
                           struct sf_arena *req, struct sf_tree_order *out, struct sf_why *why);
 /* Each frame's rank by name: rank[a] < rank[b] when a is written before b. In `req`. */
-enum sf_err sf_tree_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
-                                struct sf_why *why);
+enum sf_err sf_tree_order_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
+                                      struct sf_why *why);
 /* |v|, also of the smallest number. */
-uint64_t sf_tree_magnitude(int64_t v);
+uint64_t sf_tree_order_magnitude(int64_t v);

@@ -111,7 +111,7 @@ enum sf_err sf_tree_sandwich(const struct sf_tree *t, sf_str name, struct sf_are
     struct sf_tree_sandwich made = {0};
     struct making m = {.t = t};
     int64_t *totals = NULL;
-    enum sf_err err = sf_tree_totals(t, req, &totals, why);
+    enum sf_err err = sf_tree_order_totals(t, req, &totals, why);
     m.totals = totals;
     if (!err)
         err = name_frames(&m, name, req, why);

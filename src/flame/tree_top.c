@@ -28,8 +28,9 @@ static int compare_rows(const void *left, const void *right, void *arg)
 {
     const struct sf_top_row *a = left, *b = right;
     const struct sorting *s = arg;
-    int self = compare_numbers(sf_tree_magnitude(b->self), sf_tree_magnitude(a->self)),
-        total = compare_numbers(sf_tree_magnitude(b->total), sf_tree_magnitude(a->total)),
+    int self = compare_numbers(sf_tree_order_magnitude(b->self), sf_tree_order_magnitude(a->self)),
+        total = compare_numbers(sf_tree_order_magnitude(b->total),
+                                sf_tree_order_magnitude(a->total)),
         first = s->by == SF_TOP_BY_SELF ? self : total,
         second = s->by == SF_TOP_BY_SELF ? total : self;
     if (first || second)
@@ -70,9 +71,9 @@ enum sf_err sf_tree_top(const struct sf_tree *t, enum sf_top_by by, struct sf_ar
     struct sorting s = {.by = by};
     uint32_t *ranks;
     int64_t *totals;
-    enum sf_err err = rows ? sf_tree_totals(t, &scratch, &totals, why) : no_room(t, why);
+    enum sf_err err = rows ? sf_tree_order_totals(t, &scratch, &totals, why) : no_room(t, why);
     if (!err)
-        err = sf_tree_frame_ranks(t, &scratch, &ranks, why);
+        err = sf_tree_order_frame_ranks(t, &scratch, &ranks, why);
     if (err)
         return err;
     for (uint32_t i = 0; i < t->n_frames; i++)

@@ -60,8 +60,8 @@ static enum sf_err choose_type(struct work *w, struct sf_why *why)
         err = sf_profile_types(&list, w->q->req, &types, &n, why);
     if (err || n == 0)
         return err;
-    err = sf_batch_choose(types, n, w->want->type, &chosen, why);
-    if (!err && !sf_profile_type_print(&types[chosen].type, w->q->req, &w->out.type))
+    err = sf_batch_tree_choose(types, n, w->want->type, &chosen, why);
+    if (!err && !sf_batch_tree_type_print(&types[chosen].type, w->q->req, &w->out.type))
         err = sf_no_room(why, "the query");
     if (!err)
         w->out.unit = types[chosen].type.sample_unit;

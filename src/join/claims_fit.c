@@ -168,7 +168,7 @@ enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *
     *out_cut = 0;
     if (a->n_claims == 0 || !sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds")))
         return SF_OK;
-    if (!sf_profile_type_print(&set->type, req, &type))
+    if (!sf_batch_tree_type_print(&set->type, req, &type))
         return sf_no_room(why, "the query");
     if (!f.is_cpu && sf_time_kind_of(type) == SF_TIME_NONE)
         return SF_OK;

@@ -234,7 +234,7 @@ static enum sf_err look(struct work *w, struct sf_why *why)
     w->out.n_types = c->link.n_types;
     w->out.view.type = c->link.type;
     w->out.view.period = c->link.period;
-    if (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type))
+    if (c->link.n_types > 0 && !sf_batch_tree_type_print(&c->link.type, w->q->req, &w->out.type))
         return sf_no_room(why, "the query");
     err = merge_claims(w, c, why);
     w->set.n = c->n;

@@ -241,7 +241,7 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     w->left.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
     w->right.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
     if (!w->left.costs || !w->right.costs ||
-        (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
+        (c->link.n_types > 0 && !sf_batch_tree_type_print(&c->link.type, w->q->req, &w->out.type)))
         return sf_no_room(why, "the query");
     w->left.cap_costs = w->right.cap_costs = c->costs.n_costs + 1u;
     w->out.unit = c->link.type.sample_unit;

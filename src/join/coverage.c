@@ -117,7 +117,8 @@ static enum sf_err join(struct work *w, struct sf_why *why)
         return err;
     bool *is_asked = sf_arena_new_n(w->q->req, c->link.tree.n_spans + 1u, sizeof(*is_asked));
     bool has_type = c->link.n_types > 0;
-    if (!is_asked || (has_type && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
+    if (!is_asked ||
+        (has_type && !sf_batch_tree_type_print(&c->link.type, w->q->req, &w->out.type)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->members[i] == SF_NOBODY)
@@ -164,7 +165,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     enum sf_err err = sf_span_profile_make(w->store, &ask, w->q, &p, why);
     if (err)
         return err;
-    if (p.n_types > 0 && !sf_profile_type_print(&p.view.type, w->q->req, &w->out.type))
+    if (p.n_types > 0 && !sf_batch_tree_type_print(&p.view.type, w->q->req, &w->out.type))
         return sf_no_room(why, "the query");
     w->out.service = p.service;
     w->out.span = p.name;

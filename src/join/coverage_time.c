@@ -70,7 +70,7 @@ static enum sf_err look_at_type(struct sf_store *store, const struct sf_prof_que
 static double rate_of(const struct sf_prof_list *list, const struct sf_profile_type *type)
 {
     for (uint32_t i = 0; i < list->n; i++)
-        if (sf_profile_type_eq(&list->series[i].type, type) && list->series[i].period > 0 &&
+        if (sf_batch_tree_type_eq(&list->series[i].type, type) && list->series[i].period > 0 &&
             sf_str_eq(type->period_unit, SF_STR("nanoseconds")))
             return 1e9 / (double)list->series[i].period;
     return 0;
@@ -97,7 +97,7 @@ enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_
     if (!rows)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < n; i++) {
-        if (!sf_profile_type_print(&types[i].type, q->req, &rows[i].type))
+        if (!sf_batch_tree_type_print(&types[i].type, q->req, &rows[i].type))
             return sf_no_room(why, "the query");
         rows[i].rate_hz = rate_of(&list, &types[i].type);
         ask.type = rows[i].type;

@@ -60,7 +60,7 @@ enum sf_err sf_explain_holder(struct sf_store *store, const struct sf_explain_ho
         if (!sf_str_eq(type->sample_type, SF_STR("delay")) ||
             !sf_str_eq(type->sample_unit, SF_STR("nanoseconds")))
             continue;
-        if (!sf_profile_type_print(type, q->req, &ask.type))
+        if (!sf_batch_tree_type_print(type, q->req, &ask.type))
             return sf_no_room(why, "the query");
         err = store->ops->prof_merge(store, &ask, q, &tree, why);
         if (!err)

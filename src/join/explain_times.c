@@ -62,7 +62,7 @@ static enum sf_err load_samples(struct sf_explain_times *t, const struct sf_link
     sf_str chosen = SF_STR_NONE;
     enum sf_err err = SF_OK;
     if (!mark_spans(t) ||
-        (t->set->n_types > 0 && !sf_profile_type_print(&t->set->type, t->q->req, &chosen)))
+        (t->set->n_types > 0 && !sf_batch_tree_type_print(&t->set->type, t->q->req, &chosen)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < t->set->n_types; i++)
         err = add_type(t, want, t->set->types[i], chosen, why);

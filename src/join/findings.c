@@ -264,11 +264,11 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     for (uint32_t i = 0; i < list.n; i++)
         types[i] = (struct sf_batch_type){.type = list.series[i].type,
                                           .period = list.series[i].period};
-    err = sf_batch_choose(types, list.n, w->want->type, &chosen, why);
+    err = sf_batch_tree_choose(types, list.n, w->want->type, &chosen, why);
     if (err)
         return err;
     w->type = types[chosen].type;
-    if (!sf_profile_type_print(&w->type, w->q->req, &ask.type))
+    if (!sf_batch_tree_type_print(&w->type, w->q->req, &ask.type))
         return sf_no_room(why, "the query");
     err = w->store->ops->prof_merge(w->store, &ask, w->q, &tree, why);
     if (err)

@@ -123,7 +123,7 @@ static enum sf_err choose_type(struct sf_store *store, const struct sf_findings_
     if (!err)
         err = sf_profile_types(&list, q->req, &types, &n, why);
     if (!err)
-        err = sf_batch_choose(types, n, want->type, &chosen, why);
+        err = sf_batch_tree_choose(types, n, want->type, &chosen, why);
     if (!err)
         *out = types[chosen].type;
     return err;
@@ -154,7 +154,7 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
     struct sf_prof_query ask = {.from_ns = want->from_ns, .to_ns = want->until_ns};
     *out = (struct sf_findings_diff){0};
     enum sf_err err = choose_type(store, want, q, &out->type, why);
-    if (!err && !sf_profile_type_print(&out->type, q->req, &ask.type))
+    if (!err && !sf_batch_tree_type_print(&out->type, q->req, &ask.type))
         err = sf_no_room(why, "the query");
     for (int i = 0; i < 2 && !err; i++) {
         const struct sf_tree *tree;

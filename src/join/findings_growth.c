@@ -198,7 +198,7 @@ static enum sf_err look_at(struct work *w, const struct sf_profile_type *type,
     struct sf_hot_piece site = {0};
     bool has_site = false;
     uint32_t n;
-    if (!sf_profile_type_print(type, w->q->req, &w->ask.type))
+    if (!sf_batch_tree_type_print(type, w->q->req, &w->ask.type))
         return sf_no_room(why, "the query");
     enum sf_err err = find_line(w, &line, &n, why);
     if (err || n == 0)

@@ -243,7 +243,7 @@ enum sf_err sf_findings_stuck(struct sf_store *store, const struct sf_requests_w
             }
     if (!type)
         return SF_OK;
-    if (!sf_profile_type_print(type, q->req, &w.ask.type))
+    if (!sf_batch_tree_type_print(type, q->req, &w.ask.type))
         return sf_no_room(why, "the query");
     err = look_at_all(&w, &s, &out->is_found, why);
     if (err || !out->is_found)

@@ -57,7 +57,7 @@ static uint32_t list_types(const struct sf_link_load *l, const struct sf_prof_li
         uint32_t k = 0;
         if (!is_service(l, s->service))
             continue;
-        while (k < n && !sf_profile_type_eq(&types[k].type, &s->type))
+        while (k < n && !sf_batch_tree_type_eq(&types[k].type, &s->type))
             k++;
         if (k == n)
             types[n++] = (struct sf_batch_type){.type = s->type, .period = s->period};
@@ -80,13 +80,13 @@ static enum sf_err choose_type(struct sf_link_load *l, struct sf_why *why)
         return sf_no_room(why, "the query");
     uint32_t n = list_types(l, &list, types);
     for (uint32_t i = 0; i < n; i++)
-        if (!sf_profile_type_print(&types[i].type, l->q->req, &names[i]))
+        if (!sf_batch_tree_type_print(&types[i].type, l->q->req, &names[i]))
             return sf_no_room(why, "the query");
     l->set.types = names;
     l->set.n_types = n;
     if (n == 0)
         return SF_OK;
-    err = sf_batch_choose(types, n, l->want->type, &chosen, why);
+    err = sf_batch_tree_choose(types, n, l->want->type, &chosen, why);
     if (err)
         return err;
     l->set.type = types[chosen].type;

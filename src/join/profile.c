@@ -95,7 +95,7 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
 {
     struct sf_buf text = {0};
     enum sf_err err = SF_OK;
-    sf_profile_type_add(&text, type);
+    sf_batch_tree_type_add(&text, type);
     if (!sf_buf_ok(&text) || !sf_arena_copy(req, sf_buf_str(&text), out))
         err = sf_no_room(why, "the answer");
     sf_buf_done(&text);
@@ -165,7 +165,7 @@ static enum sf_err choose_type(struct sf_store *store, const struct sf_profile_a
     if (!err)
         err = sf_profile_types(&list, q->req, &out->list, &out->n, why);
     if (!err)
-        err = sf_batch_choose(out->list, out->n, ask->type, &out->at, why);
+        err = sf_batch_tree_choose(out->list, out->n, ask->type, &out->at, why);
     return err;
 }
 

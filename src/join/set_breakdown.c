@@ -85,7 +85,7 @@ static enum sf_err load(struct work *w, struct sf_why *why)
     if (err)
         return err;
     if (!find_members(w) ||
-        (w->first->n_types > 0 && !sf_profile_type_print(&w->first->type, w->q->req, &chosen)))
+        (w->first->n_types > 0 && !sf_batch_tree_type_print(&w->first->type, w->q->req, &chosen)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < w->first->n_types; i++)
         err = add_type(w, w->first->types[i], chosen, why);
@@ -134,7 +134,8 @@ static bool name_items(struct work *w)
     struct sf_buf text = {0};
     sf_name_list_init(&names, w->q->req);
     w->out.n_code = w->by == SF_BREAKDOWN_NODE ? w->stacks.n_nodes : w->functions.n;
-    if (w->by == SF_BREAKDOWN_OWNER && !(w->owners = sf_library_owners(&w->stacks, w->q->req)))
+    if (w->by == SF_BREAKDOWN_OWNER &&
+        !(w->owners = sf_library_frame_owners(&w->stacks, w->q->req)))
         return false;
     w->child_items = sf_arena_new_n(w->q->req, w->first->tree.n_spans + 1u,
                                     sizeof(*w->child_items));

@@ -21,7 +21,7 @@ static enum sf_err load_type(struct sf_store *store, sf_trace_id trace,
                              struct sf_query_ctx *q, struct sf_link_set **out, struct sf_why *why)
 {
     sf_str chosen;
-    if (!sf_profile_type_print(&first->type, q->req, &chosen))
+    if (!sf_batch_tree_type_print(&first->type, q->req, &chosen))
         return sf_no_room(why, "the query");
     *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(q->req, sizeof(**out));
     if (*out == first)

@@ -33,7 +33,7 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
     const struct sf_top_row *rows;
     struct sf_tree own, by_function;
     uint32_t n;
-    enum sf_err err = sf_runtime_give(&p->sure, req, &own, why);
+    enum sf_err err = sf_runtime_frame_give(&p->sure, req, &own, why);
     if (!err)
         err = sf_tree_group(&own, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req,
                             &by_function, why);

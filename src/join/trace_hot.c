@@ -97,7 +97,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
         err = sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
         err = find(set, q->req, &hots, why);
-    if (!err && hots.below && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
+    if (!err && hots.below && !sf_batch_tree_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_no_room(why, "the query");
     if (err == SF_ERR_LIMIT) { /* the trace itself is more than nothing */
         rows->hot_type = SF_STR_NONE;

@@ -505,7 +505,7 @@ static enum sf_err look(struct work *w, const struct sf_tree *stacks, struct sf_
     double told[SF_THEMES] = {0};
     enum sf_err err = group(w, stacks, why);
     if (!err)
-        err = sf_tree_totals(w->t, w->req, &w->totals, why);
+        err = sf_tree_order_totals(w->t, w->req, &w->totals, why);
     if (err)
         return err;
     w->whole = w->whole > 0 ? w->whole : w->totals[0];

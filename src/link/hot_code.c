@@ -48,7 +48,7 @@ enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks
     bool *is_unnamed = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*is_unnamed));
     *h = (struct sf_hot_code){
         .stacks = stacks, .of = of, .is_library = is_library, .is_unnamed = is_unnamed};
-    h->owners = sf_library_owners(stacks, req);
+    h->owners = sf_library_frame_owners(stacks, req);
     if (!of || !frames || !is_library || !is_unnamed || !h->owners)
         return sf_no_room(why, "the query");
     sf_tree_builder_init(&b, req, 0, SF_TREE_BORROWS);

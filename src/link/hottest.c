@@ -108,7 +108,7 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
     w.sums = sf_arena_new_n(req, w.functions.n + 1u, sizeof(*w.sums));
     /* A sum may come back to zero on its way and be touched again: one place for each claim. */
     w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
-    w.owners = sf_runtime_owners(stacks, req);
+    w.owners = sf_runtime_frame_owners(stacks, req);
     w.line_sums = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*w.line_sums));
     if (!hots || !w.line_sums || !w.sums || !w.is_glue || !w.touched || !w.owners ||
         !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))

@@ -97,8 +97,8 @@ static void add_lengths(const struct sf_diff_text *d, struct sf_buf *out)
 
 static void add_head(const struct sf_diff_text *d, struct sf_buf *out)
 {
-    struct sf_diff_change all = sf_diff_measure(d->diff, SF_DIFF_VALUE, d->diff->left.total,
-                                                d->diff->right.total);
+    struct sf_diff_change all = sf_tree_diff_measure(d->diff, SF_DIFF_VALUE, d->diff->left.total,
+                                                     d->diff->right.total);
     add_side(d, &d->diff->left, "baseline", d->left->service, out);
     add_side(d, &d->diff->right, "comparison", d->right->service, out);
     sf_buf_add_str(out, SF_STR("change     "));
@@ -118,8 +118,8 @@ static void add_numbers(const struct sf_diff_text *d, int64_t left, int64_t righ
                         struct sf_buf *out)
 {
     sf_str unit = d->diff->shape.unit;
-    struct sf_diff_change value = sf_diff_measure(d->diff, SF_DIFF_VALUE, left, right),
-                          share = sf_diff_measure(d->diff, SF_DIFF_SHARE, left, right);
+    struct sf_diff_change value = sf_tree_diff_measure(d->diff, SF_DIFF_VALUE, left, right),
+                          share = sf_tree_diff_measure(d->diff, SF_DIFF_SHARE, left, right);
     add_amount(out, left, unit, false);
     add_amount(out, right, unit, false);
     add_amount(out, sf_sub_sat_i64(right, left), unit, true);
@@ -166,8 +166,8 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
 
 static bool is_shown(const struct sf_diff_text *d, uint32_t place)
 {
-    struct sf_diff_change c = sf_diff_measure(d->diff, SF_DIFF_SHARE, d->diff->left.totals[place],
-                                              d->diff->right.totals[place]);
+    struct sf_diff_change c = sf_tree_diff_measure(
+        d->diff, SF_DIFF_SHARE, d->diff->left.totals[place], d->diff->right.totals[place]);
     return fabs(c.left) >= d->min_share || fabs(c.right) >= d->min_share;
 }
 

@@ -93,7 +93,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
         return sf_no_room(why, "the answer");
     err = sf_tree_top(t, SF_TOP_BY_TOTAL, &scratch, &rows, &n, why);
     if (!err)
-        err = sf_tree_totals(t, &scratch, &totals, why);
+        err = sf_tree_order_totals(t, &scratch, &totals, why);
     if (err)
         return err;
     n_all = n;

@@ -130,8 +130,8 @@ static void add_amounts(const struct page *p, uint32_t place)
 
 static struct sf_diff_change change_of(const struct page *p, uint32_t place)
 {
-    return sf_diff_measure(p->diff, p->measure, p->diff->left.totals[place],
-                           p->diff->right.totals[place]);
+    return sf_tree_diff_measure(p->diff, p->measure, p->diff->left.totals[place],
+                                p->diff->right.totals[place]);
 }
 
 static void add_side(const struct page *p, double value)
@@ -252,7 +252,7 @@ static enum sf_err render(struct page p, struct sf_arena scratch, struct sf_why 
     double *starts;
     int64_t *totals;
     unsigned height = TOP + ROW + BOTTOM;
-    enum sf_err err = sf_tree_totals(&v->tree, &scratch, &totals, why);
+    enum sf_err err = sf_tree_order_totals(&v->tree, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(&v->tree, totals, SF_TREE_BY_NAME, &scratch, &order, why);
     if (err)

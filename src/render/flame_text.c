@@ -31,7 +31,7 @@ struct drawing {
 
 static double share_of(const struct drawing *d, int64_t v)
 {
-    double base = (double)sf_tree_magnitude(d->totals[0]);
+    double base = (double)sf_tree_order_magnitude(d->totals[0]);
     return base > 0 ? (double)v / base : 0;
 }
 
@@ -286,14 +286,14 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
     struct drawing d = {.f = f};
     struct sf_flame_text_rest rest = {0}, first = {0};
     int64_t *totals;
-    enum sf_err err = sf_tree_totals(f->tree, &scratch, &totals, why);
+    enum sf_err err = sf_tree_order_totals(f->tree, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(f->tree, totals, f->order, &scratch, &d.order, why);
     if (err)
         return err;
     d.totals = totals;
     d.selves = sf_arena_new_n(&scratch, f->tree->n_nodes + 1u, sizeof(*d.selves));
-    const uint32_t *owners = sf_runtime_owners(f->tree, &scratch);
+    const uint32_t *owners = sf_runtime_frame_owners(f->tree, &scratch);
     if (!d.selves || !owners)
         return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
     gather_selves(&d, owners);

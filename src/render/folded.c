@@ -30,7 +30,7 @@ enum sf_err sf_folded_render(const struct sf_profile_view *v, struct sf_arena sc
     int64_t *totals;
     enum sf_err err = sf_known_tree(v, &scratch, &marked, why);
     if (!err)
-        err = sf_tree_totals(t, &scratch, &totals, why);
+        err = sf_tree_order_totals(t, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(t, totals, SF_TREE_BY_NAME, &scratch, &order, why);
     if (err)

@@ -7,7 +7,7 @@
 static void write_type(struct sf_json_writer *w, const struct sf_profile_type *type)
 {
     struct sf_buf id = {0};
-    sf_profile_type_add(&id, type);
+    sf_batch_tree_type_add(&id, type);
     sf_json_write_key_str(w, SF_STR("type"), sf_buf_str(&id));
     sf_json_write_key_str(w, SF_STR("unit"), type->sample_unit);
     sf_buf_done(&id);

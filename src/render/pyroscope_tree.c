@@ -9,7 +9,7 @@ enum sf_err sf_pyroscope_tree_render(const struct sf_tree *t, struct sf_arena sc
     uint32_t *n_children = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*n_children));
     struct sf_tree_order order;
     int64_t *totals;
-    enum sf_err err = n_children ? sf_tree_totals(t, &scratch, &totals, why)
+    enum sf_err err = n_children ? sf_tree_order_totals(t, &scratch, &totals, why)
                                  : sf_fail(why, SF_ERR_LIMIT, "tree: no room to count children");
     if (!err)
         err = sf_tree_order(t, totals, SF_TREE_BY_NAME, &scratch, &order, why);

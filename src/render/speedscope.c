@@ -103,7 +103,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     struct sf_buf room = {0};
     uint32_t *path;
     int64_t *totals;
-    enum sf_err err = sf_tree_totals(t, &scratch, &totals, why);
+    enum sf_err err = sf_tree_order_totals(t, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(t, totals, SF_TREE_BY_NAME, &scratch, &order, why);
     if (err)

@@ -129,7 +129,7 @@ enum sf_err sf_top_text_tree(const struct sf_top_text *t, struct sf_arena scratc
     struct sf_buf line = {0};
     uint32_t hidden = UINT32_MAX, n_hidden = 0;
     int64_t *totals;
-    enum sf_err err = sf_tree_totals(tree, &scratch, &totals, why);
+    enum sf_err err = sf_tree_order_totals(tree, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(tree, totals, t->order, &scratch, &order, why);
     if (err)

@@ -5,7 +5,7 @@
 #include "flame/flamebearer.h"
 #include "flame/tree_builder.h"
 #include "flame/tree_cut.h"
-#include "flame/tree_focus.h"
+#include "flame/tree_filter.h"
 #include "flame/tree_group.h"
 #include "flame/tree_order.h"
 #include "flame/tree_sandwich.h"
@@ -192,7 +192,7 @@ TEST(flame, totals_are_sums_over_every_stack_below)
         int64_t *totals;
         expect(&t, &l);
         assert_int_equal(t.total, sum_of(&l));
-        assert_ok(sf_tree_totals(&t, &req, &totals, NULL));
+        assert_ok(sf_tree_order_totals(&t, &req, &totals, NULL));
         for (uint32_t i = 0; i < t.n_nodes; i++)
             assert_int_equal(totals[i], sum_below(&l, &t, i));
     }
@@ -211,10 +211,10 @@ TEST(flame, cutting_keeps_every_total_and_the_largest_nodes)
         assert_ok(sf_tree_cut(&t, max, &req, &cut, NULL));
         assert_int_equal(cut.total, t.total);
         assert_int_equal(cut.is_cut, cut.is_cut && t.n_nodes - 1 > max);
-        assert_ok(sf_tree_totals(&cut, &req, &totals, NULL));
-        assert_ok(sf_tree_totals(&t, &req, &old, NULL));
+        assert_ok(sf_tree_order_totals(&cut, &req, &totals, NULL));
+        assert_ok(sf_tree_order_totals(&t, &req, &old, NULL));
         for (uint32_t i = 1; i < cut.n_nodes; i++) {
-            if (sf_tree_is_other(&cut.frames[cut.nodes[i].frame])) {
+            if (sf_tree_cut_is_other(&cut.frames[cut.nodes[i].frame])) {
                 assert_int_equal(totals[i], cut.nodes[i].self); /* a leaf */
                 continue;
             }

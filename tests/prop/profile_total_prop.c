@@ -57,7 +57,7 @@ static const struct sf_tree *ask(struct rig *r, const struct sf_profile_type *ty
     struct sf_prof_query query = {0};
     const struct sf_tree *tree;
     sf_arena_reset(&r->store.arena);
-    assert_true(sf_profile_type_print(type, &r->store.arena, &query.type));
+    assert_true(sf_batch_tree_type_print(type, &r->store.arena, &query.type));
     if (r->store.store->ops->prof_merge(r->store.store, &query, &r->store.q, &tree, &r->store.why))
         fail_msg("%s: %s", r->name, r->store.why.text);
     return tree;
@@ -68,7 +68,7 @@ static void expect_stored(struct rig *r, const struct sf_profile_batch *p, const
     const struct sf_batch_type *types;
     uint32_t n;
     size_t mark = r->req.at;
-    assert_ok(sf_batch_types(p, &r->req, &types, &n, NULL));
+    assert_ok(sf_batch_tree_types(p, &r->req, &types, &n, NULL));
     for (uint32_t i = 0; i < n; i++) {
         struct sf_tree want;
         const struct sf_tree *got = ask(r, &types[i].type);
@@ -114,7 +114,7 @@ static void expect_exports(struct rig *r, const struct sf_profile_batch *p)
     const struct sf_batch_type *types;
     uint32_t n;
     size_t mark = r->req.at;
-    assert_ok(sf_batch_types(p, &r->req, &types, &n, NULL));
+    assert_ok(sf_batch_tree_types(p, &r->req, &types, &n, NULL));
     for (uint32_t i = 0; i < n; i++) {
         struct sf_profile_view v = {.type = types[i].type,
                                     .service = SF_STR("shop"),

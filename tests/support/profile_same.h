@@ -48,7 +48,7 @@ static inline void profile_same_bytes(const struct sf_profile_view *v, sf_str by
     uint32_t n;
     if (sf_profile_format_decode(bytes, hint, req, &batch, &why))
         fail_msg("not readable: %s", why.text);
-    assert_ok(sf_batch_types(&batch, req, &types, &n, NULL));
+    assert_ok(sf_batch_tree_types(&batch, req, &types, &n, NULL));
     assert_int_equal(n, 1);
     assert_ok(sf_batch_tree(&batch, &types[0].type, req, &back, NULL));
     profile_same_trees(&back, &v->tree, req);

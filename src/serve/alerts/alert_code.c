@@ -100,7 +100,7 @@ static enum sf_err choose_type(const struct sf_alert_ask *ask, struct code *c,
     enum sf_err err = ask->store->ops->prof_list(ask->store, &c->all, q, &list, why);
     if (!err)
         err = sf_profile_types(&list, q->req, &types, &n, why);
-    if (err || n == 0 || sf_batch_choose(types, n, rule->type, &at, NULL))
+    if (err || n == 0 || sf_batch_tree_choose(types, n, rule->type, &at, NULL))
         return err;
     c->unit = types[at].type.sample_unit;
     c->is_level = sf_profile_types_is_level(&types[at].type);
@@ -110,7 +110,7 @@ static enum sf_err choose_type(const struct sf_alert_ask *ask, struct code *c,
         ((rule->unit == SF_ALERT_TIME && !is_time) || (rule->unit == SF_ALERT_SIZE && !is_size)))
         return sf_fail(why, SF_ERR_INPUT, "profiles are in %.*s, the rule says %.*s",
                        SF_STR_ARG(sf_str_part(c->unit, 0, 40)), SF_STR_ARG(rule->threshold_text));
-    if (!sf_profile_type_print(&types[at].type, q->req, &c->all.type))
+    if (!sf_batch_tree_type_print(&types[at].type, q->req, &c->all.type))
         return sf_no_room(why, "a type");
     c->part.type = c->all.type;
     c->has = true;

@@ -125,9 +125,9 @@ static enum sf_err count_samples(const struct sf_alert_ask *ask, struct sf_query
     *out = 0;
     if (!err)
         err = sf_profile_types(&list, q->req, &types, &n, why);
-    if (err || n == 0 || sf_batch_choose(types, n, ask->rule->type, &at, NULL))
+    if (err || n == 0 || sf_batch_tree_choose(types, n, ask->rule->type, &at, NULL))
         return err;
-    if (!sf_profile_type_print(&types[at].type, q->req, &query.type))
+    if (!sf_batch_tree_type_print(&types[at].type, q->req, &query.type))
         return sf_no_room(why, "a type");
     err = ask->store->ops->prof_points(ask->store, &query, NULL, 0, ask->rule->window_ns, q,
                                        &points, why);

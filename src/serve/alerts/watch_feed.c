@@ -324,7 +324,7 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
     enum sf_err err;
     for (size_t i = 1; i < N_KEYS; i++)
         keys[i] = sf_str_from(limit_keys[i - 1]);
-    err = sf_profile_type_print(type, q->req, &query.type)
+    err = sf_batch_tree_type_print(type, q->req, &query.type)
               ? ask->store->ops->prof_points(ask->store, &query, keys, N_KEYS, 0, q, &points, why)
               : sf_no_room(why, "a type");
     for (uint32_t i = 0; !err && i < points.n_points; i++) {

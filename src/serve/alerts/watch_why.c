@@ -72,7 +72,7 @@ static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf
         at++;
     if (!err && at == n)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such profiles");
-    if (!err && !sf_profile_type_print(&types[at].type, q->req, &query.type))
+    if (!err && !sf_batch_tree_type_print(&types[at].type, q->req, &query.type))
         err = sf_no_room(why, "a type");
     for (int i = 0; !err && i < 2; i++) {
         const struct sf_tree *tree = NULL;

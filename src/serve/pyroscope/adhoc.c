@@ -143,7 +143,7 @@ static void profile_done(struct profile *p)
 
 static enum sf_err find_types(struct work *x, struct profile *p)
 {
-    enum sf_err err = sf_batch_types(&p->batch, x->req, &p->types, &p->n_types, &x->why);
+    enum sf_err err = sf_batch_tree_types(&p->batch, x->req, &p->types, &p->n_types, &x->why);
     if (!err && p->n_types == 0)
         err = sf_fail(&x->why, SF_ERR_INPUT, "there are no samples in it");
     return err;

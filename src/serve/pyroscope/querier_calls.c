@@ -86,7 +86,7 @@ static enum sf_err write_side(struct sf_querier_work *x, const char *key,
         .m = &x->m, .tree = tree, .max_depth = max_depth ? max_depth : SF_QUERIER_CALLS_DEPTH};
     int64_t *totals = NULL;
     size_t mark;
-    enum sf_err err = sf_tree_totals(tree, x->req, &totals, &x->why);
+    enum sf_err err = sf_tree_order_totals(tree, x->req, &totals, &x->why);
     if (!err)
         err = sf_tree_order(tree, totals, SF_TREE_BY_TOTAL, x->req, &w.order, &x->why);
     if (err)

@@ -34,7 +34,7 @@ static enum sf_err prepare(struct sf_querier_work *x, const struct sf_tree *whol
     if (whole->n_nodes - 1 > max_nodes)
         err = sf_tree_cut(whole, max_nodes, x->req, &out->tree, &x->why);
     if (!err)
-        err = sf_tree_totals(&out->tree, x->req, &totals, &x->why);
+        err = sf_tree_order_totals(&out->tree, x->req, &totals, &x->why);
     if (!err)
         err = sf_tree_order(&out->tree, totals, SF_TREE_BY_TOTAL, x->req, &out->order, &x->why);
     if (err)
@@ -54,7 +54,7 @@ static void write_node(struct sf_message *m, const struct half *h, uint32_t node
     sf_message_i64(m, FIELD, "total", h->totals[node]);
     sf_message_i64(m, FIELD, "self", h->tree.nodes[node].self);
     sf_message_bool(m, FIELD, "truncated",
-                    sf_tree_is_other(&h->tree.frames[h->tree.nodes[node].frame]));
+                    sf_tree_cut_is_other(&h->tree.frames[h->tree.nodes[node].frame]));
 }
 
 static enum sf_err write_half(struct sf_querier_work *x, const char *key, const struct half *h)

@@ -212,7 +212,7 @@ bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str ke
     if (sf_str_eq(key, SF_STR("__profile_type__"))) {
         struct sf_buf text = {0};
         bool is_ok;
-        sf_profile_type_add(&text, &s->type);
+        sf_batch_tree_type_add(&text, &s->type);
         is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
         sf_buf_done(&text);
         return is_ok;

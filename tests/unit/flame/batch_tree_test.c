@@ -17,7 +17,7 @@ static int choose(const struct sf_batch_type *types, uint32_t n, const char *tex
 {
     uint32_t at;
     struct sf_why why;
-    return sf_batch_choose(types, n, sf_str_from(text), &at, &why) ? -1 : (int)at;
+    return sf_batch_tree_choose(types, n, sf_str_from(text), &at, &why) ? -1 : (int)at;
 }
 
 TEST(batch_tree, finds_the_type_somebody_means)
@@ -54,9 +54,9 @@ TEST(batch_tree, names_what_there_is_when_a_type_is_not)
     struct sf_batch_type cpu[] = {type("process_cpu:cpu:nanoseconds:cpu:nanoseconds")};
     struct sf_why why;
     uint32_t at;
-    assert_err(sf_batch_choose(cpu, 1, SF_STR("heep"), &at, &why), SF_ERR_NOT_FOUND);
+    assert_err(sf_batch_tree_choose(cpu, 1, SF_STR("heep"), &at, &why), SF_ERR_NOT_FOUND);
     assert_string_equal(why.text, "no profile type \"heep\" here; there is process_cpu:cpu");
-    assert_err(sf_batch_choose(NULL, 0, SF_STR_NONE, &at, &why), SF_ERR_NOT_FOUND);
+    assert_err(sf_batch_tree_choose(NULL, 0, SF_STR_NONE, &at, &why), SF_ERR_NOT_FOUND);
 }
 
 TEST(batch_tree, inserts_stacks_root_first_with_inlined_calls_unfolded)
@@ -97,7 +97,7 @@ TEST(batch_tree, inserts_stacks_root_first_with_inlined_calls_unfolded)
     struct sf_tree t;
     uint32_t n;
     assert_true(sf_arena_init(&req, 1 << 20));
-    assert_ok(sf_batch_types(&batch, &req, &types, &n, NULL));
+    assert_ok(sf_batch_tree_types(&batch, &req, &types, &n, NULL));
     assert_int_equal(n, 2);
     assert_int_equal(types[0].total, 14);
     assert_int_equal(types[0].n_samples, 5);

@@ -78,7 +78,7 @@ TEST(library_frame, gives_its_time_to_the_nearest_frame_of_the_service)
     uint32_t step = sf_tree_builder_child(&b, find, sf_tree_builder_frame(&b, &sql));
     uint32_t inner = sf_tree_builder_child(&b, step, sf_tree_builder_frame(&b, &libc));
     assert_ok(sf_tree_builder_take(&b, SF_STR_NONE, &t, NULL));
-    const uint32_t *owners = sf_library_owners(&t, &req);
+    const uint32_t *owners = sf_library_frame_owners(&t, &req);
     assert_non_null(owners);
     assert_int_equal(owners[thread], thread); /* nobody else is there */
     assert_int_equal(owners[find], find);

@@ -66,14 +66,14 @@ TEST(runtime_frame, gives_time_to_who_called_it_or_to_nobody)
     uint32_t thread = stack("GangWorker::loop;OopIterate", 4); /* below a collector: none of ours */
     assert_ok(sf_tree_builder_take(&b, SF_STR("count"), &t, NULL));
     sf_tree_builder_done(&b);
-    const uint32_t *owners = sf_runtime_owners(&t, &req);
+    const uint32_t *owners = sf_runtime_frame_owners(&t, &req);
     assert_non_null(owners);
     assert_int_equal(owners[alloc], own);
     assert_int_equal(owners[own], own);
     assert_int_equal(owners[callee], callee);
     assert_int_equal(owners[worker], 0);
     assert_int_equal(owners[thread], 0);
-    assert_ok(sf_runtime_give(&t, &req, &out, NULL));
+    assert_ok(sf_runtime_frame_give(&t, &req, &out, NULL));
     assert_int_equal(out.nodes[own].self, 8);
     assert_int_equal(out.nodes[alloc].self, 0);
     assert_int_equal(out.nodes[0].self, 11);

@@ -34,7 +34,7 @@ TEST(tree_names, puts_inlined_calls_below_their_function_and_joins_what_is_equal
     assert_int_equal(t.n_frames, 5);
     for (uint32_t i = 0; i < 5; i++)
         assert_true(sf_frame_is_unnamed(&t.frames[i]));
-    assert_ok(sf_tree_name(&t, named, &req, &t, nodes, NULL));
+    assert_ok(sf_tree_names_give(&t, named, &req, &t, nodes, NULL));
     assert_int_equal(t.n_nodes, 5); /* root, work, inner, app!0x90, app!0x14 */
     assert_int_equal(nodes[places[0]], nodes[places[1]]);
     assert_int_equal(t.nodes[nodes[places[0]]].self, 3);

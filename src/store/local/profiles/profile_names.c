@@ -115,7 +115,7 @@ static enum sf_err name_tree(struct sf_local *l, struct sf_query_ctx *q, int64_t
         if (!moved)
             return sf_no_room(why, "the answer");
     }
-    err = sf_tree_name(tree, by_frame, to, tree, moved, why);
+    err = sf_tree_names_give(tree, by_frame, to, tree, moved, why);
     for (size_t i = 0; i < n_nodes && !err; i++)
         nodes[i] = moved[nodes[i]];
     return err;

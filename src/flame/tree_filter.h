@@ -1,4 +1,4 @@
-/* tree_focus.h - the part of a tree somebody asks about, by the names of its frames.
+/* tree_filter.h - the part of a tree somebody asks about, by the names of its frames.
  *
  * Patterns are regular expressions over function names ("module (no symbols)" where there is none)
  * and match anywhere in them. */

@@ -1,4 +1,4 @@
-#include "flame/tree_focus.h"
+#include "flame/tree_filter.h"
 
 #include "flame/frame_name.h"
 #include "flame/tree_map.h"
