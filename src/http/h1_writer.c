@@ -49,12 +49,12 @@ static const char *http_reason(int status)
     }
 }
 
-bool sf_http_has_body(int status)
+bool sf_h1_writer_has_body(int status)
 {
     return status >= 200 && status != 204 && status != 304;
 }
 
-void sf_http_date(int64_t unix_s, char out[SF_HTTP_DATE_LEN + 1])
+void sf_h1_writer_date(int64_t unix_s, char out[SF_HTTP_DATE_LEN + 1])
 {
     /* Not strftime: it speaks the language of the locale. */
     static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -92,7 +92,7 @@ static void add_header(struct sf_buf *out, sf_str name, sf_str val)
 
 static void add_framing(struct sf_buf *out, const struct sf_h1_answer *a)
 {
-    if (!sf_http_has_body(a->response->status))
+    if (!sf_h1_writer_has_body(a->response->status))
         return;
     if (a->body == SF_H1_BODY_SIZED)
         sf_buf_print(out, "content-length: %llu\r\n", (unsigned long long)a->body_len);
@@ -100,12 +100,12 @@ static void add_framing(struct sf_buf *out, const struct sf_h1_answer *a)
         sf_buf_add_str(out, SF_STR("transfer-encoding: chunked\r\n"));
 }
 
-void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a)
+void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a)
 {
     const struct sf_response *r = a->response;
     char date[SF_HTTP_DATE_LEN + 1];
 
-    sf_http_date(a->now_s, date);
+    sf_h1_writer_date(a->now_s, date);
     sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, http_reason(r->status), date);
     if (r->content_type) {
         add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
@@ -126,7 +126,7 @@ void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a)
     sf_buf_add_str(out, SF_STR("\r\n"));
 }
 
-void sf_h1_write_chunk(struct sf_buf *out, sf_bytes piece)
+void sf_h1_writer_chunk(struct sf_buf *out, sf_bytes piece)
 {
     if (!piece.len)
         return;
@@ -135,12 +135,12 @@ void sf_h1_write_chunk(struct sf_buf *out, sf_bytes piece)
     sf_buf_add_str(out, SF_STR("\r\n"));
 }
 
-void sf_h1_write_last_chunk(struct sf_buf *out)
+void sf_h1_writer_last_chunk(struct sf_buf *out)
 {
     sf_buf_add_str(out, SF_STR("0\r\n\r\n"));
 }
 
-void sf_h1_write_continue(struct sf_buf *out)
+void sf_h1_writer_continue(struct sf_buf *out)
 {
     sf_buf_add_str(out, SF_STR("HTTP/1.1 100 Continue\r\n\r\n"));
 }

@@ -1,6 +1,6 @@
 /* h1_writer.h - HTTP/1.1 answers as bytes. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 
 enum sf_h1_body {
     SF_H1_BODY_SIZED,   /* Content-Length */
@@ -17,13 +17,13 @@ struct sf_h1_answer {
 };
 
 /* Appends status line and headers. What would break a line out of a value becomes '?'. */
-void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a);
-void sf_h1_write_chunk(struct sf_buf *out, sf_bytes piece); /* nothing when the piece is empty */
-void sf_h1_write_last_chunk(struct sf_buf *out);
-void sf_h1_write_continue(struct sf_buf *out); /* 100 Continue */
+void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a);
+void sf_h1_writer_chunk(struct sf_buf *out, sf_bytes piece); /* nothing when the piece is empty */
+void sf_h1_writer_last_chunk(struct sf_buf *out);
+void sf_h1_writer_continue(struct sf_buf *out); /* 100 Continue */
 
 /* Whether answers of that status may have a body at all. */
-bool sf_http_has_body(int status);
+bool sf_h1_writer_has_body(int status);
 enum { SF_HTTP_DATE_LEN = 29 };
-void sf_http_date(int64_t unix_s,
-                  char out[SF_HTTP_DATE_LEN + 1]); /* "Sun, 06 Nov 1994 08:49:37 GMT" */
+void sf_h1_writer_date(int64_t unix_s,
+                       char out[SF_HTTP_DATE_LEN + 1]); /* "Sun, 06 Nov 1994 08:49:37 GMT" */

@@ -10,7 +10,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 #include "http/h1_writer.h"
 
 enum {
@@ -360,12 +360,12 @@ static void put_answer(struct fields *f, const struct sf_h2_answer *a)
         put_field(f, SF_STR("content-type"), SF_STR("application/grpc"));
     else if (r->content_type)
         put_field(f, SF_STR("content-type"), sf_str_from(r->content_type));
-    sf_http_date(a->now_s, date);
+    sf_h1_writer_date(a->now_s, date);
     if (!a->is_grpc) {
         put_field(f, SF_STR("date"), (sf_str){date, SF_HTTP_DATE_LEN});
         if (r->content_type)
             put_field(f, SF_STR("x-content-type-options"), SF_STR("nosniff"));
-        if (a->has_len && sf_http_has_body(r->status))
+        if (a->has_len && sf_h1_writer_has_body(r->status))
             put_number(f, SF_STR("content-length"), a->body_len);
         if (a->is_gzip) {
             put_field(f, SF_STR("content-encoding"), SF_STR("gzip"));

@@ -4,7 +4,7 @@
  * is decided here once, and the first fault sticks as the status to answer and a sentence. Views of
  * the finished request borrow from the head until it is reset. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 
 struct sf_head {
     struct sf_buf text;    /* every name and value, and the target */

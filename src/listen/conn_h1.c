@@ -52,9 +52,9 @@ void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsign
         c->wants_close = true;
         return;
     }
-    sf_h1_write_head(&c->out, &(struct sf_h1_answer){.response = &r,
-                                                     .body_len = r.body.len,
-                                                     .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
+    sf_h1_writer_head(&c->out, &(struct sf_h1_answer){.response = &r,
+                                                      .body_len = r.body.len,
+                                                      .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
     if (!is_head)
         sf_buf_add(&c->out, r.body.p, r.body.len);
     sf_response_done(&r);
@@ -71,20 +71,20 @@ static void write_head(struct sf_conn *c, struct sf_exchange *ex, enum sf_h1_bod
 {
     c->keeps_alive = c->keeps_alive && c->h1.keeps_alive && !c->loop->is_draining &&
                      kind != SF_H1_BODY_TO_END;
-    sf_h1_write_head(&c->out, &(struct sf_h1_answer){.response = &ex->response,
-                                                     .body = kind,
-                                                     .body_len = ex->response.body.len,
-                                                     .keeps_alive = c->keeps_alive,
-                                                     .is_1_0 = c->h1.is_1_0,
-                                                     .is_gzip = ex->is_gzip,
-                                                     .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
+    sf_h1_writer_head(&c->out, &(struct sf_h1_answer){.response = &ex->response,
+                                                      .body = kind,
+                                                      .body_len = ex->response.body.len,
+                                                      .keeps_alive = c->keeps_alive,
+                                                      .is_1_0 = c->h1.is_1_0,
+                                                      .is_gzip = ex->is_gzip,
+                                                      .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
     ex->is_answering = true;
     ex->progress_ns = c->loop->now_ns;
 }
 
 static bool sends_body(const struct sf_exchange *ex)
 {
-    return ex->request.method != SF_METHOD_HEAD && sf_http_has_body(ex->response.status);
+    return ex->request.method != SF_METHOD_HEAD && sf_h1_writer_has_body(ex->response.status);
 }
 
 static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
@@ -107,14 +107,14 @@ static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
     if (!piece.len)
         ;
     else if (c->is_chunking)
-        sf_h1_write_chunk(&c->out, sf_buf_bytes(&piece));
+        sf_h1_writer_chunk(&c->out, sf_buf_bytes(&piece));
     else
         sf_buf_add(&c->out, piece.p, piece.len);
     if (ex->is_lost || (!ex->is_with_app && ex->response.is_broken)) {
         c->wants_close = true;
     } else if (is_over) {
         if (c->is_chunking && sends_body(ex))
-            sf_h1_write_last_chunk(&c->out);
+            sf_h1_writer_last_chunk(&c->out);
         c->is_answer_over = true;
     }
     sf_buf_done(&piece);
@@ -235,7 +235,7 @@ static void head_is_whole(struct sf_conn *c)
     if (c->h1.content_len)
         sf_body_expect(&ex->body, c->h1.content_len);
     if (c->h1.expects_continue && (c->h1.is_chunked || c->h1.content_len))
-        sf_h1_write_continue(&c->out);
+        sf_h1_writer_continue(&c->out);
 }
 
 static void body_piece(struct sf_conn *c, sf_bytes piece)

@@ -66,8 +66,8 @@ static bool begin_answer(struct sf_exchange *ex, bool has_body, bool has_len)
 static bool answer_streamed(struct sf_exchange *ex)
 {
     bool is_grpc = ex->request.is_grpc;
-    bool is_mute = !is_grpc &&
-                   (ex->request.method == SF_METHOD_HEAD || !sf_http_has_body(ex->response.status));
+    bool is_mute = !is_grpc && (ex->request.method == SF_METHOD_HEAD ||
+                                !sf_h1_writer_has_body(ex->response.status));
     struct sf_buf piece = {0};
     bool is_ok = true, is_over;
 
@@ -104,7 +104,8 @@ static bool answer_whole(struct sf_exchange *ex)
         return (r->is_framed || frame_message(&r->body)) && begin_answer(ex, true, false) &&
                sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, r);
     }
-    has_body = r->body.len && ex->request.method != SF_METHOD_HEAD && sf_http_has_body(r->status);
+    has_body = r->body.len && ex->request.method != SF_METHOD_HEAD &&
+               sf_h1_writer_has_body(r->status);
     if (!begin_answer(ex, has_body, true))
         return false;
     return !has_body ||

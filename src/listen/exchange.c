@@ -66,7 +66,7 @@ static bool may_compress(const struct sf_exchange *ex)
 {
     const struct sf_response *r = &ex->response;
     if (!ex->request.wants_gzip || ex->request.is_grpc || r->is_uncompressible ||
-        !sf_http_has_body(r->status))
+        !sf_h1_writer_has_body(r->status))
         return false;
     for (uint32_t i = 0; i < r->n_headers; i++) {
         if (sf_str_ieq(r->headers[i].name, SF_STR("content-encoding")))

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 
 struct sf_exchange;
 

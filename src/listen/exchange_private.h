@@ -5,7 +5,7 @@
  * peer goes away in between, the exchange is parted from its connection and only waits to come
  * back. */
 #pragma once
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 #include "http/h2_session.h"
 #include "http/head.h"
 #include "listen/body.h"

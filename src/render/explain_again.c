@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/time_unit.h"
-#include "http/message.h"
+#include "http/request.h"
 #include "render/explain.h"
 
 static void add_flag(struct sf_buf *out, const char *name, sf_str value)

@@ -1,7 +1,7 @@
 /* auth.h - who may do what: the token a request carries, or the user a proxy in front has signed
  * in. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 #include "serve/service.h"
 
 /* Does a proxy we believe say who this is? */

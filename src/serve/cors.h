@@ -1,6 +1,6 @@
 /* cors.h - pages of listed origins may call us; none by default. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 #include "serve/service.h"
 
 /* Is this origin listed? */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 
 enum { TRAILERS = 0x80 };
 

@@ -4,7 +4,7 @@
  * a length, bytes; the flag 0x80 says that the bytes are the trailers. */
 #pragma once
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 
 #define SF_GRPC_WEB_TYPE "application/grpc-web+proto"
 

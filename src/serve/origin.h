@@ -5,7 +5,7 @@
  * browser that is one site, but the Host is not one of ours. Other clients send none of these
  * headers and reach us by our names. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 #include "serve/service.h"
 
 /* Is the request's Host (:authority) one of our names: an address, localhost, a name without dots,

@@ -6,7 +6,7 @@
  * not here, is an error there too, and unknown ones are counted. */
 #pragma once
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 #include "serve/call.h"
 
 /* INPUT: unknown, empty, repeated or undecodable. LIMIT: longer than SF_LIMIT_PARAM_LEN, on any

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 #include "model/ids.h"
 
 /* `from` and `until`; what is not given comes from the defaults. INPUT with a sentence. */

@@ -2,7 +2,7 @@
  * the form the caller reads. The one table of it. */
 #pragma once
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 
 enum sf_error_form {
     SF_FORM_TEXT,      /* plain text, one sentence */

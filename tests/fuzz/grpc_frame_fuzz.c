@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 
 static void must(bool what)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 #include "http/h2_session.h"
 
 struct end {

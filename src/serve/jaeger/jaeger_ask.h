@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 #include "model/ids.h"
 
 enum { SF_JAEGER_IDS_MAX = 100 };

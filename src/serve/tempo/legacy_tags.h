@@ -6,7 +6,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 
 struct sf_legacy_tags {  /* a zeroed one is empty */
     struct sf_buf query; /* spansets so far */

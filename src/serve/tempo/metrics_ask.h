@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "exec/metrics_window.h"
-#include "http/message.h"
+#include "http/request.h"
 
 struct sf_metrics_params {
     struct sf_buf query; /* owned */

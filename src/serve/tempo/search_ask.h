@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "http/message.h"
+#include "http/request.h"
 
 struct sf_search_ask {
     struct sf_buf query; /* TraceQL; owned */

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/time_unit.h"
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 #include "os/clock.h"
 #include "wire/inflate.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "exec/tags.h"
-#include "http/message.h"
+#include "http/request.h"
 #include "render/tags_result.h"
 
 struct sf_tags_ask { /* `form` set, the rest zero */

@@ -7,7 +7,7 @@ static const int64_t WHEN_S = 784111777; /* the date of every RFC */
 static sf_str head_of(struct sf_buf *out, const struct sf_h1_answer *a)
 {
     sf_buf_reset(out);
-    sf_h1_write_head(out, a);
+    sf_h1_writer_head(out, a);
     return sf_buf_str(out);
 }
 
@@ -46,14 +46,14 @@ TEST(h1_writer, writes_chunks_and_codings)
     struct sf_response r = {.status = 200};
     struct sf_buf out = {0};
 
-    sf_h1_write_head(&out, &(struct sf_h1_answer){.response = &r,
-                                                  .body = SF_H1_BODY_CHUNKED,
-                                                  .is_gzip = true,
-                                                  .keeps_alive = true,
-                                                  .now_s = WHEN_S});
-    sf_h1_write_chunk(&out, sf_str_bytes(SF_STR("0123456789abcdefX")));
-    sf_h1_write_chunk(&out, SF_BYTES_NONE);
-    sf_h1_write_last_chunk(&out);
+    sf_h1_writer_head(&out, &(struct sf_h1_answer){.response = &r,
+                                                   .body = SF_H1_BODY_CHUNKED,
+                                                   .is_gzip = true,
+                                                   .keeps_alive = true,
+                                                   .now_s = WHEN_S});
+    sf_h1_writer_chunk(&out, sf_str_bytes(SF_STR("0123456789abcdefX")));
+    sf_h1_writer_chunk(&out, SF_BYTES_NONE);
+    sf_h1_writer_last_chunk(&out);
     assert_str(sf_buf_str(&out), "HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
                                  "transfer-encoding: chunked\r\ncontent-encoding: gzip\r\n"
                                  "vary: accept-encoding\r\n\r\n"
@@ -70,9 +70,9 @@ TEST(h1_writer, gives_no_length_to_answers_that_have_no_body)
     size_t at;
 
     assert_false(sf_str_find(head, SF_STR("content-length"), &at));
-    assert_false(sf_http_has_body(304));
-    assert_false(sf_http_has_body(100));
-    assert_true(sf_http_has_body(404));
+    assert_false(sf_h1_writer_has_body(304));
+    assert_false(sf_h1_writer_has_body(100));
+    assert_true(sf_h1_writer_has_body(404));
     sf_buf_done(&out);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 #include "test.h"
 
 struct end {

@@ -1,4 +1,4 @@
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 
 #include "base/heap.h"
 #include "base/text.h"
@@ -21,7 +21,7 @@ static void read_in_steps(sf_bytes in, size_t step, struct sf_grpc_reader *r, st
     }
 }
 
-TEST(grpc_frame, reads_messages_cut_anywhere)
+TEST(grpc, reads_messages_cut_anywhere)
 {
     static const uint8_t raw[] = {0, 0, 0, 0, 3, 'a', 'b', 'c', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 'd'};
     struct sf_buf body = {0};
@@ -36,7 +36,7 @@ TEST(grpc_frame, reads_messages_cut_anywhere)
     sf_buf_done(&body);
 }
 
-TEST(grpc_frame, knows_a_message_cut_short)
+TEST(grpc, knows_a_message_cut_short)
 {
     static const uint8_t raw[] = {0, 0, 0, 0, 3, 'a', 'b', 'c'};
     struct sf_buf body = {0};
@@ -52,7 +52,7 @@ TEST(grpc_frame, knows_a_message_cut_short)
     sf_buf_done(&body);
 }
 
-TEST(grpc_frame, refuses_an_unknown_flag_for_good)
+TEST(grpc, refuses_an_unknown_flag_for_good)
 {
     static const uint8_t raw[] = {2, 0, 0, 0, 0};
     struct sf_grpc_reader r = {0};
@@ -64,7 +64,7 @@ TEST(grpc_frame, refuses_an_unknown_flag_for_good)
     assert_false(sf_grpc_reader_is_whole(&r));
 }
 
-TEST(grpc_frame, writes_what_it_reads)
+TEST(grpc, writes_what_it_reads)
 {
     uint8_t raw[SF_GRPC_PREFIX_LEN];
     struct sf_grpc_reader r = {0};
@@ -77,7 +77,7 @@ TEST(grpc_frame, writes_what_it_reads)
     assert_true(r.is_compressed);
 }
 
-TEST(grpc_frame, knows_its_content_types)
+TEST(grpc, knows_its_content_types)
 {
     assert_true(sf_grpc_is_type(SF_STR("application/grpc")));
     assert_true(sf_grpc_is_type(SF_STR("application/grpc+proto")));
@@ -87,7 +87,7 @@ TEST(grpc_frame, knows_its_content_types)
     assert_false(sf_grpc_is_type(SF_STR_NONE));
 }
 
-TEST(grpc_frame, parses_timeouts)
+TEST(grpc, parses_timeouts)
 {
     int64_t ns = -1;
 
@@ -111,7 +111,7 @@ TEST(grpc_frame, parses_timeouts)
     assert_false(sf_grpc_timeout_parse(SF_STR_NONE, &ns));
 }
 
-TEST(grpc_frame, knows_its_codings)
+TEST(grpc, knows_its_codings)
 {
     enum sf_coding c;
 
@@ -125,7 +125,7 @@ TEST(grpc_frame, knows_its_codings)
     assert_false(sf_grpc_coding(SF_STR_NONE, &c));
 }
 
-TEST(grpc_frame, encodes_messages_for_a_header)
+TEST(grpc, encodes_messages_for_a_header)
 {
     struct sf_buf out = {0};
 
@@ -134,7 +134,7 @@ TEST(grpc_frame, encodes_messages_for_a_header)
     sf_buf_done(&out);
 }
 
-TEST(grpc_frame, encodes_status_details_as_the_reference_shows)
+TEST(grpc, encodes_status_details_as_the_reference_shows)
 {
     static const char want[] = "\x08\x0e\x12\x04"
                                "busy\x1a\x30\x0a\x28type.googleapis.com/google.rpc.RetryInfo"
@@ -147,7 +147,7 @@ TEST(grpc_frame, encodes_status_details_as_the_reference_shows)
     sf_buf_done(&out);
 }
 
-TEST(grpc_frame, makes_trailers)
+TEST(grpc, makes_trailers)
 {
     struct sf_response r = {.grpc_status = SF_GRPC_UNAVAILABLE, .retry_after_s = 5};
     struct sf_header t[SF_GRPC_TRAILERS_MAX];

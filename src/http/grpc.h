@@ -1,11 +1,11 @@
-/* grpc_frame.h - gRPC on top of HTTP/2: messages in bodies, status in trailers. Bytes in, bytes
+/* grpc.h - gRPC on top of HTTP/2: messages in bodies, status in trailers. Bytes in, bytes
  * out.
  *
  * A message is one flag byte (1: compressed), four bytes of big-endian length, and the bytes;
  * DATA frames may cut it anywhere. An answer is headers, messages and trailers, or trailers
  * alone. */
 #pragma once
-#include "http/message.h"
+#include "http/request.h"
 
 enum { SF_GRPC_PREFIX_LEN = 5 };
 

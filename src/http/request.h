@@ -1,4 +1,4 @@
-/* message.h - a request and an answer, whichever protocol carried them.
+/* request.h - a request and an answer, whichever protocol carried them.
  *
  * HTTP/1.1, HTTP/2 and gRPC all arrive as a struct sf_request and leave as a struct sf_response;
  * only the framing differs. Views borrow from the exchange that owns the request. */

@@ -1,4 +1,4 @@
-#include "http/message.h"
+#include "http/request.h"
 
 #include "base/text.h"
 

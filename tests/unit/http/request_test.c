@@ -1,8 +1,8 @@
-#include "http/message.h"
+#include "http/request.h"
 
 #include "test.h"
 
-TEST(message, finds_the_first_header_of_a_name)
+TEST(request, finds_the_first_header_of_a_name)
 {
     struct sf_header headers[] = {
         {SF_STR("a"), SF_STR("1")}, {SF_STR("b"), SF_STR("2")}, {SF_STR("b"), SF_STR("3")}};
@@ -12,7 +12,7 @@ TEST(message, finds_the_first_header_of_a_name)
     assert_int_equal(sf_request_header(&r, SF_STR("c")).len, 0);
 }
 
-TEST(message, decodes_query_parameters)
+TEST(request, decodes_query_parameters)
 {
     struct sf_request r = {.query = SF_STR("q=%7B%20name+%3D%20x%7D&empty=&flag&q=second&%61b=c")};
     struct sf_buf out = {0};
@@ -30,7 +30,7 @@ TEST(message, decodes_query_parameters)
     sf_buf_done(&out);
 }
 
-TEST(message, takes_broken_escapes_for_absent_parameters)
+TEST(request, takes_broken_escapes_for_absent_parameters)
 {
     static const char *const broken[] = {"q=%", "q=%4", "q=%zz", "q=a%0"};
     struct sf_buf out = {0};
@@ -42,7 +42,7 @@ TEST(message, takes_broken_escapes_for_absent_parameters)
     sf_buf_done(&out);
 }
 
-TEST(message, keeps_header_values_valid_while_more_are_added)
+TEST(request, keeps_header_values_valid_while_more_are_added)
 {
     struct sf_response r = {.status = 200};
     char val[300];

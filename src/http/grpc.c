@@ -1,4 +1,4 @@
-#include "http/grpc_frame.h"
+#include "http/grpc.h"
 
 #include <string.h>
 
