@@ -38,7 +38,7 @@ KNOWN = {
     "src/decode/jfr/jfr_stack.c": CACHE,
     "src/exec/span_pool.c": CACHE,
     "src/intake/recent_traces.c": CACHE + ", keyed",
-    "src/intake/redact_rules.c": CACHE + ", by a seed of its own",
+    "src/intake/redactor.c": CACHE + ", by a seed of its own",
     "src/join/time_sieve.h": "a hash chooses a time range, and nothing is looked up in it",
     "src/meter/graph_wait.c": "lists per slot, keyed: equal keys have no bound",
     "src/render/flame_svg.c": "a colour",

@@ -5,7 +5,7 @@
  * was given to the store. */
 #pragma once
 #include "decode/profile_format.h"
-#include "intake/profiles.h"
+#include "intake/intake_profiles.h"
 
 struct sf_intake_config;
 

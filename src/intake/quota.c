@@ -457,8 +457,8 @@ void sf_quota_query_end(struct sf_quota *q, sf_str tenants)
     sf_mutex_unlock(&q->lock);
 }
 
-void sf_quota_look(struct sf_quota *q, void (*see)(void *arg, const struct sf_quota_rules *rules),
-                   void *arg)
+void sf_quota_visit(struct sf_quota *q, void (*see)(void *arg, const struct sf_quota_rules *rules),
+                    void *arg)
 {
     sf_mutex_lock(&q->lock);
     see(arg, q->rules);

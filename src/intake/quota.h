@@ -53,7 +53,7 @@ bool sf_quota_query_begin(struct sf_quota *q, sf_str tenants, int64_t now_ns,
 void sf_quota_query_end(struct sf_quota *q, sf_str tenants);
 
 /* The rules, for a page that shows them; `see` runs under the lock. */
-void sf_quota_look(struct sf_quota *q, void (*see)(void *arg, const struct sf_quota_rules *rules),
-                   void *arg);
+void sf_quota_visit(struct sf_quota *q, void (*see)(void *arg, const struct sf_quota_rules *rules),
+                    void *arg);
 /* Of the buckets there are: tenants, and services of all of them. */
 void sf_quota_count(struct sf_quota *q, size_t *out_tenants, size_t *out_services);

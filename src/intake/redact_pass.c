@@ -221,22 +221,22 @@ static inline bool redact_text(struct sf_redact_pass *p, sf_str *text)
     return text->len && (look || p->has_own) && redact_suspect(p, SF_REDACT_CODE_MATCH, look, text);
 }
 
-bool sf_redact_name(struct sf_redact_pass *p, const char *place, sf_str *name)
+bool sf_redact_pass_name(struct sf_redact_pass *p, const char *place, sf_str *name)
 {
     p->place = place;
     p->key = SF_STR_NONE;
     return p->r->in_names && redact_text(p, name);
 }
 
-bool sf_redact_free_text(struct sf_redact_pass *p, const char *place, sf_str *text)
+bool sf_redact_pass_free_text(struct sf_redact_pass *p, const char *place, sf_str *text)
 {
     p->place = place;
     p->key = SF_STR_NONE;
     return p->r->in_values && text->len && redact_text(p, text);
 }
 
-bool sf_redact_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,
-                    sf_str *text)
+bool sf_redact_pass_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,
+                         sf_str *text)
 {
     unsigned look = sf_shape_look(*text);
     p->place = place;
@@ -461,7 +461,7 @@ static inline bool is_clean(const struct sf_redact_pass *p, struct sf_redact_rec
     return true;
 }
 
-bool sf_redact_attrs(struct sf_redact_pass *p, const char *place, struct sf_attrs *attrs)
+bool sf_redact_pass_attrs(struct sf_redact_pass *p, const char *place, struct sf_attrs *attrs)
 {
     struct sf_attr *copy = NULL;
 
@@ -496,8 +496,8 @@ bool sf_redact_attrs(struct sf_redact_pass *p, const char *place, struct sf_attr
     return copy != NULL;
 }
 
-void *sf_redact_own_list(struct sf_redact_pass *p, void **copy, const void *list, size_t n,
-                         size_t size)
+void *sf_redact_pass_own_list(struct sf_redact_pass *p, void **copy, const void *list, size_t n,
+                              size_t size)
 {
     if (!*copy) {
         *copy = sf_arena_new_n(p->req, n, size);

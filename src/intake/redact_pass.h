@@ -3,7 +3,7 @@
  * Parts that change are copied into the arena when the first change in them is found, so a batch
  * without secrets costs the looking and nothing else. */
 #pragma once
-#include "intake/redact_rules.h"
+#include "intake/redactor.h"
 
 enum { SF_REDACT_RECENT = 256, SF_REDACT_RECENT_PLACES = 32 };
 
@@ -37,11 +37,11 @@ enum sf_err sf_redact_pass_init(struct sf_redact_pass *p, const struct sf_redact
 enum sf_err sf_redact_pass_done(struct sf_redact_pass *p, struct sf_why *why);
 
 /* Each is true when it changed what it was given. `place` is what a watcher is told. */
-bool sf_redact_name(struct sf_redact_pass *p, const char *place, sf_str *name);
-bool sf_redact_free_text(struct sf_redact_pass *p, const char *place, sf_str *text);
-bool sf_redact_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,
-                    sf_str *text);
-bool sf_redact_attrs(struct sf_redact_pass *p, const char *place, struct sf_attrs *attrs);
+bool sf_redact_pass_name(struct sf_redact_pass *p, const char *place, sf_str *name);
+bool sf_redact_pass_free_text(struct sf_redact_pass *p, const char *place, sf_str *text);
+bool sf_redact_pass_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,
+                         sf_str *text);
+bool sf_redact_pass_attrs(struct sf_redact_pass *p, const char *place, struct sf_attrs *attrs);
 /* A list's own copy, made at the first change. NULL: the arena is full. */
-void *sf_redact_own_list(struct sf_redact_pass *p, void **copy, const void *list, size_t n,
-                         size_t size);
+void *sf_redact_pass_own_list(struct sf_redact_pass *p, void **copy, const void *list, size_t n,
+                              size_t size);

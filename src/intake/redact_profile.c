@@ -9,12 +9,13 @@ static bool redact_function(struct sf_redact_pass *p, struct sf_function *f)
     const struct sf_redactor *r = p->r;
     bool is_changed = false;
     if (r->in_names || r->functions != SF_REDACT_CODE_MATCH) {
-        is_changed = sf_redact_code(p, "function.name", r->functions, &f->name);
-        is_changed = sf_redact_code(p, "function.system_name", r->functions, &f->system_name) ||
+        is_changed = sf_redact_pass_code(p, "function.name", r->functions, &f->name);
+        is_changed = sf_redact_pass_code(p, "function.system_name", r->functions,
+                                         &f->system_name) ||
                      is_changed;
     }
     if (r->in_values || r->files != SF_REDACT_CODE_MATCH)
-        is_changed = sf_redact_code(p, "function.file", r->files, &f->file) || is_changed;
+        is_changed = sf_redact_pass_code(p, "function.file", r->files, &f->file) || is_changed;
     return is_changed;
 }
 
@@ -25,7 +26,7 @@ static void redact_functions(struct sf_redact_pass *p, struct sf_profile_batch *
         struct sf_function f = b->functions[i];
         p->row = i;
         if (redact_function(p, &f) &&
-            sf_redact_own_list(p, &copy, b->functions, b->n_functions, sizeof(f)))
+            sf_redact_pass_own_list(p, &copy, b->functions, b->n_functions, sizeof(f)))
             ((struct sf_function *)copy)[i] = f;
     }
     if (copy)
@@ -40,8 +41,8 @@ static void redact_mappings(struct sf_redact_pass *p, struct sf_profile_batch *b
     for (uint32_t i = 0; i < b->n_mappings && !p->is_full; i++) {
         struct sf_mapping m = b->mappings[i];
         p->row = i;
-        if (sf_redact_code(p, "mapping.file", p->r->files, &m.file) &&
-            sf_redact_own_list(p, &copy, b->mappings, b->n_mappings, sizeof(m)))
+        if (sf_redact_pass_code(p, "mapping.file", p->r->files, &m.file) &&
+            sf_redact_pass_own_list(p, &copy, b->mappings, b->n_mappings, sizeof(m)))
             ((struct sf_mapping *)copy)[i] = m;
     }
     if (copy)
@@ -56,9 +57,9 @@ static bool redact_process_key(struct sf_redact_pass *p, sf_str *key)
     sf_str val;
     char *whole;
     if (!sf_str_find_char(*key, '=', &at))
-        return sf_redact_free_text(p, "process.key", key);
+        return sf_redact_pass_free_text(p, "process.key", key);
     val = sf_str_from_at(*key, at + 1);
-    if (!sf_redact_free_text(p, "process.key", &val))
+    if (!sf_redact_pass_free_text(p, "process.key", &val))
         return false;
     whole = sf_arena_raw(p->req, at + 1 + val.len, 1);
     if (!whole) {
@@ -78,10 +79,10 @@ static void redact_processes(struct sf_redact_pass *p, struct sf_profile_batch *
         struct sf_process process = b->processes[i];
         bool is_changed;
         p->row = i;
-        is_changed = sf_redact_name(p, "process.service", &process.service);
+        is_changed = sf_redact_pass_name(p, "process.service", &process.service);
         is_changed = redact_process_key(p, &process.key) || is_changed;
         if (is_changed &&
-            sf_redact_own_list(p, &copy, b->processes, b->n_processes, sizeof(process)))
+            sf_redact_pass_own_list(p, &copy, b->processes, b->n_processes, sizeof(process)))
             ((struct sf_process *)copy)[i] = process;
     }
     if (copy)
@@ -114,7 +115,7 @@ static bool redact_labels(struct sf_redact_pass *p, struct sf_series *s)
         list[i] = (struct sf_attr){s->labels[i].key,
                                    {.type = SF_VALUE_STR, .str = s->labels[i].val}};
     p->is_full = p->is_full || !list;
-    if (p->is_full || !sf_redact_attrs(p, "label", &attrs))
+    if (p->is_full || !sf_redact_pass_attrs(p, "label", &attrs))
         return false;
     labels = sf_arena_new_n(p->req, attrs.n + 1, sizeof(*labels));
     if (!labels) {
@@ -134,7 +135,7 @@ static bool redact_type(struct sf_redact_pass *p, struct sf_profile_type *t)
                              &t->period_unit};
     bool is_changed = false;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        is_changed = sf_redact_free_text(p, "profile.type", parts[i]) || is_changed;
+        is_changed = sf_redact_pass_free_text(p, "profile.type", parts[i]) || is_changed;
     return is_changed;
 }
 
@@ -147,8 +148,8 @@ static void redact_series(struct sf_redact_pass *p, struct sf_profile_batch *b)
         p->row = i;
         is_changed = redact_labels(p, &s);
         is_changed = redact_type(p, &s.type) || is_changed;
-        is_changed = sf_redact_name(p, "service", &s.service) || is_changed;
-        if (is_changed && sf_redact_own_list(p, &copy, b->series, b->n_series, sizeof(s)))
+        is_changed = sf_redact_pass_name(p, "service", &s.service) || is_changed;
+        if (is_changed && sf_redact_pass_own_list(p, &copy, b->series, b->n_series, sizeof(s)))
             ((struct sf_series *)copy)[i] = s;
     }
     if (copy)
@@ -168,10 +169,10 @@ static void redact_threads(struct sf_redact_pass *p, struct sf_profile_batch *b)
         if (name.p != last.p || name.len != last.len) {
             last = made = name;
             p->row = i;
-            is_changed = sf_redact_free_text(p, "thread.name", &made);
+            is_changed = sf_redact_pass_free_text(p, "thread.name", &made);
         }
         if (is_changed &&
-            sf_redact_own_list(p, &copy, b->samples, b->n_samples, sizeof(*b->samples)))
+            sf_redact_pass_own_list(p, &copy, b->samples, b->n_samples, sizeof(*b->samples)))
             ((struct sf_sample *)copy)[i].thread_name = made;
     }
     if (copy)

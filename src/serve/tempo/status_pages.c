@@ -280,7 +280,7 @@ bool sf_status_pages_overrides(struct sf_call *call,
         return sf_call_fail(call, SF_ERR_INPUT, &why);
     sf_call_ok(call, TEXT);
     if (call->service->quota)
-        sf_quota_look(call->service->quota, o.tenant.len ? show_tenant : show_tenants, &o);
+        sf_quota_visit(call->service->quota, o.tenant.len ? show_tenant : show_tenants, &o);
     add_line(call, SF_STR("# of the server, the same for every tenant"));
     return add_config(call, SF_STR("limits."), o.mode);
 }

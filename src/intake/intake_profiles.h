@@ -1,4 +1,4 @@
-/* profiles.h - the last place where a profile is refused, cut, labelled or redacted.
+/* intake_profiles.h - the last place where a profile is refused, cut, labelled or redacted.
  *
  * A batch with decoded profiles goes in and comes out ready for the store: function names, files
  * and labels redacted, label sets under their cap, times that can be, and the normalised form that

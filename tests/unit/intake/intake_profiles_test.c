@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "intake/intake.h"
-#include "intake/profiles.h"
+#include "intake/intake_profiles.h"
 #include "intake/redact.h"
 #include "intake/series_cap.h"
 #include "support/profile_make.h"
@@ -32,7 +32,7 @@ static void finish(struct sf_batch *b, const struct sf_redactor *r, struct sf_se
         fail_msg("%s", why.text);
 }
 
-TEST(profiles, are_replayed_from_the_log_as_they_were_stored)
+TEST(intake_profiles, are_replayed_from_the_log_as_they_were_stored)
 {
     struct sf_intake_profiles_result result;
     struct sf_batch *b = make(200), *again = NULL;
@@ -50,7 +50,7 @@ TEST(profiles, are_replayed_from_the_log_as_they_were_stored)
     sf_batch_free(b);
 }
 
-TEST(profiles, lose_secrets_in_functions_files_and_labels_before_the_log)
+TEST(intake_profiles, lose_secrets_in_functions_files_and_labels_before_the_log)
 {
     struct sf_redact_config config = {
         .has_builtin = true, .in_keys = true, .in_values = true, .in_names = true};
@@ -77,7 +77,7 @@ TEST(profiles, lose_secrets_in_functions_files_and_labels_before_the_log)
     sf_redactor_free(r);
 }
 
-TEST(profiles, never_keep_ids_as_labels)
+TEST(intake_profiles, never_keep_ids_as_labels)
 {
     static struct sf_label labels[] = {{SF_STR("env"), SF_STR("dev")},
                                        {SF_STR("service_name"), SF_STR("a")},
@@ -94,7 +94,7 @@ TEST(profiles, never_keep_ids_as_labels)
     sf_batch_free(b);
 }
 
-TEST(profiles, from_next_year_are_taken_for_todays)
+TEST(intake_profiles, from_next_year_are_taken_for_todays)
 {
     struct sf_intake_profiles_result result;
     struct sf_batch *b = make(5);
@@ -112,7 +112,7 @@ TEST(profiles, from_next_year_are_taken_for_todays)
     sf_batch_free(b);
 }
 
-TEST(profiles, fold_labels_over_the_cap_and_count_them)
+TEST(intake_profiles, fold_labels_over_the_cap_and_count_them)
 {
     struct sf_series_cap *cap = sf_series_cap_new(1);
     struct sf_intake_profiles_result result;
@@ -130,7 +130,7 @@ TEST(profiles, fold_labels_over_the_cap_and_count_them)
     sf_series_cap_free(cap);
 }
 
-TEST(profiles, survive_every_failing_allocation)
+TEST(intake_profiles, survive_every_failing_allocation)
 {
     for (uint64_t n = 1;; n++) {
         struct sf_intake_profiles how = {.tenant = 1, .recv_ns = NOW_NS};

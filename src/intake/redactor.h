@@ -1,4 +1,4 @@
-/* redact_rules.h - a compiled redactor: its words, expressions and verdicts. Private to
+/* redactor.h - a compiled redactor: its words, expressions and verdicts. Private to
  * redact*.c. */
 #pragma once
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "intake/profiles.h"
+#include "intake/intake_profiles.h"
 
 #include <string.h>
 

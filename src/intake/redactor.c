@@ -1,7 +1,7 @@
-/* redact_rules.c - compiles the redaction settings into a redactor and judges attribute keys: the
+/* redactor.c - compiles the redaction settings into a redactor and judges attribute keys: the
  * allow list first, then words, then regular expressions. Verdicts on keys are cached in a table of
  * atomic words that threads share without locks. */
-#include "intake/redact_rules.h"
+#include "intake/redactor.h"
 
 #include <stdio.h>
 #include <string.h>
