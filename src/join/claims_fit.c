@@ -170,7 +170,7 @@ enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *
         return SF_OK;
     if (!sf_batch_tree_type_print(&set->type, req, &type))
         return sf_no_room(why, "the query");
-    if (!f.is_cpu && sf_time_kind_of(type) == SF_TIME_NONE)
+    if (!f.is_cpu && sf_time_samples_kind_of(type) == SF_TIME_NONE)
         return SF_OK;
     f.claims = sf_arena_new_n(req, a->n_claims, sizeof(*f.claims));
     f.threads = sf_arena_new_n(req, a->n_claims, sizeof(*f.threads));

@@ -73,19 +73,19 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
 
 bool sf_claims_view_is_few(const struct sf_link_set *set, double taken)
 {
-    return sf_samples_are_few(&set->type, set->period, taken);
+    return sf_sample_count_is_few(&set->type, set->period, taken);
 }
 
 double sf_claims_view_samples(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
 {
-    return sf_samples_count(&set->type, set->period, value, n_samples);
+    return sf_sample_count(&set->type, set->period, value, n_samples);
 }
 
 double sf_claims_view_worth(const struct sf_link_set *set, double taken, double timed,
                             double timed_squares)
 {
     double period = (double)set->period;
-    if (!sf_samples_are_counted(&set->type, set->period) || timed <= 0)
+    if (!sf_sample_count_is_known(&set->type, set->period) || timed <= 0)
         return taken;
     double untimed = fmax(0, taken - timed / period);
     double squares = untimed + timed_squares / period / period;

@@ -212,7 +212,7 @@ static bool explain(struct work *w)
         return false;
     c->view.is_estimate = c->known.n_estimated > 0;
     c->view.is_few = c->grades.n_samples > 0 &&
-                     sf_samples_are_few(&c->view.type, c->view.period, w->taken);
+                     sf_sample_count_is_few(&c->view.type, c->view.period, w->taken);
     c->view.taken = w->taken;
     c->trust = sf_trust_name(sf_trust_of((uint64_t)c->sure_taken));
     return true;
@@ -283,9 +283,9 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     struct sf_set_cut cut = sf_span_set_cut(
         &w.set, w.out.n_found > w.fates.n_thinned ? w.out.n_found - w.fates.n_thinned : 0,
         w.out.n_spans);
-    w.out.is_sample = sf_set_cut_is_sample(&cut);
+    w.out.is_sample = sf_span_set_cut_is_sample(&cut);
     w.out.left_out = w.link ? w.link->left_out : 0;
-    if (!sf_set_cut_note(&cut, "", q->req, &w.out.note) ||
+    if (!sf_span_set_cut_note(&cut, "", q->req, &w.out.note) ||
         !sf_set_fates_note(&w.fates, "", q->req, &w.out.note) ||
         !sf_link_set_say_left_out(w.out.left_out, q->req, &w.out.note))
         return sf_no_room(why, "the query");

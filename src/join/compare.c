@@ -380,9 +380,9 @@ static bool note_sample(struct work *w)
     for (size_t i = 0; i < 2; i++) {
         struct side *s = sides[i];
         struct sf_set_cut cut = sf_span_set_cut(&s->set, s->n_found, s->cohort.n_spans);
-        w->out.is_sample = w->out.is_sample || sf_set_cut_is_sample(&cut);
+        w->out.is_sample = w->out.is_sample || sf_span_set_cut_is_sample(&cut);
         cut.n_found -= s->fates.n_thinned < cut.n_found ? s->fates.n_thinned : cut.n_found;
-        if (!sf_set_cut_note(&cut, names[i], w->q->req, &notes[i]) ||
+        if (!sf_span_set_cut_note(&cut, names[i], w->q->req, &notes[i]) ||
             !sf_set_fates_note(&s->fates, notes[i].len ? "" : names[i], w->q->req, &notes[i]))
             return false;
         w->out.n_thinned[i] = s->fates.n_thinned;

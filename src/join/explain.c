@@ -98,11 +98,11 @@ static enum sf_err give_groups(struct work *w, struct groups *g, double whole, b
         struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
         struct sf_explain_part *parts;
         uint64_t path_ns;
-        err = sum ? sf_times_sum_path(sum, &w->t, one->span, &path_ns, NULL, why)
+        err = sum ? sf_explain_times_sum_path(sum, &w->t, one->span, &path_ns, NULL, why)
                   : sf_no_room(why, "the query");
         if (!err)
-            err = sf_times_sum_parts(sum, &w->t, path_ns, CHILD_FUNCTIONS, &parts, &s->n_parts,
-                                     why);
+            err = sf_explain_parts_sum(sum, &w->t, path_ns, CHILD_FUNCTIONS, &parts, &s->n_parts,
+                                       why);
         s->parts = err ? NULL : parts;
     }
     to->children = list;
@@ -186,7 +186,7 @@ static enum sf_err focus_span(struct work *w, uint32_t span, struct sf_why *why)
     struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
     const uint64_t *path_ns;
     uint64_t whole_ns;
-    enum sf_err err = sum ? sf_times_sum_path(sum, &w->t, span, &whole_ns, &path_ns, why)
+    enum sf_err err = sum ? sf_explain_times_sum_path(sum, &w->t, span, &whole_ns, &path_ns, why)
                           : sf_no_room(why, "the query");
     return err ? err
                : sf_explain_focus_path(sum, &w->t, span, path_ns, w->focus, &w->out.focus, why);
@@ -202,11 +202,11 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     w->out.service = set->services[set->span];
     w->out.name = set->spans[set->span].name;
     w->out.duration_ns = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
-    enum sf_err err = sum ? sf_times_sum_add(sum, &w->t, set->span, 1, true, why)
+    enum sf_err err = sum ? sf_explain_times_sum_add(sum, &w->t, set->span, 1, true, why)
                           : sf_no_room(why, "the query");
     if (!err)
-        err = sf_times_sum_parts(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
-                                 &w->out.n_parts, why);
+        err = sf_explain_parts_sum(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
+                                   &w->out.n_parts, why);
     for (int part = 0; !err && part < SF_PART_CHILD; part++)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
     if (!err && w->focus.len > 0)
@@ -229,10 +229,10 @@ static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct s
             return sf_no_room(why, "the query");
         for (uint32_t i = 0; i < w->t.set->n_own; i++) {
             const struct sf_span_times *s = &w->t.spans[i];
-            double own = sf_span_times_own(s);
+            double own = sf_explain_times_own(s);
             if (own > 0)
                 add_span(w->t.set, g, i,
-                         (double)sf_span_times_ns(s, (enum sf_ledger_part)part) *
+                         (double)sf_explain_times_ns(s, (enum sf_ledger_part)part) *
                              (double)path_ns[i] / own);
         }
         err = give_groups(w, g, (double)w->out.duration_ns, false, to, why);
@@ -265,11 +265,12 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         w->out.service = set->services[root];
         w->out.name = set->spans[root].name;
     }
-    enum sf_err err = sum ? sf_times_sum_path(sum, &w->t, SF_NOBODY, &whole_ns, &path_ns, why)
+    enum sf_err err = sum ? sf_explain_times_sum_path(sum, &w->t, SF_NOBODY, &whole_ns, &path_ns,
+                                                      why)
                           : sf_no_room(why, "the query");
     if (!err)
-        err = sf_times_sum_parts(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
-                                 &w->out.n_parts, why);
+        err = sf_explain_parts_sum(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
+                                   &w->out.n_parts, why);
     w->out.duration_ns = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
     for (int part = 0; !err && part < SF_PART_CHILD; part++)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
@@ -286,8 +287,8 @@ static bool has_samples(const struct sf_explain_times *t, sf_str service)
         if (!sf_str_eq(t->set->services[i], service))
             continue;
         for (int part = 0; part < SF_PART_CHILD; part++) {
-            const struct sf_part_seen *seen = sf_span_times_seen(&t->spans[i],
-                                                                 (enum sf_ledger_part)part);
+            const struct sf_part_seen *seen = sf_explain_times_seen(&t->spans[i],
+                                                                    (enum sf_ledger_part)part);
             if (seen && seen->samples + seen->sure_ns > 0)
                 return true;
         }

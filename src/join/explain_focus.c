@@ -32,7 +32,7 @@ static void add_code(const struct sf_times_sum *sum, const struct sf_explain_tim
             ns += is_through[i] ? sum->nodes[part][i] : 0;
         if (ns <= 0)
             continue;
-        double worth = sf_times_part_worth(s);
+        double worth = sf_explain_parts_worth(s);
         struct sf_interval in = {1, 1};
         if (worth > 0 && sum->ns[part] > 0)
             in = sf_trust_share(fmin(1, ns / sum->ns[part]) * worth, worth);

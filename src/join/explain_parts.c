@@ -6,7 +6,7 @@
 #include "link/explain_part.h"
 #include "link/trust.h"
 
-double sf_times_part_worth(const struct sf_part_seen *s)
+double sf_explain_parts_worth(const struct sf_part_seen *s)
 {
     double squares = s->samples - s->timed + s->timed_squares;
     return s->samples > 0 ? fmin(s->samples, sf_trust_effective(s->samples, squares)) : 0;
@@ -19,7 +19,7 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
     struct sf_hot_pieces found = {0};
     struct sf_explain_function *list = sf_arena_new_n(t->q->req, SF_EXPLAIN_FUNCTIONS,
                                                       sizeof(*list));
-    double worth = sf_times_part_worth(&sum->seen[part]);
+    double worth = sf_explain_parts_worth(&sum->seen[part]);
     most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
     if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
         (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
@@ -41,9 +41,9 @@ static bool is_few(const struct sf_times_sum *sum, int part)
     return s->samples > 0 && s->samples < SF_TRUST_FEW && s->sampled_ns > s->sure_ns;
 }
 
-enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_explain_times *t,
-                               uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
-                               uint32_t *out_n, struct sf_why *why)
+enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                 uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
+                                 uint32_t *out_n, struct sf_why *why)
 {
     struct sf_explain_part *list = sf_arena_new_n(t->q->req, SF_PARTS, sizeof(*list));
     uint32_t n = 0;
@@ -60,7 +60,7 @@ enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_e
         to->source = sum->exact >> part & 1 ? "exact" : s->sampled_ns > 0 ? "samples" : to->source;
         to->is_estimate = sum->estimate >> part & 1 || s->estimated_ns > 0.05 * sum->ns[part];
         to->few = is_few(sum, part) ? s->samples : 0;
-        sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, sf_times_part_worth(s),
+        sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, sf_explain_parts_worth(s),
                               (double)whole_ns);
         err = add_functions(sum, t, part, most, to, why);
     }

@@ -291,7 +291,7 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
     w->out.n_spans = w->l.set.n;
     give_examples(w);
     struct sf_set_cut cut = sf_span_set_cut(&w->l.set, n_found, w->l.set.n);
-    if (!sf_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
+    if (!sf_span_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
         !sf_link_set_say_left_out(w->l.b.n_samples > 0 ? w->l.b.left_out : 0, w->q->req,
                                   &w->out.note))
         return sf_no_room(why, "the query");

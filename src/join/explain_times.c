@@ -19,7 +19,7 @@ static enum sf_err add_type(struct sf_explain_times *t, const struct sf_link_wan
                             sf_str type, sf_str chosen, struct sf_why *why)
 {
     struct sf_link_want want = {.span = about->span, .type = type, .whole = about->whole};
-    enum sf_time_kind kind = sf_time_kind_of(type);
+    enum sf_time_kind kind = sf_time_samples_kind_of(type);
     struct sf_link_set *set = t->set;
     enum sf_err err = SF_OK;
     if (kind == SF_TIME_NONE)
@@ -83,23 +83,23 @@ static unsigned place_of(uint16_t has, enum sf_ledger_part part)
     return (unsigned)__builtin_popcount(has & ((1u << part) - 1));
 }
 
-uint64_t sf_span_times_ns(const struct sf_span_times *s, enum sf_ledger_part part)
+uint64_t sf_explain_times_ns(const struct sf_span_times *s, enum sf_ledger_part part)
 {
     return s->has_ns & 1u << part ? s->ns[place_of(s->has_ns, part)] : 0;
 }
 
-const struct sf_part_seen *sf_span_times_seen(const struct sf_span_times *s,
-                                              enum sf_ledger_part part)
+const struct sf_part_seen *sf_explain_times_seen(const struct sf_span_times *s,
+                                                 enum sf_ledger_part part)
 {
     return s->has_seen & 1u << part ? &s->seen[place_of(s->has_seen, part)] : NULL;
 }
 
-double sf_span_times_own(const struct sf_span_times *s)
+double sf_explain_times_own(const struct sf_span_times *s)
 {
     double own = 0;
     for (int part = 0; part < SF_PARTS; part++)
         if (part != SF_PART_CHILD && part != SF_PART_REMOTE)
-            own += (double)sf_span_times_ns(s, (enum sf_ledger_part)part);
+            own += (double)sf_explain_times_ns(s, (enum sf_ledger_part)part);
     return own;
 }
 
@@ -153,7 +153,7 @@ static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf
             continue;
         }
         sampled[p->part] += worth;
-        bool is_counted = sf_samples_are_counted(&type->set->type, type->set->period);
+        bool is_counted = sf_sample_count_is_known(&type->set->type, type->set->period);
         double n = is_counted ? worth / (double)type->set->period : 1;
         seen->samples += n;
         seen->timed += p->has_time ? n : 0;
@@ -282,13 +282,14 @@ static void add_seen(struct sf_part_seen *to, const struct sf_part_seen *from, d
     to->timed_squares += from->timed_squares * share;
 }
 
-enum sf_err sf_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
-                             uint32_t span, double share, bool has_children, struct sf_why *why)
+enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                     uint32_t span, double share, bool has_children,
+                                     struct sf_why *why)
 {
     const struct sf_span_times *s = &t->spans[span];
     for (int part = 0; part < SF_PARTS; part++) {
-        const struct sf_part_seen *seen = sf_span_times_seen(s, (enum sf_ledger_part)part);
-        uint64_t ns = sf_span_times_ns(s, (enum sf_ledger_part)part);
+        const struct sf_part_seen *seen = sf_explain_times_seen(s, (enum sf_ledger_part)part);
+        uint64_t ns = sf_explain_times_ns(s, (enum sf_ledger_part)part);
         if (ns == 0 || (!has_children && (part == SF_PART_CHILD || part == SF_PART_REMOTE)))
             continue;
         sum->ns[part] += (double)ns * share;
@@ -348,9 +349,9 @@ static enum sf_err find_below(const struct sf_explain_times *t, uint32_t span, s
     return err;
 }
 
-enum sf_err sf_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
-                              uint32_t span, uint64_t *out_whole_ns, const uint64_t **out_path_ns,
-                              struct sf_why *why)
+enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                      uint32_t span, uint64_t *out_whole_ns,
+                                      const uint64_t **out_path_ns, struct sf_why *why)
 {
     struct sf_critical_path path;
     struct below below;
@@ -363,10 +364,10 @@ enum sf_err sf_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_
         err = sf_critical_path_find(&below.tree, &scratch, &path, why);
     for (uint32_t i = 0; !err && i < below.tree.n_spans; i++) {
         uint32_t place = below.places ? below.places[i] : i;
-        double own = sf_span_times_own(&t->spans[place]), on_path = (double)path.critical_ns[i];
+        double own = sf_explain_times_own(&t->spans[place]), on_path = (double)path.critical_ns[i];
         path_ns[place] = path.critical_ns[i];
         if (on_path > 0 && own > 0)
-            err = sf_times_sum_add(sum, t, place, on_path / own, false, why);
+            err = sf_explain_times_sum_add(sum, t, place, on_path / own, false, why);
         else
             sum->ns[SF_PART_UNKNOWN] += on_path;
     }

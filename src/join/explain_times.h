@@ -52,11 +52,11 @@ struct sf_times_sum {
     uint32_t n_spans;             /* that are in it */
 };
 
-uint64_t sf_span_times_ns(const struct sf_span_times *s, enum sf_ledger_part part);
-double sf_span_times_own(const struct sf_span_times *s); /* all but waits for children */
+uint64_t sf_explain_times_ns(const struct sf_span_times *s, enum sf_ledger_part part);
+double sf_explain_times_own(const struct sf_span_times *s); /* all but waits for children */
 /* NULL: nothing is known of that part. */
-const struct sf_part_seen *sf_span_times_seen(const struct sf_span_times *s,
-                                              enum sf_ledger_part part);
+const struct sf_part_seen *sf_explain_times_seen(const struct sf_span_times *s,
+                                                 enum sf_ledger_part part);
 
 /* Of a span and all below it; span 0: of the whole trace. Lives in q->req, until
  * sf_explain_times_done(). NOT_FOUND: no such trace or span. */
@@ -66,18 +66,19 @@ enum sf_err sf_explain_times_load(struct sf_explain_times *t, struct sf_store *s
 void sf_explain_times_done(struct sf_explain_times *t); /* a zeroed one is fine */
 
 /* Adds a share of a span's own time; with `has_children` also its waits for children. */
-enum sf_err sf_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
-                             uint32_t span, double share, bool has_children, struct sf_why *why);
+enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                     uint32_t span, double share, bool has_children,
+                                     struct sf_why *why);
 /* A span with all that is below it, along the path that was waited for: the parts of the sum come
  * to its duration, children are opened. SF_NOBODY: the whole trace. `out_path_ns` (or NULL) gets
  * for each span what it has on the path. */
-enum sf_err sf_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
-                              uint32_t span, uint64_t *out_whole_ns, const uint64_t **out_path_ns,
-                              struct sf_why *why);
+enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                      uint32_t span, uint64_t *out_whole_ns,
+                                      const uint64_t **out_path_ns, struct sf_why *why);
 /* How many equal samples know as much of it. */
-double sf_times_part_worth(const struct sf_part_seen *s);
+double sf_explain_parts_worth(const struct sf_part_seen *s);
 /* The parts of a sum, largest first, in whole nanoseconds that come to `whole_ns`; with functions,
  * at most `most` of each. In q->req. */
-enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_explain_times *t,
-                               uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
-                               uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                 uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
+                                 uint32_t *out_n, struct sf_why *why);

@@ -46,8 +46,8 @@ struct work {
 
 static enum sf_err keep(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
 {
-    if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", sf_findings_kind_of_time(&w->type),
-                        SF_STR_ARG(of)))
+    if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s",
+                        sf_findings_diff_kind_of_time(&w->type), SF_STR_ARG(of)))
         return sf_no_room(why, "the query");
     w->tree = *tree;
     return SF_OK;
@@ -275,7 +275,7 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
         return err;
     w->n_samples = tree->n_samples;
     w->period = types[chosen].period;
-    w->taken = sf_samples_count(&w->type, w->period, tree->total, tree->n_samples);
+    w->taken = sf_sample_count(&w->type, w->period, tree->total, tree->n_samples);
     err = keep(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
@@ -320,7 +320,7 @@ static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, st
                            struct sf_why *why)
 {
     enum sf_err err = look(w, why);
-    if (!err && w->n_samples > 0 && sf_samples_are_few(&w->type, w->period, w->taken))
+    if (!err && w->n_samples > 0 && sf_sample_count_is_few(&w->type, w->period, w->taken))
         return say_few(w) ? SF_OK : sf_no_room(why, "the query");
     return err ? err
                : sf_findings_of_tree(&w->tree, w->of, &w->want->limits, w->q->req, &w->in_code,

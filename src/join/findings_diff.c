@@ -11,7 +11,7 @@
 
 static const struct sf_tree_grouping by_function = {SF_GROUP_FUNCTION, false};
 
-const char *sf_findings_kind_of_time(const struct sf_profile_type *type)
+const char *sf_findings_diff_kind_of_time(const struct sf_profile_type *type)
 {
     if (sf_str_eq(type->sample_type, SF_STR("cpu")))
         return "CPU time";
@@ -28,7 +28,8 @@ static enum sf_err find(const struct sf_tree sides[2], sf_str left, sf_str right
     struct sf_tree_diff diff;
     enum sf_err err = SF_OK;
     if (!sf_arena_print(q->req, &out->of, "the %s of %.*s against %.*s",
-                        sf_findings_kind_of_time(&out->type), SF_STR_ARG(right), SF_STR_ARG(left)))
+                        sf_findings_diff_kind_of_time(&out->type), SF_STR_ARG(right),
+                        SF_STR_ARG(left)))
         return sf_no_room(why, "the query");
     for (int i = 0; i < 2 && !err; i++)
         err = sf_tree_group(&sides[i], by_function, q->req, &grouped[i], why);

@@ -18,4 +18,4 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
                                        struct sf_query_ctx *q, struct sf_findings_diff *out,
                                        struct sf_why *why);
 /* "CPU time", "bytes": what a profile of this type is made of. */
-const char *sf_findings_kind_of_time(const struct sf_profile_type *type);
+const char *sf_findings_diff_kind_of_time(const struct sf_profile_type *type);

@@ -298,13 +298,13 @@ static int by_value(const void *a, const void *b)
  * room for, in proportion, as in its flame graph. */
 static void fit(struct work *w)
 {
-    if (sf_time_kind_of(w->out.type) == SF_TIME_NONE ||
+    if (sf_time_samples_kind_of(w->out.type) == SF_TIME_NONE ||
         !sf_str_eq(w->out.unit, SF_STR("nanoseconds")))
         return;
     for (uint32_t i = 0; i < w->out.n; i++) {
         struct sf_frame_span *s = &w->list[i];
         const struct whole *all = &w->wholes[i];
-        bool is_cpu = sf_time_kind_of(w->out.type) == SF_TIME_CPU;
+        bool is_cpu = sf_time_samples_kind_of(w->out.type) == SF_TIME_CPU;
         uint64_t most_ns = is_cpu && all->n_threads == 1 && all->cpu_ns >= 0 &&
                                    (uint64_t)all->cpu_ns < s->duration_ns
                                ? (uint64_t)all->cpu_ns
@@ -373,8 +373,8 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
     explain(&w);
     for (uint32_t i = 0; !err && i < w.out.n; i++) {
         struct sf_frame_span *s = &w.list[i];
-        double taken = sf_samples_count(&w.type, w.period, s->value, s->n_samples);
-        s->few = sf_samples_are_few(&w.type, w.period, taken) ? taken : 0;
+        double taken = sf_sample_count(&w.type, w.period, s->value, s->n_samples);
+        s->few = sf_sample_count_is_few(&w.type, w.period, taken) ? taken : 0;
     }
     if (!err && w.out.n > 0)
         fit(&w);

@@ -30,8 +30,8 @@ bool sf_link_keep_figures(struct sf_link_keep *k)
     return k->figures != NULL;
 }
 
-struct sf_kept_span sf_kept_span_of(const struct sf_span *s, const struct sf_resource *r,
-                                    uint64_t process)
+struct sf_kept_span sf_link_keep_span_of(const struct sf_span *s, const struct sf_resource *r,
+                                         uint64_t process)
 {
     return (struct sf_kept_span){.id = s->span_id,
                                  .parent_id = s->parent_id,
@@ -40,7 +40,7 @@ struct sf_kept_span sf_kept_span_of(const struct sf_span *s, const struct sf_res
                                  .process = process,
                                  .thread = sf_span_thread_of(s, r),
                                  .profile = sf_profile_names_given(s),
-                                 .tags = (uint8_t)sf_span_tags_of(s, r),
+                                 .tags = (uint8_t)sf_profile_names_tags_of(s, r),
                                  .kind = s->kind,
                                  .is_error = s->status == SF_STATUS_ERROR,
                                  .service = r->service,
@@ -73,7 +73,7 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
     for (uint32_t i = 0; i < v->n_spans; i++) {
         const struct sf_span *s = &v->spans[i];
         struct sf_kept_span *to = &k->spans[k->n + t.n++];
-        *to = sf_kept_span_of(s, &v->resources[s->resource], processes[s->resource]);
+        *to = sf_link_keep_span_of(s, &v->resources[s->resource], processes[s->resource]);
         if (!sf_name_list_add(&k->names, to->service, UINT32_MAX, &to->service) ||
             !sf_name_list_add(&k->names, to->name, KEEP_NAMES, &to->name))
             return;

@@ -23,8 +23,8 @@ struct sf_kept_span {
 };
 
 /* What the link needs of a span; strings are the span's. */
-struct sf_kept_span sf_kept_span_of(const struct sf_span *s, const struct sf_resource *r,
-                                    uint64_t process);
+struct sf_kept_span sf_link_keep_span_of(const struct sf_span *s, const struct sf_resource *r,
+                                         uint64_t process);
 
 struct sf_kept_trace {
     sf_trace_id id;

@@ -203,8 +203,8 @@ bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
     names = processes ? take_resources(l, b, processes, NULL, l->req) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        struct sf_kept_span k = sf_kept_span_of(s, &b->resources[s->resource],
-                                                processes[s->resource]);
+        struct sf_kept_span k = sf_link_keep_span_of(s, &b->resources[s->resource],
+                                                     processes[s->resource]);
         k.service = names[s->resource];
         add_sides(l, s, &k, NULL);
     }
@@ -265,8 +265,8 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     sf_str *names = n <= l->cap - l->n ? take_resources(l, b, processes, is_kept, tmp) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        struct sf_kept_span k = sf_kept_span_of(s, &b->resources[s->resource],
-                                                processes[s->resource]);
+        struct sf_kept_span k = sf_link_keep_span_of(s, &b->resources[s->resource],
+                                                     processes[s->resource]);
         struct sf_span_figures figures;
         if (l->figures)
             figures = sf_span_figures_read(s);

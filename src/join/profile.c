@@ -329,9 +329,9 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     if (!err) {
         view.tree = *tree;
         view.type = type.type;
-        view.taken = sf_samples_count(&type.type, type.period, tree->total, tree->n_samples);
+        view.taken = sf_sample_count(&type.type, type.period, tree->total, tree->n_samples);
         view.is_few = (query.n_spans || query.n_traces) &&
-                      sf_samples_are_few(&type.type, type.period, view.taken);
+                      sf_sample_count_is_few(&type.type, type.period, view.taken);
     }
     if (!err)
         err = shape(ask, q, &view, why);

@@ -40,7 +40,8 @@ sf_span_id sf_profile_names_given(const struct sf_span *s)
 }
 
 /* The C library tags whatever it samples. */
-enum sf_span_tags sf_span_tags_of(const struct sf_span *s, const struct sf_resource *resource)
+enum sf_span_tags sf_profile_names_tags_of(const struct sf_span *s,
+                                           const struct sf_resource *resource)
 {
     sf_str sdk = sf_attrs_str(resource->attrs, SF_STR("telemetry.sdk.name"));
     sf_str own = sf_attrs_str(s->attrs, SF_STR("pyroscope.profile.id"));

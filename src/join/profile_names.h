@@ -23,7 +23,8 @@ enum sf_span_tags { /* what a span says of its samples */
                     SF_SPAN_TAGS_SELF, /* they carry its own id */
                     SF_SPAN_TAGS_ALL   /* so do those of every span of its process */
 };
-enum sf_span_tags sf_span_tags_of(const struct sf_span *s, const struct sf_resource *resource);
+enum sf_span_tags sf_profile_names_tags_of(const struct sf_span *s,
+                                           const struct sf_resource *resource);
 /* Of spans with those beside them. In `req`. False: it is full. */
 bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profiles,
                            uint32_t n_spans, struct sf_arena *req, struct sf_profile_names *out);

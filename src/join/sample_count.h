@@ -5,10 +5,10 @@
 #include "model/profile.h"
 
 /* Each sample stands for a period of what it measures. */
-bool sf_samples_are_counted(const struct sf_profile_type *type, int64_t period);
+bool sf_sample_count_is_known(const struct sf_profile_type *type, int64_t period);
 /* The samples behind `value`; at least the records themselves. */
-double sf_samples_count(const struct sf_profile_type *type, int64_t period, int64_t value,
-                        uint64_t n_samples);
+double sf_sample_count(const struct sf_profile_type *type, int64_t period, int64_t value,
+                       uint64_t n_samples);
 /* Too few samples of a profiler of time to say more than how many there were. What was measured
  * (allocations, waits) is never that. */
-bool sf_samples_are_few(const struct sf_profile_type *type, int64_t period, double taken);
+bool sf_sample_count_is_few(const struct sf_profile_type *type, int64_t period, double taken);

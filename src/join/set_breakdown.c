@@ -57,7 +57,7 @@ static bool find_members(struct work *w)
 
 static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct sf_why *why)
 {
-    enum sf_time_kind kind = sf_time_kind_of(type);
+    enum sf_time_kind kind = sf_time_samples_kind_of(type);
     struct sf_link_set *set = w->first;
     if (kind == SF_TIME_NONE)
         return SF_OK;
@@ -235,7 +235,7 @@ static void count_samples(struct work *w, const struct sf_ledger *l)
         if (type->kind != SF_TIME_CPU && type->kind != SF_TIME_WALL)
             continue;
         sampled[s->part] += (double)s->worth_ns;
-        w->out.part_taken[s->part] += sf_samples_are_counted(&type->set->type, type->set->period)
+        w->out.part_taken[s->part] += sf_sample_count_is_known(&type->set->type, type->set->period)
                                           ? (double)s->worth_ns / (double)type->set->period
                                           : 1;
     }

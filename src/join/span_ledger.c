@@ -37,7 +37,7 @@ static enum sf_err add_types(struct sf_time_samples *t, struct sf_store *store, 
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
         struct sf_link_want want = {
             .span = about->span, .type = first->types[i], .whole = about->whole};
-        enum sf_time_kind kind = sf_time_kind_of(first->types[i]);
+        enum sf_time_kind kind = sf_time_samples_kind_of(first->types[i]);
         struct sf_link_set *set = NULL;
         if (kind == SF_TIME_NONE)
             continue;

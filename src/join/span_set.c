@@ -209,12 +209,13 @@ struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_foun
     return (struct sf_set_cut){n_found, n_used, set->one_of > 1, set->note};
 }
 
-bool sf_set_cut_is_sample(const struct sf_set_cut *c)
+bool sf_span_set_cut_is_sample(const struct sf_set_cut *c)
 {
     return c->n_used < c->n_found || c->note.len > 0;
 }
 
-bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req, sf_str *out)
+bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req,
+                          sf_str *out)
 {
     struct sf_buf text = {0};
     if (c->n_used < c->n_found)

@@ -52,9 +52,10 @@ void sf_span_set_sort(struct sf_span_set *set);
 uint64_t sf_span_set_found(const struct sf_span_set *set);
 struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
 /* Was only a part of them looked at? */
-bool sf_set_cut_is_sample(const struct sf_set_cut *c);
+bool sf_span_set_cut_is_sample(const struct sf_set_cut *c);
 /* Says so in a sentence, in `req`; empty: all were. `of` is "left: " or nothing. False: no room. */
-bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req, sf_str *out);
+bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req,
+                          sf_str *out);
 /* The traces of its first spans, each once, `most` at most; how many there are. */
 uint32_t sf_span_set_traces(const struct sf_span_set *set, struct sf_trace_ask *out, uint32_t most);
 /* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no

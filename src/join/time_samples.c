@@ -12,7 +12,7 @@ static bool has_word(sf_str text, const char *word)
     return sf_str_find(text, sf_str_from(word), &at);
 }
 
-enum sf_time_kind sf_time_kind_of(sf_str type)
+enum sf_time_kind sf_time_samples_kind_of(sf_str type)
 {
     if (!has_word(type, ":nanoseconds"))
         return SF_TIME_NONE;

@@ -53,7 +53,7 @@ struct sf_time_samples {
 };
 
 /* Types that are not time are NONE. `type` is a whole id: name:sample_type:unit:... */
-enum sf_time_kind sf_time_kind_of(sf_str type);
+enum sf_time_kind sf_time_samples_kind_of(sf_str type);
 /* Adds a type; `set` must stay. Samples are claimed for spans that are `wanted` (NULL: for all). */
 enum sf_err sf_time_samples_add(struct sf_time_samples *t, struct sf_link_set *set,
                                 enum sf_time_kind kind, const bool *is_wanted, struct sf_why *why);

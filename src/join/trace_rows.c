@@ -76,8 +76,8 @@ static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_o
 }
 
 /* The segments of the path are in order of time; here those of each row go side by side. */
-static bool give_stretches(const struct sf_critical_path *path, uint32_t n_spans,
-                           const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
+static bool give_segments(const struct sf_critical_path *path, uint32_t n_spans,
+                          const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
 {
     struct sf_trace_stretch *all = sf_arena_new_n(req, path->n_stretches + 1u, sizeof(*all));
     uint32_t *at = sf_arena_new_n(req, n_spans + 1u, sizeof(*at));
@@ -122,7 +122,7 @@ enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, str
     struct sf_trace_row *rows = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*rows));
     uint32_t *row_of = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*row_of));
     if (!rows || !row_of || !sort_children(&l) || !lay_out(&l, rows, row_of) ||
-        !give_stretches(&path, b->n_spans, row_of, rows, req))
+        !give_segments(&path, b->n_spans, row_of, rows, req))
         return sf_fail(why, SF_ERR_LIMIT, "trace: %u spans do not fit a query's memory",
                        b->n_spans);
     struct sf_trace_rows t = {.trace_id = id,

@@ -21,7 +21,7 @@ static void fill_part(struct sf_time_tree *t, const struct sf_explain_times *tim
         const struct sf_ledger_cost *c = &times->costs[i];
         if (c->part == part && c->item < times->stacks.n_nodes)
             sf_time_tree_add(t, bar, part, c->item,
-                             sf_share_cut_next(&cut, c->ns / (double)sf_span_times_ns(s, part)));
+                             sf_share_cut_next(&cut, c->ns / (double)sf_explain_times_ns(s, part)));
     }
     sf_time_tree_add(t, bar, part, 0, sf_share_cut_rest(&cut));
 }
@@ -31,9 +31,9 @@ static void fill_bar(struct sf_time_tree *t, const struct sf_explain_times *time
 {
     const struct sf_span_times *s = &times->spans[span];
     struct sf_share_cut cut = {.value = weight_ns < INT64_MAX ? (int64_t)weight_ns : INT64_MAX};
-    double own = sf_span_times_own(s);
+    double own = sf_explain_times_own(s);
     for (int part = 0; part < SF_PARTS && own > 0; part++) {
-        uint64_t ns = sf_span_times_ns(s, (enum sf_ledger_part)part);
+        uint64_t ns = sf_explain_times_ns(s, (enum sf_ledger_part)part);
         if (is_own(part) && ns > 0)
             fill_part(t, times, s, bar, (enum sf_ledger_part)part,
                       sf_share_cut_next(&cut, (double)ns / own));

@@ -18,7 +18,7 @@ static void write_span(const struct sf_span *span, const struct sf_span_times *t
     for (int part = 0; part < SF_PARTS; part++)
         if (t->has_ns & 1u << part)
             sf_json_write_key_u64(w, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)part)),
-                                  sf_span_times_ns(t, (enum sf_ledger_part)part));
+                                  sf_explain_times_ns(t, (enum sf_ledger_part)part));
     sf_json_write_object_end(w);
     sf_json_write_key(w, SF_STR("estimates"));
     sf_json_write_array(w);
