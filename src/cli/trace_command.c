@@ -125,7 +125,7 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
         err = sf_critical_path_find(&tree, req, &path, why);
     if (err)
         return err;
-    marks = sf_arena_new_n(req, path.n_stretches, sizeof(*marks));
+    marks = sf_arena_new_n(req, path.n_segments, sizeof(*marks));
     if (!rows || !marks || !make_order(&tree, req, &order))
         return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans is too large to draw", b->n_spans);
     for (uint32_t i = 0; i < b->n_spans; i++) {
@@ -141,14 +141,14 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
         w.start_ns = start_ns < w.start_ns ? start_ns : w.start_ns;
         w.end_ns = end_ns > w.end_ns ? end_ns : w.end_ns;
     }
-    for (uint32_t i = 0; i < path.n_stretches; i++)
-        marks[i] = (struct sf_waterfall_mark){order.row[path.stretches[i].span],
-                                              path.stretches[i].start_ns, path.stretches[i].end_ns};
-    qsort(marks, path.n_stretches, sizeof(*marks), compare_marks);
+    for (uint32_t i = 0; i < path.n_segments; i++)
+        marks[i] = (struct sf_waterfall_mark){order.row[path.segments[i].span],
+                                              path.segments[i].start_ns, path.segments[i].end_ns};
+    qsort(marks, path.n_segments, sizeof(*marks), compare_marks);
     w.rows = rows;
     w.has_numbers = keep_rows(client, rows, b->n_spans, req);
     w.marks = marks;
-    w.n_marks = path.n_stretches;
+    w.n_marks = path.n_segments;
     w.n_unwaited = path.n_unwaited;
     sf_waterfall_render(&w, out);
     sf_clocks_words(&clocks, out);

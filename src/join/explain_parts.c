@@ -28,7 +28,7 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
                                               why)
                            : sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < found.n; i++)
-        list[i] = sf_explain_function_of(&found.list[i], (double)to->ns, worth);
+        list[i] = sf_explain_part_function_of(&found.list[i], (double)to->ns, worth);
     to->functions = list;
     to->n_functions = err ? 0 : found.n;
     to->n_more_functions = err ? 0 : found.n_more;

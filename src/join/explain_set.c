@@ -138,7 +138,7 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
     }
     enum sf_err err = sf_hot_code_find(hot, values, SF_EXPLAIN_FUNCTIONS, tmp, &found, why);
     for (uint32_t i = 0; !err && i < found.n; i++) {
-        list[i] = sf_explain_function_of(&found.list[i], (double)to->ns, 0);
+        list[i] = sf_explain_part_function_of(&found.list[i], (double)to->ns, 0);
         if (!copy_names(&found.list[i], w->q->req, &list[i]))
             err = sf_no_room(why, "the query");
     }

@@ -63,7 +63,7 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     enum sf_err err = sf_link_spans_load(w->store, w->want->trace, w->q, &trace, &spans, &tree,
                                          why);
     if (!err)
-        err = sf_findings_of_spans(&tree, &w->want->limits, w->q->req, &all, why);
+        err = sf_span_findings(&tree, &w->want->limits, w->q->req, &all, why);
     if (err)
         return err;
     uint32_t span = sf_span_tree_find(&tree, w->want->trace, w->want->span), n = 0;
@@ -158,7 +158,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         return sf_no_room(why, "the query");
     if (set->n_samples == 0)
         w->reason = SF_STR("no samples carry ids of this trace: only its spans were checked");
-    err = sf_findings_of_spans(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
+    err = sf_span_findings(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
     if (err)
         return err;
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, set->stacks.n_nodes, sizeof(*nodes));
@@ -333,8 +333,8 @@ static struct sf_finding_view view_of(const struct work *w, const struct sf_find
 {
     bool is_span = f->kind == SF_FINDING_SPANS || f->kind == SF_FINDING_DISK ||
                    f->kind == SF_FINDING_NETWORK;
-    return (struct sf_finding_view){.kind = sf_finding_kind_name(f->kind),
-                                    .action = sf_finding_action(f->kind),
+    return (struct sf_finding_view){.kind = sf_findings_kind_name(f->kind),
+                                    .action = sf_findings_action(f->kind),
                                     .subject = f->subject,
                                     .path = f->path,
                                     .sentence = f->sentence,
@@ -435,7 +435,8 @@ static bool find_spread(struct work *w, struct sf_finding_view *v)
 {
     if (!isfinite(v->per_request) || w->in_requests.samples.n_requests == 0)
         return true;
-    if (!sf_request_share(&w->in_requests.samples, v->subject, w->q->req, &v->request_share))
+    if (!sf_request_findings_share(&w->in_requests.samples, v->subject, w->q->req,
+                                   &v->request_share))
         return false;
     return v->request_share >= RARE || say_rare(w, v);
 }

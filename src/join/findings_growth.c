@@ -185,7 +185,7 @@ static bool say(struct work *w, const char *what, uint32_t n, const struct sf_ho
                                 what, SF_STR_ARG(w->want->service), SF_STR_ARG(sf_buf_str(&by)),
                                 f->share * 100, n > 1 ? ", in several processes" : "",
                                 SF_STR_ARG(site ? site->path : SF_STR("code without a name")),
-                                sf_finding_action(f->kind));
+                                sf_findings_action(f->kind));
     sf_buf_done(&by);
     return is_ok;
 }

@@ -80,7 +80,7 @@ static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, 
     }
     out->left_out = c->link.left_out;
     out->samples = in;
-    return sf_findings_of_requests(&in, w->want->of, w->want->limits, w->q->req, &out->again, why);
+    return sf_request_findings(&in, w->want->of, w->want->limits, w->q->req, &out->again, why);
 }
 
 /* ---- equal calls ---- */
@@ -137,7 +137,7 @@ static enum sf_err look_at_trace(struct work *w, struct sf_traces *traces, struc
     sf_arena_reset(tmp);
     enum sf_err err = sf_link_spans_next(traces, tmp, &trace, &spans, &tree, why);
     if (!err)
-        err = sf_findings_of_spans(&tree, w->want->limits, tmp, &list, why);
+        err = sf_span_findings(&tree, w->want->limits, tmp, &list, why);
     for (uint32_t i = 0; !err && i < list.n; i++)
         if (is_meant(w, &spans, &tree, list.items[i].span) &&
             !note_loop(w, &spans.spans[list.items[i].span], &list.items[i]))
@@ -176,7 +176,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
                             "requests, in %.*s: %s",
                             SF_STR_ARG(l->parent), SF_STR_ARG(items[i].subject), l->most,
                             items[i].share * 100, l->n_requests, w->n_traces,
-                            SF_STR_ARG(items[i].path), sf_finding_action(items[i].kind)))
+                            SF_STR_ARG(items[i].path), sf_findings_action(items[i].kind)))
             return sf_no_room(why, "the query");
     }
     out->loops = (struct sf_finding_list){items, n, w->n_loops - n + w->n_more};

@@ -219,7 +219,7 @@ static bool say(struct work *w, const struct site *s, struct sf_finding *f)
                           "of its last %d profiles%.*s, in %.*s: %s",
                           SF_STR_ARG(range), SF_STR_ARG(w->what), SF_STR_ARG(w->want->service),
                           SF_STR_ARG(f->subject), PROFILES, SF_STR_ARG(beside), SF_STR_ARG(f->path),
-                          sf_finding_action(f->kind));
+                          sf_findings_action(f->kind));
 }
 
 enum sf_err sf_findings_stuck(struct sf_store *store, const struct sf_requests_want *want,

@@ -70,7 +70,7 @@ static enum sf_err add(struct work *w, enum sf_finding_kind kind, const char *wh
         return sf_no_room(why, "the query");
     sf_buf_print(&text, "%.*s waits for %s, %.0f %% of the duration of a request, in %.*s: %s",
                  SF_STR_ARG(f->subject), what, f->share * 100, SF_STR_ARG(f->path),
-                 sf_finding_action(kind));
+                 sf_findings_action(kind));
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), &f->sentence);
     sf_buf_done(&text);
     w->n++;

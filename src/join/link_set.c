@@ -636,7 +636,7 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
                                       .exact_processes = set->exact_processes,
                                       .n_exact = set->n_exact,
                                       .slack_ns = SLACK_NS};
-    return sf_attribute(&set->index, &in, req, out, why);
+    return sf_attribution_make(&set->index, &in, req, out, why);
 }
 
 bool sf_link_set_say_left_out(unsigned left_out, struct sf_arena *req, sf_str *io)

@@ -79,24 +79,24 @@ static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_o
 static bool give_segments(const struct sf_critical_path *path, uint32_t n_spans,
                           const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
 {
-    struct sf_trace_stretch *all = sf_arena_new_n(req, path->n_stretches + 1u, sizeof(*all));
+    struct sf_trace_stretch *all = sf_arena_new_n(req, path->n_segments + 1u, sizeof(*all));
     uint32_t *at = sf_arena_new_n(req, n_spans + 1u, sizeof(*at));
     uint32_t total = 0;
     if (!all || !at)
         return false;
-    for (uint32_t i = 0; i < path->n_stretches; i++)
-        rows[row_of[path->stretches[i].span]].n_stretches++;
+    for (uint32_t i = 0; i < path->n_segments; i++)
+        rows[row_of[path->segments[i].span]].n_segments++;
     for (uint32_t i = 0; i < n_spans; i++) {
         struct sf_trace_row *row = &rows[row_of[i]];
         at[i] = total;
-        row->stretches = all + total;
-        total += row->n_stretches;
+        row->segments = all + total;
+        total += row->n_segments;
         row->critical_ns = path->critical_ns[i];
         row->is_critical = path->is_on_path[i];
         row->is_unwaited = path->is_unwaited[i];
     }
-    for (uint32_t i = 0; i < path->n_stretches; i++) {
-        const struct sf_path_stretch *s = &path->stretches[i];
+    for (uint32_t i = 0; i < path->n_segments; i++) {
+        const struct sf_path_segment *s = &path->segments[i];
         all[at[s->span]++] = (struct sf_trace_stretch){s->start_ns, s->end_ns};
     }
     return true;

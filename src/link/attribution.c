@@ -473,8 +473,9 @@ static void take(struct work *w, uint32_t i)
         claim_by_self(w, i, run, SF_NOBODY, is_sure);
 }
 
-enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,
-                         struct sf_arena *req, struct sf_attribution *out, struct sf_why *why)
+enum sf_err sf_attribution_make(struct sf_local_index *index, const struct sf_attribution_input *in,
+                                struct sf_arena *req, struct sf_attribution *out,
+                                struct sf_why *why)
 {
     struct work w = {.x = index, .t = index->tree, .in = in, .req = req};
     w.is_full = !find_exact(&w);
@@ -490,7 +491,7 @@ enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attributi
     return SF_OK;
 }
 
-const char *sf_grade_name(enum sf_grade grade)
+const char *sf_attribution_grade_name(enum sf_grade grade)
 {
     static const char *const names[SF_GRADES] = {"exact", "inherited", "shared", "window", "none"};
     return names[grade];

@@ -109,7 +109,8 @@ static inline bool sf_claim_is_known_in(const struct sf_claim *c, const bool *is
 }
 
 /* LIMIT: the arena is full. */
-enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,
-                         struct sf_arena *req, struct sf_attribution *out, struct sf_why *why);
+enum sf_err sf_attribution_make(struct sf_local_index *index, const struct sf_attribution_input *in,
+                                struct sf_arena *req, struct sf_attribution *out,
+                                struct sf_why *why);
 
-const char *sf_grade_name(enum sf_grade grade); /* "exact" */
+const char *sf_attribution_grade_name(enum sf_grade grade); /* "exact" */

@@ -51,7 +51,7 @@ static bool is_clean(struct work *w)
         if (!is_call(w->t, i))
             continue;
         w->n_calls++;
-        is_clean = is_clean && sf_clock_range_has(sf_clock_range_of(w->t, i), 0);
+        is_clean = is_clean && sf_clock_range_has(sf_clock_skew_range_of(w->t, i), 0);
     }
     return is_clean;
 }
@@ -94,7 +94,7 @@ static void list_calls(struct work *w)
             continue;
         uint64_t mine = w->t->places[i].process;
         uint64_t above = w->t->places[w->t->places[i].parent].process;
-        struct sf_clock_range r = sf_clock_range_of(w->t, i);
+        struct sf_clock_range r = sf_clock_skew_range_of(w->t, i);
         bool is_down = mine >= above;
         w->calls[n++] = (struct call){is_down ? above : mine, is_down ? mine : above, i, is_down,
                                       is_down ? r : turned(r)};
@@ -112,7 +112,7 @@ static struct sf_clock_range cut(struct sf_clock_range a, struct sf_clock_range 
 static int64_t guess(struct sf_clock_range r, int64_t *slack_ns)
 {
     if (r.high_ns < -SF_CLOCK_FROM_ANY)
-        return sf_clock_range_guess(r, slack_ns);
+        return sf_clock_skew_range_guess(r, slack_ns);
     *slack_ns = SF_SLACK_UNKNOWN;
     return r.low_ns;
 }
@@ -203,12 +203,12 @@ static int64_t shift_call(struct work *w, uint32_t span)
 {
     int64_t above_ns = w->shifts_ns[w->t->places[span].parent], slack_ns;
     struct clock *c = clock_of(w, span);
-    struct sf_clock_range r = sf_clock_range_of(w->t, span);
+    struct sf_clock_range r = sf_clock_skew_range_of(w->t, span);
     if (!c->is_set || c->process == 0)
         *c = (struct clock){c->process, bounded(above_ns - w->offsets_ns[span]), true};
     if (sf_clock_range_has(r, above_ns - c->shift_ns))
         return c->shift_ns;
-    int64_t offset_ns = sf_clock_range_guess(r, &slack_ns);
+    int64_t offset_ns = sf_clock_skew_range_guess(r, &slack_ns);
     note_alone(w, span, offset_ns);
     return bounded(above_ns - offset_ns);
 }

@@ -18,7 +18,7 @@ static int64_t difference(uint64_t a, uint64_t b)
     return a > b ? whole : -whole;
 }
 
-struct sf_clock_range sf_clock_range_of(const struct sf_span_tree *t, uint32_t child)
+struct sf_clock_range sf_clock_skew_range_of(const struct sf_span_tree *t, uint32_t child)
 {
     const struct sf_span_place *c = &t->places[child], *p = &t->places[c->parent];
     struct sf_clock_range r = {difference(c->end_ns, p->end_ns),
@@ -29,7 +29,7 @@ struct sf_clock_range sf_clock_range_of(const struct sf_span_tree *t, uint32_t c
     return r;
 }
 
-int64_t sf_clock_range_guess(struct sf_clock_range r, int64_t *slack_ns)
+int64_t sf_clock_skew_range_guess(struct sf_clock_range r, int64_t *slack_ns)
 {
     if (r.low_ns == SF_CLOCK_FROM_ANY) {
         *slack_ns = SF_SLACK_UNKNOWN;
@@ -51,12 +51,12 @@ enum sf_err sf_clock_skew_find(const struct sf_span_tree *t, struct sf_arena *re
         uint32_t parent = t->places[i].parent;
         if (parent == SF_NOBODY || sf_span_tree_is_local(t, i, parent))
             continue;
-        struct sf_clock_range r = sf_clock_range_of(t, i);
+        struct sf_clock_range r = sf_clock_skew_range_of(t, i);
         n_calls++;
         if (sf_clock_range_has(r, 0))
             continue;
         list[n] = (struct sf_clock_skew){.parent = parent, .child = i};
-        list[n].offset_ns = sf_clock_range_guess(r, &list[n].slack_ns);
+        list[n].offset_ns = sf_clock_skew_range_guess(r, &list[n].slack_ns);
         n++;
     }
     *out = list;

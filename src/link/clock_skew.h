@@ -23,9 +23,9 @@ struct sf_clock_skew {
 };
 
 /* Of a span and its parent in another process. */
-struct sf_clock_range sf_clock_range_of(const struct sf_span_tree *t, uint32_t child);
+struct sf_clock_range sf_clock_skew_range_of(const struct sf_span_tree *t, uint32_t child);
 /* The best guess in a range that is not empty. `slack_ns` as above. */
-int64_t sf_clock_range_guess(struct sf_clock_range r, int64_t *slack_ns);
+int64_t sf_clock_skew_range_guess(struct sf_clock_range r, int64_t *slack_ns);
 static inline bool sf_clock_range_has(struct sf_clock_range r, int64_t offset_ns)
 {
     return r.low_ns <= offset_ns && offset_ns <= r.high_ns;

@@ -28,8 +28,8 @@ struct walk {
     uint32_t *next;    /* how much of the run is still to be looked at, from its end */
     uint32_t *running; /* head of the list of those that ended later, or SF_NOBODY */
     uint32_t *links;   /* of that list */
-    struct sf_path_stretch *stretches;
-    uint32_t n_stretches, cap_stretches;
+    struct sf_path_segment *segments;
+    uint32_t n_segments, cap_segments;
     uint64_t n_steps;
     struct sf_arena *req;
 };
@@ -140,9 +140,9 @@ static bool add_stretch(struct walk *w, uint32_t span, uint64_t start_ns, uint64
 {
     if (span == w->n_spans || start_ns >= end_ns)
         return true;
-    if (w->n_stretches == w->cap_stretches)
+    if (w->n_segments == w->cap_segments)
         return false;
-    w->stretches[w->n_stretches++] = (struct sf_path_stretch){span, start_ns, end_ns};
+    w->segments[w->n_segments++] = (struct sf_path_segment){span, start_ns, end_ns};
     return true;
 }
 
@@ -221,10 +221,10 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
     return true;
 }
 
-static void turn_round(struct sf_path_stretch *list, uint32_t n)
+static void turn_round(struct sf_path_segment *list, uint32_t n)
 {
     for (uint32_t i = 0; i < n / 2; i++) {
-        struct sf_path_stretch tmp = list[i];
+        struct sf_path_segment tmp = list[i];
         list[i] = list[n - 1 - i];
         list[n - 1 - i] = tmp;
     }
@@ -237,14 +237,14 @@ static bool summarise(struct walk *w, struct sf_critical_path *out)
     bool *is_unwaited = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*is_unwaited));
     if (!critical_ns || !is_on_path || !is_unwaited)
         return false;
-    *out = (struct sf_critical_path){.stretches = w->stretches,
-                                     .n_stretches = w->n_stretches,
+    *out = (struct sf_critical_path){.segments = w->segments,
+                                     .n_segments = w->n_segments,
                                      .critical_ns = critical_ns,
                                      .is_on_path = is_on_path,
                                      .is_unwaited = is_unwaited,
                                      .parents = w->parents};
-    for (uint32_t i = 0; i < w->n_stretches; i++) {
-        const struct sf_path_stretch *s = &w->stretches[i];
+    for (uint32_t i = 0; i < w->n_segments; i++) {
+        const struct sf_path_segment *s = &w->segments[i];
         critical_ns[s->span] += s->end_ns - s->start_ns;
         out->total_ns += s->end_ns - s->start_ns;
         for (uint32_t up = s->span; up != SF_NOBODY && !is_on_path[up]; up = w->parents[up])
@@ -279,14 +279,14 @@ enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_are
     uint32_t n_spans = tree->n_spans;
     struct walk w = {.tree = tree, .n_spans = n_spans, .req = req};
     struct extent roots = extent_of(&w, true), all = extent_of(&w, false);
-    w.cap_stretches = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
-    w.stretches = sf_arena_new_n(req, w.cap_stretches, sizeof(*w.stretches));
+    w.cap_segments = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
+    w.segments = sf_arena_new_n(req, w.cap_segments, sizeof(*w.segments));
     w.parents = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.parents));
     w.waiters = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.waiters));
-    if (!w.stretches || !w.parents || !w.waiters || !find_waiters(&w) || !make_runs(&w) ||
+    if (!w.segments || !w.parents || !w.waiters || !find_waiters(&w) || !make_runs(&w) ||
         !walk_back(&w, roots.from_ns, roots.to_ns))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
-    turn_round(w.stretches, w.n_stretches);
+    turn_round(w.segments, w.n_segments);
     if (!summarise(&w, out))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
     out->gap_ns = roots.to_ns - roots.from_ns - out->total_ns;

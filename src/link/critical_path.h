@@ -18,14 +18,14 @@
 #pragma once
 #include "link/span_tree.h"
 
-struct sf_path_stretch { /* one span was being waited for */
+struct sf_path_segment { /* one span was being waited for */
     uint32_t span;       /* place in the list */
     uint64_t start_ns, end_ns;
 };
 
 struct sf_critical_path {
-    const struct sf_path_stretch *stretches; /* by time, not overlapping */
-    uint32_t n_stretches;
+    const struct sf_path_segment *segments; /* by time, not overlapping */
+    uint32_t n_segments;
     const uint64_t *critical_ns; /* per span: its own time on the path; 0: not on it */
     const bool *is_on_path;      /* per span: it or something below it was waited for */
     const bool *is_unwaited;     /* per span: it outlives all above it */

@@ -46,8 +46,8 @@ void sf_explain_part_bound(struct sf_explain_part *p, double sure_ns, double sam
     p->high_ns = fmin(whole_ns, fmax(sure_ns + in.high * most * each, (double)p->ns));
 }
 
-struct sf_explain_function sf_explain_function_of(const struct sf_hot_piece *piece, double part_ns,
-                                                  double worth)
+struct sf_explain_function sf_explain_part_function_of(const struct sf_hot_piece *piece,
+                                                       double part_ns, double worth)
 {
     struct sf_explain_function f = {.function = piece->function,
                                     .caller = piece->caller,

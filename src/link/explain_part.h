@@ -12,8 +12,8 @@ struct sf_explain_part sf_explain_part_named(enum sf_ledger_part part);
 void sf_explain_part_bound(struct sf_explain_part *p, double sure_ns, double sampled_ns,
                            double worth, double whole_ns);
 /* A function of a part of part_ns, of which `worth` samples tell (0: all was measured). */
-struct sf_explain_function sf_explain_function_of(const struct sf_hot_piece *piece, double part_ns,
-                                                  double worth);
+struct sf_explain_function sf_explain_part_function_of(const struct sf_hot_piece *piece,
+                                                       double part_ns, double worth);
 /* Orders parts by size, largest first (of differences by their amount), makes them come to
  * whole_ns to the last nanosecond, and bounds what is unknown by the bounds of the others. */
 void sf_explain_parts_fit(struct sf_explain_part *parts, uint32_t n, int64_t whole_ns);

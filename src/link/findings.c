@@ -50,7 +50,7 @@ static sf_str name_of(struct work *w, uint32_t frame)
 }
 
 /* "..." stands for the frames that are left out. A function that calls itself is named once. */
-bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out)
+bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out)
 {
     uint32_t nodes[PATH_FRAMES], n = 0;
     sf_str path = {0}, name;
@@ -108,10 +108,10 @@ static void add(struct work *w, struct sf_finding f, const char *before)
         return;
     f.span = SF_NOBODY;
     find_line(w, &f);
-    if (!sf_finding_path(w->t, f.node, w->req, &f.path) ||
+    if (!sf_findings_path(w->t, f.node, w->req, &f.path) ||
         !sf_arena_print(w->req, &f.sentence, "%.*s %s%s %.0f %% %s %.*s, in %.*s: %s",
                         SF_STR_ARG(f.subject), before, w->takes, f.share * 100, w->of_word,
-                        SF_STR_ARG(w->of), SF_STR_ARG(f.path), sf_finding_action(f.kind)))
+                        SF_STR_ARG(w->of), SF_STR_ARG(f.path), sf_findings_action(f.kind)))
         w->is_full = true;
     else
         w->items[w->n++] = f;
@@ -175,7 +175,8 @@ static struct piece_kind kind_of(const struct work *w, const struct sf_hot_piece
 {
     const struct sf_hot_piece *p = &found->list[i];
     uint8_t theme = w->themes[w->t->nodes[p->node].frame];
-    const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[w->t->nodes[p->node].frame]);
+    const struct sf_leaf_rule *rule = sf_leaf_state_rule_of(
+        &w->t->frames[w->t->nodes[p->node].frame]);
     bool is_library = p->library_value * 2 > p->value;
     struct piece_kind k = {.kind = SF_FINDING_LEAF};
     /* A library's own frame has the time where no frame of the service is above it: nothing of the
@@ -208,11 +209,11 @@ static void add_piece(struct work *w, const struct sf_hot_piece *p, const struct
     w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
-    if (!sf_finding_path(w->t, f.node, w->req, &f.path) ||
+    if (!sf_findings_path(w->t, f.node, w->req, &f.path) ||
         !sf_arena_print(w->req, &f.sentence, "%.*s %s %.0f %% %s %.*s%s%.*s, in %.*s: %s",
                         SF_STR_ARG(f.subject), takes, f.share * 100, w->of_word, SF_STR_ARG(w->of),
                         k->what ? " in " : in, SF_STR_ARG(where), SF_STR_ARG(f.path),
-                        sf_finding_action(f.kind)))
+                        sf_findings_action(f.kind)))
         w->is_full = true;
     else
         w->items[w->n++] = f;
@@ -264,7 +265,7 @@ static void find_rest(struct work *w, const struct sf_hot_pieces *found, const b
         list[i].frame = i;
     qsort(list, w->t->n_frames, sizeof(*list), by_value);
     for (uint32_t i = 0; i < w->t->n_frames; i++) {
-        const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[list[i].frame]);
+        const struct sf_leaf_rule *rule = sf_leaf_state_rule_of(&w->t->frames[list[i].frame]);
         struct sf_finding f = {.kind = SF_FINDING_LEAF,
                                .share = share_of(w, (int64_t)list[i].value),
                                .value = (int64_t)list[i].value,
@@ -441,9 +442,9 @@ static void find_depth(struct work *w)
     w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
-    if (!sf_finding_path(w->t, deepest, w->req, &f.path) ||
+    if (!sf_findings_path(w->t, deepest, w->req, &f.path) ||
         !sf_arena_print(w->req, &f.sentence, "stacks of %.*s are up to %u frames deep, in %.*s: %s",
-                        SF_STR_ARG(w->of), f.count, SF_STR_ARG(f.path), sf_finding_action(f.kind)))
+                        SF_STR_ARG(w->of), f.count, SF_STR_ARG(f.path), sf_findings_action(f.kind)))
         w->is_full = true;
     else
         w->items[w->n++] = f;
@@ -559,7 +560,7 @@ enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
     return grown.n_nodes > 0 && diff->right.total > 0 ? look(&w, &grown, out, why) : SF_OK;
 }
 
-const char *sf_finding_kind_name(enum sf_finding_kind kind)
+const char *sf_findings_kind_name(enum sf_finding_kind kind)
 {
     static const char *const names[SF_FINDINGS] = {[SF_FINDING_LEAF] = "hot_function",
                                                    [SF_FINDING_DEEP] = "deep_stack",
@@ -579,7 +580,7 @@ const char *sf_finding_kind_name(enum sf_finding_kind kind)
     return names[kind];
 }
 
-const char *sf_finding_action(enum sf_finding_kind kind)
+const char *sf_findings_action(enum sf_finding_kind kind)
 {
     static const char *const actions[SF_FINDINGS] = {
         [SF_FINDING_LEAF] = "optimise that function",

@@ -69,9 +69,9 @@ struct sf_finding_list {
 enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why);
-enum sf_err sf_findings_of_spans(const struct sf_span_tree *tree,
-                                 const struct sf_finding_limits *limits, struct sf_arena *req,
-                                 struct sf_finding_list *out, struct sf_why *why);
+enum sf_err sf_span_findings(const struct sf_span_tree *tree,
+                             const struct sf_finding_limits *limits, struct sf_arena *req,
+                             struct sf_finding_list *out, struct sf_why *why);
 /* What the right side has more of, place by place; shares are of the right side's total. Both sides
  * should be per request, or of equal totals. */
 enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
@@ -92,15 +92,15 @@ struct sf_request_samples {
     int64_t period; /* what one sample is worth; 0: the smallest value there is */
 };
 /* What most of the requests do over again: request_findings.c says how it is told. */
-enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str of,
-                                    const struct sf_finding_limits *limits, struct sf_arena *req,
-                                    struct sf_finding_list *out, struct sf_why *why);
+enum sf_err sf_request_findings(const struct sf_request_samples *in, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why);
 /* The share of all requests that bear the cost of a function and what it calls, from pairs of its
  * samples in one request; 1 unless the pairs show that few do. False: `req` is full. */
-bool sf_request_share(const struct sf_request_samples *in, sf_str function, struct sf_arena *req,
-                      double *out);
+bool sf_request_findings_share(const struct sf_request_samples *in, sf_str function,
+                               struct sf_arena *req, double *out);
 /* "main > serve > render": the innermost frames that fit a line. False: `req` is full. */
-bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out);
+bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out);
 
-const char *sf_finding_kind_name(enum sf_finding_kind kind); /* "hot_function" */
-const char *sf_finding_action(enum sf_finding_kind kind);    /* "optimise that function" */
+const char *sf_findings_kind_name(enum sf_finding_kind kind); /* "hot_function" */
+const char *sf_findings_action(enum sf_finding_kind kind);    /* "optimise that function" */

@@ -115,7 +115,7 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the hottest functions of %u spans",
                        n_spans);
     for (uint32_t i = 0; i < stacks->n_frames; i++) {
-        const struct sf_leaf_rule *rule = sf_leaf_rule_of(&stacks->frames[i]);
+        const struct sf_leaf_rule *rule = sf_leaf_state_rule_of(&stacks->frames[i]);
         w.is_glue[i] = rule && rule->weight == SF_LEAF_GLUE;
     }
     for (uint32_t i = 0; i < n_spans; i++)

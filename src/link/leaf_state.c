@@ -26,7 +26,7 @@ static bool fits(const struct sf_leaf_rule *rule, sf_str name)
     return false;
 }
 
-const struct sf_leaf_rule *sf_leaf_rule_of(const struct sf_frame *frame)
+const struct sf_leaf_rule *sf_leaf_state_rule_of(const struct sf_frame *frame)
 {
     for (uint32_t i = 0; frame->function.len > 0 && i < sf_leaf_n_rules; i++) {
         const struct sf_leaf_rule *rule = &sf_leaf_rules[i];
@@ -66,7 +66,7 @@ const uint8_t *sf_leaf_states(const struct sf_tree *tree, struct sf_arena *req)
     if (!states || !rules)
         return NULL;
     for (uint32_t i = 0; i < tree->n_frames; i++)
-        rules[i] = sf_leaf_rule_of(&tree->frames[i]);
+        rules[i] = sf_leaf_state_rule_of(&tree->frames[i]);
     for (uint32_t i = 1; i < tree->n_nodes; i++)
         states[i] = look_up(tree, rules, i);
     return states;

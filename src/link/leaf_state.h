@@ -29,7 +29,7 @@ extern const struct sf_leaf_rule sf_leaf_rules[];
 extern const uint32_t sf_leaf_n_rules;
 
 /* The first rule that fits the frame; NULL: none. */
-const struct sf_leaf_rule *sf_leaf_rule_of(const struct sf_frame *frame);
+const struct sf_leaf_rule *sf_leaf_state_rule_of(const struct sf_frame *frame);
 
 /* The state each node's stack shows, in `req`; NULL: no memory. SF_STATE_RUNNING where no name
  * says otherwise, SF_STATE_UNKNOWN for the root. */

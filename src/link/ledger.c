@@ -171,8 +171,8 @@ static bool find_roles(struct work *w, const struct sf_ledger_sample *samples, u
 
 /* ---- time ranges ---- */
 
-static void add_stretch(struct work *w, uint64_t start_ns, uint64_t end_ns,
-                        enum sf_ledger_part part, enum sf_ledger_source source)
+static void add_range(struct work *w, uint64_t start_ns, uint64_t end_ns, enum sf_ledger_part part,
+                      enum sf_ledger_source source)
 {
     start_ns = start_ns > w->place->start_ns ? start_ns : w->place->start_ns;
     end_ns = end_ns < w->place->end_ns ? end_ns : w->place->end_ns;
@@ -184,7 +184,7 @@ static void add_stretch(struct work *w, uint64_t start_ns, uint64_t end_ns,
         w->l.sources[part] = (uint8_t)source;
 }
 
-static bool is_stretch(const struct sf_ledger_sample *s)
+static bool is_range(const struct sf_ledger_sample *s)
 {
     return s->is_measured && s->has_time && s->length_ns > 0 && s->start_ns >= 0;
 }
@@ -198,7 +198,7 @@ static void add_wait(struct work *w, const struct sf_ledger_sample *s)
         from_ns = from_ns > on->start_ns ? from_ns : on->start_ns;
         to_ns = to_ns < on->end_ns ? to_ns : on->end_ns;
     }
-    add_stretch(w, from_ns, to_ns, s->part, SF_SOURCE_MEASURED);
+    add_range(w, from_ns, to_ns, s->part, SF_SOURCE_MEASURED);
 }
 
 static void add_measured(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
@@ -207,7 +207,7 @@ static void add_measured(struct work *w, const struct sf_ledger_sample *samples,
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_replaced = s->part < FIRST_WAIT && exact->ns[s->part] >= 0;
-        if (is_stretch(s) && is_in(w, i) && !is_replaced && s->part < SF_PART_CHILD)
+        if (is_range(s) && is_in(w, i) && !is_replaced && s->part < SF_PART_CHILD)
             add_wait(w, s);
     }
 }
@@ -218,10 +218,10 @@ static void add_children(struct work *w)
     for (uint32_t k = t->first[w->span]; k < t->first[w->span + 1]; k++) {
         uint32_t child = t->children[k];
         int64_t shift_ns = sf_span_tree_shift_ns(t, child, w->span);
-        add_stretch(w, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
-                    sf_shift_sat_u64(t->places[child].end_ns, shift_ns),
-                    sf_span_tree_is_local(t, child, w->span) ? SF_PART_CHILD : SF_PART_REMOTE,
-                    SF_SOURCE_SPANS);
+        add_range(w, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
+                  sf_shift_sat_u64(t->places[child].end_ns, shift_ns),
+                  sf_span_tree_is_local(t, child, w->span) ? SF_PART_CHILD : SF_PART_REMOTE,
+                  SF_SOURCE_SPANS);
     }
 }
 
@@ -342,7 +342,7 @@ static void add_moments(struct work *w, const struct sf_ledger_sample *samples, 
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_exact = s->part < SF_PARTS && w->l.sources[s->part] == SF_SOURCE_EXACT;
-        if (is_in(w, i) && !is_stretch(s) && s->has_time == has_time && !is_exact)
+        if (is_in(w, i) && !is_range(s) && s->has_time == has_time && !is_exact)
             add_moment(w, s,
                        w->l.roles[i] == SF_LEDGER_OWN ? SF_SOURCE_SAMPLES : SF_SOURCE_ESTIMATE);
     }

@@ -155,20 +155,20 @@ static bool say(struct work *w, sf_str of, uint32_t n_requests, struct sf_findin
     const char *what = theme == SF_THEME_JSON    ? "JSON is parsed"
                        : theme == SF_THEME_REGEX ? "patterns are compiled"
                                                  : "data is parsed";
-    return sf_finding_path(w->in->stacks, f->node, w->req, &f->path) &&
+    return sf_findings_path(w->in->stacks, f->node, w->req, &f->path) &&
            sf_arena_print(w->req, &f->sentence,
                           "%s again and again: %.*s takes %.0f %% of %.*s, in most of %u requests, "
                           "in %.*s: %s",
                           what, SF_STR_ARG(f->subject), f->share * 100, SF_STR_ARG(of), n_requests,
-                          SF_STR_ARG(f->path), sf_finding_action(f->kind));
+                          SF_STR_ARG(f->path), sf_findings_action(f->kind));
 }
 
 /* ---- how many requests bear a cost ---- */
 
 /* Requests that all have a function with the same cost show it as chance does: of a mean of m
  * samples a request, m * m / 2 pairs. When a share f of them has it, there are m * m / (2 * f). */
-bool sf_request_share(const struct sf_request_samples *in, sf_str function, struct sf_arena *req,
-                      double *out)
+bool sf_request_findings_share(const struct sf_request_samples *in, sf_str function,
+                               struct sf_arena *req, double *out)
 {
     struct work w = {.in = in, .req = req};
     const struct sf_tree *t = in->stacks;
@@ -204,9 +204,9 @@ static int order_findings(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str of,
-                                    const struct sf_finding_limits *limits, struct sf_arena *req,
-                                    struct sf_finding_list *out, struct sf_why *why)
+enum sf_err sf_request_findings(const struct sf_request_samples *in, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why)
 {
     struct work w = {.in = in, .req = req};
     struct sf_finding *items = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*items));

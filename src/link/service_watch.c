@@ -24,7 +24,7 @@ static const struct sf_drift_rule latency_rule = {0.2231, 500e3}, memory_rule = 
                                   cost_rules[SF_WATCH_COSTS] = {
                                       {0.2231, 50e3}, {0.4055, 200e3}, {0.2231, 1024}};
 
-const char *sf_watch_kind_name(enum sf_watch_kind kind)
+const char *sf_service_watch_kind_name(enum sf_watch_kind kind)
 {
     static const char *const names[SF_WATCH_KINDS] = {
         [SF_WATCH_LATENCY] = "latency", [SF_WATCH_CPU] = "cpu",
@@ -121,7 +121,8 @@ void sf_service_watch_step(struct sf_service_watch *w, const struct sf_watch_min
     w->n_minutes++;
 }
 
-bool sf_watch_is_new(double share_before, double n_before, double share_after, double n_after)
+bool sf_service_watch_is_new(double share_before, double n_before, double share_after,
+                             double n_after)
 {
     double both, error;
     if (n_before < NEW_SAMPLES || n_after < NEW_SAMPLES || share_after < NEW_SHARE ||

@@ -53,8 +53,9 @@ struct sf_service_watch { /* zeroed: nothing is known */
 };
 
 void sf_service_watch_step(struct sf_service_watch *w, const struct sf_watch_minute *m);
-const char *sf_watch_kind_name(enum sf_watch_kind kind); /* "latency" */
+const char *sf_service_watch_kind_name(enum sf_watch_kind kind); /* "latency" */
 
 /* Is a function hot that was not before a deploy? Shares of the samples of all code, and how many
  * samples there are. Samples of one request are alike, so that six count as one. */
-bool sf_watch_is_new(double share_before, double n_before, double share_after, double n_after);
+bool sf_service_watch_is_new(double share_before, double n_before, double share_after,
+                             double n_after);

@@ -54,7 +54,7 @@ static bool add(struct work *w, uint32_t parent, const struct sibling *first, ui
         !sf_arena_print(w->req, &f.sentence,
                         "%.*s calls %.*s %u times, %.0f %% of its duration, in %.*s: %s",
                         SF_STR_ARG(w->t->spans[parent].name), SF_STR_ARG(first->name), n,
-                        f.share * 100, SF_STR_ARG(f.path), sf_finding_action(f.kind)))
+                        f.share * 100, SF_STR_ARG(f.path), sf_findings_action(f.kind)))
         return false;
     w->items[w->n++] = f;
     return true;
@@ -85,9 +85,9 @@ static int order_findings(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-enum sf_err sf_findings_of_spans(const struct sf_span_tree *tree,
-                                 const struct sf_finding_limits *limits, struct sf_arena *req,
-                                 struct sf_finding_list *out, struct sf_why *why)
+enum sf_err sf_span_findings(const struct sf_span_tree *tree,
+                             const struct sf_finding_limits *limits, struct sf_arena *req,
+                             struct sf_finding_list *out, struct sf_why *why)
 {
     uint32_t least = limits->siblings > 0 ? limits->siblings : 1;
     struct work w = {.t = tree, .limits = limits, .req = req, .cap = tree->n_spans / least + 1};

@@ -91,12 +91,12 @@ static void links(struct sf_json_writer *w, const struct sf_span *s)
     sf_json_write_array_end(w);
 }
 
-static void stretches(struct sf_json_writer *w, const struct sf_trace_row *row, uint64_t start_ns)
+static void segments(struct sf_json_writer *w, const struct sf_trace_row *row, uint64_t start_ns)
 {
     sf_json_write_key(w, SF_STR("critical"));
     sf_json_write_array(w);
-    for (uint32_t i = 0; i < row->n_stretches; i++) {
-        const struct sf_trace_stretch *s = &row->stretches[i];
+    for (uint32_t i = 0; i < row->n_segments; i++) {
+        const struct sf_trace_stretch *s = &row->segments[i];
         sf_json_write_object(w);
         sf_json_write_key_u64(w, SF_STR("startOffsetNs"), s->start_ns - start_ns);
         sf_json_write_key_u64(w, SF_STR("durationNs"), s->end_ns - s->start_ns);
@@ -160,7 +160,7 @@ static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
     sf_json_write_key_u64(w, SF_STR("criticalNs"), row->critical_ns);
     if (row->is_unwaited)
         yes_no(w, SF_STR("isNotWaitedFor"), true);
-    stretches(w, row, t->start_ns);
+    segments(w, row, t->start_ns);
     hottest(w, row);
     sf_json_write_key_u64(w, SF_STR("resource"), s->resource);
     sf_json_write_key_u64(w, SF_STR("scope"), s->scope);

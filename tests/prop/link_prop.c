@@ -332,7 +332,7 @@ TEST(link, attributes_like_slow_obvious_code)
         struct slow slow = {.w = &w, .t = &tree};
         assert_ok(sf_span_tree_build(w.spans, w.origins, w.n_spans, &req, &tree, NULL));
         assert_ok(sf_local_index_build(&tree, &req, &index, NULL));
-        assert_ok(sf_attribute(&index, &in, &req, &a, NULL));
+        assert_ok(sf_attribution_make(&index, &in, &req, &a, NULL));
         compare(&w, &slow, &a);
         uint64_t n = 0;
         int64_t value = 0, all = 0;

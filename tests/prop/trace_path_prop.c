@@ -103,7 +103,7 @@ static void check_clocks(const struct sf_span_tree *t, const struct sf_clock_fix
             assert_int_equal(sf_span_tree_shift_ns(t, i, up), 0);
             continue;
         }
-        struct sf_clock_range r = sf_clock_range_of(t, i);
+        struct sf_clock_range r = sf_clock_skew_range_of(t, i);
         is_clean = is_clean && sf_clock_range_has(r, 0);
         /* Nothing begins before its cause, and calls that were waited for and fit lie inside. */
         assert_true(sf_span_tree_start_ns(t, i) >= sf_span_tree_start_ns(t, up));
@@ -243,8 +243,8 @@ TEST(trace_path, walks_the_critical_path_like_slow_obvious_code)
         assert_int_equal(p.total_ns + p.gap_ns + p.outside_ns, last - first);
         if (t.first[t.n_spans + 1] - t.first[t.n_spans] == 1)
             assert_int_equal(p.gap_ns, 0);
-        for (uint32_t i = 0; i < p.n_stretches; i++) /* and never two at once */
-            assert_true(i == 0 || p.stretches[i - 1].end_ns <= p.stretches[i].start_ns);
+        for (uint32_t i = 0; i < p.n_segments; i++) /* and never two at once */
+            assert_true(i == 0 || p.segments[i - 1].end_ns <= p.segments[i].start_ns);
         sf_arena_reset(&req);
     }
     sf_arena_done(&req);
@@ -334,7 +334,7 @@ TEST(trace_path, draws_a_trace_whose_total_is_the_sum_of_its_spans)
         build(&w, &req, &t, &fix);
         struct sf_attribution_input in = {.samples = w.samples, .n_samples = w.n_samples};
         assert_ok(sf_local_index_build(&t, &req, &index, NULL));
-        assert_ok(sf_attribute(&index, &in, &req, &a, NULL));
+        assert_ok(sf_attribution_make(&index, &in, &req, &a, NULL));
         assert_ok(sf_critical_path_find(&t, &req, &p, NULL));
         const uint64_t *own_ns = sf_span_tree_own_ns(&t, &req);
         assert_non_null(own_ns);

@@ -14,8 +14,8 @@ struct sf_trace_row {
     bool is_critical;     /* it or something below it was waited for */
     bool is_unwaited;     /* it outlives everything above it: not waited for */
     uint64_t critical_ns; /* its own time on the path */
-    const struct sf_trace_stretch *stretches;
-    uint32_t n_stretches;
+    const struct sf_trace_stretch *segments;
+    uint32_t n_segments;
     sf_str hot;      /* the function its own samples are mostly in; empty: none is known */
     sf_str hot_file; /* of its line that cost most; empty: not known */
     uint32_t hot_line;

@@ -215,7 +215,8 @@ static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_r
         n_tenants += is_first;
     }
     for (int k = 0; k < SF_WATCH_KINDS; k++)
-        is_known |= sf_str_eq(rule->part, sf_str_from(sf_watch_kind_name((enum sf_watch_kind)k)));
+        is_known |= sf_str_eq(rule->part,
+                              sf_str_from(sf_service_watch_kind_name((enum sf_watch_kind)k)));
     if (!is_known)
         return sf_fail(why, SF_ERR_INPUT,
                        "watch.kind is one of latency, cpu, lock, allocation, memory, cpu_limit, "

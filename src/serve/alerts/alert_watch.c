@@ -142,7 +142,7 @@ static bool find_kind(sf_str name, enum sf_watch_kind *out)
 {
     for (int k = 0; k < SF_WATCH_KINDS; k++) {
         *out = (enum sf_watch_kind)k;
-        if (sf_str_eq(name, sf_str_from(sf_watch_kind_name(*out))))
+        if (sf_str_eq(name, sf_str_from(sf_service_watch_kind_name(*out))))
             return true;
     }
     return false;
@@ -182,13 +182,15 @@ enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, bool has_tenancy, 
     for (int k = 0; !err && k < SF_WATCH_KINDS; k++) {
         struct sf_alert_rule *rule;
         char name[40];
-        snprintf(name, sizeof(name), "spanflame_%s", sf_watch_kind_name((enum sf_watch_kind)k));
+        snprintf(name, sizeof(name), "spanflame_%s",
+                 sf_service_watch_kind_name((enum sf_watch_kind)k));
         err = sf_alert_rules_add(r, &rule, why);
         if (!err)
             err = sf_alert_rule_set(r, rule, SF_STR("name"), sf_str_from(name), why);
         if (!err)
             err = sf_alert_rule_set(r, rule, SF_STR("watch.kind"),
-                                    sf_str_from(sf_watch_kind_name((enum sf_watch_kind)k)), why);
+                                    sf_str_from(sf_service_watch_kind_name((enum sf_watch_kind)k)),
+                                    why);
         if (!err) {
             rule->is_each = has_tenancy;
             err = sf_alert_rule_check(r, rule, why);

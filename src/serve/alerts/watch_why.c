@@ -146,8 +146,9 @@ enum sf_err sf_watch_why_new(const struct sf_alert_ask *ask, sf_str service, int
     right = fmax(1, (double)s->diff.right.total);
     for (uint32_t i = 0; i < n && !out->len; i++) {
         double share = (double)rows[i].right_self / right;
-        if (!sf_watch_is_new((double)rows[i].left_self / left, (double)s->trees[0].n_samples, share,
-                             (double)s->trees[1].n_samples))
+        if (!sf_service_watch_is_new((double)rows[i].left_self / left,
+                                     (double)s->trees[0].n_samples, share,
+                                     (double)s->trees[1].n_samples))
             continue;
         *out = s->diff.shape.frames[rows[i].frame].function;
         *out_share = share;

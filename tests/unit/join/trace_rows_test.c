@@ -29,8 +29,8 @@ TEST(trace_rows, put_parents_before_children_and_siblings_by_start)
     assert_int_equal(rows.end_ns, 100);
     /* 9: 5-6; 1: 10-20, 40-50, 60-100; 2: 20-30, 35-40; 4: 30-35; 3: 50-60 */
     assert_int_equal(rows.critical_ns, 91);
-    assert_int_equal(rows.rows[1].n_stretches, 3);
-    assert_int_equal(rows.rows[1].stretches[1].start_ns, 40);
+    assert_int_equal(rows.rows[1].n_segments, 3);
+    assert_int_equal(rows.rows[1].segments[1].start_ns, 40);
     assert_int_equal(rows.rows[1].critical_ns, 60);
     assert_true(rows.rows[3].is_critical);
     sf_arena_done(&req);

@@ -35,7 +35,7 @@ static void attribute(const struct sf_span *list, const struct sf_span_origin *o
     index = sf_arena_new(&req, sizeof(*index));
     assert_ok(sf_span_tree_build(list, origins, n, &req, tree, NULL));
     assert_ok(sf_local_index_build(tree, &req, index, NULL));
-    assert_ok(sf_attribute(index, in, &req, &a, NULL));
+    assert_ok(sf_attribution_make(index, in, &req, &a, NULL));
 }
 
 static void one(const struct sf_span_origin *origins, struct sf_link_sample sample)
@@ -49,7 +49,8 @@ static void assert_claim(uint32_t i, uint32_t span, int64_t value, enum sf_grade
     assert_true(i < a.n_claims);
     assert_int_equal(a.claims[i].span, span);
     assert_int_equal(a.claims[i].value, value);
-    assert_string_equal(sf_grade_name(a.claims[i].grade), sf_grade_name(grade));
+    assert_string_equal(sf_attribution_grade_name(a.claims[i].grade),
+                        sf_attribution_grade_name(grade));
 }
 
 TEST(attribution, gives_a_sample_to_the_span_it_names)
@@ -359,7 +360,7 @@ TEST(attribution, says_when_memory_runs_out)
     assert_true(sf_arena_init(&small, 4096));
     assert_ok(sf_span_tree_build(spans, without_threads, N_SPANS, &big, &tree, NULL));
     assert_ok(sf_local_index_build(&tree, &big, &index, NULL));
-    assert_int_equal(sf_attribute(&index, &in, &small, &got, &why), SF_ERR_LIMIT);
+    assert_int_equal(sf_attribution_make(&index, &in, &small, &got, &why), SF_ERR_LIMIT);
     assert_string_equal(why.text, "link: no memory to attribute 4000 samples");
     sf_arena_done(&small);
     sf_arena_done(&big);
@@ -436,7 +437,7 @@ TEST(attribution, ends_between_samples_and_spans_when_the_time_is_up)
         account.is_late = false;
         account.n_steps = 0;
         sf_account_open(&account);
-        assert_int_equal(sf_attribute(&index, &in, &req, &a, &why), SF_ERR_LIMIT);
+        assert_int_equal(sf_attribution_make(&index, &in, &req, &a, &why), SF_ERR_LIMIT);
         assert_true(account.is_late);
         sf_account_close();
     }

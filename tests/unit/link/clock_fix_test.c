@@ -161,7 +161,7 @@ TEST(clock_fix, makes_the_critical_path_go_through_the_call)
     assert_int_equal(p.critical_ns[0], 20);
     assert_int_equal(p.critical_ns[1], 80);
     assert_int_equal(p.total_ns, 100);
-    assert_int_equal(p.stretches[1].start_ns, 1010);
+    assert_int_equal(p.segments[1].start_ns, 1010);
     sf_arena_done(&f.req);
 }
 

@@ -22,26 +22,26 @@ static struct path find(const struct sf_span *spans, uint32_t n)
     assert_true(sf_arena_init(&p.req, 32 << 20));
     assert_ok(sf_span_tree_build(spans, NULL, n, &p.req, &p.tree, NULL));
     assert_ok(sf_critical_path_find(&p.tree, &p.req, &p.p, NULL));
-    for (uint32_t i = 1; i < p.p.n_stretches; i++)
-        assert_true(p.p.stretches[i - 1].end_ns <= p.p.stretches[i].start_ns);
+    for (uint32_t i = 1; i < p.p.n_segments; i++)
+        assert_true(p.p.segments[i - 1].end_ns <= p.p.segments[i].start_ns);
     return p;
 }
 
-static void assert_stretch(const struct path *p, uint32_t i, uint32_t span_at, uint64_t start,
+static void assert_segment(const struct path *p, uint32_t i, uint32_t span_at, uint64_t start,
                            uint64_t end)
 {
-    assert_true(i < p->p.n_stretches);
-    assert_int_equal(p->p.stretches[i].span, span_at);
-    assert_int_equal(p->p.stretches[i].start_ns, start);
-    assert_int_equal(p->p.stretches[i].end_ns, end);
+    assert_true(i < p->p.n_segments);
+    assert_int_equal(p->p.segments[i].span, span_at);
+    assert_int_equal(p->p.segments[i].start_ns, start);
+    assert_int_equal(p->p.segments[i].end_ns, end);
 }
 
 TEST(critical_path, of_a_lone_span_is_the_span)
 {
     struct sf_span spans[] = {span(1, 0, 10, 30)};
     struct path p = find(spans, 1);
-    assert_int_equal(p.p.n_stretches, 1);
-    assert_stretch(&p, 0, 0, 10, 30);
+    assert_int_equal(p.p.n_segments, 1);
+    assert_segment(&p, 0, 0, 10, 30);
     assert_int_equal(p.p.total_ns, 20);
     sf_arena_done(&p.req);
 }
@@ -50,12 +50,12 @@ TEST(critical_path, goes_through_children_one_after_the_other)
 {
     struct sf_span spans[] = {span(1, 0, 0, 100), span(2, 1, 10, 40), span(3, 1, 50, 90)};
     struct path p = find(spans, 3);
-    assert_int_equal(p.p.n_stretches, 5);
-    assert_stretch(&p, 0, 0, 0, 10);
-    assert_stretch(&p, 1, 1, 10, 40);
-    assert_stretch(&p, 2, 0, 40, 50);
-    assert_stretch(&p, 3, 2, 50, 90);
-    assert_stretch(&p, 4, 0, 90, 100);
+    assert_int_equal(p.p.n_segments, 5);
+    assert_segment(&p, 0, 0, 0, 10);
+    assert_segment(&p, 1, 1, 10, 40);
+    assert_segment(&p, 2, 0, 40, 50);
+    assert_segment(&p, 3, 2, 50, 90);
+    assert_segment(&p, 4, 0, 90, 100);
     assert_int_equal(p.p.critical_ns[0], 30);
     assert_int_equal(p.p.total_ns, 100);
     sf_arena_done(&p.req);
@@ -101,11 +101,11 @@ TEST(critical_path, lets_an_ancestor_wait_for_what_outlives_its_parent)
 {
     struct sf_span spans[] = {span(1, 0, 0, 100), span(2, 1, 5, 40), span(3, 2, 30, 90)};
     struct path p = find(spans, 3);
-    assert_int_equal(p.p.n_stretches, 4);
-    assert_stretch(&p, 0, 0, 0, 5);
-    assert_stretch(&p, 1, 1, 5, 30);
-    assert_stretch(&p, 2, 2, 30, 90);
-    assert_stretch(&p, 3, 0, 90, 100);
+    assert_int_equal(p.p.n_segments, 4);
+    assert_segment(&p, 0, 0, 0, 5);
+    assert_segment(&p, 1, 1, 5, 30);
+    assert_segment(&p, 2, 2, 30, 90);
+    assert_segment(&p, 3, 0, 90, 100);
     sf_arena_done(&p.req);
 }
 
@@ -165,9 +165,9 @@ TEST(critical_path, clips_a_child_that_began_before_its_parent)
 {
     struct sf_span spans[] = {span(1, 0, 10, 30), span(2, 1, 5, 20)};
     struct path p = find(spans, 2);
-    assert_int_equal(p.p.n_stretches, 2);
-    assert_stretch(&p, 0, 1, 10, 20);
-    assert_stretch(&p, 1, 0, 20, 30);
+    assert_int_equal(p.p.n_segments, 2);
+    assert_segment(&p, 0, 1, 10, 20);
+    assert_segment(&p, 1, 0, 20, 30);
     sf_arena_done(&p.req);
 }
 
@@ -175,9 +175,9 @@ TEST(critical_path, runs_through_pieces_whose_parents_are_missing)
 {
     struct sf_span spans[] = {span(1, 77, 0, 10), span(2, 78, 20, 30)};
     struct path p = find(spans, 2);
-    assert_int_equal(p.p.n_stretches, 2);
-    assert_stretch(&p, 0, 0, 0, 10);
-    assert_stretch(&p, 1, 1, 20, 30);
+    assert_int_equal(p.p.n_segments, 2);
+    assert_segment(&p, 0, 0, 0, 10);
+    assert_segment(&p, 1, 1, 20, 30);
     assert_int_equal(p.p.parents[0], UINT32_MAX);
     sf_arena_done(&p.req);
 }
@@ -199,7 +199,7 @@ TEST(critical_path, survives_loops_own_parents_and_ends_before_starts)
 TEST(critical_path, of_nothing_is_nothing)
 {
     struct path p = find(NULL, 0);
-    assert_int_equal(p.p.n_stretches, 0);
+    assert_int_equal(p.p.n_segments, 0);
     sf_arena_done(&p.req);
 }
 
@@ -222,9 +222,9 @@ TEST(critical_path, covers_the_root_of_any_nested_tree_exactly)
         }
         struct path p = find(spans, 2000);
         assert_int_equal(p.p.total_ns, 1000000 - 1000);
-        assert_int_equal(p.p.stretches[0].start_ns, 1000);
-        for (uint32_t i = 1; i < p.p.n_stretches; i++)
-            assert_int_equal(p.p.stretches[i - 1].end_ns, p.p.stretches[i].start_ns);
+        assert_int_equal(p.p.segments[0].start_ns, 1000);
+        for (uint32_t i = 1; i < p.p.n_segments; i++)
+            assert_int_equal(p.p.segments[i - 1].end_ns, p.p.segments[i].start_ns);
         sf_arena_done(&p.req);
     }
 }

@@ -58,11 +58,11 @@ TEST(explain_part, bounds_a_function_by_its_share_of_the_samples)
 {
     struct sf_hot_piece piece = {
         .function = SF_STR("match"), .library = SF_STR("PCRE"), .value = 40, .library_value = 30};
-    struct sf_explain_function f = sf_explain_function_of(&piece, 100, 100);
+    struct sf_explain_function f = sf_explain_part_function_of(&piece, 100, 100);
     assert_true(f.low_ns > 29 && f.low_ns < 32 && f.high_ns > 48 && f.high_ns < 51);
     assert_true(sf_str_eq(f.library, SF_STR("PCRE")));
-    f = sf_explain_function_of(&piece, 100, 0);
+    f = sf_explain_part_function_of(&piece, 100, 0);
     assert_true(f.low_ns == 40 && f.high_ns == 40);
     piece.library_value = 10;
-    assert_int_equal(sf_explain_function_of(&piece, 100, 0).library.len, 0);
+    assert_int_equal(sf_explain_part_function_of(&piece, 100, 0).library.len, 0);
 }

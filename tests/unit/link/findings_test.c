@@ -101,7 +101,7 @@ TEST(findings, name_the_function_that_dominates)
                "function");
     assert_str(list.items[0].path, "main > serve > parseRules");
     assert_int_equal(list.items[0].value, 60);
-    assert_string_equal(sf_finding_kind_name(list.items[0].kind), "hot_function");
+    assert_string_equal(sf_findings_kind_name(list.items[0].kind), "hot_function");
 }
 
 TEST(findings, do_not_advise_to_optimise_the_runtime)
@@ -220,7 +220,7 @@ TEST(findings, see_equal_sibling_spans)
                                     .start_ns = i * 50,
                                     .end_ns = i * 50 + 40};
     assert_ok(sf_span_tree_build(spans, NULL, 16, &req, &tree, NULL));
-    assert_ok(sf_findings_of_spans(&tree, &SF_FINDING_LIMITS, &req, &list, NULL));
+    assert_ok(sf_span_findings(&tree, &SF_FINDING_LIMITS, &req, &list, NULL));
     assert_int_equal(list.n, 1);
     assert_int_equal(list.items[0].count, 12);
     assert_int_equal(list.items[0].span, 0);
@@ -320,7 +320,7 @@ static uint32_t n_loops(uint32_t n_children)
         spans[i] = (struct sf_span){
             .span_id = i + 1, .parent_id = 1, .name = SF_STR("load"), .end_ns = 10};
     assert_ok(sf_span_tree_build(spans, NULL, n_children + 1, &req, &tree, NULL));
-    assert_ok(sf_findings_of_spans(&tree, &SF_FINDING_LIMITS, &req, &list, NULL));
+    assert_ok(sf_span_findings(&tree, &SF_FINDING_LIMITS, &req, &list, NULL));
     return list.n;
 }
 
@@ -420,8 +420,7 @@ static struct sf_finding_list again(uint32_t n_requests, uint32_t every, double 
         }
     }
     assert_ok(sf_frame_functions_make(&tree, &req, &functions, NULL));
-    assert_ok(
-        sf_findings_of_requests(&in, SF_STR("CPU time"), &SF_FINDING_LIMITS, &req, &out, NULL));
+    assert_ok(sf_request_findings(&in, SF_STR("CPU time"), &SF_FINDING_LIMITS, &req, &out, NULL));
     return out;
 }
 
@@ -484,7 +483,7 @@ static double share_of(uint32_t every, uint32_t n_in)
         bool is_in = request % every == 0 && i % PER_REQUEST < n_in;
         list[i] = (struct sf_request_sample){request, is_in ? 3 : 1, 7, true};
     }
-    assert_true(sf_request_share(&in, SF_STR("legacy"), &req, &share));
+    assert_true(sf_request_findings_share(&in, SF_STR("legacy"), &req, &share));
     return share;
 }
 
@@ -521,7 +520,7 @@ TEST(findings, of_parsing_count_a_late_look_once)
                                                       is_one != 0};
         assert_ok(sf_frame_functions_make(&tree, &req, &functions, NULL));
         assert_ok(
-            sf_findings_of_requests(&in, SF_STR("CPU time"), &SF_FINDING_LIMITS, &req, &out, NULL));
+            sf_request_findings(&in, SF_STR("CPU time"), &SF_FINDING_LIMITS, &req, &out, NULL));
         assert_int_equal(out.n, is_one);
     }
 }

@@ -32,7 +32,7 @@ static const struct sf_hot *hottest(const struct sf_link_sample *samples, uint32
     index = sf_arena_new(&req, sizeof(*index));
     assert_ok(sf_span_tree_build(spans, origins, 3, &req, tree, NULL));
     assert_ok(sf_local_index_build(tree, &req, index, NULL));
-    assert_ok(sf_attribute(index, &in, &req, &a, NULL));
+    assert_ok(sf_attribution_make(index, &in, &req, &a, NULL));
     assert_ok(sf_hottest(&stacks, samples, &a, 3, &req, &out, NULL));
     return out;
 }

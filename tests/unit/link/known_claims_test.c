@@ -26,7 +26,7 @@ static struct sf_known_claims find(const struct sf_span *list, struct sf_link_sa
     assert_true(sf_arena_init(&req, 1 << 20));
     assert_ok(sf_span_tree_build(list, origins, N_SPANS, &req, &tree, NULL));
     assert_ok(sf_local_index_build(&tree, &req, &index, NULL));
-    assert_ok(sf_attribute(&index, &in, &req, &a, NULL));
+    assert_ok(sf_attribution_make(&index, &in, &req, &a, NULL));
     assert_true(sf_known_claims_find(&tree, &a, is_in, is_self, &req, &k));
     return k;
 }

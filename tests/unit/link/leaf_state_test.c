@@ -13,7 +13,7 @@ TEST(leaf_state, knows_every_example_of_its_table)
             if (kind != SF_FRAME_UNKNOWN && !(rule->kinds >> kind & 1))
                 continue;
             struct sf_frame f = {.function = sf_str_from(rule->example), .kind = (uint8_t)kind};
-            const struct sf_leaf_rule *got = sf_leaf_rule_of(&f);
+            const struct sf_leaf_rule *got = sf_leaf_state_rule_of(&f);
             if (!got)
                 fail_msg("%s (rule %s): no rule fits", rule->example, rule->text);
             if (got->state != rule->state || got->weight != rule->weight)
@@ -38,7 +38,7 @@ TEST(leaf_state, knows_nothing_of_ordinary_code)
                            ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct sf_frame f = {.function = sf_str_from(names[i])};
-        const struct sf_leaf_rule *rule = sf_leaf_rule_of(&f);
+        const struct sf_leaf_rule *rule = sf_leaf_state_rule_of(&f);
         if (rule)
             fail_msg("%s: taken by '%s'", names[i], rule->text);
     }
@@ -47,9 +47,9 @@ TEST(leaf_state, knows_nothing_of_ordinary_code)
 TEST(leaf_state, asks_rules_of_other_runtimes_only_for_unknown_frames)
 {
     struct sf_frame f = {.function = SF_STR("time.sleep"), .kind = SF_FRAME_GO};
-    assert_null(sf_leaf_rule_of(&f));
+    assert_null(sf_leaf_state_rule_of(&f));
     f.kind = SF_FRAME_PYTHON;
-    assert_int_equal(sf_leaf_rule_of(&f)->state, SF_STATE_SLEEP);
+    assert_int_equal(sf_leaf_state_rule_of(&f)->state, SF_STATE_SLEEP);
 }
 
 /* One stack, root first; the state its tip shows. */

@@ -35,7 +35,7 @@ static struct sf_member_costs costs(const uint32_t *members, uint32_t n, bool is
     index = sf_arena_new(&req, sizeof(*index));
     assert_ok(sf_span_tree_build(spans, origins, 4, &req, tree, NULL));
     assert_ok(sf_local_index_build(tree, &req, index, NULL));
-    assert_ok(sf_attribute(index, &in, &req, &a, NULL));
+    assert_ok(sf_attribution_make(index, &in, &req, &a, NULL));
     assert_ok(sf_frame_functions_make(&stacks, &req, &functions, NULL));
     assert_int_equal(functions.n, 2);
     struct sf_member_input what = {tree, &a, samples, &stacks, &functions, members, n, is_self};

@@ -217,7 +217,7 @@ static bool is_new(const double *before, double n_before, double n_after, double
     draw_shares(before, n_before, seen_before);
     draw_shares(after, n_after, seen);
     for (uint32_t i = 0; i < FUNCTIONS; i++)
-        is |= sf_watch_is_new(seen_before[i], n_before, seen[i], n_after);
+        is |= sf_service_watch_is_new(seen_before[i], n_before, seen[i], n_after);
     return is;
 }
 
@@ -261,7 +261,7 @@ TEST(service_watch, weeks_of_noise_raise_no_alert)
     }
     printf("# %u service-weeks, false alerts:", n_weeks);
     for (unsigned k = 0; k < SF_WATCH_KINDS; k++) {
-        printf(" %s %u", sf_watch_kind_name(k), n_alerts[k]);
+        printf(" %s %u", sf_service_watch_kind_name(k), n_alerts[k]);
         n += n_alerts[k];
     }
     printf("\n");
@@ -399,7 +399,7 @@ TEST(service_watch, finds_what_is_planted_within_15_minutes)
             const struct tally *t = &by_kind[k];
             printf("# %s at %.0f requests a minute: %u of %u later than 15 minutes, the slowest "
                    "after %.1f; beside a nightly job %u of %u\n",
-                   sf_watch_kind_name(k), sizes[i].least_rate, t->n_late, t->n, t->slowest,
+                   sf_service_watch_kind_name(k), sizes[i].least_rate, t->n_late, t->n, t->slowest,
                    t->n_beside_late, t->n_beside);
             n_all[i] += t->n;
             n_late[i] += t->n_late;
@@ -419,11 +419,11 @@ TEST(service_watch, finds_a_new_hot_function_and_no_old_one)
         n_found += is_new(shares, 60 * 100, 10 * 100, 0.25);
     }
     assert_int_equal(n_found, n);
-    assert_false(sf_watch_is_new(0.001, 6000, 0.04, 6000)); /* too small to matter */
-    assert_false(sf_watch_is_new(0.05, 6000, 0.15, 6000));  /* it was hot before */
-    assert_false(sf_watch_is_new(0, 100, 0.5, 100));        /* too few samples */
-    assert_false(sf_watch_is_new(0, 200, 0.06, 200));       /* chance may do that */
-    assert_true(sf_watch_is_new(0, 6000, 0.10, 2000));
+    assert_false(sf_service_watch_is_new(0.001, 6000, 0.04, 6000)); /* too small to matter */
+    assert_false(sf_service_watch_is_new(0.05, 6000, 0.15, 6000));  /* it was hot before */
+    assert_false(sf_service_watch_is_new(0, 100, 0.5, 100));        /* too few samples */
+    assert_false(sf_service_watch_is_new(0, 200, 0.06, 200));       /* chance may do that */
+    assert_true(sf_service_watch_is_new(0, 6000, 0.10, 2000));
 }
 
 TEST(service_watch, is_quiet_of_a_service_that_goes_away_and_of_what_is_not_measured)

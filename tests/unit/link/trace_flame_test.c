@@ -43,7 +43,7 @@ static struct sf_tree draw(uint32_t n_samples, const uint64_t *weights)
     claims = sf_arena_new(&req, sizeof(*claims));
     assert_ok(sf_span_tree_build(spans, origins, 3, &req, tree, NULL));
     assert_ok(sf_local_index_build(tree, &req, index, NULL));
-    assert_ok(sf_attribute(index, &in, &req, claims, NULL));
+    assert_ok(sf_attribution_make(index, &in, &req, claims, NULL));
     struct sf_trace_flame_input what = {.spans = tree,
                                         .services = services,
                                         .stacks = &stacks,

@@ -6,20 +6,20 @@
 
 TEST(trace_json, is_flat_and_marks_the_critical_path)
 {
-    static const struct sf_trace_stretch stretches[] = {{1700000000000000000, 1700000000000000500},
-                                                        {1700000000000001500, 1700000000000002000}};
+    static const struct sf_trace_stretch segments[] = {{1700000000000000000, 1700000000000000500},
+                                                       {1700000000000001500, 1700000000000002000}};
     static const struct sf_trace_stretch inner[] = {{1700000000000000500, 1700000000000001500}};
     const struct sf_trace_row rows[] = {{.span = &sample_spans[0],
                                          .is_critical = true,
                                          .critical_ns = 1000,
-                                         .stretches = stretches,
-                                         .n_stretches = 2},
+                                         .segments = segments,
+                                         .n_segments = 2},
                                         {.span = &sample_spans[1],
                                          .depth = 1,
                                          .is_critical = true,
                                          .critical_ns = 1000,
-                                         .stretches = inner,
-                                         .n_stretches = 1}};
+                                         .segments = inner,
+                                         .n_segments = 1}};
     struct sf_trace_rows t = {.trace_id = sample_spans[0].trace_id,
                               .spans = &sample_batch,
                               .rows = rows,
