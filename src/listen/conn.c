@@ -541,15 +541,15 @@ static void turn_away(struct sf_conn *c)
     sf_conn_h1_refuse(c, 503, "too many connections", 1);
 }
 
-void sf_conn_accept(struct sf_loop_door *door)
+void sf_conn_accept(struct sf_loop_acceptor *acceptor)
 {
-    struct sf_loop *loop = door->loop;
+    struct sf_loop *loop = acceptor->loop;
     struct sf_listen_counts *counts = &loop->shared->counts;
     struct sf_conn *c = sf_heap_new(sizeof(*c));
 
     /* Without uv_accept() libuv listens no more: the next tick tries again. */
-    door->is_stuck = !c || uv_tcp_init(&loop->uv, &c->tcp);
-    if (door->is_stuck) {
+    acceptor->is_stuck = !c || uv_tcp_init(&loop->uv, &c->tcp);
+    if (acceptor->is_stuck) {
         sf_heap_free(c);
         return;
     }
@@ -559,7 +559,7 @@ void sf_conn_accept(struct sf_loop_door *door)
     c->begin_ns = c->read_ns = c->write_ns = loop->now_ns;
     enlist(loop, c);
     atomic_fetch_add_explicit(&counts->n_accepted, 1, memory_order_relaxed);
-    if (uv_accept((uv_stream_t *)&door->tcp, (uv_stream_t *)&c->tcp)) {
+    if (uv_accept((uv_stream_t *)&acceptor->tcp, (uv_stream_t *)&c->tcp)) {
         atomic_fetch_add_explicit(&counts->n_connections, 1, memory_order_relaxed);
         sf_conn_close(c);
         return;
@@ -572,8 +572,8 @@ void sf_conn_accept(struct sf_loop_door *door)
         atomic_fetch_sub_explicit(&counts->n_connections, 1, memory_order_relaxed);
         turn_away(c);
     }
-    if (door->tls && !c->wants_close) {
-        c->tls = sf_tls_new(door->tls);
+    if (acceptor->tls && !c->wants_close) {
+        c->tls = sf_tls_new(acceptor->tls);
         if (!c->tls)
             c->wants_close = true;
     }

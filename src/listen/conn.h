@@ -53,7 +53,7 @@ struct sf_conn {
 };
 
 /* Takes over the connection that this listening socket has accepted. */
-void sf_conn_accept(struct sf_loop_door *door);
+void sf_conn_accept(struct sf_loop_acceptor *acceptor);
 /* Fills the socket, reads or stops reading, closes if it is time. Ends every callback. */
 void sf_conn_advance(struct sf_conn *c);
 void sf_conn_close(struct sf_conn *c);

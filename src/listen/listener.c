@@ -147,7 +147,7 @@ static enum sf_err bind_all(struct sf_listener *l, const struct sf_listen_config
 
 /* --- starting --- */
 
-static enum sf_err open_doors(struct sf_listener *l, struct sf_loop *loop, struct sf_why *why)
+static enum sf_err open_acceptors(struct sf_listener *l, struct sf_loop *loop, struct sf_why *why)
 {
     for (size_t i = 0; i < l->n_places; i++) {
         struct place *place = &l->places[i];
@@ -159,7 +159,7 @@ static enum sf_err open_doors(struct sf_listener *l, struct sf_loop *loop, struc
         fd = fcntl(place->fd_plus_1 - 1, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
             return sf_fail(why, SF_ERR_IO, "listen: %s", strerror(errno));
-        err = sf_loop_add_door(loop, fd, place->tls, why);
+        err = sf_loop_add_acceptor(loop, fd, place->tls, why);
         if (err)
             return err;
     }
@@ -201,7 +201,7 @@ enum sf_err sf_listener_start(const struct sf_listen_config *config, struct sf_l
         struct sf_loop *loop = &l->shared.loops[l->shared.n_loops++];
         err = sf_loop_init(loop, &l->shared, l->n_places, why);
         if (!err)
-            err = open_doors(l, loop, why);
+            err = open_acceptors(l, loop, why);
     }
     close_places(l); /* the loops have their duplicates */
     while (!err && l->n_started < n_loops) {

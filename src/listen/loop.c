@@ -202,12 +202,12 @@ void sf_loop_evict(struct sf_loop *loop)
 
 /* --- ending --- */
 
-static void close_doors(struct sf_loop *loop)
+static void close_acceptors(struct sf_loop *loop)
 {
-    for (size_t i = 0; i < loop->n_doors; i++) {
-        if (loop->doors[i].is_open)
-            uv_close((uv_handle_t *)&loop->doors[i].tcp, NULL);
-        loop->doors[i].is_open = false;
+    for (size_t i = 0; i < loop->n_acceptors; i++) {
+        if (loop->acceptors[i].is_open)
+            uv_close((uv_handle_t *)&loop->acceptors[i].tcp, NULL);
+        loop->acceptors[i].is_open = false;
     }
 }
 
@@ -237,7 +237,7 @@ static void begin_drain(struct sf_loop *loop, int64_t drain_ms)
     loop->is_draining = true;
     loop->drain_from_ns = loop->now_ns;
     loop->drain_until_ns = loop->now_ns + drain_ms * SF_NS_PER_MS;
-    close_doors(loop);
+    close_acceptors(loop);
     drain_conns(loop, false);
 }
 
@@ -262,9 +262,9 @@ static void on_tick(uv_timer_t *timer)
         sf_conn_tick(c);
         sf_loop_touch(loop, c);
     }
-    for (size_t i = 0; i < loop->n_doors; i++) {
-        if (loop->doors[i].is_stuck && loop->doors[i].is_open)
-            sf_conn_accept(&loop->doors[i]);
+    for (size_t i = 0; i < loop->n_acceptors; i++) {
+        if (loop->acceptors[i].is_stuck && loop->acceptors[i].is_open)
+            sf_conn_accept(&loop->acceptors[i]);
     }
     if (loop->is_draining && !loop->is_final) {
         loop->is_final = true; /* peers had a tick to see the first notice */
@@ -311,25 +311,25 @@ void sf_loop_drain(struct sf_loop *loop, unsigned drain_ms)
 
 static void on_connection(uv_stream_t *stream, int status)
 {
-    struct sf_loop_door *door = stream->data;
+    struct sf_loop_acceptor *acceptor = stream->data;
 
-    door->loop->now_ns = sf_clock_mono_ns();
+    acceptor->loop->now_ns = sf_clock_mono_ns();
     if (status == 0)
-        sf_conn_accept(door);
-    sf_loop_settle(door->loop);
+        sf_conn_accept(acceptor);
+    sf_loop_settle(acceptor->loop);
 }
 
-enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, size_t n_doors,
+enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, size_t n_acceptors,
                          struct sf_why *why)
 {
     *loop = (struct sf_loop){.shared = shared, .drain_ms_asked = -1};
     loop->given_tail = &loop->given;
     loop->local_tail = &loop->local;
     sf_mutex_init(&loop->mutex, SF_LOCK_LISTEN_LOOP);
-    loop->doors = sf_heap_new_n(n_doors, sizeof(*loop->doors));
+    loop->acceptors = sf_heap_new_n(n_acceptors, sizeof(*loop->acceptors));
     loop->read_buf = sf_heap_new(SF_LOOP_READ_LEN);
     loop->tls_buf = sf_heap_new(SF_LOOP_READ_LEN);
-    if (!loop->doors || !loop->read_buf || !loop->tls_buf || uv_loop_init(&loop->uv))
+    if (!loop->acceptors || !loop->read_buf || !loop->tls_buf || uv_loop_init(&loop->uv))
         return sf_fail(why, SF_ERR_NOMEM, "listen: no memory for an event loop");
     loop->is_ready = true;
     if (uv_async_init(&loop->uv, &loop->async, on_async) || uv_timer_init(&loop->uv, &loop->tick) ||
@@ -341,26 +341,26 @@ enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, 
     return SF_OK;
 }
 
-enum sf_err sf_loop_add_door(struct sf_loop *loop, int fd, struct sf_tls_context *tls,
-                             struct sf_why *why)
+enum sf_err sf_loop_add_acceptor(struct sf_loop *loop, int fd, struct sf_tls_context *tls,
+                                 struct sf_why *why)
 {
-    struct sf_loop_door *door = &loop->doors[loop->n_doors];
+    struct sf_loop_acceptor *acceptor = &loop->acceptors[loop->n_acceptors];
     int rc;
 
-    *door = (struct sf_loop_door){.loop = loop, .tls = tls};
-    rc = uv_tcp_init(&loop->uv, &door->tcp);
+    *acceptor = (struct sf_loop_acceptor){.loop = loop, .tls = tls};
+    rc = uv_tcp_init(&loop->uv, &acceptor->tcp);
     if (rc) {
         (void)close(fd);
         return sf_fail(why, SF_ERR_IO, "listen: %s", uv_strerror(rc));
     }
-    door->is_open = true;
-    loop->n_doors++;
-    door->tcp.data = door;
-    rc = uv_tcp_open(&door->tcp, fd);
+    acceptor->is_open = true;
+    loop->n_acceptors++;
+    acceptor->tcp.data = acceptor;
+    rc = uv_tcp_open(&acceptor->tcp, fd);
     if (rc)
         (void)close(fd);
     else
-        rc = uv_listen((uv_stream_t *)&door->tcp, 1024, on_connection);
+        rc = uv_listen((uv_stream_t *)&acceptor->tcp, 1024, on_connection);
     return rc ? sf_fail(why, SF_ERR_IO, "listen: %s", uv_strerror(rc)) : SF_OK;
 }
 
@@ -392,7 +392,7 @@ void sf_loop_done(struct sf_loop *loop)
 
     if (loop->is_ready) {
         if (!loop->is_async_closed) { /* it never ran: its handles are still there */
-            close_doors(loop);
+            close_acceptors(loop);
             if (loop->async.data)
                 uv_close((uv_handle_t *)&loop->async, NULL);
             if (loop->tick.data)
@@ -411,7 +411,7 @@ void sf_loop_done(struct sf_loop *loop)
     }
     if (loop->shared)
         sf_mutex_done(&loop->mutex);
-    sf_heap_free(loop->doors);
+    sf_heap_free(loop->acceptors);
     sf_heap_free(loop->read_buf);
     sf_heap_free(loop->tls_buf);
     *loop = (struct sf_loop){0};

@@ -32,7 +32,7 @@ struct sf_listen_shared { /* what all loops of a listener share; constant but fo
     unsigned n_loops;
 };
 
-struct sf_loop_door { /* one listening socket as this loop sees it */
+struct sf_loop_acceptor { /* one listening socket as this loop sees it */
     uv_tcp_t tcp;
     struct sf_loop *loop;
     struct sf_tls_context *tls; /* borrowed from the listener; NULL: plain */
@@ -46,8 +46,8 @@ struct sf_loop {
     uv_timer_t tick;
     struct sf_thread thread;
     struct sf_listen_shared *shared;
-    struct sf_loop_door *doors;
-    size_t n_doors;
+    struct sf_loop_acceptor *acceptors;
+    size_t n_acceptors;
     struct sf_conn *conns;
     size_t n_conns, n_surplus;
     size_t n_exchanges; /* made and not freed */
@@ -70,11 +70,11 @@ struct sf_loop {
 };
 
 /* Everything but the thread. */
-enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, size_t n_doors,
+enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, size_t n_acceptors,
                          struct sf_why *why);
 /* Gives one listening socket (owned from then on, also on failure) to the loop. */
-enum sf_err sf_loop_add_door(struct sf_loop *loop, int fd, struct sf_tls_context *tls,
-                             struct sf_why *why);
+enum sf_err sf_loop_add_acceptor(struct sf_loop *loop, int fd, struct sf_tls_context *tls,
+                                 struct sf_why *why);
 enum sf_err sf_loop_start(struct sf_loop *loop, unsigned n, struct sf_why *why);
 void sf_loop_drain(struct sf_loop *loop, unsigned drain_ms); /* any thread */
 void sf_loop_join(struct sf_loop *loop);
