@@ -165,9 +165,9 @@ static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str n
     return place != NULL;
 }
 
-bool sf_graph_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *batch,
-                        const char *const *dimensions, size_t n_dimensions, int64_t now_ns,
-                        int64_t slack_ns, struct sf_arena *req)
+bool sf_graph_half_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *batch,
+                             const char *const *dimensions, size_t n_dimensions, int64_t now_ns,
+                             int64_t slack_ns, struct sf_arena *req)
 {
     struct sf_buf room = {0};
     uint32_t resource = UINT32_MAX;

@@ -40,6 +40,6 @@ struct sf_graph_tally { /* zeroed before the first batch of a request */
 };
 
 /* Adds the halves `batch` holds; `dimensions` are resource attributes. False: the arena is full. */
-bool sf_graph_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *batch,
-                        const char *const *dimensions, size_t n_dimensions, int64_t now_ns,
-                        int64_t slack_ns, struct sf_arena *req);
+bool sf_graph_half_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *batch,
+                             const char *const *dimensions, size_t n_dimensions, int64_t now_ns,
+                             int64_t slack_ns, struct sf_arena *req);

@@ -4,16 +4,16 @@
 
 #include "base/heap.h"
 
-bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap)
+bool sf_graph_series_init(struct sf_graph_table *t, uint32_t n_cap)
 {
     *t = (struct sf_graph_table){.n_cap = n_cap};
     t->list = sf_heap_new_n(n_cap, sizeof(*t->list));
     if (!t->list || !sf_table_reset(&t->at, n_cap))
-        sf_graph_table_done(t);
+        sf_graph_series_done(t);
     return t->list != NULL;
 }
 
-void sf_graph_table_done(struct sf_graph_table *t)
+void sf_graph_series_done(struct sf_graph_table *t)
 {
     for (uint32_t i = 0; i < t->n; i++)
         sf_heap_free(t->list[i].text);
@@ -52,8 +52,8 @@ static char *move_text(struct sf_graph_edge *e, char *at)
     return at;
 }
 
-struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
-                                           const struct sf_graph_edge *edge)
+struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
+                                            const struct sf_graph_edge *edge)
 {
     uint64_t hash = edge_hash(edge);
     struct sf_table_look look = sf_table_look(&t->at, hash);
@@ -77,7 +77,7 @@ struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
     return s;
 }
 
-uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns)
+uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns)
 {
     uint32_t n_kept = 0, n_before = t->n;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -97,12 +97,12 @@ uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns)
     return n_before - n_kept;
 }
 
-size_t sf_graph_table_copy_len(const struct sf_graph_table *t)
+size_t sf_graph_series_copy_len(const struct sf_graph_table *t)
 {
     return t->n * sizeof(*t->list) + t->text_len + 1;
 }
 
-struct sf_graph_series *sf_graph_table_copy(const struct sf_graph_table *t, void *room)
+struct sf_graph_series *sf_graph_series_copy(const struct sf_graph_table *t, void *room)
 {
     struct sf_graph_series *list = room;
     char *at = (char *)room + t->n * sizeof(*list);
@@ -113,8 +113,8 @@ struct sf_graph_series *sf_graph_table_copy(const struct sf_graph_table *t, void
     return list;
 }
 
-void sf_graph_times_add(struct sf_graph_times *times, uint64_t duration_ns, sf_trace_id trace_id,
-                        int64_t now_ns)
+void sf_graph_series_times_add(struct sf_graph_times *times, uint64_t duration_ns,
+                               sf_trace_id trace_id, int64_t now_ns)
 {
     size_t i = 0;
     while (i < SF_GRAPH_BUCKETS - 1 && duration_ns > (uint64_t)100000000 << i)

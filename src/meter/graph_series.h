@@ -35,16 +35,16 @@ struct sf_graph_table {
     size_t text_len; /* of all series */
 };
 
-bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap);
-void sf_graph_table_done(struct sf_graph_table *t);
+bool sf_graph_series_init(struct sf_graph_table *t, uint32_t n_cap);
+void sf_graph_series_done(struct sf_graph_table *t);
 /* The series of an edge, made when new. NULL: the table is full, or memory. */
-struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
-                                           const struct sf_graph_edge *edge);
+struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
+                                            const struct sf_graph_edge *edge);
 /* Drops what nobody touched since `before_ns`; returns how many. */
-uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns);
-size_t sf_graph_table_copy_len(const struct sf_graph_table *t); /* what a copy needs */
+uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns);
+size_t sf_graph_series_copy_len(const struct sf_graph_table *t); /* what a copy needs */
 /* Copies all series with their text into `room`, as an array. */
-struct sf_graph_series *sf_graph_table_copy(const struct sf_graph_table *t, void *room);
+struct sf_graph_series *sf_graph_series_copy(const struct sf_graph_table *t, void *room);
 
-void sf_graph_times_add(struct sf_graph_times *times, uint64_t duration_ns, sf_trace_id trace_id,
-                        int64_t now_ns);
+void sf_graph_series_times_add(struct sf_graph_times *times, uint64_t duration_ns,
+                               sf_trace_id trace_id, int64_t now_ns);

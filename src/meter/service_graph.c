@@ -55,9 +55,9 @@ struct sf_service_graph *sf_service_graph_new(const struct sf_service_graph_conf
     c->stale_ns = c->stale_ns ? c->stale_ns : (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
     c->slack_ns = c->slack_ns ? c->slack_ns : (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
     name_labels(g);
-    if (!sf_graph_table_init(&g->table, c->max_series) ||
+    if (!sf_graph_series_init(&g->table, c->max_series) ||
         !sf_graph_wait_init(&g->wait, c->max_waiting, SF_LIMIT_METER_WAITING_NAMES_LEN)) {
-        sf_graph_table_done(&g->table);
+        sf_graph_series_done(&g->table);
         sf_heap_free(g);
         return NULL;
     }
@@ -69,7 +69,7 @@ void sf_service_graph_free(struct sf_service_graph *g)
 {
     if (!g)
         return;
-    sf_graph_table_done(&g->table);
+    sf_graph_series_done(&g->table);
     sf_graph_wait_done(&g->wait);
     sf_mutex_done(&g->mutex);
     sf_heap_free(g);
@@ -78,8 +78,8 @@ void sf_service_graph_free(struct sf_service_graph *g)
 bool sf_service_graph_tally(const struct sf_service_graph *g, const struct sf_span_batch *batch,
                             int64_t now_ns, struct sf_arena *req, struct sf_graph_tally *tally)
 {
-    return sf_graph_tally_add(tally, batch, g->config.dimensions, g->config.n_dimensions, now_ns,
-                              g->config.slack_ns, req);
+    return sf_graph_half_tally_add(tally, batch, g->config.dimensions, g->config.n_dimensions,
+                                   now_ns, g->config.slack_ns, req);
 }
 
 /* ---- requests ---- */
@@ -89,7 +89,7 @@ static void count_request(struct sf_service_graph *g, const struct sf_graph_edge
                           const struct sf_graph_half *client, const struct sf_graph_half *server,
                           int64_t now_ns)
 {
-    struct sf_graph_series *s = sf_graph_table_get(&g->table, edge);
+    struct sf_graph_series *s = sf_graph_series_get(&g->table, edge);
     if (!s) {
         g->counts.n_overflow++;
         return;
@@ -100,10 +100,11 @@ static void count_request(struct sf_service_graph *g, const struct sf_graph_edge
     s->n_requests++;
     s->n_failed += (client && client->has_failed) || (server && server->has_failed);
     /* Of a database or a service without spans, the time its caller waited is all there is. */
-    sf_graph_times_add(&s->times[SF_GRAPH_SERVER], known->duration_ns, known->trace_id, now_ns);
+    sf_graph_series_times_add(&s->times[SF_GRAPH_SERVER], known->duration_ns, known->trace_id,
+                              now_ns);
     if (client)
-        sf_graph_times_add(&s->times[SF_GRAPH_CLIENT], client->duration_ns, client->trace_id,
-                           now_ns);
+        sf_graph_series_times_add(&s->times[SF_GRAPH_CLIENT], client->duration_ns, client->trace_id,
+                                  now_ns);
 }
 
 /* A request of which one half is here, and the other side is only named. */
@@ -139,7 +140,7 @@ static void count_unpaired(struct sf_service_graph *g, sf_str tenant,
     *(half->is_caller ? &edge.client : &edge.server) = half->node;
     *(half->is_caller ? &edge.client_hash : &edge.server_hash) = half->node_hash;
     g->counts.n_expired++;
-    struct sf_graph_series *s = sf_graph_table_get(&g->table, &edge);
+    struct sf_graph_series *s = sf_graph_series_get(&g->table, &edge);
     if (!s) {
         g->counts.n_overflow++;
         return;
@@ -235,8 +236,8 @@ static bool take_snapshot(struct sf_service_graph *g, int64_t now_ns, struct sna
     for (;;) {
         sf_mutex_lock(&g->mutex);
         give_up(g, now_ns);
-        g->counts.n_stale += sf_graph_table_drop_stale(&g->table, now_ns - g->config.stale_ns);
-        size_t need = sf_graph_table_copy_len(&g->table);
+        g->counts.n_stale += sf_graph_series_drop_stale(&g->table, now_ns - g->config.stale_ns);
+        size_t need = sf_graph_series_copy_len(&g->table);
         if (block && need <= cap)
             break;
         sf_mutex_unlock(&g->mutex);
@@ -246,7 +247,7 @@ static bool take_snapshot(struct sf_service_graph *g, int64_t now_ns, struct sna
         if (!block)
             return false;
     }
-    *out = (struct snapshot){sf_graph_table_copy(&g->table, block), g->table.n, g->wait.n,
+    *out = (struct snapshot){sf_graph_series_copy(&g->table, block), g->table.n, g->wait.n,
                              g->counts};
     sf_mutex_unlock(&g->mutex);
     return true;

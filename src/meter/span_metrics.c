@@ -205,7 +205,7 @@ static void find_dimensions(const struct sf_span_metrics *m, const struct sf_res
         sf_dimension_add(out, &v);
     }
     if (m->config.has_target)
-        sf_target_add_names(out, r->attrs);
+        sf_target_info_add_names(out, r->attrs);
 }
 
 static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
@@ -224,8 +224,8 @@ static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_bat
     return row && add_to_bucket(t, req, row, s, now_ns);
 }
 
-bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
-                       int64_t now_ns, struct sf_arena *req, struct sf_span_tally *t)
+bool sf_span_metrics_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                               int64_t now_ns, struct sf_arena *req, struct sf_span_tally *t)
 {
     struct sf_buf dims = {0};
     uint32_t resource = UINT32_MAX;
@@ -250,11 +250,11 @@ bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_bat
     return is_ok;
 }
 
-bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
-                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out)
+bool sf_span_metrics_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                                int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out)
 {
     struct sf_span_tally t = {0};
-    bool is_ok = sf_span_tally_add(m, batch, now_ns, req, &t);
+    bool is_ok = sf_span_metrics_tally_add(m, batch, now_ns, req, &t);
     if (is_ok)
         *out = t;
     return is_ok;

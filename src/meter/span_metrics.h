@@ -54,12 +54,12 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
 void sf_span_metrics_free(struct sf_span_metrics *m); /* NULL is fine */
 /* Sums `batch` in `req`; nothing shared is touched. False when the arena is full: nothing is
  * counted then. */
-bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
-                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out);
+bool sf_span_metrics_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                                int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out);
 /* The same for the next piece of a request: adds to `tally`, zeroed before the first, which is of
  * no use after a failure. */
-bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
-                       int64_t now_ns, struct sf_arena *req, struct sf_span_tally *tally);
+bool sf_span_metrics_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                               int64_t now_ns, struct sf_arena *req, struct sf_span_tally *tally);
 /* `tenant` becomes a label of the series; empty: no such label. */
 void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
                          const struct sf_span_tally *tally, int64_t now_ns);

@@ -58,7 +58,7 @@ void sf_target_info_free(struct sf_target_info *t)
 
 /* ---- one resource as labels ---- */
 
-void sf_target_add_names(struct sf_buf *out, struct sf_attrs resource)
+void sf_target_info_add_names(struct sf_buf *out, struct sf_attrs resource)
 {
     struct sf_value space = sf_attrs_get(resource, SF_STR("service.namespace"));
     struct sf_value name = sf_attrs_get(resource, SF_STR("service.name"));
@@ -120,7 +120,7 @@ static void make_labels(struct sf_attrs resource, struct sf_buf *out)
         return;
     }
     struct sf_buf names = {0};
-    sf_target_add_names(&names, resource);
+    sf_target_info_add_names(&names, resource);
     sf_str rest = sf_buf_str(&names), part;
     for (size_t i = 0; i < 2 && sf_str_split_next(&rest, '\0', &part); i++) {
         add_label(out, own[i]);
@@ -150,8 +150,8 @@ static bool add_resource(struct sf_target_tally *tally, struct sf_attrs resource
     return true;
 }
 
-bool sf_target_tally_add(struct sf_target_tally *tally, const struct sf_span_batch *batch,
-                         int64_t now_ns, struct sf_arena *req)
+bool sf_target_info_tally_add(struct sf_target_tally *tally, const struct sf_span_batch *batch,
+                              int64_t now_ns, struct sf_arena *req)
 {
     struct sf_buf room = {0};
     bool *is_seen = sf_arena_new_n(req, (size_t)batch->n_resources + 1, sizeof(*is_seen));

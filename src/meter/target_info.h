@@ -26,12 +26,12 @@ struct sf_target_info;
 struct sf_target_info *sf_target_info_new(uint32_t max_targets); /* 0: SF_LIMIT_METER_TARGETS */
 void sf_target_info_free(struct sf_target_info *t);              /* NULL is fine */
 /* False when the arena is full: `tally` is of no use then. */
-bool sf_target_tally_add(struct sf_target_tally *tally, const struct sf_span_batch *batch,
-                         int64_t now_ns, struct sf_arena *req);
+bool sf_target_info_tally_add(struct sf_target_tally *tally, const struct sf_span_batch *batch,
+                              int64_t now_ns, struct sf_arena *req);
 void sf_target_info_add(struct sf_target_info *t, sf_str tenant,
                         const struct sf_target_tally *tally, int64_t now_ns);
 /* Drops what was not seen for 15 minutes, then writes the rest. */
 void sf_target_info_render(struct sf_target_info *t, int64_t now_ns, struct sf_exposition *e);
 
 /* The values of job ("namespace/name", or the name) and instance, each with a zero byte. */
-void sf_target_add_names(struct sf_buf *out, struct sf_attrs resource);
+void sf_target_info_add_names(struct sf_buf *out, struct sf_attrs resource);

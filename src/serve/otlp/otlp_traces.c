@@ -136,12 +136,13 @@ static void sum_up(void *arg, const struct sf_span_batch *spans)
     if (s->recent)
         sf_recent_traces_note(s->recent, sums->tenant, spans);
     if (is_ok && s->has_span_metrics)
-        is_ok = sf_span_tally_add(s->span_metrics, spans, sums->now_ns, sums->req, &sums->tally);
+        is_ok = sf_span_metrics_tally_add(s->span_metrics, spans, sums->now_ns, sums->req,
+                                          &sums->tally);
     if (is_ok && s->service_graph)
         is_ok = sf_service_graph_tally(s->service_graph, spans, sums->now_ns, sums->req,
                                        &sums->graph);
     if (is_ok && s->target_info)
-        is_ok = sf_target_tally_add(&sums->targets, spans, sums->now_ns, sums->req);
+        is_ok = sf_target_info_tally_add(&sums->targets, spans, sums->now_ns, sums->req);
     sums->has_failed = !is_ok;
 }
 

@@ -25,7 +25,7 @@ static void add(struct sf_span_metrics *m, sf_str tenant, const struct sf_span *
     struct sf_span_batch batch = {
         .resources = resources, .n_resources = 2, .spans = spans, .n_spans = n};
     assert_true(sf_arena_init(&req, 8 << 20));
-    assert_true(sf_span_tally_make(m, &batch, now_ns, &req, &tally));
+    assert_true(sf_span_metrics_tally_make(m, &batch, now_ns, &req, &tally));
     sf_span_metrics_add(m, tenant, &tally, now_ns);
     sf_arena_done(&req);
 }
@@ -203,7 +203,7 @@ TEST(span_metrics, say_so_when_a_tally_does_not_fit_its_arena)
     assert_true(sf_arena_init(&req, 4096));
     assert_non_null(sf_arena_new(&req, 4000));
     struct sf_span_metrics *m = sf_span_metrics_new(NULL);
-    assert_false(sf_span_tally_make(m, &batch, NOW_NS, &req, &tally));
+    assert_false(sf_span_metrics_tally_make(m, &batch, NOW_NS, &req, &tally));
     assert_int_equal(tally.n_rows, 0);
     sf_span_metrics_free(m);
     sf_arena_done(&req);
@@ -247,7 +247,7 @@ TEST(span_metrics, name_job_and_instance_for_joins_with_target_info)
     struct sf_span_tally tally;
     struct sf_buf out = {0};
     assert_true(sf_arena_init(&req, 1 << 20));
-    assert_true(sf_span_tally_make(m, &batch, NOW_NS, &req, &tally));
+    assert_true(sf_span_metrics_tally_make(m, &batch, NOW_NS, &req, &tally));
     sf_span_metrics_add(m, SF_STR_NONE, &tally, NOW_NS);
     assert_non_null(strstr(render(m, &out, false, NOW_NS),
                            "status_code=\"STATUS_CODE_UNSET\",job=\"api\",instance=\"i\"} 1\n"));

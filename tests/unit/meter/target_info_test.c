@@ -26,7 +26,7 @@ static void add(struct sf_target_info *t, sf_str tenant, const struct sf_attr *a
     struct sf_span_batch batch = {
         .resources = &resource, .n_resources = 1, .spans = &span, .n_spans = 1};
     assert_true(sf_arena_init(&req, 8 << 20));
-    assert_true(sf_target_tally_add(&tally, &batch, now_ns, &req));
+    assert_true(sf_target_info_tally_add(&tally, &batch, now_ns, &req));
     sf_target_info_add(t, tenant, &tally, now_ns);
     sf_arena_done(&req);
 }
@@ -162,7 +162,8 @@ TEST(target_info, survives_running_out_of_memory)
         struct sf_target_info *t = sf_target_info_new(0);
         struct sf_arena req = {0};
         struct sf_target_tally tally = {0};
-        if (t && sf_arena_init(&req, 1 << 20) && sf_target_tally_add(&tally, &batch, NOW_NS, &req))
+        if (t && sf_arena_init(&req, 1 << 20) &&
+            sf_target_info_tally_add(&tally, &batch, NOW_NS, &req))
             sf_target_info_add(t, SF_STR_NONE, &tally, NOW_NS);
         sf_heap_fail_after(0);
         sf_arena_done(&req);
