@@ -83,7 +83,7 @@ static bool run_json(struct bench *b)
 static bool run_encode(struct bench *b)
 {
     sf_buf_reset(&b->encoded);
-    sf_span_batch_encode(&b->made, &b->encoded);
+    sf_batch_codec_encode(&b->made, &b->encoded);
     return sf_buf_ok(&b->encoded);
 }
 
@@ -91,7 +91,7 @@ static bool run_batch(struct bench *b)
 {
     struct sf_span_batch out;
     b->req.at = 0;
-    return !sf_span_batch_decode(b->batch, &b->req, &out, NULL) && out.n_spans == N_SPANS;
+    return !sf_batch_codec_decode(b->batch, &b->req, &out, NULL) && out.n_spans == N_SPANS;
 }
 
 static double measure(struct bench *b, const char *name, bool (*run)(struct bench *))
@@ -127,7 +127,7 @@ int main(void)
     sf_otlp_make_batch(&m, N_SPANS, &made, &b.made);
     sf_otlp_make_pb(&b.made, &pb);
     sf_otlp_make_json(&b.made, &json);
-    sf_span_batch_encode(&b.made, &batch);
+    sf_batch_codec_encode(&b.made, &batch);
     b.copy = sf_buf_take(&copy, pb.len);
     if (!sf_buf_ok(&pb) || !sf_buf_ok(&json) || !sf_buf_ok(&batch) || !b.copy)
         return 1;

@@ -221,7 +221,7 @@ static uint64_t put_profile(struct bench *b, uint32_t service, uint64_t first)
     }
     if (p.n_samples == 0)
         return 0;
-    sf_profile_batch_encode(&p, &body);
+    sf_profile_codec_encode(&p, &body);
     rec.body = sf_buf_bytes(&body);
     for (int tries = 0;; tries++) { /* a refusal frees the batch: profiles wait for a flush */
         if (store_replay(NULL, &rec, &batch, &b->rig.why))

@@ -63,7 +63,7 @@ static void put(struct store_rig *r, struct sf_profile_wire *wire, struct sf_are
     sf_arena_reset(a);
     sf_profile_wire_pprof(wire, SAMPLES, &pprof);
     need(sf_profile_format_decode(sf_buf_str(&pprof), &hint, a, &p, &r->why), r);
-    sf_profile_batch_encode(&p, &body);
+    sf_profile_codec_encode(&p, &body);
     rec.body = sf_buf_bytes(&body);
     need(store_replay(NULL, &rec, &b, &r->why), r);
     need(store_put_batch(r, 0, b), r);

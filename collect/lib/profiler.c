@@ -359,7 +359,7 @@ static enum sf_err stop_kinds(struct wish *w)
 }
 
 /* A snapshot is made for the look and forgotten after it. */
-static enum sf_err look_at_kinds(struct wish *w)
+static enum sf_err inspect_kinds(struct wish *w)
 {
     struct sf_profile *profiles = p.profiles[w->party];
     enum sf_err err;
@@ -479,7 +479,7 @@ static void fulfil(struct wish *w)
     else if (w->what == STOP)
         w->err = stop_kinds(w);
     else if (w->what == LOOK)
-        w->err = look_at_kinds(w);
+        w->err = inspect_kinds(w);
     note_kinds();
     if (w->what == FLUSH) {
         take_given();

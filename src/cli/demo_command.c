@@ -64,7 +64,7 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
 }
 
 /* While a question of the story is answered nobody looks at the bar. */
-static void look_at_bar(void *arg)
+static void inspect_bar(void *arg)
 {
     struct demo *d = arg;
     struct sf_why why = {0};
@@ -138,7 +138,7 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
     struct sf_demo_story story = {.server = d->server.url,
                                   .page = d->server.page,
                                   .is_all_planted = sf_demo_switches_are_all_on(&d->switches),
-                                  .between = d->is_once ? NULL : look_at_bar,
+                                  .between = d->is_once ? NULL : inspect_bar,
                                   .arg = d};
     err = sf_demo_steps_tell(&story, why);
     sf_demo_score_tell(d->server.url, &d->switches, sale);

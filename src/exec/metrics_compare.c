@@ -9,7 +9,7 @@
 #include "exec/eval_attr.h"
 #include "exec/metrics_count.h"
 #include "exec/static_value.h"
-#include "model/rows.h"
+#include "model/span_rows.h"
 #include "query/attr_text.h"
 
 enum { MAX_VALUES = 4096 }; /* of one attribute: ids would drive everything else out */

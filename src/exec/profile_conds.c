@@ -334,7 +334,7 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
         if (!err && !make_room(t, costs.n, l->q->req))
             err = sf_no_room(why, "the query");
         for (uint32_t k = 0; !err && k < costs.n; k++) {
-            const struct sf_span_cost *c = &costs.list[k];
+            const struct sf_span_total *c = &costs.list[k];
             struct on on = {0};
             if (!f->is_bytes)
                 on = (struct on){c->thread, c->n_threads};

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/rows.h"
+#include "model/span_rows.h"
 #include "query/expr_fold.h"
 
 enum { MAX_CONDS = 32 };

@@ -7,7 +7,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/table.h"
-#include "model/rows.h"
+#include "model/span_rows.h"
 
 struct sf_span_pool {
     struct sf_arena *req; /* where all of it lives */

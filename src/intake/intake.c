@@ -218,7 +218,7 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
 
     if (!need_tools(w))
         return sf_no_memory(why, "a request");
-    sf_span_batch_encode(spans, &plain);
+    sf_batch_codec_encode(spans, &plain);
     if (!sf_buf_ok(&plain))
         err = sf_fail(why, plain.err, "intake: no memory to write a batch");
     else if (plain.len > SF_LIMIT_RECORD_LEN && spans->n_spans > 1)
@@ -490,7 +490,7 @@ static enum sf_err replay_profiles(struct sf_batch *b, struct sf_why *why)
     struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
     enum sf_err err;
     SF_ASSERT(profiles);
-    err = sf_profile_batch_decode(sf_buf_bytes(&b->plain), &b->arena, profiles, why);
+    err = sf_profile_codec_decode(sf_buf_bytes(&b->plain), &b->arena, profiles, why);
     if (!err)
         b->profiles = profiles;
     return err;
@@ -508,7 +508,7 @@ static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp
         return err;
     switch (rec->kind) {
     case SF_LOG_BATCH:
-        err = sf_span_batch_decode(sf_buf_bytes(&b->plain), &b->arena, spans, why);
+        err = sf_batch_codec_decode(sf_buf_bytes(&b->plain), &b->arena, spans, why);
         break;
     case SF_LOG_OTLP_TRACES_PB:
     case SF_LOG_OTLP_TRACES_JSON:

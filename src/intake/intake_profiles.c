@@ -156,7 +156,7 @@ static enum sf_err log_one(const struct sf_intake_profiles *how, struct sf_batch
     struct sf_buf plain = {0};
     enum sf_err err = SF_OK;
     sf_buf_reset(&b->body);
-    sf_profile_batch_encode(b->profiles, &plain);
+    sf_profile_codec_encode(b->profiles, &plain);
     if (!sf_buf_ok(&plain))
         err = sf_fail(why, plain.err, "intake: no memory to write a profile");
     if (!err)

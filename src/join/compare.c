@@ -206,7 +206,7 @@ static void deal(struct work *w, const struct sf_span_pair *b, const struct sf_c
     }
 }
 
-static enum sf_err look_at_once(struct work *w, struct sf_why *why)
+static enum sf_err inspect_once(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
     struct sf_span_pair *b = &w->pair;
@@ -304,7 +304,7 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     return add_profile(w, s, place, &p, q.req, why);
 }
 
-static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_time,
+static enum sf_err inspect_side(struct work *w, struct side *s, double part_of_time,
                                 struct sf_why *why)
 {
     int64_t until_ns = sf_time_part(w->q, part_of_time);
@@ -326,9 +326,9 @@ static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_t
 
 static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
 {
-    enum sf_err err = look_at_side(w, &w->left, 0.3, why);
+    enum sf_err err = inspect_side(w, &w->left, 0.3, why);
     if (!err)
-        err = look_at_side(w, &w->right, 0.45, why); /* as long as the left one */
+        err = inspect_side(w, &w->right, 0.45, why); /* as long as the left one */
     if (!err && w->names.err)
         err = sf_no_room(why, "the query");
     sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
@@ -359,7 +359,7 @@ static void sum_up(struct side *s)
 
 static enum sf_err look(struct work *w, struct sf_why *why)
 {
-    enum sf_err err = look_at_once(w, why);
+    enum sf_err err = inspect_once(w, why);
     if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->n_estimated == 0 &&
         w->out.type.len > 0) {
         w->link = NULL;

@@ -104,7 +104,7 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     if (left.n)
         memcpy(left.spans, w->spans.spans, left.n * sizeof(*left.spans));
     err = sf_coverage_thinned_find(w->store, w->out.service, &left, w->q, &w->out, why);
-    w->out.n_looked_at = w->out.n_thinned;
+    w->out.n_checked = w->out.n_thinned;
     struct sf_link_many many = {.spans = left.spans,
                                 .n = left.n,
                                 .type = w->want->type,
@@ -126,7 +126,7 @@ static enum sf_err join(struct work *w, struct sf_why *why)
         is_asked[c->members[i]] = true;
         w->self_ns += (double)c->link.tree.places[c->members[i]].self_ns;
         w->out.n_sampled += c->costs.n_samples[i] > 0;
-        w->out.n_looked_at++;
+        w->out.n_checked++;
     }
     struct sf_attribution own = c->claims;
     struct sf_claim *kept = sf_arena_new_n(w->q->req, own.n_claims + 1u, sizeof(*kept));
@@ -170,7 +170,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.service = p.service;
     w->out.span = p.name;
     w->out.grades = p.grades;
-    w->out.n_looked_at = 1;
+    w->out.n_checked = 1;
     if (!sf_coverage_thinned_one(&p.keep, w->q->req, &w->out))
         return sf_no_room(why, "the query");
     w->out.n_sampled = p.n_samples > 0;
@@ -309,7 +309,7 @@ static bool find_language(struct work *w, const struct sf_trace *trace)
     return true;
 }
 
-static enum sf_err look_at_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
+static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
@@ -336,7 +336,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Some traces tell as much as many: on a busy machine fewer are read. */
-static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
+static enum sf_err inspect_clocks(struct work *w, struct sf_why *why)
 {
     struct sf_trace_ask asks[CLOCK_TRACES];
     uint32_t n = sf_span_set_traces(&w->spans, asks, CLOCK_TRACES);
@@ -351,7 +351,7 @@ static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
     for (uint32_t i = 0; !err && i < n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns))
             break;
-        err = look_at_trace(w, &traces, why);
+        err = inspect_trace(w, &traces, why);
     }
     sf_traces_done(&traces);
     for (uint32_t i = 0; !err && i < w->n_callers; i++) {
@@ -390,7 +390,7 @@ static bool is_missing(const struct work *w, enum sf_missing what)
         has_gaps = has_gaps || c->types[i].n_gaps > 0;
     switch (what) {
     case SF_MISSING_PROFILES: return !has_types;
-    case SF_MISSING_SPANS: return c->n_spans == 0 && c->n_looked_at == 0;
+    case SF_MISSING_SPANS: return c->n_spans == 0 && c->n_checked == 0;
     case SF_MISSING_SPAN_IDS: return has_types && !has_ids && !is_thinned;
     case SF_MISSING_SOME_IDS: return has_ids && (c->tagged_share < 0.5 || w->has_untagged);
     case SF_MISSING_EVERY_SPAN:
@@ -404,7 +404,7 @@ static bool is_missing(const struct work *w, enum sf_missing what)
         return has_ids && c->expected >= FEW_SAMPLES && c->received < FEW_SHARE * c->expected;
     case SF_MISSING_RATE:
         return has_types && c->tagged_share > 0 && c->expected > 0 &&
-               c->expected < (double)c->n_looked_at;
+               c->expected < (double)c->n_checked;
     case SF_MISSING_TIME: return has_gaps;
     case SF_MISSING_CLOCK: return c->n_skews > 0;
     case SF_MISSING_THREADS: return w->has_strange_threads;
@@ -457,7 +457,7 @@ enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_wa
     if (!err)
         err = find_shares(&w, why);
     if (!err)
-        err = look_at_clocks(&w, why);
+        err = inspect_clocks(&w, why);
     if (!err)
         err = say_missing(&w, why);
     if (!err)

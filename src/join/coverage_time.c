@@ -52,7 +52,7 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
     return true;
 }
 
-static enum sf_err look_at_type(struct sf_store *store, const struct sf_prof_query *ask,
+static enum sf_err inspect_type(struct sf_store *store, const struct sf_prof_query *ask,
                                 struct sf_query_ctx *q, struct sf_coverage_type *out,
                                 struct sf_why *why)
 {
@@ -101,7 +101,7 @@ enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_
             return sf_no_room(why, "the query");
         rows[i].rate_hz = rate_of(&list, &types[i].type);
         ask.type = rows[i].type;
-        err = look_at_type(store, &ask, q, &rows[i], why);
+        err = inspect_type(store, &ask, q, &rows[i], why);
     }
     out->types = rows;
     out->n_types = n;

@@ -194,7 +194,7 @@ static bool say_left_out(struct work *w)
         (w->in_requests.left_out | w->in_waits.left_out) & ~w->said_left_out, w->q->req, &w->note);
 }
 
-static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why *why)
+static enum sf_err inspect_requests(struct work *w, sf_str query, struct sf_why *why)
 {
     struct sf_requests_want ask = {.query = query,
                                    .type = w->want->type,
@@ -233,7 +233,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
         return sf_no_room(why, "the query");
     err = keep(w, &c.sure, w->want->query, why);
     w->n_requests = 1; /* a mean per span */
-    return err ? err : look_at_requests(w, w->want->query, why);
+    return err ? err : inspect_requests(w, w->want->query, why);
 }
 
 static enum sf_err of_service(struct work *w, struct sf_why *why)
@@ -255,7 +255,7 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
             return sf_no_room(why, "the query");
         w->of = w->want->service;
         return sf_span_set_of_service(w->want->service, w->q->req, &query)
-                   ? look_at_requests(w, query, why) /* its spans are there all the same */
+                   ? inspect_requests(w, query, why) /* its spans are there all the same */
                    : sf_no_room(why, "the query");
     }
     types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
@@ -280,7 +280,7 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
     if (!err)
-        err = look_at_requests(w, query, why);
+        err = inspect_requests(w, query, why);
     w->n_requests = w->in_waits.n_requests;
     struct sf_requests_want growth = {
         .service = w->want->service, .from_ns = w->want->from_ns, .to_ns = w->want->until_ns};

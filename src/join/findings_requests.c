@@ -127,7 +127,7 @@ static bool note_loop(struct work *w, const struct sf_span *parent, const struct
     return true;
 }
 
-static enum sf_err look_at_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
+static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
@@ -196,7 +196,7 @@ static enum sf_err find_loops(struct work *w, struct sf_requests_findings *out, 
         return sf_no_room(why, "the query");
     sf_traces_start(&traces, w->store, asks, n, true, w->q);
     for (; !err && w->n_traces < n; w->n_traces++)
-        err = look_at_trace(w, &traces, why);
+        err = inspect_trace(w, &traces, why);
     sf_traces_done(&traces);
     return err ? err : give_loops(w, out, why);
 }

@@ -168,7 +168,7 @@ static enum sf_err look_at(struct work *w, const struct sf_prof_point *const new
     return err;
 }
 
-static enum sf_err look_at_all(struct work *w, struct site *best, bool *is_found,
+static enum sf_err inspect_all(struct work *w, struct site *best, bool *is_found,
                                struct sf_why *why)
 {
     struct sf_prof_points points;
@@ -245,7 +245,7 @@ enum sf_err sf_findings_stuck(struct sf_store *store, const struct sf_requests_w
         return SF_OK;
     if (!sf_batch_tree_type_print(type, q->req, &w.ask.type))
         return sf_no_room(why, "the query");
-    err = look_at_all(&w, &s, &out->is_found, why);
+    err = inspect_all(&w, &s, &out->is_found, why);
     if (err || !out->is_found)
         return err;
     out->finding = (struct sf_finding){.kind = SF_FINDING_STUCK,

@@ -135,7 +135,7 @@ static enum sf_err find_first(struct work *w, struct sf_why *why)
     if (!w->list)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < top.n; i++) {
-        const struct sf_span_cost *c = &top.list[i];
+        const struct sf_span_total *c = &top.list[i];
         w->list[i] = (struct sf_frame_span){.id = c->id,
                                             .trace = c->trace,
                                             .service = c->service,

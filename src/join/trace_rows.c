@@ -79,7 +79,7 @@ static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_o
 static bool give_segments(const struct sf_critical_path *path, uint32_t n_spans,
                           const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
 {
-    struct sf_trace_stretch *all = sf_arena_new_n(req, path->n_segments + 1u, sizeof(*all));
+    struct sf_trace_segment *all = sf_arena_new_n(req, path->n_segments + 1u, sizeof(*all));
     uint32_t *at = sf_arena_new_n(req, n_spans + 1u, sizeof(*at));
     uint32_t total = 0;
     if (!all || !at)
@@ -97,7 +97,7 @@ static bool give_segments(const struct sf_critical_path *path, uint32_t n_spans,
     }
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct sf_path_segment *s = &path->segments[i];
-        all[at[s->span]++] = (struct sf_trace_stretch){s->start_ns, s->end_ns};
+        all[at[s->span]++] = (struct sf_trace_segment){s->start_ns, s->end_ns};
     }
     return true;
 }

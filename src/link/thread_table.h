@@ -7,8 +7,8 @@
  * no number of the kernel that is its own, so that only the runtime's can match. */
 #pragma once
 #include "base/arena.h"
-#include "model/rows.h"
 #include "model/span.h"
+#include "model/span_rows.h"
 
 struct sf_span_thread {  /* what a span says; small, to be kept of many */
     uint64_t id;         /* 0: nothing */

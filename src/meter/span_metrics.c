@@ -471,7 +471,8 @@ static size_t series_labels(const struct sf_span_metrics *m, const struct series
     labels[n++] = (struct sf_metric_label){"service", series_service(s)};
     labels[n++] = (struct sf_metric_label){"span_name", series_name(s)};
     labels[n++] = (struct sf_metric_label){"span_kind", sf_str_from(sf_span_kind_name(s->kind))};
-    labels[n++] = (struct sf_metric_label){"status_code", sf_str_from(sf_status_name(s->status))};
+    labels[n++] = (struct sf_metric_label){"status_code",
+                                           sf_str_from(sf_span_status_name(s->status))};
     for (size_t i = 0; i < m->config.n_dimensions && sf_str_split_next(&rest, '\0', &val); i++)
         labels[n++] = (struct sf_metric_label){m->labels[i], val};
     if (m->config.has_target) {

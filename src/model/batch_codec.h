@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "model/span.h"
 
-void sf_span_batch_encode(const struct sf_span_batch *batch,
-                          struct sf_buf *out); /* fault sticks in `out` */
+void sf_batch_codec_encode(const struct sf_span_batch *batch,
+                           struct sf_buf *out); /* fault sticks in `out` */
 /* Views into `in` and lists in `req`. CORRUPT with the byte offset. */
-enum sf_err sf_span_batch_decode(sf_bytes in, struct sf_arena *req, struct sf_span_batch *out,
-                                 struct sf_why *why);
+enum sf_err sf_batch_codec_decode(sf_bytes in, struct sf_arena *req, struct sf_span_batch *out,
+                                  struct sf_why *why);

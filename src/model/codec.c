@@ -20,7 +20,7 @@ static bool make_room(struct sf_encoder *e)
     return false;
 }
 
-void sf_put_str(struct sf_encoder *e, sf_str s)
+void sf_codec_put_str(struct sf_encoder *e, sf_str s)
 {
     struct sf_table_look look;
     uint32_t at;
@@ -41,7 +41,7 @@ void sf_put_str(struct sf_encoder *e, sf_str s)
     sf_buf_add_str(e->out, s);
 }
 
-void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
+void sf_codec_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
 {
     *e = (struct sf_encoder){.out = out};
     sf_buf_add_u8(out, version);
@@ -49,12 +49,12 @@ void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
     sf_buf_add_u32le(out, 0);
 }
 
-void sf_put_expect(struct sf_encoder *e, uint32_t n)
+void sf_codec_put_expect(struct sf_encoder *e, uint32_t n)
 {
     e->n_expected = n < MAX_EXPECTED ? n : MAX_EXPECTED;
 }
 
-void sf_put_end(struct sf_encoder *e)
+void sf_codec_put_end(struct sf_encoder *e)
 {
     if (sf_buf_ok(e->out))
         sf_store_u32le(e->out->p + e->count_off, e->n_strings);
@@ -65,7 +65,7 @@ void sf_put_end(struct sf_encoder *e)
 
 /* ---- read ---- */
 
-void sf_get_fail(struct sf_decoder *d, const char *fault)
+void sf_codec_get_fail(struct sf_decoder *d, const char *fault)
 {
     if (!d->fault) {
         d->fault = fault;
@@ -74,69 +74,69 @@ void sf_get_fail(struct sf_decoder *d, const char *fault)
     d->at = d->end; /* later reads give zero */
 }
 
-const uint8_t *sf_get_raw(struct sf_decoder *d, size_t len)
+const uint8_t *sf_codec_get_raw(struct sf_decoder *d, size_t len)
 {
     static const uint8_t zeros[16];
     const uint8_t *p = d->at;
     if (len > (size_t)(d->end - d->at)) {
-        sf_get_fail(d, "cut off");
+        sf_codec_get_fail(d, "cut off");
         return zeros; /* callers of variable length ask for the fault first */
     }
     d->at += len;
     return p;
 }
 
-uint8_t sf_get_u8(struct sf_decoder *d)
+uint8_t sf_codec_get_u8(struct sf_decoder *d)
 {
-    return *sf_get_raw(d, 1);
+    return *sf_codec_get_raw(d, 1);
 }
 
-uint64_t sf_get_u64le(struct sf_decoder *d)
+uint64_t sf_codec_get_u64le(struct sf_decoder *d)
 {
-    return sf_load_u64le(sf_get_raw(d, 8));
+    return sf_load_u64le(sf_codec_get_raw(d, 8));
 }
 
-uint64_t sf_get_varint(struct sf_decoder *d)
+uint64_t sf_codec_get_varint(struct sf_decoder *d)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = sf_get_u8(d);
+        uint8_t byte = sf_codec_get_u8(d);
         if (shift == 63 && byte > 1)
             break;
         v |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80)
             return v;
     }
-    sf_get_fail(d, "a number longer than 64 bits");
+    sf_codec_get_fail(d, "a number longer than 64 bits");
     return 0;
 }
 
-uint32_t sf_get_u32(struct sf_decoder *d)
+uint32_t sf_codec_get_u32(struct sf_decoder *d)
 {
-    uint64_t v = sf_get_varint(d);
+    uint64_t v = sf_codec_get_varint(d);
     if (v <= UINT32_MAX)
         return (uint32_t)v;
-    sf_get_fail(d, "a number longer than 32 bits");
+    sf_codec_get_fail(d, "a number longer than 32 bits");
     return 0;
 }
 
-int64_t sf_get_zigzag(struct sf_decoder *d)
+int64_t sf_codec_get_zigzag(struct sf_decoder *d)
 {
-    uint64_t v = sf_get_varint(d);
+    uint64_t v = sf_codec_get_varint(d);
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
 /* A count of things that take at least `least` bytes each: more than fit are never believed. */
-uint32_t sf_get_count(struct sf_decoder *d, size_t least)
+uint32_t sf_codec_get_count(struct sf_decoder *d, size_t least)
 {
-    uint64_t n = sf_get_varint(d);
+    uint64_t n = sf_codec_get_varint(d);
     if (n <= (size_t)(d->end - d->at) / least && n <= UINT32_MAX)
         return (uint32_t)n;
-    sf_get_fail(d, "a count of more than there is");
+    sf_codec_get_fail(d, "a count of more than there is");
     return 0;
 }
 
-void *sf_get_list(struct sf_decoder *d, size_t n, size_t size)
+void *sf_codec_get_list(struct sf_decoder *d, size_t n, size_t size)
 {
     void *p;
     if (n == 0)
@@ -144,30 +144,30 @@ void *sf_get_list(struct sf_decoder *d, size_t n, size_t size)
     p = sf_arena_new_n(d->req, n, size);
     if (!p) {
         d->is_arena_full = true;
-        sf_get_fail(d, "no room");
+        sf_codec_get_fail(d, "no room");
     }
     return p;
 }
 
-sf_str sf_get_str(struct sf_decoder *d)
+sf_str sf_codec_get_str(struct sf_decoder *d)
 {
-    uint64_t number = sf_get_varint(d), len;
+    uint64_t number = sf_codec_get_varint(d), len;
     sf_str s;
     if (number) {
         if (number <= d->n_strings)
             return d->strings[number - 1];
-        sf_get_fail(d, "a string that was not given");
+        sf_codec_get_fail(d, "a string that was not given");
         return SF_STR_NONE;
     }
     if (d->fault)
         return SF_STR_NONE;
-    len = sf_get_varint(d);
+    len = sf_codec_get_varint(d);
     if (len > (size_t)(d->end - d->at)) {
-        sf_get_fail(d, "a string is cut off");
+        sf_codec_get_fail(d, "a string is cut off");
         return SF_STR_NONE;
     }
     if (d->n_strings == d->max_strings) {
-        sf_get_fail(d, "more strings than were counted");
+        sf_codec_get_fail(d, "more strings than were counted");
         return SF_STR_NONE;
     }
     s = (sf_str){(const char *)d->at, (size_t)len};
@@ -176,29 +176,29 @@ sf_str sf_get_str(struct sf_decoder *d)
     return s;
 }
 
-enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, struct sf_arena *req,
-                         struct sf_why *why)
+enum sf_err sf_codec_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version,
+                               struct sf_arena *req, struct sf_why *why)
 {
     const uint8_t *p = in.p ? in.p : (const uint8_t *)"";
     *d = (struct sf_decoder){.at = p, .end = p + in.len, .start = p, .req = req};
-    d->version = sf_get_u8(d);
+    d->version = sf_codec_get_u8(d);
     if (!d->fault && (d->version == 0 || d->version > version))
         return sf_fail(why, SF_ERR_UNSUPPORTED, "batch: version %u, this server reads up to %u",
                        d->version, version);
-    d->max_strings = sf_load_u32le(sf_get_raw(d, 4));
+    d->max_strings = sf_load_u32le(sf_codec_get_raw(d, 4));
     if (d->max_strings > (size_t)(d->end - d->at) / 2)
-        sf_get_fail(d, "a count of more than there is");
+        sf_codec_get_fail(d, "a count of more than there is");
     else
-        d->strings = sf_get_list(d, d->max_strings, sizeof(*d->strings));
+        d->strings = sf_codec_get_list(d, d->max_strings, sizeof(*d->strings));
     return SF_OK;
 }
 
-enum sf_err sf_get_end(struct sf_decoder *d, struct sf_why *why)
+enum sf_err sf_codec_get_end(struct sf_decoder *d, struct sf_why *why)
 {
     if (!d->fault && d->at != d->end)
-        sf_get_fail(d, "bytes behind the end");
+        sf_codec_get_fail(d, "bytes behind the end");
     if (!d->fault && d->n_strings != d->max_strings)
-        sf_get_fail(d, "fewer strings than were counted");
+        sf_codec_get_fail(d, "fewer strings than were counted");
     if (d->is_arena_full)
         return sf_fail(why, SF_ERR_LIMIT, "batch: decoded, it needs more than %zu bytes",
                        d->req->cap);

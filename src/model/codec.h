@@ -18,17 +18,17 @@ struct sf_encoder {
 };
 
 /* Version, room for the number of strings. */
-void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
+void sf_codec_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
 /* About so many strings will be new: a table of the right size is not made over. */
-void sf_put_expect(struct sf_encoder *e, uint32_t n);
-void sf_put_end(struct sf_encoder *e); /* also frees the table */
-static inline void sf_put_zigzag(struct sf_buf *out, int64_t v)
+void sf_codec_put_expect(struct sf_encoder *e, uint32_t n);
+void sf_codec_put_end(struct sf_encoder *e); /* also frees the table */
+static inline void sf_codec_put_zigzag(struct sf_buf *out, int64_t v)
 {
     sf_buf_add_varint(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 /* string := 0 | len bytes      a new one; it gets the next number, counted from 1
  *         | number             one that was there before */
-void sf_put_str(struct sf_encoder *e, sf_str s);
+void sf_codec_put_str(struct sf_encoder *e, sf_str s);
 
 struct sf_decoder {
     const uint8_t *at, *end, *start;
@@ -41,21 +41,21 @@ struct sf_decoder {
     bool is_arena_full;
 };
 
-/* UNSUPPORTED: a version after this one. Every other fault waits for sf_get_end(). */
-enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, struct sf_arena *req,
-                         struct sf_why *why);
+/* UNSUPPORTED: a version after this one. Every other fault waits for sf_codec_get_end(). */
+enum sf_err sf_codec_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version,
+                               struct sf_arena *req, struct sf_why *why);
 /* Everything read, nothing left? CORRUPT with the byte offset, LIMIT when `req` was too small. */
-enum sf_err sf_get_end(struct sf_decoder *d, struct sf_why *why);
-void sf_get_fail(struct sf_decoder *d, const char *fault);
+enum sf_err sf_codec_get_end(struct sf_decoder *d, struct sf_why *why);
+void sf_codec_get_fail(struct sf_decoder *d, const char *fault);
 /* `len` bytes, or zeros (at most 16) after a fault. */
-const uint8_t *sf_get_raw(struct sf_decoder *d, size_t len);
-uint8_t sf_get_u8(struct sf_decoder *d);
-uint64_t sf_get_u64le(struct sf_decoder *d);
-uint64_t sf_get_varint(struct sf_decoder *d);
-uint32_t sf_get_u32(struct sf_decoder *d);
-int64_t sf_get_zigzag(struct sf_decoder *d);
+const uint8_t *sf_codec_get_raw(struct sf_decoder *d, size_t len);
+uint8_t sf_codec_get_u8(struct sf_decoder *d);
+uint64_t sf_codec_get_u64le(struct sf_decoder *d);
+uint64_t sf_codec_get_varint(struct sf_decoder *d);
+uint32_t sf_codec_get_u32(struct sf_decoder *d);
+int64_t sf_codec_get_zigzag(struct sf_decoder *d);
 /* A count of things that take at least `least` bytes each: more than fit are never believed. */
-uint32_t sf_get_count(struct sf_decoder *d, size_t least);
+uint32_t sf_codec_get_count(struct sf_decoder *d, size_t least);
 /* A zeroed list in `req`; NULL for none and after a fault. */
-void *sf_get_list(struct sf_decoder *d, size_t n, size_t size);
-sf_str sf_get_str(struct sf_decoder *d);
+void *sf_codec_get_list(struct sf_decoder *d, size_t n, size_t size);
+sf_str sf_codec_get_str(struct sf_decoder *d);

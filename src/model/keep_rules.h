@@ -51,7 +51,7 @@ enum sf_keep_reason {
 /* The rule for spans of `service`. */
 const struct sf_keep_rule *sf_keep_rules_of(const struct sf_keep_rules *r, sf_str service);
 /* "slow", "baseline"; one word for each bit of enum sf_keep_reason. */
-const char *sf_keep_reason_name(enum sf_keep_reason reason);
+const char *sf_keep_rules_reason_name(enum sf_keep_reason reason);
 
 /* The same rules give the same bytes. */
 void sf_keep_rules_encode(const struct sf_keep_rules *r, struct sf_buf *out);

@@ -73,16 +73,16 @@ static void put_stack(struct sf_buf *out, const struct sf_stack *s)
 static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
 {
     for (uint32_t i = 0; i < b->n_mappings; i++) {
-        sf_put_str(e, b->mappings[i].file);
-        sf_put_str(e, b->mappings[i].build_id);
+        sf_codec_put_str(e, b->mappings[i].file);
+        sf_codec_put_str(e, b->mappings[i].build_id);
         sf_buf_add_varint(e->out, b->mappings[i].start);
         sf_buf_add_varint(e->out, b->mappings[i].limit);
         sf_buf_add_varint(e->out, b->mappings[i].file_off);
     }
     for (uint32_t i = 0; i < b->n_functions; i++) {
-        sf_put_str(e, b->functions[i].name);
-        sf_put_str(e, b->functions[i].system_name);
-        sf_put_str(e, b->functions[i].file);
+        sf_codec_put_str(e, b->functions[i].name);
+        sf_codec_put_str(e, b->functions[i].system_name);
+        sf_codec_put_str(e, b->functions[i].file);
         sf_buf_add_varint(e->out, b->functions[i].start_line);
     }
     for (uint32_t i = 0; i < b->n_locations; i++) {
@@ -102,21 +102,21 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
 
 static void put_series(struct sf_encoder *e, const struct sf_series *s)
 {
-    sf_put_str(e, s->service);
-    sf_put_str(e, s->type.name);
-    sf_put_str(e, s->type.sample_type);
-    sf_put_str(e, s->type.sample_unit);
-    sf_put_str(e, s->type.period_type);
-    sf_put_str(e, s->type.period_unit);
+    sf_codec_put_str(e, s->service);
+    sf_codec_put_str(e, s->type.name);
+    sf_codec_put_str(e, s->type.sample_type);
+    sf_codec_put_str(e, s->type.sample_unit);
+    sf_codec_put_str(e, s->type.period_type);
+    sf_codec_put_str(e, s->type.period_unit);
     sf_buf_add_varint(e->out, s->n_labels);
     for (uint32_t i = 0; i < s->n_labels; i++) {
-        sf_put_str(e, s->labels[i].key);
-        sf_put_str(e, s->labels[i].val);
+        sf_codec_put_str(e, s->labels[i].key);
+        sf_codec_put_str(e, s->labels[i].val);
     }
     put_place(e->out, s->process);
-    sf_put_zigzag(e->out, s->time_ns);
-    sf_put_zigzag(e->out, s->duration_ns);
-    sf_put_zigzag(e->out, s->period);
+    sf_codec_put_zigzag(e->out, s->time_ns);
+    sf_codec_put_zigzag(e->out, s->duration_ns);
+    sf_codec_put_zigzag(e->out, s->period);
     sf_buf_add(e->out, s->id.b, sizeof(s->id.b));
     sf_buf_add_u8(e->out, (uint8_t)((s->is_request ? 1 : 0) | (s->is_cumulative ? 2 : 0) |
                                     (s->is_diff ? 4 : 0)));
@@ -144,9 +144,9 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
         const struct sf_sample *s = &b->samples[i];
         uint8_t flags = flags_of(s);
         sf_buf_add_u8(e->out, flags);
-        sf_put_zigzag(e->out, (int64_t)s->series - before->series);
-        sf_put_zigzag(e->out, (int64_t)s->stack - before->stack);
-        sf_put_zigzag(e->out, s->value);
+        sf_codec_put_zigzag(e->out, (int64_t)s->series - before->series);
+        sf_codec_put_zigzag(e->out, (int64_t)s->stack - before->stack);
+        sf_codec_put_zigzag(e->out, s->value);
         if (flags & HAS_COUNT)
             sf_buf_add_varint(e->out, s->count);
         if (flags & HAS_TRACE)
@@ -157,11 +157,11 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
             sf_buf_add_u64le(e->out, s->thread);
             sf_buf_add_u8(e->out, s->is_kernel_thread);
             sf_buf_add_varint(e->out, s->runtime_thread);
-            sf_put_str(e, s->thread_name);
+            sf_codec_put_str(e, s->thread_name);
         }
         if (flags & HAS_TIME) {
-            sf_put_zigzag(e->out, (int64_t)((uint64_t)s->start_ns - start_ns));
-            sf_put_zigzag(e->out, s->length_ns);
+            sf_codec_put_zigzag(e->out, (int64_t)((uint64_t)s->start_ns - start_ns));
+            sf_codec_put_zigzag(e->out, s->length_ns);
             start_ns = (uint64_t)s->start_ns;
         }
         if (flags & HAS_STATE)
@@ -170,11 +170,11 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
     }
 }
 
-void sf_profile_batch_encode(const struct sf_profile_batch *batch, struct sf_buf *out)
+void sf_profile_codec_encode(const struct sf_profile_batch *batch, struct sf_buf *out)
 {
     struct sf_encoder e;
-    sf_put_begin(&e, VERSION, out);
-    sf_put_expect(&e, batch->n_functions);
+    sf_codec_put_begin(&e, VERSION, out);
+    sf_codec_put_expect(&e, batch->n_functions);
     sf_buf_add_varint(out, batch->n_mappings);
     sf_buf_add_varint(out, batch->n_functions);
     sf_buf_add_varint(out, batch->n_locations);
@@ -184,32 +184,32 @@ void sf_profile_batch_encode(const struct sf_profile_batch *batch, struct sf_buf
     sf_buf_add_varint(out, batch->n_samples);
     put_symbols(&e, batch);
     for (uint32_t i = 0; i < batch->n_processes; i++) {
-        sf_put_str(&e, batch->processes[i].service);
-        sf_put_str(&e, batch->processes[i].key);
+        sf_codec_put_str(&e, batch->processes[i].service);
+        sf_codec_put_str(&e, batch->processes[i].key);
         sf_buf_add_u8(out, batch->processes[i].is_guess);
     }
     for (uint32_t i = 0; i < batch->n_series; i++)
         put_series(&e, &batch->series[i]);
     put_samples(&e, batch);
-    sf_put_end(&e);
+    sf_codec_put_end(&e);
 }
 
 /* ---- decode ---- */
 
 static bool get_bool(struct sf_decoder *d)
 {
-    uint8_t v = sf_get_u8(d);
+    uint8_t v = sf_codec_get_u8(d);
     if (v > 1)
-        sf_get_fail(d, "a truth value that is neither");
+        sf_codec_get_fail(d, "a truth value that is neither");
     return v == 1;
 }
 
 /* A place in a list of `n`, or none. */
 static uint32_t get_place(struct sf_decoder *d, uint32_t n)
 {
-    uint64_t v = sf_get_varint(d);
+    uint64_t v = sf_codec_get_varint(d);
     if (v > n) {
-        sf_get_fail(d, "a place behind its list");
+        sf_codec_get_fail(d, "a place behind its list");
         return SF_NONE;
     }
     return v ? (uint32_t)(v - 1) : SF_NONE;
@@ -218,9 +218,9 @@ static uint32_t get_place(struct sf_decoder *d, uint32_t n)
 /* `before` plus a step, which must be a place in a list of `n`. */
 static uint32_t get_step(struct sf_decoder *d, uint32_t before, uint32_t n)
 {
-    uint64_t v = (uint64_t)sf_get_zigzag(d) + before;
+    uint64_t v = (uint64_t)sf_codec_get_zigzag(d) + before;
     if (!d->fault && v >= n)
-        sf_get_fail(d, "a place behind its list");
+        sf_codec_get_fail(d, "a place behind its list");
     return d->fault ? 0 : (uint32_t)v;
 }
 
@@ -228,17 +228,17 @@ static struct sf_location get_location(struct sf_decoder *d, const struct sf_pro
 {
     struct sf_location l = {.mapping = get_place(d, b->n_mappings)};
     struct sf_line *lines;
-    l.addr = sf_get_varint(d);
-    l.kind = sf_get_u8(d);
+    l.addr = sf_codec_get_varint(d);
+    l.kind = sf_codec_get_u8(d);
     if (l.kind >= SF_FRAME_KINDS_SENT)
-        sf_get_fail(d, "an unknown kind of frame");
-    l.n_lines = sf_get_count(d, 2);
-    lines = sf_get_list(d, l.n_lines, sizeof(*lines));
+        sf_codec_get_fail(d, "an unknown kind of frame");
+    l.n_lines = sf_codec_get_count(d, 2);
+    lines = sf_codec_get_list(d, l.n_lines, sizeof(*lines));
     for (uint32_t i = 0; i < l.n_lines && !d->fault; i++) {
-        lines[i].function = sf_get_u32(d);
-        lines[i].line = sf_get_u32(d);
+        lines[i].function = sf_codec_get_u32(d);
+        lines[i].line = sf_codec_get_u32(d);
         if (lines[i].function >= b->n_functions)
-            sf_get_fail(d, "a function behind its list");
+            sf_codec_get_fail(d, "a function behind its list");
     }
     l.lines = lines;
     return l;
@@ -246,12 +246,12 @@ static struct sf_location get_location(struct sf_decoder *d, const struct sf_pro
 
 static struct sf_stack get_stack(struct sf_decoder *d, const struct sf_profile_batch *b)
 {
-    struct sf_stack s = {.n = sf_get_count(d, 1)};
+    struct sf_stack s = {.n = sf_codec_get_count(d, 1)};
     uint32_t *locations;
     uint32_t before = 0;
     if (s.n > SF_LIMIT_FRAMES)
-        sf_get_fail(d, "a stack of too many frames");
-    locations = sf_get_list(d, d->fault ? 0 : s.n, sizeof(*locations));
+        sf_codec_get_fail(d, "a stack of too many frames");
+    locations = sf_codec_get_list(d, d->fault ? 0 : s.n, sizeof(*locations));
     for (uint32_t i = 0; i < s.n && !d->fault; i++)
         before = locations[i] = get_step(d, before, b->n_locations);
     s.locations = locations;
@@ -260,27 +260,27 @@ static struct sf_stack get_stack(struct sf_decoder *d, const struct sf_profile_b
 
 static void get_symbols(struct sf_decoder *d, struct sf_profile_batch *b)
 {
-    struct sf_mapping *mappings = sf_get_list(d, b->n_mappings, sizeof(*mappings));
-    struct sf_function *functions = sf_get_list(d, b->n_functions, sizeof(*functions));
-    struct sf_location *locations = sf_get_list(d, b->n_locations, sizeof(*locations));
-    struct sf_stack *stacks = sf_get_list(d, b->n_stacks, sizeof(*stacks));
+    struct sf_mapping *mappings = sf_codec_get_list(d, b->n_mappings, sizeof(*mappings));
+    struct sf_function *functions = sf_codec_get_list(d, b->n_functions, sizeof(*functions));
+    struct sf_location *locations = sf_codec_get_list(d, b->n_locations, sizeof(*locations));
+    struct sf_stack *stacks = sf_codec_get_list(d, b->n_stacks, sizeof(*stacks));
 
     b->mappings = mappings;
     b->functions = functions;
     b->locations = locations;
     b->stacks = stacks;
     for (uint32_t i = 0; i < b->n_mappings && !d->fault; i++) {
-        mappings[i].file = sf_get_str(d);
-        mappings[i].build_id = sf_get_str(d);
-        mappings[i].start = sf_get_varint(d);
-        mappings[i].limit = sf_get_varint(d);
-        mappings[i].file_off = sf_get_varint(d);
+        mappings[i].file = sf_codec_get_str(d);
+        mappings[i].build_id = sf_codec_get_str(d);
+        mappings[i].start = sf_codec_get_varint(d);
+        mappings[i].limit = sf_codec_get_varint(d);
+        mappings[i].file_off = sf_codec_get_varint(d);
     }
     for (uint32_t i = 0; i < b->n_functions && !d->fault; i++) {
-        functions[i].name = sf_get_str(d);
-        functions[i].system_name = sf_get_str(d);
-        functions[i].file = sf_get_str(d);
-        functions[i].start_line = sf_get_u32(d);
+        functions[i].name = sf_codec_get_str(d);
+        functions[i].system_name = sf_codec_get_str(d);
+        functions[i].file = sf_codec_get_str(d);
+        functions[i].start_line = sf_codec_get_u32(d);
     }
     for (uint32_t i = 0; i < b->n_locations && !d->fault; i++)
         locations[i] = get_location(d, b);
@@ -290,13 +290,13 @@ static void get_symbols(struct sf_decoder *d, struct sf_profile_batch *b)
 
 static void get_labels(struct sf_decoder *d, struct sf_series *s)
 {
-    uint32_t n = sf_get_count(d, 2);
-    struct sf_label *labels = sf_get_list(d, n, sizeof(*labels));
+    uint32_t n = sf_codec_get_count(d, 2);
+    struct sf_label *labels = sf_codec_get_list(d, n, sizeof(*labels));
     for (uint32_t i = 0; i < n && !d->fault; i++) {
-        labels[i].key = sf_get_str(d);
-        labels[i].val = sf_get_str(d);
+        labels[i].key = sf_codec_get_str(d);
+        labels[i].val = sf_codec_get_str(d);
         if (i && sf_str_cmp(labels[i - 1].key, labels[i].key) >= 0)
-            sf_get_fail(d, "labels out of order");
+            sf_codec_get_fail(d, "labels out of order");
     }
     s->labels = labels;
     s->n_labels = labels ? n : 0;
@@ -305,21 +305,21 @@ static void get_labels(struct sf_decoder *d, struct sf_series *s)
 static void get_series(struct sf_decoder *d, const struct sf_profile_batch *b, struct sf_series *s)
 {
     uint8_t flags;
-    s->service = sf_get_str(d);
-    s->type.name = sf_get_str(d);
-    s->type.sample_type = sf_get_str(d);
-    s->type.sample_unit = sf_get_str(d);
-    s->type.period_type = sf_get_str(d);
-    s->type.period_unit = sf_get_str(d);
+    s->service = sf_codec_get_str(d);
+    s->type.name = sf_codec_get_str(d);
+    s->type.sample_type = sf_codec_get_str(d);
+    s->type.sample_unit = sf_codec_get_str(d);
+    s->type.period_type = sf_codec_get_str(d);
+    s->type.period_unit = sf_codec_get_str(d);
     get_labels(d, s);
     s->process = get_place(d, b->n_processes);
-    s->time_ns = sf_get_zigzag(d);
-    s->duration_ns = sf_get_zigzag(d);
-    s->period = sf_get_zigzag(d);
-    memcpy(s->id.b, sf_get_raw(d, sizeof(s->id.b)), sizeof(s->id.b));
-    flags = sf_get_u8(d);
+    s->time_ns = sf_codec_get_zigzag(d);
+    s->duration_ns = sf_codec_get_zigzag(d);
+    s->period = sf_codec_get_zigzag(d);
+    memcpy(s->id.b, sf_codec_get_raw(d, sizeof(s->id.b)), sizeof(s->id.b));
+    flags = sf_codec_get_u8(d);
     if (flags > (d->version > 1 ? 7 : 3))
-        sf_get_fail(d, "unknown flags of a series");
+        sf_codec_get_fail(d, "unknown flags of a series");
     s->is_request = flags & 1;
     s->is_cumulative = flags & 2;
     s->is_diff = flags & 4;
@@ -328,34 +328,34 @@ static void get_series(struct sf_decoder *d, const struct sf_profile_batch *b, s
 static void get_sample(struct sf_decoder *d, const struct sf_profile_batch *b,
                        const struct sf_sample *before, uint64_t *io_start_ns, struct sf_sample *s)
 {
-    uint8_t flags = sf_get_u8(d);
+    uint8_t flags = sf_codec_get_u8(d);
     if (flags > ALL_FLAGS)
-        sf_get_fail(d, "unknown flags of a sample");
+        sf_codec_get_fail(d, "unknown flags of a sample");
     s->series = get_step(d, before ? before->series : 0, b->n_series);
     s->stack = get_step(d, before ? before->stack : 0, b->n_stacks);
-    s->value = sf_get_zigzag(d);
-    s->count = flags & HAS_COUNT ? sf_get_u32(d) : 1;
+    s->value = sf_codec_get_zigzag(d);
+    s->count = flags & HAS_COUNT ? sf_codec_get_u32(d) : 1;
     if (flags & HAS_TRACE)
-        memcpy(s->trace_id.b, sf_get_raw(d, sizeof(s->trace_id.b)), sizeof(s->trace_id.b));
+        memcpy(s->trace_id.b, sf_codec_get_raw(d, sizeof(s->trace_id.b)), sizeof(s->trace_id.b));
     if (flags & HAS_SPAN)
-        s->span_id = sf_get_u64le(d);
+        s->span_id = sf_codec_get_u64le(d);
     if (flags & HAS_THREAD) {
-        s->thread = sf_get_u64le(d);
+        s->thread = sf_codec_get_u64le(d);
         s->is_kernel_thread = d->version > 1 && get_bool(d);
-        s->runtime_thread = d->version > 1 ? sf_get_varint(d) : 0;
-        s->thread_name = sf_get_str(d);
+        s->runtime_thread = d->version > 1 ? sf_codec_get_varint(d) : 0;
+        s->thread_name = sf_codec_get_str(d);
     }
     if (flags & HAS_TIME) {
-        *io_start_ns += (uint64_t)sf_get_zigzag(d);
+        *io_start_ns += (uint64_t)sf_codec_get_zigzag(d);
         s->start_ns = (int64_t)*io_start_ns;
-        s->length_ns = sf_get_zigzag(d);
+        s->length_ns = sf_codec_get_zigzag(d);
         s->has_time = true;
     }
     if (flags & HAS_STATE)
-        s->state = sf_get_u8(d);
+        s->state = sf_codec_get_u8(d);
     s->is_lent = flags & IS_LENT;
     if (s->state >= SF_STATES)
-        sf_get_fail(d, "an unknown state");
+        sf_codec_get_fail(d, "an unknown state");
 }
 
 /* bytes of the emptiest one */
@@ -374,20 +374,20 @@ static void get_batch(struct sf_decoder *d, struct sf_profile_batch *b)
     struct sf_sample *samples;
     uint64_t start_ns = 0;
 
-    b->n_mappings = sf_get_count(d, LEAST_MAPPING);
-    b->n_functions = sf_get_count(d, LEAST_FUNCTION);
-    b->n_locations = sf_get_count(d, LEAST_LOCATION);
-    b->n_stacks = sf_get_count(d, 1);
-    b->n_processes = sf_get_count(d, 3);
-    b->n_series = sf_get_count(d, LEAST_SERIES);
-    b->n_samples = sf_get_count(d, LEAST_SAMPLE);
+    b->n_mappings = sf_codec_get_count(d, LEAST_MAPPING);
+    b->n_functions = sf_codec_get_count(d, LEAST_FUNCTION);
+    b->n_locations = sf_codec_get_count(d, LEAST_LOCATION);
+    b->n_stacks = sf_codec_get_count(d, 1);
+    b->n_processes = sf_codec_get_count(d, 3);
+    b->n_series = sf_codec_get_count(d, LEAST_SERIES);
+    b->n_samples = sf_codec_get_count(d, LEAST_SAMPLE);
     get_symbols(d, b);
-    b->processes = processes = sf_get_list(d, b->n_processes, sizeof(*processes));
-    b->series = series = sf_get_list(d, b->n_series, sizeof(*series));
-    b->samples = samples = sf_get_list(d, b->n_samples, sizeof(*samples));
+    b->processes = processes = sf_codec_get_list(d, b->n_processes, sizeof(*processes));
+    b->series = series = sf_codec_get_list(d, b->n_series, sizeof(*series));
+    b->samples = samples = sf_codec_get_list(d, b->n_samples, sizeof(*samples));
     for (uint32_t i = 0; i < b->n_processes && !d->fault; i++) {
-        processes[i].service = sf_get_str(d);
-        processes[i].key = sf_get_str(d);
+        processes[i].service = sf_codec_get_str(d);
+        processes[i].key = sf_codec_get_str(d);
         processes[i].is_guess = get_bool(d);
     }
     for (uint32_t i = 0; i < b->n_series && !d->fault; i++)
@@ -396,17 +396,17 @@ static void get_batch(struct sf_decoder *d, struct sf_profile_batch *b)
         get_sample(d, b, i ? &samples[i - 1] : NULL, &start_ns, &samples[i]);
 }
 
-enum sf_err sf_profile_batch_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
+enum sf_err sf_profile_codec_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
                                     struct sf_why *why)
 {
     struct sf_decoder d;
     struct sf_profile_batch batch = {0};
-    enum sf_err err = sf_get_begin(&d, in, VERSION, req, why);
+    enum sf_err err = sf_codec_get_begin(&d, in, VERSION, req, why);
     if (err)
         return err;
     if (!d.fault)
         get_batch(&d, &batch);
-    err = sf_get_end(&d, why);
+    err = sf_codec_get_end(&d, why);
     if (!err)
         *out = batch;
     return err;

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "model/profile.h"
 
-void sf_profile_batch_encode(const struct sf_profile_batch *batch,
+void sf_profile_codec_encode(const struct sf_profile_batch *batch,
                              struct sf_buf *out); /* fault sticks in `out` */
 /* Views into `in` and lists in `req`. CORRUPT with the byte offset, UNSUPPORTED, LIMIT. */
-enum sf_err sf_profile_batch_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
+enum sf_err sf_profile_codec_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
                                     struct sf_why *why);

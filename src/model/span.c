@@ -9,7 +9,7 @@ const char *sf_span_kind_name(uint8_t kind)
     return names[kind < SF_KINDS ? kind : 0];
 }
 
-const char *sf_status_name(uint8_t status)
+const char *sf_span_status_name(uint8_t status)
 {
     static const char *const names[SF_STATUSES] = {"STATUS_CODE_UNSET", "STATUS_CODE_OK",
                                                    "STATUS_CODE_ERROR"};

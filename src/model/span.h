@@ -86,8 +86,8 @@ static inline bool sf_span_is_entry(uint8_t kind, bool is_root, uint32_t flags)
     return is_root || kind == SF_KIND_SERVER || kind == SF_KIND_CONSUMER ||
            (flags & 0x300) == 0x300;
 }
-const char *sf_span_kind_name(uint8_t kind); /* "SPAN_KIND_SERVER" */
-const char *sf_status_name(uint8_t status);  /* "STATUS_CODE_ERROR" */
+const char *sf_span_kind_name(uint8_t kind);     /* "SPAN_KIND_SERVER" */
+const char *sf_span_status_name(uint8_t status); /* "STATUS_CODE_ERROR" */
 
 /* Of two copies of one span (same trace id, span id, kind): is `b` the one to keep? The later end
  * wins, then the one with more attributes; equal copies keep `a`. */

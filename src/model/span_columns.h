@@ -6,8 +6,8 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/rows.h"
 #include "model/select.h"
+#include "model/span_rows.h"
 
 struct sf_span_columns {
     struct sf_span_rows rows; /* with the columns read so far; n_rows may exceed SF_ROWS_MAX */

@@ -93,7 +93,7 @@ void sf_verdict_encode(const struct sf_verdict *v, const uint8_t uuid[16], struc
     for (uint32_t i = 0; i < v->n_roots; i++) {
         const struct sf_verdict_root *r = &v->roots[i];
         sf_buf_add_u64le(out, r->process);
-        sf_put_zigzag(out, r->start_ns);
+        sf_codec_put_zigzag(out, r->start_ns);
         sf_buf_add_varint(out, r->end_ns > r->start_ns ? (uint64_t)(r->end_ns - r->start_ns) : 0);
     }
     sf_buf_add_varint(out, v->n_services);
@@ -138,26 +138,26 @@ static void get_traces(struct sf_decoder *d, struct sf_verdict *v)
     uint64_t room;
     struct sf_verdict_entry *traces;
     sf_span_id *spans;
-    v->n_kept = sf_get_count(d, 19);
-    traces = sf_get_list(d, v->n_kept, sizeof(*traces));
+    v->n_kept = sf_codec_get_count(d, 19);
+    traces = sf_codec_get_list(d, v->n_kept, sizeof(*traces));
     room = (uint64_t)(d->end - d->at) / 8; /* more spans than this are not there */
-    spans = sf_get_list(d, d->fault ? 0 : room + 1, sizeof(*spans));
+    spans = sf_codec_get_list(d, d->fault ? 0 : room + 1, sizeof(*spans));
     for (uint32_t i = 0; !d->fault && i < v->n_kept; i++) {
         struct sf_verdict_entry *t = &traces[i];
         uint64_t reasons, share;
-        memcpy(t->id.b, sf_get_raw(d, 16), 16);
-        reasons = sf_get_varint(d);
-        share = sf_get_varint(d);
+        memcpy(t->id.b, sf_codec_get_raw(d, 16), 16);
+        reasons = sf_codec_get_varint(d);
+        share = sf_codec_get_varint(d);
         t->first_span = v->n_kept_spans;
-        t->n_spans = sf_get_count(d, 8);
+        t->n_spans = sf_codec_get_count(d, 8);
         if (reasons >> SF_KEEP_REASONS || share > 10000)
-            sf_get_fail(d, "a reason or share that there is not");
+            sf_codec_get_fail(d, "a reason or share that there is not");
         if (i > 0 && sf_verdict_entry_cmp(&traces[i - 1], t) >= 0)
-            sf_get_fail(d, "traces out of order");
+            sf_codec_get_fail(d, "traces out of order");
         t->reasons = (uint16_t)reasons;
         t->baseline_per_10000 = (uint16_t)share;
         for (uint32_t k = 0; !d->fault && k < t->n_spans; k++)
-            spans[v->n_kept_spans++] = sf_get_u64le(d);
+            spans[v->n_kept_spans++] = sf_codec_get_u64le(d);
     }
     v->traces = traces;
     v->spans = spans;
@@ -167,18 +167,18 @@ static void get_roots(struct sf_decoder *d, struct sf_verdict *v)
 {
     struct sf_verdict_root *roots;
     int64_t *until;
-    v->n_roots = sf_get_count(d, 10);
-    roots = sf_get_list(d, v->n_roots, sizeof(*roots));
-    until = sf_get_list(d, d->fault ? 0 : v->n_roots, sizeof(*until));
+    v->n_roots = sf_codec_get_count(d, 10);
+    roots = sf_codec_get_list(d, v->n_roots, sizeof(*roots));
+    until = sf_codec_get_list(d, d->fault ? 0 : v->n_roots, sizeof(*until));
     for (uint32_t i = 0; !d->fault && i < v->n_roots; i++) {
         struct sf_verdict_root *r = &roots[i];
         uint64_t len;
-        r->process = sf_get_u64le(d);
-        r->start_ns = sf_get_zigzag(d);
-        len = sf_get_varint(d);
+        r->process = sf_codec_get_u64le(d);
+        r->start_ns = sf_codec_get_zigzag(d);
+        len = sf_codec_get_varint(d);
         r->end_ns = sf_add_sat_i64(r->start_ns, len > INT64_MAX ? INT64_MAX : (int64_t)len);
         if (i > 0 && sf_verdict_root_cmp(&roots[i - 1], r) > 0)
-            sf_get_fail(d, "roots out of order");
+            sf_codec_get_fail(d, "roots out of order");
         until[i] = i > 0 && roots[i - 1].process == r->process && until[i - 1] > r->end_ns
                        ? until[i - 1]
                        : r->end_ns;
@@ -190,17 +190,17 @@ static void get_roots(struct sf_decoder *d, struct sf_verdict *v)
 static void get_services(struct sf_decoder *d, struct sf_verdict *v)
 {
     sf_str *list;
-    v->n_services = sf_get_count(d, 1);
-    list = sf_get_list(d, v->n_services, sizeof(*list));
+    v->n_services = sf_codec_get_count(d, 1);
+    list = sf_codec_get_list(d, v->n_services, sizeof(*list));
     for (uint32_t i = 0; !d->fault && i < v->n_services; i++) {
-        uint32_t len = sf_get_count(d, 1);
-        const uint8_t *name = sf_get_raw(d, len);
+        uint32_t len = sf_codec_get_count(d, 1);
+        const uint8_t *name = sf_codec_get_raw(d, len);
         if (!d->fault && !sf_arena_copy(d->req, (sf_str){(const char *)name, len}, &list[i])) {
             d->is_arena_full = true;
-            sf_get_fail(d, "no room");
+            sf_codec_get_fail(d, "no room");
         }
         if (!d->fault && i > 0 && sf_str_cmp(list[i - 1], list[i]) >= 0)
-            sf_get_fail(d, "services out of order");
+            sf_codec_get_fail(d, "services out of order");
     }
     v->services = list;
 }
@@ -224,14 +224,14 @@ enum sf_err sf_verdict_decode(sf_bytes in, const uint8_t uuid[16], struct sf_are
         return sf_fail(why, SF_ERR_CORRUPT, "verdict: its bytes do not match their checksum");
     d = (struct sf_decoder){
         .at = in.p + HEAD_SUM_END, .end = in.p + in.len - 8, .start = in.p, .req = req};
-    v.n_traces = sf_get_varint(&d);
-    v.n_spans = sf_get_varint(&d);
-    if (sf_get_varint(&d) != SF_KEEP_REASONS)
-        sf_get_fail(&d, "reasons that there are not");
+    v.n_traces = sf_codec_get_varint(&d);
+    v.n_spans = sf_codec_get_varint(&d);
+    if (sf_codec_get_varint(&d) != SF_KEEP_REASONS)
+        sf_codec_get_fail(&d, "reasons that there are not");
     for (unsigned i = 0; i < SF_KEEP_REASONS; i++)
-        v.n_by[i] = sf_get_varint(&d);
-    uint32_t len = sf_get_count(&d, 1);
-    const uint8_t *rules = sf_get_raw(&d, len);
+        v.n_by[i] = sf_codec_get_varint(&d);
+    uint32_t len = sf_codec_get_count(&d, 1);
+    const uint8_t *rules = sf_codec_get_raw(&d, len);
     if (!d.fault)
         err = sf_keep_rules_decode((sf_bytes){rules, len}, req, &v.rules, why);
     if (err)
@@ -239,9 +239,9 @@ enum sf_err sf_verdict_decode(sf_bytes in, const uint8_t uuid[16], struct sf_are
     get_traces(&d, &v);
     get_roots(&d, &v);
     get_services(&d, &v);
-    sorted = sf_get_list(&d, d.fault ? 0 : v.n_kept_spans + 1u, sizeof(*sorted));
+    sorted = sf_codec_get_list(&d, d.fault ? 0 : v.n_kept_spans + 1u, sizeof(*sorted));
     if (!d.fault && d.at != d.end)
-        sf_get_fail(&d, "bytes behind the end");
+        sf_codec_get_fail(&d, "bytes behind the end");
     if (d.fault)
         return sf_fail(why, d.is_arena_full ? SF_ERR_LIMIT : SF_ERR_CORRUPT,
                        "verdict: byte %zu: %s", d.fault_off, d.fault);

@@ -67,7 +67,7 @@ static bool to_offset(const struct image *i, uint64_t at, uint64_t *out)
     return false;
 }
 
-static void look_at_needed(const struct image *i, const Elf64_Phdr *dynamic, struct sf_program *out)
+static void inspect_needed(const struct image *i, const Elf64_Phdr *dynamic, struct sf_program *out)
 {
     Elf64_Dyn list[MAX_DYNAMIC];
     size_t n = dynamic->p_filesz / sizeof(list[0]);
@@ -89,7 +89,7 @@ static void look_at_needed(const struct image *i, const Elf64_Phdr *dynamic, str
     }
 }
 
-static void look_at_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
+static void inspect_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
 {
     struct image i = {.fd = fd};
     char loader[256] = "";
@@ -121,7 +121,7 @@ static void look_at_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
     }
     for (size_t k = 0; k < i.n && out->kind == SF_PROGRAM_DYNAMIC; k++) {
         if (i.headers[k].p_type == PT_DYNAMIC)
-            look_at_needed(&i, &i.headers[k], out);
+            inspect_needed(&i, &i.headers[k], out);
     }
 }
 
@@ -152,7 +152,7 @@ void sf_program_look(const char *name, struct sf_program *out)
         if (fd < 0)
             return;
         if (read_at(fd, 0, &head, sizeof(head)) && !memcmp(head.e_ident, ELFMAG, SELFMAG))
-            look_at_elf(fd, &head, out);
+            inspect_elf(fd, &head, out);
         else
             is_script = interpreter(fd, next);
         close(fd);

@@ -163,7 +163,7 @@ void sf_static_text(struct sf_static v, struct sf_buf *out)
     case SF_TYPE_STRING: add_quoted(out, v.str); break;
     case SF_TYPE_BOOL: sf_buf_add_str(out, v.is_true ? SF_STR("true") : SF_STR("false")); break;
     case SF_TYPE_STATUS:
-        add_lower(out, sf_status_name((uint8_t)v.i64), strlen("STATUS_CODE_"));
+        add_lower(out, sf_span_status_name((uint8_t)v.i64), strlen("STATUS_CODE_"));
         break;
     case SF_TYPE_KIND:
         add_lower(out, sf_span_kind_name((uint8_t)v.i64), strlen("SPAN_KIND_"));

@@ -66,7 +66,7 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key(w, SF_STR("link"));
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("type"), c->type);
-    sf_json_write_key_u64(w, SF_STR("spans"), c->n_looked_at);
+    sf_json_write_key_u64(w, SF_STR("spans"), c->n_checked);
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), c->n_sampled);
     sf_json_write_key_u64(w, SF_STR("thinnedSpans"), c->n_thinned);
     if (c->n_thinned)
@@ -165,10 +165,10 @@ static void add_type(struct sf_buf *out, const struct sf_coverage_type *t)
 
 static void add_link(struct sf_buf *out, const struct sf_coverage *c)
 {
-    if (c->n_looked_at == 0)
+    if (c->n_checked == 0)
         return;
     sf_buf_print(out, "spans       %llu checked, %llu with samples",
-                 (unsigned long long)c->n_looked_at, (unsigned long long)c->n_sampled);
+                 (unsigned long long)c->n_checked, (unsigned long long)c->n_sampled);
     if (c->expected > 0 && c->received > c->expected) /* on several threads at once */
         sf_buf_print(out, ": %.0f samples", c->received);
     else if (c->expected > 0)

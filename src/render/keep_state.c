@@ -14,7 +14,7 @@ void sf_keep_state_json_always(const struct sf_keep_state *s, struct sf_json_wri
     sf_json_write_array(w);
     for (unsigned i = 0; i < SF_KEEP_REASONS; i++) {
         if (s->reasons >> i & 1)
-            sf_json_write_str(w, sf_str_from(sf_keep_reason_name((enum sf_keep_reason)i)));
+            sf_json_write_str(w, sf_str_from(sf_keep_rules_reason_name((enum sf_keep_reason)i)));
     }
     sf_json_write_array_end(w);
     sf_json_write_key(w, SF_STR("probability"));
@@ -45,7 +45,7 @@ void sf_keep_state_text(const struct sf_keep_state *s, struct sf_buf *out)
         sf_buf_print(out, "kept:");
         for (unsigned i = 0; i < SF_KEEP_REASONS; i++) {
             if (s->reasons >> i & 1)
-                sf_buf_print(out, " %s", sf_keep_reason_name((enum sf_keep_reason)i));
+                sf_buf_print(out, " %s", sf_keep_rules_reason_name((enum sf_keep_reason)i));
         }
         sf_buf_add_u8(out, '\n');
     }

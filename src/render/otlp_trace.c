@@ -285,7 +285,7 @@ static void span_json(struct sf_json_writer *w, enum json_form form, const struc
     sf_json_write_key(w, SF_STR("status"));
     sf_json_write_object(w);
     str_json(w, SF_STR("message"), s->status_msg);
-    enum_json(w, form, SF_STR("code"), s->status, sf_status_name(s->status));
+    enum_json(w, form, SF_STR("code"), s->status, sf_span_status_name(s->status));
     sf_json_write_object_end(w);
     count_json(w, SF_STR("flags"), s->flags);
     sf_json_write_object_end(w);

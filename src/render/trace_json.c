@@ -96,7 +96,7 @@ static void segments(struct sf_json_writer *w, const struct sf_trace_row *row, u
     sf_json_write_key(w, SF_STR("critical"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < row->n_segments; i++) {
-        const struct sf_trace_stretch *s = &row->segments[i];
+        const struct sf_trace_segment *s = &row->segments[i];
         sf_json_write_object(w);
         sf_json_write_key_u64(w, SF_STR("startOffsetNs"), s->start_ns - start_ns);
         sf_json_write_key_u64(w, SF_STR("durationNs"), s->end_ns - s->start_ns);
@@ -145,7 +145,7 @@ static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
     sf_json_write_key_str(w, SF_STR("service"), t->spans->resources[s->resource].service);
     sf_json_write_key_str(w, SF_STR("name"), s->name);
     sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(sf_span_kind_name(s->kind)));
-    sf_json_write_key_str(w, SF_STR("status"), sf_str_from(sf_status_name(s->status)));
+    sf_json_write_key_str(w, SF_STR("status"), sf_str_from(sf_span_status_name(s->status)));
     sf_json_write_key_str(w, SF_STR("statusMessage"), s->status_msg);
     u64_text(w, SF_STR("startTimeUnixNano"), s->start_ns);
     u64_text(w, SF_STR("endTimeUnixNano"), s->end_ns);

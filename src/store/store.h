@@ -18,9 +18,9 @@
 #include "model/pin.h"
 #include "model/pressure.h"
 #include "model/retention.h"
-#include "model/rows.h"
 #include "model/select.h"
 #include "model/span_columns.h"
+#include "model/span_rows.h"
 #include "model/tree.h"
 #include "model/unread.h"
 #include "model/verdict.h"
@@ -188,7 +188,7 @@ struct sf_detail_list { /* in q->req; ordered by process, thread and start withi
     uint32_t n_threads;
 };
 
-struct sf_span_cost { /* what a span's rows come to */
+struct sf_span_total { /* what a span's rows come to */
     sf_span_id id;
     sf_trace_id trace; /* zero: no row says it */
     sf_str service;    /* whose profile it was */
@@ -209,13 +209,13 @@ static inline int64_t sf_span_cost_most(int64_t value, uint32_t n_threads, uint6
 }
 
 struct sf_span_costs { /* in q->req, in no order */
-    const struct sf_span_cost *list;
+    const struct sf_span_total *list;
     uint32_t n;
     bool is_cut; /* there were more spans than a query may hold */
 };
 
 struct sf_span_top { /* in q->req, most expensive first */
-    const struct sf_span_cost *list;
+    const struct sf_span_total *list;
     uint32_t n;
     uint64_t n_found; /* spans in all */
     int64_t value;    /* of all of them */

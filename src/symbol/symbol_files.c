@@ -135,7 +135,7 @@ static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *o
 }
 
 /* What is in the halves of split units: a package of all, with an index, or one .dwo file. */
-static enum sf_err look_at_split(const struct sf_elf_file *f, struct sf_symbol_info *out,
+static enum sf_err inspect_split(const struct sf_elf_file *f, struct sf_symbol_info *out,
                                  struct sf_why *why)
 {
     bool has_index = false, has_half = false, is_compressed = false;
@@ -163,7 +163,7 @@ static enum sf_err look_at_split(const struct sf_elf_file *f, struct sf_symbol_i
     return SF_OK;
 }
 
-static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info *out)
+static void inspect_sections(const struct sf_elf_file *f, struct sf_symbol_info *out)
 {
     struct sf_elf_layout layout;
     uint64_t inflated = 0;
@@ -214,9 +214,9 @@ enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, s
     if (id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX)
         sf_hex_encode(id.p, id.len, info.id.hex);
     info.len = f.image.len;
-    err = look_at_split(&f, &info, why);
+    err = inspect_split(&f, &info, why);
     if (!err && info.part != SF_SYMBOL_SPLIT)
-        look_at_sections(&f, &info);
+        inspect_sections(&f, &info);
     /* Profilers call a program without one by its hash; of a debug file that is another. */
     if (!err && !info.id.hex[0] && info.part == SF_SYMBOL_PROGRAM && sf_file_hash(f.image, hash))
         sf_hex_encode(hash, sizeof(hash), info.id.hex);

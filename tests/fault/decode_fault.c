@@ -15,7 +15,7 @@ static void encode(int form, const struct sf_span_batch *batch, struct sf_buf *o
     else if (form == JSON)
         sf_otlp_make_json(batch, out);
     else
-        sf_span_batch_encode(batch, out);
+        sf_batch_codec_encode(batch, out);
 }
 
 static enum sf_err decode(int form, sf_bytes body, struct sf_arena *req, struct sf_span_batch *out)
@@ -26,7 +26,7 @@ static enum sf_err decode(int form, sf_bytes body, struct sf_arena *req, struct 
         return sf_otlp_trace_decode_pb(body, NULL, req, out, &rejects, &why);
     if (form == JSON)
         return sf_otlp_trace_decode_json(body, NULL, req, out, &rejects, &why);
-    return sf_span_batch_decode(body, req, out, &why);
+    return sf_batch_codec_decode(body, req, out, &why);
 }
 
 static void with_each_form(void (*run)(int form, sf_bytes body, const struct sf_span_batch *batch))
@@ -115,7 +115,7 @@ TEST(batch_codec, encoding_leaves_each_failure_in_the_buffer)
     for (uint64_t n = 1; !passed; n++) {
         struct sf_buf out = {0};
         sf_heap_fail_after(n);
-        sf_span_batch_encode(&batch, &out);
+        sf_batch_codec_encode(&batch, &out);
         sf_heap_fail_after(0);
         assert_true(out.err == SF_OK || out.err == SF_ERR_NOMEM);
         passed = out.err == SF_OK;

@@ -18,13 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     SF_ASSERT(copy);
     if (size)
         memcpy(copy, data, size);
-    err = sf_span_batch_decode((sf_bytes){copy, size}, &req, &batch, &why);
+    err = sf_batch_codec_decode((sf_bytes){copy, size}, &req, &batch, &why);
     SF_ASSERT(err == SF_OK || err == SF_ERR_CORRUPT || err == SF_ERR_LIMIT ||
               err == SF_ERR_UNSUPPORTED);
     if (!err) {
-        sf_span_batch_encode(&batch, &buf);
+        sf_batch_codec_encode(&batch, &buf);
         SF_ASSERT(sf_buf_ok(&buf));
-        SF_ASSERT(!sf_span_batch_decode(sf_buf_bytes(&buf), &more, &again, &why));
+        SF_ASSERT(!sf_batch_codec_decode(sf_buf_bytes(&buf), &more, &again, &why));
         SF_ASSERT(sf_otlp_make_is_same(&batch, &again, what));
     }
     sf_buf_done(&buf);

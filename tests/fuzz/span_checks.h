@@ -73,9 +73,9 @@ static inline void sf_span_checks_round_trip(const struct sf_span_batch *b, stru
     SF_ASSERT(!sf_otlp_trace_decode_pb(sf_buf_bytes(&buf), NULL, req, &again, &rejects, NULL));
     SF_ASSERT(rejects.n_rejected == 0 && sf_otlp_make_is_same(b, &again, what));
     sf_buf_reset(&buf);
-    sf_span_batch_encode(b, &buf);
+    sf_batch_codec_encode(b, &buf);
     SF_ASSERT(sf_buf_ok(&buf));
-    SF_ASSERT(!sf_span_batch_decode(sf_buf_bytes(&buf), req, &again, NULL));
+    SF_ASSERT(!sf_batch_codec_decode(sf_buf_bytes(&buf), req, &again, NULL));
     SF_ASSERT(sf_otlp_make_is_same(b, &again, what));
     sf_buf_done(&buf);
 }

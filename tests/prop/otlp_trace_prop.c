@@ -115,9 +115,9 @@ TEST(batch_codec, strange_batches_come_back_the_same)
         struct sf_why why;
         reset_world(&w);
         sf_batch_make(&w.m, 12, &w.made, &batch);
-        sf_span_batch_encode(&batch, &w.body);
+        sf_batch_codec_encode(&batch, &w.body);
         assert_true(sf_buf_ok(&w.body));
-        if (sf_span_batch_decode(sf_buf_bytes(&w.body), &w.decoded, &got, &why))
+        if (sf_batch_codec_decode(sf_buf_bytes(&w.body), &w.decoded, &got, &why))
             fail_msg("%s", why.text);
         assert_same(&got, &batch);
     }
@@ -132,16 +132,16 @@ TEST(batch_codec, refuses_every_cut_and_survives_every_flip)
         struct sf_span_batch batch, got;
         reset_world(&w);
         sf_batch_make(&w.m, 3, &w.made, &batch);
-        sf_span_batch_encode(&batch, &w.body);
+        sf_batch_codec_encode(&batch, &w.body);
         for (size_t len = 0; len < w.body.len; len++) {
             sf_arena_reset(&w.decoded);
-            assert_err(sf_span_batch_decode((sf_bytes){w.body.p, len}, &w.decoded, &got, NULL),
+            assert_err(sf_batch_codec_decode((sf_bytes){w.body.p, len}, &w.decoded, &got, NULL),
                        SF_ERR_CORRUPT);
         }
         for (size_t at = 0; at < w.body.len; at++) {
             w.body.p[at] ^= (uint8_t)(1u << at % 8);
             sf_arena_reset(&w.decoded);
-            sf_span_batch_decode(sf_buf_bytes(&w.body), &w.decoded, &got, NULL);
+            sf_batch_codec_decode(sf_buf_bytes(&w.body), &w.decoded, &got, NULL);
             w.body.p[at] ^= (uint8_t)(1u << at % 8);
         }
     }

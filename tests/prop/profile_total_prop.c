@@ -45,7 +45,7 @@ static void put(struct rig *r, const struct sf_profile_batch *p)
     struct sf_logged rec = {.kind = SF_LOG_PROFILES, .tenant = 1, .recv_ns = sf_clock_wall_ns()};
     struct sf_buf body = {0};
     struct sf_batch *b = NULL;
-    sf_profile_batch_encode(p, &body);
+    sf_profile_codec_encode(p, &body);
     rec.body = sf_buf_bytes(&body);
     if (store_replay(NULL, &rec, &b, &r->store.why) || store_put_batch(&r->store, 0, b))
         fail_msg("%s: %s", r->name, r->store.why.text);

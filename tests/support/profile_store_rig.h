@@ -91,7 +91,7 @@ static inline struct sf_batch *profile_store_logged(struct profile_store *r,
     struct sf_buf body = {0};
     struct sf_batch *b = NULL;
     uint8_t *meta;
-    sf_profile_batch_encode(p, &body);
+    sf_profile_codec_encode(p, &body);
     rec.body = sf_buf_bytes(&body);
     if (store_replay(NULL, &rec, &b, &r->r.why))
         fail_msg("%s", r->r.why.text);

@@ -73,7 +73,7 @@ static inline enum sf_err store_put_profile(struct store_rig *rig, const struct 
     struct sf_buf body = {0};
     struct sf_batch *b = NULL;
     static uint64_t hash = 100;
-    sf_profile_batch_encode(&p, &body);
+    sf_profile_codec_encode(&p, &body);
     rec.body = sf_buf_bytes(&body);
     enum sf_err err = store_replay(NULL, &rec, &b, &rig->why);
     sf_buf_done(&body);

@@ -71,9 +71,9 @@ static inline enum sf_err store_replay(void *arg, const struct sf_logged *rec,
     memcpy(copy, body.p, body.len);
     if (rec->kind == SF_LOG_PROFILES) {
         profiles = sf_arena_new(&b->arena, sizeof(*profiles));
-        err = sf_profile_batch_decode((sf_bytes){copy, body.len}, &b->arena, profiles, why);
+        err = sf_profile_codec_decode((sf_bytes){copy, body.len}, &b->arena, profiles, why);
     } else {
-        err = sf_span_batch_decode((sf_bytes){copy, body.len}, &b->arena, spans, why);
+        err = sf_batch_codec_decode((sf_bytes){copy, body.len}, &b->arena, spans, why);
     }
     if (err) {
         sf_batch_free(b);
@@ -207,7 +207,7 @@ static inline struct sf_batch *store_batch(struct store_rig *r, uint32_t tenant,
     struct sf_logged rec = {.kind = SF_LOG_BATCH, .tenant = tenant, .recv_ns = recv_ns};
     struct sf_batch *b = NULL;
     uint8_t *meta;
-    sf_span_batch_encode(spans, &body);
+    sf_batch_codec_encode(spans, &body);
     rec.body = sf_buf_bytes(&body);
     if (!sf_buf_ok(&body) || store_replay(NULL, &rec, &b, &r->why))
         abort();

@@ -80,7 +80,7 @@ void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *len
 
 /* ---- operations ---- */
 
-/* In the sketches per operation; model/rows.h says where each bucket ends. */
+/* In the sketches per operation; model/span_rows.h says where each bucket ends. */
 static uint32_t bucket_of(uint64_t duration_ns)
 {
     /* 1000 * 2^(i / 4), rounded down; from 16 on every fourth power of two is 16 times before. */

@@ -1,7 +1,7 @@
 /* span_block.h - the words that writer and reader of one span block share. The format's essay is in
  * span_block_writer.c and docs/format-span-block.md. */
 #pragma once
-#include "model/rows.h"
+#include "model/span_rows.h"
 
 struct sf_span_block_info { /* of the header; what the catalogue keeps too */
     uint64_t block_id;
@@ -26,6 +26,6 @@ struct sf_granule_info { /* zone map of one granule */
     bool is_continuation;    /* goes on with the trace of the granule before */
 };
 
-struct sf_call_count; /* model/rows.h */
+struct sf_call_count; /* model/span_rows.h */
 /* One more span in the counts of its operation. */
 void sf_granule_count_call(struct sf_call_count *c, bool is_error, uint64_t duration_ns);

@@ -166,7 +166,7 @@ static bool has_field(struct sf_pb pb, uint32_t tag)
     return found;
 }
 
-static void look_at_attr(struct sf_pb kv, struct evidence *e)
+static void inspect_attr(struct sf_pb kv, struct evidence *e)
 {
     while (sf_pb_next(&kv)) {
         e->has_strings |= kv.tag == SF_PB_TAG(3, SF_PB_VARINT);
@@ -178,17 +178,17 @@ static void look_at_attr(struct sf_pb kv, struct evidence *e)
 }
 
 /* Attributes of a resource or a scope. */
-static void look_at_attrs(struct sf_pb pb, uint32_t field, struct evidence *e)
+static void inspect_attrs(struct sf_pb pb, uint32_t field, struct evidence *e)
 {
     while (sf_pb_next(&pb)) {
         if (pb.tag == SF_PB_TAG(field, SF_PB_LEN))
-            look_at_attr(sf_pb_msg(&pb), e);
+            inspect_attr(sf_pb_msg(&pb), e);
         else
             sf_pb_skip(&pb);
     }
 }
 
-static void look_at_profile(struct sf_pb pb, struct evidence *e)
+static void inspect_profile(struct sf_pb pb, struct evidence *e)
 {
     while (sf_pb_next(&pb)) {
         switch (pb.tag) {
@@ -208,7 +208,7 @@ static void look_at_profile(struct sf_pb pb, struct evidence *e)
     }
 }
 
-static void look_at_dictionary(struct sf_pb pb, struct evidence *e)
+static void inspect_dictionary(struct sf_pb pb, struct evidence *e)
 {
     e->has_dictionary = true;
     while (sf_pb_next(&pb)) {
@@ -257,7 +257,7 @@ static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_
     struct sf_pb top = sf_pb_init(r->body), resource, scope;
     while (sf_pb_next(&top)) {
         if (top.tag == SF_PB_TAG(2, SF_PB_LEN) && !is_trial) {
-            look_at_dictionary(sf_pb_msg(&top), e);
+            inspect_dictionary(sf_pb_msg(&top), e);
             continue;
         }
         if (top.tag != SF_PB_TAG(1, SF_PB_LEN)) {
@@ -267,7 +267,7 @@ static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_
         resource = sf_pb_msg(&top);
         while (sf_pb_next(&resource)) {
             if (resource.tag == SF_PB_TAG(1, SF_PB_LEN) && !is_trial) {
-                look_at_attrs(sf_pb_msg(&resource), 1, e);
+                inspect_attrs(sf_pb_msg(&resource), 1, e);
                 continue;
             }
             if (resource.tag != SF_PB_TAG(2, SF_PB_LEN)) {
@@ -277,13 +277,13 @@ static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_
             scope = sf_pb_msg(&resource);
             while (sf_pb_next(&scope)) {
                 if (scope.tag == SF_PB_TAG(1, SF_PB_LEN) && !is_trial)
-                    look_at_attrs(sf_pb_msg(&scope), 3, e);
+                    inspect_attrs(sf_pb_msg(&scope), 3, e);
                 else if (scope.tag != SF_PB_TAG(2, SF_PB_LEN))
                     sf_pb_skip(&scope);
                 else if (is_trial)
                     try_profile(r, sf_pb_msg(&scope), e);
                 else
-                    look_at_profile(sf_pb_msg(&scope), e);
+                    inspect_profile(sf_pb_msg(&scope), e);
             }
         }
     }

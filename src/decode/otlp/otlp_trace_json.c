@@ -227,7 +227,7 @@ static void read_status(struct sf_otlp_build *b, struct sf_json *j, struct sf_sp
         return;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("code")))
-            s->status = read_enum(j, sf_status_name, SF_STATUSES);
+            s->status = read_enum(j, sf_span_status_name, SF_STATUSES);
         else if (sf_str_eq(key, SF_STR("message")))
             s->status_msg = sf_otlp_name(&b->rq, sf_json_str(j));
         else

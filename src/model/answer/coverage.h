@@ -40,7 +40,7 @@ struct sf_coverage {
     uint32_t n_types, n_more_types; /* listed; left out */
     /* What follows is of one profile type and of some spans that were looked at. */
     sf_str type;
-    uint64_t n_looked_at, n_sampled;
+    uint64_t n_checked, n_sampled;
     uint64_t n_thinned;           /* of those looked at: their samples were removed by outcome */
     sf_str thinned;               /* in words; empty: none were */
     sf_str note;                  /* what was left out of `received`; empty: nothing */

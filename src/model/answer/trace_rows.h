@@ -3,7 +3,7 @@
 #include "model/answer/clocks.h"
 #include "model/span.h"
 
-struct sf_trace_stretch {
+struct sf_trace_segment {
     uint64_t start_ns, end_ns;
 };
 
@@ -14,7 +14,7 @@ struct sf_trace_row {
     bool is_critical;     /* it or something below it was waited for */
     bool is_unwaited;     /* it outlives everything above it: not waited for */
     uint64_t critical_ns; /* its own time on the path */
-    const struct sf_trace_stretch *segments;
+    const struct sf_trace_segment *segments;
     uint32_t n_segments;
     sf_str hot;      /* the function its own samples are mostly in; empty: none is known */
     sf_str hot_file; /* of its line that cost most; empty: not known */

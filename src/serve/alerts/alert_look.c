@@ -142,7 +142,7 @@ static void say_coverage(const struct sf_alert_rule *rule, const struct sf_cover
 {
     if (sf_str_eq(rule->part, SF_STR("spans")))
         sf_buf_print(out, "%llu of %llu spans of ", (unsigned long long)c->n_sampled,
-                     (unsigned long long)c->n_looked_at);
+                     (unsigned long long)c->n_checked);
     else
         sf_buf_print(out, "%.3g %% of the samples of ",
                      100 * (sf_str_eq(rule->part, SF_STR("tagged")) ? c->tagged_share
@@ -193,8 +193,8 @@ static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx 
         *out = c.tagged_share < 0 ? NAN : c.tagged_share;
     else if (sf_str_eq(rule->part, SF_STR("named")))
         *out = c.symbolised_share < 0 ? NAN : c.symbolised_share;
-    else if (c.n_looked_at >= MIN_SPANS)
-        *out = (double)c.n_sampled / (double)c.n_looked_at;
+    else if (c.n_checked >= MIN_SPANS)
+        *out = (double)c.n_sampled / (double)c.n_checked;
     say_coverage(rule, &c, said);
     return SF_OK;
 }

@@ -170,7 +170,7 @@ static enum sf_err pack(struct work *x, const struct profile *p, struct sf_buf *
     struct sf_deflate *z = sf_deflate_new();
     struct sf_buf plain = {.max = SF_LIMIT_INFLATED_LEN};
     enum sf_err err = z ? SF_OK : sf_no_memory(&x->why, "the profile");
-    sf_profile_batch_encode(&p->batch, &plain);
+    sf_profile_codec_encode(&p->batch, &plain);
     sf_buf_add_str(out, file_head);
     if (!err && sf_buf_ok(&plain))
         err = sf_deflate_zstd(z, 3, true, sf_buf_bytes(&plain), out, &x->why);
@@ -194,7 +194,7 @@ static enum sf_err unpack(struct work *x, struct profile *p)
                                sf_str_bytes(sf_str_from_at(file, file_head.len)),
                                SF_LIMIT_INFLATED_LEN, &p->inflated, &x->why);
     if (!err)
-        err = sf_profile_batch_decode(sf_buf_bytes(&p->inflated), x->req, &p->batch, &x->why);
+        err = sf_profile_codec_decode(sf_buf_bytes(&p->inflated), x->req, &p->batch, &x->why);
     if (!err)
         err = find_types(x, p);
     if (err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED)

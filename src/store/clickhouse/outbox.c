@@ -6,24 +6,24 @@
 #include "base/list.h"
 #include "base/time_unit.h"
 
-enum sf_err sf_outbox_init(struct sf_outbox *o, uint32_t n_shards, struct sf_why *why)
+enum sf_err sf_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why)
 {
-    *o = (struct sf_outbox){.n_shards = n_shards};
+    *o = (struct sf_remote_outbox){.n_shards = n_shards};
     o->parts = sf_heap_new_n((size_t)n_shards * SF_SHIP_TABLES, sizeof(*o->parts));
     return o->parts ? SF_OK : sf_no_memory(why, "rows for ClickHouse");
 }
 
-void sf_outbox_done(struct sf_outbox *o)
+void sf_outbox_done(struct sf_remote_outbox *o)
 {
     for (size_t i = 0; o->parts && i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
         sf_buf_done(&o->parts[i].rows);
     sf_heap_free(o->parts);
     sf_table_done(&o->known_at);
     sf_heap_free(o->known);
-    *o = (struct sf_outbox){0};
+    *o = (struct sf_remote_outbox){0};
 }
 
-void sf_outbox_begin(struct sf_outbox *o, uint64_t batch)
+void sf_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
 {
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
         if (o->parts[i].rows.cap > 1u << 20) /* a quiet hour gives back what a busy one took */
@@ -39,13 +39,13 @@ void sf_outbox_begin(struct sf_outbox *o, uint64_t batch)
     o->is_short = false;
 }
 
-void sf_outbox_forget(struct sf_outbox *o)
+void sf_outbox_forget(struct sf_remote_outbox *o)
 {
     sf_table_clear(&o->known_at);
     o->n_known = 0;
 }
 
-enum sf_err sf_outbox_check(const struct sf_outbox *o, struct sf_why *why)
+enum sf_err sf_outbox_check(const struct sf_remote_outbox *o, struct sf_why *why)
 {
     if (o->is_short)
         return sf_no_memory(why, "rows for ClickHouse");
@@ -58,7 +58,7 @@ enum sf_err sf_outbox_check(const struct sf_outbox *o, struct sf_why *why)
     return SF_OK;
 }
 
-size_t sf_outbox_len(const struct sf_outbox *o)
+size_t sf_outbox_len(const struct sf_remote_outbox *o)
 {
     size_t len = 0;
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
@@ -66,12 +66,13 @@ size_t sf_outbox_len(const struct sf_outbox *o)
     return len;
 }
 
-struct sf_outbox_part *sf_outbox_part(struct sf_outbox *o, uint32_t shard, enum sf_ship_table table)
+struct sf_outbox_part *sf_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
+                                      enum sf_ship_table table)
 {
     return &o->parts[(size_t)shard * SF_SHIP_TABLES + table];
 }
 
-struct sf_buf *sf_outbox_row(struct sf_outbox *o, uint32_t shard, enum sf_ship_table table,
+struct sf_buf *sf_outbox_row(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
                              uint16_t day)
 {
     struct sf_outbox_part *p = sf_outbox_part(o, shard, table);
@@ -82,7 +83,7 @@ struct sf_buf *sf_outbox_row(struct sf_outbox *o, uint32_t shard, enum sf_ship_t
     return &p->rows;
 }
 
-static bool is_known(struct sf_outbox *o, uint64_t entry)
+static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
 {
     struct sf_table_look look;
     uint32_t at;
@@ -102,7 +103,7 @@ static bool is_known(struct sf_outbox *o, uint64_t entry)
     return false;
 }
 
-struct sf_buf *sf_outbox_entry(struct sf_outbox *o, uint32_t shard, enum sf_ship_table table,
+struct sf_buf *sf_outbox_entry(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
                                sf_str tenant, uint16_t day, uint64_t id)
 {
     struct sf_outbox_part *p = sf_outbox_part(o, shard, table);

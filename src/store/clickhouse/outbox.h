@@ -15,7 +15,7 @@ struct sf_outbox_part {
     uint64_t n;
 };
 
-struct sf_outbox {
+struct sf_remote_outbox {
     uint32_t n_shards;
     uint64_t batch;
     uint16_t from_day, to_day;    /* of counted rows */
@@ -29,25 +29,27 @@ struct sf_outbox {
     bool is_short; /* no memory for something; the batch is to be dropped and made again */
 };
 
-enum sf_err sf_outbox_init(struct sf_outbox *o, uint32_t n_shards, struct sf_why *why);
-void sf_outbox_done(struct sf_outbox *o); /* a zeroed one is fine */
+enum sf_err sf_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why);
+void sf_outbox_done(struct sf_remote_outbox *o); /* a zeroed one is fine */
 /* Empties the rows; what was sent of dictionaries stays known. */
-void sf_outbox_begin(struct sf_outbox *o, uint64_t batch);
-void sf_outbox_forget(struct sf_outbox *o); /* and nothing of dictionaries is known any more */
-enum sf_err sf_outbox_check(const struct sf_outbox *o, struct sf_why *why); /* NOMEM, LIMIT */
+void sf_outbox_begin(struct sf_remote_outbox *o, uint64_t batch);
+void sf_outbox_forget(
+    struct sf_remote_outbox *o); /* and nothing of dictionaries is known any more */
+enum sf_err sf_outbox_check(const struct sf_remote_outbox *o,
+                            struct sf_why *why); /* NOMEM, LIMIT */
 
-size_t sf_outbox_len(const struct sf_outbox *o); /* bytes of all rows */
-struct sf_outbox_part *sf_outbox_part(struct sf_outbox *o, uint32_t shard,
+size_t sf_outbox_len(const struct sf_remote_outbox *o); /* bytes of all rows */
+struct sf_outbox_part *sf_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
                                       enum sf_ship_table table);
 /* The place for one more row. A counted row says its day. */
-struct sf_buf *sf_outbox_row(struct sf_outbox *o, uint32_t shard, enum sf_ship_table table,
+struct sf_buf *sf_outbox_row(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
                              uint16_t day);
 /* The same for an entry of a dictionary; NULL: the shard has it. */
-struct sf_buf *sf_outbox_entry(struct sf_outbox *o, uint32_t shard, enum sf_ship_table table,
+struct sf_buf *sf_outbox_entry(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
                                sf_str tenant, uint16_t day, uint64_t id);
 
 /* Where something with this number (a hash) goes: the same on every node. */
-static inline uint32_t sf_outbox_shard(const struct sf_outbox *o, uint64_t number)
+static inline uint32_t sf_outbox_shard(const struct sf_remote_outbox *o, uint64_t number)
 {
     return (uint32_t)(number % o->n_shards);
 }
@@ -58,7 +60,7 @@ int64_t sf_outbox_time(uint64_t own_ns, int64_t recv_ns);
 uint16_t sf_outbox_day(int64_t ns);
 
 /* Rows of a batch of `tenant`, as they came out of the log. */
-void sf_outbox_add_spans(struct sf_outbox *o, sf_str tenant, int64_t recv_ns,
+void sf_outbox_add_spans(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                          const struct sf_span_batch *b);
-void sf_outbox_add_profiles(struct sf_outbox *o, sf_str tenant, int64_t recv_ns,
+void sf_outbox_add_profiles(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                             const struct sf_profile_batch *b);

@@ -25,7 +25,7 @@ struct total {                /* of a profile */
 };
 
 struct adding {
-    struct sf_outbox *o;
+    struct sf_remote_outbox *o;
     sf_str tenant;
     int64_t recv_ns;
     const struct sf_profile_batch *b;
@@ -315,7 +315,7 @@ static bool prepare(struct adding *a)
     return sf_buf_ok(&a->scratch);
 }
 
-void sf_outbox_add_profiles(struct sf_outbox *o, sf_str tenant, int64_t recv_ns,
+void sf_outbox_add_profiles(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                             const struct sf_profile_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};

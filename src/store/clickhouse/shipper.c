@@ -44,7 +44,7 @@ struct sf_shipper {
     struct sf_wal *wal;
     struct sf_thread thread;
     struct sf_wal_follow *follow;
-    struct sf_outbox outbox;
+    struct sf_remote_outbox outbox;
     struct sf_deflate *deflate;
     struct sf_buf frame, sql;
     struct target *targets;

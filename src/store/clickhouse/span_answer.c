@@ -167,7 +167,7 @@ static void read_rest(struct reading *x, struct sf_span *s)
     enum sf_err err;
     if (!rest.len || x->r.fault)
         return;
-    err = sf_span_batch_decode(sf_str_bytes(rest), x->a->req, &b, NULL);
+    err = sf_batch_codec_decode(sf_str_bytes(rest), x->a->req, &b, NULL);
     if (err == SF_ERR_LIMIT)
         x->is_full = true;
     else if (err || b.n_spans != 1)
@@ -300,7 +300,7 @@ static void take_entry(struct reading *x, bool is_scope, uint64_t id, sf_str bod
     enum sf_err err;
     if (x->r.fault || !is_wanted)
         return;
-    err = sf_span_batch_decode(sf_str_bytes(body), a->req, &b, NULL);
+    err = sf_batch_codec_decode(sf_str_bytes(body), a->req, &b, NULL);
     if (err == SF_ERR_LIMIT)
         x->is_full = true;
     else if (err || (is_scope ? b.n_scopes : b.n_resources) != 1)

@@ -28,7 +28,7 @@ struct trace {
 };
 
 struct adding {
-    struct sf_outbox *o;
+    struct sf_remote_outbox *o;
     sf_str tenant;
     int64_t recv_ns;
     const struct sf_span_batch *b;
@@ -51,14 +51,14 @@ static void add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
 static sf_bytes resource_body(struct adding *a, const struct sf_resource *r)
 {
     sf_buf_reset(&a->scratch);
-    sf_span_batch_encode(&(struct sf_span_batch){.resources = r, .n_resources = 1}, &a->scratch);
+    sf_batch_codec_encode(&(struct sf_span_batch){.resources = r, .n_resources = 1}, &a->scratch);
     return sf_buf_bytes(&a->scratch);
 }
 
 static sf_bytes scope_body(struct adding *a, const struct sf_scope *s)
 {
     sf_buf_reset(&a->scratch);
-    sf_span_batch_encode(&(struct sf_span_batch){.scopes = s, .n_scopes = 1}, &a->scratch);
+    sf_batch_codec_encode(&(struct sf_span_batch){.scopes = s, .n_scopes = 1}, &a->scratch);
     return sf_buf_bytes(&a->scratch);
 }
 
@@ -201,7 +201,7 @@ static void add_rest(struct adding *a, struct sf_buf *row, const struct sf_span 
     struct sf_span_batch one = {&resource, &scope, &rest, 1, 1, 1};
     sf_buf_reset(&a->scratch);
     if (has_rest(s))
-        sf_span_batch_encode(&one, &a->scratch);
+        sf_batch_codec_encode(&one, &a->scratch);
     sf_row_add_str(row, sf_buf_str(&a->scratch));
 }
 
@@ -340,7 +340,7 @@ static bool prepare(struct adding *a)
     return sf_buf_ok(&a->scratch);
 }
 
-void sf_outbox_add_spans(struct sf_outbox *o, sf_str tenant, int64_t recv_ns,
+void sf_outbox_add_spans(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                          const struct sf_span_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};

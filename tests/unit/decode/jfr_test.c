@@ -500,7 +500,7 @@ TEST(jfr, secrets_are_not_even_read)
     assert_ok(decode());
     assert_int_equal(rig.got.n_samples, 1);
     assert_int_equal(rig.got.drops.n_parts, 0);
-    sf_profile_batch_encode(&rig.got, &logged); /* as it would reach the disk */
+    sf_profile_codec_encode(&rig.got, &logged); /* as it would reach the disk */
     assert_true(sf_buf_ok(&logged) && logged.len);
     assert_false(sf_str_find(sf_buf_str(&logged), SF_STR("hunter2"), &(size_t){0}));
     assert_true(sf_str_find(sf_buf_str(&logged), SF_STR("shop.Main.work"), &(size_t){0}));

@@ -20,7 +20,7 @@ static const struct sf_span_batch batch = {&resource, &scope, &span, 1, 1, 1};
 static void encode(struct sf_buf *out)
 {
     sf_buf_reset(out);
-    sf_span_batch_encode(&batch, out);
+    sf_batch_codec_encode(&batch, out);
     assert_true(sf_buf_ok(out));
 }
 
@@ -29,7 +29,7 @@ static enum sf_err decode(const struct sf_buf *b, struct sf_span_batch *out, str
     if (!req.base)
         assert_true(sf_arena_init(&req, 1 << 20));
     sf_arena_reset(&req);
-    return sf_span_batch_decode(sf_buf_bytes(b), &req, out, why);
+    return sf_batch_codec_decode(sf_buf_bytes(b), &req, out, why);
 }
 
 TEST(batch_codec, gives_each_string_once)
@@ -49,7 +49,7 @@ TEST(batch_codec, an_empty_batch_is_a_batch)
 {
     struct sf_buf b = {0};
     struct sf_span_batch none = {0}, got;
-    sf_span_batch_encode(&none, &b);
+    sf_batch_codec_encode(&none, &b);
     assert_int_equal(b.len, 8);
     assert_ok(decode(&b, &got, NULL));
     assert_int_equal(got.n_spans, 0);
@@ -98,22 +98,22 @@ TEST(batch_codec, checks_places_and_ids)
     struct sf_span bad = span;
     struct sf_span_batch wrong = {&resource, &scope, &bad, 1, 1, 1};
     bad.resource = 1;
-    sf_span_batch_encode(&wrong, &b);
+    sf_batch_codec_encode(&wrong, &b);
     assert_err(decode(&b, &got, NULL), SF_ERR_CORRUPT);
     bad = span;
     bad.span_id = 0;
     sf_buf_reset(&b);
-    sf_span_batch_encode(&wrong, &b);
+    sf_batch_codec_encode(&wrong, &b);
     assert_err(decode(&b, &got, NULL), SF_ERR_CORRUPT);
     bad = span;
     bad.trace_id.b[0] = 0;
     sf_buf_reset(&b);
-    sf_span_batch_encode(&wrong, &b);
+    sf_batch_codec_encode(&wrong, &b);
     assert_err(decode(&b, &got, NULL), SF_ERR_CORRUPT);
     bad = span;
     bad.kind = SF_KINDS;
     sf_buf_reset(&b);
-    sf_span_batch_encode(&wrong, &b);
+    sf_batch_codec_encode(&wrong, &b);
     assert_err(decode(&b, &got, NULL), SF_ERR_CORRUPT);
     sf_buf_done(&b);
 }
@@ -126,7 +126,7 @@ TEST(batch_codec, checks_lists_inside_values)
     struct sf_span_batch wrong = {&resource, &scope, &bad, 1, 1, 1}, got;
     struct sf_buf b = {0};
     bad.attrs = (struct sf_attrs){list, 1};
-    sf_span_batch_encode(&wrong, &b);
+    sf_batch_codec_encode(&wrong, &b);
     assert_err(decode(&b, &got, NULL), SF_ERR_CORRUPT);
     sf_buf_done(&b);
 }
@@ -134,7 +134,7 @@ TEST(batch_codec, checks_lists_inside_values)
 TEST(batch_codec, a_buffer_at_its_limit_keeps_the_fault)
 {
     struct sf_buf b = {.max = 20};
-    sf_span_batch_encode(&batch, &b);
+    sf_batch_codec_encode(&batch, &b);
     assert_int_equal(b.err, SF_ERR_LIMIT);
     sf_buf_done(&b);
 }

@@ -10,14 +10,14 @@ static uint64_t steps_of(bool is_colliding)
     struct sf_encoder e;
     uint64_t before = sf_table_steps;
     static char texts[COLLIDE_KEYS][COLLIDE_LEN];
-    sf_put_begin(&e, 1, &out);
+    sf_codec_put_begin(&e, 1, &out);
     for (int round = 0; round < 2; round++) {
         uint64_t at = 0;
         for (int i = 0; i < COLLIDE_KEYS; i++)
-            sf_put_str(&e, collide_text(texts[i], &at, is_colliding));
+            sf_codec_put_str(&e, collide_text(texts[i], &at, is_colliding));
     }
     assert_int_equal(e.n_strings, COLLIDE_KEYS);
-    sf_put_end(&e);
+    sf_codec_put_end(&e);
     sf_buf_done(&out);
     return sf_table_steps - before;
 }

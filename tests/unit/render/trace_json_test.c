@@ -6,9 +6,9 @@
 
 TEST(trace_json, is_flat_and_marks_the_critical_path)
 {
-    static const struct sf_trace_stretch segments[] = {{1700000000000000000, 1700000000000000500},
+    static const struct sf_trace_segment segments[] = {{1700000000000000000, 1700000000000000500},
                                                        {1700000000000001500, 1700000000000002000}};
-    static const struct sf_trace_stretch inner[] = {{1700000000000000500, 1700000000000001500}};
+    static const struct sf_trace_segment inner[] = {{1700000000000000500, 1700000000000001500}};
     const struct sf_trace_row rows[] = {{.span = &sample_spans[0],
                                          .is_critical = true,
                                          .critical_ns = 1000,

@@ -371,7 +371,7 @@ TEST(profiles, sum_rows_by_span_and_find_many_spans_at_once)
 
 static int by_cost(const void *a, const void *b)
 {
-    const struct sf_span_cost *x = a, *y = b;
+    const struct sf_span_total *x = a, *y = b;
     if (x->value != y->value)
         return x->value > y->value ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
@@ -398,7 +398,7 @@ TEST(profiles, tell_the_dearest_spans_however_little_memory_there_is)
             profile_store_send(&r, 9);
         assert_ok(r.r.store->ops->detail_sums(r.r.store, &query, which, &r.r.q, &all, &r.r.why));
         assert_ok(r.r.store->ops->detail_top(r.r.store, &query, which, 7, &r.r.q, &top, &r.r.why));
-        struct sf_span_cost *want = calloc(all.n + 1u, sizeof(*want));
+        struct sf_span_total *want = calloc(all.n + 1u, sizeof(*want));
         memcpy(want, all.list, all.n * sizeof(*want));
         qsort(want, all.n, sizeof(*want), by_cost);
         for (uint32_t i = 0; i < all.n; i++)

@@ -34,7 +34,7 @@ static void skip_head(struct sf_row_reader *r)
 
 TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
 {
-    struct sf_outbox o;
+    struct sf_remote_outbox o;
     struct sf_why why;
     struct sf_attr tag = {SF_STR("k"), {.type = SF_VALUE_STR, .str = SF_STR("v")}};
     struct sf_event event = {.time_ns = 5, .name = SF_STR("e"), .attrs = {&tag, 1}};
@@ -95,7 +95,7 @@ TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
     assert_int_equal(sf_row_u64(&r), 77);
     assert_false(sf_row_more(&r));
     assert_ok(sf_row_check(&r, &why));
-    assert_ok(sf_span_batch_decode(sf_str_bytes(rest), &req, &back, &why));
+    assert_ok(sf_batch_codec_decode(sf_str_bytes(rest), &req, &back, &why));
     assert_int_equal(back.spans[0].n_links, 1);
     assert_true(sf_str_eq(back.spans[0].links[0].trace_state, SF_STR("a=b")));
     assert_int_equal(back.spans[0].events[0].attrs.n, 1);
@@ -106,7 +106,7 @@ TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
 
 TEST(ship_rows, send_an_entry_of_a_dictionary_once_a_day_and_shard)
 {
-    struct sf_outbox o;
+    struct sf_remote_outbox o;
     struct sf_why why;
     struct sf_resource resource = {.service = SF_STR("web")};
     struct sf_scope scope = {.name = SF_STR("lib")};
@@ -132,7 +132,7 @@ TEST(ship_rows, send_an_entry_of_a_dictionary_once_a_day_and_shard)
 
 TEST(ship_rows, sum_samples_by_profile_and_stack)
 {
-    struct sf_outbox o;
+    struct sf_remote_outbox o;
     struct sf_why why;
     struct sf_function functions[] = {{.name = SF_STR("main")}, {.name = SF_STR("work")}};
     struct sf_line lines[] = {{0, 1}, {1, 2}};

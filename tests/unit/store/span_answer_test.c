@@ -74,7 +74,7 @@ TEST(span_answer, gives_the_span_that_was_sent)
     assert_true(sf_str_eq(a.resources[s->resource].service, SF_STR("web"))); /* until it comes */
     struct sf_attr host = {SF_STR("host.name"), {.type = SF_VALUE_STR, .str = SF_STR("h")}};
     struct sf_resource resource = {.attrs = {&host, 1}, .service = SF_STR("web")};
-    sf_span_batch_encode(&(struct sf_span_batch){.resources = &resource, .n_resources = 1}, &body);
+    sf_batch_codec_encode(&(struct sf_span_batch){.resources = &resource, .n_resources = 1}, &body);
     sf_buf_add_u8(&entries, 0);
     sf_buf_add_u64le(&entries, 11);
     sf_row_add_str(&entries, sf_buf_str(&body));

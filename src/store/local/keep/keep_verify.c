@@ -47,7 +47,7 @@ static enum sf_err see_set(void *arg, const struct sf_rule_set *set, struct sf_w
     return sf_keep_rules_decode(set->rules, &tmp, &rules, why);
 }
 
-static void look_at_list(struct look *k, const char *path, const char *magic, bool is_pins)
+static void inspect_list(struct look *k, const char *path, const char *magic, bool is_pins)
 {
     struct sf_buf whole = {0};
     struct sf_why why = {0};
@@ -74,7 +74,7 @@ static enum sf_err read_all(struct look *k, const char *path, struct sf_buf *out
     return err;
 }
 
-static void look_at_verdict(struct look *k, const char *entry)
+static void inspect_verdict(struct look *k, const char *entry)
 {
     struct sf_arena tmp = k->scratch;
     struct sf_buf whole = {0};
@@ -103,7 +103,7 @@ static bool see_entry(void *arg, const char *entry, bool is_dir)
     struct look *k = arg;
     sf_str name = sf_str_from(entry);
     if (!is_dir && name.len > 4 && sf_str_eq(sf_str_part(name, name.len - 4, 4), SF_STR(".sfv")))
-        look_at_verdict(k, entry);
+        inspect_verdict(k, entry);
     return !k->err;
 }
 
@@ -121,9 +121,9 @@ enum sf_err sf_keep_verify(struct sf_dir *dir, const uint8_t *uuid, struct sf_ar
     enum sf_err err = SF_OK;
     if (!sf_dir_exists(dir, "verdict"))
         return SF_OK;
-    look_at_list(&k, SF_PINS_FILE, SF_PINS_MAGIC, true);
+    inspect_list(&k, SF_PINS_FILE, SF_PINS_MAGIC, true);
     if (!k.err)
-        look_at_list(&k, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, false);
+        inspect_list(&k, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, false);
     if (!k.err)
         err = sf_dir_list(dir, "verdict", see_entry, &k, why);
     return err ? err : k.err;

@@ -20,7 +20,7 @@ struct summing {
     struct sf_profile_select select;
     const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
     sf_str service;      /* likewise, in the answer's memory */
-    struct sf_span_cost *spans;
+    struct sf_span_total *spans;
     struct sf_table at;
     uint32_t n, cap;
     bool is_cut, is_full;
@@ -28,7 +28,7 @@ struct summing {
 
 /* ---- the table ---- */
 
-static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
+static struct sf_span_total *cost_of(struct summing *x, sf_span_id id)
 {
     struct sf_table_look look;
     uint32_t at;
@@ -47,13 +47,13 @@ static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
         return NULL;
     }
     sf_table_keep(&x->at, &look, x->n);
-    x->spans[x->n] = (struct sf_span_cost){.id = id, .service = x->service, .start_ns = INT64_MAX};
+    x->spans[x->n] = (struct sf_span_total){.id = id, .service = x->service, .start_ns = INT64_MAX};
     return &x->spans[x->n++];
 }
 
 /* ---- rows ---- */
 
-static void see_thread(struct sf_span_cost *c, uint64_t thread)
+static void see_thread(struct sf_span_total *c, uint64_t thread)
 {
     if (thread == 0)
         return;
@@ -66,7 +66,7 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
     struct summing *x = arg;
     if (d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]))
         return true;
-    struct sf_span_cost *c = cost_of(x, d->span_id);
+    struct sf_span_total *c = cost_of(x, d->span_id);
     if (!c)
         return !x->is_full;
     c->value = sf_add_sat_i64(c->value, d->value);
@@ -86,7 +86,7 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
     for (uint32_t i = 0; i < c->n_runs; i++) {
         const struct sf_profile_run *run = &c->runs[i];
         uint32_t end = at + run->n;
-        struct sf_span_cost sum = {.start_ns = INT64_MAX};
+        struct sf_span_total sum = {.start_ns = INT64_MAX};
         uint64_t first = 0; /* thread */
         for (; at < end; at++) {
             if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
@@ -98,7 +98,7 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
             first = first ? first : sum.thread;
             sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
         }
-        struct sf_span_cost *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
+        struct sf_span_total *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
         if (x->is_full)
             return false;
         if (!to)
@@ -142,7 +142,7 @@ static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query
 {
     struct summing x = {.query = query, .test = test};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
-    struct sf_span_cost *list;
+    struct sf_span_total *list;
     enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
                                              why);
     if (err)

@@ -250,7 +250,7 @@ static int by_id(const void *a, const void *b)
 
 static int by_value(const void *a, const void *b)
 {
-    const struct sf_span_cost *x = a, *y = b;
+    const struct sf_span_total *x = a, *y = b;
     if (x->value != y->value)
         return x->value > y->value ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
@@ -263,7 +263,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
     struct sf_detail_query ask = *x->query;
     struct sf_span_costs costs = {0};
     sf_span_id *ids = sf_arena_new_n(q->req, x->n + 1u, sizeof(*ids));
-    struct sf_span_cost *list;
+    struct sf_span_total *list;
     enum sf_err err = SF_OK;
     if (!ids)
         return sf_no_room(why, "the answer");

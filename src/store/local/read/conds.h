@@ -4,8 +4,8 @@
  * to the layer above, which checks again exactly. */
 #pragma once
 #include "base/arena.h"
-#include "model/rows.h"
 #include "model/select.h"
+#include "model/span_rows.h"
 
 struct sf_conds {
     const struct sf_cond *list;

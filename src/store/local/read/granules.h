@@ -1,6 +1,6 @@
 /* granules.h - the decoded granules one cursor works with: few, least recently used goes first. */
 #pragma once
-#include "model/rows.h"
+#include "model/span_rows.h"
 #include "store/local/engine.h"
 
 enum { SF_GRANULES_MAX = 6 };

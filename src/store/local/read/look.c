@@ -28,7 +28,7 @@ enum sf_err sf_look_may_match(const struct sf_look *l, const struct sf_span_bloc
     return err;
 }
 
-static enum sf_err look_at_run(const struct sf_look *l, struct sf_run *run, size_t place,
+static enum sf_err inspect_run(const struct sf_look *l, struct sf_run *run, size_t place,
                                sf_look_fn see, void *arg, bool *out_is_done, struct sf_why *why)
 {
     enum sf_err err = sf_query_check(l->q, why);
@@ -52,7 +52,7 @@ enum sf_err sf_look_at_runs(const struct sf_look *l, const struct sf_snapshot *s
     for (size_t i = 0; !err && !is_done && i < s->n; i++) {
         size_t place = is_newest_first ? s->n - 1 - i : i;
         if (look_wants_run(l, s->runs[place]))
-            err = look_at_run(l, s->runs[place], place, see, arg, &is_done, why);
+            err = inspect_run(l, s->runs[place], place, see, arg, &is_done, why);
     }
     return err;
 }

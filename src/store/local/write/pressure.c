@@ -33,7 +33,7 @@ static uint32_t count_level0(struct sf_local *l)
     return most;
 }
 
-static enum sf_pressure look_at_disk(struct sf_local *l, char *reason, size_t len)
+static enum sf_pressure inspect_disk(struct sf_local *l, char *reason, size_t len)
 {
     uint64_t free_len, all_len, min_len;
     enum sf_pressure level;
@@ -68,7 +68,7 @@ void sf_pressure_update(struct sf_local *l)
 {
     char reason[160] = "";
     uint32_t n_level0 = count_level0(l);
-    enum sf_pressure level = look_at_disk(l, reason, sizeof(reason)), blocks;
+    enum sf_pressure level = inspect_disk(l, reason, sizeof(reason)), blocks;
     bool is_short = level == SF_PRESSURE_REFUSE;
 
     atomic_store(&l->is_disk_full, is_short);
@@ -121,7 +121,7 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
 /* Of the lines that fill between two looks at the disk. Profiles have a line of their own, which is
  * no reason to refuse spans. Requests wait for the log's queue as they do for the memory of rows.
  */
-static enum sf_pressure look_at_memory(const struct sf_local *l, const struct sf_wal_stats *wal)
+static enum sf_pressure inspect_memory(const struct sf_local *l, const struct sf_wal_stats *wal)
 {
     const struct sf_budget *b = &l->budget;
     size_t parts = sf_budget_used(b, SF_LINE_PARTS);
@@ -146,7 +146,7 @@ enum sf_pressure sf_pressure_now(struct sf_local *l, bool *out_is_brief)
     sf_wal_stats(l->wal, &wal);
     if (wal.is_failed)
         return SF_PRESSURE_REFUSE;
-    memory = look_at_memory(l, &wal);
+    memory = inspect_memory(l, &wal);
     *out_is_brief = memory > own;
     return sf_pressure_max(own, memory);
 }

@@ -54,7 +54,7 @@ static enum sf_err add(struct look *k, struct sf_run *run, sf_str tenant, sf_str
                : sf_no_memory(why, "rules of services");
 }
 
-static enum sf_err look_at_spans(struct look *k, struct sf_run *run, sf_str tenant,
+static enum sf_err inspect_spans(struct look *k, struct sf_run *run, sf_str tenant,
                                  struct sf_why *why)
 {
     const struct sf_span_block_reader *r;
@@ -70,7 +70,7 @@ static enum sf_err look_at_spans(struct look *k, struct sf_run *run, sf_str tena
     return err;
 }
 
-static enum sf_err look_at_profiles(struct look *k, struct sf_run *run, sf_str tenant,
+static enum sf_err inspect_profiles(struct look *k, struct sf_run *run, sf_str tenant,
                                     struct sf_why *why)
 {
     const struct sf_profile_block_reader *r;
@@ -97,7 +97,7 @@ static bool is_pinned(const struct look *k, const struct sf_block_row *row)
     return false;
 }
 
-static enum sf_err look_at_all(struct look *k, const struct sf_snapshot *s, struct sf_why *why)
+static enum sf_err inspect_all(struct look *k, const struct sf_snapshot *s, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < s->n; i++) {
@@ -108,8 +108,8 @@ static enum sf_err look_at_all(struct look *k, const struct sf_snapshot *s, stru
         if (sf_run_is_part(run) || atomic_load(&run->is_bad) || run->row.tenant == 0 ||
             !sf_tenants_name(k->l->tenants, run->row.tenant, &tenant))
             continue;
-        err = run->row.kind == SF_BLOCK_SPANS ? look_at_spans(k, run, tenant, why)
-                                              : look_at_profiles(k, run, tenant, why);
+        err = run->row.kind == SF_BLOCK_SPANS ? inspect_spans(k, run, tenant, why)
+                                              : inspect_profiles(k, run, tenant, why);
         if (err == SF_ERR_CORRUPT) /* quarantined, and said */
             err = SF_OK;
         n_rows = run->row.n_rows ? run->row.n_rows : 1;
@@ -192,9 +192,9 @@ static enum sf_err work(struct look *k, uint32_t *n_done, struct sf_why *why)
     enum sf_err err = sf_arena_init(&k->arena, ARENA_CAP) ? SF_OK
                                                           : sf_no_memory(why, "rules of services");
     if (!err)
-        err = look_at_all(k, spans, why);
+        err = inspect_all(k, spans, why);
     if (!err)
-        err = look_at_all(k, profiles, why);
+        err = inspect_all(k, profiles, why);
     if (!err) {
         find_due(k);
         err = rewrite(k, n_done, why);

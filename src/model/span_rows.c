@@ -1,4 +1,4 @@
-#include "model/rows.h"
+#include "model/span_rows.h"
 
 struct sf_span sf_span_rows_get(const struct sf_span_rows *rows, uint32_t i)
 {

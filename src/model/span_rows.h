@@ -1,4 +1,4 @@
-/* rows.h - what the store hands out: up to SF_ROWS_MAX rows as columns.
+/* span_rows.h - what the store hands out: up to SF_ROWS_MAX rows as columns.
  *
  * A column not asked for is NULL. Everything is borrowed from the decoded granule until the
  * cursor's next step. Rows of one trace are consecutive and, with sf_span_query.has_whole_traces,
