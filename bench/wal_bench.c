@@ -82,7 +82,7 @@ struct waiting {
 
 struct crowd {
     struct sf_mutex lock; /* guards all below */
-    struct sf_signal changed;
+    struct sf_condvar changed;
     size_t n_waiting;
     uint64_t n_done;
     struct waiting waiting[MAX_WAITING];
@@ -97,7 +97,7 @@ static void done(struct sf_wal_entry *e)
     c->n_waiting--;
     c->n_done++;
     if (c->n_waiting == 0)
-        sf_signal_all(&c->changed);
+        sf_condvar_wake_all(&c->changed);
     sf_mutex_unlock(&c->lock);
 }
 
@@ -121,7 +121,7 @@ static double run_log(struct sf_wal *wal, struct crowd *c, size_t len, size_t n_
         }
         sf_mutex_lock(&c->lock);
         while (c->n_waiting)
-            sf_signal_wait(&c->changed, &c->lock);
+            sf_condvar_wait(&c->changed, &c->lock);
         sf_mutex_unlock(&c->lock);
         n_groups++;
         if (n_groups % 16 == 0)
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
         sf_wal_open(&config, &wal, &why) || sf_wal_replay(wal, ignore, NULL, NULL, &why))
         die("the log cannot be opened");
     sf_mutex_init(&crowd.lock, SF_LOCK_APART);
-    sf_signal_init(&crowd.changed);
+    sf_condvar_init(&crowd.changed);
     sf_clock_sleep_ms(500); /* its spare slots get ready */
 
     for (size_t l = 0; l < 2; l++) {

@@ -38,7 +38,7 @@ struct sf_background {
     struct sf_service *service;
     const struct sf_config *config;
     struct runner runners[N_JOBS];
-    struct sf_signal wake; /* with the mutex: the server stops */
+    struct sf_condvar wake; /* with the mutex: the server stops */
     struct sf_mutex mutex;
     atomic_bool is_stopping;
 };
@@ -55,8 +55,8 @@ static void run(void *arg)
             r->job->run(b->service, &r->work, sf_clock_wall_ns(), &b->is_stopping);
         sf_mutex_lock(&b->mutex);
         if (!atomic_load(&b->is_stopping))
-            sf_signal_wait_until(&b->wake, &b->mutex,
-                                 sf_clock_mono_ns() + (is_ready ? interval_ns : NOT_READY_NS));
+            sf_condvar_wait_until(&b->wake, &b->mutex,
+                                  sf_clock_mono_ns() + (is_ready ? interval_ns : NOT_READY_NS));
         sf_mutex_unlock(&b->mutex);
     }
 }
@@ -82,7 +82,7 @@ enum sf_err sf_background_start(struct sf_service *service, const struct sf_conf
     b->service = service;
     b->config = config;
     sf_mutex_init(&b->mutex, SF_LOCK_APP_BACKGROUND);
-    sf_signal_init(&b->wake);
+    sf_condvar_init(&b->wake);
     for (size_t i = 0; !err && i < N_JOBS; i++)
         err = start(b, i, why);
     if (err)
@@ -98,13 +98,13 @@ void sf_background_stop(struct sf_background *b)
         return;
     sf_mutex_lock(&b->mutex);
     atomic_store(&b->is_stopping, true);
-    sf_signal_all(&b->wake);
+    sf_condvar_wake_all(&b->wake);
     sf_mutex_unlock(&b->mutex);
     for (size_t i = 0; i < N_JOBS; i++) {
         sf_thread_join(&b->runners[i].thread);
         sf_arena_done(&b->runners[i].work.arena);
     }
-    sf_signal_done(&b->wake);
+    sf_condvar_done(&b->wake);
     sf_mutex_done(&b->mutex);
     sf_heap_free(b);
 }

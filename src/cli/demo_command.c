@@ -44,7 +44,7 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     printf("Selling for %" PRIu64 " s with order-service at commit %s.\n", seconds, commit);
     fflush(stdout);
     sf_demo_bar_tell(&d->bar, "selling before the first questions");
-    for (uint64_t left = seconds * 10; left && !err && !sf_interrupt_is_set(); left--) {
+    for (uint64_t left = seconds * 10; left && !err && !sf_child_interrupt_is_set(); left--) {
         if (is_watched && left % 10 == 0)
             fprintf(stderr, "\r%4" PRIu64 " s ", left / 10);
         if (!is_watched && left % 100 == 0 && left != seconds * 10) {
@@ -58,7 +58,7 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     }
     if (is_watched)
         fprintf(stderr, "\r       \r");
-    if (!err && sf_interrupt_is_set())
+    if (!err && sf_child_interrupt_is_set())
         err = sf_fail(why, SF_ERR_CANCELLED, "interrupted");
     return err;
 }
@@ -155,7 +155,7 @@ static void stay(struct demo *d)
            d->server.page, d->server.otlp);
     fflush(stdout);
     sf_demo_bar_tell(&d->bar, "");
-    while (!sf_interrupt_is_set() && sf_demo_server_is_running(&d->server)) {
+    while (!sf_child_interrupt_is_set() && sf_demo_server_is_running(&d->server)) {
         if (sf_demo_shop_check(&d->shop, &why) || sf_demo_bar_turn(&d->bar, &why)) {
             fprintf(stderr, "spanflame demo: %s\n", why.text);
             break;
@@ -211,7 +211,7 @@ int sf_demo_command_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    sf_interrupt_watch();
+    sf_child_interrupt_watch();
     if (!d.shop.rate || d.shop.rate > MAX_RATE || d.seconds < 2 || d.seconds > MAX_SECONDS)
         return sf_answer_usage("demo", "--load is 1 to 200, --seconds 2 to 3600");
     if (sf_demo_switches_read(&d.switches, d.off, &why))
@@ -233,8 +233,9 @@ int sf_demo_command_run(int argc, char **argv)
     sf_demo_server_stop(&d.server);
     sf_demo_switches_close(&d.switches);
     if (err)
-        fprintf(stderr, "spanflame demo: %s\n", sf_interrupt_is_set() ? "interrupted" : why.text);
-    if (d.is_kept || (err && !sf_interrupt_is_set()))
+        fprintf(stderr, "spanflame demo: %s\n",
+                sf_child_interrupt_is_set() ? "interrupted" : why.text);
+    if (d.is_kept || (err && !sf_child_interrupt_is_set()))
         printf("The data stays in %s\n", d.home);
     else if (d.home[0])
         (void)sf_dir_delete_tree(d.home, NULL);

@@ -244,7 +244,7 @@ static enum sf_err wait_until_ready(struct sf_demo_server *s, struct sf_why *why
     struct sf_buf answer = {0};
     enum sf_err err = SF_ERR_DEADLINE;
     int code;
-    for (unsigned ms = 0; ms < READY_MS && !sf_interrupt_is_set(); ms += 20) {
+    for (unsigned ms = 0; ms < READY_MS && !sf_child_interrupt_is_set(); ms += 20) {
         err = sf_client_get(&client, "/ready", NULL, &answer, why);
         sf_buf_done(&answer);
         if (!err)

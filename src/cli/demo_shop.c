@@ -86,7 +86,7 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
 
 static enum sf_err wait_for(struct sf_demo_shop *s, enum sf_demo_part part, struct sf_why *why)
 {
-    for (unsigned ms = 0; ms < READY_MS && !sf_interrupt_is_set(); ms += 20) {
+    for (unsigned ms = 0; ms < READY_MS && !sf_child_interrupt_is_set(); ms += 20) {
         enum sf_err err = sf_demo_shop_check(s, why);
         if (err)
             return err;
@@ -107,7 +107,7 @@ enum sf_err sf_demo_shop_open(struct sf_demo_shop *s, const char *commit, struct
 {
     struct sf_program python;
     enum sf_err err = find_programs(s, why);
-    sf_program_look("python3", &python);
+    sf_program_inspect("python3", &python);
     s->has_python = python.kind != SF_PROGRAM_UNKNOWN;
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++) {
         if (!is_there(s, i))

@@ -43,7 +43,7 @@ unsigned sf_profile_source_url_seconds(sf_str url)
 struct countdown {
     struct sf_thread thread;
     struct sf_mutex lock; /* guards is_over; held while the line is written */
-    struct sf_signal woken;
+    struct sf_condvar woken;
     bool is_over;
     int64_t end_ns;
     const char *host;
@@ -61,7 +61,7 @@ static void count_down(void *arg)
         else
             fprintf(stderr, "\r%s: waiting for the profile \033[K", c->host);
         fflush(stderr);
-        sf_signal_wait_until(&c->woken, &c->lock, now_ns + SF_NS_PER_S);
+        sf_condvar_wait_until(&c->woken, &c->lock, now_ns + SF_NS_PER_S);
     }
     sf_mutex_unlock(&c->lock);
     fprintf(stderr, "\r\033[K");
@@ -70,7 +70,7 @@ static void count_down(void *arg)
 static void start_countdown(struct countdown *c, const char *host, unsigned seconds)
 {
     sf_mutex_init(&c->lock, SF_LOCK_APART);
-    sf_signal_init(&c->woken);
+    sf_condvar_init(&c->woken);
     c->host = host;
     c->end_ns = sf_clock_mono_ns() + seconds * SF_NS_PER_S;
     if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch goes on all the same */
@@ -81,10 +81,10 @@ static void end_countdown(struct countdown *c)
 {
     sf_mutex_lock(&c->lock);
     c->is_over = true;
-    sf_signal_all(&c->woken);
+    sf_condvar_wake_all(&c->woken);
     sf_mutex_unlock(&c->lock);
     sf_thread_join(&c->thread);
-    sf_signal_done(&c->woken);
+    sf_condvar_done(&c->woken);
     sf_mutex_done(&c->lock);
 }
 

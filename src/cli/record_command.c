@@ -224,7 +224,7 @@ static int record(struct record *r, const char *const *program)
     enum sf_err err;
     int code = 0;
 
-    sf_program_look(program[0], &looked);
+    sf_program_inspect(program[0], &looked);
     if (!preload_for(r, &looked, preload, sizeof(preload)))
         n_env--; /* the last */
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);

@@ -273,7 +273,7 @@ enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns)
 
     sf_mutex_lock(&ex->mutex);
     while (!ex->is_parted && ex->queued_len >= STREAM_QUEUE_LEN && !err) {
-        if (!sf_signal_wait_until(&ex->room, &ex->mutex, deadline_ns))
+        if (!sf_condvar_wait_until(&ex->room, &ex->mutex, deadline_ns))
             err = SF_ERR_DEADLINE;
     }
     if (ex->is_parted)
@@ -286,7 +286,7 @@ void sf_exchange_sent(struct sf_exchange *ex, size_t len)
 {
     sf_mutex_lock(&ex->mutex);
     ex->queued_len -= len < ex->queued_len ? len : ex->queued_len;
-    sf_signal_all(&ex->room);
+    sf_condvar_wake_all(&ex->room);
     sf_mutex_unlock(&ex->mutex);
 }
 
@@ -318,7 +318,7 @@ static struct sf_exchange *make_exchange(struct sf_loop *loop)
     ex = sf_heap_new(sizeof(*ex));
     if (ex) {
         sf_mutex_init(&ex->mutex, SF_LOCK_LISTEN_EXCHANGE);
-        sf_signal_init(&ex->room);
+        sf_condvar_init(&ex->room);
     }
     return ex;
 }
@@ -328,7 +328,7 @@ static void destroy_exchange(struct sf_exchange *ex)
     sf_head_done(&ex->head);
     sf_response_done(&ex->response);
     sf_mutex_done(&ex->mutex);
-    sf_signal_done(&ex->room);
+    sf_condvar_done(&ex->room);
     sf_heap_free(ex);
 }
 
@@ -415,7 +415,7 @@ void sf_exchange_part(struct sf_exchange *ex)
     atomic_store(&ex->is_cancelled, true);
     sf_mutex_lock(&ex->mutex);
     ex->is_parted = true;
-    sf_signal_all(&ex->room);
+    sf_condvar_wake_all(&ex->room);
     sf_mutex_unlock(&ex->mutex);
 }
 

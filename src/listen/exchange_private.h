@@ -47,7 +47,7 @@ struct sf_exchange {
 
     /* between the application's thread and the loop's */
     struct sf_mutex mutex; /* guards the five below; takes nothing */
-    struct sf_signal room;
+    struct sf_condvar room;
     struct sf_buf queue;            /* streamed and not taken by the loop */
     size_t queued_len;              /* streamed and not sent yet, but for: */
     uint64_t late_put, late_got;    /* of the file: written by the application, taken by the loop */

@@ -406,7 +406,7 @@ void sf_loop_done(struct sf_loop *loop)
         sf_head_done(&ex->head);
         sf_response_done(&ex->response);
         sf_mutex_done(&ex->mutex);
-        sf_signal_done(&ex->room);
+        sf_condvar_done(&ex->room);
         sf_heap_free(ex);
     }
     if (loop->shared)

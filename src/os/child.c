@@ -145,14 +145,14 @@ static void note(int signal)
     is_interrupted = 1;
 }
 
-void sf_interrupt_watch(void)
+void sf_child_interrupt_watch(void)
 {
     struct sigaction act = {.sa_handler = note};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
 }
 
-bool sf_interrupt_is_set(void)
+bool sf_child_interrupt_is_set(void)
 {
     return is_interrupted != 0;
 }

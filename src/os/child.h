@@ -31,6 +31,6 @@ void sf_child_stop(struct sf_child *c, unsigned grace_ms);
 enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                          int *out_code, struct sf_why *why);
 
-/* From the first call on, Ctrl-C and SIGTERM only set what sf_interrupt_is_set() tells. */
-void sf_interrupt_watch(void);
-bool sf_interrupt_is_set(void);
+/* From the first call on, Ctrl-C and SIGTERM only set what sf_child_interrupt_is_set() tells. */
+void sf_child_interrupt_watch(void);
+bool sf_child_interrupt_is_set(void);

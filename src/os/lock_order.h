@@ -23,11 +23,11 @@
     X(STORE_MEMTABLE, "store/local: rows of one writer")                                    \
     X(STORE_PROFILES, "store/local: profiles since the last flush")                         \
     X(STORE_PROFILE_LIST, "store/local: which profiles are in memory and which in blocks")  \
-    X(STORE_DOUBT, "store/local: files whose commit is not known")                          \
+    X(STORE_UNCOMMITTED, "store/local: files whose commit is not known")                    \
     X(STORE_TENANTS, "store/local: names and numbers of tenants")                           \
     X(STORE_KEEP, "store/local: verdicts, rule sets and pins")                              \
     X(STORE_SNAPSHOT, "store/local: the pointer to what there is to read")                  \
-    X(STORE_STRETCH, "store/local: traces longer than the margin of a search")              \
+    X(STORE_LONG_TRACES, "store/local: traces longer than the margin of a search")          \
     X(STORE_DUPLICATES, "store/local: requests seen lately")                                \
     X(STORE_CATALOGUE, "store/local: the connection to SQLite")                             \
     X(STORE_RUNS, "store/local: lists of open and of dead blocks")                          \

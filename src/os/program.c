@@ -139,7 +139,7 @@ static bool interpreter(int fd, char out[PATH_CAP])
     return len > 0;
 }
 
-void sf_program_look(const char *name, struct sf_program *out)
+void sf_program_inspect(const char *name, struct sf_program *out)
 {
     char path[PATH_CAP], next[PATH_CAP];
     *out = (struct sf_program){.kind = SF_PROGRAM_UNKNOWN};

@@ -20,4 +20,4 @@ struct sf_program {
 };
 
 /* Looks at `name` as a shell finds it; a script is what its interpreter is. */
-void sf_program_look(const char *name, struct sf_program *out);
+void sf_program_inspect(const char *name, struct sf_program *out);

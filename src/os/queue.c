@@ -5,7 +5,7 @@
 
 struct sf_queue {
     struct sf_mutex lock; /* guards all below; takes nothing */
-    struct sf_signal has_items;
+    struct sf_condvar has_items;
     size_t cap, head, n;
     bool is_closed;
     void *items[];
@@ -18,7 +18,7 @@ struct sf_queue *sf_queue_new(size_t cap)
         return NULL;
     q->cap = cap;
     sf_mutex_init(&q->lock, SF_LOCK_OS_QUEUE);
-    sf_signal_init(&q->has_items);
+    sf_condvar_init(&q->has_items);
     return q;
 }
 
@@ -27,7 +27,7 @@ void sf_queue_free(struct sf_queue *q)
     if (!q)
         return;
     sf_mutex_done(&q->lock);
-    sf_signal_done(&q->has_items);
+    sf_condvar_done(&q->has_items);
     sf_heap_free(q);
 }
 
@@ -42,7 +42,7 @@ enum sf_err sf_queue_give(struct sf_queue *q, void *item)
     } else {
         q->items[(q->head + q->n) % q->cap] = item;
         q->n++;
-        sf_signal_one(&q->has_items);
+        sf_condvar_wake_one(&q->has_items);
     }
     sf_mutex_unlock(&q->lock);
     return err;
@@ -64,7 +64,7 @@ void *sf_queue_take(struct sf_queue *q)
     void *item;
     sf_mutex_lock(&q->lock);
     while (q->n == 0 && !q->is_closed)
-        sf_signal_wait(&q->has_items, &q->lock);
+        sf_condvar_wait(&q->has_items, &q->lock);
     item = pop(q);
     sf_mutex_unlock(&q->lock);
     return item;
@@ -75,7 +75,7 @@ void *sf_queue_take_until(struct sf_queue *q, int64_t deadline_ns)
     void *item;
     sf_mutex_lock(&q->lock);
     while (q->n == 0 && !q->is_closed) {
-        if (!sf_signal_wait_until(&q->has_items, &q->lock, deadline_ns))
+        if (!sf_condvar_wait_until(&q->has_items, &q->lock, deadline_ns))
             break;
     }
     item = pop(q);
@@ -106,6 +106,6 @@ void sf_queue_close(struct sf_queue *q)
 {
     sf_mutex_lock(&q->lock);
     q->is_closed = true;
-    sf_signal_all(&q->has_items);
+    sf_condvar_wake_all(&q->has_items);
     sf_mutex_unlock(&q->lock);
 }

@@ -160,7 +160,7 @@ void sf_mutex_unlock(struct sf_mutex *m)
     SF_ASSERT(pthread_mutex_unlock(&m->m) == 0);
 }
 
-void sf_signal_init(struct sf_signal *s)
+void sf_condvar_init(struct sf_condvar *s)
 {
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -169,28 +169,28 @@ void sf_signal_init(struct sf_signal *s)
     pthread_condattr_destroy(&attr);
 }
 
-void sf_signal_done(struct sf_signal *s)
+void sf_condvar_done(struct sf_condvar *s)
 {
     pthread_cond_destroy(&s->c);
 }
 
-void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m)
+void sf_condvar_wait(struct sf_condvar *s, struct sf_mutex *m)
 {
     pthread_cond_wait(&s->c, &m->m);
 }
 
-bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns)
+bool sf_condvar_wait_until(struct sf_condvar *s, struct sf_mutex *m, int64_t deadline_ns)
 {
     struct timespec t = {.tv_sec = deadline_ns / SF_NS_PER_S, .tv_nsec = deadline_ns % SF_NS_PER_S};
     return pthread_cond_timedwait(&s->c, &m->m, &t) == 0;
 }
 
-void sf_signal_one(struct sf_signal *s)
+void sf_condvar_wake_one(struct sf_condvar *s)
 {
     pthread_cond_signal(&s->c);
 }
 
-void sf_signal_all(struct sf_signal *s)
+void sf_condvar_wake_all(struct sf_condvar *s)
 {
     pthread_cond_broadcast(&s->c);
 }

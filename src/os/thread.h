@@ -34,7 +34,7 @@ struct sf_mutex {
     pthread_mutex_t m;
     enum sf_lock_rank rank;
 };
-struct sf_signal { /* something to wait for; always with the mutex that guards it */
+struct sf_condvar { /* something to wait for; always with the mutex that guards it */
     pthread_cond_t c;
 };
 struct sf_rwlock { /* many share or one excludes; who excludes is not starved by those who share */
@@ -47,13 +47,13 @@ void sf_mutex_done(struct sf_mutex *m);
 void sf_mutex_lock(struct sf_mutex *m);
 bool sf_mutex_try(struct sf_mutex *m); /* false: another thread has it; out of order is fine */
 void sf_mutex_unlock(struct sf_mutex *m);
-void sf_signal_init(struct sf_signal *s);
-void sf_signal_done(struct sf_signal *s);
-void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m);
+void sf_condvar_init(struct sf_condvar *s);
+void sf_condvar_done(struct sf_condvar *s);
+void sf_condvar_wait(struct sf_condvar *s, struct sf_mutex *m);
 /* False when `deadline_ns` (monotonic) passed first. */
-bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns);
-void sf_signal_one(struct sf_signal *s);
-void sf_signal_all(struct sf_signal *s);
+bool sf_condvar_wait_until(struct sf_condvar *s, struct sf_mutex *m, int64_t deadline_ns);
+void sf_condvar_wake_one(struct sf_condvar *s);
+void sf_condvar_wake_all(struct sf_condvar *s);
 
 void sf_rwlock_init(struct sf_rwlock *l, enum sf_lock_rank rank);
 void sf_rwlock_done(struct sf_rwlock *l);

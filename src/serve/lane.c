@@ -24,14 +24,14 @@ struct party { /* a tenant, or a client of one */
 
 struct sf_lane {
     struct sf_mutex lock; /* guards all below; takes nothing */
-    struct sf_signal has_work;
+    struct sf_condvar has_work;
     size_t cap, client_cap, n;
     uint32_t client_threads; /* of one client at once */
     int64_t wait_ns;
     uint64_t n_served;
     bool is_closed;
     bool is_large_taken, has_large_waiter; /* a call holds much memory; another waits for that */
-    struct sf_signal large_passed;
+    struct sf_condvar large_passed;
     /* Those that wait or run; others are free places, with a key of 0. */
     struct party *tenants, *clients;
     uint32_t n_tenants, n_clients, n_places;
@@ -52,8 +52,8 @@ struct sf_lane *sf_lane_new(size_t cap, size_t client_cap)
     l->tenants = sf_heap_new_n(n_places, sizeof(*l->tenants));
     l->clients = sf_heap_new_n(n_places, sizeof(*l->clients));
     sf_mutex_init(&l->lock, SF_LOCK_SERVE_LANE);
-    sf_signal_init(&l->has_work);
-    sf_signal_init(&l->large_passed);
+    sf_condvar_init(&l->has_work);
+    sf_condvar_init(&l->large_passed);
     if (l->tenants && l->clients)
         return l;
     sf_lane_free(l);
@@ -65,8 +65,8 @@ void sf_lane_free(struct sf_lane *l)
     if (!l)
         return;
     sf_mutex_done(&l->lock);
-    sf_signal_done(&l->has_work);
-    sf_signal_done(&l->large_passed);
+    sf_condvar_done(&l->has_work);
+    sf_condvar_done(&l->large_passed);
     sf_heap_free(l->tenants);
     sf_heap_free(l->clients);
     sf_heap_free(l);
@@ -275,7 +275,7 @@ static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call 
     if (!err || *out_refused != call) {
         append(c, call);
         count(l, c, 1, 0);
-        sf_signal_one(&l->has_work);
+        sf_condvar_wake_one(&l->has_work);
     }
     forget_idle(l, c);
     for (uint32_t i = l->n_clients; err && i-- > 0;) /* one may have lost its only call */
@@ -337,7 +337,7 @@ struct sf_call *sf_lane_take(struct sf_lane *l, struct sf_lane_client *out)
     struct sf_call *call = NULL;
     sf_mutex_lock(&l->lock);
     while (!(c = next_client(l)) && !l->is_closed)
-        sf_signal_wait(&l->has_work, &l->lock);
+        sf_condvar_wait(&l->has_work, &l->lock);
     if (c)
         call = take_first(l, c, out);
     sf_mutex_unlock(&l->lock);
@@ -356,7 +356,7 @@ void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns
     if (c)
         forget_idle(l, c);
     if (l->n)
-        sf_signal_one(&l->has_work);
+        sf_condvar_wake_one(&l->has_work);
     sf_mutex_unlock(&l->lock);
 }
 
@@ -372,7 +372,7 @@ static enum sf_err wait_for_large(struct sf_lane *l, int64_t deadline_ns, const 
         if (deadline_ns && now_ns >= deadline_ns)
             return sf_fail(why, SF_ERR_DEADLINE,
                            "query: others that need much memory took all its time; ask again");
-        (void)sf_signal_wait_until(&l->large_passed, &l->lock, until_ns);
+        (void)sf_condvar_wait_until(&l->large_passed, &l->lock, until_ns);
     }
     return SF_OK;
 }
@@ -402,7 +402,7 @@ void sf_lane_pass_large(struct sf_lane *l)
 {
     sf_mutex_lock(&l->lock);
     l->is_large_taken = false;
-    sf_signal_all(&l->large_passed);
+    sf_condvar_wake_all(&l->large_passed);
     sf_mutex_unlock(&l->lock);
 }
 
@@ -419,6 +419,6 @@ void sf_lane_close(struct sf_lane *l)
 {
     sf_mutex_lock(&l->lock);
     l->is_closed = true;
-    sf_signal_all(&l->has_work);
+    sf_condvar_wake_all(&l->has_work);
     sf_mutex_unlock(&l->lock);
 }

@@ -29,7 +29,7 @@ struct sf_symbolizer {
     atomic_bool is_over;
 
     struct sf_mutex lock; /* guards what follows; takes nothing */
-    struct sf_signal asked, found;
+    struct sf_condvar asked, found;
     struct sf_name_cache cache;
     struct sf_symbolizer_stats stats;
 };
@@ -137,7 +137,7 @@ static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
     m->shared_id = *id;
     m->has_no_shared = !is_here;
     want_shared(s, m, absent_ns);
-    sf_signal_all(&s->asked);
+    sf_condvar_wake_all(&s->asked);
     sf_mutex_unlock(&s->lock);
     return is_here;
 }
@@ -190,7 +190,7 @@ static void read_on(void *arg)
         struct sf_name_module *m = next_unknown(s);
         uint32_t n;
         if (!m) {
-            sf_signal_wait(&s->asked, &s->lock);
+            sf_condvar_wait(&s->asked, &s->lock);
             continue;
         }
         m->is_busy = true;
@@ -199,7 +199,7 @@ static void read_on(void *arg)
         read_files(s, m, offs, n);
         sf_mutex_lock(&s->lock);
         sf_name_cache_release(&s->cache, m);
-        sf_signal_all(&s->found);
+        sf_condvar_wake_all(&s->found);
     }
     sf_mutex_unlock(&s->lock);
     sf_heap_free(offs);
@@ -253,7 +253,7 @@ static void fetch_on(void *arg)
         struct sf_why why = {0};
         enum sf_err err;
         if (!m) {
-            sf_signal_wait(&s->asked, &s->lock);
+            sf_condvar_wait(&s->asked, &s->lock);
             continue;
         }
         m->is_busy = true;
@@ -377,9 +377,9 @@ static void find(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenan
     for (uint32_t i = 0; i < n_runs; i++)
         has_work |= ask(s, &runs[i], list);
     if (has_work)
-        sf_signal_all(&s->asked);
+        sf_condvar_wake_all(&s->asked);
     while (deadline_ns && is_waiting(s, runs, n_runs) &&
-           sf_signal_wait_until(&s->found, &s->lock, wait_until))
+           sf_condvar_wait_until(&s->found, &s->lock, wait_until))
         ;
     for (uint32_t i = 0; i < n_runs; i++)
         take_answer(s, &runs[i], list, req, out, naming);
@@ -403,7 +403,7 @@ static void settle(struct sf_namer *namer, int64_t deadline_ns)
     if (deadline_ns < wait_until)
         wait_until = deadline_ns;
     sf_mutex_lock(&s->lock);
-    while (has_unknown(&s->cache) && sf_signal_wait_until(&s->found, &s->lock, wait_until))
+    while (has_unknown(&s->cache) && sf_condvar_wait_until(&s->found, &s->lock, wait_until))
         ;
     sf_mutex_unlock(&s->lock);
 }
@@ -433,8 +433,8 @@ enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
     s->notice = config->notice;
     s->notice_arg = config->notice_arg;
     sf_mutex_init(&s->lock, SF_LOCK_SYMBOL);
-    sf_signal_init(&s->asked);
-    sf_signal_init(&s->found);
+    sf_condvar_init(&s->asked);
+    sf_condvar_init(&s->found);
     for (size_t i = 0; i < config->n_urls && !err; i++)
         err = sf_debuginfod_check(config->urls[i], why);
     if (!err)
@@ -456,13 +456,13 @@ void sf_symbolizer_close(struct sf_symbolizer *s)
         return;
     sf_mutex_lock(&s->lock);
     atomic_store(&s->is_over, true);
-    sf_signal_all(&s->asked);
+    sf_condvar_wake_all(&s->asked);
     sf_mutex_unlock(&s->lock);
     sf_thread_join(&s->reader);
     sf_thread_join(&s->fetcher);
     sf_name_cache_done(&s->cache);
-    sf_signal_done(&s->asked);
-    sf_signal_done(&s->found);
+    sf_condvar_done(&s->asked);
+    sf_condvar_done(&s->found);
     sf_mutex_done(&s->lock);
     sf_heap_free(s);
 }

@@ -421,8 +421,8 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
     w->followed_lsn = config->is_followed ? config->followed_lsn : UINT64_MAX;
     w->next_lsn = config->ckpt_lsn + 1;
     sf_mutex_init(&w->lock, SF_LOCK_WAL);
-    sf_signal_init(&w->wake);
-    sf_signal_init(&w->rolled);
+    sf_condvar_init(&w->wake);
+    sf_condvar_init(&w->rolled);
     segment_len = segment_len / SF_WAL_PAGE * SF_WAL_PAGE;
     if (segment_len < 2 * SF_WAL_PAGE) {
         err = sf_fail(why, SF_ERR_INPUT, "wal: a segment needs at least %d bytes", 2 * SF_WAL_PAGE);

@@ -198,7 +198,7 @@ enum sf_err sf_wal_slots_init(struct sf_wal_slots *s, struct sf_dir *dir, uint64
                                .next_sequence = 1,
                                .slots = slots};
     sf_mutex_init(&s->lock, SF_LOCK_WAL_SLOTS);
-    sf_signal_init(&s->changed);
+    sf_condvar_init(&s->changed);
     return SF_OK;
 }
 
@@ -335,7 +335,7 @@ static void delete_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot)
     /* What cannot be deleted stays, unused; replay knows to ignore it. */
     slot->state = err ? SF_WAL_SLOT_BAD : SF_WAL_SLOT_GONE;
     slot->is_unreadable = err != SF_OK;
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
 }
 
 static void prepare_slot(struct sf_wal_slots *s)
@@ -362,7 +362,7 @@ static void prepare_slot(struct sf_wal_slots *s)
     s->try_err = err;
     s->try_why = why;
     s->n_tried = asked > s->n_tried ? asked : s->n_tried;
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
 }
 
 static void prepare_loop(void *arg)
@@ -378,14 +378,14 @@ static void prepare_loop(void *arg)
             delete_slot(s, trash);
         } else if (has_spare) {
             s->n_tried = s->n_asked;
-            sf_signal_all(&s->changed);
-            sf_signal_wait(&s->changed, &s->lock);
+            sf_condvar_wake_all(&s->changed);
+            sf_condvar_wait(&s->changed, &s->lock);
         } else if (is_asked || sf_clock_mono_ns() >= retry_ns) {
             prepare_slot(s);
             if (s->try_err)
                 retry_ns = sf_clock_mono_ns() + SF_NS_PER_S;
         } else {
-            sf_signal_wait_until(&s->changed, &s->lock, retry_ns);
+            sf_condvar_wait_until(&s->changed, &s->lock, retry_ns);
         }
     }
     sf_mutex_unlock(&s->lock);
@@ -402,13 +402,13 @@ void sf_wal_slots_done(struct sf_wal_slots *s)
         return;
     sf_mutex_lock(&s->lock);
     s->is_stopping = true;
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->lock);
     sf_thread_join(&s->thread);
     for (size_t i = 0; i < s->n_slots; i++)
         sf_file_close(&s->slots[i].file);
     sf_heap_free(s->slots);
-    sf_signal_done(&s->changed);
+    sf_condvar_done(&s->changed);
     sf_mutex_done(&s->lock);
     *s = (struct sf_wal_slots){0};
 }
@@ -421,16 +421,16 @@ static struct sf_wal_slot *wait_for_free(struct sf_wal_slots *s)
     struct sf_wal_slot *slot = find_state(s, SF_WAL_SLOT_FREE);
     while (!slot) {
         uint64_t ticket = ++s->n_asked;
-        sf_signal_all(&s->changed);
+        sf_condvar_wake_all(&s->changed);
         while (s->n_tried < ticket && !s->is_stopping)
-            sf_signal_wait(&s->changed, &s->lock);
+            sf_condvar_wait(&s->changed, &s->lock);
         slot = find_state(s, SF_WAL_SLOT_FREE);
         if (!slot && (s->try_err || s->is_stopping))
             return NULL;
     }
     slot->state = SF_WAL_SLOT_ACTIVE;
     slot->segment = (struct sf_wal_segment){.sequence = s->next_sequence++};
-    sf_signal_all(&s->changed); /* a new spare is wanted */
+    sf_condvar_wake_all(&s->changed); /* a new spare is wanted */
     return slot;
 }
 
@@ -503,7 +503,7 @@ static void give_back(struct sf_wal_slots *s, struct sf_wal_slot *slot,
     slot->last_lsn = last_lsn;
     if (state != SF_WAL_SLOT_FREE)
         let_go(s, slot);
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->lock);
 }
 
@@ -531,7 +531,7 @@ void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn)
         s->ckpt_lsn = lsn;
     for (size_t i = 0; i < s->n_slots; i++)
         let_go(s, &s->slots[i]);
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->lock);
 }
 
@@ -565,11 +565,11 @@ enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why)
         slot->state = err ? SF_WAL_SLOT_TRASH : SF_WAL_SLOT_FREE;
         if (!err)
             slot->oldest_lsn = UINT64_MAX;
-        sf_signal_all(&s->changed);
+        sf_condvar_wake_all(&s->changed);
     }
     /* What is to be deleted holds records until it is. */
     while (!err && find_state(s, SF_WAL_SLOT_TRASH) && s->thread.is_running && !s->is_stopping)
-        sf_signal_wait(&s->changed, &s->lock);
+        sf_condvar_wait(&s->changed, &s->lock);
     sf_mutex_unlock(&s->lock);
     return err;
 }

@@ -72,7 +72,7 @@ struct sf_wal_slots {
     struct sf_dir *dir;
     uint64_t segment_len;
     struct sf_mutex lock; /* guards all below; takes nothing */
-    struct sf_signal changed;
+    struct sf_condvar changed;
     struct sf_wal_slot *slots; /* SF_WAL_MAX_SLOTS of them, so that pointers stay */
     size_t n_slots;
     uint64_t next_sequence, ckpt_lsn;

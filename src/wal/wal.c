@@ -351,7 +351,7 @@ static bool take_work(struct sf_wal *w, bool *out_is_closing, bool *out_wants_ro
     sf_mutex_lock(&w->lock);
     while (!w->in_head && !w->work_head && !w->is_closing && w->n_rolls == w->n_rolls_wanted &&
            !w->is_failed)
-        sf_signal_wait(&w->wake, &w->lock);
+        sf_condvar_wait(&w->wake, &w->lock);
     if (w->in_head) {
         if (w->work_tail)
             w->work_tail->next = w->in_head;
@@ -372,7 +372,7 @@ static void wait_delay(struct sf_wal *w, unsigned delay_ms)
     int64_t until_ns = sf_clock_mono_ns() + (int64_t)delay_ms * SF_NS_PER_MS;
     sf_mutex_lock(&w->lock);
     while (!w->is_closing && sf_clock_mono_ns() < until_ns)
-        sf_signal_wait_until(&w->wake, &w->lock, until_ns);
+        sf_condvar_wait_until(&w->wake, &w->lock, until_ns);
     sf_mutex_unlock(&w->lock);
 }
 
@@ -385,7 +385,7 @@ static void roll(struct sf_wal *w)
     leave_segment(w);
     sf_mutex_lock(&w->lock);
     w->n_rolls = wanted;
-    sf_signal_all(&w->rolled);
+    sf_condvar_wake_all(&w->rolled);
     sf_mutex_unlock(&w->lock);
 }
 
@@ -496,7 +496,7 @@ enum sf_err sf_wal_append(struct sf_wal *w, struct sf_wal_entry *e, struct sf_wh
         w->in_tail = e;
         w->queue_depth++;
         w->queue_len += len;
-        sf_signal_one(&w->wake);
+        sf_condvar_wake_one(&w->wake);
     }
     sf_mutex_unlock(&w->lock);
     return err;
@@ -564,9 +564,9 @@ enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why)
         return err;
     sf_mutex_lock(&w->lock);
     wanted = ++w->n_rolls_wanted;
-    sf_signal_one(&w->wake);
+    sf_condvar_wake_one(&w->wake);
     while (w->n_rolls < wanted && w->is_ready && !w->is_closing)
-        sf_signal_wait(&w->rolled, &w->lock);
+        sf_condvar_wait(&w->rolled, &w->lock);
     if (w->n_rolls < wanted)
         err = sf_fail(why, SF_ERR_BUSY, "wal: the log is not being written just now");
     sf_mutex_unlock(&w->lock);
@@ -605,14 +605,14 @@ void sf_wal_close(struct sf_wal *w)
         return;
     sf_mutex_lock(&w->lock);
     w->is_closing = true;
-    sf_signal_all(&w->wake);
-    sf_signal_all(&w->rolled);
+    sf_condvar_wake_all(&w->wake);
+    sf_condvar_wake_all(&w->rolled);
     sf_mutex_unlock(&w->lock);
     sf_thread_join(&w->thread);
     sf_wal_tail_close(&w->tail);
     sf_wal_slots_done(&w->slots);
-    sf_signal_done(&w->wake);
-    sf_signal_done(&w->rolled);
+    sf_condvar_done(&w->wake);
+    sf_condvar_done(&w->rolled);
     sf_mutex_done(&w->lock);
     sf_heap_free(w->found);
     sf_heap_free(w->pen);

@@ -21,7 +21,7 @@ struct sf_wal {
     /* Guards all up to the next comment. Taken under the lock of a memtable; takes nothing. Not
      * held while the disk works or an entry's `done` is called. */
     struct sf_mutex lock;
-    struct sf_signal wake, rolled;
+    struct sf_condvar wake, rolled;
     struct sf_wal_entry *in_head, *in_tail; /* appended, not yet seen by the committer */
     uint64_t next_lsn, synced_lsn, ckpt_lsn;
     uint64_t whole_lsn;              /* last piece of the last batch that is acknowledged */

@@ -35,7 +35,7 @@ static void done(struct rig *r)
     sf_dir_close(r->store.dir);
     store_rig_remove(r->store.path);
     sf_arena_done(&r->store.arena);
-    sf_signal_done(&r->store.done);
+    sf_condvar_done(&r->store.done);
     sf_mutex_done(&r->store.lock);
     sf_arena_done(&r->req);
 }

@@ -27,7 +27,7 @@ struct store_rig {
     struct sf_store *store;
     struct sf_local_config config;
     struct sf_mutex lock; /* guards the two below */
-    struct sf_signal done;
+    struct sf_condvar done;
     unsigned n_notices;
     char last_notice[400];
     struct sf_why why;
@@ -102,7 +102,7 @@ static inline void store_rig_init_in(struct store_rig *r, const char *base)
     memset(r, 0, sizeof(*r));
     snprintf(r->path, sizeof(r->path), "%s/sf_store.XXXXXX", base);
     sf_mutex_init(&r->lock, SF_LOCK_APART);
-    sf_signal_init(&r->done);
+    sf_condvar_init(&r->done);
     if (!mkdtemp(r->path) || !sf_arena_init(&r->arena, (size_t)2 << 30))
         abort();
     r->tenant = 1;
@@ -176,7 +176,7 @@ static inline void store_rig_done(struct store_rig *r)
     sf_dir_close(r->dir);
     store_rig_remove(r->path);
     sf_arena_done(&r->arena);
-    sf_signal_done(&r->done);
+    sf_condvar_done(&r->done);
     sf_mutex_done(&r->lock);
 }
 
@@ -185,7 +185,7 @@ static inline void store_ticket_done(struct sf_ticket *t)
     struct store_ticket *own = (struct store_ticket *)t;
     sf_mutex_lock(&own->rig->lock);
     own->is_done = true;
-    sf_signal_all(&own->rig->done);
+    sf_condvar_wake_all(&own->rig->done);
     sf_mutex_unlock(&own->rig->lock);
 }
 
@@ -193,7 +193,7 @@ static inline enum sf_err store_ticket_wait(struct store_ticket *t)
 {
     sf_mutex_lock(&t->rig->lock);
     while (!t->is_done)
-        sf_signal_wait(&t->rig->done, &t->rig->lock);
+        sf_condvar_wait(&t->rig->done, &t->rig->lock);
     sf_mutex_unlock(&t->rig->lock);
     return t->base.result;
 }

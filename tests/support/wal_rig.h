@@ -39,7 +39,7 @@ struct rig {
     struct sf_wal_known known; /* what a catalogue would know, and how it would be told */
     void (*begin)(void *arg, uint64_t sequence, uint64_t first_lsn);
     struct sf_mutex lock; /* guards is_done of all batches, notices */
-    struct sf_signal finished;
+    struct sf_condvar finished;
     unsigned n_notices;
     char last_notice[256];
     /* What the last replay saw. */
@@ -57,7 +57,7 @@ static inline void rig_init(struct rig *r, const char *path)
     r->segment_len = 256 << 10;
     r->seen = calloc(RIG_MAX_BATCHES, 1);
     sf_mutex_init(&r->lock, SF_LOCK_APART);
-    sf_signal_init(&r->finished);
+    sf_condvar_init(&r->finished);
     if (!r->seen || sf_dir_open(r->path, SF_DIR_CREATE, &r->dir, &r->why))
         abort();
 }
@@ -174,7 +174,7 @@ static inline void rig_done_entry(struct sf_wal_entry *e)
     struct rig_batch *b = (struct rig_batch *)e;
     sf_mutex_lock(&b->rig->lock);
     b->is_done = true;
-    sf_signal_all(&b->rig->finished);
+    sf_condvar_wake_all(&b->rig->finished);
     sf_mutex_unlock(&b->rig->lock);
 }
 
@@ -217,7 +217,7 @@ static inline enum sf_err rig_wait(struct rig_batch *b)
 {
     sf_mutex_lock(&b->rig->lock);
     while (!b->is_done)
-        sf_signal_wait(&b->rig->finished, &b->rig->lock);
+        sf_condvar_wait(&b->rig->finished, &b->rig->lock);
     sf_mutex_unlock(&b->rig->lock);
     return b->entry.result;
 }
@@ -263,7 +263,7 @@ static inline void rig_done(struct rig *r)
     rig_clear(r);
     rmdir(r->path);
     sf_dir_close(r->dir);
-    sf_signal_done(&r->finished);
+    sf_condvar_done(&r->finished);
     sf_mutex_done(&r->lock);
     free(r->seen);
 }

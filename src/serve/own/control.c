@@ -36,7 +36,7 @@ struct sf_control {
     struct sf_dir *dir;
     struct sf_mutex file_mutex; /* one change at a time; held while the file is replaced */
     struct sf_mutex mutex;      /* guards all below; held for no system call */
-    struct sf_signal signal;
+    struct sf_condvar signal;
     struct sf_thread thread;
     bool is_stopping;
     uint64_t generation; /* of what collectors are told */
@@ -162,8 +162,8 @@ static void run(void *arg)
         bool is_changed;
         sf_mutex_lock(&c->mutex);
         if (!c->is_stopping && c->generation == seen)
-            sf_signal_wait_until(&c->signal, &c->mutex,
-                                 sf_clock_mono_ns() + STEP_MS * SF_NS_PER_MS);
+            sf_condvar_wait_until(&c->signal, &c->mutex,
+                                  sf_clock_mono_ns() + STEP_MS * SF_NS_PER_MS);
         is_changed = c->generation != seen || now_ms() >= c->next_ms;
         if (is_changed)
             c->next_ms = INT64_MAX;
@@ -263,7 +263,7 @@ static void note_capture(struct sf_control *c, const struct sf_control_target *w
         cap->until_ns = cap->until_ns > until_ns ? cap->until_ns : until_ns;
         cap->n_done++;
         c->generation++;
-        sf_signal_all(&c->signal);
+        sf_condvar_wake_all(&c->signal);
     }
 }
 
@@ -339,7 +339,7 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
     if (err && text.len && !is_capture) /* not on the disk: nor here */
         (void)sf_control_set_put(c->set, target, old.has ? &old : NULL, NULL);
     c->generation++;
-    sf_signal_all(&c->signal);
+    sf_condvar_wake_all(&c->signal);
     sf_mutex_unlock(&c->mutex);
     sf_mutex_unlock(&c->file_mutex);
     sf_buf_done(&text);
@@ -381,7 +381,7 @@ enum sf_err sf_control_capture(struct sf_control *c, struct sf_capture *io, stru
         io->deadline_ms = at_ms + (io->seconds + CAPTURE_GRACE_S) * (int64_t)1000;
         c->captures[c->n_captures++] = *io;
         c->generation++;
-        sf_signal_all(&c->signal);
+        sf_condvar_wake_all(&c->signal);
     }
     sf_mutex_unlock(&c->mutex);
     return err;
@@ -422,7 +422,7 @@ enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, stru
     c->next_ms = INT64_MAX;
     sf_mutex_init(&c->file_mutex, SF_LOCK_SERVE_CONTROL_FILE);
     sf_mutex_init(&c->mutex, SF_LOCK_SERVE_CONTROL);
-    sf_signal_init(&c->signal);
+    sf_condvar_init(&c->signal);
     c->collectors = sf_heap_new(SF_LIMIT_COLLECTORS * sizeof(*c->collectors));
     c->parked = sf_heap_new(SF_LIMIT_CONTROL_WAITS * sizeof(*c->parked));
     err = c->collectors && c->parked ? sf_control_set_open(dir, &c->set, notice, why)
@@ -442,7 +442,7 @@ void sf_control_stop(struct sf_control *c)
         return;
     sf_mutex_lock(&c->mutex);
     c->is_stopping = true;
-    sf_signal_all(&c->signal);
+    sf_condvar_wake_all(&c->signal);
     sf_mutex_unlock(&c->mutex);
     sf_thread_join(&c->thread);
     c->thread = (struct sf_thread){0};
@@ -456,7 +456,7 @@ void sf_control_close(struct sf_control *c)
     sf_control_set_close(c->set);
     sf_heap_free(c->collectors);
     sf_heap_free(c->parked);
-    sf_signal_done(&c->signal);
+    sf_condvar_done(&c->signal);
     sf_mutex_done(&c->mutex);
     sf_mutex_done(&c->file_mutex);
     sf_heap_free(c);

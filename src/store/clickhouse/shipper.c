@@ -58,7 +58,7 @@ struct sf_shipper {
     char said[240]; /* the last fault that the operator was told */
 
     struct sf_mutex lock; /* guards what follows; takes nothing */
-    struct sf_signal wake, ended;
+    struct sf_condvar wake, ended;
     struct sf_remote_counts counts;
     int64_t oldest_ns;    /* receipt of the batch being sent; 0: none is */
     int64_t caught_up_ns; /* when the end of the log was last seen */
@@ -110,7 +110,7 @@ static bool wait_ns(struct sf_shipper *s, int64_t ns)
     int64_t until_ns = sf_clock_mono_ns() + ns;
     sf_mutex_lock(&s->lock);
     while (!atomic_load(&s->is_stopping) && sf_clock_mono_ns() < until_ns)
-        sf_signal_wait_until(&s->wake, &s->lock, until_ns);
+        sf_condvar_wait_until(&s->wake, &s->lock, until_ns);
     sf_mutex_unlock(&s->lock);
     return !atomic_load(&s->is_stopping);
 }
@@ -543,7 +543,7 @@ static void ship_loop(void *arg)
     }
     sf_mutex_lock(&s->lock);
     s->has_ended = true;
-    sf_signal_all(&s->ended);
+    sf_condvar_wake_all(&s->ended);
     sf_mutex_unlock(&s->lock);
 }
 
@@ -592,8 +592,8 @@ static void free_shipper(struct sf_shipper *s)
     sf_deflate_free(s->deflate);
     sf_buf_done(&s->frame);
     sf_buf_done(&s->sql);
-    sf_signal_done(&s->wake);
-    sf_signal_done(&s->ended);
+    sf_condvar_done(&s->wake);
+    sf_condvar_done(&s->ended);
     sf_mutex_done(&s->lock);
     sf_heap_free(s);
 }
@@ -624,8 +624,8 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
     s->state = *state;
     s->is_resumed = state->batch_lsn != 0;
     sf_mutex_init(&s->lock, SF_LOCK_STORE_SHIP);
-    sf_signal_init(&s->wake);
-    sf_signal_init(&s->ended);
+    sf_condvar_init(&s->wake);
+    sf_condvar_init(&s->ended);
     s->counts = (struct sf_remote_counts){.shipped_record = state->shipped_lsn,
                                           .spool_max_len = config->spool_len,
                                           .n_lost = state->n_lost,
@@ -657,8 +657,8 @@ void sf_shipper_stop(struct sf_shipper *s)
         return;
     sf_mutex_lock(&s->lock);
     atomic_store(&s->is_stopping, true);
-    sf_signal_all(&s->wake);
-    while (!s->has_ended && sf_signal_wait_until(&s->ended, &s->lock, until_ns)) {
+    sf_condvar_wake_all(&s->wake);
+    while (!s->has_ended && sf_condvar_wait_until(&s->ended, &s->lock, until_ns)) {
         /* once more */
     }
     sf_mutex_unlock(&s->lock);

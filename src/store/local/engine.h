@@ -120,7 +120,7 @@ struct sf_local {
     /* Threads. */
     struct sf_thread flush_thread, compact_thread, seal_thread;
     struct sf_mutex wake_lock; /* guards the ten below; takes nothing */
-    struct sf_signal wake_flush, wake_compact, wake_seal, sealed;
+    struct sf_condvar wake_flush, wake_compact, wake_seal, sealed;
     bool must_flush, must_compact;
     uint64_t n_seals_asked, n_seals_done;
     enum sf_err seal_err; /* of the last one */

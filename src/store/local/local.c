@@ -56,7 +56,7 @@ void sf_local_wake_flush(struct sf_local *l)
 {
     sf_mutex_lock(&l->wake_lock);
     l->must_flush = true;
-    sf_signal_one(&l->wake_flush);
+    sf_condvar_wake_one(&l->wake_flush);
     sf_mutex_unlock(&l->wake_lock);
 }
 
@@ -64,7 +64,7 @@ void sf_local_wake_compact(struct sf_local *l)
 {
     sf_mutex_lock(&l->wake_lock);
     l->must_compact = true;
-    sf_signal_one(&l->wake_compact);
+    sf_condvar_wake_one(&l->wake_compact);
     sf_mutex_unlock(&l->wake_lock);
 }
 
@@ -166,7 +166,7 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->flush_lock, SF_LOCK_STORE_FLUSH);
     sf_mutex_init(&l->merge_lock, SF_LOCK_STORE_MERGE);
     sf_mutex_init(&l->erase_lock, SF_LOCK_STORE_ERASE);
-    sf_mutex_init(&l->doubt.lock, SF_LOCK_STORE_DOUBT);
+    sf_mutex_init(&l->doubt.lock, SF_LOCK_STORE_UNCOMMITTED);
     sf_mutex_init(&l->keep.lock, SF_LOCK_STORE_KEEP);
     sf_mutex_init(&l->number_lock, SF_LOCK_STORE_NUMBER);
     sf_mutex_init(&l->rule_lock, SF_LOCK_STORE_RULE);
@@ -174,10 +174,10 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->pool_lock, SF_LOCK_STORE_POOL);
     sf_mutex_init(&l->wake_lock, SF_LOCK_STORE_WAKE);
     sf_stretches_init(&l->stretches);
-    sf_signal_init(&l->wake_flush);
-    sf_signal_init(&l->wake_compact);
-    sf_signal_init(&l->wake_seal);
-    sf_signal_init(&l->sealed);
+    sf_condvar_init(&l->wake_flush);
+    sf_condvar_init(&l->wake_compact);
+    sf_condvar_init(&l->wake_seal);
+    sf_condvar_init(&l->sealed);
 }
 
 static void done_locks(struct sf_local *l)
@@ -195,10 +195,10 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->pool_lock);
     sf_mutex_done(&l->wake_lock);
     sf_stretches_done(&l->stretches);
-    sf_signal_done(&l->wake_flush);
-    sf_signal_done(&l->wake_compact);
-    sf_signal_done(&l->wake_seal);
-    sf_signal_done(&l->sealed);
+    sf_condvar_done(&l->wake_flush);
+    sf_condvar_done(&l->wake_compact);
+    sf_condvar_done(&l->wake_seal);
+    sf_condvar_done(&l->sealed);
 }
 
 static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
@@ -526,7 +526,7 @@ static void free_all(struct sf_local *l)
     sf_local_wake_flush(l);
     sf_local_wake_compact(l);
     sf_mutex_lock(&l->wake_lock);
-    sf_signal_one(&l->wake_seal);
+    sf_condvar_wake_one(&l->wake_seal);
     sf_mutex_unlock(&l->wake_lock);
     sf_thread_join(&l->seal_thread);
     sf_thread_join(&l->compact_thread);

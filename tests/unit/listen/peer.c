@@ -42,7 +42,7 @@ static void job_over(struct peer_server *s)
 {
     sf_mutex_lock(&s->mutex);
     s->n_threads--;
-    sf_signal_all(&s->changed);
+    sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->mutex);
 }
 
@@ -129,7 +129,7 @@ static void on_request(void *arg, struct sf_exchange *ex)
         sf_mutex_lock(&s->mutex);
         assert_true(s->n_held < 64);
         s->held[s->n_held++] = ex;
-        sf_signal_all(&s->changed);
+        sf_condvar_wake_all(&s->changed);
         sf_mutex_unlock(&s->mutex);
     } else if (sf_str_eq(q->path, SF_STR("/big"))) {
         r->status = 200;
@@ -174,7 +174,7 @@ void peer_start_with(struct peer_server *s, struct sf_listen_config *config)
     (void)signal(SIGPIPE, SIG_IGN);
     *s = (struct peer_server){0};
     sf_mutex_init(&s->mutex, SF_LOCK_APART);
-    sf_signal_init(&s->changed);
+    sf_condvar_init(&s->changed);
     config->hooks = (struct sf_listen_hooks){
         .on_headers = on_headers, .on_request = on_request, .on_fault = on_fault, .arg = s};
     if (sf_listener_start(config, &s->listener, &why))
@@ -219,7 +219,7 @@ void peer_wait_held(struct peer_server *s, unsigned n)
     unsigned n_held;
 
     sf_mutex_lock(&s->mutex);
-    while (s->n_held < n && sf_signal_wait_until(&s->changed, &s->mutex, until_ns))
+    while (s->n_held < n && sf_condvar_wait_until(&s->changed, &s->mutex, until_ns))
         ;
     n_held = s->n_held;
     sf_mutex_unlock(&s->mutex);
@@ -232,11 +232,11 @@ void peer_stop(struct peer_server *s)
     sf_listener_drain(s->listener, 0);
     sf_mutex_lock(&s->mutex);
     while (s->n_threads)
-        sf_signal_wait(&s->changed, &s->mutex);
+        sf_condvar_wait(&s->changed, &s->mutex);
     sf_mutex_unlock(&s->mutex);
     sf_listener_free(s->listener);
     sf_mutex_done(&s->mutex);
-    sf_signal_done(&s->changed);
+    sf_condvar_done(&s->changed);
 }
 
 struct sf_listen_stats peer_stats(struct peer_server *s)

@@ -13,7 +13,7 @@ struct peer_server {
     struct sf_listener *listener;
     uint16_t port;
     struct sf_mutex mutex; /* guards the list and counts below */
-    struct sf_signal changed;
+    struct sf_condvar changed;
     struct sf_exchange *held[64];
     unsigned n_held;
     unsigned n_threads;

@@ -26,7 +26,7 @@ static void write_program(const void *bytes, size_t len)
 static enum sf_program_kind kind_of(const char *name)
 {
     struct sf_program looked;
-    sf_program_look(name, &looked);
+    sf_program_inspect(name, &looked);
     return looked.kind;
 }
 
@@ -92,7 +92,7 @@ TEST(program, is_told_by_its_loader_and_its_libraries)
     assert_int_equal(kind_of(path), SF_PROGRAM_MUSL);
     i = made("/lib64/ld-linux-x86-64.so.2", "libasan.so.8");
     write_program(&i, sizeof(i));
-    sf_program_look(path, &looked);
+    sf_program_inspect(path, &looked);
     assert_int_equal(looked.kind, SF_PROGRAM_DYNAMIC);
     assert_string_equal(looked.first, "libasan.so.8");
     i.parts[0].p_type = PT_NULL;

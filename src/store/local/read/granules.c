@@ -218,13 +218,13 @@ enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
     return SF_OK;
 }
 
-enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_signal *s, struct sf_mutex *m,
+enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s, struct sf_mutex *m,
                           struct sf_why *why)
 {
     int64_t until_ns = sf_clock_mono_ns() + CHECK_NS; /* nobody signals that the caller went away */
     if (q->deadline_ns && q->deadline_ns < until_ns)
         until_ns = q->deadline_ns;
-    (void)sf_signal_wait_until(s, m, until_ns);
+    (void)sf_condvar_wait_until(s, m, until_ns);
     return sf_query_check(q, why);
 }
 

@@ -55,7 +55,7 @@ enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fr
 /* DEADLINE or CANCELLED when the caller should stop. */
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);
 /* Waits a moment for `s`, whose mutex is held; then the same. */
-enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_signal *s, struct sf_mutex *m,
+enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s, struct sf_mutex *m,
                           struct sf_why *why);
 /* A block that could not be read: true when it is damaged and the query goes on without it. */
 bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,

@@ -49,15 +49,15 @@ struct work {
 
 void sf_stretches_init(struct sf_stretches *s)
 {
-    sf_mutex_init(&s->lock, SF_LOCK_STORE_STRETCH);
-    sf_signal_init(&s->is_idle);
+    sf_mutex_init(&s->lock, SF_LOCK_STORE_LONG_TRACES);
+    sf_condvar_init(&s->is_idle);
 }
 
 void sf_stretches_done(struct sf_stretches *s)
 {
     sf_heap_free(s->list);
     sf_mutex_done(&s->lock);
-    sf_signal_done(&s->is_idle);
+    sf_condvar_done(&s->is_idle);
 }
 
 /* ---- times ---- */
@@ -360,7 +360,7 @@ static void end_work(struct sf_stretches *s)
 {
     sf_mutex_lock(&s->lock);
     s->is_working = false;
-    sf_signal_all(&s->is_idle);
+    sf_condvar_wake_all(&s->is_idle);
     sf_mutex_unlock(&s->lock);
 }
 

@@ -26,9 +26,9 @@ struct sf_stretches {
     struct sf_mutex lock;      /* guards all below; takes nothing, nor does the `see` of each */
     struct sf_stretched *list; /* by tenant and id */
     size_t n;
-    bool is_full;             /* there were more than it holds */
-    bool is_working;          /* one comparison at a time */
-    struct sf_signal is_idle; /* it is over */
+    bool is_full;              /* there were more than it holds */
+    bool is_working;           /* one comparison at a time */
+    struct sf_condvar is_idle; /* it is over */
 };
 
 void sf_stretches_init(struct sf_stretches *s);

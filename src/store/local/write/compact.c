@@ -526,8 +526,8 @@ void sf_compact_loop(void *local)
         enum sf_err err;
         sf_mutex_lock(&l->wake_lock);
         if (!l->must_compact && !atomic_load(&l->is_stopping))
-            sf_signal_wait_until(&l->wake_compact, &l->wake_lock,
-                                 sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
+            sf_condvar_wait_until(&l->wake_compact, &l->wake_lock,
+                                  sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
         l->must_compact = false;
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))

@@ -366,8 +366,8 @@ void sf_flush_loop(void *local)
         int64_t now_ns;
         sf_mutex_lock(&l->wake_lock);
         if (!l->must_flush && !atomic_load(&l->is_stopping))
-            sf_signal_wait_until(&l->wake_flush, &l->wake_lock,
-                                 sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
+            sf_condvar_wait_until(&l->wake_flush, &l->wake_lock,
+                                  sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
         l->must_flush = false;
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))

@@ -112,7 +112,7 @@ static enum sf_err ask_thread(struct sf_local *l, const struct sf_query_ctx *q, 
     uint64_t mine;
     sf_mutex_lock(&l->wake_lock);
     mine = ++l->n_seals_asked;
-    sf_signal_one(&l->wake_seal);
+    sf_condvar_wake_one(&l->wake_seal);
     while (!err && l->n_seals_done < mine && !atomic_load(&l->is_stopping))
         err = sf_query_wait(q, &l->sealed, &l->wake_lock, why);
     if (!err && l->seal_err) {
@@ -142,7 +142,7 @@ void sf_seal_loop(void *local)
         struct sf_why why;
         enum sf_err err;
         if (asked == l->n_seals_done) {
-            sf_signal_wait(&l->wake_seal, &l->wake_lock);
+            sf_condvar_wait(&l->wake_seal, &l->wake_lock);
             continue;
         }
         sf_mutex_unlock(&l->wake_lock);
@@ -152,9 +152,9 @@ void sf_seal_loop(void *local)
         l->seal_err = err;
         if (err)
             l->seal_why = why;
-        sf_signal_all(&l->sealed);
+        sf_condvar_wake_all(&l->sealed);
     }
-    sf_signal_all(&l->sealed);
+    sf_condvar_wake_all(&l->sealed);
     sf_mutex_unlock(&l->wake_lock);
 }
 
