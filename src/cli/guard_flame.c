@@ -7,7 +7,7 @@
 #include "cli/ask.h"
 #include "cli/profile_source.h"
 #include "flame/tree_builder.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "render/flame_svg.h"
 
 enum { TREE_MAX = 64 << 20 };
@@ -26,7 +26,7 @@ static enum sf_err ask_side(const struct sf_client *client,
     char from[32];
     enum sf_err err;
     sf_buf_print(&query, "%s | { %s = ", question->query, question->by);
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = sf_str_from(value)}}, &query);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = sf_str_from(value)}}, &query);
     sf_buf_print(&query, " }");
     sf_buf_add_u8(&query, 0);
     snprintf(from, sizeof(from), "now-%" PRId64 "s", question->since_ns / SF_NS_PER_S);

@@ -16,7 +16,7 @@
 #include "cli/time_range.h"
 #include "os/clock.h"
 #include "os/terminal.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "render/units.h"
 #include "wire/time_text.h"
 
@@ -77,7 +77,7 @@ static void add_right(struct sf_buf *out, const struct sf_buf *cell, size_t colu
 
 static sf_str title(const struct columns *c, uint32_t i, struct sf_arena *req)
 {
-    return sf_query_attr_text(&c->attrs[i], req);
+    return sf_expr_text_attr(&c->attrs[i], req);
 }
 
 static void end_line(struct sf_buf *out)

@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "base/time_unit.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "wire/json.h"
 
 enum { CELL_MAX = 200 }; /* bytes a cell may gather before further values are left out */
@@ -143,7 +143,8 @@ static void read_attrs(struct reader *r, struct sf_search_row *row)
         }
         for (uint32_t i = 0; i < r->n_columns; i++) {
             const struct sf_query_attr *a = &r->columns[i];
-            sf_str want = a->intrinsic ? sf_str_from(sf_intrinsic_name(a->intrinsic)) : a->name;
+            sf_str want = a->intrinsic ? sf_str_from(sf_expr_text_intrinsic(a->intrinsic))
+                                       : a->name;
             if (sf_str_eq(want, name))
                 add_to_cell(r, &row->cells[i], sf_buf_str(&r->text));
         }
@@ -159,7 +160,7 @@ static void add_fields(struct reader *r, const struct span_values *span, struct 
         case SF_INTRINSIC_SPAN_ID: sf_buf_add_str(&r->text, span->id); break;
         case SF_INTRINSIC_DURATION:
             if (span->has_duration)
-                sf_duration_text((int64_t)span->duration_ns, &r->text);
+                sf_expr_text_duration((int64_t)span->duration_ns, &r->text);
             break;
         default: break;
         }
@@ -251,7 +252,7 @@ static void add_trace_fields(struct reader *r, struct sf_search_row *row)
         case SF_INTRINSIC_ROOT_NAME: row->cells[i] = row->root_name; break;
         case SF_INTRINSIC_ROOT_SERVICE: row->cells[i] = row->root_service; break;
         case SF_INTRINSIC_TRACE_DURATION:
-            sf_duration_text((int64_t)row->duration_ms * SF_NS_PER_MS, &r->text);
+            sf_expr_text_duration((int64_t)row->duration_ms * SF_NS_PER_MS, &r->text);
             keep(r, sf_buf_str(&r->text), &row->cells[i]);
             break;
         default: break;

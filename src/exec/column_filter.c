@@ -150,8 +150,8 @@ static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, s
 {
     if (f->is_simple && v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE) {
         struct sf_static have = sf_eval_attr_static_from_value(v);
-        return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
-                              : sf_static_compare(f->expr->op, have, f->literal);
+        return f->is_mirrored ? sf_expr_fold_compare(f->expr->op, f->literal, have)
+                              : sf_expr_fold_compare(f->expr->op, have, f->literal);
     }
     if (f->is_pattern && v.type == SF_VALUE_STR)
         return sf_eval_goes_on(f->eval) && sf_eval_matches(f->eval, f->expr, v.str);
@@ -223,8 +223,8 @@ static uint8_t text_verdict(struct sf_column_filter *f, struct sf_column_batch *
 {
     struct sf_static have = {SF_TYPE_STRING, {.str = text}};
     if (f->is_simple)
-        return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
-                              : sf_static_compare(f->expr->op, have, f->literal);
+        return f->is_mirrored ? sf_expr_fold_compare(f->expr->op, f->literal, have)
+                              : sf_expr_fold_compare(f->expr->op, have, f->literal);
     b->span = (struct sf_span){.name = text, .status_msg = text};
     return holds(f, b);
 }
@@ -381,7 +381,7 @@ static bool judge_numbers(const struct sf_column_filter *f, const struct sf_valu
     double than;
     if (f->is_mirrored || (!is_whole && f->literal.type != SF_TYPE_FLOAT))
         return false;
-    than = sf_static_number(f->literal);
+    than = sf_expr_fold_number(f->literal);
     if (are_all(column, SF_VALUE_DOUBLE)) {
         for (uint32_t k = 0; k < column->n_vals; k++)
             verdicts[k] = is_so(f->expr->op, than > vals[k].f64, vals[k].f64 == than,

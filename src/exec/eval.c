@@ -291,7 +291,7 @@ static struct sf_static average(struct sf_static sum, uint64_t n)
 {
     if (sum.type == SF_TYPE_DURATION)
         return (struct sf_static){SF_TYPE_DURATION, {.i64 = sum.i64 / (int64_t)n}};
-    return (struct sf_static){SF_TYPE_FLOAT, {.f64 = sf_static_number(sum) / (double)n}};
+    return (struct sf_static){SF_TYPE_FLOAT, {.f64 = sf_expr_fold_number(sum) / (double)n}};
 }
 
 /* NIL: no span has a value. */
@@ -311,9 +311,9 @@ static struct sf_static aggregate(struct run *r, const struct sf_stage *st, cons
         if (out.type == SF_TYPE_NIL)
             out = val;
         else if (st->aggregate == SF_AGG_MIN)
-            out = sf_static_compare(SF_EXPR_LT, val, out) ? val : out;
+            out = sf_expr_fold_compare(SF_EXPR_LT, val, out) ? val : out;
         else if (st->aggregate == SF_AGG_MAX)
-            out = sf_static_compare(SF_EXPR_GT, val, out) ? val : out;
+            out = sf_expr_fold_compare(SF_EXPR_GT, val, out) ? val : out;
         else if (val.type != out.type)
             continue; /* the type of the first value decides */
         else
@@ -329,7 +329,7 @@ static enum sf_err keep_where(struct run *r, const struct sf_stage *st, struct s
     for (uint32_t i = 0; i < sets->n; i++) {
         struct set s = sets->list[i];
         struct sf_static val = aggregate(r, st, &s);
-        if (val.type == SF_TYPE_NIL || !sf_static_compare(st->cmp, val, st->literal))
+        if (val.type == SF_TYPE_NIL || !sf_expr_fold_compare(st->cmp, val, st->literal))
             continue;
         if (!add_attr(r, &s, st->text, val))
             return no_room(r);

@@ -44,7 +44,7 @@ static bool one_holds(struct sf_eval *e, const struct sf_expr *x, struct sf_stat
 {
     if (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)
         return match(e, x, l);
-    return sf_static_compare(x->op, l, r);
+    return sf_expr_fold_compare(x->op, l, r);
 }
 
 struct one { /* one value of a side: a scalar, or an array of them */
@@ -190,13 +190,13 @@ struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
     case SF_EXPR_UNARY:
         if (x->op == SF_EXPR_NOT && x->left->kind == SF_EXPR_ATTR)
             return truth(condition(&x->left->attr, v, span) == 0);
-        return sf_static_unary(x->op, sf_eval_expr(e, x->left, v, span));
+        return sf_expr_fold_unary(x->op, sf_eval_expr(e, x->left, v, span));
     case SF_EXPR_BINARY: break;
     }
     if (x->op <= SF_EXPR_OR)
         return truth(sf_eval_is_true(e, x, v, span));
-    return sf_static_binary(x->op, sf_eval_expr(e, x->left, v, span),
-                            sf_eval_expr(e, x->right, v, span));
+    return sf_expr_fold_binary(x->op, sf_eval_expr(e, x->left, v, span),
+                               sf_eval_expr(e, x->right, v, span));
 }
 
 bool sf_eval_expr_needs_tree(const struct sf_expr *x)

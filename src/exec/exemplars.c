@@ -2,7 +2,7 @@
 
 #include "exec/eval_attr.h"
 #include "exec/static_value.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum {
     PER_PIECE = 2,
@@ -25,7 +25,7 @@ void sf_exemplars_init(struct sf_exemplars *x)
         return;
     }
     for (uint32_t i = 0; i < x->touched.n; i++)
-        x->keys[i] = sf_query_attr_text(&x->touched.attrs[i], x->req);
+        x->keys[i] = sf_expr_text_attr(&x->touched.attrs[i], x->req);
 }
 
 static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint32_t span,

@@ -10,7 +10,7 @@
 #include "exec/metrics_count.h"
 #include "exec/static_value.h"
 #include "model/span_rows.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum { MAX_VALUES = 4096 }; /* of one attribute: ids would drive everything else out */
 enum { TOTAL = 'T', VALUE = 'V', BASELINE = 'b', SELECTION = 's' };
@@ -37,7 +37,7 @@ static bool make_labels(struct sf_metrics_count *c, struct sf_table_series *s, s
     if (!list)
         return false;
     list[0] = (struct sf_attr){SF_STR("__meta_type"), {.type = SF_VALUE_STR, .str = type}};
-    list[1].key = sf_query_attr_text(a, c->table.req);
+    list[1].key = sf_expr_text_attr(a, c->table.req);
     if (!list[1].key.len || !sf_static_value_of(c->table.req, val, &list[1].val))
         return false;
     s->labels = (struct sf_attrs){list, 2};

@@ -16,7 +16,7 @@
 #include "exec/static_value.h"
 #include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 bool sf_metrics_count_takes_attr(enum sf_metric_fn fn)
 {
@@ -288,7 +288,7 @@ static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
     const struct sf_metric *m = &c->query->metric;
     SF_ASSERT(m->n_by <= SF_METRICS_BY);
     for (uint32_t i = 0; i < m->n_by; i++) {
-        c->by_keys[i] = sf_query_attr_text(&m->by[i], c->q->req);
+        c->by_keys[i] = sf_expr_text_attr(&m->by[i], c->q->req);
         if (!c->by_keys[i].len)
             return sf_no_room(why, "the query");
         sf_touched_add(&c->exemplars.touched, &m->by[i]);

@@ -10,7 +10,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "exec/static_value.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 static const sf_str name_key = {"__name__", 8};
 
@@ -279,7 +279,7 @@ static bool name_pair(struct sf_arena *req, enum sf_expr_op op, const struct sf_
         return false;
     if (!a.len || !b.len)
         return true;
-    if (!sf_arena_print(req, &text, "(%.*s %s %.*s)", SF_STR_ARG(a), sf_expr_op_text(op),
+    if (!sf_arena_print(req, &text, "(%.*s %s %.*s)", SF_STR_ARG(a), sf_expr_text_op(op),
                         SF_STR_ARG(b)))
         return false;
     list = sf_arena_new_n(req, out->labels.n + 1, sizeof(*list));

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum { DEFAULT_STEPS = 240 };
 
@@ -41,8 +41,8 @@ static enum sf_err refuse_step(int64_t step_ns, int64_t least_ns, struct sf_why 
 {
     struct sf_buf step = {0}, least = {0};
     enum sf_err err;
-    sf_duration_text(step_ns, &step);
-    sf_duration_text(least_ns, &least);
+    sf_expr_text_duration(step_ns, &step);
+    sf_expr_text_duration(least_ns, &least);
     err = sf_fail(why, SF_ERR_INPUT,
                   "step of %.*s is too small, minimum step for given range is %.*s",
                   SF_STR_ARG(sf_buf_str(&step)), SF_STR_ARG(sf_buf_str(&least)));

@@ -19,7 +19,7 @@
 #include "exec/touched.h"
 #include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 struct run {
     const struct sf_search *search;
@@ -73,7 +73,7 @@ static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
                      const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
 {
     struct sf_eval_values values = {0};
-    sf_str key = a->intrinsic ? sf_str_from(sf_intrinsic_name(a->intrinsic)) : a->name;
+    sf_str key = a->intrinsic ? sf_str_from(sf_expr_text_intrinsic(a->intrinsic)) : a->name;
     if (!sf_eval_attr_values_next(&values, a, v, span))
         return true;
     if (values.is_array) {

@@ -1,6 +1,6 @@
 #include "exec/static_value.h"
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 bool sf_static_value_of(struct sf_arena *req, struct sf_static v, struct sf_value *out)
 {
@@ -19,7 +19,7 @@ bool sf_static_value_of(struct sf_arena *req, struct sf_static v, struct sf_valu
         return sf_arena_copy(req, v.str, &out->str);
     default: break;
     }
-    sf_static_text(v, &text);
+    sf_expr_text_static(v, &text);
     *out = (struct sf_value){.type = SF_VALUE_STR};
     is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &out->str);
     sf_buf_done(&text);

@@ -9,7 +9,7 @@
 #include "exec/pushdown.h"
 #include "exec/tag_set.h"
 #include "exec/trace_stream.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum { ANSWER_LEN = 1000000 }; /* bytes of names or values in one answer */
 
@@ -46,7 +46,7 @@ static void add_static(struct run *r, struct sf_static v, uint64_t n)
     if (v.type == SF_TYPE_NIL || v.type == SF_TYPE_UNKNOWN)
         return;
     sf_buf_reset(&r->text);
-    sf_static_text(v, &r->text);
+    sf_expr_text_static(v, &r->text);
     sf_tag_set_add(&r->sets[0], types[v.type], sf_buf_str(&r->text), n);
 }
 

@@ -1,12 +1,12 @@
 #include "exec/touched.h"
 
 #include "exec/eval_attr.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 void sf_touched_add(struct sf_touched *t, const struct sf_query_attr *a)
 {
     for (uint32_t i = 0; i < t->n; i++) {
-        if (sf_query_attr_eq(&t->attrs[i], a))
+        if (sf_expr_text_attr_eq(&t->attrs[i], a))
             return;
     }
     if (t->n < SF_TOUCHED_MAX)

@@ -11,7 +11,7 @@
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "model/process.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 #define SPANS_TIME  0.8 /* of what is left, for spans one by one */
 #define FILL        0.8 /* of a part: spans are not spread evenly */
@@ -114,10 +114,10 @@ static bool make_query(struct work *w, sf_str *out)
     struct sf_buf text = {0};
     sf_str instance = w->want->instance;
     sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = w->want->service}}, &text);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = w->want->service}}, &text);
     if (instance.len > 0) {
         sf_buf_add_str(&text, SF_STR(" && resource.service.instance.id = "));
-        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = instance}}, &text);
+        sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = instance}}, &text);
     }
     sf_buf_add_str(&text, SF_STR(" }"));
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);

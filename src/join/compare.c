@@ -18,7 +18,7 @@
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/cohort.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 /* Of a query for one side: what is left of them when a side is full again. */
 enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
@@ -150,7 +150,7 @@ static bool add_value(struct work *w, sf_str value, sf_str *out)
     sf_buf_print(&text, "%.*s | { ", SF_STR_ARG(w->want->query));
     if (!is_word) {
         sf_buf_print(&text, "%.*s = ", SF_STR_ARG(by));
-        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = value}}, &text);
+        sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = value}}, &text);
         sf_buf_add_str(&text, is_bare ? SF_STR(" || ") : SF_STR_NONE);
     }
     if (is_bare)

@@ -11,7 +11,7 @@
 #include "join/compare.h"
 #include "join/explain.h"
 #include "link/explain_part.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum { LEVELS = 4 };
 #define CARRIED 0.4 /* of the difference: so much is in child spans that are compared in turn */
@@ -28,7 +28,7 @@ struct work {
 
 static void add_text(struct sf_buf *out, sf_str value)
 {
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = value}}, out);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = value}}, out);
 }
 
 static bool keep(struct sf_buf *text, struct sf_arena *req, sf_str *out)

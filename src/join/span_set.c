@@ -7,7 +7,7 @@
 
 #include "join/time_sieve.h"
 #include "link/cohort.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 
 enum {
@@ -235,7 +235,7 @@ bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_qu
 {
     struct sf_buf text = {0};
     sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
     sf_buf_add_str(&text, SF_STR(" }"));
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out_query);
     sf_buf_done(&text);

@@ -10,15 +10,15 @@
 
 #include "query/expr_fold.h"
 
-bool sf_parser_fold(struct sf_parser *p, enum sf_expr_op op, struct sf_place place,
-                    struct sf_static a, struct sf_static b, struct sf_static *out)
+bool sf_const_parse_fold(struct sf_parser *p, enum sf_expr_op op, struct sf_place place,
+                         struct sf_static a, struct sf_static b, struct sf_static *out)
 {
     struct sf_static folded;
     if (a.type == SF_TYPE_DURATION || b.type == SF_TYPE_DURATION) {
         sf_parser_fail(p, SF_ERR_INPUT, place, "duration cannot be used in scalar arithmetic");
         return false;
     }
-    folded = sf_static_binary(op, a, b);
+    folded = sf_expr_fold_binary(op, a, b);
     if (folded.type == SF_TYPE_NIL) { /* of integers only a division has no value */
         sf_parser_fail(p, SF_ERR_INPUT, place, "division by zero");
         return false;
@@ -27,7 +27,7 @@ bool sf_parser_fold(struct sf_parser *p, enum sf_expr_op op, struct sf_place pla
     return true;
 }
 
-bool sf_parser_is_number(const struct sf_parser *p)
+bool sf_const_parse_is_number(const struct sf_parser *p)
 {
     return p->token.kind == SF_TOKEN_INT || p->token.kind == SF_TOKEN_FLOAT ||
            p->token.kind == SF_TOKEN_DURATION;
@@ -38,8 +38,8 @@ static bool parse_sum(struct sf_parser *p, struct sf_static *out);
 static bool parse_signed(struct sf_parser *p, struct sf_static *out)
 {
     bool is_read;
-    if (sf_parser_is_number(p))
-        return sf_parser_plain_literal(p, out);
+    if (sf_const_parse_is_number(p))
+        return sf_expr_parse_plain_literal(p, out);
     if (!sf_parser_is_sign(p, "-") && !sf_parser_is_sign(p, "(")) {
         sf_parser_unexpected(p, "a number or a duration");
         return false;
@@ -49,7 +49,7 @@ static bool parse_signed(struct sf_parser *p, struct sf_static *out)
     if (sf_parser_take_sign(p, "-")) {
         is_read = parse_signed(p, out);
         if (is_read)
-            *out = sf_static_unary(SF_EXPR_NEG, *out);
+            *out = sf_expr_fold_unary(SF_EXPR_NEG, *out);
     } else {
         sf_parser_next(p);
         is_read = parse_sum(p, out) && sf_parser_need_sign(p, ")");
@@ -79,7 +79,8 @@ static bool parse_chain(struct sf_parser *p,
         if (which < 0)
             return !p->err;
         sf_parser_next(p);
-        if (!operand(p, &right) || !sf_parser_fold(p, signs[which].op, place, *out, right, out))
+        if (!operand(p, &right) ||
+            !sf_const_parse_fold(p, signs[which].op, place, *out, right, out))
             return false;
     }
 }
@@ -96,7 +97,7 @@ static bool parse_sum(struct sf_parser *p, struct sf_static *out)
     return parse_chain(p, parse_product, signs, out);
 }
 
-bool sf_parser_constant(struct sf_parser *p, struct sf_static *out)
+bool sf_const_parse(struct sf_parser *p, struct sf_static *out)
 {
     return parse_sum(p, out);
 }

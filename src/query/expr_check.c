@@ -1,19 +1,19 @@
 /* expr_check.c - the type rules that need no data. The sentences begin as people know them from
  * other TraceQL servers; dashboards match on them. */
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/parser.h"
 #include "regex/regex.h"
 
-bool sf_type_is_number(enum sf_static_type t)
+bool sf_expr_check_type_is_number(enum sf_static_type t)
 {
     return t == SF_TYPE_INT || t == SF_TYPE_FLOAT || t == SF_TYPE_DURATION;
 }
 
-bool sf_expr_has_attr(const struct sf_expr *e)
+bool sf_expr_check_has_attr(const struct sf_expr *e)
 {
     /* Depth is bounded by the parser. */
-    return e &&
-           (e->kind == SF_EXPR_ATTR || sf_expr_has_attr(e->left) || sf_expr_has_attr(e->right));
+    return e && (e->kind == SF_EXPR_ATTR || sf_expr_check_has_attr(e->left) ||
+                 sf_expr_check_has_attr(e->right));
 }
 
 static bool is_nil(const struct sf_expr *e)
@@ -35,7 +35,7 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
         return true;
     if (a->intrinsic != SF_INTRINSIC_NONE ||
         (a->scope == SF_SCOPE_RESOURCE && sf_str_eq(a->name, SF_STR("service.name")))) {
-        text = sf_query_attr_text(a, p->req);
+        text = sf_expr_text_attr(a, p->req);
         sf_parser_fail(p, SF_ERR_INPUT, e->place,
                        "%.*s = nil is not valid because every span has it; != nil is",
                        SF_STR_ARG(text));
@@ -86,8 +86,8 @@ static bool check_frame(struct sf_parser *p, const struct sf_expr *e)
     return false;
 }
 
-bool sf_parser_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
-                               struct sf_place place)
+bool sf_expr_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
+                             struct sf_place place)
 {
     if (a->intrinsic != SF_INTRINSIC_PROFILE_FRAME)
         return true;
@@ -99,7 +99,7 @@ bool sf_parser_check_one_value(struct sf_parser *p, const struct sf_query_attr *
 static bool types_meet(enum sf_static_type a, enum sf_static_type b)
 {
     return a == SF_TYPE_UNKNOWN || b == SF_TYPE_UNKNOWN || a == b ||
-           (sf_type_is_number(a) && sf_type_is_number(b));
+           (sf_expr_check_type_is_number(a) && sf_expr_check_type_is_number(b));
 }
 
 static const char *type_hint(enum sf_static_type a, enum sf_static_type b)
@@ -111,7 +111,7 @@ static const char *type_hint(enum sf_static_type a, enum sf_static_type b)
                "quotes";
     if (a == SF_TYPE_DURATION || b == SF_TYPE_DURATION)
         return "; durations such as 500ms stand without quotes";
-    if (sf_type_is_number(a) || sf_type_is_number(b))
+    if (sf_expr_check_type_is_number(a) || sf_expr_check_type_is_number(b))
         return "; numbers stand without quotes, text with them";
     return "";
 }
@@ -123,8 +123,8 @@ static bool suits(enum sf_expr_op op, enum sf_static_type t)
     if (op == SF_EXPR_AND || op == SF_EXPR_OR)
         return t == SF_TYPE_BOOL;
     if (op <= SF_EXPR_GE)
-        return sf_type_is_number(t) || t == SF_TYPE_STRING;
-    return sf_type_is_number(t);
+        return sf_expr_check_type_is_number(t) || t == SF_TYPE_STRING;
+    return sf_expr_check_type_is_number(t);
 }
 
 static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
@@ -138,19 +138,20 @@ static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
     if (!types_meet(e->left->type, e->right->type)) {
         sf_parser_fail(p, SF_ERR_INPUT, e->place,
                        "binary operations must operate on the same type: %s and %s%s",
-                       sf_static_type_name(e->left->type), sf_static_type_name(e->right->type),
+                       sf_expr_text_static_type(e->left->type),
+                       sf_expr_text_static_type(e->right->type),
                        type_hint(e->left->type, e->right->type));
         return false;
     }
     if (!suits(e->op, e->left->type) || !suits(e->op, e->right->type)) {
         sf_parser_fail(p, SF_ERR_INPUT, e->place, "illegal operation for the given types: %s %s",
-                       sf_expr_op_text(e->op), sf_static_type_name(e->left->type));
+                       sf_expr_text_op(e->op), sf_expr_text_static_type(e->left->type));
         return false;
     }
     return true;
 }
 
-bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e)
+bool sf_expr_check(struct sf_parser *p, const struct sf_expr *e)
 {
     enum sf_static_type t;
     if (e->kind == SF_EXPR_BINARY)
@@ -158,20 +159,21 @@ bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e)
     if (e->kind != SF_EXPR_UNARY)
         return true;
     t = e->left->type;
-    if (t == SF_TYPE_UNKNOWN || (e->op == SF_EXPR_NOT ? t == SF_TYPE_BOOL : sf_type_is_number(t)))
+    if (t == SF_TYPE_UNKNOWN ||
+        (e->op == SF_EXPR_NOT ? t == SF_TYPE_BOOL : sf_expr_check_type_is_number(t)))
         return true;
     sf_parser_fail(p, SF_ERR_INPUT, e->place, "illegal operation for the given type: %s %s",
-                   sf_expr_op_text(e->op), sf_static_type_name(t));
+                   sf_expr_text_op(e->op), sf_expr_text_static_type(t));
     return false;
 }
 
-bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e)
+bool sf_expr_check_filter(struct sf_parser *p, const struct sf_expr *e)
 {
     /* What is known only when a span is there matches when it is true, so { .a + .b } never. */
     if (e->type == SF_TYPE_BOOL || e->type == SF_TYPE_UNKNOWN)
         return true;
     sf_parser_fail(p, SF_ERR_INPUT, e->place,
                    "span filter field expressions must resolve to a boolean, not %s",
-                   sf_static_type_name(e->type));
+                   sf_expr_text_static_type(e->type));
     return false;
 }

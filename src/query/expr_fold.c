@@ -17,12 +17,12 @@ static struct sf_static truth(bool is_true)
     return (struct sf_static){SF_TYPE_BOOL, {.is_true = is_true}};
 }
 
-double sf_static_number(struct sf_static v)
+double sf_expr_fold_number(struct sf_static v)
 {
     return v.type == SF_TYPE_FLOAT ? v.f64 : (double)v.i64;
 }
 
-struct sf_static sf_static_unary(enum sf_expr_op op, struct sf_static v)
+struct sf_static sf_expr_fold_unary(enum sf_expr_op op, struct sf_static v)
 {
     if (op == SF_EXPR_NOT)
         return v.type == SF_TYPE_BOOL ? truth(!v.is_true) : truth(false);
@@ -61,11 +61,11 @@ static bool compare_floats(enum sf_expr_op op, double a, double b)
     }
 }
 
-bool sf_static_compare(enum sf_expr_op op, struct sf_static a, struct sf_static b)
+bool sf_expr_fold_compare(enum sf_expr_op op, struct sf_static a, struct sf_static b)
 {
     if (is_number(a.type) && is_number(b.type)) {
         if (a.type == SF_TYPE_FLOAT || b.type == SF_TYPE_FLOAT)
-            return compare_floats(op, sf_static_number(a), sf_static_number(b));
+            return compare_floats(op, sf_expr_fold_number(a), sf_expr_fold_number(b));
         return ordered(op, (a.i64 > b.i64) - (a.i64 < b.i64));
     }
     if (a.type != b.type)
@@ -82,8 +82,8 @@ bool sf_static_compare(enum sf_expr_op op, struct sf_static a, struct sf_static 
     }
 }
 
-enum sf_static_type sf_static_binary_type(enum sf_expr_op op, enum sf_static_type a,
-                                          enum sf_static_type b)
+enum sf_static_type sf_expr_fold_binary_type(enum sf_expr_op op, enum sf_static_type a,
+                                             enum sf_static_type b)
 {
     if (op <= SF_EXPR_OR)
         return SF_TYPE_BOOL;
@@ -127,7 +127,7 @@ static struct sf_static float_arithmetic(enum sf_expr_op op, double a, double b)
     }
 }
 
-struct sf_static sf_static_binary(enum sf_expr_op op, struct sf_static a, struct sf_static b)
+struct sf_static sf_expr_fold_binary(enum sf_expr_op op, struct sf_static a, struct sf_static b)
 {
     bool is_a = a.type == SF_TYPE_BOOL && a.is_true, is_b = b.type == SF_TYPE_BOOL && b.is_true;
     if (op == SF_EXPR_AND)
@@ -135,10 +135,10 @@ struct sf_static sf_static_binary(enum sf_expr_op op, struct sf_static a, struct
     if (op == SF_EXPR_OR)
         return truth(is_a || is_b);
     if (op <= SF_EXPR_GE)
-        return truth(sf_static_compare(op, a, b));
+        return truth(sf_expr_fold_compare(op, a, b));
     if (!is_number(a.type) || !is_number(b.type))
         return nil();
     if (a.type == SF_TYPE_INT && b.type == SF_TYPE_INT && op != SF_EXPR_POW)
         return int_arithmetic(op, a.i64, b.i64);
-    return float_arithmetic(op, sf_static_number(a), sf_static_number(b));
+    return float_arithmetic(op, sf_expr_fold_number(a), sf_expr_fold_number(b));
 }

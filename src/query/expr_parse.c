@@ -93,7 +93,7 @@ static enum sf_intrinsic find_intrinsic(sf_str scope, sf_str word)
     return SF_INTRINSIC_NONE;
 }
 
-bool sf_parser_is_attr(const struct sf_parser *p)
+bool sf_expr_parse_is_attr(const struct sf_parser *p)
 {
     return p->token.kind == SF_TOKEN_ATTR || p->token.kind == SF_TOKEN_SCOPE ||
            (p->token.kind == SF_TOKEN_WORD && find_intrinsic(SF_STR_NONE, p->token.text));
@@ -110,7 +110,7 @@ static size_t words_of(sf_str scope, const char **out)
     return n;
 }
 
-bool sf_parser_attr(struct sf_parser *p, struct sf_query_attr *out)
+bool sf_expr_parse_attr(struct sf_parser *p, struct sf_query_attr *out)
 {
     const char *words[sizeof(names) / sizeof(names[0])];
     struct sf_query_attr attr = {.scope = SF_SCOPE_INTRINSIC};
@@ -203,7 +203,7 @@ static bool literal_in_hand(const struct sf_parser *p, struct sf_static *out)
     return false;
 }
 
-bool sf_parser_plain_literal(struct sf_parser *p, struct sf_static *out)
+bool sf_expr_parse_plain_literal(struct sf_parser *p, struct sf_static *out)
 {
     struct sf_static lit = {0};
     if (!literal_in_hand(p, &lit)) {
@@ -215,16 +215,16 @@ bool sf_parser_plain_literal(struct sf_parser *p, struct sf_static *out)
     return !p->err;
 }
 
-bool sf_parser_literal(struct sf_parser *p, struct sf_static *out)
+bool sf_expr_parse_literal(struct sf_parser *p, struct sf_static *out)
 {
     bool is_negative = sf_parser_take_sign(p, "-");
     struct sf_static lit = {0};
-    if (!literal_in_hand(p, &lit) || (is_negative && !sf_type_is_number(lit.type))) {
+    if (!literal_in_hand(p, &lit) || (is_negative && !sf_expr_check_type_is_number(lit.type))) {
         sf_parser_unexpected(p, is_negative ? "a number" : "a value");
         return false;
     }
     sf_parser_next(p);
-    *out = is_negative ? sf_static_unary(SF_EXPR_NEG, lit) : lit;
+    *out = is_negative ? sf_expr_fold_unary(SF_EXPR_NEG, lit) : lit;
     return !p->err;
 }
 
@@ -272,7 +272,7 @@ static enum sf_static_type type_of_binary(const struct sf_expr *e)
     /* The side that is known tells. */
     if (e->left->type == SF_TYPE_UNKNOWN || e->right->type == SF_TYPE_UNKNOWN)
         return e->left->type == SF_TYPE_UNKNOWN ? e->right->type : e->left->type;
-    return sf_static_binary_type(e->op, e->left->type, e->right->type);
+    return sf_expr_fold_binary_type(e->op, e->left->type, e->right->type);
 }
 
 static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least);
@@ -291,11 +291,11 @@ static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op,
     e->op = op;
     e->left = operand;
     e->type = operand->type;
-    if (!sf_parser_check_expr(p, e))
+    if (!sf_expr_check(p, e))
         return NULL;
     if (operand->kind == SF_EXPR_LITERAL) {
         e->kind = SF_EXPR_LITERAL;
-        e->literal = sf_static_unary(op, operand->literal);
+        e->literal = sf_expr_fold_unary(op, operand->literal);
         e->type = e->literal.type;
     }
     return e;
@@ -364,11 +364,11 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
         sf_parser_next(p);
         return e;
     }
-    if (!sf_parser_is_attr(p) && !sf_parser_is_word(p, "parent")) {
+    if (!sf_expr_parse_is_attr(p) && !sf_parser_is_word(p, "parent")) {
         unexpected_operand(p);
         return NULL;
     }
-    if (!sf_parser_attr(p, &attr))
+    if (!sf_expr_parse_attr(p, &attr))
         return NULL;
     e = new_expr(p, SF_EXPR_ATTR, place);
     if (!e)
@@ -385,7 +385,7 @@ static struct sf_static fold(enum sf_expr_op op, const struct sf_expr *left,
     if (is_nil(left) || is_nil(right))
         return (struct sf_static){SF_TYPE_BOOL,
                                   {.is_true = is_nil(left) != is_nil(right) && op == SF_EXPR_NE}};
-    return sf_static_binary(op, left->literal, right->literal);
+    return sf_expr_fold_binary(op, left->literal, right->literal);
 }
 
 static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
@@ -397,7 +397,7 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     e->op = b->op;
     e->left = left;
     e->right = right;
-    if (!sf_parser_check_expr(p, e))
+    if (!sf_expr_check(p, e))
         return NULL;
     e->type = type_of_binary(e);
     if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
@@ -484,7 +484,7 @@ static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
     return p->err ? NULL : left;
 }
 
-const struct sf_expr *sf_parser_expr(struct sf_parser *p)
+const struct sf_expr *sf_expr_parse(struct sf_parser *p)
 {
     return parse_level(p, 2);
 }

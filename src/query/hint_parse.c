@@ -64,7 +64,7 @@ static bool is_keyword(const struct sf_parser *p)
     return false;
 }
 
-bool sf_parser_hints(struct sf_parser *p, struct sf_query *q)
+bool sf_hint_parse(struct sf_parser *p, struct sf_query *q)
 {
     struct sf_hint list[MAX_LIST];
     struct sf_hint *kept;
@@ -79,7 +79,7 @@ bool sf_parser_hints(struct sf_parser *p, struct sf_query *q)
         }
         list[n].name = p->token.text;
         sf_parser_next(p);
-        if (!sf_parser_need_sign(p, "=") || !sf_parser_plain_literal(p, &list[n].val))
+        if (!sf_parser_need_sign(p, "=") || !sf_expr_parse_plain_literal(p, &list[n].val))
             return false;
         n++;
     } while (sf_parser_take_sign(p, ","));

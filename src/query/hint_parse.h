@@ -3,4 +3,4 @@
 #include "query/parser.h"
 
 /* With the word "with" in hand; replaces the query's hints. False: a fault sticks in the parser. */
-bool sf_parser_hints(struct sf_parser *p, struct sf_query *q);
+bool sf_hint_parse(struct sf_parser *p, struct sf_query *q);

@@ -1,9 +1,9 @@
 /* metric_parse.c - the metrics stage of a query and what may follow it. */
 #include "query/metric_parse.h"
 
-#include "query/attr_text.h"
 #include "query/const_parse.h"
 #include "query/expr_fold.h"
+#include "query/expr_text.h"
 #include "query/stage_parse.h"
 
 enum { MAX_LIST = 64, MAX_SECONDS = 32, MAX_BY = 5, MAX_TOP = 1000, DEFAULT_TOP = 10 };
@@ -29,14 +29,14 @@ static bool parse_quantiles(struct sf_parser *p, struct sf_metric *m)
     while (sf_parser_take_sign(p, ",")) {
         struct sf_static v;
         struct sf_place place = p->token.place;
-        if (!sf_parser_literal(p, &v))
+        if (!sf_expr_parse_literal(p, &v))
             return false;
-        if ((v.type != SF_TYPE_INT && v.type != SF_TYPE_FLOAT) || sf_static_number(v) < 0 ||
-            sf_static_number(v) > 1 || n == MAX_LIST) {
+        if ((v.type != SF_TYPE_INT && v.type != SF_TYPE_FLOAT) || sf_expr_fold_number(v) < 0 ||
+            sf_expr_fold_number(v) > 1 || n == MAX_LIST) {
             sf_parser_fail(p, SF_ERR_INPUT, place, "quantile must be between 0 and 1");
             return false;
         }
-        list[n++] = sf_static_number(v);
+        list[n++] = sf_expr_fold_number(v);
     }
     if (n == 0) {
         sf_parser_unexpected(p, ", and a quantile such as 0.99");
@@ -56,7 +56,7 @@ static bool parse_int(struct sf_parser *p, int64_t *out)
 {
     struct sf_static v;
     struct sf_place place = p->token.place;
-    if (!sf_parser_literal(p, &v))
+    if (!sf_expr_parse_literal(p, &v))
         return false;
     if (v.type != SF_TYPE_INT) {
         sf_parser_fail(p, SF_ERR_INPUT, place, "expecting an integer");
@@ -75,11 +75,11 @@ static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
         return false;
     p->n_braces = 1;
     if (!sf_parser_is_sign(p, "}")) {
-        m->selection = sf_parser_expr(p);
+        m->selection = sf_expr_parse(p);
         if (!m->selection)
             return false;
     }
-    if (!sf_parser_need_sign(p, "}") || (m->selection && !sf_parser_check_filter(p, m->selection)))
+    if (!sf_parser_need_sign(p, "}") || (m->selection && !sf_expr_check_filter(p, m->selection)))
         return false;
     p->n_braces = 0;
     if (sf_parser_take_sign(p, ",")) {
@@ -107,7 +107,7 @@ static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
 static bool parse_measured(struct sf_parser *p, struct sf_metric *m)
 {
     struct sf_place place = p->token.place;
-    return sf_parser_attr(p, &m->attr) && sf_parser_check_one_value(p, &m->attr, place);
+    return sf_expr_parse_attr(p, &m->attr) && sf_expr_check_one_value(p, &m->attr, place);
 }
 
 static bool parse_metric_arguments(struct sf_parser *p, struct sf_metric *m)
@@ -121,12 +121,12 @@ static bool parse_metric_arguments(struct sf_parser *p, struct sf_metric *m)
     }
 }
 
-bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
+bool sf_metric_parse(struct sf_parser *p, struct sf_metric *m)
 {
     int which;
     struct sf_place place = p->token.place;
     uint32_t most;
-    if (!sf_parser_word(p, metric_words, N_OF(metric_words), &which))
+    if (!sf_stage_parse_word(p, metric_words, N_OF(metric_words), &which))
         return false;
     m->fn = (enum sf_metric_fn)which;
     sf_parser_next(p);
@@ -136,7 +136,7 @@ bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
     if (!sf_parser_is_word(p, "by") || m->fn == SF_FN_COMPARE)
         return true;
     sf_parser_next(p);
-    if (!sf_parser_attr_list(p, &m->by, &m->n_by))
+    if (!sf_stage_parse_attr_list(p, &m->by, &m->n_by))
         return false;
     most = m->fn == SF_FN_QUANTILE || m->fn == SF_FN_HISTOGRAM || m->fn == SF_FN_AVG ? MAX_BY - 1
                                                                                      : MAX_BY;
@@ -145,7 +145,7 @@ bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n_by; i++)
-        if (!sf_parser_check_one_value(p, &m->by[i], place))
+        if (!sf_expr_check_one_value(p, &m->by[i], place))
             return false;
     return true;
 }
@@ -156,12 +156,12 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
     struct sf_static v;
     int64_t k;
     struct sf_place place = p->token.place;
-    if (sf_parser_comparison(p, &s->cmp)) {
+    if (sf_stage_parse_comparison(p, &s->cmp)) {
         s->kind = SF_SECOND_CMP;
         sf_parser_next(p);
-        if (!sf_parser_constant(p, &v))
+        if (!sf_const_parse(p, &v))
             return false;
-        s->value = v.type == SF_TYPE_DURATION ? (double)v.i64 / 1e9 : sf_static_number(v);
+        s->value = v.type == SF_TYPE_DURATION ? (double)v.i64 / 1e9 : sf_expr_fold_number(v);
         return true;
     }
     if (!sf_parser_take_sign(p, "|"))
@@ -182,14 +182,14 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
     return true;
 }
 
-bool sf_metrics_has_compare(const struct sf_metrics *m)
+bool sf_metric_parse_has_compare(const struct sf_metrics *m)
 {
     if (m->kind == SF_METRICS_BINARY)
-        return sf_metrics_has_compare(m->left) || sf_metrics_has_compare(m->right);
+        return sf_metric_parse_has_compare(m->left) || sf_metric_parse_has_compare(m->right);
     return m->kind == SF_METRICS_QUERY && m->metric.fn == SF_FN_COMPARE;
 }
 
-bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
+bool sf_metric_parse_seconds(struct sf_parser *p, struct sf_metrics *m)
 {
     struct sf_second list[MAX_SECONDS];
     struct sf_second *kept;
@@ -207,7 +207,7 @@ bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
         return false;
     if (n == m->n_seconds)
         return true;
-    if (sf_metrics_has_compare(m)) {
+    if (sf_metric_parse_has_compare(m)) {
         sf_parser_fail(p, SF_ERR_INPUT, place,
                        "`compare()` cannot be used with second stage functions");
         return false;

@@ -36,19 +36,19 @@ bool sf_parser_stack(struct sf_parser *p, struct sf_place place, uint32_t left, 
 void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
 
 /* expr_parse.c: a field expression up to a token that cannot belong to it. NULL with a fault. */
-const struct sf_expr *sf_parser_expr(struct sf_parser *p);
-bool sf_parser_attr(struct sf_parser *p,
-                    struct sf_query_attr *out);    /* one attribute or intrinsic */
-bool sf_parser_is_attr(const struct sf_parser *p); /* one is in hand */
-bool sf_parser_literal(struct sf_parser *p,
-                       struct sf_static *out); /* one literal, perhaps signed */
-bool sf_parser_plain_literal(struct sf_parser *p, struct sf_static *out); /* without a sign */
+const struct sf_expr *sf_expr_parse(struct sf_parser *p);
+bool sf_expr_parse_attr(struct sf_parser *p,
+                        struct sf_query_attr *out);    /* one attribute or intrinsic */
+bool sf_expr_parse_is_attr(const struct sf_parser *p); /* one is in hand */
+bool sf_expr_parse_literal(struct sf_parser *p,
+                           struct sf_static *out); /* one literal, perhaps signed */
+bool sf_expr_parse_plain_literal(struct sf_parser *p, struct sf_static *out); /* without a sign */
 
 /* expr_check.c: types. Each says false with a fault. */
-bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e);
+bool sf_expr_check_filter(struct sf_parser *p, const struct sf_expr *e);
 /* Of what is selected, grouped by or measured: it must have one value for a span. */
-bool sf_parser_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
-                               struct sf_place place);
-bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e);
-bool sf_expr_has_attr(const struct sf_expr *e);
-bool sf_type_is_number(enum sf_static_type t);
+bool sf_expr_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
+                             struct sf_place place);
+bool sf_expr_check(struct sf_parser *p, const struct sf_expr *e);
+bool sf_expr_check_has_attr(const struct sf_expr *e);
+bool sf_expr_check_type_is_number(enum sf_static_type t);

@@ -5,9 +5,9 @@
  * operator that follows decides what was allowed. */
 #include "query/pipeline_parse.h"
 #include "base/invariant.h"
-#include "query/attr_text.h"
 #include "query/const_parse.h"
 #include "query/expr_fold.h"
+#include "query/expr_text.h"
 #include "query/hint_parse.h"
 #include "query/metric_parse.h"
 #include "query/parser.h"
@@ -69,11 +69,11 @@ static void take_operand(struct sf_parser *p, const struct stages *s, const stru
                          struct sf_stage *stage)
 {
     switch (o->kind) {
-    case NUMBER: sf_parser_refuse_number(p); break;
+    case NUMBER: sf_stage_parse_refuse_number(p); break;
     case METRICS: sf_parser_unexpected(p, "a stage: metrics queries come first or last"); break;
     case AGGREGATE:
         *stage = *o->aggregate;
-        sf_parser_aggregate_filter(p, stage);
+        sf_stage_parse_aggregate_filter(p, stage);
         break;
     case SPANSET:
         stage->kind = SF_STAGE_SPANSET;
@@ -104,7 +104,7 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
         *stage = (struct sf_stage){.place = p->token.place};
         if (s->n && p->token.kind == SF_TOKEN_WORD) {
             struct sf_metric metric = {0};
-            if (sf_parser_metric(p, &metric)) {
+            if (sf_metric_parse(p, &metric)) {
                 struct sf_metrics *m = sf_parser_new(p, sizeof(*m));
                 const struct sf_pipeline *pipeline = keep_pipeline(p, s);
                 if (!m || !pipeline)
@@ -116,14 +116,14 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
                                          .metric = metric};
                 out->kind = METRICS;
                 out->metrics = m;
-                return sf_parser_seconds(p, m);
+                return sf_metric_parse_seconds(p, m);
             }
         }
-        if (!p->err && sf_parser_aggregate(p, stage)) {
+        if (!p->err && sf_stage_parse_aggregate(p, stage)) {
             if (s->n == 0 && sf_parser_is_sign(p, ")"))
                 return keep_aggregate(p, stage, out);
-            sf_parser_aggregate_filter(p, stage);
-        } else if (!p->err && !sf_parser_word_stage(p, s->n == 0, stage) && !p->err) {
+            sf_stage_parse_aggregate_filter(p, stage);
+        } else if (!p->err && !sf_stage_parse_by_word(p, s->n == 0, stage) && !p->err) {
             o = parse_operand(p, 2, false);
             if (p->err)
                 return false;
@@ -238,13 +238,13 @@ static struct operand parse_filter(struct sf_parser *p)
     leaf->place = out.place;
     leaf->height = 1;
     if (!sf_parser_is_sign(p, "}")) {
-        leaf->filter = sf_parser_expr(p);
+        leaf->filter = sf_expr_parse(p);
         if (!leaf->filter)
             return out;
     }
     /* A word that does not belong there explains more than the type of what stands before it. */
     if (sf_parser_need_sign(p, "}") && leaf->filter)
-        sf_parser_check_filter(p, leaf->filter);
+        sf_expr_check_filter(p, leaf->filter);
     p->n_braces = 0;
     out.spanset = leaf;
     return out;
@@ -269,7 +269,7 @@ static void unexpected_stage(struct sf_parser *p)
                                         "quantile_over_time",
                                         "histogram_over_time",
                                         "compare"};
-    if (sf_parser_is_attr(p))
+    if (sf_expr_parse_is_attr(p))
         sf_parser_unexpected(p, "{: conditions stand between { and }");
     else if (sf_parser_is_word(p, "topk") || sf_parser_is_word(p, "bottomk"))
         sf_parser_unexpected(p, "a metrics function before it, such as rate() by (name)");
@@ -293,7 +293,7 @@ static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
                        "syntax error: unexpected -, expecting a number behind it");
     out.place = place;
     if (out.kind == NUMBER)
-        out.number = sf_static_unary(SF_EXPR_NEG, out.number);
+        out.number = sf_expr_fold_unary(SF_EXPR_NEG, out.number);
     return out;
 }
 
@@ -314,9 +314,9 @@ static struct operand parse_primary(struct sf_parser *p, bool is_wrapped)
             out.is_wrapped |= is_wrapped || out.spanset->op == SF_SPANSET_PIPELINE;
         return out;
     }
-    if (sf_parser_is_number(p)) {
+    if (sf_const_parse_is_number(p)) {
         out.kind = NUMBER;
-        sf_parser_plain_literal(p, &out.number);
+        sf_expr_parse_plain_literal(p, &out.number);
         return out;
     }
     if (sf_parser_take_sign(p, "-"))
@@ -341,7 +341,7 @@ static const struct sf_metrics *metrics_of(struct sf_parser *p, const struct ope
     *m = (struct sf_metrics){.kind = SF_METRICS_NUMBER,
                              .place = o->place,
                              .height = 1,
-                             .number = sf_static_number(o->number)};
+                             .number = sf_expr_fold_number(o->number)};
     return m;
 }
 
@@ -352,7 +352,7 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
     struct sf_metrics *m;
     if (l->kind == NUMBER && r->kind == NUMBER) {
         out.kind = NUMBER;
-        sf_parser_fold(p, op, r->place, l->number, r->number, &out.number);
+        sf_const_parse_fold(p, op, r->place, l->number, r->number, &out.number);
         return out;
     }
     if ((l->kind != METRICS && l->kind != NUMBER) || (r->kind != METRICS && r->kind != NUMBER)) {
@@ -371,7 +371,7 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
     if (!m->left || !m->right ||
         !sf_parser_stack(p, l->place, m->left->height, m->right->height, &m->height))
         return out;
-    if (!p->err && sf_metrics_has_compare(m))
+    if (!p->err && sf_metric_parse_has_compare(m))
         sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "`compare()` cannot be used with second stage functions or arithmetic");
     out.metrics = m;
@@ -453,7 +453,7 @@ static const struct sf_pipeline *pipeline_of(struct sf_parser *p, const struct s
     return pipeline;
 }
 
-void sf_parser_query(struct sf_parser *p, struct sf_query *q)
+void sf_pipeline_parse(struct sf_parser *p, struct sf_query *q)
 {
     struct operand o = parse_whole(p);
     if (p->err)
@@ -463,7 +463,7 @@ void sf_parser_query(struct sf_parser *p, struct sf_query *q)
         if (!m)
             return;
         *m = *o.metrics;
-        if (!sf_parser_seconds(p, m))
+        if (!sf_metric_parse_seconds(p, m))
             return;
         q->metrics = m;
     } else if (o.kind != SPANSET) { /* a number or an aggregate, and a parenthesis too many */
@@ -472,7 +472,7 @@ void sf_parser_query(struct sf_parser *p, struct sf_query *q)
         q->pipeline = pipeline_of(p, o.spanset);
     }
     while (!p->err && sf_parser_is_word(p, "with")) { /* the last one counts */
-        if (!sf_parser_hints(p, q))
+        if (!sf_hint_parse(p, q))
             return;
     }
     if (!p->err && p->token.kind != SF_TOKEN_END)

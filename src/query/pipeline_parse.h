@@ -3,4 +3,4 @@
 #include "query/parser.h"
 
 /* A whole query from the token in hand to the end; faults stick in `p`. */
-void sf_parser_query(struct sf_parser *p, struct sf_query *q);
+void sf_pipeline_parse(struct sf_parser *p, struct sf_query *q);

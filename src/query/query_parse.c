@@ -26,7 +26,7 @@ enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_qu
                        SF_LIMIT_QUERY_LEN);
     p = start(text, req, why);
     if (!p.err)
-        sf_parser_query(&p, q);
+        sf_pipeline_parse(&p, q);
     if (p.err) {
         if (out_fault)
             *out_fault = p.fault;

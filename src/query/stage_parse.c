@@ -2,14 +2,14 @@
  */
 #include "query/stage_parse.h"
 
-#include "query/attr_text.h"
 #include "query/const_parse.h"
+#include "query/expr_text.h"
 
 enum { MAX_LIST = 64 };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-bool sf_parser_word(const struct sf_parser *p, const struct sf_word_number *list, size_t n,
-                    int *out)
+bool sf_stage_parse_word(const struct sf_parser *p, const struct sf_word_number *list, size_t n,
+                         int *out)
 {
     for (size_t i = 0; i < n; i++) {
         if (sf_parser_is_word(p, list[i].word)) {
@@ -25,7 +25,7 @@ static const struct sf_word_number aggregates[] = {
     {"min", SF_AGG_MIN},     {"max", SF_AGG_MAX},
 };
 
-bool sf_parser_comparison(const struct sf_parser *p, enum sf_expr_op *out)
+bool sf_stage_parse_comparison(const struct sf_parser *p, enum sf_expr_op *out)
 {
     static const char *const signs[] = {"=", "!=", "<", "<=", ">", ">="};
     for (int i = 0; i < 6; i++) {
@@ -48,12 +48,12 @@ static void name_stage(struct sf_parser *p, struct sf_stage *s, const char *func
     sf_buf_done(&text);
 }
 
-bool sf_parser_aggregate(struct sf_parser *p, struct sf_stage *s)
+bool sf_stage_parse_aggregate(struct sf_parser *p, struct sf_stage *s)
 {
     int which = 0;
     sf_str word = p->token.text;
     char name[8] = "";
-    if (!sf_parser_word(p, aggregates, N_OF(aggregates), &which))
+    if (!sf_stage_parse_word(p, aggregates, N_OF(aggregates), &which))
         return false;
     s->kind = SF_STAGE_AGGREGATE;
     s->aggregate = (enum sf_aggregate)which;
@@ -63,18 +63,18 @@ bool sf_parser_aggregate(struct sf_parser *p, struct sf_stage *s)
     if (!sf_parser_need_sign(p, "("))
         return false;
     if (s->aggregate != SF_AGG_COUNT) {
-        s->expr = sf_parser_expr(p);
+        s->expr = sf_expr_parse(p);
         if (!s->expr)
             return false;
-        if (!sf_expr_has_attr(s->expr)) {
+        if (!sf_expr_check_has_attr(s->expr)) {
             sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                            "aggregate field expressions must reference the span");
             return false;
         }
-        if (s->expr->type != SF_TYPE_UNKNOWN && !sf_type_is_number(s->expr->type)) {
+        if (s->expr->type != SF_TYPE_UNKNOWN && !sf_expr_check_type_is_number(s->expr->type)) {
             sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                            "aggregate field expressions must resolve to a number type, not %s",
-                           sf_static_type_name(s->expr->type));
+                           sf_expr_text_static_type(s->expr->type));
             return false;
         }
     }
@@ -96,22 +96,22 @@ static bool refuse_scalar_arithmetic(struct sf_parser *p)
     return false;
 }
 
-bool sf_parser_aggregate_filter(struct sf_parser *p, struct sf_stage *s)
+bool sf_stage_parse_aggregate_filter(struct sf_parser *p, struct sf_stage *s)
 {
     if (refuse_scalar_arithmetic(p))
         return false;
-    if (!sf_parser_comparison(p, &s->cmp)) {
+    if (!sf_stage_parse_comparison(p, &s->cmp)) {
         sf_parser_unexpected(p, "a comparison such as > 5");
         return false;
     }
     sf_parser_next(p);
-    return sf_parser_constant(p, &s->literal) && !refuse_scalar_arithmetic(p);
+    return sf_const_parse(p, &s->literal) && !refuse_scalar_arithmetic(p);
 }
 
-void sf_parser_refuse_number(struct sf_parser *p)
+void sf_stage_parse_refuse_number(struct sf_parser *p)
 {
     enum sf_expr_op cmp;
-    if (sf_parser_comparison(p, &cmp))
+    if (sf_stage_parse_comparison(p, &cmp))
         sf_parser_fail(p, SF_ERR_INPUT, p->token.place,
                        "scalar filter lhs of type number not yet supported: write the aggregate "
                        "first, such as count() > 5");
@@ -119,7 +119,8 @@ void sf_parser_refuse_number(struct sf_parser *p)
         sf_parser_unexpected(p, "an aggregate such as count(), and numbers behind it");
 }
 
-bool sf_parser_attr_list(struct sf_parser *p, const struct sf_query_attr **out, uint32_t *out_n)
+bool sf_stage_parse_attr_list(struct sf_parser *p, const struct sf_query_attr **out,
+                              uint32_t *out_n)
 {
     struct sf_query_attr list[MAX_LIST];
     struct sf_query_attr *kept;
@@ -131,7 +132,7 @@ bool sf_parser_attr_list(struct sf_parser *p, const struct sf_query_attr **out, 
             sf_parser_fail(p, SF_ERR_LIMIT, p->token.place, "more than %d attributes", MAX_LIST);
             return false;
         }
-        if (!sf_parser_attr(p, &list[n]))
+        if (!sf_expr_parse_attr(p, &list[n]))
             return false;
         n++;
     } while (sf_parser_take_sign(p, ","));
@@ -153,10 +154,10 @@ static bool parse_by(struct sf_parser *p, struct sf_stage *s)
     sf_parser_next(p);
     if (!sf_parser_need_sign(p, "("))
         return false;
-    s->expr = sf_parser_expr(p);
-    if (!s->expr || !sf_parser_check_one_value(p, &s->expr->attr, s->expr->place))
+    s->expr = sf_expr_parse(p);
+    if (!s->expr || !sf_expr_check_one_value(p, &s->expr->attr, s->expr->place))
         return false;
-    if (!sf_expr_has_attr(s->expr)) {
+    if (!sf_expr_check_has_attr(s->expr)) {
         sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                        "grouping field expressions must reference the span");
         return false;
@@ -174,15 +175,15 @@ static bool parse_select(struct sf_parser *p, struct sf_stage *s)
     s->kind = SF_STAGE_SELECT;
     sf_parser_next(p);
     struct sf_place place = p->token.place;
-    if (!sf_parser_attr_list(p, &s->attrs, &s->n_attrs))
+    if (!sf_stage_parse_attr_list(p, &s->attrs, &s->n_attrs))
         return false;
     for (uint32_t i = 0; i < s->n_attrs; i++)
-        if (!sf_parser_check_one_value(p, &s->attrs[i], place))
+        if (!sf_expr_check_one_value(p, &s->attrs[i], place))
             return false;
     return true;
 }
 
-bool sf_parser_word_stage(struct sf_parser *p, bool is_first, struct sf_stage *s)
+bool sf_stage_parse_by_word(struct sf_parser *p, bool is_first, struct sf_stage *s)
 {
     if (sf_parser_is_word(p, "by"))
         return parse_by(p, s);

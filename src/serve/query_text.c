@@ -1,10 +1,10 @@
 #include "serve/query_text.h"
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 void sf_query_text_literal(struct sf_buf *out, sf_str text)
 {
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = text}}, out);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = text}}, out);
 }
 
 void sf_query_text_attr(struct sf_buf *out, const char *scope, sf_str name)

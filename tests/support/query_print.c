@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/span.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 
 static void say(struct sf_buf *out, const char *text)
@@ -32,7 +32,7 @@ static void print_attr(const struct sf_query_attr *a, struct sf_buf *out)
     static const char *const prefixes[SF_SCOPES] = {"",       ".",     "resource.",       "span.",
                                                     "event.", "link.", "instrumentation."};
     if (a->intrinsic) {
-        say(out, sf_intrinsic_name(a->intrinsic));
+        say(out, sf_expr_text_intrinsic(a->intrinsic));
         return;
     }
     say(out, prefixes[a->scope]);
@@ -66,7 +66,7 @@ static void print_literal(struct sf_static v, struct sf_buf *out)
     else if (v.type == SF_TYPE_INT && v.i64 == INT64_MIN)
         say(out, "minInt");
     else
-        sf_static_text(v, out);
+        sf_expr_text_static(v, out);
 }
 
 /* What series and aggregates are compared with has no words such as minInt. */
@@ -130,14 +130,14 @@ static void print_expr(const struct sf_expr *e, struct sf_buf *out)
     case SF_EXPR_ATTR: print_attr(&e->attr, out); break;
     case SF_EXPR_UNARY:
         has_parens = e->left->kind == SF_EXPR_BINARY && level_of(e->left->op) < 6;
-        say(out, sf_expr_op_text(e->op));
+        say(out, sf_expr_text_op(e->op));
         say(out, has_parens ? "(" : "");
         print_expr(e->left, out);
         say(out, has_parens ? ")" : "");
         break;
     case SF_EXPR_BINARY:
         print_side(e->left, level_of(e->op), true, out);
-        sf_buf_print(out, " %s ", sf_expr_op_text(e->op));
+        sf_buf_print(out, " %s ", sf_expr_text_op(e->op));
         print_side(e->right, level_of(e->op), false, out);
         break;
     }
@@ -212,7 +212,7 @@ static void print_stage(const struct sf_stage *s, struct sf_buf *out)
         sf_buf_print(out, "%s(", aggregates[s->aggregate]);
         if (s->expr)
             print_expr(s->expr, out);
-        sf_buf_print(out, ") %s ", sf_expr_op_text(s->cmp));
+        sf_buf_print(out, ") %s ", sf_expr_text_op(s->cmp));
         print_constant(s->literal, out);
         break;
     }
@@ -263,7 +263,7 @@ static void print_seconds(const struct sf_metrics *m, struct sf_buf *out)
             sf_buf_print(out, " | %s(%u)", s->kind == SF_SECOND_TOPK ? "topk" : "bottomk", s->k);
             continue;
         }
-        sf_buf_print(out, " %s ", sf_expr_op_text(s->cmp));
+        sf_buf_print(out, " %s ", sf_expr_text_op(s->cmp));
         print_number(s->value, out);
     }
 }
@@ -284,7 +284,7 @@ static void print_metrics(const struct sf_metrics *m, unsigned least, struct sf_
     case SF_METRICS_BINARY:
         say(out, level < least ? "(" : "");
         print_metrics(m->left, level, out);
-        sf_buf_print(out, " %s ", sf_expr_op_text(m->op));
+        sf_buf_print(out, " %s ", sf_expr_text_op(m->op));
         print_metrics(m->right, level + 1, out);
         print_seconds(m, out); /* only the outermost has any */
         say(out, level < least ? ")" : "");

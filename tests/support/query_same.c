@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query_print.h"
 
 static bool same_double(double a, double b)
@@ -61,7 +61,7 @@ static bool same_expr(const struct sf_expr *a, const struct sf_expr *b)
         return false;
     switch (a->kind) {
     case SF_EXPR_LITERAL: return same_static(a->literal, b->literal);
-    case SF_EXPR_ATTR: return sf_query_attr_eq(&a->attr, &b->attr);
+    case SF_EXPR_ATTR: return sf_expr_text_attr_eq(&a->attr, &b->attr);
     default: break;
     }
     if (a->op != b->op)
@@ -76,7 +76,7 @@ static bool same_attrs(const struct sf_query_attr *a, uint32_t n_a, const struct
 {
     bool is_same = n_a == n_b;
     for (uint32_t i = 0; is_same && i < n_a; i++)
-        is_same = sf_query_attr_eq(&a[i], &b[i]);
+        is_same = sf_expr_text_attr_eq(&a[i], &b[i]);
     return is_same;
 }
 
@@ -114,7 +114,7 @@ static bool same_pipeline(const struct sf_pipeline *a, const struct sf_pipeline 
 
 static bool same_metric(const struct sf_metric *a, const struct sf_metric *b)
 {
-    bool is_same = a->fn == b->fn && sf_query_attr_eq(&a->attr, &b->attr) &&
+    bool is_same = a->fn == b->fn && sf_expr_text_attr_eq(&a->attr, &b->attr) &&
                    a->n_quantiles == b->n_quantiles && same_attrs(a->by, a->n_by, b->by, b->n_by) &&
                    same_expr(a->selection, b->selection) && a->top_n == b->top_n &&
                    a->from_ns == b->from_ns && a->to_ns == b->to_ns;

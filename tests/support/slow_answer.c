@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/value_list.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 enum { MAX_TOUCHED = 64 };
 
@@ -191,8 +191,9 @@ static void add_span(struct asked *a, const struct slow_trace *t, uint32_t span)
         if (!is_shown(attr->intrinsic) || items.n == 0)
             continue;
         sf_buf_print(&texts[n], " %.*s=",
-                     SF_STR_ARG(attr->intrinsic ? sf_str_from(sf_intrinsic_name(attr->intrinsic))
-                                                : attr->name));
+                     SF_STR_ARG(attr->intrinsic
+                                    ? sf_str_from(sf_expr_text_intrinsic(attr->intrinsic))
+                                    : attr->name));
         add_item(&texts[n], items.list[0], a->req);
         lines[n] = sf_buf_str(&texts[n]);
         n++;

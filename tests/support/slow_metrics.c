@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 /* ---- the window: aligned to its step, one more step in front ---- */
 
@@ -69,7 +69,7 @@ struct sf_value slow_static_value(struct sf_static v, struct sf_arena *req)
     case SF_TYPE_STRING: out.str = v.str; return out;
     default: break;
     }
-    sf_static_text(v, &text);
+    sf_expr_text_static(v, &text);
     if (!sf_arena_copy(req, sf_buf_str(&text), &out.str))
         abort();
     sf_buf_done(&text);
@@ -192,10 +192,10 @@ static void label_group(const struct sf_metric *m, struct slow_series *s, struct
     for (uint32_t i = 0; i < m->n_by; i++) {
         struct sf_static v = slow_value(&m->by[i], c.t, c.span, req);
         if (v.type != SF_TYPE_NIL)
-            slow_series_label(s, sf_query_attr_text(&m->by[i], req), slow_static_value(v, req));
+            slow_series_label(s, sf_expr_text_attr(&m->by[i], req), slow_static_value(v, req));
     }
     if (m->n_by && s->n_labels == 0)
-        slow_series_label(s, sf_query_attr_text(&m->by[0], req),
+        slow_series_label(s, sf_expr_text_attr(&m->by[0], req),
                           (struct sf_value){.type = SF_VALUE_STR, .str = SF_STR("nil")});
     if (m->fn == SF_FN_HISTOGRAM)
         slow_series_label(s, SF_STR("__bucket"),
@@ -416,7 +416,7 @@ static void add_pair(struct slow_series_set *out, const struct sf_metrics *m,
     if (l_name && r_name) {
         struct sf_value name = {.type = SF_VALUE_STR};
         sf_arena_print(req, &name.str, "(%.*s %s %.*s)", SF_STR_ARG(l_name->val.str),
-                       sf_expr_op_text(m->op), SF_STR_ARG(r_name->val.str));
+                       sf_expr_text_op(m->op), SF_STR_ARG(r_name->val.str));
         slow_series_label(s, SF_STR("__name__"), name);
     }
     for (uint32_t i = 0; i < like->n_labels; i++) {

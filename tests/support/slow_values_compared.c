@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "slow_metrics.h"
 
 enum { MAX_SEEN = 1024 };
@@ -31,7 +31,7 @@ static struct seen *find(struct comparing *c, struct seen *list, uint32_t *n,
                          const struct sf_query_attr *a, struct sf_value val)
 {
     for (uint32_t i = 0; i < *n; i++) {
-        if (sf_query_attr_eq(&list[i].attr, a) && sf_value_eq(list[i].val, val))
+        if (sf_expr_text_attr_eq(&list[i].attr, a) && sf_value_eq(list[i].val, val))
             return &list[i];
     }
     if (*n == MAX_SEEN)
@@ -94,7 +94,7 @@ static void add(struct comparing *c, const char *key, const char *type, const st
     struct slow_series *s = slow_series_add(c->out, c->req);
     slow_series_label(s, sf_str_from(key),
                       (struct sf_value){.type = SF_VALUE_STR, .str = sf_str_from(type)});
-    slow_series_label(s, sf_query_attr_text(&one->attr, c->req), one->val);
+    slow_series_label(s, sf_expr_text_attr(&one->attr, c->req), one->val);
     if (one->counts)
         memcpy(s->values, one->counts, c->out->n_steps * sizeof(double));
 }
@@ -114,11 +114,11 @@ static uint32_t add_values(struct comparing *c, struct side *s, const struct see
     for (uint32_t i = 0; i < s->n_values; i++) {
         const struct seen *one = &s->values[i];
         uint32_t place = 0;
-        if (!sf_query_attr_eq(&one->attr, &attr->attr))
+        if (!sf_expr_text_attr_eq(&one->attr, &attr->attr))
             continue;
         n++;
         for (uint32_t k = 0; k < s->n_values; k++)
-            place += sf_query_attr_eq(&s->values[k].attr, &one->attr) &&
+            place += sf_expr_text_attr_eq(&s->values[k].attr, &one->attr) &&
                      is_before(&s->values[k], one);
         if (place < top_n)
             add(c, "__meta_type", s->type, one);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 #define N_OF(list)    (sizeof(list) / sizeof((list)[0]))
 #define PICK(a, list) ((list)[below(a, N_OF(list))])
@@ -198,7 +198,7 @@ static void ask_literal(struct traceql_ask *a, struct sf_static like)
         break;
     default: break;
     }
-    sf_static_text(like, &a->out);
+    sf_expr_text_static(like, &a->out);
 }
 
 static bool is_plain_word(sf_str s)

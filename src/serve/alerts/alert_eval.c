@@ -5,7 +5,7 @@
 
 #include "exec/metrics.h"
 #include "join/explain_set.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 #include "render/explain.h"
 #include "render/units.h"
@@ -39,7 +39,7 @@ static sf_str spans_of(const struct sf_alert_rule *rule, const struct sf_metric_
         if (a->val.type == SF_VALUE_STR && is_word)
             sf_buf_add_str(&text, a->val.str);
         else if (a->val.type == SF_VALUE_STR)
-            sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = a->val.str}}, &text);
+            sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = a->val.str}}, &text);
         else if (a->val.type == SF_VALUE_INT)
             sf_buf_print(&text, "%" PRId64, a->val.i64);
         else if (a->val.type == SF_VALUE_BOOL)

@@ -8,7 +8,7 @@
 #include "flame/tree_group.h"
 #include "flame/tree_lines.h"
 #include "join/compare.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "render/units.h"
 #include "serve/alerts/alert_change.h"
 
@@ -21,10 +21,10 @@ bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf
     struct sf_buf text = {0};
     bool is_ok;
     sf_buf_print(&text, "{ resource.service.name = ");
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = a->service}}, &text);
+    sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = a->service}}, &text);
     if (a->operation.len) {
         sf_buf_print(&text, " && name = ");
-        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = a->operation}}, &text);
+        sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = a->operation}}, &text);
     }
     sf_buf_print(&text, " && (kind = server || kind = consumer) }");
     is_ok = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);

@@ -14,7 +14,7 @@
 #include "exec/metrics.h"
 #include "os/clock.h"
 #include "os/thread.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 #include "render/units.h"
 #include "serve/own/deploy_book.h"
@@ -268,7 +268,7 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     sf_buf_print(&text, "{ ");
     if (service.len) {
         sf_buf_print(&text, "resource.service.name = ");
-        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
+        sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
     }
     sf_buf_print(&text, " } | count_over_time() by (resource.service.name, "
                         "resource.service.version, resource.commit)");

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "exec/eval.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 
 #define ATTRS(list)                            \
@@ -104,7 +104,7 @@ static enum sf_err evaluate(const char *text, uint32_t n_spans, struct sf_buf *o
     for (uint32_t i = 0; i < sets.n && !err; i++) {
         sf_buf_print(out, "[");
         for (uint32_t k = 0; k < sets.list[i].n_attrs; k++) {
-            sf_static_text(sets.list[i].attrs[k].val, out);
+            sf_expr_text_static(sets.list[i].attrs[k].val, out);
             sf_buf_print(out, ":");
         }
         for (uint32_t k = 0; k < sets.list[i].n_spans; k++)

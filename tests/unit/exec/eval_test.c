@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "exec/eval.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 #include "support/traceql_fixture.h"
 
@@ -28,7 +28,7 @@ static void add_sets(struct sf_buf *out, const struct sf_trace_view *v,
         for (uint32_t k = 0; has_brackets && k < s->n_attrs; k++) {
             if (k)
                 sf_buf_add_u8(out, ' ');
-            sf_static_text(s->attrs[k].val, out);
+            sf_expr_text_static(s->attrs[k].val, out);
         }
         add_spans(out, v, s);
         if (has_brackets)

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/buf.h"
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 #include "query/query_parse.h"
 
 static struct sf_arena req;

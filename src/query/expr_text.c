@@ -1,4 +1,4 @@
-#include "query/attr_text.h"
+#include "query/expr_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/time_unit.h"
 #include "model/span.h"
 
-const char *sf_intrinsic_name(enum sf_intrinsic i)
+const char *sf_expr_text_intrinsic(enum sf_intrinsic i)
 {
     static const char *const names[SF_INTRINSICS] = {
         "",
@@ -51,16 +51,16 @@ static const char *scope_prefix(enum sf_attr_scope scope)
     return prefixes[scope];
 }
 
-sf_str sf_query_attr_text(const struct sf_query_attr *a, struct sf_arena *req)
+sf_str sf_expr_text_attr(const struct sf_query_attr *a, struct sf_arena *req)
 {
     sf_str text = SF_STR_NONE;
     if (a->intrinsic != SF_INTRINSIC_NONE)
-        return sf_str_from(sf_intrinsic_name(a->intrinsic));
+        return sf_str_from(sf_expr_text_intrinsic(a->intrinsic));
     sf_arena_print(req, &text, "%s%.*s", scope_prefix(a->scope), SF_STR_ARG(a->name));
     return text;
 }
 
-const char *sf_expr_op_text(enum sf_expr_op op)
+const char *sf_expr_text_op(enum sf_expr_op op)
 {
     static const char *const texts[SF_EXPR_OPS] = {
         "=",  "!=", "<", "<=", ">", ">=", "=~", "!~", "&&",
@@ -68,14 +68,14 @@ const char *sf_expr_op_text(enum sf_expr_op op)
     return texts[op];
 }
 
-const char *sf_static_type_name(enum sf_static_type t)
+const char *sf_expr_text_static_type(enum sf_static_type t)
 {
     static const char *const names[] = {"nil",  "int",    "float", "duration", "string",
                                         "bool", "status", "kind",  "attribute"};
     return names[t];
 }
 
-bool sf_query_attr_eq(const struct sf_query_attr *a, const struct sf_query_attr *b)
+bool sf_expr_text_attr_eq(const struct sf_query_attr *a, const struct sf_query_attr *b)
 {
     return a->scope == b->scope && a->intrinsic == b->intrinsic && sf_str_eq(a->name, b->name);
 }
@@ -97,7 +97,7 @@ static void add_fraction(struct sf_buf *out, uint64_t ns, uint64_t unit, const c
     sf_buf_print(out, "%s", name);
 }
 
-void sf_duration_text(int64_t ns, struct sf_buf *out)
+void sf_expr_text_duration(int64_t ns, struct sf_buf *out)
 {
     uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     if (ns < 0)
@@ -143,7 +143,7 @@ static void add_lower(struct sf_buf *out, const char *name, size_t skip)
         sf_buf_add_u8(out, (uint8_t)(*name >= 'A' && *name <= 'Z' ? *name + 32 : *name));
 }
 
-void sf_static_text(struct sf_static v, struct sf_buf *out)
+void sf_expr_text_static(struct sf_static v, struct sf_buf *out)
 {
     switch (v.type) {
     case SF_TYPE_INT: sf_buf_print(out, "%" PRId64, v.i64); break;
@@ -159,7 +159,7 @@ void sf_static_text(struct sf_static v, struct sf_buf *out)
         sf_buf_print(out, "%s%s", text, strpbrk(text, ".ena") ? "" : ".0");
         break;
     }
-    case SF_TYPE_DURATION: sf_duration_text(v.i64, out); break;
+    case SF_TYPE_DURATION: sf_expr_text_duration(v.i64, out); break;
     case SF_TYPE_STRING: add_quoted(out, v.str); break;
     case SF_TYPE_BOOL: sf_buf_add_str(out, v.is_true ? SF_STR("true") : SF_STR("false")); break;
     case SF_TYPE_STATUS:
@@ -175,7 +175,7 @@ void sf_static_text(struct sf_static v, struct sf_buf *out)
 static void add_attr(const struct sf_query_attr *a, struct sf_buf *out)
 {
     if (a->intrinsic != SF_INTRINSIC_NONE)
-        sf_buf_add_str(out, sf_str_from(sf_intrinsic_name(a->intrinsic)));
+        sf_buf_add_str(out, sf_str_from(sf_expr_text_intrinsic(a->intrinsic)));
     else
         sf_buf_print(out, "%s%.*s", scope_prefix(a->scope), SF_STR_ARG(a->name));
 }
@@ -193,15 +193,15 @@ static void add_operand(const struct sf_expr *e, struct sf_buf *out)
 void sf_expr_text(const struct sf_expr *e, struct sf_buf *out)
 {
     switch (e->kind) {
-    case SF_EXPR_LITERAL: sf_static_text(e->literal, out); break;
+    case SF_EXPR_LITERAL: sf_expr_text_static(e->literal, out); break;
     case SF_EXPR_ATTR: add_attr(&e->attr, out); break;
     case SF_EXPR_UNARY:
-        sf_buf_add_str(out, sf_str_from(sf_expr_op_text(e->op)));
+        sf_buf_add_str(out, sf_str_from(sf_expr_text_op(e->op)));
         add_operand(e->left, out);
         break;
     case SF_EXPR_BINARY:
         add_operand(e->left, out);
-        sf_buf_print(out, " %s ", sf_expr_op_text(e->op));
+        sf_buf_print(out, " %s ", sf_expr_text_op(e->op));
         add_operand(e->right, out);
         break;
     }
