@@ -91,8 +91,8 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
         size_t lead = pattern.len - shown.len > 3 ? 5 : 0; /* what was put in front */
         pcre2_get_error_message(code_number, text, sizeof(text));
         fault_at = fault_at > lead ? fault_at - lead : 0;
-        err = sf_regex_refuse(shown, fault_at < shown.len ? fault_at : shown.len,
-                              (const char *)text, why);
+        err = sf_regex_syntax_refuse(shown, fault_at < shown.len ? fault_at : shown.len,
+                                     (const char *)text, why);
     }
     sf_heap_free(re);
     pcre2_compile_context_free(context);
@@ -103,7 +103,7 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
 enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out,
                          struct sf_why *why)
 {
-    enum sf_err err = sf_regex_check(pattern, why);
+    enum sf_err err = sf_regex_syntax_check(pattern, why);
     if (err)
         return err;
     return compile(pattern, pattern, (is_caseless ? PCRE2_CASELESS : 0) | PCRE2_NEVER_UTF, FAST,
@@ -140,7 +140,7 @@ enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
     struct sf_regex *re = NULL;
     if (is_long_list(pattern))
         return SF_OK;
-    enum sf_err err = sf_regex_check(pattern, why);
+    enum sf_err err = sf_regex_syntax_check(pattern, why);
     if (!err)
         err = compile(pattern, pattern, whole, 0, &re, why);
     if (!err)

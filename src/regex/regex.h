@@ -15,7 +15,7 @@ struct sf_regex;         /* opaque */
 struct sf_regex_scratch; /* one per thread */
 
 /* Looks, changes nothing: INPUT with what is not allowed and where. */
-enum sf_err sf_regex_check(sf_str pattern, struct sf_why *why);
+enum sf_err sf_regex_syntax_check(sf_str pattern, struct sf_why *why);
 /* Would sf_regex_new_whole() take it? INPUT, LIMIT or NOMEM when not; nothing is kept. */
 enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why);
 /* INPUT (syntax), LIMIT (too large), NOMEM. */

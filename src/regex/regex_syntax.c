@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "regex/regex.h"
 
-enum sf_err sf_regex_refuse(sf_str pattern, size_t at, const char *what, struct sf_why *why)
+enum sf_err sf_regex_syntax_refuse(sf_str pattern, size_t at, const char *what, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_INPUT, "regular expression /%.*s/: %s at character %zu",
                    pattern.len > 80 ? 80 : (int)pattern.len, pattern.p, what, at + 1);
@@ -41,7 +41,7 @@ static int read_number(sf_str p, size_t *at)
     return n;
 }
 
-size_t sf_regex_repeat_len(sf_str p, size_t at, int *out_min, int *out_max)
+size_t sf_regex_syntax_repeat_len(sf_str p, size_t at, int *out_min, int *out_max)
 {
     size_t i = at + 1;
     int min, max;
@@ -91,7 +91,7 @@ static size_t skip_class(sf_str p, size_t at, const char **out_fault)
     return i + 1;
 }
 
-size_t sf_regex_class_len(sf_str p, size_t at)
+size_t sf_regex_syntax_class_len(sf_str p, size_t at)
 {
     const char *fault;
     size_t end = skip_class(p, at, &fault);
@@ -120,7 +120,7 @@ static size_t braces_len(sf_str p, size_t at)
                : 0;
 }
 
-size_t sf_regex_escape_len(sf_str p, size_t at, uint32_t *out_code)
+size_t sf_regex_syntax_escape_len(sf_str p, size_t at, uint32_t *out_code)
 {
     static const char names[] = "afnrtv", codes[] = "\a\f\n\r\t\v";
     size_t i = at + 2, braces = braces_len(p, i), len;
@@ -159,7 +159,7 @@ static size_t quoted_len(sf_str p, size_t at)
     return sf_str_find(sf_str_from_at(p, at + 2), SF_STR("\\E"), &end) ? end + 4 : p.len - at;
 }
 
-enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
+enum sf_err sf_regex_syntax_check(sf_str p, struct sf_why *why)
 {
     size_t i = 0, depth = 0;
     bool was_repeat = false;
@@ -181,7 +181,7 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
         case ')':
             /* Counted here, so that a pattern cannot close a group put around it. */
             if (depth-- == 0)
-                return sf_regex_refuse(p, i, "unexpected )", why);
+                return sf_regex_syntax_refuse(p, i, "unexpected )", why);
             break;
         case '(':
             depth++;
@@ -197,7 +197,7 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
         case '+':
         case '?': is_repeat = true; break;
         case '{':
-            step = sf_regex_repeat_len(p, i, &min, &max);
+            step = sf_regex_syntax_repeat_len(p, i, &min, &max);
             is_repeat = step > 0;
             step = step ? step : 1;
             if (min > SF_REGEX_MAX_REPEAT || max > SF_REGEX_MAX_REPEAT)
@@ -211,10 +211,10 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
             fault = "a repeat of a repeat needs parentheses";
         was_repeat = is_repeat;
         if (fault)
-            return sf_regex_refuse(p, i, fault, why);
+            return sf_regex_syntax_refuse(p, i, fault, why);
         if (is_repeat && i + step < p.len && p.p[i + step] == '?')
             step++; /* lazy */
         i += step;
     }
-    return depth ? sf_regex_refuse(p, p.len, "missing )", why) : SF_OK;
+    return depth ? sf_regex_syntax_refuse(p, p.len, "missing )", why) : SF_OK;
 }

@@ -90,7 +90,7 @@ static uint32_t parse_escape(struct parser *r, struct flags f)
     size_t at = r->at;
     uint32_t code = 0;
     char c = r->p.p[at + 1];
-    size_t len = sf_regex_escape_len(r->p, at, &code);
+    size_t len = sf_regex_syntax_escape_len(r->p, at, &code);
     r->at += len;
     switch (c) {
     case 'A': return add_one(r, SF_REGEX_TEXT_START, 0);
@@ -149,7 +149,7 @@ static uint32_t parse_item(struct parser *r, struct flags *f)
     size_t at = r->at;
     switch (r->p.p[at]) {
     case '(': return parse_group(r, f);
-    case '[': r->at += sf_regex_class_len(r->p, at); return add_class(r, at, r->at - at, *f);
+    case '[': r->at += sf_regex_syntax_class_len(r->p, at); return add_class(r, at, r->at - at, *f);
     case '.': r->at++; return add_one(r, f->is_single ? SF_REGEX_ANY : SF_REGEX_ANY_BUT_NEWLINE, 0);
     case '^':
         r->at++;
@@ -174,7 +174,7 @@ static bool parse_repeat(struct parser *r, uint32_t *item)
     case '+': n.min = 1; break;
     case '?': n.max = 1; break;
     case '{':
-        len = sf_regex_repeat_len(r->p, r->at, &n.min, &n.max);
+        len = sf_regex_syntax_repeat_len(r->p, r->at, &n.min, &n.max);
         if (len == 0)
             return false;
         break;

@@ -1,7 +1,8 @@
 /* regex_tree.h - a regular expression taken apart.
  *
- * Of a pattern that sf_regex_check() and PCRE2 took, which bounds its length and how deep groups
- * nest. Nodes are numbers into a list; children of a sequence or of alternatives are chained. */
+ * Of a pattern that sf_regex_syntax_check() and PCRE2 took, which bounds its length and how deep
+ * groups nest. Nodes are numbers into a list; children of a sequence or of alternatives are
+ * chained. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
