@@ -221,8 +221,8 @@ static void add_xml(struct sf_buf *out, sf_str text)
 {
     struct sf_buf plain = {0};
     sf_units_plain(&plain, text);
-    sf_xml_drop_noncharacters(&plain);
-    sf_xml_escape(out, sf_buf_str(&plain));
+    sf_xml_text_drop_noncharacters(&plain);
+    sf_xml_text_escape(out, sf_buf_str(&plain));
     sf_buf_done(&plain);
 }
 

@@ -76,7 +76,8 @@ static void add_side(const struct sf_diff_text *d, const struct sf_tree_side *si
     sf_buf_add_u8(out, '\n');
 }
 
-bool sf_diff_lengths_differ(const struct sf_profile_view *left, const struct sf_profile_view *right)
+bool sf_diff_text_lengths_differ(const struct sf_profile_view *left,
+                                 const struct sf_profile_view *right)
 {
     double a = (double)left->duration_ns, b = (double)right->duration_ns;
     return a > 0 && b > 0 && fabs(a - b) > 0.01 * fmax(a, b);
@@ -85,7 +86,7 @@ bool sf_diff_lengths_differ(const struct sf_profile_view *left, const struct sf_
 /* Sums over ranges of different length are not alike. */
 static void add_lengths(const struct sf_diff_text *d, struct sf_buf *out)
 {
-    if (!sf_diff_lengths_differ(d->left, d->right))
+    if (!sf_diff_text_lengths_differ(d->left, d->right))
         return;
     sf_buf_add_str(out, SF_STR("the baseline covers "));
     sf_units_duration(out, (uint64_t)d->left->duration_ns);

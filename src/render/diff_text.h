@@ -16,8 +16,8 @@ struct sf_diff_text {
 };
 
 /* Profiles that cover different times: their sums do not compare. */
-bool sf_diff_lengths_differ(const struct sf_profile_view *left,
-                            const struct sf_profile_view *right);
+bool sf_diff_text_lengths_differ(const struct sf_profile_view *left,
+                                 const struct sf_profile_view *right);
 /* Functions by change of self value: before, after, difference, ratio, share of each side. */
 enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scratch,
                                struct sf_buf *out, struct sf_why *why);

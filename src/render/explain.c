@@ -147,10 +147,10 @@ static void add_parts(struct sf_json_writer *w, const struct sf_explain_view *v,
 static void add_again(struct sf_json_writer *w, const struct sf_explain_view *v)
 {
     struct sf_buf text = {0};
-    sf_explain_command(v, &text);
+    sf_explain_again_command(v, &text);
     sf_json_write_key_str(w, SF_STR("command"), sf_buf_str(&text));
     sf_buf_reset(&text);
-    sf_explain_page(v, &text);
+    sf_explain_again_page(v, &text);
     sf_json_write_key_str(w, SF_STR("page"), sf_buf_str(&text));
     sf_buf_done(&text);
 }

@@ -14,7 +14,7 @@ static void add_flag(struct sf_buf *out, const char *name, sf_str value)
     sf_text_shell_word(out, value);
 }
 
-void sf_explain_command(const struct sf_explain_view *v, struct sf_buf *out)
+void sf_explain_again_command(const struct sf_explain_view *v, struct sf_buf *out)
 {
     char id[33], own[17];
     sf_trace_id_render(v->trace, id);
@@ -43,7 +43,7 @@ static void add_param(struct sf_buf *out, const char *name, sf_str value)
     sf_request_encode(value, out);
 }
 
-void sf_explain_page(const struct sf_explain_view *v, struct sf_buf *out)
+void sf_explain_again_page(const struct sf_explain_view *v, struct sf_buf *out)
 {
     char id[33], own[17];
     sf_trace_id_render(v->trace, id);

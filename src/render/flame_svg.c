@@ -73,8 +73,8 @@ static void add_text(struct sf_buf *out, sf_str name, size_t columns)
 {
     struct sf_buf text = {0};
     sf_units_text(&text, name, columns);
-    sf_xml_drop_noncharacters(&text);
-    sf_xml_escape(out, sf_buf_str(&text));
+    sf_xml_text_drop_noncharacters(&text);
+    sf_xml_text_escape(out, sf_buf_str(&text));
     if (!sf_buf_ok(&text))
         out->err = text.err;
     sf_buf_done(&text);

@@ -12,7 +12,7 @@ sf_str sf_jaeger_trace_id(sf_trace_id id, char text[33])
     return memcmp(id.b, zeros, sizeof(zeros)) ? (sf_str){text, 32} : (sf_str){text + 16, 16};
 }
 
-const char *sf_jaeger_kind(uint8_t kind)
+const char *sf_jaeger_trace_kind(uint8_t kind)
 {
     static const char *const names[SF_KINDS] = {"",       "internal", "server",
                                                 "client", "producer", "consumer"};
@@ -109,7 +109,7 @@ static void span_tags(struct sf_json_writer *w, const struct sf_span *s,
     tag_str(w, SF_STR("otel.scope.name"), scope->name);
     tag_str(w, SF_STR("otel.scope.version"), scope->version);
     attr_tags(w, s->attrs);
-    tag_str(w, SF_STR("span.kind"), sf_str_from(sf_jaeger_kind(s->kind)));
+    tag_str(w, SF_STR("span.kind"), sf_str_from(sf_jaeger_trace_kind(s->kind)));
     if (s->status == SF_STATUS_OK)
         tag_str(w, SF_STR("otel.status_code"), SF_STR("OK"));
     if (s->status == SF_STATUS_ERROR) {

@@ -8,4 +8,4 @@
 void sf_jaeger_trace_json(const struct sf_span_batch *b, sf_str warning, struct sf_json_writer *w);
 /* 32 digits, or 16 when the upper half is zero. */
 sf_str sf_jaeger_trace_id(sf_trace_id id, char text[33]);
-const char *sf_jaeger_kind(uint8_t kind); /* "server"; "" for none */
+const char *sf_jaeger_trace_kind(uint8_t kind); /* "server"; "" for none */

@@ -44,7 +44,7 @@ static void json_time(struct sf_json_writer *w, int64_t ms)
 static void json_labels(struct sf_json_writer *w, struct sf_attrs labels)
 {
     sf_json_write_key(w, SF_STR("labels"));
-    sf_otlp_attrs_json(w, labels);
+    sf_otlp_value_attrs_json(w, labels);
 }
 
 static void json_exemplars(struct sf_json_writer *w, const struct sf_metric_series *s)
@@ -109,12 +109,12 @@ static void write_json(const struct sf_metrics_result *r, bool is_instant, struc
     sf_json_write_object_end(&w);
 }
 
-void sf_metrics_range_json(const struct sf_metrics_result *r, struct sf_buf *out)
+void sf_metrics_result_range_json(const struct sf_metrics_result *r, struct sf_buf *out)
 {
     write_json(r, false, out);
 }
 
-void sf_metrics_instant_json(const struct sf_metrics_result *r, struct sf_buf *out)
+void sf_metrics_result_instant_json(const struct sf_metrics_result *r, struct sf_buf *out)
 {
     write_json(r, true, out);
 }
@@ -132,7 +132,7 @@ static void pb_sample(struct sf_buf *out, double value, int64_t ms)
 static void pb_exemplar(struct sf_buf *out, const struct sf_metric_exemplar *e)
 {
     size_t mark = sf_pb_write_begin(out, 4);
-    sf_otlp_attrs_pb(out, 1, e->labels);
+    sf_otlp_value_attrs_pb(out, 1, e->labels);
     sf_pb_write_double(out, 2, e->value);
     sf_pb_write_i64(out, 3, e->time_ns / SF_NS_PER_MS);
     sf_pb_write_end(out, mark);
@@ -151,7 +151,7 @@ static void pb_series(struct sf_buf *out, const struct sf_metrics_result *r,
                       const struct sf_metric_series *s)
 {
     size_t mark = sf_pb_write_begin(out, 1);
-    sf_otlp_attrs_pb(out, 1, s->labels);
+    sf_otlp_value_attrs_pb(out, 1, s->labels);
     for (uint32_t i = 0; i < r->n_steps; i++) {
         if (!isnan(s->values[i]))
             pb_sample(out, s->values[i], sample_ms(r, i));
@@ -164,7 +164,7 @@ static void pb_series(struct sf_buf *out, const struct sf_metrics_result *r,
 static void pb_instant(struct sf_buf *out, const struct sf_metric_series *s)
 {
     size_t mark = sf_pb_write_begin(out, 1);
-    sf_otlp_attrs_pb(out, 1, s->labels);
+    sf_otlp_value_attrs_pb(out, 1, s->labels);
     if (has_value(s->values[0]))
         sf_pb_write_double(out, 2, s->values[0]);
     sf_pb_write_end(out, mark);

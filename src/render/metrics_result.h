@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "model/metrics_result.h"
 
-void sf_metrics_range_json(const struct sf_metrics_result *r, struct sf_buf *out);
-void sf_metrics_instant_json(const struct sf_metrics_result *r, struct sf_buf *out);
+void sf_metrics_result_range_json(const struct sf_metrics_result *r, struct sf_buf *out);
+void sf_metrics_result_instant_json(const struct sf_metrics_result *r, struct sf_buf *out);
 /* Either in several messages: series from number `from` on until `out` holds about `max_len` bytes.
  * Gives the number to go on with; all are written when it is n_series. */
 uint32_t sf_metrics_result_pb_part(const struct sf_metrics_result *r, bool is_instant,

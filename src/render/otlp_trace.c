@@ -60,7 +60,7 @@ static void event_pb(struct sf_buf *out, const struct sf_event *ev)
     size_t mark = sf_pb_write_begin(out, 11);
     sf_pb_write_fixed64(out, 1, ev->time_ns);
     str_pb(out, 2, ev->name);
-    sf_otlp_attrs_pb(out, 3, ev->attrs);
+    sf_otlp_value_attrs_pb(out, 3, ev->attrs);
     count_pb(out, 4, ev->dropped_attrs);
     sf_pb_write_end(out, mark);
 }
@@ -71,7 +71,7 @@ static void link_pb(struct sf_buf *out, const struct sf_link *l)
     trace_id_pb(out, 1, l->trace_id);
     span_id_pb(out, 2, l->span_id);
     str_pb(out, 3, l->trace_state);
-    sf_otlp_attrs_pb(out, 4, l->attrs);
+    sf_otlp_value_attrs_pb(out, 4, l->attrs);
     count_pb(out, 5, l->dropped_attrs);
     if (l->flags)
         sf_pb_write_fixed32(out, 6, l->flags);
@@ -90,7 +90,7 @@ static void span_pb(struct sf_buf *out, const struct sf_span *s)
     count_pb(out, 6, s->kind);
     sf_pb_write_fixed64(out, 7, s->start_ns);
     sf_pb_write_fixed64(out, 8, s->end_ns);
-    sf_otlp_attrs_pb(out, 9, s->attrs);
+    sf_otlp_value_attrs_pb(out, 9, s->attrs);
     count_pb(out, 10, s->dropped_attrs);
     for (uint32_t i = 0; i < s->n_events; i++)
         event_pb(out, &s->events[i]);
@@ -115,7 +115,7 @@ static void scope_spans_pb(struct sf_buf *out, const struct sf_span_batch *b, ui
     size_t inner = sf_pb_write_begin(out, 1);
     str_pb(out, 1, scope->name);
     str_pb(out, 2, scope->version);
-    sf_otlp_attrs_pb(out, 3, scope->attrs);
+    sf_otlp_value_attrs_pb(out, 3, scope->attrs);
     count_pb(out, 4, scope->dropped_attrs);
     sf_pb_write_end(out, inner);
     for (uint32_t i = at; i < end; i++)
@@ -131,7 +131,7 @@ static void resource_spans_pb(struct sf_buf *out, const struct sf_span_batch *b,
     struct sf_attr room;
     size_t mark = sf_pb_write_begin(out, 1);
     size_t inner = sf_pb_write_begin(out, 1);
-    sf_otlp_attrs_pb(out, 1, resource_attrs(r, &room));
+    sf_otlp_value_attrs_pb(out, 1, resource_attrs(r, &room));
     count_pb(out, 2, r->dropped_attrs);
     sf_pb_write_end(out, inner);
     while (at < end) {
@@ -190,7 +190,7 @@ static void attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
     if (!attrs.n)
         return;
     sf_json_write_key(w, SF_STR("attributes"));
-    sf_otlp_attrs_json(w, attrs);
+    sf_otlp_value_attrs_json(w, attrs);
 }
 
 /* Tempo's JSON follows protobuf's rules to the letter, OTLP's has exceptions to them. */
@@ -344,7 +344,7 @@ static void groups_json(struct sf_json_writer *w, enum json_form form,
     }
 }
 
-void sf_otlp_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w)
+void sf_otlp_trace_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w)
 {
     groups_json(w, OTLP, b);
 }

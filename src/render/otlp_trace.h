@@ -18,4 +18,4 @@ struct sf_otlp_trace {
 void sf_otlp_trace_pb(const struct sf_otlp_trace *t, struct sf_buf *out);
 void sf_otlp_trace_json(const struct sf_otlp_trace *t, struct sf_buf *out);
 /* OTLP's own JSON (ids in hexadecimal, enums as numbers): the members of a resourceSpans list. */
-void sf_otlp_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w);
+void sf_otlp_trace_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w);

@@ -20,7 +20,7 @@ static void value_pb(struct sf_buf *out, const struct sf_value *v)
     sf_pb_write_end(out, mark);
 }
 
-void sf_otlp_attrs_pb(struct sf_buf *out, uint32_t field, struct sf_attrs attrs)
+void sf_otlp_value_attrs_pb(struct sf_buf *out, uint32_t field, struct sf_attrs attrs)
 {
     for (uint32_t i = 0; i < attrs.n; i++) {
         size_t mark = sf_pb_write_begin(out, field);
@@ -141,7 +141,7 @@ static void otlp_value_json(struct sf_json_writer *w, const struct sf_value *v)
     sf_json_write_object_end(w);
 }
 
-void sf_otlp_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
+void sf_otlp_value_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
 {
     sf_json_write_array(w);
     for (uint32_t i = 0; i < attrs.n; i++) {

@@ -5,6 +5,6 @@
 #include "wire/json_writer.h"
 
 /* [{"key":"k","value":{…}}] */
-void sf_otlp_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs);
+void sf_otlp_value_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs);
 /* Each attribute as a KeyValue in `field`. */
-void sf_otlp_attrs_pb(struct sf_buf *out, uint32_t field, struct sf_attrs attrs);
+void sf_otlp_value_attrs_pb(struct sf_buf *out, uint32_t field, struct sf_attrs attrs);

@@ -192,8 +192,8 @@ static void write_comments(const struct sf_profile_view *v, struct tables *s, st
     sf_buf_done(&text);
 }
 
-enum sf_err sf_pprof_write(const struct sf_profile_view *v, struct sf_arena scratch,
-                           struct sf_message *m, struct sf_why *why)
+enum sf_err sf_pprof_message(const struct sf_profile_view *v, struct sf_arena scratch,
+                             struct sf_message *m, struct sf_why *why)
 {
     struct tables s;
     bool has_room;
@@ -237,5 +237,5 @@ enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scr
                             struct sf_buf *out, struct sf_why *why)
 {
     struct sf_message m = sf_message_init(out, false);
-    return sf_pprof_write(v, scratch, &m, why);
+    return sf_pprof_message(v, scratch, &m, why);
 }

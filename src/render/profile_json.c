@@ -80,7 +80,7 @@ static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
             sf_json_write_key_str(w, SF_STR("module"), f->module);
         if (f->build_id.len)
             sf_json_write_key_str(w, SF_STR("buildId"), f->build_id);
-        if (!f->function.len && f->module.len && sf_debug_package(f->module, package))
+        if (!f->function.len && f->module.len && sf_unnamed_text_debug_package(f->module, package))
             sf_json_write_key_str(w, SF_STR("debugPackage"), sf_str_from(package));
         if (f->file_off)
             sf_json_write_key_u64(w, SF_STR("address"), f->file_off);

@@ -95,7 +95,7 @@ void sf_remote_state_text(const struct sf_remote_state *s, struct sf_buf *out)
         sf_buf_print(out, "error    %s\n", c->last_error);
 }
 
-void sf_remote_check_json(const struct sf_remote_check *c, struct sf_buf *out)
+void sf_remote_state_check_json(const struct sf_remote_check *c, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
@@ -125,7 +125,7 @@ void sf_remote_check_json(const struct sf_remote_check *c, struct sf_buf *out)
     sf_json_write_object_end(&j);
 }
 
-void sf_remote_check_text(const struct sf_remote_check *c, struct sf_buf *out)
+void sf_remote_state_check_text(const struct sf_remote_check *c, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < c->n_listed; i++) {
         const struct sf_remote_fault *f = &c->faults[i];

@@ -40,7 +40,7 @@ static void json_span(struct sf_json_writer *w, const struct sf_found_span *s)
     sf_json_write_u64_text(w, s->duration_ns);
     if (s->attrs.n) {
         sf_json_write_key(w, SF_STR("attributes"));
-        sf_otlp_attrs_json(w, s->attrs);
+        sf_otlp_value_attrs_json(w, s->attrs);
     }
     sf_json_write_object_end(w);
 }
@@ -56,7 +56,7 @@ static void json_set(struct sf_json_writer *w, const struct sf_found_set *s)
     sf_json_write_key_u64(w, SF_STR("matched"), s->n_matched);
     if (s->attrs.n) {
         sf_json_write_key(w, SF_STR("attributes"));
-        sf_otlp_attrs_json(w, s->attrs);
+        sf_otlp_value_attrs_json(w, s->attrs);
     }
     sf_json_write_object_end(w);
 }
@@ -132,7 +132,7 @@ static void pb_span(struct sf_buf *out, const struct sf_found_span *s)
         sf_pb_write_str(out, 2, s->name);
     sf_pb_write_u64(out, 3, s->start_ns);
     sf_pb_write_u64(out, 4, s->duration_ns);
-    sf_otlp_attrs_pb(out, 5, s->attrs);
+    sf_otlp_value_attrs_pb(out, 5, s->attrs);
     sf_pb_write_end(out, mark);
 }
 
@@ -142,7 +142,7 @@ static void pb_set(struct sf_buf *out, uint32_t field, const struct sf_found_set
     for (uint32_t i = 0; i < s->n_spans; i++)
         pb_span(out, &s->spans[i]);
     sf_pb_write_u64(out, 2, s->n_matched);
-    sf_otlp_attrs_pb(out, 3, s->attrs);
+    sf_otlp_value_attrs_pb(out, 3, s->attrs);
     sf_pb_write_end(out, mark);
 }
 

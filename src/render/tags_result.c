@@ -3,7 +3,7 @@
 #include "wire/json_writer.h"
 #include "wire/pb_writer.h"
 
-const char *sf_tag_scope_name(enum sf_attr_scope scope)
+const char *sf_tags_result_scope_name(enum sf_attr_scope scope)
 {
     static const char *const names[SF_SCOPES] = {
         [SF_SCOPE_INTRINSIC] = "intrinsic",
@@ -76,7 +76,7 @@ static void json_scopes(struct sf_json_writer *w, const struct sf_tags_result *r
     for (uint32_t i = 0; i < r->n_scopes; i++) {
         const struct sf_tag_scope *s = &r->scopes[i];
         sf_json_write_object(w);
-        sf_json_write_key_str(w, SF_STR("name"), sf_str_from(sf_tag_scope_name(s->scope)));
+        sf_json_write_key_str(w, SF_STR("name"), sf_str_from(sf_tags_result_scope_name(s->scope)));
         sf_json_write_key(w, SF_STR("tags"));
         sf_json_write_array(w);
         for (uint32_t k = 0; k < s->n_names; k++)
@@ -145,7 +145,7 @@ static void pb_scopes(struct sf_buf *out, const struct sf_tags_result *r)
     for (uint32_t i = 0; i < r->n_scopes; i++) {
         const struct sf_tag_scope *s = &r->scopes[i];
         size_t mark = sf_pb_write_begin(out, 1);
-        sf_pb_write_str(out, 1, sf_str_from(sf_tag_scope_name(s->scope)));
+        sf_pb_write_str(out, 1, sf_str_from(sf_tags_result_scope_name(s->scope)));
         for (uint32_t k = 0; k < s->n_names; k++)
             sf_pb_write_str(out, 2, s->names[k].text);
         sf_pb_write_end(out, mark);

@@ -15,4 +15,4 @@ void sf_tags_result_json(const struct sf_tags_result *r, enum sf_tags_form form,
                          struct sf_buf *out);
 void sf_tags_result_pb(const struct sf_tags_result *r, enum sf_tags_form form, struct sf_buf *out);
 /* "resource", "span", ...; ANY is "none". */
-const char *sf_tag_scope_name(enum sf_attr_scope scope);
+const char *sf_tags_result_scope_name(enum sf_attr_scope scope);

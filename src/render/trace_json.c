@@ -34,7 +34,7 @@ static void trace_id(struct sf_json_writer *w, sf_trace_id id)
 static void attrs(struct sf_json_writer *w, struct sf_attrs list, uint32_t n_dropped)
 {
     sf_json_write_key(w, SF_STR("attributes"));
-    sf_otlp_attrs_json(w, list);
+    sf_otlp_value_attrs_json(w, list);
     if (n_dropped)
         sf_json_write_key_u64(w, SF_STR("droppedAttributes"), n_dropped);
 }

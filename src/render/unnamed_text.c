@@ -37,7 +37,7 @@ static bool is_of_libc(sf_str name)
     return sf_str_starts(name, SF_STR("ld-linux"));
 }
 
-bool sf_debug_package(sf_str module, char out[SF_DEBUG_PACKAGE_CAP])
+bool sf_unnamed_text_debug_package(sf_str module, char out[SF_DEBUG_PACKAGE_CAP])
 {
     sf_str name = base_name(module), version;
     size_t at, n = 0;
@@ -101,7 +101,7 @@ static bool is_hex(sf_str id)
 static void write_module(const struct module *m, double share, struct sf_buf *out)
 {
     char package[SF_DEBUG_PACKAGE_CAP];
-    bool has_package = sf_debug_package(m->name, package);
+    bool has_package = sf_unnamed_text_debug_package(m->name, package);
     sf_units_text(out, m->name, 60);
     sf_buf_print(out, " has no names (%.2g %%)", share * 100);
     if (!is_hex(m->build_id)) {

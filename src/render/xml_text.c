@@ -1,6 +1,6 @@
 #include "render/xml_text.h"
 
-void sf_xml_escape(struct sf_buf *out, sf_str s)
+void sf_xml_text_escape(struct sf_buf *out, sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         switch (s.p[i]) {
@@ -14,7 +14,7 @@ void sf_xml_escape(struct sf_buf *out, sf_str s)
     }
 }
 
-void sf_xml_drop_noncharacters(struct sf_buf *text)
+void sf_xml_text_drop_noncharacters(struct sf_buf *text)
 {
     for (size_t i = 0; i + 2 < text->len; i++) {
         if (text->p[i] == 0xef && text->p[i + 1] == 0xbf && text->p[i + 2] >= 0xbe) {

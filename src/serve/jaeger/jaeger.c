@@ -152,7 +152,8 @@ static enum sf_err check_operations_ask(const struct operations_ask *ask, struct
     uint8_t kind = 0;
     if (ask->service.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "parameter 'service' is required");
-    while (kind < SF_KINDS && !sf_str_eq(sf_buf_str(&ask->kind), sf_str_from(sf_jaeger_kind(kind))))
+    while (kind < SF_KINDS &&
+           !sf_str_eq(sf_buf_str(&ask->kind), sf_str_from(sf_jaeger_trace_kind(kind))))
         kind++;
     return kind < SF_KINDS ? SF_OK : sf_fail(why, SF_ERR_INPUT, "unknown span kind");
 }
@@ -163,14 +164,14 @@ static enum sf_err add_operations(struct sf_call *call, struct query *x,
 {
     enum sf_err err = SF_OK;
     for (uint8_t kind = 0; !err && kind < SF_KINDS; kind++) {
-        sf_str name = sf_str_from(sf_jaeger_kind(kind));
+        sf_str name = sf_str_from(sf_jaeger_trace_kind(kind));
         struct sf_tags_result names = {0};
         struct sf_buf filter = {0};
         if (ask->kind.len && !sf_str_eq(sf_buf_str(&ask->kind), name))
             continue;
         sf_buf_add_str(&filter, SF_STR("{ resource.service.name = "));
         sf_query_text_literal(&filter, sf_buf_str(&ask->service));
-        sf_buf_print(&filter, " && kind = %s }", kind ? sf_jaeger_kind(kind) : "unspecified");
+        sf_buf_print(&filter, " && kind = %s }", kind ? sf_jaeger_trace_kind(kind) : "unspecified");
         err = find_names(call, x, name_attr, &filter, &names);
         sf_buf_done(&filter);
         for (uint32_t i = 0; !err && i < names.n_values; i++, a->n++) {
@@ -246,7 +247,7 @@ static enum sf_err add_trace(struct sf_call *call, struct query *x, struct sf_tr
             sf_response_header(call->response, "x-spanflame-partial", warning);
         }
         if (a->is_v3)
-            sf_otlp_resource_spans_json(&trace.spans, &a->w);
+            sf_otlp_trace_resource_spans_json(&trace.spans, &a->w);
         else
             sf_jaeger_trace_json(&trace.spans, warning, &a->w);
         a->n++;

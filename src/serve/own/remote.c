@@ -63,10 +63,10 @@ bool sf_remote_check_handle(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     if (wants_text(call, &q)) {
         sf_call_ok(call, "text/plain; charset=utf-8");
-        sf_remote_check_text(&check, &call->response->body);
+        sf_remote_state_check_text(&check, &call->response->body);
     } else {
         sf_call_ok(call, "application/json");
-        sf_remote_check_json(&check, &call->response->body);
+        sf_remote_state_check_json(&check, &call->response->body);
     }
     return true;
 }

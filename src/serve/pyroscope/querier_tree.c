@@ -204,7 +204,7 @@ static enum sf_err write_profile(struct sf_querier_work *x)
     view.is_estimate = x->is_estimate;
     if (x->ask->max_nodes)
         err = sf_tree_cut(&whole, (uint32_t)x->ask->max_nodes, x->req, &view.tree, &x->why);
-    return err ? err : sf_pprof_write(&view, *x->req, &x->m, &x->why);
+    return err ? err : sf_pprof_message(&view, *x->req, &x->m, &x->why);
 }
 
 /* ---- the methods ---- */

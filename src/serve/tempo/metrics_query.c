@@ -87,9 +87,9 @@ static bool answer(struct sf_call *call, struct sf_worker *worker, bool is_insta
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, "application/json"); /* whatever Accept says */
     if (is_instant)
-        sf_metrics_instant_json(&result, &call->response->body);
+        sf_metrics_result_instant_json(&result, &call->response->body);
     else
-        sf_metrics_range_json(&result, &call->response->body);
+        sf_metrics_result_range_json(&result, &call->response->body);
     err = call->response->body.err;
     if (err) {
         sf_fail(&why, err, "the answer does not fit a query's memory");

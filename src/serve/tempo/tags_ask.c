@@ -27,7 +27,7 @@ static enum sf_err settle_scope(sf_str word, enum sf_attr_scope *out, struct sf_
     *out = SF_SCOPE_ANY;
     if (word.len == 0)
         return SF_OK;
-    while (s < SF_SCOPES && !sf_str_eq(word, sf_str_from(sf_tag_scope_name(s))))
+    while (s < SF_SCOPES && !sf_str_eq(word, sf_str_from(sf_tags_result_scope_name(s))))
         s++;
     if (s == SF_SCOPES)
         return sf_fail(why, SF_ERR_INPUT, "invalid scope: %.*s",

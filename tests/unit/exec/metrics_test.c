@@ -459,7 +459,7 @@ TEST(metrics, are_written_without_fields_clients_do_not_know)
     struct sf_buf out = {0};
     begin(16 << 20);
     assert_ok(ask_window(&store, "{ } | count_over_time()", instant(), &r, NULL));
-    sf_metrics_instant_json(&r, &out);
+    sf_metrics_result_instant_json(&r, &out);
     sf_buf_add_u8(&out, 0);
     assert_string_equal((char *)out.p,
                         "{\"series\":[{\"labels\":[{\"key\":\"__name__\",\"value\":{"
@@ -471,7 +471,7 @@ TEST(metrics, are_written_without_fields_clients_do_not_know)
                          &r, NULL));
     r.is_partial = true;
     r.note = SF_STR("why");
-    sf_metrics_range_json(&r, &out);
+    sf_metrics_result_range_json(&r, &out);
     sf_buf_add_u8(&out, 0);
     assert_non_null(strstr((char *)out.p,
                            "\"samples\":[{\"timestampMs\":\"1699999900000\"},{\"timestampMs\":"

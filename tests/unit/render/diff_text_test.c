@@ -58,7 +58,7 @@ TEST(diff_text, says_what_it_leaves_out_and_that_sums_are_of_different_times)
     assert_ok(sf_diff_text_tree(&t, req, &out, NULL));
     check_text(&out, "2 more frames below 20 % of both sides; --min 0 shows all");
     right.duration_ns = left.duration_ns;
-    assert_true(!sf_diff_lengths_differ(&left, &right));
+    assert_true(!sf_diff_text_lengths_differ(&left, &right));
     sf_buf_done(&out);
     sf_arena_done(&req);
 }

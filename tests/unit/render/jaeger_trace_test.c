@@ -36,7 +36,7 @@ TEST(jaeger_trace, of_the_newer_api_is_json_as_otlp_wants_it)
     struct sf_buf out = {0};
     struct sf_json_writer w = sf_json_writer_init(&out);
     sf_json_write_array(&w);
-    sf_otlp_resource_spans_json(&sample_batch, &w);
+    sf_otlp_trace_resource_spans_json(&sample_batch, &w);
     sf_json_write_array_end(&w);
     assert_golden("trace-otlp.json", &out);
     sf_buf_done(&out);

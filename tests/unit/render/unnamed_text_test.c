@@ -5,7 +5,7 @@
 static void is_in(const char *module, const char *package)
 {
     char out[SF_DEBUG_PACKAGE_CAP] = "";
-    assert_int_equal(sf_debug_package(sf_str_from(module), out), package != NULL);
+    assert_int_equal(sf_unnamed_text_debug_package(sf_str_from(module), out), package != NULL);
     if (package)
         assert_string_equal(out, package);
 }

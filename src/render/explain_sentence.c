@@ -1,4 +1,4 @@
-/* explain_words.c - why it took so long, in one sentence. */
+/* explain_sentence.c - why it took so long, in one sentence. */
 #include <math.h>
 #include <stdlib.h>
 
