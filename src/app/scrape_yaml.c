@@ -100,7 +100,7 @@ static bool parse_targets(struct groups *g)
     while (sf_yaml_next(g->yaml) && g->yaml->event.type != YAML_SEQUENCE_END_EVENT) {
         if (g->yaml->event.type != YAML_SCALAR_EVENT)
             return sf_yaml_refuse(g->yaml, "a target is HOST:PORT");
-        if (sf_sd_group_target(g->out, g->group, sf_yaml_scalar(g->yaml), g->req, &said))
+        if (sf_sd_groups_target(g->out, g->group, sf_yaml_scalar(g->yaml), g->req, &said))
             return sf_yaml_refuse(g->yaml, "%s", said.text);
     }
     return !g->yaml->err;
@@ -119,7 +119,7 @@ static bool parse_labels(struct groups *g)
             return false;
         if (g->yaml->event.type != YAML_SCALAR_EVENT)
             return sf_yaml_refuse(g->yaml, "a label has one value");
-        if (sf_sd_group_label(g->group, key, sf_yaml_scalar(g->yaml), g->req, &said))
+        if (sf_sd_groups_label(g->group, key, sf_yaml_scalar(g->yaml), g->req, &said))
             return sf_yaml_refuse(g->yaml, "%s", said.text);
     }
     return !g->yaml->err;

@@ -128,7 +128,7 @@ static size_t place_of(const struct sf_label_set *s, sf_str key)
     return i;
 }
 
-sf_str sf_label_set_get(const struct sf_label_set *s, sf_str key)
+sf_str sf_relabel_label_get(const struct sf_label_set *s, sf_str key)
 {
     size_t i = place_of(s, key);
     return i < s->n ? s->list[i].val : SF_STR_NONE;
@@ -140,7 +140,7 @@ static void drop(struct sf_label_set *s, size_t i)
     s->n--;
 }
 
-enum sf_err sf_label_set_put(struct sf_label_set *s, sf_str key, sf_str val, struct sf_why *why)
+enum sf_err sf_relabel_label_put(struct sf_label_set *s, sf_str key, sf_str val, struct sf_why *why)
 {
     size_t i = place_of(s, key);
     if (!val.len) {
@@ -199,7 +199,7 @@ static enum sf_err join(const struct sf_relabel *r, const struct sf_label_set *s
     for (size_t i = 0; i < r->n_sources; i++) {
         if (i)
             sf_buf_add_str(&to, r->separator);
-        sf_buf_add_str(&to, sf_label_set_get(s, r->sources[i]));
+        sf_buf_add_str(&to, sf_relabel_label_get(s, r->sources[i]));
     }
     if (!sf_buf_ok(&to) || !sf_arena_copy(req, sf_buf_str(&to), out))
         err = sf_no_room(why, "labels");
@@ -216,7 +216,7 @@ static enum sf_err replace(const struct sf_relabel *r, const sf_str groups[SF_RE
         err = expand(r->replacement, groups, req, &val, why);
     if (err || !is_label_name(key)) /* a name that came out as none changes nothing */
         return err;
-    return sf_label_set_put(io, key, val, why);
+    return sf_relabel_label_put(io, key, val, why);
 }
 
 static enum sf_err fold_case(const struct sf_relabel *r, sf_str text, struct sf_label_set *io,
@@ -232,7 +232,7 @@ static enum sf_err fold_case(const struct sf_relabel *r, sf_str text, struct sf_
                   : r->action == SF_RELABEL_UPPER && is_lower ? (char)(c - 32)
                                                               : c;
     }
-    return sf_label_set_put(io, r->target, (sf_str){copy, text.len}, why);
+    return sf_relabel_label_put(io, r->target, (sf_str){copy, text.len}, why);
 }
 
 /* As Prometheus does it, so that the same targets fall to the same part: the last eight bytes of
@@ -250,7 +250,7 @@ static enum sf_err hash_mod(const struct sf_relabel *r, sf_str text, struct sf_l
         number = number << 8 | sum[i];
     if (!sf_arena_print(req, &val, "%llu", (unsigned long long)(number % r->modulus)))
         return sf_no_room(why, "labels");
-    return sf_label_set_put(io, r->target, val, why);
+    return sf_relabel_label_put(io, r->target, val, why);
 }
 
 static enum sf_err by_name(const struct sf_relabel *r, struct sf_label_set *io,
@@ -267,10 +267,10 @@ static enum sf_err by_name(const struct sf_relabel *r, struct sf_label_set *io,
         if (r->action == SF_RELABEL_MAP && found == SF_REGEX_FOUND) {
             err = expand(r->replacement, groups, req, &name, why);
             if (!err && is_label_name(name))
-                err = sf_label_set_put(io, name, was.list[i].val, why);
+                err = sf_relabel_label_put(io, name, was.list[i].val, why);
         } else if ((r->action == SF_RELABEL_DROP_LABEL && found == SF_REGEX_FOUND) ||
                    (r->action == SF_RELABEL_KEEP_LABEL && found == SF_REGEX_NONE)) {
-            err = sf_label_set_put(io, was.list[i].key, SF_STR_NONE, why);
+            err = sf_relabel_label_put(io, was.list[i].key, SF_STR_NONE, why);
         }
         if (err)
             return err;
@@ -296,7 +296,7 @@ static enum sf_err run_one(const struct sf_relabel *r, struct sf_label_set *io,
     if (r->action >= SF_RELABEL_LOWER)
         return fold_case(r, text, io, req, why);
     if (r->action == SF_RELABEL_KEEP_EQUAL || r->action == SF_RELABEL_DROP_EQUAL) {
-        bool is_equal = sf_str_eq(text, sf_label_set_get(io, r->target));
+        bool is_equal = sf_str_eq(text, sf_relabel_label_get(io, r->target));
         *out_keeps = is_equal == (r->action == SF_RELABEL_KEEP_EQUAL);
         return SF_OK;
     }

@@ -44,9 +44,10 @@ enum sf_err sf_relabel_set(struct sf_relabel *r, sf_str key, sf_str val, struct 
 enum sf_err sf_relabel_check(struct sf_relabel *r, struct sf_why *why); /* compiles its pattern */
 void sf_relabel_done(struct sf_relabel *r);
 
-sf_str sf_label_set_get(const struct sf_label_set *s, sf_str key); /* empty: not there */
+sf_str sf_relabel_label_get(const struct sf_label_set *s, sf_str key); /* empty: not there */
 /* An empty value removes. LIMIT: too many. */
-enum sf_err sf_label_set_put(struct sf_label_set *s, sf_str key, sf_str val, struct sf_why *why);
+enum sf_err sf_relabel_label_put(struct sf_label_set *s, sf_str key, sf_str val,
+                                 struct sf_why *why);
 /* All rules in order; new texts are in `req`. *out_keeps: the target stays. LIMIT: too many labels,
  * a text that is too long, or a pattern at its bound. */
 enum sf_err sf_relabel_run(const struct sf_relabel *rules, size_t n, struct sf_label_set *io,

@@ -145,7 +145,7 @@ static enum sf_err set_label(struct sf_scrape_job *job, sf_str key, sf_str val, 
     if (!key.len || sf_str_starts(key, SF_STR("__")))
         return sf_fail(why, SF_ERR_INPUT, "labels: \"%.*s\" is no name for a label",
                        SF_STR_ARG(sf_str_part(key, 0, 60)));
-    return sf_label_set_put(&job->labels, key, val, why);
+    return sf_relabel_label_put(&job->labels, key, val, why);
 }
 
 static enum sf_err unknown(sf_str path, struct sf_why *why)

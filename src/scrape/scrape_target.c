@@ -52,9 +52,9 @@ static bool is_carried(sf_str key)
 
 static sf_str service_of(const struct sf_scrape_target_spec *s)
 {
-    sf_str name = sf_label_set_get(s->labels, SF_STR("service_name"));
+    sf_str name = sf_relabel_label_get(s->labels, SF_STR("service_name"));
     if (!name.len)
-        name = sf_label_set_get(s->labels, SF_STR("service"));
+        name = sf_relabel_label_get(s->labels, SF_STR("service"));
     if (!name.len)
         name = s->job->service;
     return name.len ? name : s->job->name;
@@ -81,7 +81,7 @@ static sf_str keep(char **to, sf_str text)
 /* Structure, labels and texts are one piece of memory. */
 static struct sf_scrape_target *fill(const struct sf_scrape_target_spec *s, sf_str url)
 {
-    sf_str service = service_of(s), instance = sf_label_set_get(s->labels, SF_STR("instance"));
+    sf_str service = service_of(s), instance = sf_relabel_label_get(s->labels, SF_STR("instance"));
     size_t n = 0, len = url.len + service.len + instance.len + s->path.len + 4;
     struct sf_scrape_target *t;
     struct sf_label *labels;

@@ -167,7 +167,7 @@ static enum sf_err read_groups(struct sf_scraper *s, const char *name, sf_str te
                               : sf_sd_groups_read(text, &s->scratch, &groups, why);
     if (err)
         sf_why_prefix(why, "%.100s", name);
-    return err ? err : sf_target_update_groups(u, &groups, why);
+    return err ? err : sf_target_list_update_groups(u, &groups, why);
 }
 
 static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
@@ -217,7 +217,7 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
     struct sf_why why = {0};
     enum sf_err err, first;
     sf_arena_reset(&s->scratch);
-    first = sf_target_update_static(&u, &why);
+    first = sf_target_list_update_static(&u, &why);
     tell(s, &j->why, first, &why);
     for (size_t i = 0; i < j->n_sources; i++) {
         struct source *o = &j->sources[i];
@@ -234,11 +234,11 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
     }
     sf_mutex_lock(&s->lock);
     if (!first)
-        first = sf_target_update_end(&u, &why);
+        first = sf_target_list_update_end(&u, &why);
     j->n_dropped = u.n_dropped;
     j->n_over = u.n_over;
     sf_mutex_unlock(&s->lock);
-    sf_target_update_drop(&u);
+    sf_target_list_update_drop(&u);
     recount(s); /* some may be gone, with what was kept of them */
     sf_arena_release(&s->scratch);
 }
@@ -517,9 +517,10 @@ void sf_scraper_run(struct sf_scraper *s, const struct sf_scraper_ways *ways)
 
 /* ---- looking ---- */
 
-void sf_scraper_look(struct sf_scraper *s, void (*see)(void *arg, const struct sf_scrape_target *t),
-                     void (*see_source)(void *arg, const struct sf_scraper_source *source),
-                     void *arg, struct sf_scraper_counts *out)
+void sf_scraper_visit(struct sf_scraper *s,
+                      void (*see)(void *arg, const struct sf_scrape_target *t),
+                      void (*see_source)(void *arg, const struct sf_scraper_source *source),
+                      void *arg, struct sf_scraper_counts *out)
 {
     sf_mutex_lock(&s->lock);
     *out = s->counts;

@@ -44,6 +44,7 @@ struct sf_scraper_source {     /* of targets: a file, an address */
     uint64_t n_dropped, n_over;
 };
 /* Under the lock: looks only. `see_source` may be NULL. */
-void sf_scraper_look(struct sf_scraper *s, void (*see)(void *arg, const struct sf_scrape_target *t),
-                     void (*see_source)(void *arg, const struct sf_scraper_source *source),
-                     void *arg, struct sf_scraper_counts *out);
+void sf_scraper_visit(struct sf_scraper *s,
+                      void (*see)(void *arg, const struct sf_scrape_target *t),
+                      void (*see_source)(void *arg, const struct sf_scraper_source *source),
+                      void *arg, struct sf_scraper_counts *out);

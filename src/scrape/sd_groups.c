@@ -17,7 +17,7 @@ struct sf_sd_group *sf_sd_groups_add(struct sf_sd_groups *g, struct sf_arena *re
     return group;
 }
 
-bool sf_sd_is_address(sf_str s)
+bool sf_sd_groups_is_address(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -27,10 +27,10 @@ bool sf_sd_is_address(sf_str s)
     return s.len > 0 && s.len <= 256;
 }
 
-enum sf_err sf_sd_group_target(struct sf_sd_groups *g, struct sf_sd_group *group, sf_str address,
-                               struct sf_arena *req, struct sf_why *why)
+enum sf_err sf_sd_groups_target(struct sf_sd_groups *g, struct sf_sd_group *group, sf_str address,
+                                struct sf_arena *req, struct sf_why *why)
 {
-    if (!sf_sd_is_address(address))
+    if (!sf_sd_groups_is_address(address))
         return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no address: write HOST:PORT",
                        SF_STR_ARG(sf_str_part(address, 0, 60)));
     if (g->n_targets == SF_LIMIT_SCRAPE_TARGETS)
@@ -52,14 +52,14 @@ enum sf_err sf_sd_group_target(struct sf_sd_groups *g, struct sf_sd_group *group
     return SF_OK;
 }
 
-enum sf_err sf_sd_group_label(struct sf_sd_group *group, sf_str key, sf_str val,
-                              struct sf_arena *req, struct sf_why *why)
+enum sf_err sf_sd_groups_label(struct sf_sd_group *group, sf_str key, sf_str val,
+                               struct sf_arena *req, struct sf_why *why)
 {
     if (!key.len || !sf_utf8_is_valid(key) || !sf_utf8_is_valid(val))
         return sf_fail(why, SF_ERR_INPUT, "a label without a name, or that is no UTF-8");
     if (!sf_arena_copy(req, key, &key) || !sf_arena_copy(req, val, &val))
         return sf_no_room(why, "labels");
-    return sf_label_set_put(&group->labels, key, val, why);
+    return sf_relabel_label_put(&group->labels, key, val, why);
 }
 
 static enum sf_err read_group(struct sf_json *j, struct sf_sd_groups *out, struct sf_why *why)
@@ -75,7 +75,7 @@ static enum sf_err read_group(struct sf_json *j, struct sf_sd_groups *out, struc
                 while (!err && sf_json_item(j)) {
                     sf_str address = sf_json_str(j);
                     if (sf_json_ok(j))
-                        err = sf_sd_group_target(out, group, address, j->req, why);
+                        err = sf_sd_groups_target(out, group, address, j->req, why);
                 }
             }
         } else if (sf_str_eq(key, SF_STR("labels"))) {
@@ -83,7 +83,7 @@ static enum sf_err read_group(struct sf_json *j, struct sf_sd_groups *out, struc
                 while (!err && sf_json_key(j, &name)) {
                     sf_str val = sf_json_str(j);
                     if (sf_json_ok(j))
-                        err = sf_sd_group_label(group, name, val, j->req, why);
+                        err = sf_sd_groups_label(group, name, val, j->req, why);
                 }
             }
         } else {

@@ -21,13 +21,13 @@ struct sf_sd_groups { /* all of it in the arena it was read into */
 };
 
 /* HOST:PORT, or a name; nothing that would become another part of a URL. */
-bool sf_sd_is_address(sf_str s);
+bool sf_sd_groups_is_address(sf_str s);
 struct sf_sd_group *sf_sd_groups_add(struct sf_sd_groups *g, struct sf_arena *req); /* NULL: full */
 /* INPUT: no address; LIMIT: too many. Copies. */
-enum sf_err sf_sd_group_target(struct sf_sd_groups *g, struct sf_sd_group *group, sf_str address,
+enum sf_err sf_sd_groups_target(struct sf_sd_groups *g, struct sf_sd_group *group, sf_str address,
+                                struct sf_arena *req, struct sf_why *why);
+enum sf_err sf_sd_groups_label(struct sf_sd_group *group, sf_str key, sf_str val,
                                struct sf_arena *req, struct sf_why *why);
-enum sf_err sf_sd_group_label(struct sf_sd_group *group, sf_str key, sf_str val,
-                              struct sf_arena *req, struct sf_why *why);
 /* INPUT with the place, LIMIT. What was read before is there. */
 enum sf_err sf_sd_groups_read(sf_str json, struct sf_arena *req, struct sf_sd_groups *out,
                               struct sf_why *why);

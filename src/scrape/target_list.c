@@ -69,7 +69,7 @@ static enum sf_err add(struct sf_target_update *u, const struct sf_scrape_target
 static enum sf_err check(const struct sf_target_update *u, const struct sf_scrape_target_spec *s,
                          struct sf_why *why)
 {
-    bool is_ok = sf_sd_is_address(s->address) &&
+    bool is_ok = sf_sd_groups_is_address(s->address) &&
                  (sf_str_eq(s->scheme, SF_STR("http")) || sf_str_eq(s->scheme, SF_STR("https"))) &&
                  (!s->prefix.len || s->prefix.p[0] == '/');
     for (size_t i = 0; i < s->prefix.len; i++)
@@ -89,15 +89,16 @@ static enum sf_err add_address(struct sf_target_update *u, sf_str address,
     struct sf_label_set labels = job->labels;
     struct sf_scrape_target_spec spec = {.jobs = u->jobs, .job = job, .labels = &labels};
     bool keeps = true;
-    enum sf_err err = sf_label_set_put(&labels, SF_STR("job"), job->name, why);
+    enum sf_err err = sf_relabel_label_put(&labels, SF_STR("job"), job->name, why);
     for (size_t i = 0; !err && more && i < more->n; i++)
-        err = sf_label_set_put(&labels, more->list[i].key, more->list[i].val, why);
+        err = sf_relabel_label_put(&labels, more->list[i].key, more->list[i].val, why);
     if (!err)
-        err = sf_label_set_put(&labels, SF_STR("__address__"), address, why);
-    if (!err && !sf_label_set_get(&labels, SF_STR("__scheme__")).len)
-        err = sf_label_set_put(&labels, SF_STR("__scheme__"), job->scheme, why);
-    if (!err && !sf_label_set_get(&labels, SF_STR("__profile_path_prefix__")).len)
-        err = sf_label_set_put(&labels, SF_STR("__profile_path_prefix__"), job->path_prefix, why);
+        err = sf_relabel_label_put(&labels, SF_STR("__address__"), address, why);
+    if (!err && !sf_relabel_label_get(&labels, SF_STR("__scheme__")).len)
+        err = sf_relabel_label_put(&labels, SF_STR("__scheme__"), job->scheme, why);
+    if (!err && !sf_relabel_label_get(&labels, SF_STR("__profile_path_prefix__")).len)
+        err = sf_relabel_label_put(&labels, SF_STR("__profile_path_prefix__"), job->path_prefix,
+                                   why);
     if (!err)
         err = sf_relabel_run(job->relabel, job->n_relabel, &labels, u->scratch, u->regex, &keeps,
                              why);
@@ -105,12 +106,12 @@ static enum sf_err add_address(struct sf_target_update *u, sf_str address,
         u->n_dropped++;
     if (err || !keeps)
         return err;
-    spec.address = sf_label_set_get(&labels, SF_STR("__address__"));
-    spec.scheme = sf_label_set_get(&labels, SF_STR("__scheme__"));
-    spec.prefix = sf_label_set_get(&labels, SF_STR("__profile_path_prefix__"));
+    spec.address = sf_relabel_label_get(&labels, SF_STR("__address__"));
+    spec.scheme = sf_relabel_label_get(&labels, SF_STR("__scheme__"));
+    spec.prefix = sf_relabel_label_get(&labels, SF_STR("__profile_path_prefix__"));
     err = check(u, &spec, why);
-    if (!err && !sf_label_set_get(&labels, SF_STR("instance")).len)
-        err = sf_label_set_put(&labels, SF_STR("instance"), spec.address, why);
+    if (!err && !sf_relabel_label_get(&labels, SF_STR("instance")).len)
+        err = sf_relabel_label_put(&labels, SF_STR("instance"), spec.address, why);
     if (job->url.len)
         return err ? err : add(u, &spec, why);
     for (size_t i = 0; !err && i < job->paths.n; i++) {
@@ -120,8 +121,8 @@ static enum sf_err add_address(struct sf_target_update *u, sf_str address,
     return err;
 }
 
-enum sf_err sf_target_update_groups(struct sf_target_update *u, const struct sf_sd_groups *groups,
-                                    struct sf_why *why)
+enum sf_err sf_target_list_update_groups(struct sf_target_update *u,
+                                         const struct sf_sd_groups *groups, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (const struct sf_sd_group *g = groups->first; !err && g; g = g->next) {
@@ -131,7 +132,7 @@ enum sf_err sf_target_update_groups(struct sf_target_update *u, const struct sf_
     return err;
 }
 
-enum sf_err sf_target_update_static(struct sf_target_update *u, struct sf_why *why)
+enum sf_err sf_target_list_update_static(struct sf_target_update *u, struct sf_why *why)
 {
     struct sf_sd_groups all = {0};
     struct sf_sd_group *group = sf_sd_groups_add(&all, u->scratch);
@@ -145,11 +146,11 @@ enum sf_err sf_target_update_static(struct sf_target_update *u, struct sf_why *w
         return err ? err : add_address(u, host, NULL, why);
     }
     for (size_t i = 0; !err && i < u->job->targets.n; i++)
-        err = sf_sd_group_target(&all, group, u->job->targets.list[i], u->scratch, why);
-    return err ? err : sf_target_update_groups(u, &all, why);
+        err = sf_sd_groups_target(&all, group, u->job->targets.list[i], u->scratch, why);
+    return err ? err : sf_target_list_update_groups(u, &all, why);
 }
 
-void sf_target_update_drop(struct sf_target_update *u)
+void sf_target_list_update_drop(struct sf_target_update *u)
 {
     for (size_t i = 0; i < u->n_fresh; i++)
         sf_scrape_target_free(u->fresh[i]);
@@ -207,7 +208,7 @@ static void reuse(struct sf_target_update *u, const struct sf_table *at)
     }
 }
 
-enum sf_err sf_target_update_end(struct sf_target_update *u, struct sf_why *why)
+enum sf_err sf_target_list_update_end(struct sf_target_update *u, struct sf_why *why)
 {
     struct sf_target_list *l = u->list;
     struct sf_table at = {0};

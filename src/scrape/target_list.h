@@ -30,11 +30,11 @@ struct sf_target_update {
     uint64_t n_over;      /* above SF_LIMIT_SCRAPE_TARGETS */
 };
 
-enum sf_err sf_target_update_groups(struct sf_target_update *u, const struct sf_sd_groups *groups,
-                                    struct sf_why *why);
+enum sf_err sf_target_list_update_groups(struct sf_target_update *u,
+                                         const struct sf_sd_groups *groups, struct sf_why *why);
 /* The job's own targets and url. */
-enum sf_err sf_target_update_static(struct sf_target_update *u, struct sf_why *why);
+enum sf_err sf_target_list_update_static(struct sf_target_update *u, struct sf_why *why);
 /* Takes the place of what there was of the job; old ones that are being asked are marked as gone.
  * NOMEM: nothing changed. */
-enum sf_err sf_target_update_end(struct sf_target_update *u, struct sf_why *why);
-void sf_target_update_drop(struct sf_target_update *u); /* instead of an end */
+enum sf_err sf_target_list_update_end(struct sf_target_update *u, struct sf_why *why);
+void sf_target_list_update_drop(struct sf_target_update *u); /* instead of an end */

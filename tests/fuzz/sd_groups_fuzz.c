@@ -54,12 +54,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
     if (!sf_sd_groups_read((sf_str){copy, size}, &arena, &groups, NULL)) {
         check_targets(&groups);
-        if (!sf_target_update_groups(&u, &groups, NULL))
-            (void)sf_target_update_end(&u, NULL);
+        if (!sf_target_list_update_groups(&u, &groups, NULL))
+            (void)sf_target_list_update_end(&u, NULL);
     }
     for (size_t i = 0; i < list.n; i++)
         SF_ASSERT(sf_str_starts(list.list[i]->url, SF_STR("http")));
-    sf_target_update_drop(&u);
+    sf_target_list_update_drop(&u);
     sf_target_list_done(&list);
     sf_arena_done(&arena);
     sf_regex_scratch_free(regex);

@@ -111,7 +111,7 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
     sf_exposition_family(e, "spanflame_scrape_up", SF_METRIC_GAUGE,
                          "1 when the last scrape of a target gave a profile, 0 when it failed; the "
                          "first 2,000 targets.");
-    sf_scraper_look(s->scraper, expose, NULL, &x, &n);
+    sf_scraper_visit(s->scraper, expose, NULL, &x, &n);
     one(e, "spanflame_scrape_targets", SF_METRIC_GAUGE, "Addresses that are scraped.", n.n_targets);
     one(e, "spanflame_scrape_targets_dropped", SF_METRIC_GAUGE,
         "Targets of the last discoveries that relabelling left out.", n.n_dropped);
@@ -271,7 +271,7 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     l.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
     if (s)
-        sf_scraper_look(s->scraper, see, see_source, &l, &n);
+        sf_scraper_visit(s->scraper, see, see_source, &l, &n);
     err = l.targets.err ? l.targets.err : l.sources.err ? l.sources.err : l.left.err;
     sf_call_ok(call, l.is_text ? "text/plain; charset=utf-8" : "application/json");
     if (l.is_text) {

@@ -29,7 +29,7 @@ static bool run(const char *text, struct sf_label_set *io)
 
 static void is(const struct sf_label_set *s, const char *key, const char *val)
 {
-    assert_true(sf_str_eq(sf_label_set_get(s, sf_str_from(key)), sf_str_from(val)));
+    assert_true(sf_str_eq(sf_relabel_label_get(s, sf_str_from(key)), sf_str_from(val)));
 }
 
 static void begin(struct sf_label_set *s)
@@ -40,9 +40,9 @@ static void begin(struct sf_label_set *s)
         assert_non_null(scratch);
     }
     *s = (struct sf_label_set){0};
-    assert_ok(sf_label_set_put(s, SF_STR("__address__"), SF_STR("10.0.0.7:6060"), &why));
-    assert_ok(sf_label_set_put(s, SF_STR("__meta_app"), SF_STR("Cart"), &why));
-    assert_ok(sf_label_set_put(s, SF_STR("env"), SF_STR("prod"), &why));
+    assert_ok(sf_relabel_label_put(s, SF_STR("__address__"), SF_STR("10.0.0.7:6060"), &why));
+    assert_ok(sf_relabel_label_put(s, SF_STR("__meta_app"), SF_STR("Cart"), &why));
+    assert_ok(sf_relabel_label_put(s, SF_STR("env"), SF_STR("prod"), &why));
 }
 
 static void end(void)
@@ -126,17 +126,17 @@ TEST(relabel, ends_texts_and_labels_without_end)
     char long_text[SF_LIMIT_SCRAPE_TEXT_LEN + 1];
     begin(&s);
     memset(long_text, 'x', sizeof(long_text));
-    assert_err(sf_label_set_put(&s, SF_STR("a"), (sf_str){long_text, sizeof(long_text)}, &why),
+    assert_err(sf_relabel_label_put(&s, SF_STR("a"), (sf_str){long_text, sizeof(long_text)}, &why),
                SF_ERR_LIMIT);
-    assert_ok(sf_label_set_put(&s, SF_STR("a"), (sf_str){long_text, 3000}, &why));
+    assert_ok(sf_relabel_label_put(&s, SF_STR("a"), (sf_str){long_text, 3000}, &why));
     rule(&r, "source_labels=a|target_label=b|replacement=$1$1");
     assert_err(sf_relabel_run(&r, 1, &s, &arena, scratch, &keeps, &why), SF_ERR_LIMIT);
     sf_relabel_done(&r);
     for (size_t i = s.n; i < SF_LIMIT_SCRAPE_LABELS; i++) {
         sf_str key;
         assert_true(sf_arena_print(&arena, &key, "l%zu", i));
-        assert_ok(sf_label_set_put(&s, key, SF_STR("v"), &why));
+        assert_ok(sf_relabel_label_put(&s, key, SF_STR("v"), &why));
     }
-    assert_err(sf_label_set_put(&s, SF_STR("more"), SF_STR("v"), &why), SF_ERR_LIMIT);
+    assert_err(sf_relabel_label_put(&s, SF_STR("more"), SF_STR("v"), &why), SF_ERR_LIMIT);
     end();
 }

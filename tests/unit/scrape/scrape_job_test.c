@@ -39,7 +39,7 @@ TEST(scrape_job, takes_what_the_file_says)
                   &job));
     assert_true(sf_str_eq(job->name, SF_STR("cart")));
     assert_int_equal(job->seconds_ns, 20 * SF_NS_PER_S);
-    assert_true(sf_str_eq(sf_label_set_get(&job->labels, SF_STR("env")), SF_STR("prod")));
+    assert_true(sf_str_eq(sf_relabel_label_get(&job->labels, SF_STR("env")), SF_STR("prod")));
     assert_ok(add(j, "url=http://127.0.0.1:6061/debug/pprof/profile|service=cart", &job));
     assert_true(sf_str_eq(job->name, SF_STR("cart-2")));
     assert_int_equal(job->interval_ns, 15 * SF_NS_PER_S);

@@ -29,7 +29,7 @@ TEST(sd_groups, reads_targets_with_their_labels)
                         &a, &g));
     assert_int_equal(g.n_targets, 3);
     assert_true(sf_str_eq(g.first->targets[1], SF_STR("b:2")));
-    assert_true(sf_str_eq(sf_label_set_get(&g.first->labels, SF_STR("env")), SF_STR("prod")));
+    assert_true(sf_str_eq(sf_relabel_label_get(&g.first->labels, SF_STR("env")), SF_STR("prod")));
     assert_true(sf_str_eq(g.last->targets[0], SF_STR("c:3")));
     assert_int_equal(g.last->labels.n, 0);
     sf_arena_done(&a);

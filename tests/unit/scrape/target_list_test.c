@@ -28,12 +28,12 @@ static void update(struct sf_target_list *l, struct sf_scrape_jobs *j, struct sf
     struct sf_sd_groups groups = {0};
     if (json) {
         assert_ok(sf_sd_groups_read(sf_str_from(json), &arena, &groups, &why));
-        assert_ok(sf_target_update_groups(&u, &groups, &why));
+        assert_ok(sf_target_list_update_groups(&u, &groups, &why));
     } else {
-        assert_ok(sf_target_update_static(&u, &why));
+        assert_ok(sf_target_list_update_static(&u, &why));
     }
-    assert_ok(sf_target_update_end(&u, &why));
-    sf_target_update_drop(&u);
+    assert_ok(sf_target_list_update_end(&u, &why));
+    sf_target_list_update_drop(&u);
 }
 
 static struct sf_scrape_target *find(struct sf_target_list *l, const char *url)
@@ -160,9 +160,9 @@ TEST(target_list, refuses_labels_that_make_no_address)
         assert_true(sf_arena_print(&arena, &json, "[{\"targets\":[\"a:1\"],\"labels\":{%s%s}}]",
                                    bad[i], i == 1 ? ",\"to\":\"u@h:1\"" : ""));
         assert_ok(sf_sd_groups_read(json, &arena, &groups, &why));
-        assert_err(sf_target_update_groups(&u, &groups, &why), SF_ERR_INPUT);
+        assert_err(sf_target_list_update_groups(&u, &groups, &why), SF_ERR_INPUT);
         assert_non_null(strstr(why.text, "is no address"));
-        sf_target_update_drop(&u);
+        sf_target_list_update_drop(&u);
     }
     end(&l, j);
 }
