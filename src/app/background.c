@@ -19,7 +19,7 @@ struct job {
 };
 
 static const struct job jobs[] = {
-    {.name = "record", .run = sf_recording_rules_run},
+    {.name = "record", .run = sf_recording_run},
     {.name = "keep", .run = sf_keep_hours_judge, .interval_ns = SF_NS_PER_S},
     {.name = "scrape", .run = sf_scraping_run, .interval_ns = SF_NS_PER_S / 20},
     {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* it knows when */

@@ -5,9 +5,9 @@
 #include "os/clock.h"
 #include "serve/otlp/otlp_traces.h"
 
-bool sf_ingest_is_spans(const struct sf_route *route)
+bool sf_ingest_wait_is_spans(const struct sf_route *route)
 {
-    return route->handle == sf_otlp_traces_export || route->handle == sf_zipkin_spans_take;
+    return route->handle == sf_otlp_traces_export || route->handle == sf_otlp_traces_take_zipkin;
 }
 
 static enum sf_pressure store_pressure(const struct sf_service *s, bool *out_is_brief)
@@ -23,8 +23,8 @@ bool sf_ingest_wait_may(const struct sf_call *call)
     bool is_brief;
     (void)store_pressure(call->service, &is_brief);
     /* Half of the queue is for spans alone, which must not be refused because of profiles. */
-    return is_brief && depth < (sf_ingest_is_spans(call->route) ? SF_LIMIT_INGEST_QUEUE
-                                                                : SF_LIMIT_INGEST_QUEUE / 2);
+    return is_brief && depth < (sf_ingest_wait_is_spans(call->route) ? SF_LIMIT_INGEST_QUEUE
+                                                                     : SF_LIMIT_INGEST_QUEUE / 2);
 }
 
 static bool is_stopping(const struct sf_service *s)
@@ -35,7 +35,7 @@ static bool is_stopping(const struct sf_service *s)
 enum sf_ingest_wait sf_ingest_wait(struct sf_call *call)
 {
     struct sf_service *s = call->service;
-    bool is_spans = sf_ingest_is_spans(call->route), is_brief;
+    bool is_spans = sf_ingest_wait_is_spans(call->route), is_brief;
     enum sf_pressure level = store_pressure(s, &is_brief);
     int64_t most_ms = is_spans ? SF_LIMIT_SPANS_WAIT_MS : SF_LIMIT_PROFILES_WAIT_MS;
     /* A profile that waits keeps its detail; spans are not touched before their own level. */

@@ -8,7 +8,7 @@
 #pragma once
 #include "serve/call.h"
 
-bool sf_ingest_is_spans(const struct sf_route *route); /* or profiles */
+bool sf_ingest_wait_is_spans(const struct sf_route *route); /* or profiles */
 /* On a loop's thread, before the body is read: may the request wait for what is short now? */
 bool sf_ingest_wait_may(const struct sf_call *call);
 

@@ -39,7 +39,7 @@ static enum sf_err unwrap(struct sf_profile_take *t, struct bodies *b, struct sf
 struct trial {
     struct sf_profile_take *t;
     struct bodies *b;
-    sf_profile_door *door;
+    sf_profile_take_read *reader;
 };
 
 static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
@@ -66,7 +66,7 @@ static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
     err = sf_plain_body_read(t->call, &trial->b->wire, why);
     if (!err)
         err = unwrap(t, trial->b, why);
-    return err ? err : trial->door(t, why);
+    return err ? err : trial->reader(t, why);
 }
 
 void sf_profile_take_count(struct sf_counters *c, const struct sf_profile_upload *u)
@@ -167,15 +167,15 @@ static void refuse_series(struct sf_profile_take *t)
     sf_admission_refuse_call(t->call, &r, SF_STR_NONE);
 }
 
-bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_profile_door *door,
-                         void (*answer)(struct sf_profile_take *t),
+bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
+                         sf_profile_take_read *reader, void (*answer)(struct sf_profile_take *t),
                          void (*refuse)(struct sf_profile_take *t, enum sf_err err,
                                         const struct sf_why *why))
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_profile_take t = {.call = call, .worker = worker};
     struct bodies b = {0};
-    struct trial trial = {&t, &b, door};
+    struct trial trial = {&t, &b, reader};
     struct sf_why why = {0};
     uint32_t tenants[SF_TENANTS_MAX] = {0};
     size_t n = 0;

@@ -15,12 +15,12 @@ struct sf_profile_take {
     bool is_malformed; /* set by that function: the profile is wrong, not the request around it */
 };
 
-typedef enum sf_err sf_profile_door(struct sf_profile_take *t, struct sf_why *why);
+typedef enum sf_err sf_profile_take_read(struct sf_profile_take *t, struct sf_why *why);
 
 /* A handler's whole work: `answer` fills the response of what was taken (NULL: an empty 200),
  * `refuse` that of what was not (NULL: in the route's form). */
-bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_profile_door *door,
-                         void (*answer)(struct sf_profile_take *t),
+bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
+                         sf_profile_take_read *reader, void (*answer)(struct sf_profile_take *t),
                          void (*refuse)(struct sf_profile_take *t, enum sf_err err,
                                         const struct sf_why *why));
 /* The sender's host: what a process is known by when it says nothing. */

@@ -432,7 +432,7 @@ static bool admit_under_load(struct sf_call *call)
 {
     struct sf_service *s = call->service;
     enum sf_pressure level = sf_service_pressure(s);
-    bool is_spans = sf_ingest_is_spans(call->route);
+    bool is_spans = sf_ingest_wait_is_spans(call->route);
     bool is_full = sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE;
     bool is_refused = is_full || level == SF_PRESSURE_REFUSE ||
                       (level >= SF_PRESSURE_PROFILES && !is_spans) ||
@@ -468,7 +468,7 @@ static bool admit_work(struct sf_call *call)
         return true;
     if (!admit_under_load(call))
         return false;
-    return sf_admission_check_tenant(call, sf_ingest_is_spans(call->route));
+    return sf_admission_check_tenant(call, sf_ingest_wait_is_spans(call->route));
 }
 
 bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
@@ -548,8 +548,8 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
     } else if (sf_queue_give(queue, ex)) { /* others came while its body did */
         if (call->route->class == SF_CLASS_INGEST)
             sf_service_count_shed(arg, call->tenant,
-                                  sf_ingest_is_spans(call->route) ? SF_SHED_SPANS
-                                                                  : SF_SHED_PROFILES);
+                                  sf_ingest_wait_is_spans(call->route) ? SF_SHED_SPANS
+                                                                       : SF_SHED_PROFILES);
         refuse_full_queue(call);
         sf_call_finish(call);
     }

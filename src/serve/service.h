@@ -18,15 +18,15 @@
 #include "symbol/symbolizer.h"
 
 struct sf_listener;
-struct sf_series_cap;      /* intake/series_cap.h */
-struct sf_quota;           /* intake/quota.h */
-struct sf_recent_traces;   /* intake/recent_traces.h */
-struct sf_settings;        /* serve/pyroscope/settings.h */
-struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
-struct sf_alerts;          /* serve/alerts/alerts.h */
-struct sf_control;         /* serve/own/control.h */
-struct sf_scraping;        /* serve/scrape/scraping.h */
-struct sf_deploys;         /* serve/own/deploys.h */
+struct sf_series_cap;         /* intake/series_cap.h */
+struct sf_quota;              /* intake/quota.h */
+struct sf_recent_traces;      /* intake/recent_traces.h */
+struct sf_pyroscope_settings; /* serve/pyroscope/settings.h */
+struct sf_recording_rules;    /* serve/pyroscope/recording_rules.h */
+struct sf_alerts;             /* serve/alerts/alerts.h */
+struct sf_control;            /* serve/own/control.h */
+struct sf_scraping;           /* serve/scrape/scraping.h */
+struct sf_deploys;            /* serve/own/deploys.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4, SF_MAY_CONTROL = 8 };
 
@@ -66,18 +66,18 @@ struct sf_service {
 
     struct sf_intake_config intake;
     struct sf_service_auth auth;
-    struct sf_series_cap *series_cap; /* label sets of each service */
-    struct sf_quota *quota;           /* limits of tenants and services; NULL in tests */
-    struct sf_recent_traces *recent;  /* failed and slow ones; NULL in tests */
-    struct sf_settings *settings;     /* of readers; NULL in tests */
-    struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
-    struct sf_alerts *alerts;         /* NULL in tests */
-    struct sf_deploys *deploys;       /* NULL in tests */
-    struct sf_scraping *scraping;     /* NULL in tests */
-    struct sf_control *control_docs;  /* what collectors are told; NULL in tests */
-    struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */
-    struct sf_symbolizer *symbols;    /* names of code; NULL in tests */
-    uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
+    struct sf_series_cap *series_cap;       /* label sets of each service */
+    struct sf_quota *quota;                 /* limits of tenants and services; NULL in tests */
+    struct sf_recent_traces *recent;        /* failed and slow ones; NULL in tests */
+    struct sf_pyroscope_settings *settings; /* of readers; NULL in tests */
+    struct sf_recording_rules *rules;       /* metrics made of profiles; NULL in tests */
+    struct sf_alerts *alerts;               /* NULL in tests */
+    struct sf_deploys *deploys;             /* NULL in tests */
+    struct sf_scraping *scraping;           /* NULL in tests */
+    struct sf_control *control_docs;        /* what collectors are told; NULL in tests */
+    struct sf_dir *adhoc;                   /* where ad hoc profiles are kept; NULL in tests */
+    struct sf_symbolizer *symbols;          /* names of code; NULL in tests */
+    uint32_t max_frames;                    /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     struct sf_finding_limits finding_limits;
     struct sf_keep_rules keep_rules; /* as configured */
     bool has_tenancy, rejects_other_signals, has_span_metrics;

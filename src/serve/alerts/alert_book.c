@@ -76,7 +76,7 @@ static struct sf_alert *add(struct sf_alert_book *b, sf_str rule, sf_str tenant,
     return a;
 }
 
-bool sf_alert_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule)
+bool sf_alert_book_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule)
 {
     return sf_str_eq(sf_str_from(a->rule), rule->name) &&
            (rule->is_each || sf_str_eq(sf_str_from(a->tenant), rule->tenant));
@@ -86,7 +86,8 @@ static struct sf_alert *find(struct sf_alert_book *b, const struct sf_alert_rule
                              sf_str labels)
 {
     for (size_t i = 0; i < b->n; i++) {
-        if (sf_alert_is_of(&b->list[i], rule) && sf_str_eq(sf_str_from(b->list[i].labels), labels))
+        if (sf_alert_book_is_of(&b->list[i], rule) &&
+            sf_str_eq(sf_str_from(b->list[i].labels), labels))
             return &b->list[i];
     }
     return NULL;
@@ -153,7 +154,7 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
         return err;
     for (size_t i = b->n; i-- > 0;) {
         struct sf_alert *a = &b->list[i];
-        if (a->is_seen || !sf_alert_is_of(a, rule))
+        if (a->is_seen || !sf_alert_book_is_of(a, rule))
             continue;
         if (a->state == SF_ALERT_PENDING)
             drop(b, i);
@@ -169,7 +170,7 @@ void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *ru
         struct sf_alert *a = &b->list[i];
         bool is_known = false;
         for (size_t k = 0; !is_known && k < rules->n; k++)
-            is_known = sf_alert_is_of(a, &rules->list[k]);
+            is_known = sf_alert_book_is_of(a, &rules->list[k]);
         if (!is_known && a->state == SF_ALERT_FIRING)
             resolve(b, a, now_ns);
         if ((!is_known && a->state == SF_ALERT_PENDING) ||

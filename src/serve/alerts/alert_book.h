@@ -47,7 +47,7 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
 /* Alerts of rules that are no more are resolved; those resolved long ago go. */
 void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *rules,
                         int64_t now_ns);
-bool sf_alert_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule);
+bool sf_alert_book_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule);
 
 /* As a file of lines whose first is a checksum. CORRUPT: another's bytes, or damaged; nothing is
  * taken then. */

@@ -52,11 +52,11 @@ static const char *state_name(enum sf_alert_state state)
 static void add_alert(const struct sf_alert *a, struct sf_buf *out)
 {
     sf_buf_print(out, "{\"labels\":");
-    sf_alert_json_labels(a, out);
+    sf_alert_send_json_labels(a, out);
     sf_buf_print(out, ",\"annotations\":");
-    sf_alert_json_notes(a, out);
+    sf_alert_send_json_notes(a, out);
     sf_buf_print(out, ",\"state\":\"%s\",\"activeAt\":", state_name(a->state));
-    sf_alert_json_time(a->since_ns, out);
+    sf_alert_send_json_time(a->since_ns, out);
     sf_buf_print(out, ",\"value\":\"%.6g\"%s}", a->value,
                  a->is_silenced ? ",\"silenced\":true" : "");
 }
@@ -115,7 +115,7 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
                      n_rules == 1 ? "" : "s", n_active, n_active == 1 ? "" : "s");
 }
 
-bool sf_alerts_list_handle(struct sf_call *call, struct sf_worker *worker)
+bool sf_alert_calls_list(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf *out = &call->response->body;
@@ -154,7 +154,7 @@ static void add_pairs(const struct sf_alert_pairs *p, struct sf_json_writer *j)
 static bool is_alert_of(const struct sf_alert *a, const struct sf_alert_rule *rule,
                         const struct sf_call *call)
 {
-    return sf_alert_is_of(a, rule) && is_ours(call, sf_str_from(a->tenant));
+    return sf_alert_book_is_of(a, rule) && is_ours(call, sf_str_from(a->tenant));
 }
 
 static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *call,
@@ -212,14 +212,14 @@ static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *ca
     sf_json_write_key(&j, SF_STR("evaluationTime"));
     sf_json_write_f64(&j, (double)h->took_ns / SF_NS_PER_S);
     sf_json_write_key(&j, SF_STR("lastEvaluation"));
-    sf_alert_json_time(h->last_ns, out);
+    sf_alert_send_json_time(h->last_ns, out);
     j.needs_comma = true;
     sf_json_write_key_str(&j, SF_STR("type"), SF_STR("alerting"));
     sf_json_write_object_end(&j);
     sf_buf_done(&text);
 }
 
-bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker)
+bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf *out = &call->response->body;
@@ -239,7 +239,7 @@ bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker)
         sf_buf_print(out,
                      "],\"interval\":%.3f,\"limit\":0,\"evaluationTime\":0,\"lastEvaluation\":",
                      (double)a->rules->interval_ns / SF_NS_PER_S);
-        sf_alert_json_time(a->book.last_ns, out);
+        sf_alert_send_json_time(a->book.last_ns, out);
         sf_buf_add_u8(out, '}');
     }
     sf_mutex_unlock(&a->lock);
@@ -282,14 +282,14 @@ static void tell(struct trial *t, const struct sf_alert *a)
         if (t->n_fired)
             sf_buf_add_u8(&t->fired, ',');
         sf_buf_print(&t->fired, "{\"labels\":");
-        sf_alert_json_labels(a, &t->fired);
+        sf_alert_send_json_labels(a, &t->fired);
         sf_buf_print(&t->fired, ",\"activeAt\":");
-        sf_alert_json_time(a->since_ns, &t->fired);
+        sf_alert_send_json_time(a->since_ns, &t->fired);
         sf_buf_print(&t->fired, ",\"firedAt\":");
-        sf_alert_json_time(a->fired_ns, &t->fired);
+        sf_alert_send_json_time(a->fired_ns, &t->fired);
         sf_buf_print(&t->fired, ",\"resolvedAt\":");
         if (a->resolved_ns)
-            sf_alert_json_time(a->resolved_ns, &t->fired);
+            sf_alert_send_json_time(a->resolved_ns, &t->fired);
         else
             sf_buf_print(&t->fired, "null");
         sf_buf_print(&t->fired, ",\"value\":\"%.6g\"", a->value);
@@ -393,7 +393,7 @@ static void answer(struct sf_call *call, const struct trial *t)
     sf_json_write_key(&j, SF_STR("stepSeconds"));
     sf_json_write_f64(&j, (double)t->step_ns / SF_NS_PER_S);
     sf_json_write_key(&j, SF_STR("until"));
-    sf_alert_json_time(t->last_ns, out);
+    sf_alert_send_json_time(t->last_ns, out);
     j.needs_comma = true;
     sf_json_write_key(&j, SF_STR("fired"));
     sf_buf_print(out, "[%.*s]}", SF_STR_ARG(sf_buf_str(&t->fired)));
@@ -427,7 +427,7 @@ static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
     return SF_OK;
 }
 
-bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker)
+bool sf_alert_calls_test(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_alert_rules *rules;
@@ -448,13 +448,13 @@ bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err && t.rule->kind == SF_ALERT_WATCH) {
         int64_t now_ns = sf_clock_mono_ns();
         t.stop_ns = now_ns + (q.deadline_ns ? (q.deadline_ns - now_ns) / 4 * 3 : MOST_NS);
-        t.watch = sf_watch_new(t.rule->tenant);
+        t.watch = sf_watch_feed_new(t.rule->tenant);
         if (!t.watch)
             err = sf_no_memory(&why, "the query");
     }
     if (!err)
         err = run(call, worker, &t, &q, &scratch, &why);
-    sf_watch_free(t.watch);
+    sf_watch_feed_free(t.watch);
     sf_arena_done(&scratch);
     if (!err)
         answer(call, &t);

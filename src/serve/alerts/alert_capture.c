@@ -8,7 +8,7 @@
 
 enum { ROOM = 256 << 10 };
 
-bool sf_alert_label(const struct sf_alert *a, sf_str key, struct sf_arena *req, sf_str *out)
+bool sf_alert_capture_label(const struct sf_alert *a, sf_str key, struct sf_arena *req, sf_str *out)
 {
     struct sf_json j;
     sf_str text, name;
@@ -35,7 +35,7 @@ static sf_str service_of(const struct sf_alert_rule *rule, const struct sf_alert
     static const char *const labels[] = {"service", "resource_service_name", "service_name"};
     sf_str service = rule->capture_service.len ? rule->capture_service : rule->service;
     for (size_t i = 0; !service.len && i < 3; i++)
-        (void)sf_alert_label(alert, sf_str_from(labels[i]), req, &service);
+        (void)sf_alert_capture_label(alert, sf_str_from(labels[i]), req, &service);
     return service;
 }
 
@@ -54,7 +54,7 @@ enum sf_err sf_alert_capture(struct sf_service *s, const struct sf_alert_rule *r
         return sf_no_memory(why, "a capture");
     service = service_of(rule, alert, &room);
     err = service.len
-              ? sf_control_target_make(rule->tenant, service, SF_STR("*"), &capture.target, why)
+              ? sf_control_set_target_make(rule->tenant, service, SF_STR("*"), &capture.target, why)
               : sf_fail(why, SF_ERR_NOT_FOUND, "neither rule nor alert names a service");
     sf_arena_done(&room);
     snprintf(capture.types, sizeof(capture.types), "%.*s", SF_STR_ARG(rule->capture_types));

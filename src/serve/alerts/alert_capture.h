@@ -9,4 +9,5 @@ enum sf_err sf_alert_capture(struct sf_service *s, const struct sf_alert_rule *r
                              const struct sf_alert *alert, int64_t now_ns, uint64_t *out_id,
                              struct sf_why *why);
 /* A label of an alert. False: it has none of that name. In `req`. */
-bool sf_alert_label(const struct sf_alert *a, sf_str key, struct sf_arena *req, sf_str *out);
+bool sf_alert_capture_label(const struct sf_alert *a, sf_str key, struct sf_arena *req,
+                            sf_str *out);

@@ -21,7 +21,7 @@ static sf_str text_of(const struct sf_metric_series *s, struct sf_arena *req)
     struct sf_alert_found f = {0};
     for (uint32_t i = 0; i < s->labels.n; i++) {
         if (!sf_str_eq(s->labels.list[i].key, SF_STR("__name__")) &&
-            sf_alert_found_attr(&f, s->labels.list[i].key, s->labels.list[i].val, req) && f.n)
+            sf_alert_value_found_attr(&f, s->labels.list[i].key, s->labels.list[i].val, req) && f.n)
             return f.pairs[0].val;
     }
     return SF_STR_NONE;
@@ -248,13 +248,13 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
         return SF_OK;
     if ((rule->is_significant && !d.is_significant) || grown <= rule->threshold)
         return SF_OK;
-    is_ok = sf_alert_found_begin(&f, rule, q->req);
+    is_ok = sf_alert_value_found_begin(&f, rule, q->req);
     if (is_ok && rule->by.len)
-        is_ok = sf_alert_found_label(&f, SF_STR("baseline"), left, q->req) &&
-                sf_alert_found_label(&f, SF_STR("candidate"), right, q->req);
+        is_ok = sf_alert_value_found_label(&f, SF_STR("baseline"), left, q->req) &&
+                sf_alert_value_found_label(&f, SF_STR("candidate"), right, q->req);
     if (!is_ok || !part_words(rule, c, q->req, &words) ||
         !say(rule, left, right, words, q->req, &one->reason))
         return sf_no_room(why, "the rule");
     *out_n = 1;
-    return sf_alert_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);
+    return sf_alert_value_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);
 }

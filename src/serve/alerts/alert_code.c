@@ -205,10 +205,10 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
     *out = one;
     if (!is_absent && !sf_alert_rule_holds(ask->rule, value))
         return SF_OK;
-    if (!sf_alert_found_begin(&f, ask->rule, q->req))
+    if (!sf_alert_value_found_begin(&f, ask->rule, q->req))
         return sf_no_room(why, "the rule");
     *out_n = 1;
-    return sf_alert_found_finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
+    return sf_alert_value_found_finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
 }
 
 /* ---- which code ---- */

@@ -9,9 +9,9 @@
 #include "query/query_parse.h"
 #include "render/explain.h"
 #include "render/units.h"
+#include "serve/alerts/alert_answers.h"
 #include "serve/alerts/alert_change.h"
 #include "serve/alerts/alert_code.h"
-#include "serve/alerts/alert_look.h"
 #include "serve/alerts/alert_value.h"
 #include "serve/alerts/alert_watch.h"
 #include "wire/json_writer.h"
@@ -72,19 +72,20 @@ static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_m
         is_present |= !isnan(value) && value != 0;
         if (!sf_alert_rule_holds(ask->rule, value))
             continue;
-        is_ok = sf_alert_found_begin(&f, ask->rule, req);
+        is_ok = sf_alert_value_found_begin(&f, ask->rule, req);
         for (uint32_t k = 0; is_ok && k < s->labels.n; k++) {
             if (!sf_str_eq(s->labels.list[k].key, SF_STR("__name__")))
-                is_ok = sf_alert_found_attr(&f, s->labels.list[k].key, s->labels.list[k].val, req);
+                is_ok = sf_alert_value_found_attr(&f, s->labels.list[k].key, s->labels.list[k].val,
+                                                  req);
         }
         list[*out_n].spans = spans_of(ask->rule, s, req);
-        err = is_ok ? sf_alert_found_finish(&f, ask->rule, value, req, &list[*out_n], why)
+        err = is_ok ? sf_alert_value_found_finish(&f, ask->rule, value, req, &list[*out_n], why)
                     : sf_no_room(why, "the rule");
         ++*out_n;
     }
     if (!err && ask->rule->test == SF_ALERT_ABSENT && !is_present)
-        err = sf_alert_found_begin(&f, ask->rule, req)
-                  ? sf_alert_found_finish(&f, ask->rule, 0, req, &list[(*out_n)++], why)
+        err = sf_alert_value_found_begin(&f, ask->rule, req)
+                  ? sf_alert_value_found_finish(&f, ask->rule, 0, req, &list[(*out_n)++], why)
                   : sf_no_room(why, "the rule");
     return err;
 }
@@ -122,9 +123,9 @@ static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
     case SF_ALERT_SHARE:
     case SF_ALERT_AMOUNT: return sf_alert_code(ask, q, out, out_n, why);
     case SF_ALERT_CHANGE: return sf_alert_change(ask, q, out, out_n, why);
-    case SF_ALERT_LEDGER: return sf_alert_look_ledger(ask, q, out, out_n, why);
-    case SF_ALERT_FINDING: return sf_alert_look_findings(ask, q, out, out_n, why);
-    case SF_ALERT_COVERAGE: return sf_alert_look_coverage(ask, q, out, out_n, why);
+    case SF_ALERT_LEDGER: return sf_alert_answers_ledger(ask, q, out, out_n, why);
+    case SF_ALERT_FINDING: return sf_alert_answers_findings(ask, q, out, out_n, why);
+    case SF_ALERT_COVERAGE: return sf_alert_answers_coverage(ask, q, out, out_n, why);
     case SF_ALERT_WATCH:
         return ask->watch ? sf_alert_watch(ask, ask->watch, q, out, out_n, why)
                           : sf_fail(why, SF_ERR_INPUT,

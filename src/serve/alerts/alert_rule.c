@@ -426,8 +426,8 @@ bool sf_alert_rule_holds(const struct sf_alert_rule *rule, double value)
                                                             : false);
 }
 
-void sf_alert_text_fill(sf_str text, const struct sf_alert_pair *labels, size_t n, double value,
-                        struct sf_buf *out)
+void sf_alert_rule_text_fill(sf_str text, const struct sf_alert_pair *labels, size_t n,
+                             double value, struct sf_buf *out)
 {
     size_t open, close;
     while (sf_str_find(text, SF_STR("{{"), &open)) {
@@ -451,7 +451,7 @@ void sf_alert_text_fill(sf_str text, const struct sf_alert_pair *labels, size_t 
     sf_buf_add_str(out, text);
 }
 
-void sf_alert_label_name(sf_str name, struct sf_buf *out)
+void sf_alert_rule_label_name(sf_str name, struct sf_buf *out)
 {
     for (size_t i = 0; i < name.len && i < 128; i++) {
         char c = name.p[i];

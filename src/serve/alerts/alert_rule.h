@@ -93,7 +93,7 @@ void sf_alert_rule_print(const struct sf_alert_rule *rule, struct sf_buf *out);
 bool sf_alert_rule_holds(const struct sf_alert_rule *rule, double value);
 /* {{ $value }} and {{ $labels.x }} replaced; what is no such word stays as it is. `labels` are the
  * alert's. */
-void sf_alert_text_fill(sf_str text, const struct sf_alert_pair *labels, size_t n, double value,
-                        struct sf_buf *out);
+void sf_alert_rule_text_fill(sf_str text, const struct sf_alert_pair *labels, size_t n,
+                             double value, struct sf_buf *out);
 /* A name that Prometheus takes for a label: others' characters become underscores. */
-void sf_alert_label_name(sf_str name, struct sf_buf *out);
+void sf_alert_rule_label_name(sf_str name, struct sf_buf *out);

@@ -20,7 +20,7 @@ enum { LABELS_MAX = 1 << 20 };
 
 /* ---- JSON ---- */
 
-void sf_alert_json_time(int64_t ns, struct sf_buf *out)
+void sf_alert_send_json_time(int64_t ns, struct sf_buf *out)
 {
     struct sf_buf text = {0};
     sf_time_text_add(&text, (uint64_t)(ns > 0 ? ns : 0));
@@ -30,12 +30,12 @@ void sf_alert_json_time(int64_t ns, struct sf_buf *out)
     sf_buf_done(&text);
 }
 
-void sf_alert_json_labels(const struct sf_alert *a, struct sf_buf *out)
+void sf_alert_send_json_labels(const struct sf_alert *a, struct sf_buf *out)
 {
     sf_buf_print(out, "{%s}", a->labels);
 }
 
-void sf_alert_json_notes(const struct sf_alert *a, struct sf_buf *out)
+void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_buf_print(out, "{%s", a->notes ? a->notes : "");
@@ -58,7 +58,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
     sf_str ask = SF_STR_NONE;
     struct sf_arena room = {0};
     for (size_t i = 0; i < rules->n; i++) {
-        if (sf_alert_is_of(a, &rules->list[i]))
+        if (sf_alert_book_is_of(a, &rules->list[i]))
             rule = &rules->list[i];
     }
     if (rules->url.len) {
@@ -69,7 +69,7 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
         } else if (rule) {
             ask = rule->service;
             if (!ask.len && sf_arena_init(&room, LABELS_MAX))
-                (void)sf_alert_label(a, SF_STR("service"), &room, &ask);
+                (void)sf_alert_capture_label(a, SF_STR("service"), &room, &ask);
             sf_buf_print(&url, "view=profiles&service=");
         }
         for (size_t i = 0; i < ask.len; i++) {
@@ -105,18 +105,18 @@ static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *
         sf_buf_print(out, "\"status\":\"%s\",\"fingerprint\":\"%016" PRIx64 "\",",
                      is_over ? "resolved" : "firing", sf_hash_str(sf_str_from(a->labels)));
     sf_buf_print(out, "\"labels\":");
-    sf_alert_json_labels(a, out);
+    sf_alert_send_json_labels(a, out);
     sf_buf_print(out, ",\"annotations\":");
-    sf_alert_json_notes(a, out);
+    sf_alert_send_json_notes(a, out);
     sf_buf_print(out, ",\"startsAt\":");
-    sf_alert_json_time(a->fired_ns, out);
+    sf_alert_send_json_time(a->fired_ns, out);
     sf_buf_print(out, ",\"endsAt\":");
     if (is_over)
-        sf_alert_json_time(a->resolved_ns, out);
+        sf_alert_send_json_time(a->resolved_ns, out);
     else if (r->is_webhook)
         sf_buf_print(out, "\"0001-01-01T00:00:00Z\"");
     else /* an Alertmanager that hears nothing of us any more resolves it then */
-        sf_alert_json_time(s->now_ns + 4 * pause_ns, out);
+        sf_alert_send_json_time(s->now_ns + 4 * pause_ns, out);
     sf_buf_print(out, ",\"generatorURL\":");
     add_link(a, s->rules, out);
     sf_buf_add_u8(out, '}');
@@ -195,9 +195,9 @@ size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_ale
                      "\"status\":\"%s\",\"receiver\":\"spanflame\",\"groupLabels\":{},"
                      "\"commonLabels\":",
                      n_firing ? "firing" : "resolved");
-        add_common(r, s, sf_alert_json_labels, out);
+        add_common(r, s, sf_alert_send_json_labels, out);
         sf_buf_print(out, ",\"commonAnnotations\":");
-        add_common(r, s, sf_alert_json_notes, out);
+        add_common(r, s, sf_alert_send_json_notes, out);
         sf_buf_print(out, ",\"externalURL\":");
         sf_json_write_str(&j, s->rules->url);
         sf_buf_print(out, ",\"alerts\":");

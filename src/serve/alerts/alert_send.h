@@ -30,6 +30,6 @@ enum sf_err sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
                                const atomic_bool *is_stopping, struct sf_why *why);
 
 /* What an alert carries besides its rule's annotations, in the shape of both APIs. */
-void sf_alert_json_labels(const struct sf_alert *a, struct sf_buf *out);
-void sf_alert_json_notes(const struct sf_alert *a, struct sf_buf *out);
-void sf_alert_json_time(int64_t ns, struct sf_buf *out); /* RFC 3339, quoted */
+void sf_alert_send_json_labels(const struct sf_alert *a, struct sf_buf *out);
+void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out);
+void sf_alert_send_json_time(int64_t ns, struct sf_buf *out); /* RFC 3339, quoted */

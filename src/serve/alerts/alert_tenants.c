@@ -18,7 +18,7 @@ struct sf_watch *sf_alert_tenants_watch(struct sf_alerts *a, sf_str tenant)
         return a->watches[at];
     if (a->n_watches == SF_LIMIT_WATCH_TENANTS)
         return NULL;
-    made = sf_watch_new(tenant);
+    made = sf_watch_feed_new(tenant);
     if (made) {
         sf_mutex_lock(&a->lock);
         a->watches[a->n_watches++] = made;

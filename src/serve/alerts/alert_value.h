@@ -12,13 +12,14 @@ struct sf_alert_found {
 };
 
 /* All are in `req`; false: it is full. */
-bool sf_alert_found_begin(struct sf_alert_found *f, const struct sf_alert_rule *rule,
-                          struct sf_arena *req);
+bool sf_alert_value_found_begin(struct sf_alert_found *f, const struct sf_alert_rule *rule,
+                                struct sf_arena *req);
 /* The first of a name stays: the rule's own labels come before others. */
-bool sf_alert_found_label(struct sf_alert_found *f, sf_str key, sf_str val, struct sf_arena *req);
-bool sf_alert_found_attr(struct sf_alert_found *f, sf_str key, struct sf_value v,
-                         struct sf_arena *req);
+bool sf_alert_value_found_label(struct sf_alert_found *f, sf_str key, sf_str val,
+                                struct sf_arena *req);
+bool sf_alert_value_found_attr(struct sf_alert_found *f, sf_str key, struct sf_value v,
+                               struct sf_arena *req);
 /* LIMIT: `req` is full. */
-enum sf_err sf_alert_found_finish(struct sf_alert_found *f, const struct sf_alert_rule *rule,
-                                  double value, struct sf_arena *req, struct sf_alert_value *out,
-                                  struct sf_why *why);
+enum sf_err sf_alert_value_found_finish(struct sf_alert_found *f, const struct sf_alert_rule *rule,
+                                        double value, struct sf_arena *req,
+                                        struct sf_alert_value *out, struct sf_why *why);

@@ -25,7 +25,7 @@ static bool make_sentence(struct finding *f, const struct sf_watch_alarm *a, cha
     struct sf_arena before = *f->q->req;
     sf_watch_why(f->ask, a, f->q, &text);
     *f->q->req = before;
-    *said = sf_watch_keep_text(sf_buf_str(&text));
+    *said = sf_watch_feed_keep_text(sf_buf_str(&text));
     sf_buf_done(&text);
     return *said != NULL;
 }
@@ -36,14 +36,14 @@ static enum sf_err give(struct finding *f, const struct sf_watch_alarm *a, doubl
     struct sf_alert_found found;
     struct sf_arena *req = f->q->req;
     struct sf_alert_value *v = &f->list[f->n];
-    bool is_ok = sf_alert_found_begin(&found, f->ask->rule, req) &&
-                 sf_alert_found_label(&found, SF_STR("service"), a->service, req);
+    bool is_ok = sf_alert_value_found_begin(&found, f->ask->rule, req) &&
+                 sf_alert_value_found_label(&found, SF_STR("service"), a->service, req);
     if (is_ok && f->ask->rule->names_tenant)
-        is_ok = sf_alert_found_label(&found, SF_STR("tenant"), f->ask->rule->tenant, req);
+        is_ok = sf_alert_value_found_label(&found, SF_STR("tenant"), f->ask->rule->tenant, req);
     if (is_ok && a->operation.len)
-        is_ok = sf_alert_found_label(&found, SF_STR("operation"), a->operation, req);
+        is_ok = sf_alert_value_found_label(&found, SF_STR("operation"), a->operation, req);
     if (is_ok && a->function.len)
-        is_ok = sf_alert_found_label(&found, SF_STR("function"), a->function, req);
+        is_ok = sf_alert_value_found_label(&found, SF_STR("function"), a->function, req);
     if (is_ok && !*said)
         is_ok = make_sentence(f, a, said);
     if (is_ok)
@@ -53,7 +53,7 @@ static enum sf_err give(struct finding *f, const struct sf_watch_alarm *a, doubl
     if (!is_ok)
         return sf_no_room(why, "the rule");
     f->n++;
-    return sf_alert_found_finish(&found, f->ask->rule, value, req, v, why);
+    return sf_alert_value_found_finish(&found, f->ask->rule, value, req, v, why);
 }
 
 /* ---- kinds ---- */
@@ -66,7 +66,7 @@ static enum sf_err give_drift(struct finding *f, struct sf_watched *s, enum sf_w
                                .before = sf_drift_before(d),
                                .now = sf_drift_now(d)};
     if (!d->is_up) {
-        sf_watch_drop_text(&s->said[kind][at]);
+        sf_watch_feed_drop_text(&s->said[kind][at]);
         return SF_OK;
     }
     if (kind == SF_WATCH_LATENCY)
@@ -81,7 +81,7 @@ static enum sf_err give_state(struct finding *f, struct sf_watched *s, enum sf_w
         .kind = kind, .service = sf_str_from(s->name), .before = before, .now = now};
     if (is_up)
         return give(f, &a, now, &s->said[kind][0], why);
-    sf_watch_drop_text(&s->said[kind][0]);
+    sf_watch_feed_drop_text(&s->said[kind][0]);
     return SF_OK;
 }
 
@@ -92,7 +92,7 @@ static enum sf_err give_new(struct finding *f, struct sf_watched *s, struct sf_w
     struct sf_watch_alarm a = {.kind = SF_WATCH_NEW_FUNCTION, .service = sf_str_from(s->name)};
     enum sf_err err = SF_OK;
     if (!s->deploy_minute || age < NEW_FROM || age > NEW_UNTIL) {
-        sf_watch_drop_text(&s->said[a.kind][0]);
+        sf_watch_feed_drop_text(&s->said[a.kind][0]);
         return SF_OK;
     }
     if (!s->new_function) {
@@ -101,7 +101,7 @@ static enum sf_err give_new(struct finding *f, struct sf_watched *s, struct sf_w
         err = sf_watch_why_new(f->ask, a.service, s->deploy_minute * SF_NS_PER_MIN, f->q, &function,
                                &a.now, why);
         if (!err && function.len) {
-            s->new_function = sf_watch_keep_text(function);
+            s->new_function = sf_watch_feed_keep_text(function);
             s->new_share = a.now;
         }
         *f->q->req = before;
@@ -155,7 +155,7 @@ enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
     struct finding f = {.ask = ask, .q = q};
     enum sf_watch_kind kind;
     bool is_behind = false;
-    enum sf_err err = sf_watch_catch_up(w, ask, q, &is_behind, why);
+    enum sf_err err = sf_watch_feed_catch_up(w, ask, q, &is_behind, why);
     if (!err && is_behind)
         err = sf_fail(why, SF_ERR_CANCELLED, "minutes of the past are still being read");
     if (err || !find_kind(ask->rule->part, &kind))

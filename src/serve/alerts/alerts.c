@@ -132,7 +132,7 @@ void sf_alerts_close(struct sf_alerts *a)
     sf_alert_rules_free(a->rules);
     sf_alert_rules_free(a->next);
     for (size_t i = 0; i < a->n_watches; i++)
-        sf_watch_free(a->watches[i]);
+        sf_watch_feed_free(a->watches[i]);
     sf_alert_book_done(&a->book);
     sf_alert_history_done(&a->history);
     sf_silence_book_done(&a->silences);
@@ -190,8 +190,8 @@ static bool has_just_fired(struct sf_alerts *a, const struct sf_alert_rule *rule
     sf_mutex_lock(&a->lock);
     for (size_t i = 0; i < a->book.n; i++)
         has = has ||
-              (sf_alert_is_of(&a->book.list[i], rule) && a->book.list[i].state == SF_ALERT_FIRING &&
-               a->book.list[i].fired_ns == now_ns);
+              (sf_alert_book_is_of(&a->book.list[i], rule) &&
+               a->book.list[i].state == SF_ALERT_FIRING && a->book.list[i].fired_ns == now_ns);
     sf_mutex_unlock(&a->lock);
     return has;
 }
@@ -222,7 +222,7 @@ static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
         return;
     for (size_t i = 0; i < p->alerts->book.n && n < SF_LIMIT_ALERT_PINS; i++) {
         struct sf_alert *one = &p->alerts->book.list[i]; /* only this thread changes the book */
-        if (sf_alert_is_of(one, rule) && one->state == SF_ALERT_FIRING &&
+        if (sf_alert_book_is_of(one, rule) && one->state == SF_ALERT_FIRING &&
             one->fired_ns == p->now_ns)
             begun[n++] = one;
     }
@@ -259,7 +259,7 @@ static void give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_que
         struct sf_alert *one = &a->book.list[i]; /* only this thread changes the book */
         struct sf_buf reason = {.max = SF_LIMIT_ALERT_TEXT_LEN};
         struct sf_account *paused;
-        if (!sf_alert_is_of(one, ask->rule) || one->state != SF_ALERT_FIRING ||
+        if (!sf_alert_book_is_of(one, ask->rule) || one->state != SF_ALERT_FIRING ||
             one->fired_ns != p->now_ns || one->reason)
             continue;
         n++;

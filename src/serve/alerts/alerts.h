@@ -22,11 +22,11 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
 void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e); /* /metrics */
 void sf_alerts_close(struct sf_alerts *a);                           /* NULL is fine */
 
-bool sf_alerts_rules_handle(struct sf_call *call, struct sf_worker *worker);
-bool sf_alerts_list_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker);
+bool sf_alert_calls_list(struct sf_call *call, struct sf_worker *worker);
 /* Silences in the shape of Alertmanager's, and what fired lately. */
-bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker);
-bool sf_alerts_silence_list(struct sf_call *call, struct sf_worker *worker);
-bool sf_alerts_silence_delete(struct sf_call *call, struct sf_worker *worker);
-bool sf_alerts_history_handle(struct sf_call *call, struct sf_worker *worker);
-bool sf_alerts_test_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker);
+bool sf_silence_calls_list(struct sf_call *call, struct sf_worker *worker);
+bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker);
+bool sf_silence_calls_history(struct sf_call *call, struct sf_worker *worker);
+bool sf_alert_calls_test(struct sf_call *call, struct sf_worker *worker);

@@ -349,7 +349,7 @@ static void write_time(struct sf_json_writer *j, sf_str key, int64_t ns)
     sf_buf_done(&text);
 }
 
-void sf_silence_json(const struct sf_silence *s, int64_t now_ns, struct sf_json_writer *j)
+void sf_silence_book_json(const struct sf_silence *s, int64_t now_ns, struct sf_json_writer *j)
 {
     sf_json_write_object(j);
     sf_json_write_key_str(j, SF_STR("id"), sf_str_from(s->id));
@@ -389,7 +389,7 @@ void sf_silence_book_write(const struct sf_silence_book *b, struct sf_buf *out)
     struct sf_buf body = {0};
     for (size_t i = 0; i < b->n; i++) {
         struct sf_json_writer j = sf_json_writer_init(&body);
-        sf_silence_json(&b->list[i], 0, &j);
+        sf_silence_book_json(&b->list[i], 0, &j);
         sf_buf_add_u8(&body, '\n');
     }
     sf_checked_lines_write(head, &body, out);

@@ -48,7 +48,7 @@ void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns);
 const struct sf_silence *sf_silence_book_find(struct sf_silence_book *b, sf_str tenant,
                                               sf_str labels, int64_t at_ns);
 /* With its state at `now_ns`: pending, active, expired. */
-void sf_silence_json(const struct sf_silence *s, int64_t now_ns, struct sf_json_writer *j);
+void sf_silence_book_json(const struct sf_silence *s, int64_t now_ns, struct sf_json_writer *j);
 
 /* As a file of lines whose first is a checksum. CORRUPT. */
 void sf_silence_book_write(const struct sf_silence_book *b, struct sf_buf *out);

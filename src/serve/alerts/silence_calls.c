@@ -38,7 +38,7 @@ static enum sf_err save(struct sf_alerts *a, struct sf_buf *text, struct sf_why 
     return err;
 }
 
-bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker)
+bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf text = {0};
@@ -75,7 +75,7 @@ bool sf_alerts_silence_post(struct sf_call *call, struct sf_worker *worker)
     return true;
 }
 
-bool sf_alerts_silence_delete(struct sf_call *call, struct sf_worker *worker)
+bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf text = {0};
@@ -107,7 +107,7 @@ bool sf_alerts_silence_delete(struct sf_call *call, struct sf_worker *worker)
     return true;
 }
 
-bool sf_alerts_silence_list(struct sf_call *call, struct sf_worker *worker)
+bool sf_silence_calls_list(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_json_writer j = sf_json_writer_init(&call->response->body);
@@ -118,7 +118,7 @@ bool sf_alerts_silence_list(struct sf_call *call, struct sf_worker *worker)
     sf_mutex_lock(&a->lock);
     for (size_t i = a->silences.n; i-- > 0;) {
         if (is_ours(call, a->silences.list[i].tenant))
-            sf_silence_json(&a->silences.list[i], now_ns, &j);
+            sf_silence_book_json(&a->silences.list[i], now_ns, &j);
     }
     sf_mutex_unlock(&a->lock);
     sf_json_write_array_end(&j);
@@ -135,11 +135,11 @@ static void write_event(const struct sf_alert_event *e, struct sf_json_writer *j
     sf_buf_print(j->out, "{%s}", e->labels);
     j->needs_comma = true;
     sf_json_write_key(j, SF_STR("firedAt"));
-    sf_alert_json_time(e->fired_ns, j->out);
+    sf_alert_send_json_time(e->fired_ns, j->out);
     j->needs_comma = true;
     sf_json_write_key(j, SF_STR("resolvedAt"));
     if (e->resolved_ns)
-        sf_alert_json_time(e->resolved_ns, j->out);
+        sf_alert_send_json_time(e->resolved_ns, j->out);
     else
         sf_buf_print(j->out, "null");
     j->needs_comma = true;
@@ -152,7 +152,7 @@ static void write_event(const struct sf_alert_event *e, struct sf_json_writer *j
     sf_json_write_object_end(j);
 }
 
-bool sf_alerts_history_handle(struct sf_call *call, struct sf_worker *worker)
+bool sf_silence_calls_history(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_alerts *a = call->service->alerts;
     struct sf_buf *out = &call->response->body;

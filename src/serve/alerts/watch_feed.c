@@ -46,7 +46,7 @@ static void let_go(void *p)
     sf_account_resume(paused);
 }
 
-char *sf_watch_keep_text(sf_str s)
+char *sf_watch_feed_keep_text(sf_str s)
 {
     char *p = keep(s.len + 1);
     if (p && s.len)
@@ -54,20 +54,20 @@ char *sf_watch_keep_text(sf_str s)
     return p;
 }
 
-void sf_watch_drop_text(char **p)
+void sf_watch_feed_drop_text(char **p)
 {
     let_go(*p);
     *p = NULL;
 }
 
-struct sf_watch *sf_watch_new(sf_str tenant)
+struct sf_watch *sf_watch_feed_new(sf_str tenant)
 {
     struct sf_watch *w = keep(sizeof(*w));
     if (w)
-        w->tenant = sf_watch_keep_text(tenant);
+        w->tenant = sf_watch_feed_keep_text(tenant);
     if (w && w->tenant)
         return w;
-    sf_watch_free(w);
+    sf_watch_feed_free(w);
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static void free_service(struct sf_watched *s)
     let_go(s);
 }
 
-void sf_watch_free(struct sf_watch *w)
+void sf_watch_feed_free(struct sf_watch *w)
 {
     if (!w)
         return;
@@ -123,7 +123,7 @@ static struct sf_watched *find(struct reading *r, sf_str name, size_t *out_at)
     }
     s = keep(sizeof(*s));
     if (s)
-        s->name = sf_watch_keep_text(name);
+        s->name = sf_watch_feed_keep_text(name);
     if (!s || !s->name) {
         free_service(s);
         return NULL;
@@ -161,7 +161,8 @@ static bool place_of(struct sf_watched *s, sf_str name, size_t *out)
 {
     for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++) {
         if (!s->operations[i])
-            s->operations[i] = sf_watch_keep_text(sf_str_part(name, 0, SF_LIMIT_ALERT_TEXT_LEN));
+            s->operations[i] = sf_watch_feed_keep_text(
+                sf_str_part(name, 0, SF_LIMIT_ALERT_TEXT_LEN));
         *out = i;
         if (!s->operations[i])
             return false;
@@ -187,7 +188,7 @@ static void see_version(struct sf_watched *s, sf_str version, int64_t minute)
     if (minute - s->first_minute < NEW_AFTER)
         return;
     s->deploy_minute = minute;
-    sf_watch_drop_text(&s->new_function);
+    sf_watch_feed_drop_text(&s->new_function);
 }
 
 static enum sf_err ask_metrics(const struct sf_alert_ask *ask, const struct reading *r,
@@ -245,7 +246,7 @@ static enum sf_err read_requests(const struct sf_alert_ask *ask, struct reading 
 
 /* ---- profiles ---- */
 
-enum sf_watch_kind sf_watch_kind_of_type(const struct sf_profile_type *type)
+enum sf_watch_kind sf_watch_feed_kind_of_type(const struct sf_profile_type *type)
 {
     bool is_time = sf_str_eq(type->sample_unit, SF_STR("nanoseconds"));
     bool is_size = sf_str_eq(type->sample_unit, SF_STR("bytes"));
@@ -299,7 +300,7 @@ static const char *const limit_keys[] = {"cpu.limit",
                                          "k8s.container.cpu_limit",
                                          "k8s_container_cpu_limit"};
 
-double sf_watch_cpus(sf_str text)
+double sf_watch_feed_cpus(sf_str text)
 {
     bool is_milli = text.len > 1 && text.p[text.len - 1] == 'm';
     double n = 0;
@@ -317,7 +318,7 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
 {
     enum { N_KEYS = sizeof(limit_keys) / sizeof(limit_keys[0]) + 1 };
     sf_str keys[N_KEYS] = {SF_STR("service_name")};
-    enum sf_watch_kind kind = sf_watch_kind_of_type(type);
+    enum sf_watch_kind kind = sf_watch_feed_kind_of_type(type);
     struct sf_prof_query query = {.from_ns = r->minute * SF_NS_PER_MIN,
                                   .to_ns = (r->minute + 1) * SF_NS_PER_MIN};
     struct sf_prof_points points = {0};
@@ -339,7 +340,7 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
         if (kind < SF_WATCH_KINDS && r->types[at][kind] != number)
             as = SF_WATCH_KINDS;
         for (size_t k = 1; k < N_KEYS && limit <= 0; k++)
-            limit = sf_watch_cpus(group_label(&points.groups, p->group, keys[k]));
+            limit = sf_watch_feed_cpus(group_label(&points.groups, p->group, keys[k]));
         add_point(r, p, at, as, limit);
     }
     return err;
@@ -432,8 +433,8 @@ static int64_t first_minute(const struct sf_alert_ask *ask, int64_t last)
     return oldest > last - PAST ? oldest : last - PAST;
 }
 
-enum sf_err sf_watch_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask,
-                              struct sf_query_ctx *q, bool *out_is_behind, struct sf_why *why)
+enum sf_err sf_watch_feed_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask,
+                                   struct sf_query_ctx *q, bool *out_is_behind, struct sf_why *why)
 {
     int64_t last = ask->at_ns / SF_NS_PER_MIN - 1 - SETTLED;
     int64_t until_ns = sf_clock_mono_ns() + TURN_NS;

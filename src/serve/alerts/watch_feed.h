@@ -30,15 +30,15 @@ struct sf_watch {
     int64_t unread_minute;   /* and the last minute that was left out for it; 0: none */
 };
 
-struct sf_watch *sf_watch_new(sf_str tenant); /* NULL: no memory */
-void sf_watch_free(struct sf_watch *w);       /* NULL is fine */
+struct sf_watch *sf_watch_feed_new(sf_str tenant); /* NULL: no memory */
+void sf_watch_feed_free(struct sf_watch *w);       /* NULL is fine */
 /* Reads the minutes that are over. *out_is_behind: some are left for the next time. */
-enum sf_err sf_watch_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask,
-                              struct sf_query_ctx *q, bool *out_is_behind, struct sf_why *why);
+enum sf_err sf_watch_feed_catch_up(struct sf_watch *w, const struct sf_alert_ask *ask,
+                                   struct sf_query_ctx *q, bool *out_is_behind, struct sf_why *why);
 /* Texts of a service: no query's memory. */
-char *sf_watch_keep_text(sf_str s);
-void sf_watch_drop_text(char **p);
+char *sf_watch_feed_keep_text(sf_str s);
+void sf_watch_feed_drop_text(char **p);
 /* Which kind of cost a type of profiles is; SF_WATCH_KINDS: none of them. */
-enum sf_watch_kind sf_watch_kind_of_type(const struct sf_profile_type *type);
+enum sf_watch_kind sf_watch_feed_kind_of_type(const struct sf_profile_type *type);
 /* A CPU limit in processors, as Kubernetes writes it, too: "2", "0.5", "500m". 0: it is none. */
-double sf_watch_cpus(sf_str text);
+double sf_watch_feed_cpus(sf_str text);

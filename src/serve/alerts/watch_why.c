@@ -68,7 +68,7 @@ static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf
     enum sf_err err = ask->store->ops->prof_list(ask->store, &query, q, &list, why);
     if (!err && list.n)
         err = sf_profile_types(&list, q->req, &types, &n, why);
-    while (at < n && sf_watch_kind_of_type(&types[at].type) != kind)
+    while (at < n && sf_watch_feed_kind_of_type(&types[at].type) != kind)
         at++;
     if (!err && at == n)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such profiles");

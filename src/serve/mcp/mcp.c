@@ -248,7 +248,7 @@ static bool call_tool(struct sf_call *call, struct sf_worker *worker, const stru
 {
     struct sf_arena *req = &worker->arena;
     sf_str name = find_param(m->params, "name", false, req);
-    const struct sf_mcp_tool *tool = sf_mcp_tool_find(name);
+    const struct sf_mcp_tool *tool = sf_mcp_tools_find(name);
     struct sf_mcp_question q = {0};
     struct sf_why why = {0};
     struct sf_buf text = {0};
@@ -257,8 +257,8 @@ static bool call_tool(struct sf_call *call, struct sf_worker *worker, const stru
     if (!tool)
         return answer_error(call, m, BAD_PARAMS,
                             "there is no tool of that name; tools/list names them");
-    err = sf_mcp_tool_question(tool, find_param(m->params, "arguments", true, req),
-                               call->request->recv_ns / SF_NS_PER_S, req, &q, &why);
+    err = sf_mcp_tools_question(tool, find_param(m->params, "arguments", true, req),
+                                call->request->recv_ns / SF_NS_PER_S, req, &q, &why);
     if (err)
         answer_text(call, m, sf_str_from(why.text), SF_STR_NONE, true);
     else {

@@ -115,7 +115,7 @@ static const struct sf_mcp_tool tools[] = {
 /* clang-format on */
 enum { N_TOOLS = sizeof(tools) / sizeof(tools[0]) };
 
-const struct sf_mcp_tool *sf_mcp_tool_find(sf_str name)
+const struct sf_mcp_tool *sf_mcp_tools_find(sf_str name)
 {
     for (size_t i = 0; i < N_TOOLS; i++) {
         if (sf_str_eq(name, sf_str_from(tools[i].name)))
@@ -279,9 +279,9 @@ static bool has_trace(const struct sf_mcp_tool *tool, const sf_str values[MAX_AR
     return false;
 }
 
-enum sf_err sf_mcp_tool_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
-                                 struct sf_arena *req, struct sf_mcp_question *out,
-                                 struct sf_why *why)
+enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
+                                  struct sf_arena *req, struct sf_mcp_question *out,
+                                  struct sf_why *why)
 {
     sf_str values[MAX_ARGUMENTS] = {{0}};
     enum sf_err err = read_arguments(tool, arguments, values, req, why);

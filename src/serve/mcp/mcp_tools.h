@@ -10,7 +10,7 @@
 struct sf_mcp_tool;
 
 /* NULL: there is none of that name. */
-const struct sf_mcp_tool *sf_mcp_tool_find(sf_str name);
+const struct sf_mcp_tool *sf_mcp_tools_find(sf_str name);
 /* The array of tools/list. */
 void sf_mcp_tools_list(struct sf_json_writer *w);
 
@@ -23,6 +23,6 @@ struct sf_mcp_question {
 
 /* From `arguments`, a JSON object or empty. `now_s` is unix time. INPUT names an argument that is
  * unknown, missing or of the wrong type. The buffers are the caller's to end, on failure too. */
-enum sf_err sf_mcp_tool_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
-                                 struct sf_arena *req, struct sf_mcp_question *out,
-                                 struct sf_why *why);
+enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
+                                  struct sf_arena *req, struct sf_mcp_question *out,
+                                  struct sf_why *why);

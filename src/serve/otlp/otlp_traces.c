@@ -172,7 +172,7 @@ static bool is_json_type(sf_str type)
 
 static bool is_zipkin(const struct sf_call *call)
 {
-    return call->route->handle == sf_zipkin_spans_take;
+    return call->route->handle == sf_otlp_traces_take_zipkin;
 }
 
 /* A body of Zipkin's, as it was sent, becomes plain OTLP. */
@@ -343,7 +343,7 @@ static void answer(struct sf_call *call, const struct sf_otlp_rejects *rejects)
     sf_otlp_traces_answer(rejects, is_json, &call->response->body);
 }
 
-bool sf_zipkin_spans_take(struct sf_call *call, struct sf_worker *worker)
+bool sf_otlp_traces_take_zipkin(struct sf_call *call, struct sf_worker *worker)
 {
     sf_str type = call->request->content_type;
     struct sf_why why;

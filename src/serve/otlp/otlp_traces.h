@@ -11,4 +11,4 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker);
 /* An ExportTraceServiceResponse: empty when nothing was left out or cut. */
 void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, struct sf_buf *out);
 /* The same for spans of Zipkin v2, answered as Zipkin does: 202, and nothing to read. */
-bool sf_zipkin_spans_take(struct sf_call *call, struct sf_worker *worker);
+bool sf_otlp_traces_take_zipkin(struct sf_call *call, struct sf_worker *worker);

@@ -71,7 +71,7 @@ static void tell(const struct sf_control *c, const struct sf_control_target *who
     sf_control_doc_print(&d, out);
     for (size_t i = 0; i < c->n_captures; i++) {
         const struct sf_capture *cap = &c->captures[i];
-        if (!is_open(cap, at_ms) || !sf_control_target_holds(&cap->target, who))
+        if (!is_open(cap, at_ms) || !sf_control_set_target_holds(&cap->target, who))
             continue;
         sf_buf_print(out, "capture %016" PRIx64 " %s %u %u\n", cap->id, cap->types, cap->rate_hz,
                      cap->seconds);
@@ -180,7 +180,7 @@ static void run(void *arg)
                 sf_call_fail(p.call, SF_ERR_BUSY, &why);
                 sf_call_finish(p.call);
             } else {
-                sf_control_poll_answer(p.call, &p.who, p.version);
+                sf_control_calls_poll_answer(p.call, &p.who, p.version);
                 sf_call_finish(p.call);
             }
             sf_mutex_lock(&c->mutex);
@@ -225,7 +225,7 @@ bool sf_control_park(struct sf_control *c, struct sf_call *call,
 static struct sf_collector *find_collector(struct sf_control *c, const struct sf_control_target *w)
 {
     for (size_t i = 0; i < c->n_collectors; i++) {
-        if (sf_control_target_eq(&c->collectors[i].who, w))
+        if (sf_control_set_target_eq(&c->collectors[i].who, w))
             return &c->collectors[i];
     }
     return NULL;
@@ -256,7 +256,7 @@ static void note_capture(struct sf_control *c, const struct sf_control_target *w
     for (size_t i = 0; i < c->n_captures; i++) {
         struct sf_capture *cap = &c->captures[i];
         snprintf(text, sizeof(text), "%016" PRIx64, cap->id);
-        if (!sf_str_eq(id, sf_str_from(text)) || !sf_control_target_holds(&cap->target, who) ||
+        if (!sf_str_eq(id, sf_str_from(text)) || !sf_control_set_target_holds(&cap->target, who) ||
             !is_open(cap, now_ms()))
             continue;
         cap->from_ns = cap->from_ns && cap->from_ns < from_ns ? cap->from_ns : from_ns;
@@ -287,10 +287,10 @@ void sf_control_note_collector(struct sf_control *c, const struct sf_collector *
     sf_mutex_unlock(&c->mutex);
 }
 
-void sf_control_look(struct sf_control *c,
-                     void (*look)(void *arg, const struct sf_control_set *set,
-                                  const struct sf_collector *list, size_t n),
-                     void *arg)
+void sf_control_visit(struct sf_control *c,
+                      void (*look)(void *arg, const struct sf_control_set *set,
+                                   const struct sf_collector *list, size_t n),
+                      void *arg)
 {
     sf_mutex_lock(&c->mutex);
     for (size_t i = 0; i < c->n_collectors; i++)
@@ -357,7 +357,7 @@ enum sf_err sf_control_capture(struct sf_control *c, struct sf_capture *io, stru
     io->n_collectors = 0;
     for (size_t i = 0; i < c->n_collectors; i++)
         io->n_collectors += at_ms - c->collectors[i].seen_ms < FRESH_MS &&
-                            sf_control_target_holds(&io->target, &c->collectors[i].who);
+                            sf_control_set_target_holds(&io->target, &c->collectors[i].who);
     for (size_t i = 0; i < c->n_captures;) {
         if (!is_open(&c->captures[i], at_ms) && c->n_captures == SF_LIMIT_CAPTURES) {
             c->captures[i] = c->captures[--c->n_captures];

@@ -46,10 +46,10 @@ void sf_control_close(struct sf_control *c); /* NULL is fine */
 enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_change *change,
                               const struct sf_control_doc *doc, bool is_whole, struct sf_why *why);
 /* Under its lock, so that what it sees holds together. */
-void sf_control_look(struct sf_control *c,
-                     void (*look)(void *arg, const struct sf_control_set *set,
-                                  const struct sf_collector *list, size_t n),
-                     void *arg);
+void sf_control_visit(struct sf_control *c,
+                      void (*look)(void *arg, const struct sf_control_set *set,
+                                   const struct sf_collector *list, size_t n),
+                      void *arg);
 
 /* ---- polls ---- */
 

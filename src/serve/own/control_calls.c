@@ -63,7 +63,7 @@ static enum sf_err read_target(const struct sf_call *call, bool is_one,
     else if (sf_str_eq(s, SF_STR("*")) && !sf_str_eq(i, SF_STR("*")))
         err = sf_fail(why, SF_ERR_INPUT, "instance: an instance is one of a service: say which");
     else
-        err = sf_control_target_make(call->tenant, s, i, out, why);
+        err = sf_control_set_target_make(call->tenant, s, i, out, why);
     sf_buf_done(&service);
     sf_buf_done(&instance);
     return err;
@@ -168,8 +168,8 @@ static void answer(struct sf_call *call, sf_str lines, const char *version, bool
         write_lines(lines, &j);
 }
 
-void sf_control_poll_answer(struct sf_call *call, const struct sf_control_target *who,
-                            const char *version)
+void sf_control_calls_poll_answer(struct sf_call *call, const struct sf_control_target *who,
+                                  const char *version)
 {
     struct sf_buf lines = {0};
     char now[17];
@@ -216,7 +216,7 @@ static enum sf_err read_collector(const struct sf_call *call, struct sf_collecto
     return err;
 }
 
-bool sf_control_poll(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+bool sf_control_calls_poll(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     struct sf_collector seen = {0};
     struct sf_buf lines = {0}, done = {.max = 64};
@@ -255,7 +255,7 @@ bool sf_control_poll(struct sf_call *call, __attribute__((unused)) struct sf_wor
     sf_buf_done(&lines);
     if (is_parked)
         return false; /* nothing of the call may be touched any more */
-    sf_control_poll_answer(call, &seen.who, seen.version);
+    sf_control_calls_poll_answer(call, &seen.who, seen.version);
     return true;
 }
 
@@ -276,7 +276,7 @@ static void write_target(struct sf_json_writer *j, const struct sf_control_targe
 /* Documents that hold for the target or for a part of it. */
 static bool concerns(const struct sf_control_target *rule, const struct sf_control_target *target)
 {
-    return sf_control_target_holds(rule, target) || sf_control_target_holds(target, rule);
+    return sf_control_set_target_holds(rule, target) || sf_control_set_target_holds(target, rule);
 }
 
 static void show_documents(void *arg, const struct sf_control_set *set,
@@ -288,7 +288,7 @@ static void show_documents(void *arg, const struct sf_control_set *set,
     struct sf_control_doc d = sf_control_set_effective(set, &v->target, now_ms, &next_ms);
     size_t n_collectors = 0;
     for (size_t i = 0; i < n; i++)
-        n_collectors += sf_control_target_holds(&v->target, &list[i].who);
+        n_collectors += sf_control_set_target_holds(&v->target, &list[i].who);
     sf_json_write_object(&j);
     write_target(&j, &v->target);
     sf_json_write_key(&j, SF_STR("effective"));
@@ -314,7 +314,7 @@ static void show_documents(void *arg, const struct sf_control_set *set,
     sf_buf_add_u8(&v->call->response->body, '\n');
 }
 
-bool sf_control_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+bool sf_control_calls_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     struct view v = {.call = call};
     struct sf_why why = {0};
@@ -325,7 +325,7 @@ bool sf_control_get(struct sf_call *call, __attribute__((unused)) struct sf_work
     if (err)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, "application/json");
-    sf_control_look(call->service->control_docs, show_documents, &v);
+    sf_control_visit(call->service->control_docs, show_documents, &v);
     return true;
 }
 
@@ -391,21 +391,21 @@ static bool change(struct sf_call *call, struct sf_worker *worker, const char *v
     say_change(call, &c);
     v.target = c.target;
     sf_call_ok(call, "application/json");
-    sf_control_look(call->service->control_docs, show_documents, &v);
+    sf_control_visit(call->service->control_docs, show_documents, &v);
     return true;
 }
 
-bool sf_control_post(struct sf_call *call, struct sf_worker *worker)
+bool sf_control_calls_post(struct sf_call *call, struct sf_worker *worker)
 {
     return change(call, worker, "post");
 }
 
-bool sf_control_put(struct sf_call *call, struct sf_worker *worker)
+bool sf_control_calls_put(struct sf_call *call, struct sf_worker *worker)
 {
     return change(call, worker, "put");
 }
 
-bool sf_control_delete(struct sf_call *call, struct sf_worker *worker)
+bool sf_control_calls_delete(struct sf_call *call, struct sf_worker *worker)
 {
     return change(call, worker, "delete");
 }
@@ -455,8 +455,8 @@ static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why
 {
     struct sf_buf room = {.max = 4096};
     sf_str service = param(call->request, "service", &room);
-    enum sf_err err = sf_control_target_make(call->tenant, service.len ? service : SF_STR("*"),
-                                             SF_STR("*"), &v->target, why);
+    enum sf_err err = sf_control_set_target_make(call->tenant, service.len ? service : SF_STR("*"),
+                                                 SF_STR("*"), &v->target, why);
     sf_buf_done(&room);
     v->call = call;
     v->is_text = is_text(call);
@@ -475,11 +475,11 @@ static bool show(struct sf_call *call, void (*look)(void *arg, const struct sf_c
     if (err)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, v.is_text ? "text/plain; charset=utf-8" : "application/json");
-    sf_control_look(call->service->control_docs, look, &v);
+    sf_control_visit(call->service->control_docs, look, &v);
     return true;
 }
 
-bool sf_control_audit(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+bool sf_control_calls_audit(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     return show(call, show_changes);
 }
@@ -543,7 +543,7 @@ static void show_collectors(void *arg, const struct sf_control_set *set,
         sf_json_write_array(&j);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!sf_control_target_holds(&v->target, &list[i].who))
+        if (!sf_control_set_target_holds(&v->target, &list[i].who))
             continue;
         if (v->is_text)
             print_collector(out, &list[i], now_ms);
@@ -557,7 +557,8 @@ static void show_collectors(void *arg, const struct sf_control_set *set,
     }
 }
 
-bool sf_control_collectors(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+bool sf_control_calls_collectors(struct sf_call *call,
+                                 __attribute__((unused)) struct sf_worker *worker)
 {
     return show(call, show_collectors);
 }
@@ -597,7 +598,8 @@ static void write_capture(struct sf_call *call, const struct sf_capture *cap)
     sf_buf_add_u8(&call->response->body, '\n');
 }
 
-bool sf_control_capture_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+bool sf_control_calls_capture_get(struct sf_call *call,
+                                  __attribute__((unused)) struct sf_worker *worker)
 {
     struct sf_capture cap;
     struct sf_why why = {0};
@@ -705,7 +707,7 @@ static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
     return sf_profile_read_handle(call, worker);
 }
 
-bool sf_control_capture_post(struct sf_call *call, struct sf_worker *worker)
+bool sf_control_calls_capture_post(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_capture cap = {0};
     struct sf_why why = {0};

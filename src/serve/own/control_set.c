@@ -38,8 +38,8 @@ static enum sf_err copy_name(char *to, size_t cap, sf_str from, const char *what
     return SF_OK;
 }
 
-enum sf_err sf_control_target_make(sf_str tenant, sf_str service, sf_str instance,
-                                   struct sf_control_target *out, struct sf_why *why)
+enum sf_err sf_control_set_target_make(sf_str tenant, sf_str service, sf_str instance,
+                                       struct sf_control_target *out, struct sf_why *why)
 {
     enum sf_err err = copy_name(out->tenant, sizeof(out->tenant), tenant, "tenant", why);
     if (!err)
@@ -49,7 +49,7 @@ enum sf_err sf_control_target_make(sf_str tenant, sf_str service, sf_str instanc
     return err;
 }
 
-bool sf_control_target_eq(const struct sf_control_target *a, const struct sf_control_target *b)
+bool sf_control_set_target_eq(const struct sf_control_target *a, const struct sf_control_target *b)
 {
     return !strcmp(a->tenant, b->tenant) && !strcmp(a->service, b->service) &&
            !strcmp(a->instance, b->instance);
@@ -60,8 +60,8 @@ static bool holds(const char *rule, const char *one)
     return !strcmp(rule, "*") || !strcmp(rule, one);
 }
 
-bool sf_control_target_holds(const struct sf_control_target *rule,
-                             const struct sf_control_target *one)
+bool sf_control_set_target_holds(const struct sf_control_target *rule,
+                                 const struct sf_control_target *one)
 {
     return !strcmp(rule->tenant, one->tenant) && holds(rule->service, one->service) &&
            holds(rule->instance, one->instance);
@@ -78,7 +78,7 @@ static int weight(const struct sf_control_target *t)
 static size_t find(const struct sf_control_set *s, const struct sf_control_target *target)
 {
     size_t i = 0;
-    while (i < s->n && !sf_control_target_eq(&s->docs[i].target, target))
+    while (i < s->n && !sf_control_set_target_eq(&s->docs[i].target, target))
         i++;
     return i;
 }
@@ -99,7 +99,7 @@ struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
         for (size_t i = 0; i < s->n; i++) {
             struct sf_control_doc d = s->docs[i].doc;
             if (weight(&s->docs[i].target) != w ||
-                !sf_control_target_holds(&s->docs[i].target, one))
+                !sf_control_set_target_holds(&s->docs[i].target, one))
                 continue;
             sf_control_doc_end_rates(&d, now_ms);
             if (d.rates_until_ms && d.rates_until_ms < *next_ms)
@@ -290,7 +290,7 @@ static enum sf_err take_line(struct sf_control_set *s, const struct line *l, str
 {
     struct sf_control_target target;
     struct sf_control_change c = {.time_ms = l->time_ms};
-    enum sf_err err = sf_control_target_make(l->tenant, l->service, l->instance, &target, why);
+    enum sf_err err = sf_control_set_target_make(l->tenant, l->service, l->instance, &target, why);
     if (err || l->doc.has)
         return err ? err : sf_control_set_put(s, &target, &l->doc, why);
     c.target = target;

@@ -30,12 +30,12 @@ struct sf_control_change { /* of the log: who, what, when, from where */
 struct sf_control_set; /* opaque */
 
 /* INPUT: an empty name, one that is too long, or one with control characters. */
-enum sf_err sf_control_target_make(sf_str tenant, sf_str service, sf_str instance,
-                                   struct sf_control_target *out, struct sf_why *why);
-bool sf_control_target_eq(const struct sf_control_target *a, const struct sf_control_target *b);
+enum sf_err sf_control_set_target_make(sf_str tenant, sf_str service, sf_str instance,
+                                       struct sf_control_target *out, struct sf_why *why);
+bool sf_control_set_target_eq(const struct sf_control_target *a, const struct sf_control_target *b);
 /* Does a document for `rule` hold for a collector that is `one`? */
-bool sf_control_target_holds(const struct sf_control_target *rule,
-                             const struct sf_control_target *one);
+bool sf_control_set_target_holds(const struct sf_control_target *rule,
+                                 const struct sf_control_target *one);
 
 /* Lines of the file that cannot be read are left out, the file is kept as control.damaged, and
  * `notice` says so; else it is empty. IO, NOMEM. */

@@ -108,7 +108,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct asked *a, 
     return err;
 }
 
-static enum sf_err own_door(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err read_own(struct sf_profile_take *t, struct sf_why *why)
 {
     struct asked *a = sf_arena_new(&t->worker->arena, sizeof(*a));
     enum sf_err err;
@@ -155,12 +155,12 @@ static void own_answer(struct sf_profile_take *t)
 
 bool sf_profile_upload_own(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_profile_take_run(call, worker, own_door, own_answer, NULL);
+    return sf_profile_take_run(call, worker, read_own, own_answer, NULL);
 }
 
 /* ---- OTLP ---- */
 
-static enum sf_err otlp_door(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err read_otlp(struct sf_profile_take *t, struct sf_why *why)
 {
     bool is_json = t->call->form == SF_FORM_OTLP_JSON;
     struct sf_profile_hint hint = {.format = is_json ? SF_STR("otlp-json") : SF_STR("otlp"),
@@ -183,5 +183,5 @@ static void otlp_answer(struct sf_profile_take *t)
 
 bool sf_profile_upload_otlp(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_profile_take_run(call, worker, otlp_door, otlp_answer, NULL);
+    return sf_profile_take_run(call, worker, read_otlp, otlp_answer, NULL);
 }

@@ -221,7 +221,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
         sf_service_graph_render(s->service_graph, sf_clock_wall_ns(), &e);
     if (s->target_info)
         sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
-    sf_recording_rules_render(s->rules, s->has_tenancy, &e);
+    sf_recording_run_render(s->rules, s->has_tenancy, &e);
     sf_alerts_render(s->alerts, &e);
     sf_scraping_render(s->scraping, &e);
     sf_exposition_end(&e);

@@ -322,14 +322,14 @@ static enum sf_err upload(struct work *x)
         err = find_types(x, &p); /* of which names may have changed */
     if (!err)
         err = pack(x, &p, &packed);
-    sf_adhoc_name(x->texts[NAME], name);
+    sf_adhoc_files_name(x->texts[NAME], name);
     if (!err)
         err = sf_adhoc_files_add(x->call->service->adhoc, x->call->tenant, name,
                                  sf_clock_wall_ns() / SF_NS_PER_MS, sf_buf_bytes(&packed), x->req,
                                  &id, &x->why);
     sf_buf_done(&packed);
     if (!err)
-        err = sf_adhoc_id_parse(id, &f, &x->why);
+        err = sf_adhoc_files_id_parse(id, &f, &x->why);
     if (!err)
         err = write_profile(x, &f, &p);
     profile_done(&p);
@@ -340,7 +340,7 @@ static enum sf_err get(struct work *x)
 {
     struct profile p = {0};
     struct sf_adhoc_file f;
-    enum sf_err err = sf_adhoc_id_parse(x->texts[ID], &f, &x->why);
+    enum sf_err err = sf_adhoc_files_id_parse(x->texts[ID], &f, &x->why);
     if (!err)
         err = open_profile(x, x->texts[ID], &p);
     if (!err)

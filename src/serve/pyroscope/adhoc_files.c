@@ -23,7 +23,7 @@ static bool is_plain(char c)
            c == '-' || c == '_';
 }
 
-void sf_adhoc_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1])
+void sf_adhoc_files_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1])
 {
     size_t n = given.len < SF_ADHOC_NAME_LEN ? given.len : SF_ADHOC_NAME_LEN;
     for (size_t i = 0; i < n; i++)
@@ -46,7 +46,7 @@ static int digit_of(char c)
     return -1;
 }
 
-enum sf_err sf_adhoc_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why)
+enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why)
 {
     struct sf_adhoc_file f = {.id = id, .name = sf_str_from_at(id, ULID_LEN + 1)};
     bool is_id = id.len > ULID_LEN + 1 && id.len <= SF_ADHOC_ID_LEN && id.p[ULID_LEN] == '-';
@@ -100,13 +100,13 @@ static bool see_entry(void *arg, const char *entry, bool is_dir)
     struct sf_adhoc_file f;
     if (is_dir || !sf_str_starts(all, l->tenant) || all.len <= l->tenant.len ||
         all.p[l->tenant.len] != '@' ||
-        sf_adhoc_id_parse(sf_str_from_at(all, l->tenant.len + 1), &f, NULL))
+        sf_adhoc_files_id_parse(sf_str_from_at(all, l->tenant.len + 1), &f, NULL))
         return true;
     if (l->n == l->cap || !sf_arena_copy(l->req, f.id, &id)) {
         l->is_full = true;
         return false;
     }
-    (void)sf_adhoc_id_parse(id, &l->files[l->n++], NULL);
+    (void)sf_adhoc_files_id_parse(id, &l->files[l->n++], NULL);
     return true;
 }
 
@@ -189,7 +189,7 @@ enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, st
     struct sf_file file = SF_FILE_NONE;
     struct sf_adhoc_file f;
     char path[PATH_LEN];
-    enum sf_err err = sf_adhoc_id_parse(id, &f, why);
+    enum sf_err err = sf_adhoc_files_id_parse(id, &f, why);
     if (err)
         return err;
     path_of(tenant, id, path);
@@ -224,7 +224,7 @@ static bool entry_time(const char *entry, sf_str tenant, int64_t *out_ms)
     size_t at;
     if (!sf_str_find(all, SF_STR("@"), &at) ||
         (tenant.len && !sf_str_eq(sf_str_part(all, 0, at), tenant)) ||
-        sf_adhoc_id_parse(sf_str_from_at(all, at + 1), &f, NULL))
+        sf_adhoc_files_id_parse(sf_str_from_at(all, at + 1), &f, NULL))
         return false;
     *out_ms = f.uploaded_ms;
     return true;
@@ -239,7 +239,7 @@ static bool is_stale(const char *entry, int64_t before_ms)
     if (name.len != ULID_LEN + end.len || !sf_str_eq(sf_str_from_at(name, ULID_LEN), end))
         return false;
     snprintf(id, sizeof(id), "%.26s-x", entry);
-    return !sf_adhoc_id_parse(sf_str_from(id), &f, NULL) && f.uploaded_ms < before_ms;
+    return !sf_adhoc_files_id_parse(sf_str_from(id), &f, NULL) && f.uploaded_ms < before_ms;
 }
 
 static bool sweep_entry(void *arg, const char *entry, bool is_dir)

@@ -20,9 +20,9 @@ struct sf_adhoc_file {
 };
 
 /* Characters outside A-Z a-z 0-9 . - _ become _; cut to SF_ADHOC_NAME_LEN, never empty. */
-void sf_adhoc_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1]);
+void sf_adhoc_files_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1]);
 /* The parts of an id. INPUT: it is none. */
-enum sf_err sf_adhoc_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why);
+enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why);
 
 /* Writes the file and makes room. `name` is clean. FULL, IO. */
 enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *name, int64_t now_ms,

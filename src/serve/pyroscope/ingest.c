@@ -39,8 +39,8 @@ static enum sf_err check_word(sf_str word, const char *also, const char *what, s
     return SF_OK;
 }
 
-enum sf_err sf_app_name_parse(sf_str text, struct sf_arena *req, struct sf_app_name *out,
-                              struct sf_why *why)
+enum sf_err sf_ingest_app_name_parse(sf_str text, struct sf_arena *req, struct sf_app_name *out,
+                                     struct sf_why *why)
 {
     size_t brace = text.len, end;
     sf_str rest = SF_STR_NONE, pair;
@@ -168,7 +168,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
         if (!sf_arena_copy(req, sf_buf_str(&val), &kept)) {
             err = sf_no_room(why, "the request");
         } else if (sf_str_eq(key, SF_STR("name"))) {
-            err = sf_app_name_parse(kept, req, &a->app, why);
+            err = sf_ingest_app_name_parse(kept, req, &a->app, why);
             a->has_name = true;
         } else if (sf_str_eq(key, SF_STR("format"))) {
             a->format = kept;
@@ -294,7 +294,7 @@ static bool is_type(const struct sf_profile_take *t, sf_str what)
     return sf_str_ieq(t->call->request->content_type, what);
 }
 
-static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
 {
     static const sf_str texts[] = {SF_STR("trie"), SF_STR("tree"), SF_STR("lines"),
                                    SF_STR("folded")};
@@ -358,5 +358,5 @@ static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_w
 
 bool sf_ingest_handle(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_profile_take_run(call, worker, door, NULL, refuse);
+    return sf_profile_take_run(call, worker, read_upload, NULL, refuse);
 }

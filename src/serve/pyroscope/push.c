@@ -220,7 +220,7 @@ static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct
     return err ? err : sf_json_why(j, "push", why);
 }
 
-static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
 {
     struct series *s = sf_arena_new(&t->worker->arena, sizeof(*s));
     enum sf_err err;
@@ -256,5 +256,5 @@ bool sf_push_handle(struct sf_call *call, struct sf_worker *worker)
 {
     if (!sf_connect_admit(call))
         return true;
-    return sf_profile_take_run(call, worker, door, answer, refuse);
+    return sf_profile_take_run(call, worker, read_upload, answer, refuse);
 }

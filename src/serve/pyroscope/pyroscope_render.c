@@ -312,7 +312,7 @@ static int by_text(const void *a, const void *b)
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
 
-bool sf_pyroscope_label_values(struct sf_call *call, struct sf_worker *worker)
+bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *worker)
 {
     struct work x = {.call = call};
     struct sf_json_writer w = sf_json_writer_init(&call->response->body);
@@ -336,7 +336,7 @@ bool sf_pyroscope_label_values(struct sf_call *call, struct sf_worker *worker)
         err = values ? SF_OK : sf_no_room(&x.why, "the answer");
     }
     for (uint32_t i = 0; !err && i < list.n; i++) {
-        if (!sf_querier_label(x.req, &list.series[i], label, &values[n]))
+        if (!sf_querier_work_label(x.req, &list.series[i], label, &values[n]))
             err = sf_no_room(&x.why, "the answer");
         else
             n += values[n].len > 0;

@@ -5,4 +5,4 @@
 
 bool sf_pyroscope_render(struct sf_call *call, struct sf_worker *worker);
 bool sf_pyroscope_render_diff(struct sf_call *call, struct sf_worker *worker);
-bool sf_pyroscope_label_values(struct sf_call *call, struct sf_worker *worker);
+bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *worker);

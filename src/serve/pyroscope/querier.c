@@ -74,7 +74,7 @@ static enum sf_err answer_types(struct sf_querier_work *x)
     for (uint32_t i = 0; i < n; i++) {
         struct sf_series one = {.type = types[i].type};
         sorted[i].type = &types[i].type;
-        if (!sf_querier_label(x->req, &one, SF_STR("__profile_type__"), &sorted[i].id))
+        if (!sf_querier_work_label(x->req, &one, SF_STR("__profile_type__"), &sorted[i].id))
             return sf_no_room(&x->why, "the answer");
     }
     qsort(sorted, n, sizeof(*sorted), by_type);
@@ -135,7 +135,7 @@ static enum sf_err answer_values(struct sf_querier_work *x)
     if (!values)
         return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < list.n; i++) {
-        if (!sf_querier_label(x->req, &list.series[i], x->ask->name, &values[n]))
+        if (!sf_querier_work_label(x->req, &list.series[i], x->ask->name, &values[n]))
             return sf_no_room(&x->why, "the answer");
         n += values[n].len > 0;
     }
@@ -153,14 +153,14 @@ static enum sf_err render_set(struct sf_querier_work *x, const struct sf_series 
     sf_str val;
     for (size_t i = 0; !err && i < n_keys; i++) {
         sf_str key = x->ask->n_keys ? x->ask->keys[i] : sf_querier_own_names[i];
-        if (!sf_querier_label(x->req, s, key, &val))
+        if (!sf_querier_work_label(x->req, s, key, &val))
             err = sf_no_room(&x->why, "the answer");
         else if (val.len)
-            sf_querier_write_label(&m, 1, key, val);
+            sf_querier_work_write_label(&m, 1, key, val);
     }
     for (uint32_t i = 0; !err && x->ask->n_keys == 0 && i < s->n_labels; i++) {
         if (is_shown(x, s->labels[i].key))
-            sf_querier_write_label(&m, 1, s->labels[i].key, s->labels[i].val);
+            sf_querier_work_write_label(&m, 1, s->labels[i].key, s->labels[i].val);
     }
     if (!err && (!sf_buf_ok(&text) || !sf_arena_copy(x->req, sf_buf_str(&text), out)))
         err = sf_no_room(&x->why, "the answer");
@@ -271,29 +271,30 @@ static enum sf_err answer_analysis(struct sf_querier_work *x)
 
 bool sf_querier_types(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_TYPES, SF_QUERIER_TIMES_OPTIONAL, answer_types);
+    return sf_querier_work_run(call, worker, SF_QUERIER_TYPES, SF_QUERIER_TIMES_OPTIONAL,
+                               answer_types);
 }
 bool sf_querier_label_names(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_LABEL_NAMES, SF_QUERIER_TIMES_REQUIRED,
-                          answer_names);
+    return sf_querier_work_run(call, worker, SF_QUERIER_LABEL_NAMES, SF_QUERIER_TIMES_REQUIRED,
+                               answer_names);
 }
 bool sf_querier_label_values(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_LABEL_VALUES, SF_QUERIER_TIMES_REQUIRED,
-                          answer_values);
+    return sf_querier_work_run(call, worker, SF_QUERIER_LABEL_VALUES, SF_QUERIER_TIMES_REQUIRED,
+                               answer_values);
 }
 bool sf_querier_series(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_SERIES, SF_QUERIER_TIMES_REQUIRED,
-                          answer_series);
+    return sf_querier_work_run(call, worker, SF_QUERIER_SERIES, SF_QUERIER_TIMES_REQUIRED,
+                               answer_series);
 }
 bool sf_querier_stats(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_STATS, SF_QUERIER_TIMES_NONE, answer_stats);
+    return sf_querier_work_run(call, worker, SF_QUERIER_STATS, SF_QUERIER_TIMES_NONE, answer_stats);
 }
 bool sf_querier_analyze(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_ANALYZE, SF_QUERIER_TIMES_OPTIONAL,
-                          answer_analysis);
+    return sf_querier_work_run(call, worker, SF_QUERIER_ANALYZE, SF_QUERIER_TIMES_OPTIONAL,
+                               answer_analysis);
 }

@@ -42,7 +42,7 @@ static enum sf_err name_groups(struct sf_querier_work *x, const struct sf_detail
         uint32_t n = 0, set = 0;
         for (size_t k = 0; k < n_keys; k++) {
             labels[n].key = x->ask->keys[k];
-            if (!sf_querier_label(x->req, &list->series[i], labels[n].key, &labels[n].val))
+            if (!sf_querier_work_label(x->req, &list->series[i], labels[n].key, &labels[n].val))
                 return sf_no_room(&x->why, "the answer");
             n += labels[n].val.len > 0;
         }
@@ -148,8 +148,8 @@ static bool is_key(const sf_str *keys, size_t n, sf_str key)
 
 /* The same points again, apart by all labels that the groups leave out: the largest of a point is
  * the largest of its own labels too. */
-enum sf_err sf_querier_owners_find(struct sf_querier_work *x, int64_t step_ns,
-                                   struct sf_querier_owners *out)
+enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
+                                        struct sf_querier_owners *out)
 {
     sf_str *keys = sf_arena_new_n(x->req, SF_QUERIER_LIST, sizeof(*keys));
     struct sf_prof_points points;
@@ -189,7 +189,7 @@ static void write_owner(struct sf_message *m, const struct sf_querier_owners *ow
                                                                sizeof(wanted), by_id)
                                                      : NULL;
     if (owner)
-        sf_querier_write_labels(m, 5, &owners->sets, owner->set);
+        sf_querier_work_write_labels(m, 5, &owners->sets, owner->set);
 }
 
 static void write_series(struct sf_message *m, const struct sf_series *s,
@@ -198,13 +198,13 @@ static void write_series(struct sf_message *m, const struct sf_series *s,
     sf_message_list(m, "labels");
     for (uint32_t i = 0; i < s->n_labels; i++) {
         if (!is_key(ask->keys, ask->n_keys, s->labels[i].key))
-            sf_querier_write_label(m, 5, s->labels[i].key, s->labels[i].val);
+            sf_querier_work_write_label(m, 5, s->labels[i].key, s->labels[i].val);
     }
     sf_message_list_end(m);
 }
 
-void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d,
-                          const struct sf_querier_owners *owners, const struct sf_querier_ask *ask)
+void sf_querier_dots_write(struct sf_message *m, const struct sf_querier_dot *d,
+                           const struct sf_querier_owners *owners, const struct sf_querier_ask *ask)
 {
     char uuid[37], span[17], trace[33];
     size_t mark = sf_message_item(m, 4);
@@ -278,7 +278,7 @@ static size_t keep_largest(struct sf_querier_dot *list, size_t n)
     return n_out;
 }
 
-int64_t sf_querier_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns)
+int64_t sf_querier_dots_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns)
 {
     int64_t from = x->query.from_ns, since = sf_sub_sat_i64(time_ns, from);
     int64_t most = x->query.to_ns > from ? (x->query.to_ns - 1 - from) / step_ns : 0;
@@ -303,7 +303,7 @@ enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
     for (size_t i = 0; i < out->n; i++) {
         struct sf_querier_dot *d = &out->list[i];
         d->group = own[d->group];
-        d->slot_ns = sf_querier_step_end(x, d->time_ns, step_ns);
+        d->slot_ns = sf_querier_dots_step_end(x, d->time_ns, step_ns);
     }
     if (out->n)
         qsort(out->list, out->n, sizeof(*out->list), by_step);

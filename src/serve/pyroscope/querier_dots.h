@@ -28,14 +28,14 @@ struct sf_querier_owners {
     struct sf_label_sets sets;
 };
 /* Of the largest profile of each step; step 0: of every profile. */
-enum sf_err sf_querier_owners_find(struct sf_querier_work *x, int64_t step_ns,
-                                   struct sf_querier_owners *out);
+enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
+                                        struct sf_querier_owners *out);
 
 /* One dot for each span and time, ordered by group and time: of the stacks that are asked for.
  * Samples without an id are none. */
 enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out);
 /* Where the step ends that a time lies in, as points of a time series have it. */
-int64_t sf_querier_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns);
+int64_t sf_querier_dots_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns);
 /* The span with the most in each step, in the numbering of `groups`. */
 enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
                                      const struct sf_label_sets *groups,
@@ -45,5 +45,6 @@ const struct sf_querier_dot *sf_querier_dots_at(const struct sf_querier_dot_list
                                                 uint32_t group, int64_t slot_ns);
 /* As an element of a list of exemplars, with the labels that its group leaves out: a profile's are
  * those of `owners`, a span's those of its series without what `ask` groups by. */
-void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d,
-                          const struct sf_querier_owners *owners, const struct sf_querier_ask *ask);
+void sf_querier_dots_write(struct sf_message *m, const struct sf_querier_dot *d,
+                           const struct sf_querier_owners *owners,
+                           const struct sf_querier_ask *ask);

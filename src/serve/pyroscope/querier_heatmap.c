@@ -85,7 +85,7 @@ static void settle(const struct sf_querier_work *x, struct map *map)
     map->max = INT64_MIN;
     for (size_t i = 0; i < map->n; i++) {
         struct sf_querier_dot *d = &map->dots[i];
-        d->slot_ns = sf_querier_step_end(x, d->time_ns, step_ns);
+        d->slot_ns = sf_querier_dots_step_end(x, d->time_ns, step_ns);
         if (d->value < map->min)
             map->min = d->value;
         if (d->value > map->max)
@@ -127,7 +127,7 @@ static void write_slot(struct sf_message *m, const struct map *map,
         sf_message_list(m, "exemplars");
         for (size_t i = 0; i < ROWS; i++) {
             if (largest[i])
-                sf_querier_write_dot(m, largest[i], &map->owners, map->ask);
+                sf_querier_dots_write(m, largest[i], &map->owners, map->ask);
         }
         sf_message_list_end(m);
     }
@@ -139,7 +139,7 @@ static void write_group(struct sf_message *m, const struct map *map,
 {
     const struct sf_querier_dot *dots = &map->dots[g->first];
     size_t mark = sf_message_item(m, 1), end;
-    sf_querier_write_labels(m, 1, &map->sets, g->number);
+    sf_querier_work_write_labels(m, 1, &map->sets, g->number);
     sf_message_list(m, "slots");
     for (size_t i = 0; i < g->n; i = end) {
         for (end = i; end < g->n && dots[end].slot_ns == dots[i].slot_ns;)
@@ -161,7 +161,7 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
     if (!err)
         err = map.is_spans ? find_spans(x, &map) : find_profiles(x, &map);
     if (!err && !map.is_spans && map.has_exemplars)
-        err = sf_querier_owners_find(x, 0, &map.owners);
+        err = sf_querier_dots_owners_find(x, 0, &map.owners);
     if (err || map.n == 0)
         return err;
     settle(x, &map);
@@ -169,8 +169,8 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
     if (!groups)
         return sf_no_room(&x->why, "the answer");
     for (size_t i = 0; i < map.n; i++)
-        sf_querier_group_add(groups, &n, map.dots[i].group, i, (double)map.dots[i].value);
-    n = sf_querier_group_sort(groups, n, x->ask->limit);
+        sf_querier_work_group_add(groups, &n, map.dots[i].group, i, (double)map.dots[i].value);
+    n = sf_querier_work_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
     for (size_t i = 0; i < n; i++)
         write_group(&x->m, &map, &groups[i]);
@@ -180,6 +180,6 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
 
 bool sf_querier_heatmap(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_HEATMAP, SF_QUERIER_TIMES_REQUIRED,
-                          answer_heatmap);
+    return sf_querier_work_run(call, worker, SF_QUERIER_HEATMAP, SF_QUERIER_TIMES_REQUIRED,
+                               answer_heatmap);
 }

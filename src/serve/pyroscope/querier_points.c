@@ -14,7 +14,7 @@ static void write_exemplar(struct sf_message *m, const struct sf_querier_owners 
 {
     struct sf_querier_dot dot = {.time_ns = p->id_ns, .value = p->id_value, .id = p->id};
     sf_message_list(m, "exemplars");
-    sf_querier_write_dot(m, &dot, owners, NULL);
+    sf_querier_dots_write(m, &dot, owners, NULL);
     sf_message_list_end(m);
 }
 
@@ -27,7 +27,7 @@ static void write_span(struct sf_message *m, const struct sf_querier_dot_list *s
     if (!d)
         return;
     sf_message_list(m, "exemplars");
-    sf_querier_write_dot(m, d, NULL, ask);
+    sf_querier_dots_write(m, d, NULL, ask);
     sf_message_list_end(m);
 }
 
@@ -36,7 +36,7 @@ static void write_group(struct sf_querier_work *x, const struct sf_prof_points *
                         const struct sf_querier_dot_list *spans)
 {
     size_t mark = sf_message_item(&x->m, 1);
-    sf_querier_write_labels(&x->m, 1, &points->groups, g->number);
+    sf_querier_work_write_labels(&x->m, 1, &points->groups, g->number);
     sf_message_list(&x->m, "points");
     for (size_t i = 0; i < g->n; i++) {
         const struct sf_prof_point *p = &points->points[g->first + i];
@@ -86,7 +86,7 @@ static enum sf_err write_points(struct sf_querier_work *x)
     err = x->store->ops->prof_points(x->store, &x->query, x->ask->keys, x->ask->n_keys, step_ns,
                                      &x->q, &points, &x->why);
     if (!err && has_exemplars)
-        err = sf_querier_owners_find(x, step_ns, &owners);
+        err = sf_querier_dots_owners_find(x, step_ns, &owners);
     if (!err && has_spans)
         err = sf_querier_dots_of_steps(x, step_ns, &points.groups, &spans);
     if (err)
@@ -96,11 +96,11 @@ static enum sf_err write_points(struct sf_querier_work *x)
         return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
-        sf_querier_group_add(groups, &n, p->group, i, (double)p->value);
+        sf_querier_work_group_add(groups, &n, p->group, i, (double)p->value);
     }
     if (n == 0)
         return SF_OK;
-    n = sf_querier_group_sort(groups, n, x->ask->limit);
+    n = sf_querier_work_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
     for (size_t i = 0; i < n; i++)
         write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL,
@@ -114,7 +114,7 @@ static enum sf_err answer_points(struct sf_querier_work *x)
     struct sf_stack_filter *stacks = NULL;
     enum sf_err err = check(x);
     if (!err)
-        err = sf_querier_stacks(x->ask, &stacks, &x->why);
+        err = sf_querier_work_stacks(x->ask, &stacks, &x->why);
     x->query.stacks = stacks;
     if (!err)
         err = write_points(x);
@@ -125,6 +125,6 @@ static enum sf_err answer_points(struct sf_querier_work *x)
 
 bool sf_querier_points(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_POINTS, SF_QUERIER_TIMES_REQUIRED,
-                          answer_points);
+    return sf_querier_work_run(call, worker, SF_QUERIER_POINTS, SF_QUERIER_TIMES_REQUIRED,
+                               answer_points);
 }

@@ -68,7 +68,7 @@ static enum sf_err merge(struct sf_querier_work *x, const struct sf_querier_ask 
     struct sf_stack_filter *stacks = NULL;
     enum sf_err err = check(a, &x->why);
     if (!err)
-        err = sf_querier_stacks(a, &stacks, &x->why);
+        err = sf_querier_work_stacks(a, &stacks, &x->why);
     filtered.stacks = stacks;
     if (!err)
         err = merge_stacks(x, &filtered, out);
@@ -317,7 +317,7 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
             return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison has no sandwich");
         if (side->is_async || side->request_id.len)
             return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is not asynchronous");
-        err = sf_querier_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);
+        err = sf_querier_work_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);
         if (!err)
             err = merge_functions(x, side, &query, &trees[i]);
         if (nodes_of(side) > max_nodes)
@@ -344,21 +344,22 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     return err;
 }
 
-bool sf_querier_stacktraces(struct sf_call *call, struct sf_worker *worker)
+bool sf_querier_tree_stacktraces(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_STACKTRACES, SF_QUERIER_TIMES_REQUIRED,
-                          answer_stacktraces);
+    return sf_querier_work_run(call, worker, SF_QUERIER_STACKTRACES, SF_QUERIER_TIMES_REQUIRED,
+                               answer_stacktraces);
 }
-bool sf_querier_spans(struct sf_call *call, struct sf_worker *worker)
+bool sf_querier_tree_spans(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_SPANS, SF_QUERIER_TIMES_REQUIRED, answer_spans);
+    return sf_querier_work_run(call, worker, SF_QUERIER_SPANS, SF_QUERIER_TIMES_REQUIRED,
+                               answer_spans);
 }
-bool sf_querier_profile(struct sf_call *call, struct sf_worker *worker)
+bool sf_querier_tree_profile(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_PROFILE, SF_QUERIER_TIMES_REQUIRED,
-                          write_profile);
+    return sf_querier_work_run(call, worker, SF_QUERIER_PROFILE, SF_QUERIER_TIMES_REQUIRED,
+                               write_profile);
 }
-bool sf_querier_diff(struct sf_call *call, struct sf_worker *worker)
+bool sf_querier_tree_diff(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_querier_run(call, worker, SF_QUERIER_DIFF, SF_QUERIER_TIMES_NONE, answer_diff);
+    return sf_querier_work_run(call, worker, SF_QUERIER_DIFF, SF_QUERIER_TIMES_NONE, answer_diff);
 }

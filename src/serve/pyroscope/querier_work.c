@@ -44,8 +44,8 @@ static enum sf_err set_range(const struct sf_querier_ask *a, enum sf_querier_tim
     return SF_OK;
 }
 
-enum sf_err sf_querier_query(struct sf_querier_ask *a, enum sf_querier_times times,
-                             struct sf_prof_query *out, struct sf_why *why)
+enum sf_err sf_querier_work_query(struct sf_querier_ask *a, enum sf_querier_times times,
+                                  struct sf_prof_query *out, struct sf_why *why)
 {
     struct sf_prof_query query = {.type = a->type,
                                   .match = a->selector.list,
@@ -69,8 +69,8 @@ enum sf_err sf_querier_query(struct sf_querier_ask *a, enum sf_querier_times tim
     return SF_OK;
 }
 
-enum sf_err sf_querier_stacks(const struct sf_querier_ask *a, struct sf_stack_filter **out,
-                              struct sf_why *why)
+enum sf_err sf_querier_work_stacks(const struct sf_querier_ask *a, struct sf_stack_filter **out,
+                                   struct sf_why *why)
 {
     struct sf_stack_ask ask = {.sites = a->sites,
                                /* go_pgo replaces it, a tree of functions looks for it itself */
@@ -139,8 +139,9 @@ static enum sf_err recall(struct sf_querier_work *x, enum sf_querier_method meth
     return SF_OK;
 }
 
-bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_querier_method method,
-                    enum sf_querier_times times, sf_querier_fn *answer)
+bool sf_querier_work_run(struct sf_call *call, struct sf_worker *worker,
+                         enum sf_querier_method method, enum sf_querier_times times,
+                         sf_querier_fn *answer)
 {
     struct sf_querier_work x = {
         .call = call,
@@ -162,7 +163,7 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
     if (!err && x.ask->request_id.len)
         err = recall(&x, method);
     if (!err)
-        err = sf_querier_query(x.ask, times, &x.query, &x.why);
+        err = sf_querier_work_query(x.ask, times, &x.query, &x.why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &x.q, &x.why);
     if (!err) {
@@ -193,7 +194,7 @@ _Static_assert(sizeof(sf_querier_own_names) / sizeof(sf_querier_own_names[0]) ==
                    SF_QUERIER_OWN_NAMES,
                "as many as said");
 
-bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out)
+bool sf_querier_work_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out)
 {
     const sf_str own[SF_QUERIER_OWN_NAMES] = {
         s->type.name, s->type.period_type, s->type.period_unit, SF_STR_NONE,
@@ -220,7 +221,7 @@ bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str ke
     return true;
 }
 
-void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val)
+void sf_querier_work_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val)
 {
     size_t mark = sf_message_item(m, field);
     sf_message_str(m, 1, "name", key);
@@ -228,19 +229,19 @@ void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf
     sf_message_end(m, mark);
 }
 
-void sf_querier_write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
-                             uint32_t set)
+void sf_querier_work_write_labels(struct sf_message *m, uint32_t field,
+                                  const struct sf_label_sets *sets, uint32_t set)
 {
     sf_message_list(m, "labels");
     for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++)
-        sf_querier_write_label(m, field, sets->labels[i].key, sets->labels[i].val);
+        sf_querier_work_write_label(m, field, sets->labels[i].key, sets->labels[i].val);
     sf_message_list_end(m);
 }
 
 /* ---- series ---- */
 
-void sf_querier_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number, size_t at,
-                          double value)
+void sf_querier_work_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number,
+                               size_t at, double value)
 {
     if (*n == 0 || groups[*n - 1].number != number)
         groups[(*n)++] = (struct sf_querier_group){.number = number, .first = at};
@@ -256,7 +257,7 @@ static int by_total(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-size_t sf_querier_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit)
+size_t sf_querier_work_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit)
 {
     if (n)
         qsort(groups, n, sizeof(*groups), by_total);

@@ -26,25 +26,27 @@ enum sf_querier_times {
 
 /* A handler's whole work: reads the question in any of its forms, lets `answer` write the message,
  * and sends it or the fault. */
-bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_querier_method method,
-                    enum sf_querier_times times, sf_querier_fn *answer);
+bool sf_querier_work_run(struct sf_call *call, struct sf_worker *worker,
+                         enum sf_querier_method method, enum sf_querier_times times,
+                         sf_querier_fn *answer);
 
 /* A question as the store takes it, with its times and ids. INPUT. */
-enum sf_err sf_querier_query(struct sf_querier_ask *ask, enum sf_querier_times times,
-                             struct sf_prof_query *out, struct sf_why *why);
+enum sf_err sf_querier_work_query(struct sf_querier_ask *ask, enum sf_querier_times times,
+                                  struct sf_prof_query *out, struct sf_why *why);
 
 /* The stacks a question means; NULL: all. The caller frees it, after the question. INPUT. */
-enum sf_err sf_querier_stacks(const struct sf_querier_ask *ask, struct sf_stack_filter **out,
-                              struct sf_why *why);
+enum sf_err sf_querier_work_stacks(const struct sf_querier_ask *ask, struct sf_stack_filter **out,
+                                   struct sf_why *why);
 
 /* A label's value, those made of the type included; empty: none. False: no room. */
-bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out);
+bool sf_querier_work_label(struct sf_arena *req, const struct sf_series *s, sf_str key,
+                           sf_str *out);
 /* The names of labels that are made of the type. */
 extern const sf_str sf_querier_own_names[];
 enum { SF_QUERIER_OWN_NAMES = 7 };
 /* The labels of one set, as a list in that field. */
-void sf_querier_write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
-                             uint32_t set);
+void sf_querier_work_write_labels(struct sf_message *m, uint32_t field,
+                                  const struct sf_label_sets *sets, uint32_t set);
 
 struct sf_querier_group { /* one series of an answer: points or dots that stand together */
     uint32_t number;      /* of its labels */
@@ -52,9 +54,9 @@ struct sf_querier_group { /* one series of an answer: points or dots that stand 
     double total;
 };
 /* Adds the next point to the last group, or begins another. */
-void sf_querier_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number, size_t at,
-                          double value);
+void sf_querier_work_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number,
+                               size_t at, double value);
 /* Largest total first; ties by labels. Gives how many are left of `n` under `limit` (0: all). */
-size_t sf_querier_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit);
+size_t sf_querier_work_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit);
 /* One element of a list of labels. */
-void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val);
+void sf_querier_work_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val);

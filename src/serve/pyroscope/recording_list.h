@@ -22,5 +22,5 @@ struct sf_recording_rules {
 extern const char sf_recording_totals_file[];
 
 /* The rule of an entry, in `req`: it was written by us. False: no room. */
-bool sf_recording_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
-                            struct sf_recording_rule *out);
+bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
+                                  struct sf_recording_rule *out);

@@ -22,8 +22,8 @@ const char sf_recording_totals_file[] = "rule_totals";
 
 /* ---- the list ---- */
 
-bool sf_recording_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
-                            struct sf_recording_rule *out)
+bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
+                                  struct sf_recording_rule *out)
 {
     sf_str line;
     return sf_arena_copy(req, sf_str_from(e->line), &line) &&
@@ -37,7 +37,7 @@ static enum sf_err find(const struct sf_recording_rules *r, sf_str tenant, sf_st
 {
     for (size_t i = 0; i < r->n; i++) {
         struct sf_arena before = *req;
-        if (!sf_recording_list_read(&r->list[i], req, out))
+        if (!sf_recording_rules_list_read(&r->list[i], req, out))
             return sf_no_room(why, "the rules");
         if (sf_str_eq(out->tenant, tenant) && sf_str_eq(out->id, id)) {
             *out_at = i;
@@ -56,7 +56,7 @@ static enum sf_err count(const struct sf_recording_rules *r, sf_str tenant, stru
     for (size_t i = 0; i < r->n; i++) {
         struct sf_arena room = scratch;
         struct sf_recording_rule rule;
-        if (!sf_recording_list_read(&r->list[i], &room, &rule))
+        if (!sf_recording_rules_list_read(&r->list[i], &room, &rule))
             return sf_no_room(why, "the rules");
         *out += sf_str_eq(rule.tenant, tenant);
     }
@@ -337,7 +337,7 @@ bool sf_recording_rules_list(struct sf_call *call, struct sf_worker *worker)
         struct sf_arena room = worker->arena;
         struct sf_recording_rule rule;
         size_t mark;
-        if (!sf_recording_list_read(&r->list[i], &room, &rule))
+        if (!sf_recording_rules_list_read(&r->list[i], &room, &rule))
             err = sf_no_room(&why, "the rules");
         if (err || !sf_str_eq(rule.tenant, call->tenant))
             continue;

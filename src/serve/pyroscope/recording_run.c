@@ -191,7 +191,7 @@ static void forget_lost(struct pass *p)
         for (size_t k = 0; !is_known && k < r->n; k++) {
             struct sf_arena room = p->worker->arena;
             struct sf_recording_rule rule;
-            is_known = !sf_recording_list_read(&r->list[k], &room, &rule) ||
+            is_known = !sf_recording_rules_list_read(&r->list[k], &room, &rule) ||
                        (sf_str_eq(rule.tenant, tenant) && sf_str_eq(rule.id, id));
         }
         if (!is_known)
@@ -225,8 +225,8 @@ static void save_totals(struct pass *p)
     sf_service_say(p->service, SF_SAY_WARN, "rules: the sums are not saved: %s", why.text);
 }
 
-void sf_recording_rules_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
-                            const atomic_bool *is_stopping)
+void sf_recording_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
+                      const atomic_bool *is_stopping)
 {
     struct pass p = {s, worker, s->rules, is_stopping, now_ns};
     sf_arena_reset(&worker->arena);
@@ -242,7 +242,7 @@ void sf_recording_rules_run(struct sf_service *s, struct sf_worker *worker, int6
         is_ok = i < p.rules->n;
         /* A rule that moves up meanwhile waits for the next pass. */
         if (is_ok)
-            is_ok = sf_recording_list_read(&p.rules->list[i], &worker->arena, &rule) &&
+            is_ok = sf_recording_rules_list_read(&p.rules->list[i], &worker->arena, &rule) &&
                     find_closed(&p, &rule, &closed_ns);
         sf_mutex_unlock(&p.rules->lock);
         if (!is_ok)
@@ -276,7 +276,7 @@ static void render_rules(struct sf_recording_rules *r, struct sf_recording_rule 
             sf_exposition_family(e, name, SF_METRIC_COUNTER_BARE,
                                  "Sum of profiles by a recording rule, in the unit of their type.");
         }
-        sf_recording_total_render(t, &list[i], has_tenancy ? list[i].tenant : SF_STR_NONE, e);
+        sf_recording_totals_render_one(t, &list[i], has_tenancy ? list[i].tenant : SF_STR_NONE, e);
     }
 }
 
@@ -297,8 +297,8 @@ static void render_partial(struct sf_recording_rules *r, const struct sf_recordi
     }
 }
 
-void sf_recording_rules_render(struct sf_recording_rules *r, bool has_tenancy,
-                               struct sf_exposition *e)
+void sf_recording_run_render(struct sf_recording_rules *r, bool has_tenancy,
+                             struct sf_exposition *e)
 {
     struct sf_arena room = {0};
     struct sf_recording_rule *list;
@@ -309,7 +309,7 @@ void sf_recording_rules_render(struct sf_recording_rules *r, bool has_tenancy,
     list = sf_arena_new_n(&room, r->n + 1, sizeof(*list));
     for (size_t i = 0; list && i < r->n; i++) {
         /* Without tenancy other tenants are not served, and their series would look like ours. */
-        if (sf_recording_list_read(&r->list[i], &room, &list[n]))
+        if (sf_recording_rules_list_read(&r->list[i], &room, &list[n]))
             n += has_tenancy || sf_str_eq(list[n].tenant, SF_STR("single-tenant"));
     }
     if (n)

@@ -240,9 +240,9 @@ static void show(struct shown *x, sf_str name, sf_str val)
     x->n++;
 }
 
-void sf_recording_total_render(const struct sf_recording_total *total,
-                               const struct sf_recording_rule *rule, sf_str tenant,
-                               struct sf_exposition *e)
+void sf_recording_totals_render_one(const struct sf_recording_total *total,
+                                    const struct sf_recording_rule *rule, sf_str tenant,
+                                    struct sf_exposition *e)
 {
     for (uint32_t i = 0; i < total->n; i++) {
         const struct sf_recording_series *s = &total->list[i];

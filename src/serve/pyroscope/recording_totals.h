@@ -53,9 +53,9 @@ enum sf_err sf_recording_totals_apply(struct sf_recording_totals *t,
                                       struct sf_why *why);
 
 /* The series of one rule, as the family that was begun; `tenant` empty: without that label. */
-void sf_recording_total_render(const struct sf_recording_total *total,
-                               const struct sf_recording_rule *rule, sf_str tenant,
-                               struct sf_exposition *e);
+void sf_recording_totals_render_one(const struct sf_recording_total *total,
+                                    const struct sf_recording_rule *rule, sf_str tenant,
+                                    struct sf_exposition *e);
 
 /* As text for the file, and back. CORRUPT: the file is not one; `t` is then as it was. */
 void sf_recording_totals_write(const struct sf_recording_totals *t, struct sf_buf *out);

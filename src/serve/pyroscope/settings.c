@@ -26,7 +26,7 @@ struct setting {
     uint64_t n_unknown; /* of a request: fields that are not known here */
 };
 
-struct sf_settings {
+struct sf_pyroscope_settings {
     struct sf_dir *dir;
     struct sf_mutex lock; /* guards the list; held while the file is replaced, so that the file is
                            * always the list of one moment */
@@ -63,7 +63,7 @@ static void drop(struct setting *s)
     *s = (struct setting){0};
 }
 
-static size_t find(const struct sf_settings *s, sf_str tenant, sf_str name)
+static size_t find(const struct sf_pyroscope_settings *s, sf_str tenant, sf_str name)
 {
     size_t i = 0;
     while (i < s->n && !(sf_str_eq(s->list[i].tenant, tenant) && sf_str_eq(s->list[i].name, name)))
@@ -86,7 +86,7 @@ static void write_line(struct sf_buf *out, const struct setting *s)
     sf_buf_add_u8(out, '\n');
 }
 
-static enum sf_err save(struct sf_settings *s, struct sf_why *why)
+static enum sf_err save(struct sf_pyroscope_settings *s, struct sf_why *why)
 {
     struct sf_buf text = {0};
     enum sf_err err;
@@ -119,8 +119,8 @@ static bool read_line(struct sf_json *j, struct setting *out)
 }
 
 /* Lines that cannot be read are left out and counted. */
-static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req, size_t *n_bad,
-                        struct sf_why *why)
+static enum sf_err load(struct sf_pyroscope_settings *s, sf_str text, struct sf_arena *req,
+                        size_t *n_bad, struct sf_why *why)
 {
     sf_str line;
     while (sf_str_split_next(&text, '\n', &line)) {
@@ -143,7 +143,7 @@ static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req
 
 /* A server does not stay away because of a reader's preferences: the file is kept for a look, and
  * what could be read takes its place. */
-static enum sf_err set_aside(struct sf_settings *s, size_t n_bad, struct sf_why *said,
+static enum sf_err set_aside(struct sf_pyroscope_settings *s, size_t n_bad, struct sf_why *said,
                              struct sf_why *why)
 {
     enum sf_err err = sf_dir_rename(s->dir, file_name, damaged_name, why);
@@ -157,11 +157,11 @@ static enum sf_err set_aside(struct sf_settings *s, size_t n_bad, struct sf_why 
     return err;
 }
 
-enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struct sf_why *said,
-                             struct sf_why *why)
+enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_pyroscope_settings **out,
+                             struct sf_why *said, struct sf_why *why)
 {
     size_t n_bad = 0;
-    struct sf_settings *s = sf_heap_new(sizeof(*s));
+    struct sf_pyroscope_settings *s = sf_heap_new(sizeof(*s));
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {.max = FILE_MAX};
     struct sf_arena req = {0};
@@ -190,7 +190,7 @@ enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struc
     return err;
 }
 
-void sf_settings_close(struct sf_settings *s)
+void sf_settings_close(struct sf_pyroscope_settings *s)
 {
     if (!s)
         return;
@@ -314,7 +314,7 @@ static bool finish(struct sf_call *call, struct sf_message *m, enum sf_err err,
 
 bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
-    struct sf_settings *s = call->service->settings;
+    struct sf_pyroscope_settings *s = call->service->settings;
     struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
     bool has_any = false;
     if (!sf_connect_admit(call))
@@ -339,7 +339,7 @@ bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_wor
 }
 
 /* A page that was open for longer than another must not undo what that one wrote. */
-static bool is_newer(const struct sf_settings *s, const struct setting *one)
+static bool is_newer(const struct sf_pyroscope_settings *s, const struct setting *one)
 {
     size_t at = find(s, one->tenant, one->name);
     return at == s->n || one->modified_ms >= s->list[at].modified_ms;
@@ -352,7 +352,7 @@ static size_t len_of(const struct setting *one)
 
 /* Is there room for it at this place, beside those of its tenant and of all? Less than before
  * always fits. */
-static bool fits(const struct sf_settings *s, const struct setting *one, size_t at,
+static bool fits(const struct sf_pyroscope_settings *s, const struct setting *one, size_t at,
                  struct sf_why *why)
 {
     size_t n_own = 0, own_len = len_of(one), all_len = own_len;
@@ -378,7 +378,8 @@ static bool fits(const struct sf_settings *s, const struct setting *one, size_t 
 }
 
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
-static enum sf_err put(struct sf_settings *s, const struct setting *one, struct sf_why *why)
+static enum sf_err put(struct sf_pyroscope_settings *s, const struct setting *one,
+                       struct sf_why *why)
 {
     struct setting fresh, before = {0};
     size_t at = find(s, one->tenant, one->name);
@@ -438,7 +439,8 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
     return finish(call, &m, err, &why);
 }
 
-static enum sf_err take_out(struct sf_settings *s, sf_str tenant, sf_str name, struct sf_why *why)
+static enum sf_err take_out(struct sf_pyroscope_settings *s, sf_str tenant, sf_str name,
+                            struct sf_why *why)
 {
     size_t at = find(s, tenant, name);
     struct setting before;

@@ -185,7 +185,7 @@ static void add_json(struct listing *l, const struct sf_scrape_target *t)
     sf_json_write_key_str(&j, SF_STR("scrapeUrl"), t->url);
     sf_json_write_key_str(&j, SF_STR("lastError"), sf_str_from(t->why.text));
     sf_json_write_key(&j, SF_STR("lastScrape"));
-    sf_alert_json_time(t->last_ns, &l->targets);
+    sf_alert_send_json_time(t->last_ns, &l->targets);
     j.needs_comma = true;
     sf_json_write_key(&j, SF_STR("lastScrapeDuration"));
     sf_json_write_f64(&j, (double)t->took_ns / SF_NS_PER_S);

@@ -136,12 +136,12 @@ bool sf_metrics_query_instant(struct sf_call *call, struct sf_worker *worker)
     return answer(call, worker, true);
 }
 
-bool sf_metrics_stream_range(struct sf_call *call, struct sf_worker *worker)
+bool sf_metrics_query_stream_range(struct sf_call *call, struct sf_worker *worker)
 {
     return stream(call, worker, false);
 }
 
-bool sf_metrics_stream_instant(struct sf_call *call, struct sf_worker *worker)
+bool sf_metrics_query_stream_instant(struct sf_call *call, struct sf_worker *worker)
 {
     return stream(call, worker, true);
 }

@@ -5,5 +5,5 @@
 
 bool sf_metrics_query_range(struct sf_call *call, struct sf_worker *worker);
 bool sf_metrics_query_instant(struct sf_call *call, struct sf_worker *worker);
-bool sf_metrics_stream_range(struct sf_call *call, struct sf_worker *worker);
-bool sf_metrics_stream_instant(struct sf_call *call, struct sf_worker *worker);
+bool sf_metrics_query_stream_range(struct sf_call *call, struct sf_worker *worker);
+bool sf_metrics_query_stream_instant(struct sf_call *call, struct sf_worker *worker);

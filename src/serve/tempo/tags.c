@@ -27,8 +27,8 @@ static enum sf_err find(struct sf_call *call, const struct sf_tags_ask *a, struc
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_no_memory(why, "the query");
     tags.scratch = &scratch;
-    err = sf_tags_is_names(a->form) ? sf_tags_names(store, &tags, a->scope, q, out, why)
-                                    : sf_tags_values(store, &tags, &a->attr, q, out, why);
+    err = sf_tags_ask_is_names(a->form) ? sf_tags_names(store, &tags, a->scope, q, out, why)
+                                        : sf_tags_values(store, &tags, &a->attr, q, out, why);
     sf_arena_done(&scratch);
     if (!err && a->form == SF_TAGS_NAMES_V1 && a->scope == SF_SCOPE_ANY)
         drop_intrinsics(out);

@@ -9,7 +9,7 @@
 
 #define DEFAULT_RANGE_NS SF_NS_PER_DAY
 
-bool sf_tags_is_names(enum sf_tags_form form)
+bool sf_tags_ask_is_names(enum sf_tags_form form)
 {
     return form == SF_TAGS_NAMES_V1 || form == SF_TAGS_NAMES_V2;
 }
@@ -106,7 +106,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
     enum sf_err err = sf_params_count(r, SF_STR("limit"), &out->tags.limit, why);
     if (!err)
         err = sf_params_start_end(r, &out->tags.from_ns, &out->tags.to_ns, why);
-    if (!err && sf_tags_is_names(out->form))
+    if (!err && sf_tags_ask_is_names(out->form))
         err = read_scope(r, &out->scope, why);
     if (err)
         return err;
@@ -153,7 +153,7 @@ enum sf_err sf_tags_ask_message(sf_bytes message, struct sf_arena *req, struct s
                                 struct sf_why *why)
 {
     struct message m = {0};
-    bool is_names = sf_tags_is_names(out->form);
+    bool is_names = sf_tags_ask_is_names(out->form);
     enum sf_err err = read_message(message, is_names, &m, why);
     out->n_unknown = m.n_unknown;
     if (!err && is_names)

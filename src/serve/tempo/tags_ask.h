@@ -13,7 +13,7 @@ struct sf_tags_ask { /* `form` set, the rest zero */
     uint64_t n_unknown;        /* fields of the message that are not known here */
 };
 
-bool sf_tags_is_names(enum sf_tags_form form);
+bool sf_tags_ask_is_names(enum sf_tags_form form);
 /* `tag` is the attribute that a path names; empty for names. What was read lives in `req`. INPUT
  * with a sentence clients know. */
 enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf_arena *req,

@@ -197,11 +197,12 @@ TEST(alert_rule, fills_templates)
 {
     struct sf_alert_pair labels[] = {{SF_STR("svc"), SF_STR("shop")}};
     struct sf_buf out = {0};
-    sf_alert_text_fill(SF_STR("{{ $labels.svc }}: {{$value}} {{ $labels.none }}{{ .x }} {{ open"),
-                       labels, 1, 2.5, &out);
+    sf_alert_rule_text_fill(
+        SF_STR("{{ $labels.svc }}: {{$value}} {{ $labels.none }}{{ .x }} {{ open"), labels, 1, 2.5,
+        &out);
     assert_true(sf_str_eq(sf_buf_str(&out), SF_STR("shop: 2.5 {{ .x }} {{ open")));
     sf_buf_reset(&out);
-    sf_alert_label_name(SF_STR("resource.service.name"), &out);
+    sf_alert_rule_label_name(SF_STR("resource.service.name"), &out);
     assert_true(sf_str_eq(sf_buf_str(&out), SF_STR("resource_service_name")));
     sf_buf_done(&out);
 }
@@ -258,9 +259,10 @@ TEST(alert_rule, watches_of_too_many_tenants_are_refused)
 
 TEST(alert_rule, a_cpu_limit_is_a_number_of_processors)
 {
-    assert_true(sf_watch_cpus(SF_STR("2")) == 2 && sf_watch_cpus(SF_STR("0.5")) == 0.5);
-    assert_true(sf_watch_cpus(SF_STR("500m")) == 0.5);
-    assert_true(sf_watch_cpus(SF_STR("m")) == 0 && sf_watch_cpus(SF_STR("")) == 0);
-    assert_true(sf_watch_cpus(SF_STR("-1")) == 0 && sf_watch_cpus(SF_STR("nan")) == 0);
-    assert_true(sf_watch_cpus(SF_STR("inf")) == 0 && sf_watch_cpus(SF_STR("2 cores")) == 0);
+    assert_true(sf_watch_feed_cpus(SF_STR("2")) == 2 && sf_watch_feed_cpus(SF_STR("0.5")) == 0.5);
+    assert_true(sf_watch_feed_cpus(SF_STR("500m")) == 0.5);
+    assert_true(sf_watch_feed_cpus(SF_STR("m")) == 0 && sf_watch_feed_cpus(SF_STR("")) == 0);
+    assert_true(sf_watch_feed_cpus(SF_STR("-1")) == 0 && sf_watch_feed_cpus(SF_STR("nan")) == 0);
+    assert_true(sf_watch_feed_cpus(SF_STR("inf")) == 0 &&
+                sf_watch_feed_cpus(SF_STR("2 cores")) == 0);
 }

@@ -36,7 +36,7 @@ static struct sf_alerts *new_alerts(void)
 static void free_alerts(struct sf_alerts *a)
 {
     for (size_t i = 0; i < a->n_watches; i++)
-        sf_watch_free(a->watches[i]);
+        sf_watch_feed_free(a->watches[i]);
     sf_alert_rules_free(a->rules);
     sf_mutex_done(&a->lock);
     free(a->health);

@@ -37,8 +37,8 @@ static struct sf_control_target target(const char *tenant, const char *service,
                                        const char *instance)
 {
     struct sf_control_target t;
-    assert_ok(sf_control_target_make(sf_str_from(tenant), sf_str_from(service),
-                                     sf_str_from(instance), &t, &why));
+    assert_ok(sf_control_set_target_make(sf_str_from(tenant), sf_str_from(service),
+                                         sf_str_from(instance), &t, &why));
     return t;
 }
 
@@ -191,11 +191,11 @@ TEST(control_set, refuses_names_that_are_none)
     struct sf_control_target t;
     char longer[400];
     memset(longer, 'x', sizeof(longer));
-    assert_int_equal(sf_control_target_make(SF_STR("t"), SF_STR(""), SF_STR("*"), &t, &why),
+    assert_int_equal(sf_control_set_target_make(SF_STR("t"), SF_STR(""), SF_STR("*"), &t, &why),
                      SF_ERR_INPUT);
-    assert_int_equal(sf_control_target_make(SF_STR("t"), SF_STR("a\nb"), SF_STR("*"), &t, &why),
+    assert_int_equal(sf_control_set_target_make(SF_STR("t"), SF_STR("a\nb"), SF_STR("*"), &t, &why),
                      SF_ERR_INPUT);
-    assert_int_equal(sf_control_target_make(SF_STR("t"), (sf_str){longer, sizeof(longer)},
-                                            SF_STR("*"), &t, &why),
+    assert_int_equal(sf_control_set_target_make(SF_STR("t"), (sf_str){longer, sizeof(longer)},
+                                                SF_STR("*"), &t, &why),
                      SF_ERR_INPUT);
 }

@@ -11,7 +11,7 @@ static enum sf_err parse(const char *text)
     if (!req.base && !sf_arena_init(&req, 1 << 20))
         fail();
     sf_arena_reset(&req);
-    return sf_app_name_parse(sf_str_from(text), &req, &app, &why);
+    return sf_ingest_app_name_parse(sf_str_from(text), &req, &app, &why);
 }
 
 TEST(ingest, reads_names_with_labels_as_clients_write_them)

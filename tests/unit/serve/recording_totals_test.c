@@ -47,7 +47,8 @@ static const char *shown(struct sf_recording_totals *t, char out[1000])
     struct sf_exposition e = {.out = &text};
     sf_exposition_family(&e, "m", SF_METRIC_COUNTER_BARE, "x");
     sf_buf_reset(&text);
-    sf_recording_total_render(sf_recording_totals_find(t, TENANT, RULE), &rule, SF_STR_NONE, &e);
+    sf_recording_totals_render_one(sf_recording_totals_find(t, TENANT, RULE), &rule, SF_STR_NONE,
+                                   &e);
     snprintf(out, 1000, "%.*s", SF_STR_ARG(sf_buf_str(&text)));
     sf_buf_done(&text);
     return out;

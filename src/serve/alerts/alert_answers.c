@@ -1,4 +1,4 @@
-#include "serve/alerts/alert_look.h"
+#include "serve/alerts/alert_answers.h"
 
 #include <math.h>
 
@@ -25,18 +25,18 @@ static enum sf_err give_one(const struct sf_alert_ask *ask, double value, sf_str
     if (!sf_alert_rule_holds(ask->rule, value))
         return SF_OK;
     one = sf_arena_new(q->req, sizeof(*one));
-    if (!one || !sf_alert_found_begin(&f, ask->rule, q->req))
+    if (!one || !sf_alert_value_found_begin(&f, ask->rule, q->req))
         return sf_no_room(why, "the rule");
     one->reason = reason;
     *out = one;
     *out_n = 1;
-    return sf_alert_found_finish(&f, ask->rule, value, q->req, one, why);
+    return sf_alert_value_found_finish(&f, ask->rule, value, q->req, one, why);
 }
 
 /* ---- parts of time ---- */
 
-enum sf_err sf_alert_look_ledger(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                                 struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+enum sf_err sf_alert_answers_ledger(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                    struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     struct sf_explain_set_want want = {.query = rule->spans,
@@ -70,8 +70,9 @@ enum sf_err sf_alert_look_ledger(const struct sf_alert_ask *ask, struct sf_query
 
 /* ---- findings ---- */
 
-enum sf_err sf_alert_look_findings(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                                   struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+enum sf_err sf_alert_answers_findings(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                      struct sf_alert_value **out, size_t *out_n,
+                                      struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     struct sf_findings_want want = {.service = rule->service,
@@ -96,12 +97,12 @@ enum sf_err sf_alert_look_findings(const struct sf_alert_ask *ask, struct sf_que
         if ((rule->part.len && !sf_str_eq(rule->part, sf_str_from(v->kind))) ||
             v->share <= rule->threshold)
             continue;
-        if (!sf_alert_found_begin(&f, rule, q->req) ||
-            !sf_alert_found_label(&f, SF_STR("finding"), sf_str_from(v->kind), q->req) ||
-            !sf_alert_found_label(&f, SF_STR("subject"), v->subject, q->req))
+        if (!sf_alert_value_found_begin(&f, rule, q->req) ||
+            !sf_alert_value_found_label(&f, SF_STR("finding"), sf_str_from(v->kind), q->req) ||
+            !sf_alert_value_found_label(&f, SF_STR("subject"), v->subject, q->req))
             return sf_no_room(why, "the rule");
         list[*out_n].reason = v->sentence;
-        err = sf_alert_found_finish(&f, rule, v->share, q->req, &list[*out_n], why);
+        err = sf_alert_value_found_finish(&f, rule, v->share, q->req, &list[*out_n], why);
         ++*out_n;
     }
     return err;
@@ -199,8 +200,9 @@ static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx 
     return SF_OK;
 }
 
-enum sf_err sf_alert_look_coverage(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                                   struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+enum sf_err sf_alert_answers_coverage(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                      struct sf_alert_value **out, size_t *out_n,
+                                      struct sf_why *why)
 {
     struct sf_buf said = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     sf_str reason = SF_STR_NONE;
