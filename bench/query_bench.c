@@ -77,7 +77,7 @@ static void append_wave(struct store_rig *r, struct sf_otlp_make *m)
 static struct sf_local_stats stats_of(struct store_rig *r)
 {
     struct sf_local_stats s;
-    sf_store_local_stats(r->store, &s);
+    sf_local_figures_stats(r->store, &s);
     return s;
 }
 

@@ -39,7 +39,7 @@ static void count_down(struct sf_ticket *t)
 static struct sf_local_stats stats_of(struct store_rig *r)
 {
     struct sf_local_stats s;
-    sf_store_local_stats(r->store, &s);
+    sf_local_figures_stats(r->store, &s);
     return s;
 }
 
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
         /* Without closing: the log is what is left. The lock goes with its file. */
         sf_file_close(&store_rig_local(&r)->lock_file);
         begin = sf_clock_mono_ns();
-        if (sf_store_local_open(&r.config, &r.store, &r.why)) {
+        if (sf_local_open_store(&r.config, &r.store, &r.why)) {
             fprintf(stderr, "restart: %s\n", r.why.text);
             return 1;
         }

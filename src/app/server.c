@@ -205,8 +205,8 @@ static void open_store(void *arg)
                                          .flush_wal_len = s->config->store.flush_log_len,
                                      }};
     enum sf_err err = s->remote.address.n_shards
-                          ? sf_store_remote_open(&config, &s->remote, &s->store, &why)
-                          : sf_store_local_open(&config, &s->store, &why);
+                          ? sf_remote_open(&config, &s->remote, &s->store, &why)
+                          : sf_local_open_store(&config, &s->store, &why);
     if (!err) {
         atomic_store(&s->service.store, s->store);
         atomic_store(&s->service.state, SF_SERVICE_READY);

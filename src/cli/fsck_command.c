@@ -55,7 +55,7 @@ static int check(const char *path, bool is_json, struct sf_why *why)
         sf_json_write_key(&json, SF_STR("findings"));
         sf_json_write_array(&json);
     }
-    err = sf_store_local_fsck(dir, say, &r, &n_faults, why);
+    err = sf_local_fsck(dir, say, &r, &n_faults, why);
     sf_dir_close(dir);
     if (err) {
         sf_buf_done(&out);

@@ -132,13 +132,13 @@ static bool run_once(const char *when)
     if (sweep->tries_again && sweep->last_err)
         fail_msg("%s, call %llu: the second try fails: %s", when, (unsigned long long)sweep->nth,
                  sweep->why);
-    assert_ok(sf_store_local_fsck(r.dir, say_fault, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say_fault, NULL, &n_faults, &r.why));
     assert_ok(store_rig_open(&r));
     n = count_all(&r);
     if (n != N_BATCHES * N_SPANS || n_faults)
         fail_msg("%s, call %llu: %u of %d spans, %llu faults", when, (unsigned long long)sweep->nth,
                  n, N_BATCHES * N_SPANS, (unsigned long long)n_faults);
-    sf_store_local_stats(r.store, &stats);
+    sf_local_figures_stats(r.store, &stats);
     assert_int_equal(stats.n_quarantined, 0);
     assert_int_equal(stats.n_lost_lsn, 0);
     store_rig_done(&r);

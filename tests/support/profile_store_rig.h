@@ -196,7 +196,7 @@ static inline void profile_store_check_disk(struct profile_store *r)
 {
     uint64_t n_faults = 1;
     store_rig_close(&r->r);
-    assert_ok(sf_store_local_fsck(r->r.dir, profile_store_no_finding, NULL, &n_faults, &r->r.why));
+    assert_ok(sf_local_fsck(r->r.dir, profile_store_no_finding, NULL, &n_faults, &r->r.why));
     assert_int_equal(n_faults, 0);
     assert_ok(store_rig_open(&r->r));
 }

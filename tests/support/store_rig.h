@@ -136,7 +136,7 @@ static inline void store_rig_init(struct store_rig *r)
 
 static inline enum sf_err store_rig_open(struct store_rig *r)
 {
-    return sf_store_local_open(&r->config, &r->store, &r->why);
+    return sf_local_open_store(&r->config, &r->store, &r->why);
 }
 
 static inline void store_rig_close(struct store_rig *r)

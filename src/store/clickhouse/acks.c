@@ -63,7 +63,7 @@ enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned write
         return sf_no_memory(why, "an acknowledgement");
     ack->ticket.done = logged;
     ack->all = a;
-    ack->wal = sf_store_local_log(s);
+    ack->wal = sf_local_log(s);
     ack->theirs = ticket;
     ack->since_ns = sf_clock_mono_ns();
     err = sf_store_local_ops.append(s, writer, give, &ack->ticket, why);

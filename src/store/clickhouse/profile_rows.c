@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "base/time_unit.h"
 #include "model/process.h"
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 #include "wire/row_binary.h"
 
 struct sum { /* of a stack in a profile */
@@ -132,7 +132,7 @@ static void add_stack(struct adding *a, uint32_t shard, uint16_t day, uint32_t p
 {
     const struct sf_stack *s = &a->b->stacks[place];
     uint64_t id = stack_id(a, place);
-    struct sf_buf *row = sf_outbox_entry(a->o, shard, SF_SHIP_STACKS, a->tenant, day, id);
+    struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_STACKS, a->tenant, day, id);
     if (!row)
         return;
     add_tenant_day(row, a->tenant, day);
@@ -142,7 +142,7 @@ static void add_stack(struct adding *a, uint32_t shard, uint16_t day, uint32_t p
         sf_buf_add_u64le(row, a->frames[s->locations[i]]);
     for (uint32_t i = 0; i < s->n; i++) {
         uint64_t frame = a->frames[s->locations[i]];
-        row = sf_outbox_entry(a->o, shard, SF_SHIP_FRAMES, a->tenant, day, frame);
+        row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_FRAMES, a->tenant, day, frame);
         if (!row)
             continue;
         add_tenant_day(row, a->tenant, day);
@@ -154,8 +154,8 @@ static void add_stack(struct adding *a, uint32_t shard, uint16_t day, uint32_t p
 static void add_series(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_series *s = &a->b->series[place];
-    struct sf_buf *row = sf_outbox_entry(a->o, shard, SF_SHIP_SERIES, a->tenant, day,
-                                         a->totals[place].series);
+    struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_SERIES, a->tenant, day,
+                                                a->totals[place].series);
     if (!row)
         return;
     add_tenant_day(row, a->tenant, day);
@@ -199,8 +199,8 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
     const struct sf_series *s = &a->b->series[p->series];
     const struct total *t = &a->totals[p->series];
     int64_t start_ns = p->has_time ? p->start_ns : s->time_ns,
-            at_ns = sf_outbox_time((uint64_t)start_ns, a->recv_ns);
-    uint16_t day = sf_outbox_day(at_ns);
+            at_ns = sf_remote_outbox_time((uint64_t)start_ns, a->recv_ns);
+    uint16_t day = sf_remote_outbox_day(at_ns);
     bool has_trace = !sf_trace_id_is_zero(p->trace_id);
     uint64_t place = has_trace    ? sf_trace_id_hash(p->trace_id, 0)
                      : t->process ? t->process
@@ -209,7 +209,7 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
     struct sf_buf *row;
     add_stack(a, shard, day, p->stack);
     add_series(a, shard, day, p->series);
-    row = sf_outbox_row(a->o, shard, SF_SHIP_DETAILS, day);
+    row = sf_remote_outbox_row(a->o, shard, SF_SHIP_DETAILS, day);
     add_tenant_day(row, a->tenant, day);
     sf_buf_add_u32le(row, (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300));
     sf_buf_add_u64le(row, p->span_id);
@@ -252,7 +252,7 @@ static void add_profile(struct adding *a, uint32_t place)
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
     add_series(a, shard, t->day, place);
-    row = sf_outbox_row(a->o, shard, SF_SHIP_PROFILES, t->day);
+    row = sf_remote_outbox_row(a->o, shard, SF_SHIP_PROFILES, t->day);
     add_tenant_day(row, a->tenant, t->day);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
@@ -278,7 +278,7 @@ static void add_aggregate(struct adding *a, const struct sum *x)
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
     add_stack(a, shard, t->day, x->stack);
-    row = sf_outbox_row(a->o, shard, SF_SHIP_AGGREGATES, t->day);
+    row = sf_remote_outbox_row(a->o, shard, SF_SHIP_AGGREGATES, t->day);
     add_tenant_day(row, a->tenant, t->day);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
@@ -308,15 +308,15 @@ static bool prepare(struct adding *a)
         const struct sf_series *s = &b->series[i];
         struct total *t = &a->totals[i];
         t->series = series_id(a, s);
-        t->day = sf_outbox_day(sf_outbox_time((uint64_t)s->time_ns, a->recv_ns));
+        t->day = sf_remote_outbox_day(sf_remote_outbox_time((uint64_t)s->time_ns, a->recv_ns));
         if (s->process != SF_NONE)
             t->process = sf_process_hash(s->service, b->processes[s->process].key);
     }
     return sf_buf_ok(&a->scratch);
 }
 
-void sf_outbox_add_profiles(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
-                            const struct sf_profile_batch *b)
+void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
+                         const struct sf_profile_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};
     bool is_ready = prepare(&a);

@@ -28,7 +28,7 @@ struct sf_remote {
 
 static struct sf_remote *of(struct sf_store *s)
 {
-    return sf_store_local_rider(s);
+    return sf_local_rider(s);
 }
 
 /* A connection of the call's own: the shipper's are in use. */
@@ -121,8 +121,8 @@ static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_
         struct sf_shard *shard = NULL;
         err = open_shard(r, i, q, &shard, why);
         if (!err)
-            err = sf_batch_check(shard, r->config.address.database, sf_store_local_uuid(s), i + 1,
-                                 q, &check, why);
+            err = sf_batch_check(shard, r->config.address.database, sf_local_uuid(s), i + 1, q,
+                                 &check, why);
         sf_shard_close(shard);
     }
     if (!err)
@@ -187,7 +187,7 @@ static void remote_close(struct sf_store *s)
     sf_shipper_stop(r->shipper);
     sf_acks_done(&r->acks);
     sf_heap_free(r);
-    sf_store_local_ride(s, &sf_store_local_ops, NULL);
+    sf_local_ride(s, &sf_store_local_ops, NULL);
     sf_store_local_ops.close(s);
 }
 
@@ -289,10 +289,10 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
     uint8_t none[16] = {0};
     if (memcmp(found->node, none, 16) == 0) {
         struct sf_local_stats stats;
-        sf_store_local_stats(store, &stats);
-        memcpy(state.node, sf_store_local_uuid(store), 16);
+        sf_local_figures_stats(store, &stats);
+        memcpy(state.node, sf_local_uuid(store), 16);
         state.shipped_lsn = stats.ckpt_lsn;
-    } else if (memcmp(found->node, sf_store_local_uuid(store), 16) != 0) {
+    } else if (memcmp(found->node, sf_local_uuid(store), 16) != 0) {
         return sf_fail(why, SF_ERR_CORRUPT,
                        SF_SHIP_STATE_NAME " belongs to another data directory; delete it to ship "
                                           "from this one");
@@ -316,9 +316,9 @@ static void fill_ops(void)
     ops.remote_check = remote_check;
 }
 
-enum sf_err sf_store_remote_open(const struct sf_local_config *local,
-                                 const struct sf_remote_config *config, struct sf_store **out,
-                                 struct sf_why *why)
+enum sf_err sf_remote_open(const struct sf_local_config *local,
+                           const struct sf_remote_config *config, struct sf_store **out,
+                           struct sf_why *why)
 {
     struct sf_local_config followed = *local;
     struct sf_ship_state state = {0};
@@ -334,7 +334,7 @@ enum sf_err sf_store_remote_open(const struct sf_local_config *local,
         r->config = *config;
         followed.is_followed = true;
         followed.followed_lsn = state.shipped_lsn;
-        err = sf_store_local_open(&followed, &store, why);
+        err = sf_local_open_store(&followed, &store, why);
     }
     if (!err)
         err = start(r, local, &state, store, why);
@@ -347,7 +347,7 @@ enum sf_err sf_store_remote_open(const struct sf_local_config *local,
         return err;
     }
     fill_ops();
-    sf_store_local_ride(store, &ops, r);
+    sf_local_ride(store, &ops, r);
     *out = store;
     return SF_OK;
 }

@@ -13,7 +13,7 @@ struct sf_remote_config {
 };
 
 /* Opens the local store and starts to ship. ClickHouse need not be there: data waits. What
- * sf_store_local_open says; CORRUPT and INPUT of the state of shipping. */
-enum sf_err sf_store_remote_open(const struct sf_local_config *local,
-                                 const struct sf_remote_config *config, struct sf_store **out,
-                                 struct sf_why *why);
+ * sf_local_open_store says; CORRUPT and INPUT of the state of shipping. */
+enum sf_err sf_remote_open(const struct sf_local_config *local,
+                           const struct sf_remote_config *config, struct sf_store **out,
+                           struct sf_why *why);

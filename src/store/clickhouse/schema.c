@@ -140,12 +140,12 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "ENGINE = MergeTree PARTITION BY day ORDER BY (node, first_record)" COUNTED},
 };
 
-const char *sf_ship_table_name(enum sf_ship_table table)
+const char *sf_schema_table_name(enum sf_ship_table table)
 {
     return tables[table].name;
 }
 
-void sf_ship_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out)
+void sf_schema_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out)
 {
     sf_buf_print(out, "INSERT INTO %s.%s (%s) FORMAT RowBinary", database, tables[table].name,
                  tables[table].columns);

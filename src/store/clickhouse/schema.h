@@ -26,9 +26,9 @@ enum sf_ship_table { /* in the order in which they are sent: what rows refer to 
 /* The counted ones: each row is there once, and carries its batch. */
 enum { SF_SHIP_N_COUNTED = SF_SHIP_BATCHES - SF_SHIP_TRACES };
 
-const char *sf_ship_table_name(enum sf_ship_table table);
+const char *sf_schema_table_name(enum sf_ship_table table);
 /* "INSERT INTO database.spans (tenant, ...) FORMAT RowBinary" */
-void sf_ship_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out);
+void sf_schema_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out);
 
 /* The version that the shard has; 0: none. */
 enum sf_err sf_schema_version(struct sf_shard *s, const char *database, uint32_t *out,

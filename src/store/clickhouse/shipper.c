@@ -11,7 +11,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/thread.h"
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/shard.h"
 #include "store/local/local.h"
 #include "wal/follow.h"
@@ -153,7 +153,7 @@ static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed
     sf_str tenant;
     struct sf_why own;
     enum sf_err err = s->config.replay(s->config.replay_arg, &piece->logged, &batch, &own);
-    if (!err && !sf_store_local_tenant_name(s->store, piece->logged.tenant, &tenant))
+    if (!err && !sf_local_tenant_name(s->store, piece->logged.tenant, &tenant))
         err = sf_fail(&own, SF_ERR_CORRUPT, "tenant %" PRIu32 " has no name", piece->logged.tenant);
     if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
         /* The local store skipped it at its replay, too: going on is all there is. */
@@ -168,11 +168,11 @@ static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed
     } else {
         for (const struct sf_batch *b = batch; b; b = b->next) {
             if (b->spans)
-                sf_outbox_add_spans(&s->outbox, tenant, piece->logged.recv_ns, b->spans);
+                sf_span_rows_add(&s->outbox, tenant, piece->logged.recv_ns, b->spans);
             if (b->profiles)
-                sf_outbox_add_profiles(&s->outbox, tenant, piece->logged.recv_ns, b->profiles);
+                sf_profile_rows_add(&s->outbox, tenant, piece->logged.recv_ns, b->profiles);
         }
-        err = sf_outbox_check(&s->outbox, why);
+        err = sf_remote_outbox_check(&s->outbox, why);
     }
     sf_batch_free(batch);
     return err;
@@ -183,7 +183,7 @@ static bool is_full(const struct sf_shipper *s)
     if (s->state.batch_lsn)
         return s->last_lsn >= s->state.batch_lsn;
     return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
-           sf_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
+           sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
 }
 
 static void note_lost(struct sf_shipper *s, uint64_t n_lost)
@@ -202,8 +202,8 @@ static void note_lost(struct sf_shipper *s, uint64_t n_lost)
 static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why *why)
 {
     notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
-    sf_outbox_begin(&s->outbox, s->outbox.batch);
-    sf_outbox_forget(&s->outbox);
+    sf_remote_outbox_begin(&s->outbox, s->outbox.batch);
+    sf_remote_outbox_forget(&s->outbox);
     sf_mutex_lock(&s->lock);
     s->counts.n_skipped++;
     sf_mutex_unlock(&s->lock);
@@ -217,7 +217,7 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
     enum sf_err err = follow(s, why);
     s->last_lsn = s->state.shipped_lsn;
     s->first_recv_ns = 0;
-    sf_outbox_begin(&s->outbox, 0);
+    sf_remote_outbox_begin(&s->outbox, 0);
     while (!err && !(n_records && is_full(s))) {
         err = sf_wal_follow_next(s->follow, &piece, why);
         if (!err || err == SF_ERR_NOT_FOUND)
@@ -243,7 +243,7 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
     }
     if (err && err != SF_ERR_NOT_FOUND) {
         s->is_single = err == SF_ERR_LIMIT;
-        sf_outbox_forget(&s->outbox);
+        sf_remote_outbox_forget(&s->outbox);
         unfollow(s);
     } else if (!err) {
         s->is_single = false;
@@ -274,7 +274,7 @@ static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_sh
     enum sf_err err;
     sf_buf_reset(&s->sql);
     sf_buf_print(&s->sql, "SELECT count() FROM %s.%s WHERE batch = %" PRIu64,
-                 s->config.address->database, sf_ship_table_name(table), s->outbox.batch);
+                 s->config.address->database, sf_schema_table_name(table), s->outbox.batch);
     if (table != SF_SHIP_BATCHES)
         sf_buf_print(&s->sql, " AND day BETWEEN toDate(%u) AND toDate(%u)", s->outbox.from_day,
                      s->outbox.to_day);
@@ -294,7 +294,9 @@ static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct 
 {
     struct target *t = &s->targets[shard];
     for (enum sf_ship_table table = SF_SHIP_TRACES; table < SF_SHIP_TABLES; table++) {
-        uint64_t want = table == SF_SHIP_BATCHES ? 1 : sf_outbox_part(&s->outbox, shard, table)->n;
+        uint64_t want = table == SF_SHIP_BATCHES
+                            ? 1
+                            : sf_remote_outbox_part(&s->outbox, shard, table)->n;
         uint64_t n = 0;
         enum sf_err err = want ? count_rows(s, t, table, &n, why) : SF_OK;
         if (err)
@@ -308,7 +310,7 @@ static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct 
 static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
                              const struct sf_why *refused, struct sf_why *why)
 {
-    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, table);
+    struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     char name[80];
     enum sf_err err;
     if (s->refused_len + s->frame.len > SF_LIMIT_SHIP_SET_ASIDE_LEN)
@@ -317,7 +319,7 @@ static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_
                        " holds %u MiB of such: %.100s",
                        SF_LIMIT_SHIP_SET_ASIDE_LEN >> 20, refused->text);
     snprintf(name, sizeof(name), REFUSED_FOLDER "/%016" PRIx64 ".%s.%u.zst", s->outbox.batch,
-             sf_ship_table_name(table), shard + 1);
+             sf_schema_table_name(table), shard + 1);
     err = sf_dir_make(s->config.dir, REFUSED_FOLDER, why);
     if (!err)
         err = sf_dir_replace(s->config.dir, name, sf_buf_bytes(&s->frame), why);
@@ -325,11 +327,11 @@ static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_
         return err;
     s->refused_len += s->frame.len;
     notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
-           sf_ship_table_name(table), name, refused->text);
+           sf_schema_table_name(table), name, refused->text);
     sf_mutex_lock(&s->lock);
     s->counts.n_refused++;
     sf_mutex_unlock(&s->lock);
-    sf_outbox_forget(&s->outbox);
+    sf_remote_outbox_forget(&s->outbox);
     p->n = 0; /* so the row of `batches` says what is there */
     return SF_OK;
 }
@@ -337,19 +339,19 @@ static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_
 static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
                           struct sf_why *why)
 {
-    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, table);
+    struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     enum sf_shard_fault fault = SF_SHARD_RETRY;
     struct sf_why refused = {0};
     char token[120];
     enum sf_err err;
     sf_buf_reset(&s->sql);
     sf_buf_reset(&s->frame);
-    sf_ship_table_insert(table, s->config.address->database, &s->sql);
+    sf_schema_table_insert(table, s->config.address->database, &s->sql);
     err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");
     snprintf(token, sizeof(token), "%016" PRIx64 ".%s.%u", s->outbox.batch,
-             sf_ship_table_name(table), shard + 1);
+             sf_schema_table_name(table), shard + 1);
     err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
                           sf_buf_bytes(&s->frame), &fault, &refused);
     if (err && fault == SF_SHARD_REFUSED)
@@ -362,9 +364,9 @@ static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_tab
 /* The row of `batches`: what this shard has got. */
 static void sum_up(struct sf_shipper *s, uint32_t shard)
 {
-    struct sf_outbox_part *p = sf_outbox_part(&s->outbox, shard, SF_SHIP_BATCHES);
+    struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, SF_SHIP_BATCHES);
     bool has_days = s->outbox.from_day <= s->outbox.to_day;
-    uint16_t day = sf_outbox_day(s->first_recv_ns);
+    uint16_t day = sf_remote_outbox_day(s->first_recv_ns);
     sf_buf_reset(&p->rows);
     p->n = 1;
     sf_buf_add(&p->rows, s->state.node, 16);
@@ -378,7 +380,7 @@ static void sum_up(struct sf_shipper *s, uint32_t shard)
     sf_buf_add_u16le(&p->rows, has_days ? s->outbox.to_day : day);
     sf_buf_add_u64le(&p->rows, (uint64_t)s->first_recv_ns);
     for (enum sf_ship_table t = SF_SHIP_TRACES; t < SF_SHIP_BATCHES; t++)
-        sf_buf_add_u64le(&p->rows, sf_outbox_part(&s->outbox, shard, t)->n);
+        sf_buf_add_u64le(&p->rows, sf_remote_outbox_part(&s->outbox, shard, t)->n);
 }
 
 static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *why)
@@ -390,7 +392,7 @@ static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *
     for (enum sf_ship_table table = 0; !err && table < SF_SHIP_TABLES; table++) {
         if (table == SF_SHIP_BATCHES)
             sum_up(s, shard);
-        if (!t->is_done[table] && sf_outbox_part(&s->outbox, shard, table)->n)
+        if (!t->is_done[table] && sf_remote_outbox_part(&s->outbox, shard, table)->n)
             err = insert(s, shard, table, why);
         t->is_done[table] = !err;
     }
@@ -445,7 +447,7 @@ static void count_batch(struct sf_shipper *s)
     s->counts.n_batches++;
     for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
         for (enum sf_ship_table t = SF_SHIP_TRACES; t < SF_SHIP_BATCHES; t++)
-            s->counts.n_rows[t - SF_SHIP_TRACES] += sf_outbox_part(&s->outbox, i, t)->n;
+            s->counts.n_rows[t - SF_SHIP_TRACES] += sf_remote_outbox_part(&s->outbox, i, t)->n;
     }
     s->counts.shipped_record = s->last_lsn;
     if (s->counts.last_error[0])
@@ -525,7 +527,7 @@ static void ship_loop(void *arg)
         }
         if (err) {
             note_fault(s, &why);
-            sf_outbox_forget(&s->outbox);
+            sf_remote_outbox_forget(&s->outbox);
         }
         if (was_stopping)
             break;
@@ -588,7 +590,7 @@ static void free_shipper(struct sf_shipper *s)
         sf_shard_close(s->targets[i].shard);
     sf_heap_free(s->targets);
     sf_wal_follow_close(s->follow);
-    sf_outbox_done(&s->outbox);
+    sf_remote_outbox_done(&s->outbox);
     sf_deflate_free(s->deflate);
     sf_buf_done(&s->frame);
     sf_buf_done(&s->sql);
@@ -620,7 +622,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
         return sf_no_memory(why, "the shipper");
     s->config = *config;
     s->store = store;
-    s->wal = sf_store_local_log(store);
+    s->wal = sf_local_log(store);
     s->state = *state;
     s->is_resumed = state->batch_lsn != 0;
     sf_mutex_init(&s->lock, SF_LOCK_STORE_SHIP);
@@ -636,7 +638,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
     if (!err)
         err = open_shards(s, why);
     if (!err)
-        err = sf_outbox_init(&s->outbox, config->address->n_shards, why);
+        err = sf_remote_outbox_init(&s->outbox, config->address->n_shards, why);
     if (!err)
         err = write_state(s, why);
     (void)sf_dir_list(config->dir, REFUSED_FOLDER, add_refused, s, NULL);

@@ -15,7 +15,7 @@
 #include "base/table.h"
 #include "base/time_unit.h"
 #include "model/batch_codec.h"
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 #include "wire/row_binary.h"
 
 struct trace {
@@ -82,8 +82,8 @@ static void add_text(struct sf_buf *row, struct sf_value v)
 static void add_resource(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_resource *r = &a->b->resources[place];
-    struct sf_buf *row = sf_outbox_entry(a->o, shard, SF_SHIP_RESOURCES, a->tenant, day,
-                                         a->resources[place]);
+    struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_RESOURCES, a->tenant, day,
+                                                a->resources[place]);
     if (!row)
         return;
     add_tenant_day(row, a->tenant, day);
@@ -101,8 +101,8 @@ static void add_resource(struct adding *a, uint32_t shard, uint16_t day, uint32_
 static void add_scope(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_scope *s = &a->b->scopes[place];
-    struct sf_buf *row = sf_outbox_entry(a->o, shard, SF_SHIP_SCOPES, a->tenant, day,
-                                         a->scopes[place]);
+    struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_SCOPES, a->tenant, day,
+                                                a->scopes[place]);
     if (!row)
         return;
     add_tenant_day(row, a->tenant, day);
@@ -208,11 +208,11 @@ static void add_rest(struct adding *a, struct sf_buf *row, const struct sf_span 
 static void add_span(struct adding *a, const struct sf_span *s, uint32_t shard, int64_t at_ns)
 {
     const struct sf_resource *r = &a->b->resources[s->resource];
-    uint16_t day = sf_outbox_day(at_ns);
+    uint16_t day = sf_remote_outbox_day(at_ns);
     struct sf_buf *row;
     add_resource(a, shard, day, s->resource);
     add_scope(a, shard, day, s->scope);
-    row = sf_outbox_row(a->o, shard, SF_SHIP_SPANS, day);
+    row = sf_remote_outbox_row(a->o, shard, SF_SHIP_SPANS, day);
     add_tenant_day(row, a->tenant, day);
     sf_buf_add_u32le(row, (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300));
     sf_row_add_str(row, r->service);
@@ -265,7 +265,7 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
 {
     const struct sf_span *s = &a->b->spans[place];
     struct trace *t = find_trace(a, s->trace_id);
-    uint16_t day = sf_outbox_day(at_ns);
+    uint16_t day = sf_remote_outbox_day(at_ns);
     if (!t)
         return;
     a->next[place] = t->first;
@@ -306,7 +306,7 @@ static uint32_t shard_of(const struct adding *a, sf_trace_id id)
 static void add_trace(struct adding *a, const struct trace *t)
 {
     const struct sf_span *root = t->root == SF_NONE ? NULL : &a->b->spans[t->root];
-    struct sf_buf *row = sf_outbox_row(a->o, shard_of(a, t->id), SF_SHIP_TRACES, t->day);
+    struct sf_buf *row = sf_remote_outbox_row(a->o, shard_of(a, t->id), SF_SHIP_TRACES, t->day);
     add_tenant_day(row, a->tenant, t->day);
     sf_buf_add(row, t->id.b, sizeof(t->id.b));
     sf_buf_add_u64le(row, t->start_ns);
@@ -340,14 +340,14 @@ static bool prepare(struct adding *a)
     return sf_buf_ok(&a->scratch);
 }
 
-void sf_outbox_add_spans(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
-                         const struct sf_span_batch *b)
+void sf_span_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
+                      const struct sf_span_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};
     bool is_ready = prepare(&a);
     for (uint32_t i = 0; is_ready && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        int64_t at_ns = sf_outbox_time(s->start_ns, recv_ns);
+        int64_t at_ns = sf_remote_outbox_time(s->start_ns, recv_ns);
         add_span(&a, s, shard_of(&a, s->trace_id), at_ns);
         note_trace(&a, i, at_ns);
     }

@@ -68,7 +68,7 @@ static void add_tenants(const struct cursor *c, struct sf_buf *sql)
     for (size_t i = 0; i < c->n_tenants; i++) {
         if (i)
             sf_buf_add_u8(sql, ',');
-        if (sf_store_local_tenant_name(c->source.store, c->tenants[i], &name))
+        if (sf_local_tenant_name(c->source.store, c->tenants[i], &name))
             add_quoted(sql, name);
         else
             sf_buf_print(sql, "''");
@@ -185,7 +185,7 @@ static enum sf_err name_tenants(struct cursor *c, struct sf_why *why)
         c->tenant_of[i] = SF_NONE;
         for (size_t k = 0; k < c->n_tenants; k++) {
             sf_str name;
-            if (sf_store_local_tenant_name(c->source.store, c->tenants[k], &name) &&
+            if (sf_local_tenant_name(c->source.store, c->tenants[k], &name) &&
                 sf_str_eq(name, c->found.rows[i].tenant))
                 c->tenant_of[i] = c->tenants[k];
         }

@@ -9,13 +9,13 @@
 #include "store/local/keep/keep_book.h"
 #include "store/local/local_config.h"
 #include "store/local/read/doubles.h"
+#include "store/local/read/long_traces.h"
 #include "store/local/read/partials.h"
-#include "store/local/read/stretch.h"
 #include "store/local/run.h"
 #include "store/local/snapshot.h"
-#include "store/local/write/doubt.h"
 #include "store/local/write/duplicates.h"
 #include "store/local/write/memtable.h"
+#include "store/local/write/uncommitted.h"
 #include "store/store.h"
 
 struct sf_wal;
@@ -37,7 +37,7 @@ struct sf_local {
     struct sf_tenants *tenants;
     struct sf_runs runs;
     struct sf_snapshots snapshots;
-    struct sf_stretches stretches;
+    struct sf_long_traces long_traces;
     struct sf_partials partials;
     struct sf_doubles doubles;
     struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in the other one */
@@ -73,7 +73,7 @@ struct sf_local {
     int64_t erase_retry_ns; /* the compact thread's own */
     uint64_t n_erasures_left;
 
-    struct sf_doubt doubt;
+    struct sf_uncommitted uncommitted;
     struct sf_keep_book keep;
 
     struct sf_mutex number_lock; /* guards the four below; takes nothing */

@@ -15,18 +15,18 @@
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
 #include "os/random.h"
-#include "store/local/figures.h"
 #include "store/local/files/directory.h"
 #include "store/local/files/rebuild.h"
 #include "store/local/files/tenants.h"
 #include "store/local/keep/pins.h"
 #include "store/local/keep/verdicts.h"
+#include "store/local/local_figures.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/profiles/profile_query.h"
-#include "store/local/read/columns.h"
+#include "store/local/read/column_scan.h"
 #include "store/local/read/operations.h"
-#include "store/local/read/scan.h"
-#include "store/local/read/tags.h"
+#include "store/local/read/span_scan.h"
+#include "store/local/read/tag_scan.h"
 #include "store/local/read/trace_cursor.h"
 #include "store/local/unsupported.h"
 #include "store/local/write/append.h"
@@ -166,14 +166,14 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->flush_lock, SF_LOCK_STORE_FLUSH);
     sf_mutex_init(&l->merge_lock, SF_LOCK_STORE_MERGE);
     sf_mutex_init(&l->erase_lock, SF_LOCK_STORE_ERASE);
-    sf_mutex_init(&l->doubt.lock, SF_LOCK_STORE_UNCOMMITTED);
+    sf_mutex_init(&l->uncommitted.lock, SF_LOCK_STORE_UNCOMMITTED);
     sf_mutex_init(&l->keep.lock, SF_LOCK_STORE_KEEP);
     sf_mutex_init(&l->number_lock, SF_LOCK_STORE_NUMBER);
     sf_mutex_init(&l->rule_lock, SF_LOCK_STORE_RULE);
     sf_mutex_init(&l->state_lock, SF_LOCK_STORE_STATE);
     sf_mutex_init(&l->pool_lock, SF_LOCK_STORE_POOL);
     sf_mutex_init(&l->wake_lock, SF_LOCK_STORE_WAKE);
-    sf_stretches_init(&l->stretches);
+    sf_long_traces_init(&l->long_traces);
     sf_condvar_init(&l->wake_flush);
     sf_condvar_init(&l->wake_compact);
     sf_condvar_init(&l->wake_seal);
@@ -187,14 +187,14 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->flush_lock);
     sf_mutex_done(&l->merge_lock);
     sf_mutex_done(&l->erase_lock);
-    sf_mutex_done(&l->doubt.lock);
+    sf_mutex_done(&l->uncommitted.lock);
     sf_mutex_done(&l->keep.lock);
     sf_mutex_done(&l->number_lock);
     sf_mutex_done(&l->rule_lock);
     sf_mutex_done(&l->state_lock);
     sf_mutex_done(&l->pool_lock);
     sf_mutex_done(&l->wake_lock);
-    sf_stretches_done(&l->stretches);
+    sf_long_traces_done(&l->long_traces);
     sf_condvar_done(&l->wake_flush);
     sf_condvar_done(&l->wake_compact);
     sf_condvar_done(&l->wake_seal);
@@ -546,13 +546,13 @@ static void free_all(struct sf_local *l)
         l->flushing = next;
     }
     if (l->catalogue)
-        (void)sf_compact_bury(l, NULL);
+        (void)sf_compact_delete_dead(l, NULL);
     sf_tenants_close(l->tenants);
     sf_duplicates_free(l->duplicates);
     sf_runs_done(&l->runs);
     sf_partials_done(&l->partials);
     sf_doubles_done(&l->doubles);
-    sf_heap_free(l->doubt.paths);
+    sf_heap_free(l->uncommitted.paths);
     sf_keep_book_close(l);
     sf_catalogue_close(l->catalogue);
     sf_file_close(&l->lock_file);
@@ -562,7 +562,7 @@ static void free_all(struct sf_local *l)
     sf_heap_free(l);
 }
 
-enum sf_err sf_store_local_open(const struct sf_local_config *config, struct sf_store **out,
+enum sf_err sf_local_open_store(const struct sf_local_config *config, struct sf_store **out,
                                 struct sf_why *why)
 {
     enum sf_err err;
@@ -606,28 +606,28 @@ static void local_close(struct sf_store *s)
 
 /* ---- a store that stands on this one ---- */
 
-void sf_store_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider)
+void sf_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider)
 {
     ((struct sf_local *)s)->rider = rider;
     s->ops = ops;
 }
 
-void *sf_store_local_rider(struct sf_store *s)
+void *sf_local_rider(struct sf_store *s)
 {
     return ((struct sf_local *)s)->rider;
 }
 
-struct sf_wal *sf_store_local_log(struct sf_store *s)
+struct sf_wal *sf_local_log(struct sf_store *s)
 {
     return ((struct sf_local *)s)->wal;
 }
 
-const uint8_t *sf_store_local_uuid(const struct sf_store *s)
+const uint8_t *sf_local_uuid(const struct sf_store *s)
 {
     return ((const struct sf_local *)s)->uuid;
 }
 
-bool sf_store_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)
+bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)
 {
     return sf_tenants_name(((struct sf_local *)s)->tenants, tenant, out);
 }
@@ -658,33 +658,33 @@ static size_t local_tenants(struct sf_store *s, sf_str *out, size_t cap)
 const struct sf_store_ops sf_store_local_ops = {
     .name = "local",
     .close = local_close,
-    .append = sf_local_append,
+    .append = sf_append_batch,
     .pressure = local_pressure,
     .flush = local_flush,
     .tenant = local_tenant,
     .tenants = local_tenants,
-    .traces_get = sf_local_traces_get,
-    .span_scan = sf_local_span_scan,
-    .span_columns = sf_local_span_columns,
-    .span_tags = sf_local_span_tags,
-    .operations = sf_local_operations,
-    .prof_merge = sf_local_prof_merge,
-    .prof_points = sf_local_prof_points,
-    .prof_list = sf_local_prof_list,
-    .prof_spans = sf_local_prof_spans,
-    .detail_list = sf_local_detail_list,
-    .detail_sums = sf_local_detail_sums,
-    .detail_top = sf_local_detail_top,
-    .erase = sf_local_erase,
-    .keep_due = sf_local_keep_due,
-    .keep_put = sf_local_keep_put,
-    .keep_get = sf_local_keep_get,
-    .keep_states = sf_local_keep_states,
-    .pin = sf_local_pin,
-    .unpin = sf_local_unpin,
-    .pins = sf_local_pins,
-    .retain = sf_local_retain,
-    .state = sf_local_state,
+    .traces_get = sf_trace_cursor_open,
+    .span_scan = sf_span_scan,
+    .span_columns = sf_column_scan,
+    .span_tags = sf_tag_scan,
+    .operations = sf_operations_read,
+    .prof_merge = sf_profile_flame_merge,
+    .prof_points = sf_profile_points_read,
+    .prof_list = sf_profile_series_list,
+    .prof_spans = sf_profile_spans_read,
+    .detail_list = sf_profile_rows_read,
+    .detail_sums = sf_profile_sums_read,
+    .detail_top = sf_profile_top_read,
+    .erase = sf_erase_rows,
+    .keep_due = sf_verdicts_due,
+    .keep_put = sf_verdicts_put,
+    .keep_get = sf_verdicts_get,
+    .keep_states = sf_verdicts_states,
+    .pin = sf_pins_add,
+    .unpin = sf_pins_remove,
+    .pins = sf_pins_read,
+    .retain = sf_retain_set,
+    .state = sf_local_figures_state,
     .figures = sf_local_figures,
     SF_LOCAL_UNSUPPORTED,
 };

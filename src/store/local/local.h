@@ -11,23 +11,23 @@ extern const struct sf_store_ops sf_store_local_ops;
 /* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY
  * (another server holds it), NOMEM. A damaged block is not a failure: it is quarantined and
  * every answer it may have touched is not exact. */
-enum sf_err sf_store_local_open(const struct sf_local_config *config, struct sf_store **out,
+enum sf_err sf_local_open_store(const struct sf_local_config *config, struct sf_store **out,
                                 struct sf_why *why);
 /* Of a store that this opened. */
-void sf_store_local_stats(struct sf_store *s, struct sf_local_stats *out);
+void sf_local_figures_stats(struct sf_store *s, struct sf_local_stats *out);
 
 /* ---- for a store that stands on this one (store/clickhouse) ----
  *
  * Its operations replace ours one by one, and find their own state as the rider. */
-void sf_store_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider);
-void *sf_store_local_rider(struct sf_store *s); /* NULL: there is none */
-struct sf_wal *sf_store_local_log(struct sf_store *s);
-const uint8_t *sf_store_local_uuid(const struct sf_store *s); /* 16 bytes */
+void sf_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider);
+void *sf_local_rider(struct sf_store *s); /* NULL: there is none */
+struct sf_wal *sf_local_log(struct sf_store *s);
+const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
 /* Borrowed until close. False: nobody has that number. */
-bool sf_store_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
+bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
 
 /* Reads everything in a data directory without changing anything: catalogue, blocks with every
  * checksum and column, log. `say` gets one plain sentence per finding. Fails only when it cannot
  * look at all; BUSY: a server is using the directory. */
-enum sf_err sf_store_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
-                                void *arg, uint64_t *out_n_faults, struct sf_why *why);
+enum sf_err sf_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
+                          void *arg, uint64_t *out_n_faults, struct sf_why *why);

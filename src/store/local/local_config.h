@@ -26,9 +26,10 @@ struct sf_local_tuning {
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
     int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
-    uint64_t compare_rows; /* 32 M rows a query compares with others: store/local/read/stretch.h */
-    size_t top_len;        /* 64 MB of spans found in one walk; 4/3 of the queries' line */
-    uint64_t segment_len;  /* of the log */
+    uint64_t
+        compare_rows; /* 32 M rows a query compares with others: store/local/read/long_traces.h */
+    size_t top_len;   /* 64 MB of spans found in one walk; 4/3 of the queries' line */
+    uint64_t segment_len;    /* of the log */
     uint32_t compact_blocks; /* 8 level-0 blocks of an hour make a merge */
     uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* 32, 64, 128 level-0 blocks */
     int64_t closed_delay_ns;  /* 10 min after its end an hour is merged whatever is there */

@@ -51,7 +51,7 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a part");
     err = sf_span_block_reader_open_memory(bytes, SF_TABLES_ROWS, &r->reader, why);
     if (err) {
-        sf_run_bury(r);
+        sf_run_free(r);
         return err;
     }
     info = sf_span_block_reader_info(r->reader);
@@ -126,7 +126,7 @@ static void unlist_open(struct sf_runs *rs, struct sf_run *r)
     r->is_listed = false;
 }
 
-void sf_run_bury(struct sf_run *r)
+void sf_run_free(struct sf_run *r)
 {
     struct sf_runs *rs = r->home;
     sf_mutex_lock(&rs->lock);
@@ -150,7 +150,7 @@ void sf_run_unref(struct sf_run *r)
     if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
         return;
     if (!atomic_load(&r->is_dead)) {
-        sf_run_bury(r);
+        sf_run_free(r);
         return;
     }
     sf_mutex_lock(&r->home->lock);

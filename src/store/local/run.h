@@ -27,7 +27,7 @@ struct sf_run {
     uint64_t gen;            /* of a part: the generation whose flush takes it */
     atomic_bool is_dead;     /* its file goes when the last reference does */
     atomic_bool is_bad;      /* quarantined: no query reads it */
-    atomic_bool is_compared; /* with all runs before it: stretch.h */
+    atomic_bool is_compared; /* with all runs before it: long_traces.h */
     atomic_bool is_aged;     /* profiles: has no more to lose by its age, or cannot */
     atomic_bool is_thinned;  /* profiles: no verdict has to be applied, or it cannot be */
     atomic_uint_fast64_t outlive_mark; /* reduced to what outlives, for these pins */
@@ -99,6 +99,6 @@ void sf_run_leave(struct sf_run *r);
 /* Takes a damaged block out of use and says so once. */
 void sf_run_quarantine(struct sf_run *r, const char *sentence);
 
-/* Takes the list of dead blocks nobody refers to; the caller frees each with sf_run_bury(). */
+/* Takes the list of dead blocks nobody refers to; the caller frees each with sf_run_free(). */
 struct sf_run *sf_runs_take_dead(struct sf_runs *rs);
-void sf_run_bury(struct sf_run *r);
+void sf_run_free(struct sf_run *r);

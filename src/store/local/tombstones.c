@@ -99,8 +99,8 @@ static bool range_is_open(const struct sf_selector *s)
     return s->from_ns == 0 && s->to_ns == 0;
 }
 
-bool sf_tombstone_touches(const struct sf_tombstone *t, uint64_t block_id, uint32_t tenant,
-                          int64_t ts_min_ns, int64_t ts_max_ns)
+bool sf_tombstones_touches(const struct sf_tombstone *t, uint64_t block_id, uint32_t tenant,
+                           int64_t ts_min_ns, int64_t ts_max_ns)
 {
     if (block_id == 0 || block_id >= t->below_block || (tenant && tenant != t->tenant))
         return false;
@@ -114,7 +114,7 @@ bool sf_tombstones_touch(const struct sf_tombstones *t, uint64_t block_id, uint3
                          int64_t ts_min_ns, int64_t ts_max_ns)
 {
     for (size_t i = 0; i < sf_tombstones_n(t); i++) {
-        if (sf_tombstone_touches(&t->list[i], block_id, tenant, ts_min_ns, ts_max_ns))
+        if (sf_tombstones_touches(&t->list[i], block_id, tenant, ts_min_ns, ts_max_ns))
             return true;
     }
     return false;
@@ -154,7 +154,7 @@ bool sf_tombstones_hide(const struct sf_tombstones *t, uint64_t block_id, uint32
 /* what u8, from i64, to i64, then the service's bytes or the trace ids back to back. */
 enum { HEAD_LEN = 17 };
 
-void sf_selector_encode(const struct sf_selector *s, struct sf_buf *out)
+void sf_tombstones_selector_encode(const struct sf_selector *s, struct sf_buf *out)
 {
     sf_buf_add_u8(out, (uint8_t)s->what);
     sf_buf_add_u64le(out, (uint64_t)s->from_ns);
@@ -165,8 +165,8 @@ void sf_selector_encode(const struct sf_selector *s, struct sf_buf *out)
         sf_buf_add(out, s->trace_ids, s->n_traces * sizeof(sf_trace_id));
 }
 
-enum sf_err sf_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector *out,
-                               struct sf_why *why)
+enum sf_err sf_tombstones_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector *out,
+                                          struct sf_why *why)
 {
     struct sf_selector s = {0};
     sf_bytes rest;

@@ -34,15 +34,15 @@ const struct sf_tombstone *sf_tombstones_get(const struct sf_tombstones *t, size
 /* May any tombstone hide a row of this block? `tenant` 0: several; the times are the block's. */
 bool sf_tombstones_touch(const struct sf_tombstones *t, uint64_t block_id, uint32_t tenant,
                          int64_t ts_min_ns, int64_t ts_max_ns);
-bool sf_tombstone_touches(const struct sf_tombstone *t, uint64_t block_id, uint32_t tenant,
-                          int64_t ts_min_ns, int64_t ts_max_ns);
+bool sf_tombstones_touches(const struct sf_tombstone *t, uint64_t block_id, uint32_t tenant,
+                           int64_t ts_min_ns, int64_t ts_max_ns);
 /* Is this row hidden? */
 bool sf_tombstones_hide(const struct sf_tombstones *t, uint64_t block_id, uint32_t tenant,
                         sf_trace_id trace, sf_str service, uint64_t start_ns);
 
 /* The selector as the catalogue and erase.log keep it. */
-void sf_selector_encode(const struct sf_selector *s, struct sf_buf *out);
+void sf_tombstones_selector_encode(const struct sf_selector *s, struct sf_buf *out);
 /* Lists and strings borrow from `in` except the trace ids, which are written to `ids` (room for
  * in.len / 16). CORRUPT. */
-enum sf_err sf_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector *out,
-                               struct sf_why *why);
+enum sf_err sf_tombstones_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector *out,
+                                          struct sf_why *why);

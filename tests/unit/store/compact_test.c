@@ -11,7 +11,7 @@ static const uint64_t START_NS = UINT64_C(1763200800) * 1000000000; /* a full ho
 static struct sf_local_stats stats_of(struct store_rig *r)
 {
     struct sf_local_stats s;
-    sf_store_local_stats(r->store, &s);
+    sf_local_figures_stats(r->store, &s);
     return s;
 }
 

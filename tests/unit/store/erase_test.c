@@ -74,7 +74,7 @@ static uint64_t count_operations(struct store_rig *r)
 static uint64_t n_tombstones(struct store_rig *r)
 {
     struct sf_local_stats stats;
-    sf_store_local_stats(r->store, &stats);
+    sf_local_figures_stats(r->store, &stats);
     return stats.n_tombstones;
 }
 

@@ -298,7 +298,7 @@ TEST(keep, merges_a_day_only_when_its_hours_are_thinned)
     profile_store_send(&r, 6);
     profile_store_now_ns = (hour / 24 + 1) * SF_NS_PER_DAY + 4 * HOUR;
     work(&r);
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 0);
     for (int i = 0; i < 2; i++) {
         profile_store_now_ns += 2 * HOUR;
@@ -306,7 +306,7 @@ TEST(keep, merges_a_day_only_when_its_hours_are_thinned)
         put_verdict(&r, hour + i);
         work(&r);
     }
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_check(&r);
     profile_store_done(&r);
@@ -517,7 +517,7 @@ TEST(keep, keeps_the_samples_of_a_pinned_trace_until_the_pin_ends)
     profile_store_check_disk(&r);
     pass(&r, 12);
     assert_int_equal(read_rows(&r).all, 0);
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1] + stats.n_blocks[2], 0);
     profile_store_done(&r);
 }

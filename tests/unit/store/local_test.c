@@ -152,14 +152,14 @@ TEST(local, keeps_everything_acknowledged_over_a_crash)
         make(&r, &m, 100, &crash_batches[i]);
     store_in_crashing_process(&r, append_and_die);
     assert_ok(store_rig_open(&r));
-    sf_store_local_stats(r.store, &stats);
+    sf_local_figures_stats(r.store, &stats);
     assert_int_equal(stats.n_replayed, 4);
     for (int i = 0; i < 8; i++)
         assert_int_equal(count_found(&r, 1, &crash_batches[i]), 100);
     /* Retries of what a block holds and of what the log held are both recognised. */
     for (unsigned i = 0; i < 8; i++)
         assert_ok(store_put(&r, i % 2, 1, &crash_batches[i], i + 1));
-    sf_store_local_stats(r.store, &stats);
+    sf_local_figures_stats(r.store, &stats);
     assert_int_equal(stats.n_duplicates, 8);
     assert_int_equal(stats.n_spans_appended, 0);
     store_rig_done(&r);
@@ -230,7 +230,7 @@ TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
     r.config.replay = replay_some;
     n_to_damage = 3;
     assert_ok(store_rig_open(&r));
-    sf_store_local_stats(r.store, &stats);
+    sf_local_figures_stats(r.store, &stats);
     assert_int_equal(stats.n_lost_lsn, 1);
     assert_non_null(strstr(r.last_notice, "record 3 skipped"));
     for (int i = 0; i < 8; i++)
@@ -245,7 +245,7 @@ TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
     char pid[32];
     store_rig_init(&r);
     assert_ok(store_rig_open(&r));
-    assert_err(sf_store_local_open(&r.config, &second, &r.why), SF_ERR_BUSY);
+    assert_err(sf_local_open_store(&r.config, &second, &r.why), SF_ERR_BUSY);
     snprintf(pid, sizeof(pid), "process %d", (int)getpid());
     assert_non_null(strstr(r.why.text, pid));
     store_rig_done(&r);

@@ -18,13 +18,13 @@ static void fill_day(struct profile_store *r)
         profile_store_now_ns += SF_NS_PER_HOUR;
         assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
     }
-    sf_store_local_stats(r->r.store, &stats);
+    sf_local_figures_stats(r->r.store, &stats);
     assert_true(stats.n_blocks[1] >= 7);
     assert_int_equal(stats.n_blocks[2], 0);
     profile_store_now_ns = (profile_store_now_ns / SF_NS_PER_DAY + 1) * SF_NS_PER_DAY +
                            3 * SF_NS_PER_HOUR;
     assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
-    sf_store_local_stats(r->r.store, &stats);
+    sf_local_figures_stats(r->r.store, &stats);
     assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1], 0);
     assert_int_equal(stats.n_blocks[2], 1);
 }
@@ -43,7 +43,7 @@ TEST(old_profiles, of_a_day_that_is_over_share_one_block)
     assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
     profile_store_check(&r);
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_done(&r);
 }
@@ -62,7 +62,7 @@ TEST(old_profiles, of_an_erased_service_leave_a_day_too)
     profile_store_check(&r);
     assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
     profile_store_check(&r);
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[2], 1);
     profile_store_check_disk(&r);
     profile_store_check(&r);
@@ -157,7 +157,7 @@ TEST(old_profiles, expire_by_their_own_age)
     for (int i = 0; i < 3; i++)
         profile_lines_done(&r.cpu[i]);
     profile_store_check_service(&r, 0, &r.cpu[0]);
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.block_samples, 0);
     profile_store_done(&r);
 }
@@ -204,14 +204,14 @@ TEST(old_profiles, become_sums_of_ten_minutes_after_full_resolution)
     profile_store_send(&r, 120);
     assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     profile_store_compact(&r);
-    sf_store_local_stats(r.r.store, &before);
+    sf_local_figures_stats(r.r.store, &before);
     whole = sum_until(&r, profile_store_now_ns, &is_exact);
     assert_true(is_exact);
     assert_true(sum_until(&r, first_ns + 100 * SF_NS_PER_S, &is_exact) < whole / 2);
     assert_true(is_exact);
     profile_store_now_ns += 5 * SF_NS_PER_HOUR;
     profile_store_compact(&r);
-    sf_store_local_stats(r.r.store, &after);
+    sf_local_figures_stats(r.r.store, &after);
     assert_true(after.block_samples < before.block_samples / 2);
     for (uint32_t i = 0; i < 3; i++)
         profile_store_check_service(&r, i, &r.cpu[i]);

@@ -87,10 +87,10 @@ TEST(profiles, keep_their_sums_when_blocks_are_merged)
         profile_store_send(&r, 6);
         assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     }
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[0], 10);
     assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
-    sf_store_local_stats(r.r.store, &stats);
+    sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[0], 0);
     assert_in_range(stats.n_blocks[1], 1, 2);
     profile_store_check(&r);
@@ -105,7 +105,7 @@ struct slow {
 };
 
 static enum sf_err see_slowly(void *arg, __attribute__((unused)) struct sf_profile_walk *w,
-                              __attribute__((unused)) struct sf_profile_source *s,
+                              __attribute__((unused)) struct sf_profile_read_source *s,
                               __attribute__((unused)) struct sf_why *why)
 {
     struct slow *slow = arg;
@@ -131,13 +131,13 @@ TEST(profiles, are_not_read_on_when_that_would_take_too_long)
                              .deadline_ns = now_ns + 8 * SF_NS_PER_S};
     struct sf_profile_walk w = {.l = store_rig_local(&r.r), .q = &q};
     struct slow slow = {.until_ns = now_ns + 5 * SF_NS_PER_S / 2};
-    assert_int_equal(sf_profile_walk_run(&w, see_slowly, &slow, &r.r.why), SF_ERR_DEADLINE);
+    assert_int_equal(sf_profile_read_run(&w, see_slowly, &slow, &r.r.why), SF_ERR_DEADLINE);
     assert_non_null(strstr(r.r.why.text, "would take too long"));
     assert_in_range(slow.n, 1, N_BLOCKS);
     slow.n = 0;
     w = (struct sf_profile_walk){.l = store_rig_local(&r.r), .q = &q};
     q.deadline_ns = 0; /* no hurry, no estimate */
-    assert_ok(sf_profile_walk_run(&w, see_slowly, &slow, &r.r.why));
+    assert_ok(sf_profile_read_run(&w, see_slowly, &slow, &r.r.why));
     assert_true(slow.n >= N_BLOCKS);
     profile_store_done(&r);
 }

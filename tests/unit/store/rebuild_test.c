@@ -131,7 +131,7 @@ TEST(rebuild, moves_unknown_blocks_to_orphan_for_a_day)
     assert_non_null(strstr(r.last_notice, "orphan"));
     assert_false(sf_dir_exists(r.dir, "spans/2025-11-15/00000000000000ff.sfs"));
     assert_int_equal(count_all(&r, 1), 800);
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     assert_int_equal(s.n_quarantined, 0);
     assert_true(store_rig_local(&r)->next_block > 0xff); /* its number is not used again */
     store_rig_done(&r);
@@ -153,7 +153,7 @@ TEST(rebuild, quarantines_a_damaged_block_and_goes_on)
         flip_byte(&r, some_block, places[i]);
         assert_ok(store_rig_open(&r));
         n = count_all(&r, 1) + count_all(&r, 2);
-        sf_store_local_stats(r.store, &s);
+        sf_local_figures_stats(r.store, &s);
         if (n < 1200) { /* otherwise the byte was padding, or one that only a full read finds */
             assert_int_equal(s.n_quarantined, 1);
             assert_true(s.is_degraded);
@@ -176,7 +176,7 @@ TEST(rebuild, says_when_a_block_is_gone)
     store_rig_close(&r);
     assert_ok(sf_dir_unlink(r.dir, some_block, &r.why));
     assert_ok(store_rig_open(&r));
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     assert_int_equal(s.n_quarantined, 1);
     assert_true(s.is_degraded);
     store_rig_done(&r);
@@ -200,27 +200,27 @@ TEST(rebuild, fsck_finds_what_is_wrong_and_changes_nothing)
     uint64_t n_faults = 99;
     store_rig_init(&r);
     store_in_crashing_process(&r, fill_and_die);
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why)); /* after a crash */
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why)); /* after a crash */
     assert_int_equal(n_faults, 0);
     assert_ok(store_rig_open(&r));
-    assert_err(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why), SF_ERR_BUSY);
+    assert_err(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why), SF_ERR_BUSY);
     assert_ok(sf_catalogue_blocks(store_rig_local(&r)->catalogue, pick, NULL, &r.why));
     store_rig_close(&r);
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 0);
     flip_byte(&r, some_block, 400);
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_true(n_faults > 0);
     assert_non_null(strstr(last_said, some_block));
     flip_byte(&r, some_block, 400);
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 0);
     assert_ok(sf_dir_unlink(r.dir, some_block, &r.why));
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 1);
     assert_false(sf_dir_exists(r.dir, "meta.db-wal"));
     lose_catalogue(&r);
-    assert_ok(sf_store_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 1);
     assert_false(sf_dir_exists(r.dir, "meta.db"));
     store_rig_done(&r);

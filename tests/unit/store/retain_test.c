@@ -46,7 +46,7 @@ static void put_now(struct store_rig *r, uint64_t seed, uint32_t n)
 static uint64_t count_rows(struct store_rig *r)
 {
     struct sf_local_stats s;
-    sf_store_local_stats(r->store, &s);
+    sf_local_figures_stats(r->store, &s);
     return s.block_rows[0] + s.block_rows[1];
 }
 
@@ -88,7 +88,7 @@ TEST(retain, removes_the_oldest_by_size)
         work(&r);
     }
     assert_int_equal(count_rows(&r), 406);
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] - 1;
     assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
     work(&r);
@@ -211,7 +211,7 @@ TEST(retain, counts_files_beside_the_blocks_and_takes_the_oldest_of_both)
     pass(60 * SF_NS_PER_S);
     work(&r);
     assert_int_equal(count_rows(&r), 150);
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] + (2u << 20) - 1;
     assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
     work(&r);
@@ -314,7 +314,7 @@ TEST(retain, takes_spans_of_absurd_clocks_for_new)
                                     .name = SF_STR("x")};
     assert_ok(store_put(&r, 0, 1, &b, 0));
     work(&r);
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     assert_int_equal(s.n_blocks[0] + s.n_blocks[1], 1); /* one day, not four */
     for (int i = 0; i < 4; i++) {
         struct store_answer a = store_trace(&r, 1, spans[i].trace_id);
@@ -519,7 +519,7 @@ TEST(retain, a_service_over_its_space_loses_its_oldest_spans)
     uint64_t n_own = open_with_services(&r, (struct sf_tenant_rule){.max_len = 1 << 30}, &b);
     pass_hours(&r, 4);
     assert_int_equal(count_rows(&r), 100);
-    sf_store_local_stats(r.store, &s);
+    sf_local_figures_stats(r.store, &s);
     ruled.max_len = s.blocks_len[1] * n_own / 100 / 2; /* half of what its rows take */
     rules_version = 2;
     work(&r);

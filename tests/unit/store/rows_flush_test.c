@@ -51,7 +51,7 @@ static uint32_t count_searched(struct store_rig *r)
 static struct sf_local_stats stats_of(struct store_rig *r)
 {
     struct sf_local_stats s;
-    sf_store_local_stats(r->store, &s);
+    sf_local_figures_stats(r->store, &s);
     return s;
 }
 
@@ -168,15 +168,16 @@ TEST(rows_flush, knows_which_memtables_a_trace_cannot_be_in)
     id = put_one_trace(&r);
     hash = sf_trace_id_hash(id, 1);
     m = store_rig_local(&r)->memtables;
-    assert_true(sf_body_may_have(m[0].active, hash) && sf_body_may_have(m[1].active, hash));
+    assert_true(sf_memtable_body_may_have(m[0].active, hash) &&
+                sf_memtable_body_may_have(m[1].active, hash));
     for (uint64_t i = 1; i <= 1000; i++)
-        n_maybe += sf_body_may_have(m[0].active, i * 0x9e3779b97f4a7c15u);
+        n_maybe += sf_memtable_body_may_have(m[0].active, i * 0x9e3779b97f4a7c15u);
     assert_true(n_maybe < 10);
     assert_int_equal(store_trace(&r, 1, id).n, N);
     assert_ok(r.store->ops->flush(r.store, &r.why));
     for (unsigned k = 0; k < 2; k++) {
-        for (struct sf_body *b = m[k].spare; b; b = b->next)
-            assert_false(sf_body_may_have(b, hash));
+        for (struct sf_memtable_body *b = m[k].spare; b; b = b->next)
+            assert_false(sf_memtable_body_may_have(b, hash));
     }
     assert_int_equal(store_trace(&r, 1, id).n, N);
     store_rig_done(&r);

@@ -21,13 +21,13 @@ TEST(schema, makes_every_table_that_rows_are_sent_to)
         size_t at, to;
         sf_str columns, column, name;
         snprintf(create, sizeof(create), "CREATE TABLE IF NOT EXISTS db.%s (",
-                 sf_ship_table_name(t));
+                 sf_schema_table_name(t));
         assert_true(sf_str_find(sf_buf_str(&ddl), sf_str_from(create), &at));
         sf_str body = sf_str_from_at(sf_buf_str(&ddl), at);
         assert_true(sf_str_find(body, SF_STR("ENGINE ="), &to));
         body = sf_str_part(body, 0, to);
         sf_buf_reset(&insert);
-        sf_ship_table_insert(t, "db", &insert);
+        sf_schema_table_insert(t, "db", &insert);
         assert_true(sf_str_find(sf_buf_str(&insert), SF_STR("("), &at));
         assert_true(sf_str_find(sf_buf_str(&insert), SF_STR(")"), &to));
         columns = sf_str_part(sf_buf_str(&insert), at + 1, to - at - 1);
@@ -37,7 +37,7 @@ TEST(schema, makes_every_table_that_rows_are_sent_to)
             name = sf_str_trim(column);
             snprintf(declared, sizeof(declared), "%.*s ", SF_STR_ARG(name));
             if (!sf_str_find(body, sf_str_from(declared), &at))
-                fail_msg("%s has no %s", sf_ship_table_name(t), declared);
+                fail_msg("%s has no %s", sf_schema_table_name(t), declared);
         }
     }
     sf_buf_done(&insert);

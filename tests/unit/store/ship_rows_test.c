@@ -1,6 +1,6 @@
 #include "base/time_unit.h"
 #include "model/batch_codec.h"
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 #include "test.h"
 #include "wire/row_binary.h"
 
@@ -60,18 +60,18 @@ TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
     struct sf_arena req;
     sf_str rest;
     assert_true(sf_arena_init(&req, 1 << 20));
-    assert_ok(sf_outbox_init(&o, 1, &why));
-    sf_outbox_begin(&o, 77);
-    sf_outbox_add_spans(&o, SF_STR("t"), RECV_NS, &b);
-    assert_ok(sf_outbox_check(&o, &why));
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_SPANS)->n, 1);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_TRACES)->n, 1);
+    assert_ok(sf_remote_outbox_init(&o, 1, &why));
+    sf_remote_outbox_begin(&o, 77);
+    sf_span_rows_add(&o, SF_STR("t"), RECV_NS, &b);
+    assert_ok(sf_remote_outbox_check(&o, &why));
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS)->n, 1);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_TRACES)->n, 1);
     assert_int_equal(o.from_day, 20774); /* the receipt's, so that no partition is far away */
     assert_int_equal(o.to_day, 20774);
-    r = sf_row_reader_init(sf_buf_bytes(&sf_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
+    r = sf_row_reader_init(sf_buf_bytes(&sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
     assert_true(sf_str_eq(sf_row_str(&r), SF_STR("t")));
     assert_int_equal(sf_row_u16(&r), 20774);
-    r = sf_row_reader_init(sf_buf_bytes(&sf_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
+    r = sf_row_reader_init(sf_buf_bytes(&sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
     skip_head(&r);
     skip_array(&r); /* sk, sv */
     skip_array(&r);
@@ -100,7 +100,7 @@ TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
     assert_true(sf_str_eq(back.spans[0].links[0].trace_state, SF_STR("a=b")));
     assert_int_equal(back.spans[0].events[0].attrs.n, 1);
     assert_int_equal(back.spans[0].dropped_links, 4);
-    sf_outbox_done(&o);
+    sf_remote_outbox_done(&o);
     sf_arena_done(&req);
 }
 
@@ -112,22 +112,23 @@ TEST(ship_rows, send_an_entry_of_a_dictionary_once_a_day_and_shard)
     struct sf_scope scope = {.name = SF_STR("lib")};
     struct sf_span span = {.start_ns = (uint64_t)RECV_NS, .end_ns = (uint64_t)RECV_NS + 1};
     struct sf_span_batch b = one_span(&span, &resource, &scope);
-    assert_ok(sf_outbox_init(&o, 1, &why));
+    assert_ok(sf_remote_outbox_init(&o, 1, &why));
     for (int i = 0; i < 3; i++) {
-        sf_outbox_begin(&o, 1);
-        sf_outbox_add_spans(&o, SF_STR("t"), RECV_NS, &b);
-        assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, i == 0);
-        assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_SCOPES)->n, i == 0);
+        sf_remote_outbox_begin(&o, 1);
+        sf_span_rows_add(&o, SF_STR("t"), RECV_NS, &b);
+        assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, i == 0);
+        assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_SCOPES)->n, i == 0);
     }
-    sf_outbox_add_spans(&o, SF_STR("other"), RECV_NS, &b); /* another tenant never shares one */
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, 1);
+    sf_span_rows_add(&o, SF_STR("other"), RECV_NS, &b); /* another tenant never shares one */
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, 1);
     span.start_ns += (uint64_t)SF_NS_PER_HOUR / 2;
-    sf_outbox_add_spans(&o, SF_STR("t"), RECV_NS + SF_NS_PER_DAY, &b);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, 1); /* the span's own day */
-    sf_outbox_forget(&o);
-    sf_outbox_add_spans(&o, SF_STR("t"), RECV_NS, &b);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, 2);
-    sf_outbox_done(&o);
+    sf_span_rows_add(&o, SF_STR("t"), RECV_NS + SF_NS_PER_DAY, &b);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n,
+                     1); /* the span's own day */
+    sf_remote_outbox_forget(&o);
+    sf_span_rows_add(&o, SF_STR("t"), RECV_NS, &b);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_RESOURCES)->n, 2);
+    sf_remote_outbox_done(&o);
 }
 
 TEST(ship_rows, sum_samples_by_profile_and_stack)
@@ -157,15 +158,15 @@ TEST(ship_rows, sum_samples_by_profile_and_stack)
                                  .n_series = 1,
                                  .samples = samples,
                                  .n_samples = 3};
-    assert_ok(sf_outbox_init(&o, 1, &why));
-    sf_outbox_begin(&o, 1);
-    sf_outbox_add_profiles(&o, SF_STR("t"), RECV_NS, &b);
-    assert_ok(sf_outbox_check(&o, &why));
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_PROFILES)->n, 1);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_AGGREGATES)->n, 2);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_DETAILS)->n, 1);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_STACKS)->n, 2);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_FRAMES)->n, 2);
-    assert_int_equal(sf_outbox_part(&o, 0, SF_SHIP_SERIES)->n, 1);
-    sf_outbox_done(&o);
+    assert_ok(sf_remote_outbox_init(&o, 1, &why));
+    sf_remote_outbox_begin(&o, 1);
+    sf_profile_rows_add(&o, SF_STR("t"), RECV_NS, &b);
+    assert_ok(sf_remote_outbox_check(&o, &why));
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_PROFILES)->n, 1);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_AGGREGATES)->n, 2);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_DETAILS)->n, 1);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_STACKS)->n, 2);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_FRAMES)->n, 2);
+    assert_int_equal(sf_remote_outbox_part(&o, 0, SF_SHIP_SERIES)->n, 1);
+    sf_remote_outbox_done(&o);
 }

@@ -2,7 +2,7 @@
 
 #include "base/time_unit.h"
 #include "model/batch_codec.h"
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 #include "test.h"
 #include "wire/row_binary.h"
 

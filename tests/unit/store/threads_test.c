@@ -90,7 +90,7 @@ static void read_all(void *arg)
         if (w->rig->store->ops->span_tags(w->rig->store, &tags, &q, &names, NULL) == SF_OK)
             names->close(names);
         w->n_errors += w->rig->store->ops->operations(w->rig->store, 0, 0, &q, &ops, NULL) != SF_OK;
-        sf_store_local_stats(w->rig->store, &stats);
+        sf_local_figures_stats(w->rig->store, &stats);
     }
 }
 

@@ -50,14 +50,14 @@ TEST(tombstones, write_and_read_selectors)
     for (int i = 0; i < 3; i++) {
         struct sf_buf buf = {0};
         struct sf_selector out;
-        sf_selector_encode(&in[i], &buf);
-        assert_ok(sf_selector_decode(sf_buf_bytes(&buf), back, &out, NULL));
+        sf_tombstones_selector_encode(&in[i], &buf);
+        assert_ok(sf_tombstones_selector_decode(sf_buf_bytes(&buf), back, &out, NULL));
         assert_int_equal(out.what, in[i].what);
         assert_true(out.from_ns == in[i].from_ns && out.to_ns == in[i].to_ns);
         assert_int_equal(out.n_traces, in[i].n_traces);
         assert_true(sf_str_eq(out.service, in[i].service));
         for (size_t cut = 0; cut < 17; cut++)
-            assert_err(sf_selector_decode((sf_bytes){buf.p, cut}, back, &out, NULL),
+            assert_err(sf_tombstones_selector_decode((sf_bytes){buf.p, cut}, back, &out, NULL),
                        SF_ERR_CORRUPT);
         sf_buf_done(&buf);
     }

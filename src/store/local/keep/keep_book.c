@@ -14,7 +14,7 @@ enum { FORMAT = 1, HEAD_LEN = 24, SUM_LEN = 8, MAX_LEN = 64 << 20 };
 
 /* ---- small files: magic[4], u16 format, u16 0, uuid[16], bytes, u64 XXH3 of all before it ---- */
 
-void sf_keep_file_begin(struct sf_buf *out, const char magic[4], const uint8_t uuid[16])
+void sf_keep_book_file_begin(struct sf_buf *out, const char magic[4], const uint8_t uuid[16])
 {
     sf_buf_add(out, magic, 4);
     sf_buf_add_u16le(out, FORMAT);
@@ -22,8 +22,8 @@ void sf_keep_file_begin(struct sf_buf *out, const char magic[4], const uint8_t u
     sf_buf_add(out, uuid, 16);
 }
 
-enum sf_err sf_keep_file_write(struct sf_dir *dir, const char *name, struct sf_buf *bytes,
-                               struct sf_why *why)
+enum sf_err sf_keep_book_file_write(struct sf_dir *dir, const char *name, struct sf_buf *bytes,
+                                    struct sf_why *why)
 {
     if (sf_buf_ok(bytes))
         sf_buf_add_u64le(bytes, sf_hash(bytes->p, bytes->len));
@@ -55,9 +55,9 @@ static enum sf_err check_format(const char *name, sf_bytes in, const char magic[
     return SF_OK;
 }
 
-enum sf_err sf_keep_file_read(struct sf_dir *dir, const char *name, const char magic[4],
-                              const uint8_t uuid[16], struct sf_buf *whole, sf_bytes *out,
-                              struct sf_why *why)
+enum sf_err sf_keep_book_file_read(struct sf_dir *dir, const char *name, const char magic[4],
+                                   const uint8_t uuid[16], struct sf_buf *whole, sf_bytes *out,
+                                   struct sf_why *why)
 {
     enum sf_err err = read_file(dir, name, whole, why);
     sf_bytes in = sf_buf_bytes(whole);

@@ -37,11 +37,11 @@ void sf_keep_book_close(struct sf_local *l);
 enum sf_err sf_keep_book_refuse_newer(struct sf_dir *dir, struct sf_why *why);
 
 /* A small file of ours: magic, format, uuid, bytes, checksum. */
-void sf_keep_file_begin(struct sf_buf *out, const char magic[4], const uint8_t uuid[16]);
-enum sf_err sf_keep_file_write(struct sf_dir *dir, const char *name, struct sf_buf *bytes,
-                               struct sf_why *why);
+void sf_keep_book_file_begin(struct sf_buf *out, const char magic[4], const uint8_t uuid[16]);
+enum sf_err sf_keep_book_file_write(struct sf_dir *dir, const char *name, struct sf_buf *bytes,
+                                    struct sf_why *why);
 /* Without head and checksum; `whole` owns it. `uuid` NULL: of any store. NOT_FOUND, CORRUPT,
  * UNSUPPORTED. */
-enum sf_err sf_keep_file_read(struct sf_dir *dir, const char *name, const char magic[4],
-                              const uint8_t uuid[16], struct sf_buf *whole, sf_bytes *out,
-                              struct sf_why *why);
+enum sf_err sf_keep_book_file_read(struct sf_dir *dir, const char *name, const char magic[4],
+                                   const uint8_t uuid[16], struct sf_buf *whole, sf_bytes *out,
+                                   struct sf_why *why);

@@ -11,7 +11,7 @@
 
 enum { MAX_LEN = 64 << 20 };
 
-struct look {
+struct check {
     struct sf_dir *dir;
     const uint8_t *uuid;
     struct sf_arena scratch;
@@ -22,7 +22,7 @@ struct look {
     struct sf_why *why;
 };
 
-static void fault(struct look *k, const char *name, const char *what)
+static void fault(struct check *k, const char *name, const char *what)
 {
     char line[400];
     snprintf(line, sizeof(line), "verdict/%.100s: %.280s", name, what);
@@ -41,18 +41,18 @@ static enum sf_err see_pin(void *arg, const struct sf_pin *pin, struct sf_why *w
 
 static enum sf_err see_set(void *arg, const struct sf_rule_set *set, struct sf_why *why)
 {
-    struct look *k = arg;
+    struct check *k = arg;
     struct sf_arena tmp = k->scratch;
     struct sf_keep_rules rules;
     return sf_keep_rules_decode(set->rules, &tmp, &rules, why);
 }
 
-static void inspect_list(struct look *k, const char *path, const char *magic, bool is_pins)
+static void inspect_list(struct check *k, const char *path, const char *magic, bool is_pins)
 {
     struct sf_buf whole = {0};
     struct sf_why why = {0};
     sf_bytes in;
-    enum sf_err err = sf_keep_file_read(k->dir, path, magic, k->uuid, &whole, &in, &why);
+    enum sf_err err = sf_keep_book_file_read(k->dir, path, magic, k->uuid, &whole, &in, &why);
     if (!err)
         err = is_pins ? sf_pins_decode(in, see_pin, k, &why)
                       : sf_rule_sets_decode(in, see_set, k, &why);
@@ -63,7 +63,7 @@ static void inspect_list(struct look *k, const char *path, const char *magic, bo
         fault(k, path + strlen("verdict/"), why.text);
 }
 
-static enum sf_err read_all(struct look *k, const char *path, struct sf_buf *out,
+static enum sf_err read_all(struct check *k, const char *path, struct sf_buf *out,
                             struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
@@ -74,7 +74,7 @@ static enum sf_err read_all(struct look *k, const char *path, struct sf_buf *out
     return err;
 }
 
-static void inspect_verdict(struct look *k, const char *entry)
+static void inspect_verdict(struct check *k, const char *entry)
 {
     struct sf_arena tmp = k->scratch;
     struct sf_buf whole = {0};
@@ -100,7 +100,7 @@ static void inspect_verdict(struct look *k, const char *entry)
 
 static bool see_entry(void *arg, const char *entry, bool is_dir)
 {
-    struct look *k = arg;
+    struct check *k = arg;
     sf_str name = sf_str_from(entry);
     if (!is_dir && name.len > 4 && sf_str_eq(sf_str_part(name, name.len - 4, 4), SF_STR(".sfv")))
         inspect_verdict(k, entry);
@@ -111,13 +111,13 @@ enum sf_err sf_keep_verify(struct sf_dir *dir, const uint8_t *uuid, struct sf_ar
                            void (*say)(void *arg, const char *sentence), void *arg,
                            uint64_t *n_faults, struct sf_why *why)
 {
-    struct look k = {.dir = dir,
-                     .uuid = uuid,
-                     .scratch = scratch,
-                     .say = say,
-                     .arg = arg,
-                     .n_faults = n_faults,
-                     .why = why};
+    struct check k = {.dir = dir,
+                      .uuid = uuid,
+                      .scratch = scratch,
+                      .say = say,
+                      .arg = arg,
+                      .n_faults = n_faults,
+                      .why = why};
     enum sf_err err = SF_OK;
     if (!sf_dir_exists(dir, "verdict"))
         return SF_OK;

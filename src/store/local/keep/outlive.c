@@ -61,7 +61,7 @@ static enum sf_err load_verdicts(struct sf_local *l, const struct sf_block_row *
     int64_t first = sf_local_hour_of(row->ts_min_ns), last = sf_local_hour_of(row->ts_max_ns);
     enum sf_err err = sf_arena_init(&o->arena, ARENA_CAP) ? SF_OK : sf_no_memory(why, "verdicts");
     for (int64_t h = first; !err && h <= last && o->n < MOST_HOURS; h++) {
-        err = sf_local_keep_get(&l->base, row->tenant, h, &o->arena, &o->verdicts[o->n], why);
+        err = sf_verdicts_get(&l->base, row->tenant, h, &o->arena, &o->verdicts[o->n], why);
         if (!err)
             o->n++;
         else if (err == SF_ERR_NOT_FOUND || err == SF_ERR_CORRUPT)

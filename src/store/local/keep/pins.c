@@ -68,8 +68,8 @@ enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
 {
     struct sf_buf whole = {0};
     sf_bytes in;
-    enum sf_err err = sf_keep_file_read(l->dir, SF_PINS_FILE, SF_PINS_MAGIC, l->uuid, &whole, &in,
-                                        why);
+    enum sf_err err = sf_keep_book_file_read(l->dir, SF_PINS_FILE, SF_PINS_MAGIC, l->uuid, &whole,
+                                             &in, why);
     if (!err)
         err = sf_pins_decode(in, load_one, &l->keep, why);
     sf_buf_done(&whole);
@@ -82,7 +82,7 @@ static enum sf_err save(struct sf_local *l, struct sf_why *why)
     const struct sf_keep_book *b = &l->keep;
     struct sf_buf out = {0};
     enum sf_err err;
-    sf_keep_file_begin(&out, SF_PINS_MAGIC, l->uuid);
+    sf_keep_book_file_begin(&out, SF_PINS_MAGIC, l->uuid);
     sf_buf_add_u32le(&out, (uint32_t)b->n_pins);
     for (size_t i = 0; i < b->n_pins; i++) {
         const struct sf_pin *p = &b->pins[i];
@@ -94,7 +94,7 @@ static enum sf_err save(struct sf_local *l, struct sf_why *why)
         sf_buf_add_u16le(&out, (uint16_t)p->note.len);
         sf_buf_add_str(&out, p->note);
     }
-    err = sf_keep_file_write(l->dir, SF_PINS_FILE, &out, why);
+    err = sf_keep_book_file_write(l->dir, SF_PINS_FILE, &out, why);
     sf_buf_done(&out);
     return err;
 }
@@ -168,7 +168,7 @@ static size_t count(const struct sf_keep_book *b, uint32_t tenant)
 
 /* ---- for all ---- */
 
-enum sf_err sf_local_pin(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why)
+enum sf_err sf_pins_add(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_keep_book *b = &l->keep;
@@ -200,7 +200,7 @@ enum sf_err sf_local_pin(struct sf_store *s, const struct sf_pin *pin, struct sf
     return err;
 }
 
-enum sf_err sf_local_unpin(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why)
+enum sf_err sf_pins_remove(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct change c;
@@ -235,8 +235,8 @@ static bool is_asked(const struct sf_query_ctx *q, uint32_t tenant)
     return false;
 }
 
-enum sf_err sf_local_pins(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
-                          uint32_t *out_n, struct sf_why *why)
+enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
+                         uint32_t *out_n, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_keep_book *b = &l->keep;

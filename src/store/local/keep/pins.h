@@ -15,10 +15,10 @@ enum sf_err sf_pins_decode(sf_bytes in,
                                               struct sf_why *why),
                            void *arg, struct sf_why *why);
 enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why);
-enum sf_err sf_local_pin(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why);
-enum sf_err sf_local_unpin(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why);
-enum sf_err sf_local_pins(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
-                          uint32_t *out_n, struct sf_why *why);
+enum sf_err sf_pins_add(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why);
+enum sf_err sf_pins_remove(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why);
+enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
+                         uint32_t *out_n, struct sf_why *why);
 /* Those that an erasure names go with what they name. */
 enum sf_err sf_pins_erase(struct sf_local *l, uint32_t tenant, const struct sf_selector *which,
                           struct sf_why *why);

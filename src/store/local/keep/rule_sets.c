@@ -53,8 +53,8 @@ enum sf_err sf_rule_sets_load(struct sf_local *l, struct sf_why *why)
 {
     struct sf_buf whole = {0};
     sf_bytes in;
-    enum sf_err err = sf_keep_file_read(l->dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, l->uuid,
-                                        &whole, &in, why);
+    enum sf_err err = sf_keep_book_file_read(l->dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, l->uuid,
+                                             &whole, &in, why);
     if (!err)
         err = sf_rule_sets_decode(in, load_one, &l->keep, why);
     sf_buf_done(&whole);
@@ -66,7 +66,7 @@ static enum sf_err save(struct sf_local *l, struct sf_why *why)
     const struct sf_keep_book *b = &l->keep;
     struct sf_buf out = {0};
     enum sf_err err;
-    sf_keep_file_begin(&out, SF_RULE_SETS_MAGIC, l->uuid);
+    sf_keep_book_file_begin(&out, SF_RULE_SETS_MAGIC, l->uuid);
     sf_buf_add_u32le(&out, (uint32_t)b->n_sets);
     for (size_t i = 0; i < b->n_sets; i++) {
         sf_buf_add_u32le(&out, b->sets[i].version);
@@ -74,7 +74,7 @@ static enum sf_err save(struct sf_local *l, struct sf_why *why)
         sf_buf_add_u32le(&out, (uint32_t)b->sets[i].rules.len);
         sf_buf_add(&out, b->sets[i].rules.p, b->sets[i].rules.len);
     }
-    err = sf_keep_file_write(l->dir, SF_RULE_SETS_FILE, &out, why);
+    err = sf_keep_book_file_write(l->dir, SF_RULE_SETS_FILE, &out, why);
     sf_buf_done(&out);
     return err;
 }

@@ -25,7 +25,7 @@ enum sf_err sf_thinning_begin(struct sf_thinning *t, struct sf_local *l, uint32_
         return SF_OK;
     if (!sf_arena_init(&t->arena, ARENA_CAP))
         return sf_no_memory(why, "a verdict");
-    err = sf_local_keep_get(&l->base, tenant, window, &t->arena, &t->verdict, why);
+    err = sf_verdicts_get(&l->base, tenant, window, &t->arena, &t->verdict, why);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
         return SF_OK;
     t->is_on = !err;

@@ -166,8 +166,8 @@ enum sf_err sf_verdicts_refuse_newer(struct sf_dir *dir, struct sf_why *why)
     return err == SF_ERR_NOT_FOUND ? SF_OK : err ? err : load.err;
 }
 
-enum sf_err sf_local_keep_get(struct sf_store *s, uint32_t tenant, int64_t hour,
-                              struct sf_arena *req, struct sf_verdict *out, struct sf_why *why)
+enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, struct sf_arena *req,
+                            struct sf_verdict *out, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_verdict_head head;
@@ -219,7 +219,7 @@ static enum sf_err write(struct sf_local *l, const struct sf_verdict *v, struct 
     return err;
 }
 
-enum sf_err sf_local_keep_put(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why)
+enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_verdict copy = *v;
@@ -276,8 +276,8 @@ static enum sf_err give_rules(struct sf_local *l, int64_t hour, struct sf_arena 
     return err;
 }
 
-enum sf_err sf_local_keep_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
-                              struct sf_why *why)
+enum sf_err sf_verdicts_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
+                            struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_snapshot *blocks, *spans;
@@ -395,9 +395,9 @@ static void take_state(const struct sf_verdict *v, const struct sf_keep_ask *ask
                                           : sf_verdict_has_service(v, ask->service)};
 }
 
-enum sf_err sf_local_keep_states(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
-                                 struct sf_query_ctx *q, struct sf_keep_state *out,
-                                 struct sf_why *why)
+enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
+                               struct sf_query_ctx *q, struct sf_keep_state *out,
+                               struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_arena tmp = *q->req, room;
@@ -417,7 +417,7 @@ enum sf_err sf_local_keep_states(struct sf_store *s, const struct sf_keep_ask *a
     for (uint32_t i = 0, end; !err && i < n_list; i = end) {
         struct sf_verdict v;
         room = tmp;
-        err = sf_local_keep_get(s, list[i].tenant, list[i].hour, &room, &v, why);
+        err = sf_verdicts_get(s, list[i].tenant, list[i].hour, &room, &v, why);
         for (end = i;
              end < n_list && list[end].tenant == list[i].tenant && list[end].hour == list[i].hour;
              end++) {
@@ -464,7 +464,7 @@ static enum sf_err erase_traces(struct sf_local *l, uint32_t tenant, int64_t hou
     uint32_t n = 0;
     enum sf_err err;
     sf_arena_reset(tmp);
-    err = sf_local_keep_get(&l->base, tenant, hour, tmp, &v, why);
+    err = sf_verdicts_get(&l->base, tenant, hour, tmp, &v, why);
     if (err)
         return err == SF_ERR_CORRUPT ? SF_OK : err; /* set aside: orphans are waited for */
     traces = sf_arena_new_n(tmp, v.n_kept + 1u, sizeof(*traces));

@@ -17,14 +17,14 @@ enum sf_err sf_verdicts_refuse_newer(struct sf_dir *dir, struct sf_why *why);
 /* The head of an hour's verdict; false: it was not judged. */
 bool sf_verdicts_find(struct sf_local *l, uint32_t tenant, int64_t hour,
                       struct sf_verdict_head *out);
-enum sf_err sf_local_keep_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
-                              struct sf_why *why);
-enum sf_err sf_local_keep_put(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why);
-enum sf_err sf_local_keep_get(struct sf_store *s, uint32_t tenant, int64_t hour,
-                              struct sf_arena *req, struct sf_verdict *out, struct sf_why *why);
-enum sf_err sf_local_keep_states(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
-                                 struct sf_query_ctx *q, struct sf_keep_state *out,
-                                 struct sf_why *why);
+enum sf_err sf_verdicts_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
+                            struct sf_why *why);
+enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why);
+enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, struct sf_arena *req,
+                            struct sf_verdict *out, struct sf_why *why);
+enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *asks, uint32_t n,
+                               struct sf_query_ctx *q, struct sf_keep_state *out,
+                               struct sf_why *why);
 /* Must the block wait to be merged into a day, because its hour is not judged and thinned yet? */
 bool sf_verdicts_holds_back(struct sf_local *l, const struct sf_block_row *row);
 /* Takes out what an erasure names. The caller holds merge_lock. */

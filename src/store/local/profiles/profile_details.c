@@ -66,7 +66,7 @@ static bool has_trace(const struct sf_profile_want *want, sf_trace_id id)
            bsearch(&id, want->trace_ids, want->n_traces, sizeof(id), by_trace) != NULL;
 }
 
-static bool is_process(const struct sf_profile_source *s, const struct sf_profile_want *want,
+static bool is_process(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
                        uint32_t process)
 {
     return process != SF_NONE &&
@@ -80,7 +80,7 @@ static bool is_in_time(const struct sf_profile_want *want, const struct sf_profi
                : d->start_ns <= want->to_ns && sf_profile_detail_end(d) >= want->from_ns;
 }
 
-static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile_want *want,
+static bool is_wanted(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
                       const struct sf_profile_detail *d)
 {
     bool has_ids = want->n_spans || want->n_traces;
@@ -106,21 +106,22 @@ static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile
 }
 
 struct giving {
-    const struct sf_profile_source *s;
+    const struct sf_profile_read_source *s;
     const struct sf_profile_want *want;
     const struct sf_profile_see *see;
 };
 
 static bool give(const struct giving *g, const struct sf_profile_detail *d)
 {
-    if (!is_wanted(g->s, g->want, d) || sf_profile_source_hides(g->s, d->trace_id, d->start_ns))
+    if (!is_wanted(g->s, g->want, d) ||
+        sf_profile_read_source_hides(g->s, d->trace_id, d->start_ns))
         return true;
     return g->see->row(g->see->arg, d);
 }
 
 /* Marks the granules that the ids are in. With spans, traces only narrow, unless their own rows are
  * asked for too. */
-static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_source *s,
+static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_read_source *s,
                             const struct sf_profile_want *want, bool *is_marked, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -133,7 +134,7 @@ static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_s
     return err;
 }
 
-static void mark_rest(const struct sf_profile_source *s, const struct sf_profile_want *want,
+static void mark_rest(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
                       bool *is_marked)
 {
     for (uint32_t i = 0; i < s->places.n_granules; i++) {
@@ -154,7 +155,7 @@ static enum sf_err too_many(struct sf_why *why)
 }
 
 /* Nothing but the series tells its rows apart. */
-static bool is_all_meant(const struct sf_profile_source *s, const struct sf_profile_want *want,
+static bool is_all_meant(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
                          const struct sf_profile_granule *g)
 {
     return want->n_spans == 0 && want->n_traces == 0 && want->process == 0 && !want->is_tagged &&
@@ -166,7 +167,7 @@ static bool is_all_meant(const struct sf_profile_source *s, const struct sf_prof
 static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct sf_arena tmp,
                                 struct sf_why *why)
 {
-    const struct sf_profile_source *s = g->s;
+    const struct sf_profile_read_source *s = g->s;
     struct sf_profile_columns c;
     enum sf_err err = sf_profile_samples_columns(s->reader, s->number, &s->places, granule,
                                                  g->see->is_node ? *g->see->is_node : NULL, &tmp,
@@ -179,7 +180,7 @@ static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct
 static enum sf_err read_costs(const struct giving *g, uint32_t granule, struct sf_arena tmp,
                               bool *out_is_told, struct sf_why *why)
 {
-    const struct sf_profile_source *s = g->s;
+    const struct sf_profile_read_source *s = g->s;
     const struct sf_profile_cost *costs;
     uint32_t n;
     enum sf_err err = sf_profile_stacks_decode_costs(s->reader, s->number, &s->places, granule,
@@ -204,7 +205,7 @@ static enum sf_err read_all(const struct giving *g, uint32_t granule, struct sf_
 static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf_arena tmp,
                              struct sf_why *why)
 {
-    const struct sf_profile_source *s = g->s;
+    const struct sf_profile_read_source *s = g->s;
     const struct sf_profile_detail *d;
     uint32_t n;
     enum sf_err err = sf_profile_samples_granule(s->reader, s->number, &s->places, granule, &tmp,
@@ -216,11 +217,11 @@ static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf
     return err;
 }
 
-static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                  const struct sf_profile_want *want, const struct giving *g,
                                  struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_places(w, s, why);
+    enum sf_err err = sf_profile_read_source_places(w, s, why);
     bool *is_marked;
     if (err || s->places.n_granules == 0)
         return err;
@@ -242,12 +243,12 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
                   ? read_all(g, i, w->scratch, why)
                   : read_rows(g, i, w->scratch, why);
         if (!err)
-            err = sf_profile_walk_check(w, why);
+            err = sf_profile_read_check(w, why);
     }
     return err;
 }
 
-static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                             const struct giving *g, struct sf_why *why)
 {
     bool has_begun = false;
@@ -268,7 +269,7 @@ static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_source 
     return err;
 }
 
-enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                     const struct sf_profile_want *want,
                                     const struct sf_profile_see *see, struct sf_why *why)
 {
@@ -276,7 +277,7 @@ enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile
     return s->set ? read_set(w, s, &g, why) : read_granules(w, s, want, &g, why);
 }
 
-enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_profile_select *select,
                                    const struct sf_detail_query *query,
                                    const struct sf_profile_see *see, struct sf_why *why)

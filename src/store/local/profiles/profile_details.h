@@ -20,7 +20,7 @@ struct sf_profile_see {
     /* Before the first row of a source that may have one: most sources of a day know nothing of a
      * span, and their symbols, which are most of a block, need not be read. NOT_FOUND: no row of it
      * matters after all, and the next source is looked at. */
-    enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+    enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                          const bool *is_series, struct sf_why *why);
     bool (*row)(void *arg, const struct sf_profile_detail *d); /* false: too many */
     void *arg;
@@ -35,11 +35,11 @@ struct sf_profile_see {
 
 /* Shows each row; rows that an erasure hides are left out. `d->series` is a series of the source.
  */
-enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                     const struct sf_profile_want *want,
                                     const struct sf_profile_see *see, struct sf_why *why);
 /* The same for a question, of the series it means. */
-enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_profile_select *select,
                                    const struct sf_detail_query *query,
                                    const struct sf_profile_see *see, struct sf_why *why);

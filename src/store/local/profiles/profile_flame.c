@@ -57,14 +57,14 @@ static unsigned count_rows(const struct merging *m, const struct sf_profile_chun
 /* Of a slot of which only the sum is left: may it be shown? Not when a part of it was erased. Where
  * the question cuts it, it is shown whole, and the answer says so. */
 static bool take_alone(const struct merging *m, struct sf_profile_walk *w,
-                       const struct sf_profile_source *s, const struct sf_profile_chunk *c)
+                       const struct sf_profile_read_source *s, const struct sf_profile_chunk *c)
 {
     static const sf_trace_id NO_TRACE = {{0}};
     for (uint32_t i = 0; i < c->n_rows; i++) {
         if (m->is_row[c->first_row + i])
             continue;
         w->q->is_exact = false;
-        if (sf_profile_source_hides(s, NO_TRACE, s->rows[c->first_row + i].time_ns))
+        if (sf_profile_read_source_hides(s, NO_TRACE, s->rows[c->first_row + i].time_ns))
             return false;
     }
     return true;
@@ -77,9 +77,9 @@ static bool has_rollup(const struct sf_profile_places *p, uint32_t chunk)
 }
 
 static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
-                               struct sf_profile_source *s, struct sf_why *why)
+                               struct sf_profile_read_source *s, struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_places(w, s, why);
+    enum sf_err err = sf_profile_read_source_places(w, s, why);
     struct sf_profile_held held = {0};
     for (uint32_t i = 0; !err && i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
@@ -104,7 +104,7 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
                 add(m, e[k].node, e[k].value);
         }
         if (!err)
-            err = sf_profile_walk_check(w, why);
+            err = sf_profile_read_check(w, why);
     }
     return err;
 }
@@ -118,9 +118,9 @@ static void merge_set(struct merging *m, const struct sf_profile_set *set)
 }
 
 static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
-                                   struct sf_profile_source *s, struct sf_why *why)
+                                   struct sf_profile_read_source *s, struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_rows(w, s, why);
+    enum sf_err err = sf_profile_read_source_rows(w, s, why);
     uint64_t n_samples = 0;
     bool has_any = false;
     if (err)
@@ -130,13 +130,13 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < s->n_rows; i++) {
         m->is_row[i] = m->is_series[s->rows[i].series] &&
-                       sf_profile_source_is_asked(m->query, w->q, s, i);
+                       sf_profile_read_source_is_asked(m->query, w->q, s, i);
         has_any = has_any || m->is_row[i];
         n_samples += m->is_row[i] ? s->rows[i].n_samples : 0;
     }
     if (!has_any)
         return SF_OK;
-    err = sf_profile_source_symbols(w, s, why);
+    err = sf_profile_read_source_symbols(w, s, why);
     if (err)
         return err;
     m->sums = sf_arena_new_n(&w->scratch, (size_t)s->symbols.n_nodes + 1, sizeof(*m->sums));
@@ -154,11 +154,12 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
 
 /* ---- a tree from details ---- */
 
-static enum sf_err begin_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                                 const bool *is_series, struct sf_why *why)
+static enum sf_err begin_details(void *arg, struct sf_profile_walk *w,
+                                 struct sf_profile_read_source *s, const bool *is_series,
+                                 struct sf_why *why)
 {
     struct merging *m = arg;
-    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    enum sf_err err = sf_profile_read_source_symbols(w, s, why);
     (void)is_series;
     if (!err && (!sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch) ||
                  !sf_profile_tree_init(&m->lent_tree, &m->lent, &s->symbols, &w->scratch)))
@@ -179,7 +180,7 @@ static bool see_detail(void *arg, const struct sf_profile_detail *d)
 }
 
 static enum sf_err merge_details(struct merging *m, struct sf_profile_walk *w,
-                                 struct sf_profile_source *s, struct sf_why *why)
+                                 struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct sf_profile_want want = {.span_ids = m->query->span_ids,
                                    .n_spans = m->query->n_spans,
@@ -194,7 +195,7 @@ static enum sf_err merge_details(struct merging *m, struct sf_profile_walk *w,
     return sf_profile_details_each(w, s, &want, &see, why);
 }
 
-static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                              struct sf_why *why)
 {
     struct merging *m = arg;
@@ -212,9 +213,9 @@ static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_pro
     return has_ids ? merge_details(m, w, s, why) : merge_aggregate(m, w, s, why);
 }
 
-enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_query *query,
-                                struct sf_query_ctx *q, const struct sf_tree **out,
-                                struct sf_why *why)
+enum sf_err sf_profile_flame_merge(struct sf_store *store, const struct sf_prof_query *query,
+                                   struct sf_query_ctx *q, const struct sf_tree **out,
+                                   struct sf_why *why)
 {
     struct merging m = {.query = query};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &m.select};
@@ -226,10 +227,10 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
         return err;
     sf_tree_builder_init(&m.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     sf_tree_builder_init(&m.lent, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
-    sf_profile_walk_range(&w, query);
+    sf_profile_read_range(&w, query);
     if (query->n_spans || query->n_traces)
         sf_profile_details_range(&w, query->from_ns, query->to_ns);
-    err = sf_profile_walk_run(&w, see_merge, &m, why);
+    err = sf_profile_read_run(&w, see_merge, &m, why);
     bool is_lent = m.n_own == 0 && m.n_lent > 0;
     if (!err)
         err = sf_tree_builder_take(is_lent ? &m.lent : &m.builder, m.unit, tree, why);

@@ -173,7 +173,7 @@ static enum sf_err write_block(struct sf_local *l, const struct sf_profile_plan 
 
 enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_flush *plan,
                                    const struct sf_merge *numbers, const uint64_t *dups,
-                                   size_t n_dups, struct sf_merged *io, struct sf_why *why)
+                                   size_t n_dups, struct sf_merge_result *io, struct sf_why *why)
 {
     size_t first = io->n, n_siblings = first + plan->n;
     enum sf_err err = SF_OK;

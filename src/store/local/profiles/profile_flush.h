@@ -21,7 +21,7 @@ enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_pr
  * no file of these is left behind. */
 enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_flush *plan,
                                    const struct sf_merge *numbers, const uint64_t *dups,
-                                   size_t n_dups, struct sf_merged *io, struct sf_why *why);
+                                   size_t n_dups, struct sf_merge_result *io, struct sf_why *why);
 /* Forgets the memories that were written. With prof_lock held. */
 void sf_profile_flush_forget(struct sf_local *l, uint64_t gen);
 void sf_profile_flush_done(struct sf_profile_flush *f);

@@ -12,11 +12,11 @@ static bool test_location(const struct sf_profile_symbols *y, const struct sf_pr
 }
 
 /* A parent's place is before its children's: one pass. */
-enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_frame_test *test, const bool **out_is_node,
                                    struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    enum sf_err err = sf_profile_read_source_symbols(w, s, why);
     if (err)
         return err;
     const struct sf_profile_symbols *y = &s->symbols;

@@ -4,6 +4,6 @@
 
 /* By node, in the walk's scratch: the node or one above it is such a frame. A function is asked for
  * once by name, a node once. NOT_FOUND: no stack of the source does. */
-enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_frame_test *test, const bool **out_is_node,
                                    struct sf_why *why);

@@ -144,7 +144,7 @@ static enum sf_err write_services(struct sf_profile_merging *w, const struct sf_
         sf_arena_release(&w->arena);
         w->streams_len = w->gathered_len = 0;
         s.set = sf_profile_set_new(me->tenant, me->name);
-        err = s.set ? sf_service_merge_write(&s, to, why) : sf_profile_merge_no_memory(why);
+        err = s.set ? sf_profile_merge_service_write(&s, to, why) : sf_profile_merge_no_memory(why);
         count_memory(w, s.set, to);
         sf_profile_set_free(s.set);
     }
@@ -312,16 +312,16 @@ static enum sf_err load_pins(struct sf_profile_merging *w, struct sf_why *why)
         if (!in->is_wanted)
             return sf_profile_merge_no_memory(why);
         for (uint32_t k = 0; !err && k < in->n_services; k++)
-            err = sf_profile_merge_has_pinned(w, in, k, &in->is_wanted[k], why);
+            err = sf_profile_merge_details_has_pinned(w, in, k, &in->is_wanted[k], why);
     }
     return err;
 }
 
 enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merge,
-                                 struct sf_merged *out, struct sf_why *why)
+                                 struct sf_merge_result *out, struct sf_why *why)
 {
     struct sf_profile_merging w = {.l = l, .m = merge};
-    enum sf_err err = sf_doubt_settle(l, why);
+    enum sf_err err = sf_uncommitted_settle(l, why);
     if (!err && !sf_arena_init(&w.arena, ARENA_CAP))
         err = sf_profile_merge_no_memory(why);
     if (!err)
@@ -335,7 +335,7 @@ enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merg
     if (!err)
         err = write_all(&w, why);
     if (err)
-        sf_merged_discard(l, &w.done);
+        sf_merge_result_discard(l, &w.done);
     else
         *out = w.done;
     for (size_t i = 0; i < w.n_entered; i++) {

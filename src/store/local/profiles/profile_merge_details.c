@@ -152,7 +152,7 @@ static void open_streams(struct details *d)
     }
 }
 
-enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
+enum sf_err sf_profile_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
                                      struct sf_why *why)
 {
     struct details d = {.s = s, .to = to, .process = SF_NONE};
@@ -179,9 +179,9 @@ enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profi
     return err;
 }
 
-enum sf_err sf_profile_merge_has_pinned(struct sf_profile_merging *w,
-                                        const struct sf_merge_input *in, uint32_t service,
-                                        bool *out, struct sf_why *why)
+enum sf_err sf_profile_merge_details_has_pinned(struct sf_profile_merging *w,
+                                                const struct sf_merge_input *in, uint32_t service,
+                                                bool *out, struct sf_why *why)
 {
     const struct sf_profile_service *me = &in->services[service];
     struct sf_arena a = w->arena;

@@ -280,8 +280,8 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
     return err;
 }
 
-enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile_block_writer *to,
-                                   struct sf_why *why)
+enum sf_err sf_profile_merge_service_write(struct sf_service_merge *s,
+                                           struct sf_profile_block_writer *to, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < s->n_parts; i++)
@@ -300,6 +300,6 @@ enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile
     if (!err && s->w->m->details != SF_DETAILS_PINNED_ALONE)
         err = write_samples(s, to, why);
     if (!err && s->w->m->details != SF_DETAILS_NONE)
-        err = sf_service_merge_details(s, to, why);
+        err = sf_profile_merge_details(s, to, why);
     return err ? err : sf_profile_block_writer_end(to, why);
 }

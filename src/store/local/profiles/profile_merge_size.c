@@ -83,8 +83,8 @@ static enum sf_err measure(struct sf_run *run, struct sf_arena scratch, struct h
     return err;
 }
 
-size_t sf_profile_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n,
-                             enum sf_merge_split split)
+size_t sf_profile_merge_size_take(struct sf_local *l, struct sf_run *const *inputs, size_t n,
+                                  enum sf_merge_split split)
 {
     uint64_t tables = 0, slot = 0, max = l->budget.cap[SF_LINE_MERGE];
     struct sf_arena scratch;

@@ -34,7 +34,7 @@ struct sf_profile_merging {
     struct sf_thinning thinning;      /* of the output in hand; by pins: of all */
     size_t streams_len, gathered_len; /* of the service in hand: detail rows; samples of a slot */
     size_t counted_len;
-    struct sf_merged done;
+    struct sf_merge_result done;
 };
 
 struct sf_merge_part { /* what one input has of the service in hand */
@@ -75,11 +75,11 @@ enum sf_err sf_profile_merge_blame(const struct sf_merge_input *in, enum sf_err 
                                    const struct sf_why *why);
 
 /* Everything of one service into the output; nothing when it has no profile there. */
-enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile_block_writer *to,
-                                   struct sf_why *why);
+enum sf_err sf_profile_merge_service_write(struct sf_service_merge *s,
+                                           struct sf_profile_block_writer *to, struct sf_why *why);
 /* Has the service of an input samples of pinned traces? */
-enum sf_err sf_profile_merge_has_pinned(struct sf_profile_merging *w,
-                                        const struct sf_merge_input *in, uint32_t service,
-                                        bool *out, struct sf_why *why);
-enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
+enum sf_err sf_profile_merge_details_has_pinned(struct sf_profile_merging *w,
+                                                const struct sf_merge_input *in, uint32_t service,
+                                                bool *out, struct sf_why *why);
+enum sf_err sf_profile_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
                                      struct sf_why *why);

@@ -28,7 +28,7 @@ static bool group_of(struct summing *x, const struct sf_profile_series *s, struc
 {
     sf_buf_reset(key);
     for (size_t i = 0; i < x->n_keys; i++) {
-        sf_str val = sf_profile_label(s, x->keys[i]);
+        sf_str val = sf_profile_select_label(s, x->keys[i]);
         sf_buf_add_u32le(key, (uint32_t)val.len);
         sf_buf_add_str(key, val);
     }
@@ -104,8 +104,9 @@ static bool make_room(struct summing *x)
     return sf_list_room_max(&x->points, x->cap, &x->cap, 1024, MAX_POINTS);
 }
 
-static struct sf_prof_point point_of(const struct summing *x, const struct sf_profile_source *s,
-                                     uint32_t i, uint32_t group, int64_t value)
+static struct sf_prof_point point_of(const struct summing *x,
+                                     const struct sf_profile_read_source *s, uint32_t i,
+                                     uint32_t group, int64_t value)
 {
     const struct sf_profile_row *row = &s->rows[i];
     const struct sf_process *process = row->process == SF_NONE ? NULL : &s->processes[row->process];
@@ -117,7 +118,7 @@ static struct sf_prof_point point_of(const struct summing *x, const struct sf_pr
         .value = value,
         .n_samples = row->n_samples,
         .n_profiles = 1,
-        .id = sf_profile_row_id(s->service, &s->series[row->series], row),
+        .id = sf_profile_select_row_id(s->service, &s->series[row->series], row),
         .id_value = value,
         .id_ns = row->time_ns,
         .is_slot = s->starts && s->is_alone[i],
@@ -129,14 +130,14 @@ static struct sf_prof_point point_of(const struct summing *x, const struct sf_pr
     return p;
 }
 
-static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                        struct sf_why *why)
 {
     struct summing *x = arg;
     struct sf_buf key = {0};
     uint32_t *groups = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*groups));
     const int64_t *sums = NULL;
-    enum sf_err err = groups ? sf_profile_source_rows(w, s, why)
+    enum sf_err err = groups ? sf_profile_read_source_rows(w, s, why)
                              : sf_no_memory(why, "a time series");
     for (uint32_t i = 0; !err && i < s->n_series; i++) {
         groups[i] = SF_NONE;
@@ -151,7 +152,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
         if (sums && sums[i] == 0)
             continue; /* none of its stacks is meant */
         if (groups[row->series] == SF_NONE || s->series[row->series].flags & SF_PROFILE_REQUEST ||
-            !sf_profile_source_is_asked(x->query, w->q, s, i))
+            !sf_profile_read_source_is_asked(x->query, w->q, s, i))
             continue;
         if (!make_room(x)) {
             err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
@@ -198,17 +199,17 @@ static enum sf_err load_names(struct sf_store *store, const struct sf_prof_query
     enum sf_err err;
     all.stacks = NULL;
     uncounted.naming = NULL;
-    err = sf_local_prof_merge(store, &all, &uncounted, &tree, why);
+    err = sf_profile_flame_merge(store, &all, &uncounted, &tree, why);
     *q->req = as_it_was;
     q->stats = uncounted.stats;
     q->is_exact = uncounted.is_exact;
     return err;
 }
 
-enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_query *query,
-                                 const sf_str *keys, size_t n_keys, int64_t step_ns,
-                                 struct sf_query_ctx *q, struct sf_prof_points *out,
-                                 struct sf_why *why)
+enum sf_err sf_profile_points_read(struct sf_store *store, const struct sf_prof_query *query,
+                                   const sf_str *keys, size_t n_keys, int64_t step_ns,
+                                   struct sf_query_ctx *q, struct sf_prof_points *out,
+                                   struct sf_why *why)
 {
     struct summing x = {.query = query, .keys = keys, .n_keys = n_keys, .step_ns = step_ns};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
@@ -218,11 +219,11 @@ enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_qu
                                              why);
     if (err)
         return err;
-    sf_profile_walk_range(&w, query);
+    sf_profile_read_range(&w, query);
     if (query->stacks && w.l->config.namer)
         err = load_names(store, query, q, why);
     if (!err)
-        err = sf_profile_walk_run(&w, see, &x, why);
+        err = sf_profile_read_run(&w, see, &x, why);
     if (!err) {
         x.n = settle(x.points, x.n, step_ns > 0);
         points = sf_arena_new_n(q->req, (size_t)x.n + 1, sizeof(*points));

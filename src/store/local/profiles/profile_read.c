@@ -19,7 +19,7 @@ struct seen { /* one moment of the store */
     struct sf_snapshot *blocks, *erased;
 };
 
-typedef enum sf_err see_fn(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+typedef enum sf_err see_fn(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                            struct sf_why *why);
 
 static bool take(struct sf_local *l, struct seen *s)
@@ -70,7 +70,7 @@ static bool is_asked(const struct sf_profile_walk *w, uint32_t tenant, sf_str se
            (!w->select || w->select->service.len == 0 || sf_str_eq(w->select->service, service));
 }
 
-enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why)
+enum sf_err sf_profile_read_check(struct sf_profile_walk *w, struct sf_why *why)
 {
     struct sf_query_ctx *q = w->q;
     if (q->cancel && atomic_load_explicit(q->cancel, memory_order_relaxed))
@@ -89,7 +89,7 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
     sf_mutex_lock(&m->lock);
     for (uint32_t i = 0; !err && i < m->n_sets; i++) {
         const struct sf_profile_set *set = m->sets[i];
-        struct sf_profile_source s = {.set = set};
+        struct sf_profile_read_source s = {.set = set};
         if (!set || set->n_rows == 0 || !is_asked(w, set->tenant, set->service) ||
             !may_overlap(w, set->ts_min_ns, set->ts_max_ns))
             continue;
@@ -102,7 +102,7 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
         if (!err)
             err = see(arg, w, &s, why);
         if (!err)
-            err = sf_profile_walk_check(w, why);
+            err = sf_profile_read_check(w, why);
     }
     sf_mutex_unlock(&m->lock);
     return err;
@@ -135,14 +135,14 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
     enum sf_err err = SF_OK;
     uint64_t before = w->pace.n_done;
     for (uint32_t i = 0; !err && i < n; i++) {
-        struct sf_profile_source s = {.reader = reader,
-                                      .number = i,
-                                      .tenant = services[i].tenant,
-                                      .service = services[i].name,
-                                      .block_id = run->row.id,
-                                      .n_series = services[i].n_series,
-                                      .n_processes = services[i].n_processes,
-                                      .tombstones = tombstones};
+        struct sf_profile_read_source s = {.reader = reader,
+                                           .number = i,
+                                           .tenant = services[i].tenant,
+                                           .service = services[i].name,
+                                           .block_id = run->row.id,
+                                           .n_series = services[i].n_series,
+                                           .n_processes = services[i].n_processes,
+                                           .tombstones = tombstones};
         if (!is_asked(w, s.tenant, s.service) ||
             !may_overlap(w, services[i].ts_min_ns, services[i].ts_max_ns))
             continue;
@@ -151,7 +151,7 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
         if (!err)
             err = see(arg, w, &s, why);
         if (!err)
-            err = sf_profile_walk_check(w, why);
+            err = sf_profile_read_check(w, why);
         w->q->stats.n_rows += services[i].n_entries;
         if (!err)
             err = check_pace(w, run, before, i + 1, n, why);
@@ -183,13 +183,13 @@ static enum sf_err see_block(struct sf_profile_walk *w, struct sf_run *run,
         sf_run_leave(run);
     }
     if (err == SF_ERR_CORRUPT) {
-        sf_query_misses(w->q, run);
+        sf_granules_query_misses(w->q, run);
         err = SF_OK;
     }
     return err;
 }
 
-enum sf_err sf_profile_walk_run(struct sf_profile_walk *w, see_fn *see, void *arg,
+enum sf_err sf_profile_read_run(struct sf_profile_walk *w, see_fn *see, void *arg,
                                 struct sf_why *why)
 {
     struct seen s = {0};
@@ -213,12 +213,12 @@ enum sf_err sf_profile_walk_run(struct sf_profile_walk *w, see_fn *see, void *ar
 }
 
 /* Profiles of which only the sum of their slot is left belong where the slot starts. */
-static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                struct sf_why *why)
 {
     int64_t *starts = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*starts));
     bool *is_alone = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*is_alone));
-    enum sf_err err = starts && is_alone ? sf_profile_source_places(w, s, why)
+    enum sf_err err = starts && is_alone ? sf_profile_read_source_places(w, s, why)
                                          : sf_no_room(why, "the query");
     if (err)
         return err;
@@ -237,8 +237,8 @@ static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_sour
     return SF_OK;
 }
 
-enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                   struct sf_why *why)
+enum sf_err sf_profile_read_source_rows(struct sf_profile_walk *w, struct sf_profile_read_source *s,
+                                        struct sf_why *why)
 {
     uint32_t n;
     if (s->rows)
@@ -255,8 +255,8 @@ enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_
     return err || !has_alone ? err : find_starts(w, s, why);
 }
 
-enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                      struct sf_why *why)
+enum sf_err sf_profile_read_source_symbols(struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why)
 {
     if (s->symbols.nodes)
         return SF_OK;
@@ -267,16 +267,16 @@ enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profi
     return sf_profile_tables_decode_symbols(s->reader, s->number, &w->scratch, &s->symbols, why);
 }
 
-enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                     struct sf_why *why)
+enum sf_err sf_profile_read_source_places(struct sf_profile_walk *w,
+                                          struct sf_profile_read_source *s, struct sf_why *why)
 {
     return s->places.chunks ? SF_OK
                             : sf_profile_tables_decode_places(s->reader, s->number, &w->scratch,
                                                               &s->places, why);
 }
 
-enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                      struct sf_why *why)
+enum sf_err sf_profile_read_source_threads(struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why)
 {
     if (s->threads)
         return SF_OK;
@@ -288,16 +288,17 @@ enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profi
                : sf_no_room(why, "the query");
 }
 
-bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns)
+bool sf_profile_read_source_hides(const struct sf_profile_read_source *s, sf_trace_id trace,
+                                  int64_t at_ns)
 {
     return s->tombstones && sf_tombstones_hide(s->tombstones, s->block_id, s->tenant, trace,
                                                s->service, at_ns < 0 ? 0 : (uint64_t)at_ns);
 }
 
-static bool is_single(const struct sf_prof_query *query, const struct sf_profile_source *s,
+static bool is_single(const struct sf_prof_query *query, const struct sf_profile_read_source *s,
                       const struct sf_profile_row *row)
 {
-    sf_profile_id id = sf_profile_row_id(s->service, &s->series[row->series], row);
+    sf_profile_id id = sf_profile_select_row_id(s->service, &s->series[row->series], row);
     if (query->n_profiles == 0)
         return true;
     for (size_t i = 0; i < query->n_profiles; i++) {
@@ -313,7 +314,7 @@ static bool is_in_range(const struct sf_prof_query *query, int64_t start_ns)
 }
 
 static bool is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q,
-                       const struct sf_profile_source *s, uint32_t row)
+                       const struct sf_profile_read_source *s, uint32_t row)
 {
     int64_t time_ns = s->rows[row].time_ns, start_ns = sf_profile_source_start(s, row);
     if (query->from_ns == 0 && query->to_ns == 0)
@@ -326,7 +327,7 @@ static bool is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q
     return is_in_range(query, start_ns);
 }
 
-static bool is_of_process(const struct sf_prof_query *query, const struct sf_profile_source *s,
+static bool is_of_process(const struct sf_prof_query *query, const struct sf_profile_read_source *s,
                           uint32_t process)
 {
     return query->process == 0 ||
@@ -334,16 +335,16 @@ static bool is_of_process(const struct sf_prof_query *query, const struct sf_pro
             sf_process_hash(s->service, s->processes[process].key) == query->process);
 }
 
-bool sf_profile_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
-                                const struct sf_profile_source *s, uint32_t row)
+bool sf_profile_read_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                     const struct sf_profile_read_source *s, uint32_t row)
 {
     static const sf_trace_id NO_TRACE = {{0}};
     const struct sf_profile_row *r = &s->rows[row];
     return is_in_time(query, q, s, row) && is_of_process(query, s, r->process) &&
-           is_single(query, s, r) && !sf_profile_source_hides(s, NO_TRACE, r->time_ns);
+           is_single(query, s, r) && !sf_profile_read_source_hides(s, NO_TRACE, r->time_ns);
 }
 
-void sf_profile_walk_range(struct sf_profile_walk *w, const struct sf_prof_query *query)
+void sf_profile_read_range(struct sf_profile_walk *w, const struct sf_prof_query *query)
 {
     w->from_ns = query->from_ns;
     w->to_ns = query->to_ns;

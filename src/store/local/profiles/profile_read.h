@@ -10,7 +10,7 @@
 #include "store/local/profiles/profile_select.h"
 #include "store/local/read/pace.h"
 
-struct sf_profile_source {
+struct sf_profile_read_source {
     uint32_t tenant;
     sf_str service;
     const struct sf_profile_set *set; /* in memory, its lock held; or */
@@ -41,33 +41,35 @@ struct sf_profile_walk {
 
 /* Calls `see` for each source with its series loaded. Damaged blocks are quarantined, skipped, and
  * make the answer inexact. */
-enum sf_err sf_profile_walk_run(struct sf_profile_walk *w,
+enum sf_err sf_profile_read_run(struct sf_profile_walk *w,
                                 enum sf_err (*see)(void *arg, struct sf_profile_walk *w,
-                                                   struct sf_profile_source *s, struct sf_why *why),
+                                                   struct sf_profile_read_source *s,
+                                                   struct sf_why *why),
                                 void *arg, struct sf_why *why);
 
 /* Where a profile of the source belongs. */
-static inline int64_t sf_profile_source_start(const struct sf_profile_source *s, uint32_t row)
+static inline int64_t sf_profile_source_start(const struct sf_profile_read_source *s, uint32_t row)
 {
     return s->starts ? s->starts[row] : s->rows[row].time_ns;
 }
 
 /* Loads more of a source into the walk's scratch. */
-enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                   struct sf_why *why);
-enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                      struct sf_why *why);
-enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                     struct sf_why *why);
-enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                      struct sf_why *why);
+enum sf_err sf_profile_read_source_rows(struct sf_profile_walk *w, struct sf_profile_read_source *s,
+                                        struct sf_why *why);
+enum sf_err sf_profile_read_source_symbols(struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why);
+enum sf_err sf_profile_read_source_places(struct sf_profile_walk *w,
+                                          struct sf_profile_read_source *s, struct sf_why *why);
+enum sf_err sf_profile_read_source_threads(struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why);
 /* Is it hidden by an erasure? */
-bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns);
+bool sf_profile_read_source_hides(const struct sf_profile_read_source *s, sf_trace_id trace,
+                                  int64_t at_ns);
 /* Tells the budget, and asks whether the query may go on. */
-enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why);
+enum sf_err sf_profile_read_check(struct sf_profile_walk *w, struct sf_why *why);
 /* Is the profile in the time, of the process, among those asked for by their ids, and not erased?
  * The answer is not exact when only the sum of a slot is left that the time cuts. */
-bool sf_profile_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
-                                const struct sf_profile_source *s, uint32_t row);
+bool sf_profile_read_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                     const struct sf_profile_read_source *s, uint32_t row);
 /* Sources that may have profiles of the query. */
-void sf_profile_walk_range(struct sf_profile_walk *w, const struct sf_prof_query *query);
+void sf_profile_read_range(struct sf_profile_walk *w, const struct sf_prof_query *query);

@@ -17,7 +17,7 @@ struct detailing {
     struct sf_profile_select select;
     struct sf_tree_builder builder;
     struct sf_profile_tree tree;
-    const struct sf_profile_source *s;
+    const struct sf_profile_read_source *s;
     struct sf_arena *req;
     struct sf_series *series;
     uint32_t n_series, cap_series, first_series;
@@ -52,8 +52,8 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
     return true;
 }
 
-static bool map_series(struct detailing *x, const struct sf_profile_source *s, const bool *is_asked,
-                       struct sf_arena *scratch)
+static bool map_series(struct detailing *x, const struct sf_profile_read_source *s,
+                       const bool *is_asked, struct sf_arena *scratch)
 {
     x->series_map = sf_arena_new_n(scratch, (size_t)s->n_series + 1, sizeof(uint32_t));
     if (!x->series_map)
@@ -82,11 +82,12 @@ static bool map_series(struct detailing *x, const struct sf_profile_source *s, c
     return true;
 }
 
-static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                              const bool *is_series, struct sf_why *why)
+static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w,
+                              struct sf_profile_read_source *s, const bool *is_series,
+                              struct sf_why *why)
 {
     struct detailing *x = arg;
-    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    enum sf_err err = sf_profile_read_source_symbols(w, s, why);
     x->s = s;
     x->has_rows = sf_arena_new_n(&w->scratch, (size_t)s->n_processes + 1, sizeof(*x->has_rows));
     if (!err &&
@@ -115,9 +116,9 @@ static bool add_thread(struct detailing *x, const struct sf_profile_thread *from
 }
 
 static enum sf_err add_threads(struct detailing *x, struct sf_profile_walk *w,
-                               struct sf_profile_source *s, struct sf_why *why)
+                               struct sf_profile_read_source *s, struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_threads(w, s, why);
+    enum sf_err err = sf_profile_read_source_threads(w, s, why);
     for (uint32_t i = 0; !err && i < s->n_threads; i++) {
         uint32_t process = s->threads[i].process;
         if (x->has_rows[process == SF_NONE ? s->n_processes : process] &&
@@ -160,8 +161,8 @@ static bool take_threads(struct detailing *x, struct sf_arena *req, struct sf_de
     return out != NULL;
 }
 
-static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                               struct sf_why *why)
+static enum sf_err see_details(void *arg, struct sf_profile_walk *w,
+                               struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct detailing *x = arg;
     struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL, NULL};
@@ -207,7 +208,7 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
     return true;
 }
 
-enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_query *query,
+enum sf_err sf_profile_rows_read(struct sf_store *store, const struct sf_detail_query *query,
                                  struct sf_query_ctx *q, struct sf_detail_list *out,
                                  struct sf_why *why)
 {
@@ -221,7 +222,7 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
         return err;
     sf_profile_details_range(&w, query->from_ns, query->to_ns);
     sf_tree_builder_init(&x.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
-    err = sf_profile_walk_run(&w, see_details, &x, why);
+    err = sf_profile_read_run(&w, see_details, &x, why);
     if (!err)
         err = sf_tree_builder_take(&x.builder, SF_STR_NONE, &list.tree, why);
     if (!err) {

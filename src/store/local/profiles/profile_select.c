@@ -83,7 +83,7 @@ void sf_profile_select_done(struct sf_profile_select *s)
     *s = (struct sf_profile_select){0};
 }
 
-sf_str sf_profile_label(const struct sf_profile_series *series, sf_str key)
+sf_str sf_profile_select_label(const struct sf_profile_series *series, sf_str key)
 {
     const struct {
         sf_str key, val;
@@ -140,7 +140,7 @@ bool sf_profile_select_is(const struct sf_profile_select *s, const struct sf_pro
                 return false;
             continue;
         }
-        val = sf_profile_label(series, m->key);
+        val = sf_profile_select_label(series, m->key);
         is_same = is_pattern(m) ? sf_regex_match(s->regexes[i], val, s->scratch) == SF_REGEX_FOUND
                                 : sf_str_eq(val, m->val);
         if (is_same != (m->op == SF_OP_EQ || m->op == SF_OP_MATCH))
@@ -162,8 +162,8 @@ bool sf_profile_select_series(const struct sf_profile_select *s,
     return has_any;
 }
 
-sf_profile_id sf_profile_row_id(sf_str service, const struct sf_profile_series *series,
-                                const struct sf_profile_row *row)
+sf_profile_id sf_profile_select_row_id(sf_str service, const struct sf_profile_series *series,
+                                       const struct sf_profile_row *row)
 {
     static const sf_profile_id NO_ID = {{0}};
     const sf_str parts[] = {series->type.name, series->type.sample_type, series->type.sample_unit,

@@ -29,7 +29,7 @@ bool sf_profile_select_series(const struct sf_profile_select *s,
                               bool *out);
 /* The value of a label; __name__, __type__, __unit__, __period_type__, __period_unit__ and
  * __service_name__ too. Empty: it has none. `__profile_type__` is not one string: see is(). */
-sf_str sf_profile_label(const struct sf_profile_series *series, sf_str key);
+sf_str sf_profile_select_label(const struct sf_profile_series *series, sf_str key);
 /* A profile's own id, or what is derived: series hash and time. */
-sf_profile_id sf_profile_row_id(sf_str service, const struct sf_profile_series *series,
-                                const struct sf_profile_row *row);
+sf_profile_id sf_profile_select_row_id(sf_str service, const struct sf_profile_series *series,
+                                       const struct sf_profile_row *row);

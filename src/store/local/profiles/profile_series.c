@@ -78,15 +78,16 @@ static uint32_t settle(struct sf_series *list, uint32_t n)
     return n_out;
 }
 
-static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                             struct sf_why *why)
 {
     struct listing *l = arg;
     bool *is_seen = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*is_seen));
-    enum sf_err err = is_seen ? sf_profile_source_rows(w, s, why) : sf_no_room(why, "the answer");
+    enum sf_err err = is_seen ? sf_profile_read_source_rows(w, s, why)
+                              : sf_no_room(why, "the answer");
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         uint32_t place = s->rows[i].series;
-        if (is_seen[place] || !sf_profile_source_is_asked(l->query, w->q, s, i))
+        if (is_seen[place] || !sf_profile_read_source_is_asked(l->query, w->q, s, i))
             continue;
         is_seen[place] = true;
         if (!sf_profile_select_is(&l->select, &s->series[place]))
@@ -104,8 +105,9 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
     return err;
 }
 
-enum sf_err sf_local_prof_list(struct sf_store *store, const struct sf_prof_query *query,
-                               struct sf_query_ctx *q, struct sf_prof_list *out, struct sf_why *why)
+enum sf_err sf_profile_series_list(struct sf_store *store, const struct sf_prof_query *query,
+                                   struct sf_query_ctx *q, struct sf_prof_list *out,
+                                   struct sf_why *why)
 {
     struct listing l = {.query = query};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &l.select};
@@ -114,8 +116,8 @@ enum sf_err sf_local_prof_list(struct sf_store *store, const struct sf_prof_quer
                                              why);
     if (err)
         return err;
-    sf_profile_walk_range(&w, query);
-    err = sf_profile_walk_run(&w, see_list, &l, why);
+    sf_profile_read_range(&w, query);
+    err = sf_profile_read_run(&w, see_list, &l, why);
     if (!err) {
         l.n = settle(l.list, l.n);
         list = sf_arena_new_n(q->req, (size_t)l.n + 1, sizeof(*list));

@@ -23,7 +23,7 @@ static enum sf_err note_span(struct finding *f, struct sf_profile_walk *w, sf_st
                : sf_no_room(why, "the answer");
 }
 
-static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                              struct sf_why *why)
 {
     struct finding *f = arg;
@@ -39,7 +39,7 @@ static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_pro
     }
     if (s->set)
         return err;
-    err = sf_profile_source_places(w, s, why);
+    err = sf_profile_read_source_places(w, s, why);
     if (!err)
         err = sf_profile_samples_spans_between(s->reader, &s->places, f->low, f->high, w->scratch,
                                                ids, f->cap, &n, why);
@@ -48,15 +48,16 @@ static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_pro
     return err;
 }
 
-enum sf_err sf_local_prof_spans(struct sf_store *store, sf_span_id low, sf_span_id high, size_t cap,
-                                struct sf_query_ctx *q, const struct sf_prof_span **out,
-                                size_t *out_n, struct sf_why *why)
+enum sf_err sf_profile_spans_read(struct sf_store *store, sf_span_id low, sf_span_id high,
+                                  size_t cap, struct sf_query_ctx *q,
+                                  const struct sf_prof_span **out, size_t *out_n,
+                                  struct sf_why *why)
 {
     struct finding f = {.low = low, .high = high, .cap = cap};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q};
     enum sf_err err;
     f.list = sf_arena_new_n(q->req, cap + 1, sizeof(*f.list));
-    err = f.list ? sf_profile_walk_run(&w, see_spans, &f, why) : sf_no_room(why, "the answer");
+    err = f.list ? sf_profile_read_run(&w, see_spans, &f, why) : sf_no_room(why, "the answer");
     if (!err) {
         *out = f.list;
         *out_n = f.n;

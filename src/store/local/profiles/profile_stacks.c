@@ -7,7 +7,7 @@
 enum { MAX_TREE_LEN = 64 << 20 };
 
 /* The source's stacks as a tree, whose frames have the names that answers show. */
-static enum sf_err find_nodes(struct sf_profile_walk *w, const struct sf_profile_source *s,
+static enum sf_err find_nodes(struct sf_profile_walk *w, const struct sf_profile_read_source *s,
                               const struct sf_stack_filter *filter, bool *is_node,
                               struct sf_why *why)
 {
@@ -38,11 +38,11 @@ static enum sf_err find_nodes(struct sf_profile_walk *w, const struct sf_profile
     return err;
 }
 
-static enum sf_err sum_block(struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err sum_block(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                              const bool *is_node, const uint32_t *groups, int64_t *sums,
                              struct sf_why *why)
 {
-    enum sf_err err = sf_profile_source_places(w, s, why);
+    enum sf_err err = sf_profile_read_source_places(w, s, why);
     struct sf_profile_held held = {0};
     for (uint32_t i = 0; !err && i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
@@ -62,12 +62,12 @@ static enum sf_err sum_block(struct sf_profile_walk *w, struct sf_profile_source
                 sums[row] = sf_add_sat_i64(sums[row], e[k].value);
         }
         if (!err)
-            err = sf_profile_walk_check(w, why);
+            err = sf_profile_read_check(w, why);
     }
     return err;
 }
 
-enum sf_err sf_profile_stacks_sum(struct sf_profile_walk *w, struct sf_profile_source *s,
+enum sf_err sf_profile_stacks_sum(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                   const struct sf_stack_filter *filter, const uint32_t *groups,
                                   const int64_t **out_sums, struct sf_why *why)
 {
@@ -79,7 +79,7 @@ enum sf_err sf_profile_stacks_sum(struct sf_profile_walk *w, struct sf_profile_s
     *out_sums = sums;
     if (err || !has_any)
         return err;
-    err = sf_profile_source_symbols(w, s, why);
+    err = sf_profile_read_source_symbols(w, s, why);
     if (err)
         return err;
     is_node = sf_arena_new_n(&w->scratch, (size_t)s->symbols.n_nodes + 1, sizeof(*is_node));

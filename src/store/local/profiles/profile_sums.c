@@ -116,7 +116,7 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
     return true;
 }
 
-static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                          const bool *is_series, struct sf_why *why)
 {
     struct summing *x = arg;
@@ -128,8 +128,8 @@ static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile
     return sf_profile_frames_find(w, s, x->test, &x->is_node, why);
 }
 
-static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                              struct sf_why *why)
+static enum sf_err see_source(void *arg, struct sf_profile_walk *w,
+                              struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct summing *x = arg;
     struct sf_profile_see see = {begin, see_row, x, see_columns, NULL, &x->is_node};
@@ -148,7 +148,7 @@ static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query
     if (err)
         return err;
     sf_profile_details_range(&w, query->from_ns, query->to_ns);
-    err = sf_profile_walk_run(&w, see_source, &x, why);
+    err = sf_profile_read_run(&w, see_source, &x, why);
     if (err && x.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
     list = err ? NULL : sf_arena_raw(q->req, (x.n + 1u) * sizeof(*list), 16);
@@ -165,7 +165,7 @@ static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query
     return err;
 }
 
-enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
+enum sf_err sf_profile_sums_read(struct sf_store *store, const struct sf_detail_query *query,
                                  const struct sf_frame_test *test, struct sf_query_ctx *q,
                                  struct sf_span_costs *out, struct sf_why *why)
 {

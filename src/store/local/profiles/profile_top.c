@@ -136,7 +136,7 @@ static bool see_costs(void *arg, const struct sf_profile_cost *costs, uint32_t n
     return true;
 }
 
-static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                          const bool *is_series, struct sf_why *why)
 {
     struct topping *x = arg;
@@ -144,8 +144,8 @@ static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile
     return x->test ? sf_profile_frames_find(w, s, x->test, &x->is_node, why) : SF_OK;
 }
 
-static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                              struct sf_why *why)
+static enum sf_err see_source(void *arg, struct sf_profile_walk *w,
+                              struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct topping *x = arg;
     struct sf_profile_see see = {begin, see_row, x, see_columns, see_costs, &x->is_node};
@@ -231,7 +231,7 @@ static enum sf_err walk_parts(struct topping *x, struct sf_profile_walk *w, stru
     enum sf_err err = SF_OK;
     for (x->from = 0; !err && x->from < PARTS; x->from = x->to) {
         x->to = PARTS;
-        err = sf_profile_walk_run(w, see_source, x, why);
+        err = sf_profile_read_run(w, see_source, x, why);
         for (unsigned i = x->from; !err && i < x->to; i++)
             if (!sum_part(x, x->parts[i]))
                 err = sf_no_memory(why, "the sums of spans");
@@ -273,7 +273,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
     ask.span_ids = ids;
     ask.n_spans = x->n;
     if (x->n)
-        err = sf_local_detail_sums(store, &ask, x->test, q, &costs, why);
+        err = sf_profile_sums_read(store, &ask, x->test, q, &costs, why);
     if (err)
         return err;
     list = sf_arena_new_n(q->req, costs.n + 1u, sizeof(*list));
@@ -315,7 +315,7 @@ static enum sf_err top_once(struct sf_store *store, const struct sf_detail_query
     return err;
 }
 
-enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_query *query,
+enum sf_err sf_profile_top_read(struct sf_store *store, const struct sf_detail_query *query,
                                 const struct sf_frame_test *test, uint32_t limit,
                                 struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why)
 {

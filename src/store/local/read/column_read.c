@@ -22,7 +22,7 @@ static void show(struct sf_column_read *c)
 /* Who looks gets CORRUPT and goes on with the next granule: the block is left out from now on. */
 static enum sf_err fault(struct sf_column_read *c, enum sf_err err, const struct sf_why *why)
 {
-    (void)sf_query_skips(c->q, c->run, err, why);
+    (void)sf_granules_query_skips(c->q, c->run, err, why);
     return err;
 }
 

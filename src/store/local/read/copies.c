@@ -131,7 +131,7 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
          g++) {
         if (!has_parted(s, place, sf_span_block_reader_granule(reader, g)))
             continue;
-        err = sf_query_check(q, why);
+        err = sf_granules_query_check(q, why);
         if (!err)
             err = add_granule(s, place, g, why);
     }
@@ -173,7 +173,7 @@ enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, str
         if (!p->bits[i])
             continue;
         err = add_run(&search, i, q, why);
-        if (err && sf_query_skips(q, s->runs[i], err, why)) {
+        if (err && sf_granules_query_skips(q, s->runs[i], err, why)) {
             err = SF_OK;
             is_whole = false; /* what it holds is not known: all stay as they are */
         }

@@ -311,7 +311,7 @@ static enum sf_err meet_block(struct search *w, size_t place, struct sf_why *why
         struct sf_trace_place at;
         bool is_there = false;
         if (i % 4096 == 0)
-            err = sf_query_check(w->q, why);
+            err = sf_granules_query_check(w->q, why);
         if (!err && sf_fuse_has(filter, w->traces[i].hash))
             err = sf_filter_probe_find_trace(reader, w->traces[i].tenant, w->traces[i].id,
                                              w->filters, &is_there, &at, why);
@@ -358,7 +358,7 @@ static enum sf_err add_parts(struct search *w, struct sf_arena scratch, struct s
             !is_around(run, w->min_ns, w->max_ns))
             continue;
         err = meet_block(w, i, why);
-        if (err && sf_query_skips(w->q, run, err, why))
+        if (err && sf_granules_query_skips(w->q, run, err, why))
             err = SF_OK;
     }
     return err;
@@ -385,7 +385,7 @@ static enum sf_err add_blocks(struct search *w, struct sf_doubles *d, int64_t fr
         if (!err) {
             *out = recall_block(w, d, i, sf_span_block_reader_info(reader)->n_traces) || !is_asked;
             sf_run_leave(run);
-        } else if (sf_query_skips(w->q, run, err, why)) {
+        } else if (sf_granules_query_skips(w->q, run, err, why)) {
             err = SF_OK;
         }
     }

@@ -144,7 +144,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
             return SF_OK;
         }
     }
-    err = sf_query_check(g->q, why);
+    err = sf_granules_query_check(g->q, why);
     if (err)
         return err;
     s = find_slot(g);
@@ -188,8 +188,8 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     return sf_granules_part(g, run, granule, 0, ALL_ROWS, columns, out, why);
 }
 
-enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh, size_t len,
-                          void **out, struct sf_why *why)
+enum sf_err sf_granules_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh,
+                                   size_t len, void **out, struct sf_why *why)
 {
     void *cursor;
     if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
@@ -207,7 +207,7 @@ enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fr
     return SF_OK;
 }
 
-enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
+enum sf_err sf_granules_query_check(const struct sf_query_ctx *q, struct sf_why *why)
 {
     if (q->cancel && atomic_load(q->cancel))
         return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
@@ -218,27 +218,27 @@ enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
     return SF_OK;
 }
 
-enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s, struct sf_mutex *m,
-                          struct sf_why *why)
+enum sf_err sf_granules_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s,
+                                   struct sf_mutex *m, struct sf_why *why)
 {
     int64_t until_ns = sf_clock_mono_ns() + CHECK_NS; /* nobody signals that the caller went away */
     if (q->deadline_ns && q->deadline_ns < until_ns)
         until_ns = q->deadline_ns;
     (void)sf_condvar_wait_until(s, m, until_ns);
-    return sf_query_check(q, why);
+    return sf_granules_query_check(q, why);
 }
 
-bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
-                    const struct sf_why *why)
+bool sf_granules_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
+                             const struct sf_why *why)
 {
     if (err != SF_ERR_CORRUPT)
         return false;
     sf_run_quarantine(run, why->text);
-    sf_query_misses(q, run);
+    sf_granules_query_misses(q, run);
     return true;
 }
 
-void sf_query_misses(struct sf_query_ctx *q, const struct sf_run *run)
+void sf_granules_query_misses(struct sf_query_ctx *q, const struct sf_run *run)
 {
     char what[64];
     q->is_exact = false;
@@ -246,7 +246,7 @@ void sf_query_misses(struct sf_query_ctx *q, const struct sf_run *run)
     sf_unread_add(q->unread, run->row.id, what);
 }
 
-bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant)
+bool sf_granules_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant)
 {
     for (size_t i = 0; i < q->n_tenants; i++) {
         if (tenant == 0 || q->tenants[i] == tenant)

@@ -50,16 +50,17 @@ void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a);
 
 /* What every cursor begins with: BUSY while the memory for queries is used up, else zeroed memory
  * for it (NOMEM). `is_fresh`: what was acknowledged up to now is in the snapshot taken next. */
-enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh, size_t len,
-                          void **out, struct sf_why *why);
+enum sf_err sf_granules_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh,
+                                   size_t len, void **out, struct sf_why *why);
 /* DEADLINE or CANCELLED when the caller should stop. */
-enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);
+enum sf_err sf_granules_query_check(const struct sf_query_ctx *q, struct sf_why *why);
 /* Waits a moment for `s`, whose mutex is held; then the same. */
-enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s, struct sf_mutex *m,
-                          struct sf_why *why);
+enum sf_err sf_granules_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s,
+                                   struct sf_mutex *m, struct sf_why *why);
 /* A block that could not be read: true when it is damaged and the query goes on without it. */
-bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
-                    const struct sf_why *why);
+bool sf_granules_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
+                             const struct sf_why *why);
 /* The query goes on without the block, and its answer will say so. */
-void sf_query_misses(struct sf_query_ctx *q, const struct sf_run *run);
-bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant); /* 0: any of them */
+void sf_granules_query_misses(struct sf_query_ctx *q, const struct sf_run *run);
+bool sf_granules_query_has_tenant(const struct sf_query_ctx *q,
+                                  uint32_t tenant); /* 0: any of them */

@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/table.h"
-#include "store/local/read/look.h"
+#include "store/local/read/run_filter.h"
 #include "store/local/write/seal.h"
 
 struct sums {
@@ -17,7 +17,7 @@ struct sums {
     struct sf_query_ctx *q;
     struct sf_snapshot *snapshot;
     struct sf_granules granules;
-    struct sf_look look;
+    struct sf_run_filter filter;
     struct sf_operation_row **rows; /* in the request's arena; sorted at the end */
     uint32_t n, cap;
     struct sf_table at;
@@ -69,7 +69,7 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
         enum sf_err err;
         while (at < n_entries && entries[at].op < i)
             at++;
-        if (!sf_query_has_tenant(s->q, list[i].tenant))
+        if (!sf_granules_query_has_tenant(s->q, list[i].tenant))
             continue;
         err = find(s, list[i].service, list[i].name, &row, why);
         if (err)
@@ -83,9 +83,9 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
 
 static bool is_counted(const struct sums *s, uint64_t start_ns)
 {
-    return (s->look.from_ns == 0 && s->look.to_ns == 0) ||
+    return (s->filter.from_ns == 0 && s->filter.to_ns == 0) ||
            (start_ns <= (uint64_t)INT64_MAX &&
-            sf_look_overlaps(&s->look, (int64_t)start_ns, (int64_t)start_ns));
+            sf_run_filter_overlaps(&s->filter, (int64_t)start_ns, (int64_t)start_ns));
 }
 
 static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
@@ -120,8 +120,8 @@ static enum sf_err add_rows(struct sums *s, struct sf_run *run,
     enum sf_err err = SF_OK;
     for (uint32_t g = 0; !err && g < n; g++) {
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
-        if (sf_query_has_tenant(s->q, info->tenant) &&
-            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
+        if (sf_granules_query_has_tenant(s->q, info->tenant) &&
+            sf_run_filter_overlaps(&s->filter, info->ts_min_ns, info->ts_max_ns))
             err = add_granule(s, run, g, why);
     }
     return err;
@@ -132,8 +132,9 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     struct sums *s = arg;
     struct sf_run *run = s->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
-    bool is_inside = (s->look.from_ns == 0 && s->look.to_ns == 0) ||
-                     (run->row.ts_min_ns >= s->look.from_ns && run->row.ts_max_ns <= s->look.to_ns);
+    bool is_inside = (s->filter.from_ns == 0 && s->filter.to_ns == 0) ||
+                     (run->row.ts_min_ns >= s->filter.from_ns &&
+                      run->row.ts_max_ns <= s->filter.to_ns);
     bool is_touched = sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
                                           run->row.ts_min_ns, run->row.ts_max_ns);
     bool has_sketches;
@@ -160,12 +161,12 @@ static int by_name(const void *a, const void *b)
     return c ? c : sf_str_cmp(x->name, y->name);
 }
 
-enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t to_ns,
-                                struct sf_query_ctx *q, struct sf_operation_rows *out,
-                                struct sf_why *why)
+enum sf_err sf_operations_read(struct sf_store *store, int64_t from_ns, int64_t to_ns,
+                               struct sf_query_ctx *q, struct sf_operation_rows *out,
+                               struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)store;
-    struct sums s = {.l = l, .q = q, .look = {.q = q, .from_ns = from_ns, .to_ns = to_ns}};
+    struct sums s = {.l = l, .q = q, .filter = {.q = q, .from_ns = from_ns, .to_ns = to_ns}};
     struct sf_operation_row *rows = NULL;
     enum sf_err err;
 
@@ -175,7 +176,7 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
         return err;
     s.snapshot = sf_snapshot_take(&l->snapshots);
     sf_granules_init(&s.granules, l, q, NULL, 0);
-    err = sf_look_at_runs(&s.look, s.snapshot, false, add_run, &s, why);
+    err = sf_run_filter_each(&s.filter, s.snapshot, false, add_run, &s, why);
     if (!err) {
         rows = sf_arena_new_n(q->req, s.n + 1, sizeof(*rows));
         if (!rows)

@@ -2,6 +2,6 @@
 #pragma once
 #include "store/local/engine.h"
 
-enum sf_err sf_local_operations(struct sf_store *s, int64_t from_ns, int64_t to_ns,
-                                struct sf_query_ctx *q, struct sf_operation_rows *out,
-                                struct sf_why *why);
+enum sf_err sf_operations_read(struct sf_store *s, int64_t from_ns, int64_t to_ns,
+                               struct sf_query_ctx *q, struct sf_operation_rows *out,
+                               struct sf_why *why);

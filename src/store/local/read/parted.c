@@ -44,14 +44,14 @@ static uint32_t hash_of(const struct stream *s)
 static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct sf_why *why)
 {
     uint64_t left = s->n - s->next;
-    enum sf_err err = sf_query_check(m->q, why);
+    enum sf_err err = sf_granules_query_check(m->q, why);
     s->at = 0;
     s->n_chunk = left < CHUNK ? (uint32_t)left : CHUNK;
     *out_has = s->n_chunk > 0;
     if (!err && s->n_chunk)
         err = sf_filter_probe_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk,
                                           why);
-    if (err && sf_query_skips(m->q, s->run, err, why)) {
+    if (err && sf_granules_query_skips(m->q, s->run, err, why)) {
         *out_has = false; /* nobody looks at its traces any more */
         err = SF_OK;
     }
@@ -130,7 +130,7 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     bool has = false;
     enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &s->reader, why);
     if (err)
-        return sf_query_skips(m->q, run, err, why) ? SF_OK : err;
+        return sf_granules_query_skips(m->q, run, err, why) ? SF_OK : err;
     s->run = run;
     s->place = place;
     s->n = sf_span_block_reader_info(s->reader)->n_traces;

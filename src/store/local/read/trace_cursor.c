@@ -22,7 +22,7 @@ struct cursor {
 
 static int by_source(const void *a, const void *b)
 {
-    const struct sf_trace_row *x = a, *y = b;
+    const struct sf_trace_read_row *x = a, *y = b;
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
@@ -65,7 +65,7 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
             c->ask++;
         }
         sf_trace_read_reset(&c->read);
-        err = sf_query_check(c->read.q, why);
+        err = sf_granules_query_check(c->read.q, why);
         /* Memtables before the snapshot: rows that move between the two are seen twice, which the
          * removal of repeats forgives, and never not at all. */
         if (!err)
@@ -126,13 +126,13 @@ static enum sf_err start(struct cursor *c, const struct sf_trace_ask *asks, size
     return load_next(c, why);
 }
 
-enum sf_err sf_local_traces_get(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
-                                struct sf_query_ctx *q, struct sf_span_cursor **out,
-                                struct sf_why *why)
+enum sf_err sf_trace_cursor_open(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
+                                 struct sf_query_ctx *q, struct sf_span_cursor **out,
+                                 struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     void *memory;
-    enum sf_err err = sf_query_open(l, q, false, sizeof(struct cursor), &memory, why);
+    enum sf_err err = sf_granules_query_open(l, q, false, sizeof(struct cursor), &memory, why);
     if (err)
         return err;
     struct cursor *c = memory;

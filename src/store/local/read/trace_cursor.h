@@ -2,6 +2,6 @@
 #pragma once
 #include "store/store.h"
 
-enum sf_err sf_local_traces_get(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
-                                struct sf_query_ctx *q, struct sf_span_cursor **out,
-                                struct sf_why *why);
+enum sf_err sf_trace_cursor_open(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
+                                 struct sf_query_ctx *q, struct sf_span_cursor **out,
+                                 struct sf_why *why);

@@ -61,7 +61,7 @@ static enum sf_err too_large(struct sf_why *why)
     return sf_fail(why, SF_ERR_LIMIT, "query: the trace is too large to be put together");
 }
 
-static bool add_row(struct sf_trace_read *t, struct sf_trace_row row)
+static bool add_row(struct sf_trace_read *t, struct sf_trace_read_row row)
 {
     if (!sf_list_room_in(&t->keep, &t->rows, t->n_rows, &t->rows_cap, 256))
         return false;
@@ -142,11 +142,11 @@ static bool copy_fresh(struct sf_trace_read *t, struct fresh_map *m, const struc
     return true;
 }
 
-static bool find_fresh(struct sf_trace_read *t, const struct sf_body *body, uint64_t hash)
+static bool find_fresh(struct sf_trace_read *t, const struct sf_memtable_body *body, uint64_t hash)
 {
     const struct sf_rowset *rows = &body->rows;
     struct fresh_map m = {0};
-    if (!sf_body_may_have(body, hash))
+    if (!sf_memtable_body_may_have(body, hash))
         return true;
     for (size_t i = 0; i < rows->n_rows && !t->has_many; i++) {
         const struct sf_mem_row *row = &rows->rows[i];
@@ -176,7 +176,7 @@ static enum sf_err read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace
         bool ok;
         sf_mutex_lock(&m->lock);
         ok = find_fresh(t, m->active, hash);
-        for (struct sf_body *b = m->cut; ok && b; b = b->next)
+        for (struct sf_memtable_body *b = m->cut; ok && b; b = b->next)
             ok = find_fresh(t, b, hash);
         sf_mutex_unlock(&m->lock);
         if (!ok)
@@ -195,7 +195,7 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
         sf_trace_read_reset(t);
         if (i > 0) {
             sf_mutex_lock(&t->l->wake_lock);
-            err = sf_query_wait(t->q, &t->l->sealed, &t->l->wake_lock, why);
+            err = sf_granules_query_wait(t->q, &t->l->sealed, &t->l->wake_lock, why);
             sf_mutex_unlock(&t->l->wake_lock);
         }
         if (!err)
@@ -255,7 +255,7 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
         return too_large(why);
     for (uint32_t i = 0; i < place.n_rows; i++) {
         uint32_t at = place.row + i - source.from;
-        struct sf_trace_row one = {
+        struct sf_trace_read_row one = {
             .start_ns = rows->start_ns[at],
             .end_ns = rows->end_ns[at],
             .span_id = rows->span_id[at],
@@ -325,7 +325,7 @@ static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct s
 
 static int by_identity(const void *a, const void *b)
 {
-    const struct sf_trace_row *x = a, *y = b;
+    const struct sf_trace_read_row *x = a, *y = b;
     if (x->span_id != y->span_id)
         return x->span_id < y->span_id ? -1 : 1;
     if (x->kind != y->kind)
@@ -337,7 +337,7 @@ static int by_identity(const void *a, const void *b)
 
 static int by_start(const void *a, const void *b)
 {
-    const struct sf_trace_row *x = a, *y = b;
+    const struct sf_trace_read_row *x = a, *y = b;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     return by_identity(a, b);
@@ -349,7 +349,7 @@ static void drop_repeats(struct sf_trace_read *t)
     if (t->n_rows > 1)
         qsort(t->rows, t->n_rows, sizeof(*t->rows), by_identity);
     for (uint32_t i = 1; i < t->n_rows; i++) {
-        struct sf_trace_row *last = &t->rows[kept - 1], *row = &t->rows[i];
+        struct sf_trace_read_row *last = &t->rows[kept - 1], *row = &t->rows[i];
         struct sf_span x = {.end_ns = last->end_ns, .attrs = {.n = last->n_attrs}};
         struct sf_span y = {.end_ns = row->end_ns, .attrs = {.n = row->n_attrs}};
         if (last->span_id != row->span_id || last->kind != row->kind)
@@ -389,11 +389,11 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
         if ((run->row.tenant && run->row.tenant != tenant) || !may_overlap(run, from_ns, to_ns))
             continue;
         if (atomic_load(&run->is_bad)) {
-            sf_query_misses(t->q, run);
+            sf_granules_query_misses(t->q, run);
             continue;
         }
         err = add_run(t, run, why);
-        if (err && sf_query_skips(t->q, run, err, why))
+        if (err && sf_granules_query_skips(t->q, run, err, why))
             err = SF_OK;
         if (!err)
             err = count_memory(t, why);
@@ -403,13 +403,13 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
         err = too_large(why);
     for (uint32_t i = 0; !err && i < t->n_fresh; i++) {
         const struct sf_span *f = &t->fresh[i];
-        struct sf_trace_row row = {.start_ns = f->start_ns,
-                                   .end_ns = f->end_ns,
-                                   .span_id = f->span_id,
-                                   .kind = f->kind,
-                                   .n_attrs = f->attrs.n,
-                                   .source = t->n_sources - 1,
-                                   .row = i};
+        struct sf_trace_read_row row = {.start_ns = f->start_ns,
+                                        .end_ns = f->end_ns,
+                                        .span_id = f->span_id,
+                                        .kind = f->kind,
+                                        .n_attrs = f->attrs.n,
+                                        .source = t->n_sources - 1,
+                                        .row = i};
         if (!add_row(t, row))
             err = too_large(why);
     }
@@ -435,7 +435,7 @@ enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_t
                           why);
         sf_run_leave(run);
     }
-    if (err && sf_query_skips(t->q, run, err, why))
+    if (err && sf_granules_query_skips(t->q, run, err, why))
         err = SF_OK;
     if (!err)
         drop_repeats(t);

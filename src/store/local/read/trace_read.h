@@ -7,7 +7,7 @@
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
-struct sf_trace_row {
+struct sf_trace_read_row {
     uint64_t start_ns, end_ns;
     sf_span_id span_id;
     uint32_t source, row;
@@ -37,7 +37,7 @@ struct sf_trace_read {
     struct sf_arena batch; /* of the rows emitted last */
     sf_trace_id id;
     uint32_t tenant;
-    struct sf_trace_row *rows;
+    struct sf_trace_read_row *rows;
     uint32_t n_rows, rows_cap;
     struct sf_trace_source *sources;
     uint32_t n_sources, sources_cap;

@@ -105,8 +105,8 @@ static int64_t index_base_ns(struct sf_local *l, const struct sf_logged *log)
     return log->recv_ns > now_ns ? log->recv_ns : now_ns;
 }
 
-static enum sf_err add_rows(struct sf_local *l, struct sf_body *body, const struct sf_batch *batch,
-                            uint64_t *out_n, struct sf_why *why)
+static enum sf_err add_rows(struct sf_local *l, struct sf_memtable_body *body,
+                            const struct sf_batch *batch, uint64_t *out_n, struct sf_why *why)
 {
     for (const struct sf_batch *b = batch; b; b = b->next) {
         enum sf_err err;
@@ -128,7 +128,7 @@ static enum sf_err add_rows(struct sf_local *l, struct sf_body *body, const stru
 static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct pending *p,
                                struct sf_batch **give, struct sf_why *why)
 {
-    struct sf_body *body;
+    struct sf_memtable_body *body;
     struct sf_rowset_mark before;
     uint64_t n_spans = 0;
     bool is_full;
@@ -148,7 +148,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     } else if (n_spans && !body->first_mono_ns) {
         body->first_mono_ns = sf_local_mono_ns(l);
     }
-    sf_body_note(body, before.n_rows);
+    sf_memtable_body_note(body, before.n_rows);
     sf_memtable_count(m, body);
     is_full = body->counted_len >= l->tune.memtable_len;
     sf_mutex_unlock(&m->lock);
@@ -159,7 +159,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     if (is_full) {
         /* Sealed by the thread that filled it; a failure is the next flush's to repeat. While
          * nobody searches it waits for the flush as it is. */
-        struct sf_body *cut = sf_memtable_cut(m, sf_local_mono_ns(l));
+        struct sf_memtable_body *cut = sf_memtable_cut(m, sf_local_mono_ns(l));
         if (cut && sf_seal_is_wanted(l))
             sf_seal_body(l, m, cut, NULL);
         else if (cut)
@@ -235,7 +235,7 @@ static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct
 struct parts { /* made for one request, shown together */
     struct sf_run **list;
     size_t n, cap;
-    struct sf_body *body;
+    struct sf_memtable_body *body;
 };
 
 static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why *why)
@@ -310,7 +310,7 @@ static void parts_done(struct parts *ps)
     for (size_t i = 0; i < ps->n; i++)
         sf_run_unref(ps->list[i]);
     sf_heap_free(ps->list);
-    sf_body_free(ps->body);
+    sf_memtable_body_free(ps->body);
 }
 
 static enum sf_err show_parts(struct sf_local *l, struct parts *ps, struct sf_why *why)
@@ -348,7 +348,7 @@ static enum sf_err log_and_show(struct sf_local *l, struct parts *ps, struct pen
 static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct sf_batch **give,
                                  struct sf_why *why)
 {
-    struct parts ps = {.body = sf_body_new()};
+    struct parts ps = {.body = sf_memtable_body_new()};
     uint64_t n_spans = 0;
     enum sf_err err = ps.body ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "store: no memory");
 
@@ -440,7 +440,7 @@ static enum sf_err append_once(struct sf_local *l, unsigned writer, struct pendi
     return err;
 }
 
-enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
+enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch **give,
                             struct sf_ticket *ticket, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
@@ -573,7 +573,7 @@ static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *st
 
 enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
 {
-    struct replay r = {.l = l, .parts = {.body = sf_body_new()}};
+    struct replay r = {.l = l, .parts = {.body = sf_memtable_body_new()}};
     struct sf_wal_replay_stats stats = {0};
     enum sf_err err;
 

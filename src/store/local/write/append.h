@@ -2,7 +2,7 @@
 #pragma once
 #include "store/local/engine.h"
 
-enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
+enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch **give,
                             struct sf_ticket *ticket, struct sf_why *why);
 /* Reads the log back after the checkpoint; before the threads start. */
 enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why);

@@ -146,7 +146,7 @@ static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
             len += list[from + size++].run->row.len;
         }
         if (size > 1)
-            size = sf_profile_merge_take(l, inputs, size, SF_SPLIT_TENANT_DAY);
+            size = sf_profile_merge_size_take(l, inputs, size, SF_SPLIT_TENANT_DAY);
         if (size > 1)
             return size;
     }
@@ -174,7 +174,7 @@ struct shown { /* lists for one commit */
 };
 static const uint8_t KINDS[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
 
-static bool prepare(struct sf_local *l, const struct sf_merged *merged,
+static bool prepare(struct sf_local *l, const struct sf_merge_result *merged,
                     struct sf_run *const *inputs, size_t n_inputs, struct shown *s)
 {
     s->dead = sf_heap_new_n(n_inputs + 1, sizeof(*s->dead));
@@ -204,7 +204,7 @@ static bool prepare(struct sf_local *l, const struct sf_merged *merged,
 }
 
 /* New blocks live and old ones dead, in the catalogue and then for readers. */
-static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
+static enum sf_err commit(struct sf_local *l, const struct sf_merge_result *merged,
                           struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
 {
     struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n};
@@ -288,7 +288,7 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
         .has_sources = true,
     };
     struct sf_profile_ages ages = sf_profile_ages_now(l);
-    struct sf_merged merged = {0};
+    struct sf_merge_result merged = {0};
     struct sf_tombstones *aged = NULL;
     uint64_t version;
     enum sf_err err = hide_services(inputs[0], only, s->tombstones, &aged, why);
@@ -327,10 +327,10 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
         sf_mutex_unlock(&l->erase_lock);
     }
     if (err)
-        sf_doubt_keep(l, &merged);
+        sf_uncommitted_keep(l, &merged);
     else
         atomic_fetch_add(&l->n_repeats, merged.n_repeats);
-    sf_merged_done(&merged);
+    sf_merge_result_done(&merged);
     sf_tombstones_unref(aged);
     sf_snapshot_unref(s);
     return err;
@@ -407,7 +407,7 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
         inputs[i] = list[at + i].run;
     if (size)
         size = kind == SF_BLOCK_SPANS ? sf_merge_take(l, inputs, size)
-                                      : sf_profile_merge_take(l, inputs, size, SF_SPLIT_HOUR);
+                                      : sf_profile_merge_size_take(l, inputs, size, SF_SPLIT_HOUR);
     if (size == 1 && inputs[0]->row.level == 1) { /* merging it with itself would never end */
         atomic_store(&inputs[0]->is_alone, true);
         *out_did_work = true;
@@ -438,11 +438,11 @@ static enum sf_err compact_step(struct sf_local *l, bool *out_did_work, struct s
 enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, size_t n,
                               struct sf_why *why)
 {
-    struct sf_merged none = {0};
+    struct sf_merge_result none = {0};
     return n ? commit(l, &none, runs, n, why) : SF_OK;
 }
 
-enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why)
+enum sf_err sf_compact_delete_dead(struct sf_local *l, struct sf_why *why)
 {
     struct sf_run *dead = sf_runs_take_dead(&l->runs);
     enum sf_err err = SF_OK;
@@ -457,7 +457,7 @@ enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why)
         if (sf_local_day_of(sf_local_wall_ns(l)) != dead->row.day)
             (void)sf_dir_remove(l->dir, day, NULL); /* only when it is empty */
         err = err ? err : one;
-        sf_run_bury(dead);
+        sf_run_free(dead);
         dead = next;
     }
     return err;
@@ -472,12 +472,12 @@ static bool see_dead(void *arg, const struct sf_block_row *row)
 {
     struct search *s = arg;
     if (row->state == SF_BLOCK_DEAD &&
-        sf_tombstone_touches(s->t, row->id, row->tenant, row->ts_min_ns, row->ts_max_ns))
+        sf_tombstones_touches(s->t, row->id, row->tenant, row->ts_min_ns, row->ts_max_ns))
         s->is_found = true;
     return !s->is_found;
 }
 
-bool sf_compact_is_buried(struct sf_local *l, const struct sf_tombstone *t)
+bool sf_compact_is_deleted(struct sf_local *l, const struct sf_tombstone *t)
 {
     struct search s = {.t = t};
     return !sf_catalogue_blocks(l->catalogue, see_dead, &s, NULL) && !s.is_found;
@@ -511,10 +511,10 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     err = err ? err : one;
     one = sf_erase_work(l, &n_left, err ? NULL : why);
     err = err ? err : one;
-    one = sf_compact_bury(l, err ? NULL : why);
+    one = sf_compact_delete_dead(l, err ? NULL : why);
     err = err ? err : one;
     sf_mutex_unlock(&l->merge_lock);
-    one = sf_stretch_work(l, err ? NULL : why);
+    one = sf_long_traces_compare(l, err ? NULL : why);
     return err ? err : one;
 }
 

@@ -22,9 +22,9 @@ enum sf_err sf_compact_reduce(struct sf_local *l, struct sf_run *run,
 /* Without what tombstones hide. */
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
 /* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */
-enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why);
+enum sf_err sf_compact_delete_dead(struct sf_local *l, struct sf_why *why);
 /* Are all dead blocks that the tombstone concerns deleted? */
-bool sf_compact_is_buried(struct sf_local *l, const struct sf_tombstone *t);
+bool sf_compact_is_deleted(struct sf_local *l, const struct sf_tombstone *t);
 /* Takes blocks out: state dead in the catalogue, gone from the snapshot. Adds none. */
 enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, size_t n,
                               struct sf_why *why);

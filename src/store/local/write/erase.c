@@ -31,7 +31,7 @@ static void add_line(struct sf_buf *out, const struct sf_tombstone *t)
 {
     struct sf_buf selector = {0};
     uint8_t *hex;
-    sf_selector_encode(&t->which, &selector);
+    sf_tombstones_selector_encode(&t->which, &selector);
     sf_buf_print(out, "%" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRId64 " ", t->id, t->tenant,
                  t->below_block, t->lsn, t->created_ns);
     hex = sf_buf_ok(&selector) ? sf_buf_take(out, 2 * selector.len) : NULL;
@@ -95,7 +95,8 @@ static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
                              .created_ns = created_ns};
     struct sf_tombstones *more = NULL;
     sf_trace_id *ids = sf_heap_new_n(selector.len / sizeof(*ids) + 1, sizeof(*ids));
-    load->err = ids ? sf_selector_decode(selector, ids, &t.which, load->why) : SF_ERR_NOMEM;
+    load->err = ids ? sf_tombstones_selector_decode(selector, ids, &t.which, load->why)
+                    : SF_ERR_NOMEM;
     if (!load->err) {
         more = sf_tombstones_with(load->list, &t, 0);
         if (!more)
@@ -224,7 +225,7 @@ static enum sf_err add_tombstone(struct sf_local *l, struct sf_tombstone *t, str
     t->lsn = l->ckpt_lsn;
     sf_mutex_unlock(&l->number_lock);
     t->created_ns = sf_local_wall_ns(l);
-    sf_selector_encode(&t->which, &selector);
+    sf_tombstones_selector_encode(&t->which, &selector);
     change.tombstones = sf_tombstones_with(now->tombstones, t, 0);
     if (!change.tombstones || !sf_buf_ok(&selector))
         err = sf_fail(why, SF_ERR_NOMEM, "erase: no memory for a tombstone");
@@ -242,8 +243,8 @@ static enum sf_err add_tombstone(struct sf_local *l, struct sf_tombstone *t, str
     return err;
 }
 
-enum sf_err sf_local_erase(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
-                           struct sf_why *why)
+enum sf_err sf_erase_rows(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
+                          struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_tombstone t = {.tenant = tenant, .which = *which};
@@ -360,8 +361,8 @@ static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone 
     for (size_t i = 0; !err && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
         bool is_meant = false;
-        if (!sf_tombstone_touches(t, run->row.id, run->row.tenant, run->row.ts_min_ns,
-                                  run->row.ts_max_ns))
+        if (!sf_tombstones_touches(t, run->row.id, run->row.tenant, run->row.ts_min_ns,
+                                   run->row.ts_max_ns))
             continue;
         if (atomic_load(&run->is_bad)) {
             *out_is_clean = false; /* it may hold some; it stays hidden until retention takes it */
@@ -430,7 +431,7 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
         if (!err)
             err = sf_pins_erase(l, t->tenant, &t->which, why); /* after a crash in between */
         if (!err)
-            err = sf_compact_bury(l, why); /* the old files go before the tombstone does */
+            err = sf_compact_delete_dead(l, why); /* the old files go before the tombstone does */
         for (int tries = 0; !err && tries < 5 && sf_wal_oldest_lsn(l->wal) <= t->lsn; tries++) {
             if (tries)
                 sf_clock_sleep_ms(20);  /* a slot was just then being reused or deleted */
@@ -442,7 +443,7 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
             err = sf_directory_sweep(l->dir, sf_retain_now(l), l->tune.orphan_age_ns, &n_orphans,
                                      why);
         if (err || !is_clean || n_orphans || sf_wal_oldest_lsn(l->wal) <= t->lsn ||
-            !sf_compact_is_buried(l, t))
+            !sf_compact_is_deleted(l, t))
             continue;
         err = forget_tombstone(l, t->id, why);
         if (!err)

@@ -7,8 +7,8 @@
 #pragma once
 #include "store/local/engine.h"
 
-enum sf_err sf_local_erase(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
-                           struct sf_why *why);
+enum sf_err sf_erase_rows(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
+                          struct sf_why *why);
 /* Loads tombstones at start: the catalogue's, and those that only erase.log has because a rebuild
  * of the catalogue was cut short. (Or because an end of an erasure was: then it ends once more.)
  * A damaged erase.log stops only the start that rebuilds. */

@@ -30,7 +30,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     gen = l->gen++;
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        struct sf_body *cut = sf_memtable_cut(m, now_ns);
+        struct sf_memtable_body *cut = sf_memtable_cut(m, now_ns);
         if (cut)
             sf_memtable_not_sealed(m, cut); /* whoever comes first; usually this flush */
         else if (m->active->rows.n_rows)
@@ -52,7 +52,7 @@ static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_w
 {
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        struct sf_body *body;
+        struct sf_memtable_body *body;
         bool is_busy;
         while ((body = sf_memtable_claim(m, gen, &is_busy)) || is_busy) {
             enum sf_err err = SF_OK;
@@ -85,7 +85,7 @@ static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, size_t 
 }
 
 /* Runs for the blocks, those of profiles behind the others; NULL: no memory. */
-static struct sf_run **make_runs(struct sf_local *l, const struct sf_merged *merged)
+static struct sf_run **make_runs(struct sf_local *l, const struct sf_merge_result *merged)
 {
     struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
     for (size_t i = 0; blocks && i < merged->n; i++) {
@@ -107,7 +107,7 @@ struct flush { /* one of them */
     struct sf_run **parts;     /* what is merged; then what leaves with the rows, too */
     struct sf_merge merge;
     struct sf_profile_flush plan;
-    struct sf_merged merged;
+    struct sf_merge_result merged;
     size_t n_spans; /* of the merged: blocks of spans, the rest are of profiles */
 };
 
@@ -135,7 +135,7 @@ static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *ro
 static enum sf_err commit(struct flush *f, struct sf_why *why)
 {
     struct sf_local *l = f->l;
-    const struct sf_merged *merged = &f->merged;
+    const struct sf_merge_result *merged = &f->merged;
     struct sf_catalogue_change entry = {
         .add = merged->rows, .n_add = merged->n, .ckpt_lsn = f->lsn};
     struct sf_run **blocks = make_runs(l, merged);
@@ -168,7 +168,7 @@ static enum sf_err commit(struct flush *f, struct sf_why *why)
 }
 
 /* Numbers for the blocks of a flush without spans. */
-static void take_numbers(struct sf_local *l, size_t n, struct sf_merged *out)
+static void take_numbers(struct sf_local *l, size_t n, struct sf_merge_result *out)
 {
     sf_mutex_lock(&l->number_lock);
     out->next_id = l->next_block;
@@ -182,7 +182,7 @@ static void take_numbers(struct sf_local *l, size_t n, struct sf_merged *out)
 static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
 {
     struct sf_local *l = f->l;
-    struct sf_merged *merged = &f->merged;
+    struct sf_merge_result *merged = &f->merged;
     bool has_spans = f->rows.n || f->merge.n_inputs;
     struct sf_block_row *more;
     enum sf_err err = SF_OK;
@@ -191,7 +191,7 @@ static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
     else if (has_spans)
         err = sf_merge_run(l, &f->merge, merged, why);
     else if (f->plan.n)
-        err = sf_doubt_settle(l, why);
+        err = sf_uncommitted_settle(l, why);
     if (!err && !has_spans)
         take_numbers(l, f->plan.n, merged);
     f->n_spans = merged->n;
@@ -204,7 +204,7 @@ static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
                                         f->merge.n_dup_hashes, merged, why)
                : sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", f->plan.n);
     if (err)
-        sf_merged_discard(l, merged);
+        sf_merge_result_discard(l, merged);
     return err;
 }
 
@@ -249,7 +249,7 @@ static enum sf_err flush_found(struct flush *f, struct sf_why *why)
     if (!err && (f->merged.n || f->merge.n_inputs || f->lsn > ckpt_lsn)) {
         err = commit(f, why);
         if (err)
-            sf_doubt_keep(l, &f->merged);
+            sf_uncommitted_keep(l, &f->merged);
     }
     if (!err) {
         atomic_fetch_add(&l->n_repeats, f->merged.n_repeats);
@@ -274,7 +274,7 @@ static enum sf_err flush_locked(struct sf_local *l, uint64_t gen, uint64_t lsn, 
         err = flush_found(&f, why);
     sf_rows_flush_end(&f.rows, false); /* unless they are shown already */
     sf_profile_flush_done(&f.plan);
-    sf_merged_done(&f.merged);
+    sf_merge_result_done(&f.merged);
     sf_heap_free(f.parts);
     sf_snapshot_unref(snapshot);
     if (err) {

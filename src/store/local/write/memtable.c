@@ -9,9 +9,9 @@
  * only between batches. */
 enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20, MAX_SPARE = 2 };
 
-struct sf_body *sf_body_new(void)
+struct sf_memtable_body *sf_memtable_body_new(void)
 {
-    struct sf_body *b = sf_heap_new(sizeof(*b));
+    struct sf_memtable_body *b = sf_heap_new(sizeof(*b));
     if (b && !sf_rowset_init(&b->rows, ROWS_CAP, DATA_CAP)) {
         sf_heap_free(b);
         return NULL;
@@ -19,7 +19,7 @@ struct sf_body *sf_body_new(void)
     return b;
 }
 
-void sf_body_free(struct sf_body *b)
+void sf_memtable_body_free(struct sf_memtable_body *b)
 {
     if (!b)
         return;
@@ -34,7 +34,7 @@ static uint64_t trace_bit(uint64_t hash, size_t *out_word)
     return UINT64_C(1) << (at % 64);
 }
 
-void sf_body_note(struct sf_body *b, size_t first)
+void sf_memtable_body_note(struct sf_memtable_body *b, size_t first)
 {
     for (size_t i = first; i < b->rows.n_rows; i++) {
         size_t word;
@@ -43,7 +43,7 @@ void sf_body_note(struct sf_body *b, size_t first)
     }
 }
 
-bool sf_body_may_have(const struct sf_body *b, uint64_t hash)
+bool sf_memtable_body_may_have(const struct sf_memtable_body *b, uint64_t hash)
 {
     size_t word;
     uint64_t bit = trace_bit(hash, &word);
@@ -52,18 +52,18 @@ bool sf_body_may_have(const struct sf_body *b, uint64_t hash)
 
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
 {
-    *m = (struct sf_memtable){.active = sf_body_new(), .budget = budget};
+    *m = (struct sf_memtable){.active = sf_memtable_body_new(), .budget = budget};
     if (!m->active)
         return false;
     sf_mutex_init(&m->lock, SF_LOCK_STORE_MEMTABLE);
     return true;
 }
 
-static void free_list(struct sf_body *b)
+static void free_list(struct sf_memtable_body *b)
 {
     while (b) {
-        struct sf_body *next = b->next;
-        sf_body_free(b);
+        struct sf_memtable_body *next = b->next;
+        sf_memtable_body_free(b);
         b = next;
     }
 }
@@ -74,12 +74,12 @@ void sf_memtable_done(struct sf_memtable *m)
         return;
     free_list(m->cut);
     free_list(m->spare);
-    sf_body_free(m->active);
+    sf_memtable_body_free(m->active);
     sf_mutex_done(&m->lock);
     *m = (struct sf_memtable){0};
 }
 
-void sf_memtable_count(struct sf_memtable *m, struct sf_body *b)
+void sf_memtable_count(struct sf_memtable *m, struct sf_memtable_body *b)
 {
     size_t len = b->rows.n_rows ? sf_rowset_len(&b->rows) : 0;
     if (len > b->counted_len)
@@ -90,20 +90,20 @@ void sf_memtable_count(struct sf_memtable *m, struct sf_body *b)
 }
 
 /* An empty body; NULL: no memory. The caller holds the lock. */
-static struct sf_body *take_fresh(struct sf_memtable *m)
+static struct sf_memtable_body *take_fresh(struct sf_memtable *m)
 {
-    struct sf_body *b = m->spare;
+    struct sf_memtable_body *b = m->spare;
     if (!b)
-        return sf_body_new();
+        return sf_memtable_body_new();
     m->spare = b->next;
     m->n_spare--;
     b->next = NULL;
     return b;
 }
 
-struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
+struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
 {
-    struct sf_body *cut = NULL, *fresh = NULL;
+    struct sf_memtable_body *cut = NULL, *fresh = NULL;
     sf_mutex_lock(&m->lock);
     if (m->active->rows.n_rows) {
         fresh = take_fresh(m);
@@ -123,9 +123,9 @@ struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
 
 /* Out of the list and empty. Gives it back when nobody needs its memory. The caller holds the lock.
  */
-static struct sf_body *retire(struct sf_memtable *m, struct sf_body *body)
+static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable_body *body)
 {
-    struct sf_body **at;
+    struct sf_memtable_body **at;
     for (at = &m->cut; *at && *at != body; at = &(*at)->next) {
         /* find it */
     }
@@ -146,7 +146,7 @@ static struct sf_body *retire(struct sf_memtable *m, struct sf_body *body)
     return NULL;
 }
 
-void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_run *part)
+void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part)
 {
     sf_mutex_lock(&m->lock);
     if (body->is_flushing) { /* the flush lets go of both */
@@ -157,19 +157,20 @@ void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_r
         body = retire(m, body);
     }
     sf_mutex_unlock(&m->lock);
-    sf_body_free(body);
+    sf_memtable_body_free(body);
 }
 
-void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body)
+void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_memtable_body *body)
 {
     sf_mutex_lock(&m->lock);
     body->is_busy = false;
     sf_mutex_unlock(&m->lock);
 }
 
-struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+struct sf_memtable_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen,
+                                           bool *out_is_busy)
 {
-    struct sf_body *b;
+    struct sf_memtable_body *b;
     *out_is_busy = false;
     sf_mutex_lock(&m->lock);
     for (b = m->cut; b; b = b->next) {
@@ -185,9 +186,10 @@ struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool 
     return b;
 }
 
-struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+struct sf_memtable_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen,
+                                                 bool *out_is_busy)
 {
-    struct sf_body *b;
+    struct sf_memtable_body *b;
     *out_is_busy = false;
     sf_mutex_lock(&m->lock);
     for (b = m->cut; b; b = b->next) {
@@ -203,7 +205,7 @@ struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen,
     return b;
 }
 
-bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body)
+bool sf_memtable_hold(struct sf_memtable *m, struct sf_memtable_body *body)
 {
     bool is_free;
     sf_mutex_lock(&m->lock);
@@ -213,19 +215,19 @@ bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body)
     return is_free;
 }
 
-void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body)
+void sf_memtable_flushed(struct sf_memtable *m, struct sf_memtable_body *body)
 {
     sf_mutex_lock(&m->lock);
     body = retire(m, body);
     sf_mutex_unlock(&m->lock);
-    sf_body_free(body);
+    sf_memtable_body_free(body);
 }
 
-void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body)
+void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_memtable_body *body)
 {
     sf_mutex_lock(&m->lock);
     body->is_flushing = false;
     body = body->part ? retire(m, body) : NULL; /* its part stays */
     sf_mutex_unlock(&m->lock);
-    sf_body_free(body);
+    sf_memtable_body_free(body);
 }

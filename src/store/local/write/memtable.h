@@ -13,7 +13,7 @@ struct sf_run;
 
 enum { SF_BODY_TRACE_BITS = 1 << 18 };
 
-struct sf_body { /* rows on their way to a part or a block */
+struct sf_memtable_body { /* rows on their way to a part or a block */
     struct sf_rowset rows;
     uint64_t gen;
     int64_t first_mono_ns; /* when the first row came; 0: empty */
@@ -21,7 +21,7 @@ struct sf_body { /* rows on their way to a part or a block */
     bool is_busy;          /* in the list of those cut: somebody is sealing it */
     bool is_flushing;      /* and a flush is writing it */
     struct sf_run *part;   /* sealed while it was; the snapshot's */
-    struct sf_body *next;
+    struct sf_memtable_body *next;
     uint64_t traces[SF_BODY_TRACE_BITS / 64]; /* a bit per hash of a trace that is or was here */
 };
 
@@ -29,9 +29,9 @@ struct sf_memtable {
     /* Guards all below. Taken under the gate by appends and seals, alone by queries; before
      * rule_lock and the log's lock. */
     struct sf_mutex lock;
-    struct sf_body *active; /* never NULL after init */
-    struct sf_body *cut;    /* no part or block of them published yet */
-    struct sf_body *spare;  /* empty ones with their memory */
+    struct sf_memtable_body *active; /* never NULL after init */
+    struct sf_memtable_body *cut;    /* no part or block of them published yet */
+    struct sf_memtable_body *spare;  /* empty ones with their memory */
     unsigned n_spare;
     struct sf_budget *budget;
     int64_t cut_mono_ns; /* of the last cut */
@@ -40,33 +40,35 @@ struct sf_memtable {
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget); /* false: no memory */
 void sf_memtable_done(struct sf_memtable *m); /* one that was never made is fine */
 
-struct sf_body *sf_body_new(void); /* NULL: no memory */
-void sf_body_free(struct sf_body *b);
+struct sf_memtable_body *sf_memtable_body_new(void); /* NULL: no memory */
+void sf_memtable_body_free(struct sf_memtable_body *b);
 /* Rows from `first` on are new. */
-void sf_body_note(struct sf_body *b, size_t first);
+void sf_memtable_body_note(struct sf_memtable_body *b, size_t first);
 /* False: no row of a trace with this hash (sf_trace_id_hash) is here. Rows lie as they came, so
  * finding a trace means looking at all of them: mostly nobody has to. */
-bool sf_body_may_have(const struct sf_body *b, uint64_t hash);
+bool sf_memtable_body_may_have(const struct sf_memtable_body *b, uint64_t hash);
 
 /* Moves the active rows to the list of those cut and gives them; they are sealed by the caller, who
  * then calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY).
  */
-struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns);
+struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns);
 /* `part` is in the snapshot. */
-void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_run *part);
+void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part);
 /* Not sealed, or not yet: the rows stay findable, and somebody else may do it. */
-void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body);
+void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_memtable_body *body);
 /* A body of generation `max_gen` or before that nobody is sealing or has sealed, for the caller to
  * seal; NULL: none, and `*out_is_busy` says whether somebody else is at one. */
-struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy);
+struct sf_memtable_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen,
+                                           bool *out_is_busy);
 
 /* The same for a flush: bodies that nobody is sealing, nor flushing. */
-struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy);
+struct sf_memtable_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen,
+                                                 bool *out_is_busy);
 /* Their block counts: from here on nobody begins to seal this one. False: somebody is at it, ask
  * again. */
-bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body);
-void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body);
+bool sf_memtable_hold(struct sf_memtable *m, struct sf_memtable_body *body);
+void sf_memtable_flushed(struct sf_memtable *m, struct sf_memtable_body *body);
 /* No block was made: as if it had never been claimed. */
-void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body);
+void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_memtable_body *body);
 /* Tells the budget what the active body holds now. The caller holds the lock. */
-void sf_memtable_count(struct sf_memtable *m, struct sf_body *b);
+void sf_memtable_count(struct sf_memtable *m, struct sf_memtable_body *b);

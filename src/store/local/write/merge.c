@@ -82,7 +82,7 @@ struct work {
     uint32_t chunk_rows;
     size_t rows_max; /* bytes that the rowset may hold */
     size_t counted_len;
-    struct sf_merged done;
+    struct sf_merge_result done;
 };
 
 /* A row's end as retention sees it: the run knows how far ends were believed. */
@@ -837,11 +837,11 @@ static void work_done(struct work *w)
     sf_arena_done(&w->scratch);
 }
 
-enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
-                         struct sf_why *why)
+enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
+                         struct sf_merge_result *out, struct sf_why *why)
 {
     struct work w = {.l = l, .m = merge};
-    enum sf_err err = sf_doubt_settle(l, why);
+    enum sf_err err = sf_uncommitted_settle(l, why);
 
     if (err)
         return err;
@@ -861,7 +861,7 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struc
     if (!err)
         err = write_all(&w, why);
     if (err)
-        sf_merged_discard(l, &w.done);
+        sf_merge_result_discard(l, &w.done);
     else
         *out = w.done;
     work_done(&w);
@@ -885,15 +885,15 @@ size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
     return taken ? taken : 1;
 }
 
-void sf_merged_done(struct sf_merged *m)
+void sf_merge_result_done(struct sf_merge_result *m)
 {
     sf_heap_free(m->rows);
-    *m = (struct sf_merged){0};
+    *m = (struct sf_merge_result){0};
 }
 
-void sf_merged_discard(struct sf_local *l, struct sf_merged *m)
+void sf_merge_result_discard(struct sf_local *l, struct sf_merge_result *m)
 {
     for (size_t i = 0; i < m->n; i++)
         sf_dir_unlink(l->dir, m->rows[i].path, NULL);
-    sf_merged_done(m);
+    sf_merge_result_done(m);
 }

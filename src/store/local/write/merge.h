@@ -40,8 +40,8 @@ struct sf_merge {
     uint16_t n_more;  /* further siblings that the caller writes, numbered behind these */
 };
 
-struct sf_merged {
-    struct sf_block_row *rows; /* one per output; sf_merged_done() frees */
+struct sf_merge_result {
+    struct sf_block_row *rows; /* one per output; sf_merge_result_done() frees */
     size_t n;
     uint64_t n_repeats, n_hidden;
     uint64_t next_id, flush_no; /* of the first of the further siblings */
@@ -51,8 +51,8 @@ struct sf_merged {
  * least one. */
 size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n);
 /* On failure no file is left behind. CORRUPT: an input is damaged and has been quarantined. */
-enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
-                         struct sf_why *why);
-void sf_merged_done(struct sf_merged *m);
+enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
+                         struct sf_merge_result *out, struct sf_why *why);
+void sf_merge_result_done(struct sf_merge_result *m);
 /* Deletes outputs that will not be committed. */
-void sf_merged_discard(struct sf_local *l, struct sf_merged *m);
+void sf_merge_result_discard(struct sf_local *l, struct sf_merge_result *m);

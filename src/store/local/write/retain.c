@@ -235,8 +235,8 @@ int64_t sf_retain_now(struct sf_local *l)
     return now_ns;
 }
 
-enum sf_err sf_local_retain(struct sf_store *store, const struct sf_retention *rule,
-                            struct sf_why *why)
+enum sf_err sf_retain_set(struct sf_store *store, const struct sf_retention *rule,
+                          struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)store;
     enum sf_err err;

@@ -10,8 +10,8 @@ enum {
     ORDER_LEN = 48,        /* what a row takes while rows are ordered, about */
 };
 
-static enum sf_err add_body(struct sf_rows_flush *f, struct sf_memtable *m, struct sf_body *body,
-                            struct sf_why *why)
+static enum sf_err add_body(struct sf_rows_flush *f, struct sf_memtable *m,
+                            struct sf_memtable_body *body, struct sf_why *why)
 {
     struct sf_rows_taken *more = sf_heap_grow(f->list, f->n + 1, sizeof(*more));
     if (!more) {
@@ -29,7 +29,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
     struct sf_rows_flush f = {0};
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        struct sf_body *body;
+        struct sf_memtable_body *body;
         bool is_busy;
         while ((body = sf_memtable_claim_flush(m, gen, &is_busy)) || is_busy) {
             enum sf_err err = SF_OK;
@@ -101,7 +101,8 @@ static enum sf_err fill(void *arg, struct sf_span_block_writer *w, struct sf_blo
 }
 
 static enum sf_err write_block(struct sf_local *l, struct filling *filling,
-                               const struct sf_merge *m, struct sf_merged *out, struct sf_why *why)
+                               const struct sf_merge *m, struct sf_merge_result *out,
+                               struct sf_why *why)
 {
     struct sf_block_file file = {
         .row = {.tenant = only_tenant(filling->sets, filling->n),
@@ -134,12 +135,13 @@ static enum sf_err write_block(struct sf_local *l, struct filling *filling,
 }
 
 enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
-                                const struct sf_merge *m, struct sf_merged *out, struct sf_why *why)
+                                const struct sf_merge *m, struct sf_merge_result *out,
+                                struct sf_why *why)
 {
     struct filling filling = {.n = f->n};
-    struct sf_merged merged = {0};
+    struct sf_merge_result merged = {0};
     size_t counted_len = (size_t)count_rows(f) * ORDER_LEN;
-    enum sf_err err = sf_doubt_settle(l, why);
+    enum sf_err err = sf_uncommitted_settle(l, why);
 
     if (err)
         return err;
@@ -155,7 +157,7 @@ enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *
     }
     sf_budget_sub(&l->budget, SF_LINE_MERGE, counted_len);
     if (err)
-        sf_merged_done(&merged);
+        sf_merge_result_done(&merged);
     else
         *out = merged;
     sf_arena_done(&filling.scratch);

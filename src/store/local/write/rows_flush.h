@@ -10,7 +10,7 @@
 struct sf_rows_flush {
     struct sf_rows_taken {
         struct sf_memtable *m;
-        struct sf_body *body;
+        struct sf_memtable_body *body;
     } * list;
     size_t n;
 };
@@ -22,7 +22,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
 bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_flush *f);
 /* The block of a flush as sf_merge_run() would make it, of the rows instead of `m->inputs`. */
 enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
-                                const struct sf_merge *m, struct sf_merged *out,
+                                const struct sf_merge *m, struct sf_merge_result *out,
                                 struct sf_why *why);
 /* The block is committed: nobody seals the rows any more, and `parts` gets those that somebody did
  * seal (as many as there were bodies at most). Show the block, then call sf_rows_flush_end(). */

@@ -39,7 +39,7 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
     return err;
 }
 
-enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_body *body,
+enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_memtable_body *body,
                          struct sf_why *why)
 {
     struct sf_run *part;
@@ -73,7 +73,7 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, stru
     int64_t now_ns = sf_local_mono_ns(l);
     for (unsigned i = 0; !err && i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        struct sf_body *body;
+        struct sf_memtable_body *body;
         bool is_busy;
         sf_rwlock_share(&l->gate);
         while (!err && (body = sf_memtable_claim(m, UINT64_MAX, &is_busy)))
@@ -114,7 +114,7 @@ static enum sf_err ask_thread(struct sf_local *l, const struct sf_query_ctx *q, 
     mine = ++l->n_seals_asked;
     sf_condvar_wake_one(&l->wake_seal);
     while (!err && l->n_seals_done < mine && !atomic_load(&l->is_stopping))
-        err = sf_query_wait(q, &l->sealed, &l->wake_lock, why);
+        err = sf_granules_query_wait(q, &l->sealed, &l->wake_lock, why);
     if (!err && l->seal_err) {
         err = l->seal_err;
         if (why)

@@ -10,7 +10,7 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
                          struct sf_run **out, struct sf_why *why);
 /* Seals a body that was cut from `m` and puts the part into the snapshot. On failure the body stays
  * in the memtable's list, findable, and the next flush tries again. */
-enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_body *body,
+enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_memtable_body *body,
                          struct sf_why *why);
 /* Cuts and seals every memtable that holds rows older than `age_ns` and was not cut within the last
  * `gap_ns`. */

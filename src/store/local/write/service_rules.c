@@ -23,7 +23,7 @@ struct part { /* of a block: what one service has of it */
     bool is_due;
 };
 
-struct look {
+struct pass {
     struct sf_local *l;
     struct sf_arena arena; /* names */
     struct part *list;
@@ -35,7 +35,7 @@ struct look {
 
 /* ---- what is in a block ---- */
 
-static enum sf_err add(struct look *k, struct sf_run *run, sf_str tenant, sf_str service,
+static enum sf_err add(struct pass *k, struct sf_run *run, sf_str tenant, sf_str service,
                        uint64_t n_rows, struct sf_why *why)
 {
     struct sf_tenant_rule rule = {0};
@@ -54,7 +54,7 @@ static enum sf_err add(struct look *k, struct sf_run *run, sf_str tenant, sf_str
                : sf_no_memory(why, "rules of services");
 }
 
-static enum sf_err inspect_spans(struct look *k, struct sf_run *run, sf_str tenant,
+static enum sf_err inspect_spans(struct pass *k, struct sf_run *run, sf_str tenant,
                                  struct sf_why *why)
 {
     const struct sf_span_block_reader *r;
@@ -70,7 +70,7 @@ static enum sf_err inspect_spans(struct look *k, struct sf_run *run, sf_str tena
     return err;
 }
 
-static enum sf_err inspect_profiles(struct look *k, struct sf_run *run, sf_str tenant,
+static enum sf_err inspect_profiles(struct pass *k, struct sf_run *run, sf_str tenant,
                                     struct sf_why *why)
 {
     const struct sf_profile_block_reader *r;
@@ -87,7 +87,7 @@ static enum sf_err inspect_profiles(struct look *k, struct sf_run *run, sf_str t
     return err;
 }
 
-static bool is_pinned(const struct look *k, const struct sf_block_row *row)
+static bool is_pinned(const struct pass *k, const struct sf_block_row *row)
 {
     for (size_t i = 0; i < k->n_pins; i++) {
         if (k->pins[i].tenant == row->tenant && k->pins[i].start_ns <= row->ts_max_ns &&
@@ -97,7 +97,7 @@ static bool is_pinned(const struct look *k, const struct sf_block_row *row)
     return false;
 }
 
-static enum sf_err inspect_all(struct look *k, const struct sf_snapshot *s, struct sf_why *why)
+static enum sf_err inspect_all(struct pass *k, const struct sf_snapshot *s, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < s->n; i++) {
@@ -138,7 +138,7 @@ static int newest_first(const void *a, const void *b)
                                                            : 0;
 }
 
-static void find_due(struct look *k)
+static void find_due(struct pass *k)
 {
     uint64_t len = 0;
     if (k->n)
@@ -164,7 +164,7 @@ static int by_run(const void *a, const void *b)
     return (uintptr_t)x->run < (uintptr_t)y->run ? -1 : (uintptr_t)x->run > (uintptr_t)y->run;
 }
 
-static enum sf_err rewrite(struct look *k, uint32_t *n_done, struct sf_why *why)
+static enum sf_err rewrite(struct pass *k, uint32_t *n_done, struct sf_why *why)
 {
     sf_str *names = sf_heap_new_n(k->n + 1, sizeof(*names));
     enum sf_err err = names ? SF_OK : sf_no_memory(why, "rules of services");
@@ -185,7 +185,7 @@ static enum sf_err rewrite(struct look *k, uint32_t *n_done, struct sf_why *why)
     return err;
 }
 
-static enum sf_err work(struct look *k, uint32_t *n_done, struct sf_why *why)
+static enum sf_err work(struct pass *k, uint32_t *n_done, struct sf_why *why)
 {
     struct sf_snapshot *spans = sf_snapshot_take(&k->l->snapshots);
     struct sf_snapshot *profiles = sf_snapshot_take(&k->l->prof_snapshots);
@@ -211,7 +211,7 @@ enum sf_err sf_service_rules_work(struct sf_local *l, struct sf_why *why)
     const struct sf_local_config *c = &l->config;
     uint64_t version = c->service_rules ? c->service_rules(c->tenant_rule_arg) : 0;
     int64_t mono_ns = sf_local_mono_ns(l);
-    struct look k = {.l = l};
+    struct pass k = {.l = l};
     uint32_t n_done = 0;
     bool may_age;
     enum sf_err err;

@@ -1,4 +1,4 @@
-#include "store/local/write/doubt.h"
+#include "store/local/write/uncommitted.h"
 
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 #include "store/local/write/merge.h"
 
 /* With the lock held. */
-static bool make_room(struct sf_doubt *d, size_t n)
+static bool make_room(struct sf_uncommitted *d, size_t n)
 {
     char(*more)[64];
     if (d->n + n <= d->cap)
@@ -19,16 +19,16 @@ static bool make_room(struct sf_doubt *d, size_t n)
     return true;
 }
 
-void sf_doubt_keep(struct sf_local *l, struct sf_merged *m)
+void sf_uncommitted_keep(struct sf_local *l, struct sf_merge_result *m)
 {
-    struct sf_doubt *d = &l->doubt;
+    struct sf_uncommitted *d = &l->uncommitted;
     sf_mutex_lock(&d->lock);
     if (m->n && make_room(d, m->n)) {
         for (size_t i = 0; i < m->n; i++)
             snprintf(d->paths[d->n++], sizeof(d->paths[0]), "%s", m->rows[i].path);
     }
     sf_mutex_unlock(&d->lock);
-    sf_merged_done(m);
+    sf_merge_result_done(m);
 }
 
 /* Any commit does; the clock of retention may be written as often as one likes. */
@@ -41,9 +41,9 @@ static enum sf_err commit_something(struct sf_local *l, struct sf_why *why)
     return sf_catalogue_set_now(l->catalogue, now_ns, why);
 }
 
-enum sf_err sf_doubt_settle(struct sf_local *l, struct sf_why *why)
+enum sf_err sf_uncommitted_settle(struct sf_local *l, struct sf_why *why)
 {
-    struct sf_doubt *d = &l->doubt;
+    struct sf_uncommitted *d = &l->uncommitted;
     enum sf_err err = SF_OK;
     sf_mutex_lock(&d->lock);
     if (d->n)

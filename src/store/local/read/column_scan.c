@@ -1,10 +1,10 @@
-/* columns.c - granules as they are, but for traces that may lie in several places.
+/* column_scan.c - granules as they are, but for traces that may lie in several places.
  *
  * Of those a span may be there twice. Their rows are left out (is_in) when their granules come by,
  * their ids are noted with the runs that left them out, and in the end each is read once from these
  * runs, without repeats. A run further away may have shown its rows of such a trace: none of them
  * is there twice, since a repeated span has the time of the first. */
-#include "store/local/read/columns.h"
+#include "store/local/read/column_scan.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/doubles.h"
-#include "store/local/read/look.h"
 #include "store/local/read/pace.h"
+#include "store/local/read/run_filter.h"
 #include "store/local/read/trace_read.h"
 
 enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
@@ -44,7 +44,7 @@ struct cursor {
     struct sf_column_cursor base;
     struct sf_local *l;
     struct sf_query_ctx *q;
-    struct sf_look look;          /* while it is opened */
+    struct sf_run_filter filter;  /* while it is opened */
     struct sf_snapshot *snapshot; /* the trace reader's */
     struct sf_parted parted;
     struct sf_column_read show;
@@ -93,9 +93,9 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader); g++) {
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         bool may = false;
-        if (sf_query_has_tenant(c->q, info->tenant) &&
-            sf_look_overlaps(&c->look, info->ts_min_ns, info->ts_max_ns))
-            err = sf_look_may_match(&c->look, reader, g, &memo, c->scratch, &may, why);
+        if (sf_granules_query_has_tenant(c->q, info->tenant) &&
+            sf_run_filter_overlaps(&c->filter, info->ts_min_ns, info->ts_max_ns))
+            err = sf_run_filter_may_match(&c->filter, reader, g, &memo, c->scratch, &may, why);
         if (!err && may)
             err = add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
         else
@@ -323,7 +323,7 @@ static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
     const struct unit *u = &c->units[c->unit++];
     int64_t now_ns = sf_clock_mono_ns();
     bool has_hidden;
-    enum sf_err err = sf_query_check(c->q, why);
+    enum sf_err err = sf_granules_query_check(c->q, why);
     if (!err && sf_pace_is_hopeless(&pace, now_ns, c->q->deadline_ns))
         err = sf_pace_fail(&pace, now_ns, c->q->deadline_ns, why);
     if (!err)
@@ -343,14 +343,14 @@ static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)
     while (!c->base.err && c->unit < c->n_units) {
         struct sf_run *run = c->snapshot->runs[c->units[c->unit].place];
         if (atomic_load(&run->is_bad)) {
-            sf_query_misses(c->q, run);
+            sf_granules_query_misses(c->q, run);
             c->unit++;
             continue;
         }
         c->base.err = next_granule(c, &c->base.why);
         if (!c->base.err)
             return &c->show.base;
-        if (sf_query_skips(c->q, run, c->base.err, &c->base.why))
+        if (sf_granules_query_skips(c->q, run, c->base.err, &c->base.why))
             c->base.err = SF_OK;
     }
     sf_column_read_close(&c->show);
@@ -396,30 +396,30 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
     if (!err)
         err = sf_doubles_find(&c->parted, c->snapshot, c->l, query->from_ns, query->to_ns, c->q,
                               c->scratch, why);
-    c->look = (struct sf_look){.q = c->q,
-                               .from_ns = query->from_ns,
-                               .to_ns = query->to_ns,
-                               .conds = query->conds,
-                               .n_conds = query->n_conds,
-                               .is_all = query->is_all};
+    c->filter = (struct sf_run_filter){.q = c->q,
+                                       .from_ns = query->from_ns,
+                                       .to_ns = query->to_ns,
+                                       .conds = query->conds,
+                                       .n_conds = query->n_conds,
+                                       .is_all = query->is_all};
     if (!err)
-        err = sf_look_at_runs(&c->look, c->snapshot, false, add_run, c, why);
+        err = sf_run_filter_each(&c->filter, c->snapshot, false, add_run, c, why);
     if (!err && c->n_units)
         qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
     c->began_ns = sf_clock_mono_ns();
     return err;
 }
 
-enum sf_err sf_local_span_columns(struct sf_store *s, const struct sf_span_query *query,
-                                  struct sf_query_ctx *q, struct sf_column_cursor **out,
-                                  struct sf_why *why)
+enum sf_err sf_column_scan(struct sf_store *s, const struct sf_span_query *query,
+                           struct sf_query_ctx *q, struct sf_column_cursor **out,
+                           struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct cursor *c;
     void *memory;
     enum sf_err err;
 
-    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
+    err = sf_granules_query_open(l, q, true, sizeof(*c), &memory, why);
     if (err)
         return err;
     c = memory;

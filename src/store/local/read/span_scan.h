@@ -1,4 +1,4 @@
-/* scan.h - traces with matching spans, in the order of their starts.
+/* span_scan.h - traces with matching spans, in the order of their starts.
  *
  * Granules wait in a heap by the latest moment they can speak of; one is looked at when no trace
  * found so far is surely newer. A trace is delivered when nothing that was not looked at can hold a
@@ -8,6 +8,5 @@
 #pragma once
 #include "store/local/engine.h"
 
-enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
-                               struct sf_why *why);
+enum sf_err sf_span_scan(struct sf_store *s, const struct sf_span_query *query,
+                         struct sf_query_ctx *q, struct sf_span_cursor **out, struct sf_why *why);

@@ -1,6 +1,6 @@
 /* A block's table of keys answers at once when nothing narrows the question: no condition, no
  * tombstone that may hide rows of it, all values listed. Otherwise its rows are read. */
-#include "store/local/read/tags.h"
+#include "store/local/read/tag_scan.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/table.h"
 #include "store/local/read/conds.h"
-#include "store/local/read/look.h"
+#include "store/local/read/run_filter.h"
 #include "store/local/write/seal.h"
 
 enum { SET_CAP = 128 << 20, FIRST = 512 };
@@ -33,7 +33,7 @@ struct search {
     struct sf_snapshot *snapshot;
     struct sf_granules granules;
     struct sf_conds conds;
-    struct sf_look look;
+    struct sf_run_filter filter;
     bool is_filling;    /* what tables left out, as long as there is not enough */
     uint32_t fill_from; /* entries from here on are not from tables */
     size_t value_key;   /* of the wanted attributes: the one whose values are asked */
@@ -121,7 +121,7 @@ static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reade
     *out_is_whole = true;
     for (uint32_t i = 0; !err && i < n; i++) {
         const struct sf_block_key *k = &keys[i];
-        if (!sf_query_has_tenant(s->q, k->tenant) || !wants_scope(s, k->scope))
+        if (!sf_granules_query_has_tenant(s->q, k->tenant) || !wants_scope(s, k->scope))
             continue;
         if (k->name.len == 0) { /* names without a column of their own */
             *out_is_whole = false;
@@ -245,9 +245,9 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why 
     for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         bool may = false;
-        if (sf_query_has_tenant(s->q, info->tenant) &&
-            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
-            err = sf_look_may_match(&s->look, reader, g, &memo, s->scratch, &may, why);
+        if (sf_granules_query_has_tenant(s->q, info->tenant) &&
+            sf_run_filter_overlaps(&s->filter, info->ts_min_ns, info->ts_max_ns))
+            err = sf_run_filter_may_match(&s->filter, reader, g, &memo, s->scratch, &may, why);
         if (!err && may)
             err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
     }
@@ -341,9 +341,8 @@ static void cursor_close(struct sf_str_cursor *base)
     sf_heap_free(c);
 }
 
-enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query *query,
-                               struct sf_query_ctx *q, struct sf_str_cursor **out,
-                               struct sf_why *why)
+enum sf_err sf_tag_scan(struct sf_store *store, const struct sf_tag_query *query,
+                        struct sf_query_ctx *q, struct sf_str_cursor **out, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)store;
     struct search s = {.l = l, .query = query, .q = q};
@@ -368,15 +367,15 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
         s.value_key = n_keys;
         if (can_count(&s))
             keys[n_keys++] = (struct sf_key){query->scope, query->name};
-        s.look = (struct sf_look){.q = q,
-                                  .from_ns = query->from_ns,
-                                  .to_ns = query->to_ns,
-                                  .conds = query->conds,
-                                  .n_conds = query->n_conds,
-                                  .is_all = true};
+        s.filter = (struct sf_run_filter){.q = q,
+                                          .from_ns = query->from_ns,
+                                          .to_ns = query->to_ns,
+                                          .conds = query->conds,
+                                          .n_conds = query->n_conds,
+                                          .is_all = true};
         s.snapshot = sf_snapshot_take(&l->snapshots);
         sf_granules_init(&s.granules, l, q, keys, n_keys);
-        err = sf_look_at_runs(&s.look, s.snapshot, true, ask_run, &s, why);
+        err = sf_run_filter_each(&s.filter, s.snapshot, true, ask_run, &s, why);
         if (s.c->n)
             qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), by_value);
     }

@@ -1,4 +1,4 @@
-#include "store/clickhouse/outbox.h"
+#include "store/clickhouse/remote_outbox.h"
 
 #include "base/hash.h"
 #include "base/heap.h"
@@ -6,14 +6,14 @@
 #include "base/list.h"
 #include "base/time_unit.h"
 
-enum sf_err sf_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why)
+enum sf_err sf_remote_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why)
 {
     *o = (struct sf_remote_outbox){.n_shards = n_shards};
     o->parts = sf_heap_new_n((size_t)n_shards * SF_SHIP_TABLES, sizeof(*o->parts));
     return o->parts ? SF_OK : sf_no_memory(why, "rows for ClickHouse");
 }
 
-void sf_outbox_done(struct sf_remote_outbox *o)
+void sf_remote_outbox_done(struct sf_remote_outbox *o)
 {
     for (size_t i = 0; o->parts && i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
         sf_buf_done(&o->parts[i].rows);
@@ -23,7 +23,7 @@ void sf_outbox_done(struct sf_remote_outbox *o)
     *o = (struct sf_remote_outbox){0};
 }
 
-void sf_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
+void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
 {
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
         if (o->parts[i].rows.cap > 1u << 20) /* a quiet hour gives back what a busy one took */
@@ -39,13 +39,13 @@ void sf_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
     o->is_short = false;
 }
 
-void sf_outbox_forget(struct sf_remote_outbox *o)
+void sf_remote_outbox_forget(struct sf_remote_outbox *o)
 {
     sf_table_clear(&o->known_at);
     o->n_known = 0;
 }
 
-enum sf_err sf_outbox_check(const struct sf_remote_outbox *o, struct sf_why *why)
+enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o, struct sf_why *why)
 {
     if (o->is_short)
         return sf_no_memory(why, "rows for ClickHouse");
@@ -58,7 +58,7 @@ enum sf_err sf_outbox_check(const struct sf_remote_outbox *o, struct sf_why *why
     return SF_OK;
 }
 
-size_t sf_outbox_len(const struct sf_remote_outbox *o)
+size_t sf_remote_outbox_len(const struct sf_remote_outbox *o)
 {
     size_t len = 0;
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
@@ -66,16 +66,16 @@ size_t sf_outbox_len(const struct sf_remote_outbox *o)
     return len;
 }
 
-struct sf_outbox_part *sf_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
-                                      enum sf_ship_table table)
+struct sf_outbox_part *sf_remote_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
+                                             enum sf_ship_table table)
 {
     return &o->parts[(size_t)shard * SF_SHIP_TABLES + table];
 }
 
-struct sf_buf *sf_outbox_row(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
-                             uint16_t day)
+struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
+                                    enum sf_ship_table table, uint16_t day)
 {
-    struct sf_outbox_part *p = sf_outbox_part(o, shard, table);
+    struct sf_outbox_part *p = sf_remote_outbox_part(o, shard, table);
     p->n++;
     o->n_rows++;
     o->from_day = day < o->from_day ? day : o->from_day;
@@ -88,7 +88,7 @@ static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
     struct sf_table_look look;
     uint32_t at;
     if (o->n_known >= SF_LIMIT_SHIP_KNOWN)
-        sf_outbox_forget(o);
+        sf_remote_outbox_forget(o);
     if (!sf_table_more(&o->known_at) || !sf_list_room(&o->known, o->n_known, &o->cap_known, 1024)) {
         o->is_short = true;
         return false;
@@ -103,10 +103,11 @@ static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
     return false;
 }
 
-struct sf_buf *sf_outbox_entry(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
-                               sf_str tenant, uint16_t day, uint64_t id)
+struct sf_buf *sf_remote_outbox_entry(struct sf_remote_outbox *o, uint32_t shard,
+                                      enum sf_ship_table table, sf_str tenant, uint16_t day,
+                                      uint64_t id)
 {
-    struct sf_outbox_part *p = sf_outbox_part(o, shard, table);
+    struct sf_outbox_part *p = sf_remote_outbox_part(o, shard, table);
     uint64_t entry = sf_hash_mix(sf_hash_str(tenant), id);
     entry = sf_hash_mix(entry, (uint64_t)day << 32 | (uint64_t)shard << 8 | (uint64_t)table);
     if (is_known(o, entry))
@@ -116,7 +117,7 @@ struct sf_buf *sf_outbox_entry(struct sf_remote_outbox *o, uint32_t shard, enum 
     return &p->rows;
 }
 
-int64_t sf_outbox_time(uint64_t own_ns, int64_t recv_ns)
+int64_t sf_remote_outbox_time(uint64_t own_ns, int64_t recv_ns)
 {
     int64_t own = (int64_t)own_ns;
     if (own_ns == 0 || own_ns > (uint64_t)INT64_MAX || own > recv_ns + SF_NS_PER_HOUR ||
@@ -125,7 +126,7 @@ int64_t sf_outbox_time(uint64_t own_ns, int64_t recv_ns)
     return own;
 }
 
-uint16_t sf_outbox_day(int64_t ns)
+uint16_t sf_remote_outbox_day(int64_t ns)
 {
     int64_t day = ns / SF_NS_PER_DAY;
     return day < 0 ? 0 : day > UINT16_MAX ? UINT16_MAX : (uint16_t)day;

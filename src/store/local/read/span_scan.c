@@ -1,8 +1,8 @@
-/* scan.c - cursor over traces in order of their start. Two heaps: units (runs and granules by the
- * newest time they can hold) and candidates (traces with a matching span, by start). A step expands
- * units until none can precede the first candidate, then loads that trace whole and returns its
- * rows. */
-#include "store/local/read/scan.h"
+/* span_scan.c - cursor over traces in order of their start. Two heaps: units (runs and granules by
+ * the newest time they can hold) and candidates (traces with a matching span, by start). A step
+ * expands units until none can precede the first candidate, then loads that trace whole and returns
+ * its rows. */
+#include "store/local/read/span_scan.h"
 
 #include "base/heap.h"
 #include "base/heap_queue.h"
@@ -13,8 +13,8 @@
 #include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/conds.h"
-#include "store/local/read/look.h"
 #include "store/local/read/pace.h"
+#include "store/local/read/run_filter.h"
 #include "store/local/read/trace_read.h"
 
 enum {
@@ -52,7 +52,7 @@ struct cursor {
     struct sf_query_ctx *q;
     struct sf_arena args; /* copies of the query's conditions and keys */
     struct sf_conds conds;
-    struct sf_look where;
+    struct sf_run_filter where;
     const struct sf_key *keys;
     size_t n_keys, n_want;
     uint32_t *tenants;
@@ -66,8 +66,8 @@ struct cursor {
     bool has_parted;
     bool is_far_known; /* traces in runs that `parted` did not ask are candidates already */
     uint32_t n_loads;
-    struct sf_trace_read read; /* of the trace being delivered */
-    struct sf_granules look;   /* of the granule being searched */
+    struct sf_trace_read read;   /* of the trace being delivered */
+    struct sf_granules searched; /* of the granule being searched */
     struct sf_arena scratch;
     uint32_t at, n_delivered;
     bool is_delivering, is_complete; /* oldest first: all candidates are exact */
@@ -194,7 +194,7 @@ static void drop_top(struct cursor *c)
 
 static bool is_in_range(const struct cursor *c, int64_t min_ns, int64_t max_ns)
 {
-    return sf_look_overlaps(&c->where, min_ns, max_ns);
+    return sf_run_filter_overlaps(&c->where, min_ns, max_ns);
 }
 
 static bool has_tenant(const struct cursor *c, uint32_t tenant)
@@ -248,7 +248,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
                          g};
         bool may = false;
         if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
-            err = sf_look_may_match(&c->where, reader, g, &memo, c->scratch, &may, why);
+            err = sf_run_filter_may_match(&c->where, reader, g, &memo, c->scratch, &may, why);
         if (!err && may) {
             err = push_unit(c, u, why);
             c->pace.n_all++;
@@ -341,7 +341,7 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
     if (info.ts_max_ns > u->run->row.ts_max_ns)
         info.ts_max_ns = u->run->row.ts_max_ns;
     sf_run_leave(u->run);
-    err = sf_granules_get(&c->look, u->run, (uint32_t)u->granule,
+    err = sf_granules_get(&c->searched, u->run, (uint32_t)u->granule,
                           c->conds.columns | (has_tombstones ? SF_COL_RESOURCE : 0), &rows, why);
     if (err)
         return err;
@@ -390,10 +390,10 @@ static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
         sf_heap_queue_make(c->units, n_kept, sizeof(*c->units), unit_before, c);
     }
     for (size_t i = 0; !err && i < n; i++) {
-        err = sf_query_check(c->q, why);
+        err = sf_granules_query_check(c->q, why);
         if (!err)
             err = expand_run(c, &runs[i], why);
-        if (err && sf_query_skips(c->q, runs[i].run, err, why))
+        if (err && sf_granules_query_skips(c->q, runs[i].run, err, why))
             err = SF_OK;
     }
     sf_heap_free(runs);
@@ -425,14 +425,14 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
         struct unit u;
         if (c->is_newest_first && c->n_heap && c->units[0].key_ns < c->cands[c->heap[0]].start_ns)
             break;
-        err = sf_query_check(c->q, why);
+        err = sf_granules_query_check(c->q, why);
         if (!err)
             err = check_pace(c, why);
         if (err || !c->n_units)
             break;
         u = pop_unit(c);
         if (atomic_load(&u.run->is_bad)) {
-            sf_query_misses(c->q, u.run);
+            sf_granules_query_misses(c->q, u.run);
             continue;
         }
         if (u.granule == NO_GRANULE)
@@ -440,7 +440,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
         else
             err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
         c->pace.n_done += u.granule != NO_GRANULE;
-        if (err && sf_query_skips(c->q, u.run, err, why))
+        if (err && sf_granules_query_skips(c->q, u.run, err, why))
             err = SF_OK;
     }
     return err;
@@ -604,7 +604,7 @@ static void cursor_close(struct sf_span_cursor *base)
     struct cursor *c = (struct cursor *)base;
     if (!c)
         return;
-    sf_granules_done(&c->look);
+    sf_granules_done(&c->searched);
     sf_column_read_done(&c->show);
     sf_parted_done(&c->parted);
     sf_trace_read_done(&c->read);
@@ -663,12 +663,12 @@ static bool copy_query(struct cursor *c, const struct sf_span_query *query)
     c->conds.to_ns = query->to_ns;
     c->conds.process = query->process;
     c->n_keys = sf_conds_prepare(&c->conds, keys, query->n_want, want);
-    c->where = (struct sf_look){.q = c->q,
-                                .from_ns = query->from_ns,
-                                .to_ns = query->to_ns,
-                                .conds = c->conds.list,
-                                .n_conds = c->conds.n,
-                                .is_all = c->conds.is_all};
+    c->where = (struct sf_run_filter){.q = c->q,
+                                      .from_ns = query->from_ns,
+                                      .to_ns = query->to_ns,
+                                      .conds = c->conds.list,
+                                      .n_conds = c->conds.n,
+                                      .is_all = c->conds.is_all};
     c->keys = keys;
     c->n_want = query->n_want;
     c->has_whole_traces = query->has_whole_traces;
@@ -704,8 +704,8 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-static enum sf_err add_one_stretched(void *arg, const struct sf_stretched *t, int64_t start_ns,
-                                     struct sf_why *why)
+static enum sf_err add_long_trace(void *arg, const struct sf_long_trace *t, int64_t start_ns,
+                                  struct sf_why *why)
 {
     return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
 }
@@ -723,30 +723,29 @@ static bool is_everywhere(const struct cursor *c)
 
 /* Traces that reach into the range, and so far out of it that what they are asked for may lie where
  * nobody looks. */
-static enum sf_err add_stretched(struct cursor *c, struct sf_why *why)
+static enum sf_err add_long_traces(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err;
     c->is_far_known = true;
     if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
         return SF_OK; /* it looks everywhere */
-    err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
+    err = sf_long_traces_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
     c->is_far_known = c->is_far_known || is_everywhere(c);
     c->q->may_miss_far = c->q->may_miss_far || !c->is_far_known;
     return err ? err
-               : sf_stretch_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
-                                 add_one_stretched, c, why);
+               : sf_long_traces_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
+                                     add_long_trace, c, why);
 }
 
-enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
-                               struct sf_why *why)
+enum sf_err sf_span_scan(struct sf_store *s, const struct sf_span_query *query,
+                         struct sf_query_ctx *q, struct sf_span_cursor **out, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct cursor *c;
     void *memory;
     enum sf_err err;
 
-    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
+    err = sf_granules_query_open(l, q, true, sizeof(*c), &memory, why);
     if (err)
         return err;
     c = memory;
@@ -764,9 +763,9 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
     err = sf_trace_read_init(&c->read, l, sf_snapshot_take(&l->snapshots), q,
                              c->columns | c->conds.columns, c->keys, c->n_keys, why);
     if (!err && c->judge.judge)
-        err = add_stretched(c, why);
+        err = add_long_traces(c, why);
     c->read.n_want = c->n_want;
-    sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
+    sf_granules_init(&c->searched, l, q, c->keys, c->n_keys);
     sf_column_read_init(&c->show, l, q);
     if (!err && c->judge.wants_parts)
         err = find_parted(c, why);

@@ -1,4 +1,4 @@
-/* fsck.c - looks at everything in a data directory and changes nothing. */
+/* local_fsck.c - looks at everything in a data directory and changes nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,8 +203,8 @@ static enum sf_err check_all(struct check *c, struct sf_why *why)
     return err;
 }
 
-enum sf_err sf_store_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
-                                void *arg, uint64_t *out_n_faults, struct sf_why *why)
+enum sf_err sf_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
+                          void *arg, uint64_t *out_n_faults, struct sf_why *why)
 {
     struct check c = {.dir = dir, .say = say, .arg = arg};
     struct sf_file lock = SF_FILE_NONE;

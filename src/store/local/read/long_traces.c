@@ -1,9 +1,9 @@
-/* stretch.c - finds traces that span more time than a search looks around its range. The traces of
- * some runs are listed and sorted by hash, then each other run is asked by its trace filter, or its
- * sorted index of traces is walked beside the list when that is not much shorter; traces found in
- * several runs and far apart are kept in a sorted list. The compact thread does this for new
+/* long_traces.c - finds traces that span more time than a search looks around its range. The traces
+ * of some runs are listed and sorted by hash, then each other run is asked by its trace filter, or
+ * its sorted index of traces is walked beside the list when that is not much shorter; traces found
+ * in several runs and far apart are kept in a sorted list. The compact thread does this for new
  * blocks, a query for what is left if that is quick. */
-#include "store/local/read/stretch.h"
+#include "store/local/read/long_traces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum {
 
 struct piece { /* a trace of the runs in hand */
     uint64_t hash;
-    struct sf_stretched t;
+    struct sf_long_trace t;
     bool is_parted;
 };
 
@@ -47,13 +47,13 @@ struct work {
     struct sf_why *why;
 };
 
-void sf_stretches_init(struct sf_stretches *s)
+void sf_long_traces_init(struct sf_long_traces *s)
 {
     sf_mutex_init(&s->lock, SF_LOCK_STORE_LONG_TRACES);
     sf_condvar_init(&s->is_idle);
 }
 
-void sf_stretches_done(struct sf_stretches *s)
+void sf_long_traces_done(struct sf_long_traces *s)
 {
     sf_heap_free(s->list);
     sf_mutex_done(&s->lock);
@@ -73,7 +73,7 @@ static bool is_long(int64_t a_min, int64_t a_max, int64_t b_min, int64_t b_max)
     return (uint64_t)high - (uint64_t)low > (uint64_t)SLACK_NS;
 }
 
-static void widen(struct sf_stretched *t, const struct sf_stretched *by)
+static void widen(struct sf_long_trace *t, const struct sf_long_trace *by)
 {
     t->first_ns = by->first_ns < t->first_ns ? by->first_ns : t->first_ns;
     t->last_ns = by->last_ns > t->last_ns ? by->last_ns : t->last_ns;
@@ -82,14 +82,14 @@ static void widen(struct sf_stretched *t, const struct sf_stretched *by)
 }
 
 /* Rows [from, to) of a granule. */
-static void widen_rows(struct sf_stretched *t, const struct sf_span_rows *rows, uint32_t from,
+static void widen_rows(struct sf_long_trace *t, const struct sf_span_rows *rows, uint32_t from,
                        uint32_t to, const struct sf_granule_info *info, const struct sf_run *run)
 {
     int64_t last_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
     for (uint32_t i = from; i < to; i++) {
         int64_t start = to_ns(rows->start_ns[i]), end = to_ns(rows->end_ns[i]);
         int64_t at = start < info->ts_min_ns ? info->ts_min_ns : start > last_ns ? last_ns : start;
-        struct sf_stretched row = {
+        struct sf_long_trace row = {
             .first_ns = at, .last_ns = at, .min_ns = start, .max_ns = end > start ? end : start};
         widen(t, &row);
     }
@@ -208,7 +208,7 @@ static enum sf_err probe_run(struct work *w, struct sf_run *run,
         if (may_reach(p, run) && sf_fuse_has(filter, p->hash))
             err = meet(w, run, reader, p);
         if (i % 4096 == 0 && !err)
-            err = sf_query_check(w->q, w->why);
+            err = sf_granules_query_check(w->q, w->why);
     }
     return err;
 }
@@ -234,7 +234,7 @@ static enum sf_err walk_run(struct work *w, struct sf_run *run,
             }
         }
         if (!err)
-            err = sf_query_check(w->q, w->why);
+            err = sf_granules_query_check(w->q, w->why);
     }
     return err;
 }
@@ -254,7 +254,7 @@ static enum sf_err compare_run(struct work *w, struct sf_run *run)
 
 /* ---- what was found ---- */
 
-static int compare_stretched(const struct sf_stretched *a, const struct sf_stretched *b)
+static int compare_traces(const struct sf_long_trace *a, const struct sf_long_trace *b)
 {
     if (a->tenant != b->tenant)
         return a->tenant < b->tenant ? -1 : 1;
@@ -264,11 +264,11 @@ static int compare_stretched(const struct sf_stretched *a, const struct sf_stret
 static int by_tenant(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
-    return compare_stretched(&x->t, &y->t);
+    return compare_traces(&x->t, &y->t);
 }
 
 /* Does it lie in several runs, or will a merge put it there, which goes by the hour? */
-static bool is_stretched(const struct piece *p)
+static bool is_far_apart(const struct piece *p)
 {
     return is_long(p->t.min_ns, p->t.max_ns, p->t.min_ns, p->t.max_ns) &&
            (p->is_parted || sf_local_hour_of(p->t.first_ns) != sf_local_hour_of(p->t.last_ns));
@@ -276,11 +276,11 @@ static bool is_stretched(const struct piece *p)
 
 static enum sf_err keep(struct work *w)
 {
-    struct sf_stretches *to = &w->l->stretches;
-    struct sf_stretched *list;
+    struct sf_long_traces *to = &w->l->long_traces;
+    struct sf_long_trace *list;
     size_t n = 0, at = 0, kept = 0;
     for (size_t i = 0; i < w->n; i++) {
-        if (is_stretched(&w->list[i]))
+        if (is_far_apart(&w->list[i]))
             w->list[n++] = w->list[i];
     }
     if (n == 0)
@@ -289,7 +289,7 @@ static enum sf_err keep(struct work *w)
     sf_mutex_lock(&to->lock);
     list = sf_heap_new_n(to->n + n, sizeof(*list));
     for (size_t i = 0; list && (i < n || at < to->n);) {
-        int c = i == n ? -1 : at == to->n ? 1 : compare_stretched(&to->list[at], &w->list[i].t);
+        int c = i == n ? -1 : at == to->n ? 1 : compare_traces(&to->list[at], &w->list[i].t);
         if (kept == MAX_LIST) {
             to->is_full = true;
             break;
@@ -322,7 +322,7 @@ static enum sf_err compare(struct work *w)
         if (!w->is_mine[i])
             continue;
         err = list_run(w, i);
-        if (err && sf_query_skips(w->q, s->runs[i], err, w->why))
+        if (err && sf_granules_query_skips(w->q, s->runs[i], err, w->why))
             err = SF_OK;
     }
     join(w);
@@ -332,7 +332,7 @@ static enum sf_err compare(struct work *w)
             !is_long(w->min_ns, w->max_ns, run->row.ts_min_ns, run->row.ts_max_ns))
             continue;
         err = compare_run(w, run);
-        if (err && sf_query_skips(w->q, run, err, w->why))
+        if (err && sf_granules_query_skips(w->q, run, err, w->why))
             err = SF_OK;
     }
     if (!err)
@@ -344,19 +344,19 @@ static enum sf_err compare(struct work *w)
     return err;
 }
 
-static enum sf_err begin_work(struct sf_stretches *s, const struct sf_query_ctx *q,
+static enum sf_err begin_work(struct sf_long_traces *s, const struct sf_query_ctx *q,
                               struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     sf_mutex_lock(&s->lock);
     while (!err && s->is_working)
-        err = sf_query_wait(q, &s->is_idle, &s->lock, why);
+        err = sf_granules_query_wait(q, &s->is_idle, &s->lock, why);
     s->is_working = s->is_working || !err;
     sf_mutex_unlock(&s->lock);
     return err;
 }
 
-static void end_work(struct sf_stretches *s)
+static void end_work(struct sf_long_traces *s)
 {
     sf_mutex_lock(&s->lock);
     s->is_working = false;
@@ -400,7 +400,7 @@ static size_t mark(const struct sf_snapshot *s, bool has_parts, uint64_t max_row
 
 static void forget_old(struct sf_local *l, const struct sf_snapshot *s)
 {
-    struct sf_stretches *list = &l->stretches;
+    struct sf_long_traces *list = &l->long_traces;
     int64_t oldest_ns = INT64_MAX;
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -415,7 +415,7 @@ static void forget_old(struct sf_local *l, const struct sf_snapshot *s)
     sf_mutex_unlock(&list->lock);
 }
 
-enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why)
+enum sf_err sf_long_traces_compare(struct sf_local *l, struct sf_why *why)
 {
     struct sf_query_ctx q = {.cancel = &l->is_stopping};
     enum sf_err err = SF_OK;
@@ -423,14 +423,14 @@ enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why)
     while (!err && !is_over && !atomic_load(&l->is_stopping)) {
         struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
         uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
-        err = is_mine ? begin_work(&l->stretches, &q, why) : no_memory(why);
+        err = is_mine ? begin_work(&l->long_traces, &q, why) : no_memory(why);
         if (!err) {
             is_over = mark(s, false, SOME_ROWS, is_mine) == 0;
             if (!is_over)
                 err = compare_marked(l, s, is_mine, &q, why);
             else
                 forget_old(l, s);
-            end_work(&l->stretches);
+            end_work(&l->long_traces);
         }
         sf_heap_free(is_mine);
         sf_snapshot_unref(s);
@@ -462,15 +462,15 @@ static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
 static bool would_take_long(struct sf_local *l, uint64_t cost)
 {
     uint64_t most = l->tune.compare_rows;
-    sf_mutex_lock(&l->stretches.lock);
-    if (l->stretches.is_working && most > FEW_ROWS)
+    sf_mutex_lock(&l->long_traces.lock);
+    if (l->long_traces.is_working && most > FEW_ROWS)
         most = FEW_ROWS;
-    sf_mutex_unlock(&l->stretches.lock);
+    sf_mutex_unlock(&l->long_traces.lock);
     return cost > most;
 }
 
-enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
-                                 bool *out_is_known, struct sf_why *why)
+enum sf_err sf_long_traces_for_query(struct sf_local *l, struct sf_snapshot *s,
+                                     struct sf_query_ctx *q, bool *out_is_known, struct sf_why *why)
 {
     uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
     enum sf_err err = SF_OK;
@@ -479,39 +479,40 @@ enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, stru
         return no_memory(why);
     is_known = mark(s, true, UINT64_MAX, is_mine) == 0 || !would_take_long(l, cost_of(s, is_mine));
     if (is_known)
-        err = begin_work(&l->stretches, q, why);
+        err = begin_work(&l->long_traces, q, why);
     if (is_known && !err) {
         memset(is_mine, 0, s->n);
         if (mark(s, true, UINT64_MAX, is_mine)) /* another may have done it meanwhile */
             err = compare_marked(l, s, is_mine, q, why);
-        end_work(&l->stretches);
+        end_work(&l->long_traces);
     }
     if (!err) {
-        sf_mutex_lock(&l->stretches.lock);
-        *out_is_known = is_known && !l->stretches.is_full;
-        sf_mutex_unlock(&l->stretches.lock);
+        sf_mutex_lock(&l->long_traces.lock);
+        *out_is_known = is_known && !l->long_traces.is_full;
+        sf_mutex_unlock(&l->long_traces.lock);
     }
     sf_heap_free(is_mine);
     return err;
 }
 
-enum sf_err sf_stretch_each(struct sf_local *l, const struct sf_snapshot *s, struct sf_query_ctx *q,
-                            int64_t from_ns, int64_t to_ns,
-                            enum sf_err (*see)(void *arg, const struct sf_stretched *t,
-                                               int64_t start_ns, struct sf_why *why),
-                            void *arg, struct sf_why *why)
+enum sf_err sf_long_traces_each(struct sf_local *l, const struct sf_snapshot *s,
+                                struct sf_query_ctx *q, int64_t from_ns, int64_t to_ns,
+                                enum sf_err (*see)(void *arg, const struct sf_long_trace *t,
+                                                   int64_t start_ns, struct sf_why *why),
+                                void *arg, struct sf_why *why)
 {
-    struct sf_stretches *list = &l->stretches;
+    struct sf_long_traces *list = &l->long_traces;
     int64_t oldest_ns = INT64_MAX;
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < s->n; i++)
         oldest_ns = s->runs[i]->row.ts_min_ns < oldest_ns ? s->runs[i]->row.ts_min_ns : oldest_ns;
     sf_mutex_lock(&list->lock);
     for (size_t i = 0; !err && i < list->n; i++) {
-        const struct sf_stretched *t = &list->list[i];
+        const struct sf_long_trace *t = &list->list[i];
         /* What was erased or is too old to be kept may be where it began. */
         bool is_sure = t->first_ns >= oldest_ns && s->erase_version == 0;
-        if (t->min_ns <= to_ns && t->max_ns >= from_ns && sf_query_has_tenant(q, t->tenant))
+        if (t->min_ns <= to_ns && t->max_ns >= from_ns &&
+            sf_granules_query_has_tenant(q, t->tenant))
             err = see(arg, t, is_sure ? t->first_ns : t->max_ns, why);
     }
     sf_mutex_unlock(&list->lock);

@@ -1,4 +1,4 @@
-#include "store/local/figures.h"
+#include "store/local/local_figures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void count_runs(struct sf_local *l, uint8_t kind, struct sf_local_stats *
     sf_snapshot_unref(s);
 }
 
-void sf_store_local_stats(struct sf_store *s, struct sf_local_stats *out)
+void sf_local_figures_stats(struct sf_store *s, struct sf_local_stats *out)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_wal_stats wal;
@@ -77,11 +77,12 @@ void sf_store_local_stats(struct sf_store *s, struct sf_local_stats *out)
     count_runs(l, SF_BLOCK_PROFILES, out);
 }
 
-enum sf_err sf_local_state(struct sf_store *s, struct sf_store_state *out, struct sf_why *why)
+enum sf_err sf_local_figures_state(struct sf_store *s, struct sf_store_state *out,
+                                   struct sf_why *why)
 {
     struct sf_local_stats stats;
     (void)why;
-    sf_store_local_stats(s, &stats);
+    sf_local_figures_stats(s, &stats);
     *out = (struct sf_store_state){.pressure = stats.pressure,
                                    .is_degraded = stats.is_degraded,
                                    .kept_len = stats.profiles_len,
@@ -128,7 +129,7 @@ static void say_levels(sf_store_figure_fn say, void *arg, const char *name, cons
 void sf_local_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
 {
     struct sf_local_stats st;
-    sf_store_local_stats(s, &st);
+    sf_local_figures_stats(s, &st);
     const struct sf_store_figure after_blocks[] = {
         {"spanflame_parts", "Parts in memory.", .val = st.n_parts},
         {"spanflame_spans_appended", "Spans the store took.", true, .val = st.n_spans_appended},

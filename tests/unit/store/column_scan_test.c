@@ -57,7 +57,7 @@ static struct seen look(struct store_rig *r)
     return seen;
 }
 
-TEST(columns, show_every_span_once_wherever_its_copies_lie)
+TEST(column_scan, show_every_span_once_wherever_its_copies_lie)
 {
     struct store_rig r;
     struct sf_span_batch all, some;
@@ -98,7 +98,7 @@ static struct sf_span_batch every(struct store_rig *r, struct sf_span_batch all,
     return out;
 }
 
-TEST(columns, put_only_traces_together_that_have_a_span_twice)
+TEST(column_scan, put_only_traces_together_that_have_a_span_twice)
 {
     struct store_rig r;
     struct sf_span_batch all, even, odd, copies;
@@ -139,7 +139,7 @@ static uint32_t count_values(struct store_rig *r, uint32_t enough, bool *out_has
     return n;
 }
 
-TEST(columns, list_as_many_values_as_are_enough_and_say_that_there_are_more)
+TEST(column_scan, list_as_many_values_as_are_enough_and_say_that_there_are_more)
 {
     struct store_rig r;
     struct sf_span_batch all;

@@ -1,4 +1,4 @@
-/* outbox.h - the rows of one batch, by table and shard, as they will be sent.
+/* remote_outbox.h - the rows of one batch, by table and shard, as they will be sent.
  *
  * A batch is a range of records of the log. Its number is a hash of the node, its first record and
  * when that was received: the same range after a restart is the same batch, and a data directory
@@ -29,24 +29,26 @@ struct sf_remote_outbox {
     bool is_short; /* no memory for something; the batch is to be dropped and made again */
 };
 
-enum sf_err sf_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why);
-void sf_outbox_done(struct sf_remote_outbox *o); /* a zeroed one is fine */
+enum sf_err sf_remote_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards,
+                                  struct sf_why *why);
+void sf_remote_outbox_done(struct sf_remote_outbox *o); /* a zeroed one is fine */
 /* Empties the rows; what was sent of dictionaries stays known. */
-void sf_outbox_begin(struct sf_remote_outbox *o, uint64_t batch);
-void sf_outbox_forget(
+void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch);
+void sf_remote_outbox_forget(
     struct sf_remote_outbox *o); /* and nothing of dictionaries is known any more */
-enum sf_err sf_outbox_check(const struct sf_remote_outbox *o,
-                            struct sf_why *why); /* NOMEM, LIMIT */
+enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o,
+                                   struct sf_why *why); /* NOMEM, LIMIT */
 
-size_t sf_outbox_len(const struct sf_remote_outbox *o); /* bytes of all rows */
-struct sf_outbox_part *sf_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
-                                      enum sf_ship_table table);
+size_t sf_remote_outbox_len(const struct sf_remote_outbox *o); /* bytes of all rows */
+struct sf_outbox_part *sf_remote_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
+                                             enum sf_ship_table table);
 /* The place for one more row. A counted row says its day. */
-struct sf_buf *sf_outbox_row(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
-                             uint16_t day);
+struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
+                                    enum sf_ship_table table, uint16_t day);
 /* The same for an entry of a dictionary; NULL: the shard has it. */
-struct sf_buf *sf_outbox_entry(struct sf_remote_outbox *o, uint32_t shard, enum sf_ship_table table,
-                               sf_str tenant, uint16_t day, uint64_t id);
+struct sf_buf *sf_remote_outbox_entry(struct sf_remote_outbox *o, uint32_t shard,
+                                      enum sf_ship_table table, sf_str tenant, uint16_t day,
+                                      uint64_t id);
 
 /* Where something with this number (a hash) goes: the same on every node. */
 static inline uint32_t sf_outbox_shard(const struct sf_remote_outbox *o, uint64_t number)
@@ -56,11 +58,11 @@ static inline uint32_t sf_outbox_shard(const struct sf_remote_outbox *o, uint64_
 
 /* The time that decides a row's place: the sender's own, unless it is more than 31 days before or
  * an hour after the receipt. */
-int64_t sf_outbox_time(uint64_t own_ns, int64_t recv_ns);
-uint16_t sf_outbox_day(int64_t ns);
+int64_t sf_remote_outbox_time(uint64_t own_ns, int64_t recv_ns);
+uint16_t sf_remote_outbox_day(int64_t ns);
 
 /* Rows of a batch of `tenant`, as they came out of the log. */
-void sf_outbox_add_spans(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
-                         const struct sf_span_batch *b);
-void sf_outbox_add_profiles(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
-                            const struct sf_profile_batch *b);
+void sf_span_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
+                      const struct sf_span_batch *b);
+void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
+                         const struct sf_profile_batch *b);

@@ -1,6 +1,0 @@
-/* figures.h - what the embedded store says of itself: its state and its numbers. */
-#pragma once
-#include "store/local/engine.h"
-
-enum sf_err sf_local_state(struct sf_store *s, struct sf_store_state *out, struct sf_why *why);
-void sf_local_figures(struct sf_store *s, sf_store_figure_fn say, void *arg);

@@ -1,0 +1,8 @@
+/* column_scan.h - every span once, as columns: the store's answer to who looks at spans one by one.
+ */
+#pragma once
+#include "store/local/engine.h"
+
+enum sf_err sf_column_scan(struct sf_store *s, const struct sf_span_query *query,
+                           struct sf_query_ctx *q, struct sf_column_cursor **out,
+                           struct sf_why *why);

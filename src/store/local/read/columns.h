@@ -1,7 +1,0 @@
-/* columns.h - every span once, as columns: the store's answer to who looks at spans one by one. */
-#pragma once
-#include "store/local/engine.h"
-
-enum sf_err sf_local_span_columns(struct sf_store *s, const struct sf_span_query *query,
-                                  struct sf_query_ctx *q, struct sf_column_cursor **out,
-                                  struct sf_why *why);

@@ -1,7 +1,0 @@
-/* tags.h - attribute names and values, from the blocks' own tables where those know them all. */
-#pragma once
-#include "store/local/engine.h"
-
-enum sf_err sf_local_span_tags(struct sf_store *s, const struct sf_tag_query *query,
-                               struct sf_query_ctx *q, struct sf_str_cursor **out,
-                               struct sf_why *why);
