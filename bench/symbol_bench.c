@@ -12,7 +12,7 @@
 
 #include "base/heap.h"
 #include "collect/lib/symbol_cache.h"
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/module_symbols.h"
 
@@ -78,7 +78,7 @@ static void bench_names(const struct sf_elf_symbols *s)
     for (uint32_t i = 0; i < s->n && n < NAMES; i++) {
         uint32_t off = symbol(s, i)->name;
         sf_buf_reset(&out);
-        n += sf_demangle(d, sf_file_pages_text(s->names.p + off, s->names.len - off), &out);
+        n += sf_demangler_run(d, sf_file_pages_text(s->names.p + off, s->names.len - off), &out);
         sf_file_pages_trim();
     }
     if (n)

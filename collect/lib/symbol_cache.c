@@ -1,6 +1,6 @@
 #include "collect/lib/symbol_cache.h"
 
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 struct place {
     uint32_t at, len;
@@ -85,7 +85,7 @@ static uint32_t people_id(struct sf_symbol_cache *c, uint32_t system_name, sf_st
     if (!c->demangler)
         c->demangler = sf_demangler_new();
     sf_buf_reset(&c->scratch);
-    if (c->demangler && sf_demangle(c->demangler, s, &c->scratch))
+    if (c->demangler && sf_demangler_run(c->demangler, s, &c->scratch))
         people = text_id(c, sf_buf_str(&c->scratch));
     sf_buf_add(&c->people, &people, sizeof(people));
     return people;

@@ -116,7 +116,7 @@ static enum sf_err find_program(const char *path, struct sf_symbol_info *io, str
         return sf_fail(why, SF_ERR_INPUT,
                        "a .dwp file has no build id: call it PROGRAM.dwp, beside its program");
     snprintf(other, sizeof(other), "%.*s", (int)(name.len - ending.len), name.p);
-    if (sf_symbol_files_look(other, &program, why))
+    if (sf_symbol_files_inspect(other, &program, why))
         return sf_fail(why, SF_ERR_INPUT,
                        "a .dwp file has no build id, and its program %s is not beside it", other);
     io->id = program.id;
@@ -134,7 +134,7 @@ static enum sf_err upload_one(const struct asked *a, const char *file_path, stru
     if (!err)
         err = sf_file_len(&file, &len, why);
     if (!err) {
-        err = sf_symbol_files_look(file_path, &info, why);
+        err = sf_symbol_files_inspect(file_path, &info, why);
         if (!err && info.part == SF_SYMBOL_SPLIT)
             err = find_program(file_path, &info, why);
         if (err)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 struct printer {
     const struct sf_cxx *x;

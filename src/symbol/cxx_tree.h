@@ -126,15 +126,15 @@ static inline bool sf_cxx_eat(struct sf_cxx *x, char c)
     x->at++;
     return true;
 }
-bool sf_cxx_eat2(struct sf_cxx *x, const char *two);
-uint16_t sf_cxx_fault(struct sf_cxx *x);
-uint16_t sf_cxx_node(struct sf_cxx *x, enum sf_cxx_kind kind, uint16_t a, uint16_t b);
-uint16_t sf_cxx_text(struct sf_cxx *x, enum sf_cxx_kind kind, const char *text, size_t len);
-uint16_t sf_cxx_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_t item);
-void sf_cxx_remember(struct sf_cxx *x, uint16_t node);
-bool sf_cxx_enter(struct sf_cxx *x); /* one deeper; false: too deep. leave in any case */
-void sf_cxx_leave(struct sf_cxx *x);
-bool sf_cxx_number(struct sf_cxx *x, uint32_t *out); /* digits */
+bool sf_cxx_read_eat2(struct sf_cxx *x, const char *two);
+uint16_t sf_cxx_read_fault(struct sf_cxx *x);
+uint16_t sf_cxx_read_node(struct sf_cxx *x, enum sf_cxx_kind kind, uint16_t a, uint16_t b);
+uint16_t sf_cxx_read_text(struct sf_cxx *x, enum sf_cxx_kind kind, const char *text, size_t len);
+uint16_t sf_cxx_read_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_t item);
+void sf_cxx_read_remember(struct sf_cxx *x, uint16_t node);
+bool sf_cxx_read_enter(struct sf_cxx *x); /* one deeper; false: too deep. leave in any case */
+void sf_cxx_read_leave(struct sf_cxx *x);
+bool sf_cxx_read_number(struct sf_cxx *x, uint32_t *out); /* digits */
 
 uint16_t sf_cxx_read_encoding(struct sf_cxx *x, bool is_top);
 uint16_t sf_cxx_read_name(struct sf_cxx *x, bool is_tagged, uint8_t *flags);
@@ -144,13 +144,13 @@ uint16_t sf_cxx_read_template_args(struct sf_cxx *x, bool is_tagged);
 uint16_t sf_cxx_read_template_arg(struct sf_cxx *x);
 uint16_t sf_cxx_read_template_param(struct sf_cxx *x);
 uint16_t sf_cxx_read_substitution(struct sf_cxx *x);
-uint16_t sf_cxx_read_type(struct sf_cxx *x);
-uint16_t sf_cxx_read_params(struct sf_cxx *x, char end); /* types until `end`, or the end */
-uint16_t sf_cxx_read_decltype(struct sf_cxx *x);
-uint8_t sf_cxx_read_cv(struct sf_cxx *x);
-uint16_t sf_cxx_read_expr(struct sf_cxx *x);
-uint16_t sf_cxx_read_literal(struct sf_cxx *x);
-uint16_t sf_cxx_read_operator(struct sf_cxx *x);
+uint16_t sf_cxx_type(struct sf_cxx *x);
+uint16_t sf_cxx_type_params(struct sf_cxx *x, char end); /* types until `end`, or the end */
+uint16_t sf_cxx_type_decltype(struct sf_cxx *x);
+uint8_t sf_cxx_type_cv(struct sf_cxx *x);
+uint16_t sf_cxx_expr(struct sf_cxx *x);
+uint16_t sf_cxx_expr_literal(struct sf_cxx *x);
+uint16_t sf_cxx_expr_operator(struct sf_cxx *x);
 
 /* ---- the two ends ---- */
 uint16_t sf_cxx_read(struct sf_cxx *x, sf_str mangled); /* the root; 0: not a mangled name */

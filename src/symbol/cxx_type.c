@@ -34,7 +34,7 @@ static uint16_t find_builtin(struct sf_cxx *x, const struct builtin *list, size_
 {
     for (size_t i = 0; i < n; i++) {
         if (list[i].letter == letter) {
-            uint16_t node = sf_cxx_text(x, SF_CXX_BUILTIN, list[i].text, strlen(list[i].text));
+            uint16_t node = sf_cxx_read_text(x, SF_CXX_BUILTIN, list[i].text, strlen(list[i].text));
             x->nodes[node].number = (uint8_t)letter;
             return node;
         }
@@ -42,7 +42,7 @@ static uint16_t find_builtin(struct sf_cxx *x, const struct builtin *list, size_
     return 0;
 }
 
-uint8_t sf_cxx_read_cv(struct sf_cxx *x)
+uint8_t sf_cxx_type_cv(struct sf_cxx *x)
 {
     uint8_t flags = 0;
     if (sf_cxx_eat(x, 'r'))
@@ -55,7 +55,7 @@ uint8_t sf_cxx_read_cv(struct sf_cxx *x)
 }
 
 /* One "void" alone says that there are none. */
-uint16_t sf_cxx_read_params(struct sf_cxx *x, char end)
+uint16_t sf_cxx_type_params(struct sf_cxx *x, char end)
 {
     uint16_t list = 0, tail = 0;
     char next;
@@ -72,7 +72,7 @@ uint16_t sf_cxx_read_params(struct sf_cxx *x, char end)
             break;
         if (end && (next == 'R' || next == 'O') && sf_cxx_peek2(x) == end)
             break; /* a function's own & or && */
-        sf_cxx_append(x, &list, &tail, sf_cxx_read_type(x));
+        sf_cxx_read_append(x, &list, &tail, sf_cxx_type(x));
     }
     return list;
 }
@@ -81,14 +81,14 @@ static uint16_t read_function(struct sf_cxx *x, uint8_t flags, uint16_t noexcept
 {
     uint16_t result, n;
     if (!sf_cxx_eat(x, 'F'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     sf_cxx_eat(x, 'Y'); /* extern "C" */
-    result = sf_cxx_read_type(x);
-    n = sf_cxx_node(x, SF_CXX_FUNC_TYPE, result, 0);
-    x->nodes[n].b = sf_cxx_read_params(x, 'E');
-    if (sf_cxx_eat2(x, "RE"))
+    result = sf_cxx_type(x);
+    n = sf_cxx_read_node(x, SF_CXX_FUNC_TYPE, result, 0);
+    x->nodes[n].b = sf_cxx_type_params(x, 'E');
+    if (sf_cxx_read_eat2(x, "RE"))
         flags |= SF_CXX_ON_LREF;
-    else if (sf_cxx_eat2(x, "OE"))
+    else if (sf_cxx_read_eat2(x, "OE"))
         flags |= SF_CXX_ON_RREF;
     x->nodes[n].flags = flags;
     x->nodes[n].c = noexcept_of;
@@ -101,53 +101,53 @@ static uint16_t read_bounds(struct sf_cxx *x)
     uint32_t ignored;
     if (sf_cxx_peek(x) == '_')
         return 0;
-    if (sf_cxx_number(x, &ignored))
-        return sf_cxx_text(x, SF_CXX_NAME, from, (size_t)(x->at - from));
-    return sf_cxx_read_expr(x);
+    if (sf_cxx_read_number(x, &ignored))
+        return sf_cxx_read_text(x, SF_CXX_NAME, from, (size_t)(x->at - from));
+    return sf_cxx_expr(x);
 }
 
 static uint16_t read_array(struct sf_cxx *x)
 {
     uint16_t bounds = read_bounds(x);
     if (!sf_cxx_eat(x, '_'))
-        return sf_cxx_fault(x);
-    return sf_cxx_node(x, SF_CXX_ARRAY, sf_cxx_read_type(x), bounds);
+        return sf_cxx_read_fault(x);
+    return sf_cxx_read_node(x, SF_CXX_ARRAY, sf_cxx_type(x), bounds);
 }
 
 static uint16_t read_vector(struct sf_cxx *x)
 {
     uint16_t bounds;
     if (sf_cxx_eat(x, '_')) {
-        bounds = sf_cxx_read_expr(x);
+        bounds = sf_cxx_expr(x);
         if (!sf_cxx_eat(x, '_'))
-            return sf_cxx_fault(x);
+            return sf_cxx_read_fault(x);
     } else {
         bounds = read_bounds(x);
         if (!sf_cxx_eat(x, '_'))
-            return sf_cxx_fault(x);
+            return sf_cxx_read_fault(x);
     }
-    return sf_cxx_node(x, SF_CXX_VECTOR, sf_cxx_read_type(x), bounds);
+    return sf_cxx_read_node(x, SF_CXX_VECTOR, sf_cxx_type(x), bounds);
 }
 
-uint16_t sf_cxx_read_decltype(struct sf_cxx *x)
+uint16_t sf_cxx_type_decltype(struct sf_cxx *x)
 {
     uint16_t n;
     x->at += 2; /* Dt, DT */
-    n = sf_cxx_node(x, SF_CXX_DECLTYPE, sf_cxx_read_expr(x), 0);
-    return sf_cxx_eat(x, 'E') ? n : sf_cxx_fault(x);
+    n = sf_cxx_read_node(x, SF_CXX_DECLTYPE, sf_cxx_expr(x), 0);
+    return sf_cxx_eat(x, 'E') ? n : sf_cxx_read_fault(x);
 }
 
 static uint16_t read_float(struct sf_cxx *x)
 {
     uint32_t bits;
     uint16_t n;
-    if (!sf_cxx_number(x, &bits))
-        return sf_cxx_fault(x);
-    n = sf_cxx_text(x, SF_CXX_BUILTIN, sf_cxx_eat(x, 'b') ? "std::bfloat" : "_Float", 0);
+    if (!sf_cxx_read_number(x, &bits))
+        return sf_cxx_read_fault(x);
+    n = sf_cxx_read_text(x, SF_CXX_BUILTIN, sf_cxx_eat(x, 'b') ? "std::bfloat" : "_Float", 0);
     if (sf_cxx_eat(x, 'x'))
         x->nodes[n].flags = 1;
     else if (x->nodes[n].text[0] == '_' && !sf_cxx_eat(x, '_'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     x->nodes[n].number = bits;
     x->nodes[n].len = (uint32_t)strlen(x->nodes[n].text);
     x->nodes[n].op = 1; /* the width is part of the name */
@@ -161,24 +161,24 @@ static uint16_t read_d(struct sf_cxx *x, bool *is_plain)
     uint16_t n, condition = 0;
     uint8_t flags = SF_CXX_NOEXCEPT;
     if (next == 't' || next == 'T')
-        return sf_cxx_read_decltype(x);
+        return sf_cxx_type_decltype(x);
     x->at += 2;
     switch (next) {
-    case 'p': return sf_cxx_node(x, SF_CXX_EXPAND, sf_cxx_read_type(x), 0);
+    case 'p': return sf_cxx_read_node(x, SF_CXX_EXPAND, sf_cxx_type(x), 0);
     case 'v': return read_vector(x);
     case 'F': *is_plain = true; return read_float(x);
     case 'x': return read_function(x, SF_CXX_TRANSACTION, 0);
     case 'O':
-        condition = sf_cxx_read_expr(x);
+        condition = sf_cxx_expr(x);
         if (!sf_cxx_eat(x, 'E'))
-            return sf_cxx_fault(x);
+            return sf_cxx_read_fault(x);
         return read_function(x, flags, condition);
     case 'o': return read_function(x, flags, 0);
     default: break;
     }
     n = find_builtin(x, d_builtins, sizeof(d_builtins) / sizeof(d_builtins[0]), next);
     *is_plain = true;
-    return n ? n : sf_cxx_fault(x);
+    return n ? n : sf_cxx_read_fault(x);
 }
 
 static uint16_t read_vendor_qualifier(struct sf_cxx *x)
@@ -187,33 +187,34 @@ static uint16_t read_vendor_qualifier(struct sf_cxx *x)
     if (sf_cxx_peek(x) == 'I')
         args = sf_cxx_read_template_args(x, false);
     if (args)
-        name = sf_cxx_node(x, SF_CXX_TEMPLATE, name, args);
-    n = sf_cxx_node(x, SF_CXX_AFTER, sf_cxx_read_type(x), name);
+        name = sf_cxx_read_node(x, SF_CXX_TEMPLATE, name, args);
+    n = sf_cxx_read_node(x, SF_CXX_AFTER, sf_cxx_type(x), name);
     return n;
 }
 
 static uint16_t after(struct sf_cxx *x, const char *text)
 {
-    uint16_t of = sf_cxx_read_type(x);
-    return sf_cxx_node(x, SF_CXX_AFTER, of, sf_cxx_text(x, SF_CXX_NAME, text, strlen(text)));
+    uint16_t of = sf_cxx_type(x);
+    return sf_cxx_read_node(x, SF_CXX_AFTER, of,
+                            sf_cxx_read_text(x, SF_CXX_NAME, text, strlen(text)));
 }
 
 static uint16_t read_qualified(struct sf_cxx *x)
 {
-    uint8_t flags = sf_cxx_read_cv(x);
+    uint8_t flags = sf_cxx_type_cv(x);
     uint16_t of, n;
     if (sf_cxx_peek(x) == 'F') /* stands behind its parameters, and is one thing with them */
         return read_function(x, flags, 0);
-    of = sf_cxx_read_type(x);
-    n = sf_cxx_node(x, SF_CXX_QUALIFIED, of, 0);
+    of = sf_cxx_type(x);
+    n = sf_cxx_read_node(x, SF_CXX_QUALIFIED, of, 0);
     x->nodes[n].flags = flags;
     return n;
 }
 
 static uint16_t read_member(struct sf_cxx *x)
 {
-    uint16_t of = sf_cxx_read_type(x);
-    return sf_cxx_node(x, SF_CXX_MEMBER, of, sf_cxx_read_type(x));
+    uint16_t of = sf_cxx_type(x);
+    return sf_cxx_read_node(x, SF_CXX_MEMBER, of, sf_cxx_type(x));
 }
 
 /* A parameter, or a template that is one with its arguments. */
@@ -222,15 +223,16 @@ static uint16_t read_parameter(struct sf_cxx *x)
     uint16_t n = sf_cxx_read_template_param(x);
     if (sf_cxx_peek(x) != 'I' || x->is_forward)
         return n;
-    sf_cxx_remember(x, n);
-    return sf_cxx_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, false));
+    sf_cxx_read_remember(x, n);
+    return sf_cxx_read_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, false));
 }
 
 static uint16_t read_known(struct sf_cxx *x, bool *is_plain)
 {
     uint16_t n = sf_cxx_read_substitution(x);
     *is_plain = sf_cxx_peek(x) != 'I';
-    return *is_plain ? n : sf_cxx_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, false));
+    return *is_plain ? n
+                     : sf_cxx_read_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, false));
 }
 
 static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
@@ -241,7 +243,7 @@ static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
     case 'V':
     case 'K': return read_qualified(x);
     case 'F': return read_function(x, 0, 0);
-    case 'D': return next == 'C' ? sf_cxx_fault(x) : read_d(x, is_plain);
+    case 'D': return next == 'C' ? sf_cxx_read_fault(x) : read_d(x, is_plain);
     case 'S': return next == 't' ? sf_cxx_read_name(x, false, NULL) : read_known(x, is_plain);
     case 'T':
         if (next != 's' && next != 'u' && next != 'e')
@@ -254,25 +256,25 @@ static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
         return sf_cxx_read_name(x, false, NULL);
     x->at++;
     switch (c) {
-    case 'P': return sf_cxx_node(x, SF_CXX_POINTER, sf_cxx_read_type(x), 0);
-    case 'R': return sf_cxx_node(x, SF_CXX_LREF, sf_cxx_read_type(x), 0);
-    case 'O': return sf_cxx_node(x, SF_CXX_RREF, sf_cxx_read_type(x), 0);
+    case 'P': return sf_cxx_read_node(x, SF_CXX_POINTER, sf_cxx_type(x), 0);
+    case 'R': return sf_cxx_read_node(x, SF_CXX_LREF, sf_cxx_type(x), 0);
+    case 'O': return sf_cxx_read_node(x, SF_CXX_RREF, sf_cxx_type(x), 0);
     case 'C': return after(x, "_Complex");
     case 'G': return after(x, "_Imaginary");
     case 'A': return read_array(x);
     case 'M': return read_member(x);
     case 'U': return read_vendor_qualifier(x);
     case 'u': return sf_cxx_read_source_name(x);
-    default: return sf_cxx_fault(x);
+    default: return sf_cxx_read_fault(x);
     }
 }
 
-uint16_t sf_cxx_read_type(struct sf_cxx *x)
+uint16_t sf_cxx_type(struct sf_cxx *x)
 {
     bool is_plain = false;
     uint16_t n = 0;
-    if (!sf_cxx_enter(x)) {
-        sf_cxx_leave(x);
+    if (!sf_cxx_read_enter(x)) {
+        sf_cxx_read_leave(x);
         return 0;
     }
     n = find_builtin(x, builtins, sizeof(builtins) / sizeof(builtins[0]), sf_cxx_peek(x));
@@ -281,8 +283,8 @@ uint16_t sf_cxx_read_type(struct sf_cxx *x)
     } else {
         n = read_compound(x, &is_plain);
         if (!is_plain)
-            sf_cxx_remember(x, n);
+            sf_cxx_read_remember(x, n);
     }
-    sf_cxx_leave(x);
+    sf_cxx_read_leave(x);
     return n;
 }

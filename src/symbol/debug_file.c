@@ -34,7 +34,7 @@ static sf_bytes find_id(sf_bytes notes)
     return SF_BYTES_NONE;
 }
 
-sf_bytes sf_elf_build_id(const struct sf_elf_file *f)
+sf_bytes sf_debug_file_build_id(const struct sf_elf_file *f)
 {
     for (uint32_t i = 0; i < f->n_sections; i++) {
         struct sf_elf_section s;
@@ -66,7 +66,7 @@ static sf_bytes find_shared_id(sf_bytes b, bool is_sup)
     return (sf_bytes){b.p + at, b.len - at};
 }
 
-sf_bytes sf_elf_shared_id(const struct sf_elf_file *f)
+sf_bytes sf_debug_file_shared_id(const struct sf_elf_file *f)
 {
     for (uint32_t i = 0; i < f->n_sections; i++) {
         struct sf_elf_section s;
@@ -106,7 +106,7 @@ static bool open_if_same(struct sf_elf_file *out, const char *path, sf_bytes id,
     bool is_same;
     if (!sf_elf_file_open(out, path))
         return false;
-    theirs = sf_elf_build_id(out);
+    theirs = sf_debug_file_build_id(out);
     if (id.len && theirs.len)
         is_same = id.len == theirs.len && !memcmp(id.p, theirs.p, id.len);
     else
@@ -177,7 +177,7 @@ bool sf_debug_file_open(struct sf_elf_file *out, const struct sf_elf_file *f, co
                         const char *root)
 {
     uint8_t kept[BUILD_ID_MAX]; /* what was read may be forgotten */
-    sf_bytes id = sf_elf_build_id(f);
+    sf_bytes id = sf_debug_file_build_id(f);
     if (id.len)
         id.p = memcpy(kept, id.p, id.len);
     return open_by_id(out, id, root) || open_by_link(out, f, path, id, root);

@@ -12,7 +12,7 @@
 bool sf_debug_file_open(struct sf_elf_file *out, const struct sf_elf_file *f, const char *path,
                         const char *root);
 /* Empty: it has none. */
-sf_bytes sf_elf_build_id(const struct sf_elf_file *f);
+sf_bytes sf_debug_file_build_id(const struct sf_elf_file *f);
 /* The build id of the file that dwz moved some of its debug information to, which others share.
  * Empty: there is none. */
-sf_bytes sf_elf_shared_id(const struct sf_elf_file *f);
+sf_bytes sf_debug_file_shared_id(const struct sf_elf_file *f);

@@ -87,7 +87,7 @@ static bool has_room(struct sf_debug_info *i, const struct sf_elf_file *f,
     struct sf_elf_section s;
     uint64_t room = more->max_inflated, now = more->max_now ? more->max_now : room;
     for (uint32_t at = 0; next_section(f, names, &at, &s) >= 0;) {
-        uint64_t len = sf_elf_inflated_len(&s);
+        uint64_t len = sf_elf_inflate_len(&s);
         if (len > room)
             return false;
         room -= len;

@@ -27,7 +27,7 @@ enum sf_err sf_debuginfod_check(const char *url, struct sf_why *why)
 
 static enum sf_err on_piece(void *arg, const void *p, size_t len, struct sf_why *why)
 {
-    return sf_symbol_writer_add(arg, p, len, why);
+    return sf_symbol_files_writer_add(arg, p, len, why);
 }
 
 static enum sf_err fetch_from(const struct sf_debuginfod *d, const char *server,
@@ -51,15 +51,15 @@ static enum sf_err fetch_from(const struct sf_debuginfod *d, const char *server,
         len--;
     snprintf(url, sizeof(url), "%.*s/buildid/%s/%s", len, server, id->hex,
              part == SF_SYMBOL_DEBUG ? "debuginfo" : "executable");
-    err = sf_symbol_writer_begin(&writer, files, SF_SYMBOL_FETCHED, 0, why);
+    err = sf_symbol_files_writer_begin(&writer, files, SF_SYMBOL_FETCHED, 0, why);
     if (!err)
         err = sf_fetch_run(&f, why);
     if (!err) {
-        err = sf_symbol_writer_finish(&writer, SF_SYMBOL_FETCHED, id, out, &is_new, why);
+        err = sf_symbol_files_writer_finish(&writer, SF_SYMBOL_FETCHED, id, out, &is_new, why);
         if (err == SF_ERR_INPUT)
             sf_why_prefix(why, "%.100s", url);
     }
-    sf_symbol_writer_done(&writer);
+    sf_symbol_files_writer_done(&writer);
     return err;
 }
 

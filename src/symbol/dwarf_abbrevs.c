@@ -23,7 +23,7 @@ static void add_attr(struct sf_dwarf_abbrevs *a, const struct sf_dwarf_unit *uni
     one->n_attrs++;
     one->has_code |= attr.name == SF_AT_LOW_PC || attr.name == SF_AT_RANGES;
     one->has_sibling |= attr.name == SF_AT_SIBLING;
-    one->is_fixed = one->is_fixed && sf_dwarf_form_len(unit, attr.form, &len);
+    one->is_fixed = one->is_fixed && sf_dwarf_value_form_len(unit, attr.form, &len);
     one->len = one->is_fixed ? one->len + len : 0;
 }
 

@@ -42,7 +42,7 @@ static void take(struct entry *e, uint16_t name, const struct sf_dwarf_value *v)
     case SF_AT_SIBLING: e->sibling_off = v->kind == SF_DWARF_ENTRY ? v->u : 0; break;
     case SF_AT_CALL_FILE: e->call.file = v->u; break;
     case SF_AT_CALL_LINE: e->call.line = v->u > UINT32_MAX ? 0 : (uint32_t)v->u; break;
-    default: sf_dwarf_code_take(&e->code, name, v); break;
+    default: sf_dwarf_ranges_code_take(&e->code, name, v); break;
     }
 }
 

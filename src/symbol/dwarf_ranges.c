@@ -3,7 +3,8 @@
 #include "symbol/dwarf_names.h"
 #include "symbol/dwarf_unit.h"
 
-void sf_dwarf_code_take(struct sf_dwarf_code *code, uint16_t name, const struct sf_dwarf_value *v)
+void sf_dwarf_ranges_code_take(struct sf_dwarf_code *code, uint16_t name,
+                               const struct sf_dwarf_value *v)
 {
     switch (name) {
     case SF_AT_LOW_PC: code->low = *v; break;
@@ -75,17 +76,17 @@ static bool next_in_list(struct sf_dwarf_ranges *r)
     while (sf_dwarf_spend(r->d)) {
         switch (sf_dwarf_u8(&r->c)) {
         case SF_RANGE_BASE_INDEX:
-            if (!sf_dwarf_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->base))
+            if (!sf_dwarf_value_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->base))
                 return false;
             continue;
         case SF_RANGE_BASE: r->base = sf_dwarf_uint(&r->c, size); continue;
         case SF_RANGE_START_INDEX_END_INDEX:
-            if (!sf_dwarf_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->lo) ||
-                !sf_dwarf_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->hi))
+            if (!sf_dwarf_value_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->lo) ||
+                !sf_dwarf_value_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->hi))
                 return false;
             break;
         case SF_RANGE_START_INDEX_LEN:
-            if (!sf_dwarf_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->lo))
+            if (!sf_dwarf_value_address_at(r->d, r->unit, sf_dwarf_uleb(&r->c), &r->lo))
                 return false;
             r->hi = r->lo + sf_dwarf_uleb(&r->c);
             break;

@@ -10,7 +10,8 @@ struct sf_dwarf_code { /* what the attributes of an entry say; a zeroed one cove
 };
 
 /* Keeps the attribute when it says which code this is. */
-void sf_dwarf_code_take(struct sf_dwarf_code *code, uint16_t name, const struct sf_dwarf_value *v);
+void sf_dwarf_ranges_code_take(struct sf_dwarf_code *code, uint16_t name,
+                               const struct sf_dwarf_value *v);
 
 struct sf_dwarf_ranges {
     struct sf_dwarf *d;

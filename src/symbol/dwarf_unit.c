@@ -64,7 +64,7 @@ static void take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
     case SF_AT_ADDR_BASE:
     case SF_AT_GNU_ADDR_BASE: u->addr_base = v->u; break;
     case SF_AT_RNGLISTS_BASE: u->rnglists_base = v->u; break;
-    default: sf_dwarf_code_take(&u->code, name, v); break;
+    default: sf_dwarf_ranges_code_take(&u->code, name, v); break;
     }
 }
 

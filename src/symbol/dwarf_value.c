@@ -4,7 +4,7 @@
 #include "symbol/dwarf_names.h"
 #include "symbol/dwarf_unit.h"
 
-bool sf_dwarf_form_len(const struct sf_dwarf_unit *unit, uint16_t form, unsigned *out)
+bool sf_dwarf_value_form_len(const struct sf_dwarf_unit *unit, uint16_t form, unsigned *out)
 {
     *out = 0;
     switch (form) {
@@ -127,7 +127,7 @@ struct sf_dwarf_value sf_dwarf_value_read(const struct sf_dwarf_unit *unit,
     }
     if (form == SF_FORM_IMPLICIT_CONST)
         return value(SF_DWARF_NUMBER, (uint64_t)attr->constant);
-    if (!sf_dwarf_form_len(unit, form, &len))
+    if (!sf_dwarf_value_form_len(unit, form, &len))
         return read_long(c, form, unit);
     if (len > 8)
         return read_block(c, len);
@@ -160,8 +160,8 @@ sf_str sf_dwarf_value_text(const struct sf_dwarf *d, const struct sf_dwarf_unit 
     }
 }
 
-bool sf_dwarf_address_at(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit, uint64_t place,
-                         uint64_t *out)
+bool sf_dwarf_value_address_at(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,
+                               uint64_t place, uint64_t *out)
 {
     struct sf_dwarf_cursor c;
     if (place > d->addr.len || unit->addr_base > d->addr.len)
@@ -175,7 +175,7 @@ bool sf_dwarf_value_address(const struct sf_dwarf *d, const struct sf_dwarf_unit
                             const struct sf_dwarf_value *v, uint64_t *out)
 {
     if (v->kind == SF_DWARF_ADDRESS_AT)
-        return sf_dwarf_address_at(d, unit, v->u, out);
+        return sf_dwarf_value_address_at(d, unit, v->u, out);
     *out = v->u;
     return v->kind == SF_DWARF_ADDRESS;
 }

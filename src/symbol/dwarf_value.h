@@ -28,7 +28,7 @@ struct sf_dwarf_value {
 };
 
 /* How long a value of that form is; false: its bytes tell. */
-bool sf_dwarf_form_len(const struct sf_dwarf_unit *unit, uint16_t form, unsigned *out);
+bool sf_dwarf_value_form_len(const struct sf_dwarf_unit *unit, uint16_t form, unsigned *out);
 /* An unknown form makes the cursor bad: what follows it cannot be read. */
 struct sf_dwarf_value sf_dwarf_value_read(const struct sf_dwarf_unit *unit,
                                           const struct sf_dwarf_attr *attr,
@@ -38,5 +38,5 @@ sf_str sf_dwarf_value_text(const struct sf_dwarf *d, const struct sf_dwarf_unit 
                            const struct sf_dwarf_value *v);
 bool sf_dwarf_value_address(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,
                             const struct sf_dwarf_value *v, uint64_t *out);
-bool sf_dwarf_address_at(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit, uint64_t place,
-                         uint64_t *out);
+bool sf_dwarf_value_address_at(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,
+                               uint64_t place, uint64_t *out);

@@ -51,7 +51,7 @@ static bool read_head(const struct sf_elf_section *s, Elf64_Chdr *head)
     return true;
 }
 
-uint64_t sf_elf_inflated_len(const struct sf_elf_section *s)
+uint64_t sf_elf_inflate_len(const struct sf_elf_section *s)
 {
     Elf64_Chdr head;
     return s->flags & SHF_COMPRESSED && read_head(s, &head) ? head.ch_size : 0;

@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 #include "symbol/elf_layout.h"
 #include "symbol/elf_starts.h"
 #include "symbol/elf_unzstd.h"
@@ -46,7 +46,7 @@ static void add_name(struct asking *a, sf_str name)
     struct sf_buf people = {0};
     if (!name.len)
         name = SF_STR("[inlined]");
-    if (a->demangler && sf_demangle(a->demangler, name, &people))
+    if (a->demangler && sf_demangler_run(a->demangler, name, &people))
         name = sf_buf_str(&people);
     add_clean(&a->text, name);
     sf_buf_done(&people);

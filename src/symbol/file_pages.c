@@ -112,7 +112,7 @@ static struct sf_file_pages *file_of(const uint8_t *at)
     return f;
 }
 
-const uint8_t *sf_file_pages_look(const uint8_t *at, const uint8_t *end)
+const uint8_t *sf_file_pages_check(const uint8_t *at, const uint8_t *end)
 {
     const struct sf_file_pages *f = file_of(at);
     size_t page, n;
@@ -173,7 +173,7 @@ const uint8_t *sf_file_pages_need(const uint8_t *at, size_t n, const uint8_t *en
         ok = has(f, page++);
     }
     errno = saved;
-    return ok ? sf_file_pages_look(at, end) : NULL;
+    return ok ? sf_file_pages_check(at, end) : NULL;
 }
 
 sf_str sf_file_pages_text(const char *p, size_t max_len)

@@ -40,12 +40,12 @@ void sf_file_pages_close(struct sf_file_pages *f);
 void sf_file_pages_trim(void);
 
 /* Up to where from `at` on bytes can be read now, at most `end`. */
-const uint8_t *sf_file_pages_look(const uint8_t *at, const uint8_t *end);
+const uint8_t *sf_file_pages_check(const uint8_t *at, const uint8_t *end);
 /* The same, with at least `n` bytes of which `end` is not before. NULL: they cannot be had. */
 const uint8_t *sf_file_pages_need(const uint8_t *at, size_t n, const uint8_t *end);
 static inline const uint8_t *sf_file_pages_end(const uint8_t *at, const uint8_t *end)
 {
-    return sf_file_pages_open_ones ? sf_file_pages_look(at, end) : end;
+    return sf_file_pages_open_ones ? sf_file_pages_check(at, end) : end;
 }
 static inline bool sf_file_pages_has(sf_bytes b)
 {

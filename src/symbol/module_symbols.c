@@ -123,7 +123,7 @@ static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool
     sf_bytes theirs;
     if (!sf_elf_file_open(f, path))
         return false;
-    theirs = sf_elf_build_id(f);
+    theirs = sf_debug_file_build_id(f);
     if (!id.len || (!theirs.len && !must_tell) ||
         (theirs.len >= id.len && !memcmp(theirs.p, id.p, id.len)))
         return true;

@@ -21,7 +21,7 @@ static void module_free(struct sf_name_module *m)
     sf_heap_free(m);
 }
 
-size_t sf_name_module_memory(const struct sf_name_module *m)
+size_t sf_name_cache_module_memory(const struct sf_name_module *m)
 {
     return sizeof(*m) + sf_table_memory(&m->place_at) + sf_table_memory(&m->text_at) +
            m->cap_places * sizeof(*m->places) + m->cap_lines * sizeof(*m->lines) +
@@ -30,10 +30,11 @@ size_t sf_name_module_memory(const struct sf_name_module *m)
 
 static bool has_room(const struct sf_name_module *m)
 {
-    return sf_name_module_memory(m) < SF_LIMIT_SYMBOL_MODULE_LEN;
+    return sf_name_cache_module_memory(m) < SF_LIMIT_SYMBOL_MODULE_LEN;
 }
 
-struct sf_name_place *sf_name_module_place(struct sf_name_module *m, uint64_t off, bool can_make)
+struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint64_t off,
+                                                 bool can_make)
 {
     struct sf_table_look look;
     uint32_t at;
@@ -90,9 +91,9 @@ static bool keep_line(struct sf_name_module *m, const struct sf_named_line *l)
     return true;
 }
 
-void sf_name_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named)
+void sf_name_cache_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named)
 {
-    struct sf_name_place *p = sf_name_module_place(m, off, false);
+    struct sf_name_place *p = sf_name_cache_module_place(m, off, false);
     uint32_t first = m->n_lines, n = 0;
     if (!p || p->is_known)
         return;
@@ -109,8 +110,8 @@ void sf_name_module_put(struct sf_name_module *m, uint64_t off, const struct sf_
     p->n_lines = n;
 }
 
-bool sf_name_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
-                        struct sf_arena *req, struct sf_named *out)
+bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
+                              struct sf_arena *req, struct sf_named *out)
 {
     struct sf_named_line *lines = NULL;
     if (p->n_lines) {
@@ -266,9 +267,9 @@ void sf_name_cache_trim(struct sf_name_cache *c)
     size_t max = c->max_len ? c->max_len : SF_LIMIT_SYMBOL_NAMES_LEN, all = 0;
     struct sf_name_module *m;
     for (uint32_t i = 0; i < c->n; i++)
-        all += sf_name_module_memory(c->modules[i]);
+        all += sf_name_cache_module_memory(c->modules[i]);
     while (all > max && (m = oldest_idle(c)) && m != c->newest) {
-        all -= sf_name_module_memory(m);
+        all -= sf_name_cache_module_memory(m);
         drop(c, m);
     }
 }

@@ -61,10 +61,11 @@ void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m);
 void sf_name_cache_trim(struct sf_name_cache *c);
 
 /* The place of an offset; with `can_make` a new one is unknown. NULL: none, or no memory. */
-struct sf_name_place *sf_name_module_place(struct sf_name_module *m, uint64_t off, bool can_make);
+struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint64_t off,
+                                                 bool can_make);
 /* What was found at an offset that has a place. What does not fit is known to have no name. */
-void sf_name_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named);
+void sf_name_cache_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named);
 /* Copies what is known. False: `req` is full. */
-bool sf_name_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
-                        struct sf_arena *req, struct sf_named *out);
-size_t sf_name_module_memory(const struct sf_name_module *m);
+bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
+                              struct sf_arena *req, struct sf_named *out);
+size_t sf_name_cache_module_memory(const struct sf_name_module *m);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 #include "symbol/rust_name.h"
 
 static bool is_hash(sf_str s)

@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 #include "symbol/punycode.h"
 
 enum { MAX_DEPTH = 96, MAX_STEPS = 1 << 16 };

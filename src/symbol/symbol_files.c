@@ -27,7 +27,7 @@ enum { PATH_CAP = 4096, MAX_LISTED = 1 << 16, UNITS_LOOKED_AT = 64 };
 
 static const char *const endings[SF_SYMBOL_PARTS] = {".elf", ".debug", ".dwp"};
 
-bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out)
+bool sf_symbol_files_id_parse(sf_str text, struct sf_symbol_id *out)
 {
     uint8_t bytes[SF_SYMBOL_ID_MAX];
     size_t len = text.len / 2;
@@ -39,7 +39,7 @@ bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out)
     return true;
 }
 
-const char *sf_symbol_part_name(enum sf_symbol_part part)
+const char *sf_symbol_files_part_name(enum sf_symbol_part part)
 {
     static const char *const names[SF_SYMBOL_PARTS] = {"program", "debug", "split"};
     return names[part];
@@ -122,7 +122,7 @@ static bool is_split(const struct sf_elf_file *f)
 
 static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *out)
 {
-    sf_bytes shared = sf_elf_shared_id(f);
+    sf_bytes shared = sf_debug_file_shared_id(f);
     if (shared.len >= SF_SYMBOL_ID_MIN && shared.len <= SF_SYMBOL_ID_MAX) {
         sf_hex_encode(shared.p, shared.len, out->shared_id.hex);
         snprintf(out->note, sizeof(out->note), "some names are in the file with build id %s",
@@ -201,7 +201,8 @@ static void inspect_sections(const struct sf_elf_file *f, struct sf_symbol_info 
                  "upload the program, too");
 }
 
-enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why)
+enum sf_err sf_symbol_files_inspect(const char *path, struct sf_symbol_info *out,
+                                    struct sf_why *why)
 {
     struct sf_symbol_info info = {0};
     uint8_t hash[SF_FILE_HASH_LEN];
@@ -210,7 +211,7 @@ enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, s
     enum sf_err err;
     if (!sf_elf_file_open(&f, path))
         return sf_fail(why, SF_ERR_INPUT, "not a little-endian ELF file of 64 bits");
-    id = sf_elf_build_id(&f);
+    id = sf_debug_file_build_id(&f);
     if (id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX)
         sf_hex_encode(id.p, id.len, info.id.hex);
     info.len = f.image.len;
@@ -237,7 +238,7 @@ bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out)
     bool is_there;
     if (!sf_elf_file_open(&f, path))
         return false;
-    id = sf_elf_shared_id(&f);
+    id = sf_debug_file_shared_id(&f);
     is_there = id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX;
     if (is_there) {
         sf_hex_encode(id.p, id.len, out->hex);
@@ -263,7 +264,7 @@ static bool parse_name(const char *entry, struct sf_symbol_id *id, enum sf_symbo
     for (*part = 0; *part < SF_SYMBOL_PARTS; ++*part) {
         sf_str ending = sf_str_from(endings[*part]);
         if (sf_str_ends(name, ending))
-            return sf_symbol_id_parse(sf_str_part(name, 0, name.len - ending.len), id);
+            return sf_symbol_files_id_parse(sf_str_part(name, 0, name.len - ending.len), id);
     }
     return false;
 }
@@ -309,7 +310,7 @@ static void look_inside(const struct sf_symbol_files *s, uint32_t tenant,
     struct sf_why why = {0};
     sf_symbol_files_name(tenant, &info->id, info->part, name);
     full_path(s, name, path);
-    if (sf_symbol_files_look(path, &found, &why)) {
+    if (sf_symbol_files_inspect(path, &found, &why)) {
         snprintf(info->note, sizeof(info->note), "damaged: %.80s", why.text);
     } else if (found.part != info->part) {
         snprintf(info->note, sizeof(info->note), "damaged: a file of another kind is in it");
@@ -547,8 +548,8 @@ static enum sf_err check_room(struct sf_symbol_files *s, uint32_t tenant, uint64
     return SF_OK;
 }
 
-enum sf_err sf_symbol_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
-                                   uint32_t tenant, uint64_t len, struct sf_why *why)
+enum sf_err sf_symbol_files_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
+                                         uint32_t tenant, uint64_t len, struct sf_why *why)
 {
     enum sf_err err = check_room(s, tenant, len, why);
     if (err)
@@ -558,8 +559,8 @@ enum sf_err sf_symbol_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_
     return sf_dir_create(s->dir, w->name, &w->file, why);
 }
 
-enum sf_err sf_symbol_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
-                                 struct sf_why *why)
+enum sf_err sf_symbol_files_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
+                                       struct sf_why *why)
 {
     enum sf_err err;
     if (len > w->files->max_file_len - w->len)
@@ -592,15 +593,15 @@ static enum sf_err put_in_place(struct sf_symbol_writer *w, uint32_t tenant,
     return sf_dir_sync(dir, folder, why);
 }
 
-enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
-                                    const struct sf_symbol_id *id, struct sf_symbol_info *out,
-                                    bool *is_new, struct sf_why *why)
+enum sf_err sf_symbol_files_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
+                                          const struct sf_symbol_id *id, struct sf_symbol_info *out,
+                                          bool *is_new, struct sf_why *why)
 {
     struct sf_symbol_info info;
     char path[PATH_CAP];
     enum sf_err err;
     full_path(w->files, w->name, path);
-    err = sf_symbol_files_look(path, &info, why);
+    err = sf_symbol_files_inspect(path, &info, why);
     if (err)
         return err;
     if (info.part == SF_SYMBOL_SPLIT)
@@ -619,7 +620,7 @@ enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
     return err;
 }
 
-void sf_symbol_writer_done(struct sf_symbol_writer *w)
+void sf_symbol_files_writer_done(struct sf_symbol_writer *w)
 {
     sf_file_close(&w->file);
     if (w->files && w->name[0])

@@ -60,9 +60,9 @@ struct sf_symbol_files {
 };
 
 /* False: not hexadecimal, too short or too long. */
-bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out);
+bool sf_symbol_files_id_parse(sf_str text, struct sf_symbol_id *out);
 /* "program", "debug" or "split". */
-const char *sf_symbol_part_name(enum sf_symbol_part part);
+const char *sf_symbol_files_part_name(enum sf_symbol_part part);
 
 /* The folders. */
 enum sf_err sf_symbol_files_prepare(struct sf_symbol_files *s, struct sf_why *why);
@@ -73,7 +73,8 @@ bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
                          const struct sf_symbol_id *id, enum sf_symbol_part part);
 /* Looks into the file at `path`. INPUT: not ELF, or without a build id; that of a .dwp file is
  * empty. */
-enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why);
+enum sf_err sf_symbol_files_inspect(const char *path, struct sf_symbol_info *out,
+                                    struct sf_why *why);
 /* False: the file at `path` shares nothing with others, or cannot be read. */
 bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out);
 /* In no order; damaged ones have a note. LIMIT: `req` is full. */
@@ -107,13 +108,13 @@ struct sf_symbol_writer { /* a zeroed one is done */
 
 /* `len`: what is going to be written, 0 when that is not known. LIMIT: too long; FULL: the tenant's
  * files or the disk. */
-enum sf_err sf_symbol_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
-                                   uint32_t tenant, uint64_t len, struct sf_why *why);
-enum sf_err sf_symbol_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
-                                 struct sf_why *why);
+enum sf_err sf_symbol_files_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
+                                         uint32_t tenant, uint64_t len, struct sf_why *why);
+enum sf_err sf_symbol_files_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
+                                       struct sf_why *why);
 /* Checks it and puts it in its place, durable. INPUT: it is not what it was said to be. `is_new`:
  * there was none of its kind. */
-enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
-                                    const struct sf_symbol_id *id, struct sf_symbol_info *out,
-                                    bool *is_new, struct sf_why *why);
-void sf_symbol_writer_done(struct sf_symbol_writer *w); /* deletes what was not finished */
+enum sf_err sf_symbol_files_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
+                                          const struct sf_symbol_id *id, struct sf_symbol_info *out,
+                                          bool *is_new, struct sf_why *why);
+void sf_symbol_files_writer_done(struct sf_symbol_writer *w); /* deletes what was not finished */

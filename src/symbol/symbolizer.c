@@ -77,7 +77,7 @@ static void take_named(void *arg, uint64_t off, const struct sf_named *named)
 {
     struct reading *r = arg;
     sf_mutex_lock(&r->s->lock);
-    sf_name_module_put(r->m, off, named);
+    sf_name_cache_module_put(r->m, off, named);
     r->s->stats.n_looked_up++;
     r->s->stats.n_named += named->n_lines > 0;
     sf_mutex_unlock(&r->s->lock);
@@ -290,7 +290,7 @@ static uint32_t list_runs(const struct sf_symbolizer *s, const uint32_t *tenants
         for (to = from + 1; to < n && sf_str_eq(list[to].build_id, list[from].build_id);)
             to++;
         *a = (struct asked){.from = from, .to = to};
-        a->is_good = sf_symbol_id_parse(list[from].build_id, &a->id);
+        a->is_good = sf_symbol_files_id_parse(list[from].build_id, &a->id);
         a->has_file = a->is_good && find_owner(s, tenants, n_tenants, &a->id, &a->owner);
         a->is_good = a->has_file || (a->is_good && s->servers.n_urls);
         if (a->is_good && !a->has_file)
@@ -316,7 +316,7 @@ static bool ask(struct sf_symbolizer *s, const struct asked *a, const struct sf_
     m->is_wanted = false; /* it came by other ways */
     want_shared(s, m, 0); /* again, when a server failed some time ago */
     for (uint32_t i = a->from; i < a->to; i++)
-        (void)sf_name_module_place(m, list[i].file_off, true);
+        (void)sf_name_cache_module_place(m, list[i].file_off, true);
     return m->n_unknown > 0 || is_shared_coming(s, m);
 }
 
@@ -342,12 +342,12 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
     bool is_coming = is_shared_coming(s, m);
     for (uint32_t i = a->from; i < a->to; i++) {
         const struct sf_name_place *p = m && a->has_file
-                                            ? sf_name_module_place(m, list[i].file_off, false)
+                                            ? sf_name_cache_module_place(m, list[i].file_off, false)
                                             : NULL;
         bool is_reading, is_fetching;
         out[i] = (struct sf_named){0};
         if (p && p->is_known)
-            (void)sf_name_module_get(m, p, req, &out[i]);
+            (void)sf_name_cache_module_get(m, p, req, &out[i]);
         naming->n_named += out[i].n_lines > 0;
         is_reading = a->has_file && p && !p->is_known;
         is_fetching = a->has_file ? p && p->is_known && is_coming : m && m->is_wanted;
@@ -491,6 +491,6 @@ void sf_symbolizer_stats(struct sf_symbolizer *s, struct sf_symbolizer_stats *ou
     *out = s->stats;
     out->n_modules = s->cache.n;
     for (uint32_t i = 0; i < s->cache.n; i++)
-        out->names_len += sf_name_module_memory(s->cache.modules[i]);
+        out->names_len += sf_name_cache_module_memory(s->cache.modules[i]);
     sf_mutex_unlock(&s->lock);
 }

@@ -54,7 +54,7 @@ WRONG = [  # what was answered, tests: file, names
         (FLOW + "first_seen_flow.py", "test_recursion_does_not_hide_the_hot_path", "test_the_default_is_time_and_not_a_number_of_samples"),
         (FLOW + "known_flow.py", "test_no_call_names_the_runtime_as_what_to_optimise"),
         (UNIT + "link/attribution_test.c", "leaves_what_names_a_span_that_did_not_run_then"),
-        (FLOW + "symbols_flow.py", "test_a_stripped_program_has_one_frame_a_function"), (UNIT + "symbol/demangle_test.c", "says_cxx_templates_lambdas_and_clones")]),
+        (FLOW + "symbols_flow.py", "test_a_stripped_program_has_one_frame_a_function"), (UNIT + "symbol/demangler_test.c", "says_cxx_templates_lambdas_and_clones")]),
 ]
 HEAD = """
 ## What was wrong once

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 static void must(bool what)
 {
@@ -22,10 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size) /* memcpy from nowhere is undefined, even of nothing */
         memcpy(copy, data, size);
     sf_buf_add_str(&first, SF_STR("x"));
-    is_name = sf_demangle(d, (sf_str){copy, size}, &first);
+    is_name = sf_demangler_run(d, (sf_str){copy, size}, &first);
     must(first.len >= 1 && first.p[0] == 'x' && first.len <= 1 + SF_DEMANGLE_MAX_LEN + 16);
     must(is_name || first.len == 1);
-    must(sf_demangle(d, (sf_str){copy, size}, &again) == is_name);
+    must(sf_demangler_run(d, (sf_str){copy, size}, &again) == is_name);
     must(again.len == first.len - 1 && (!again.len || !memcmp(again.p, first.p + 1, again.len)));
     sf_buf_done(&first);
     sf_buf_done(&again);

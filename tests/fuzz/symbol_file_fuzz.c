@@ -52,9 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (sf_file_memory("symbol", &file, path, sizeof(path), &why))
         return 0;
     if (!sf_file_write_at(&file, 0, data, len, &why)) {
-        if (!sf_symbol_files_look(path, &info, &why) && info.part != SF_SYMBOL_SPLIT) {
+        if (!sf_symbol_files_inspect(path, &info, &why) && info.part != SF_SYMBOL_SPLIT) {
             struct sf_symbol_id again;
-            SF_ASSERT(sf_symbol_id_parse(sf_str_from(info.id.hex), &again) && info.len == len);
+            SF_ASSERT(sf_symbol_files_id_parse(sf_str_from(info.id.hex), &again) &&
+                      info.len == len);
         }
         if (sf_file_names_find(&(struct sf_file_names_paths){path, NULL, path, path}, offs, N, take,
                                &seen)) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every mangled name of libstdc++ and of a Rust program: sf_demangle says what c++filt says.
+"""Every mangled name of libstdc++ and of a Rust program: sf_demangler_run says what c++filt says.
 
 "> >" and ">>" are one: c++filt forgets the blank behind an empty pack, and leaves two commas for an
 empty pack between two parameters.

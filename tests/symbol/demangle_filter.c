@@ -1,8 +1,8 @@
-/* Reads names, one a line; writes what sf_demangle makes of each, or the name itself. */
+/* Reads names, one a line; writes what sf_demangler_run makes of each, or the name itself. */
 #include <stdio.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 int main(void)
 {
@@ -12,7 +12,7 @@ int main(void)
     while (d && fgets(line, sizeof(line), stdin)) {
         sf_str name = {line, strcspn(line, "\n")};
         sf_buf_reset(&text);
-        if (sf_demangle(d, name, &text))
+        if (sf_demangler_run(d, name, &text))
             name = sf_buf_str(&text);
         printf("%.*s\n", SF_STR_ARG(name));
     }

@@ -10,7 +10,7 @@ static enum sf_err find_id(const struct sf_call *call, struct sf_symbol_id *out,
 {
     if (!call->service->symbols)
         return sf_fail(why, SF_ERR_UNSUPPORTED, "this server keeps no symbols");
-    if (!sf_symbol_id_parse(call->arg, out))
+    if (!sf_symbol_files_id_parse(call->arg, out))
         return sf_fail(
             why, SF_ERR_INPUT, "%.*s is not a build id: %d to %d hexadecimal digits, two a byte",
             SF_STR_ARG(sf_str_part(call->arg, 0, 80)), 2 * SF_SYMBOL_ID_MIN, 2 * SF_SYMBOL_ID_MAX);
@@ -34,7 +34,7 @@ static enum sf_err find_tenant(const struct sf_call *call, bool can_create, uint
 static void write_file(struct sf_json_writer *w, const struct sf_symbol_info *info)
 {
     sf_json_write_key_str(w, SF_STR("buildId"), sf_str_from(info->id.hex));
-    sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(sf_symbol_part_name(info->part)));
+    sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(sf_symbol_files_part_name(info->part)));
     sf_json_write_key_u64(w, SF_STR("size"), info->len);
     sf_json_write_key(w, SF_STR("hasNames"));
     sf_json_write_bool(w, info->has_names);
@@ -58,7 +58,7 @@ static enum sf_err copy_body(struct sf_call *call, struct sf_worker *worker,
         if (!err && n == 0)
             err = sf_fail(why, SF_ERR_IO, "the upload ended early");
         if (!err)
-            err = sf_symbol_writer_add(w, piece, n, why);
+            err = sf_symbol_files_writer_add(w, piece, n, why);
         if (!err && atomic_load(sf_exchange_cancel(call->ex)))
             err = sf_fail(why, SF_ERR_CANCELLED, "the sender went away");
         off += n;
@@ -92,13 +92,13 @@ bool sf_symbols_put(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = find_tenant(call, true, &tenant, &why);
     if (!err)
-        err = sf_symbol_writer_begin(&w, sf_symbolizer_files(call->service->symbols), tenant,
-                                     sf_exchange_body(call->ex)->len, &why);
+        err = sf_symbol_files_writer_begin(&w, sf_symbolizer_files(call->service->symbols), tenant,
+                                           sf_exchange_body(call->ex)->len, &why);
     if (!err)
         err = copy_body(call, worker, &w, &why);
     if (!err)
-        err = sf_symbol_writer_finish(&w, tenant, &id, &info, &is_new, &why);
-    sf_symbol_writer_done(&w);
+        err = sf_symbol_files_writer_finish(&w, tenant, &id, &info, &is_new, &why);
+    sf_symbol_files_writer_done(&w);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_symbolizer_forget(call->service->symbols, tenant, &id);

@@ -24,7 +24,7 @@ TEST(debug_file, is_found_by_build_id_and_believed_by_it)
     assert_true(len > 0);
     self[len] = 0;
     assert_true(sf_elf_file_open(&f, self));
-    id = sf_elf_build_id(&f);
+    id = sf_debug_file_build_id(&f);
     if (!id.len || id.len > 64) /* a linker without them */
         skip();
     sf_hex_encode(id.p, id.len, hex);

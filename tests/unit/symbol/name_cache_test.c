@@ -14,8 +14,8 @@ static void put(struct sf_name_module *m, uint64_t off, const char *outer, const
 {
     struct sf_named_line lines[2] = {{sf_str_from(inner), SF_STR("a.c"), 7},
                                      {sf_str_from(outer), SF_STR("b.c"), 9}};
-    assert_non_null(sf_name_module_place(m, off, true));
-    sf_name_module_put(m, off, &(struct sf_named){lines, 2, 0});
+    assert_non_null(sf_name_cache_module_place(m, off, true));
+    sf_name_cache_module_put(m, off, &(struct sf_named){lines, 2, 0});
 }
 
 TEST(name_cache, gives_back_what_was_put)
@@ -28,21 +28,21 @@ TEST(name_cache, gives_back_what_was_put)
     struct sf_named named;
     assert_true(sf_arena_init(&req, 1 << 20));
     assert_non_null(m);
-    assert_null(sf_name_module_place(m, 5, false));
+    assert_null(sf_name_cache_module_place(m, 5, false));
     put(m, 5, "outer", "inner");
     assert_int_equal(m->n_unknown, 0);
-    assert_non_null(sf_name_module_place(m, 6, true));
+    assert_non_null(sf_name_cache_module_place(m, 6, true));
     assert_int_equal(m->n_unknown, 1);
-    p = sf_name_module_place(m, 5, false);
+    p = sf_name_cache_module_place(m, 5, false);
     assert_true(p && p->is_known);
-    assert_true(sf_name_module_get(m, p, &req, &named));
+    assert_true(sf_name_cache_module_get(m, p, &req, &named));
     assert_int_equal(named.n_lines, 2);
     assert_true(sf_str_eq(named.lines[0].function, SF_STR("inner")));
     assert_true(sf_str_eq(named.lines[1].file, SF_STR("b.c")));
     assert_int_equal(named.lines[1].line, 9);
-    sf_name_module_put(m, 6, &(struct sf_named){.start_off = 3});
-    p = sf_name_module_place(m, 6, false);
-    assert_true(sf_name_module_get(m, p, &req, &named));
+    sf_name_cache_module_put(m, 6, &(struct sf_named){.start_off = 3});
+    p = sf_name_cache_module_place(m, 6, false);
+    assert_true(sf_name_cache_module_get(m, p, &req, &named));
     assert_int_equal(named.n_lines, 0);
     assert_int_equal(named.start_off, 3);
     assert_null(sf_name_cache_module(&c, 2, &id, false)); /* another tenant's */
@@ -66,7 +66,7 @@ TEST(name_cache, forgets_what_was_used_longest_ago_and_never_what_is_busy)
     assert_non_null(sf_name_cache_module(&c, 1, &d, false));
     sf_name_cache_forget(&c, 1, &b); /* while a thread has it */
     assert_null(sf_name_cache_module(&c, 1, &b, false));
-    sf_name_module_put(busy, 1, &(struct sf_named){0});
+    sf_name_cache_module_put(busy, 1, &(struct sf_named){0});
     sf_name_cache_release(&c, busy);
     assert_int_equal(c.n, 1);
     sf_name_cache_done(&c);
@@ -86,11 +86,11 @@ TEST(name_cache, keeps_a_bounded_number_of_files_and_of_names)
     id = id_of(0);
     assert_null(sf_name_cache_module(&c, 1, &id, false));
     m = sf_name_cache_module(&c, 1, &id, true);
-    for (unsigned i = 0; i < 2000000 && sf_name_module_place(m, i, true); i++) {
+    for (unsigned i = 0; i < 2000000 && sf_name_cache_module_place(m, i, true); i++) {
         snprintf(name, sizeof(name), "a_name_of_some_length_that_is_like_no_other_%u", i);
         put(m, i, name, "g");
     }
-    assert_true(sf_name_module_memory(m) < 3 * SF_LIMIT_SYMBOL_MODULE_LEN);
-    assert_null(sf_name_module_place(m, 2000001, true));
+    assert_true(sf_name_cache_module_memory(m) < 3 * SF_LIMIT_SYMBOL_MODULE_LEN);
+    assert_null(sf_name_cache_module_place(m, 2000001, true));
     sf_name_cache_done(&c);
 }

@@ -49,12 +49,12 @@ static enum sf_err put_file(struct home *h, uint32_t tenant, const struct elf_ma
     struct sf_buf image = {0};
     enum sf_err err;
     elf_make(m, &image);
-    err = sf_symbol_writer_begin(&w, &h->files, tenant, image.len, why);
+    err = sf_symbol_files_writer_begin(&w, &h->files, tenant, image.len, why);
     if (!err)
-        err = sf_symbol_writer_add(&w, image.p, image.len, why);
+        err = sf_symbol_files_writer_add(&w, image.p, image.len, why);
     if (!err)
-        err = sf_symbol_writer_finish(&w, tenant, id, &info, is_new, why);
-    sf_symbol_writer_done(&w);
+        err = sf_symbol_files_writer_finish(&w, tenant, id, &info, is_new, why);
+    sf_symbol_files_writer_done(&w);
     sf_buf_done(&image);
     return err;
 }
@@ -168,13 +168,13 @@ TEST(symbol_files, trims_fetched_files_that_were_used_longest_ago)
 TEST(symbol_files, knows_a_build_id_when_it_sees_one)
 {
     struct sf_symbol_id id;
-    assert_true(sf_symbol_id_parse(SF_STR("AB12cd34"), &id));
+    assert_true(sf_symbol_files_id_parse(SF_STR("AB12cd34"), &id));
     assert_string_equal(id.hex, "ab12cd34");
-    assert_false(sf_symbol_id_parse(SF_STR("ab12cd3"), &id));
-    assert_false(sf_symbol_id_parse(SF_STR("ab12"), &id));
-    assert_false(sf_symbol_id_parse(SF_STR("../../../../etc/passwd"), &id));
-    assert_false(sf_symbol_id_parse(SF_STR("q8s7fAcxN5/NqzeF3kGS/b2"), &id)); /* Go's */
-    assert_false(sf_symbol_id_parse(SF_STR_NONE, &id));
+    assert_false(sf_symbol_files_id_parse(SF_STR("ab12cd3"), &id));
+    assert_false(sf_symbol_files_id_parse(SF_STR("ab12"), &id));
+    assert_false(sf_symbol_files_id_parse(SF_STR("../../../../etc/passwd"), &id));
+    assert_false(sf_symbol_files_id_parse(SF_STR("q8s7fAcxN5/NqzeF3kGS/b2"), &id)); /* Go's */
+    assert_false(sf_symbol_files_id_parse(SF_STR_NONE, &id));
 }
 
 TEST(symbol_files, remembers_for_an_hour_that_servers_had_none)

@@ -79,11 +79,11 @@ static void put_program(struct home *h, uint32_t tenant, uint8_t byte)
     for (int i = 0; i < N_STARTS; i++)
         starts[i] = CODE + 0x10 * i - ELF_MAKE_START_BASE;
     elf_make(&m, &image);
-    assert_int_equal(sf_symbol_writer_begin(&w, sf_symbolizer_files(h->s), tenant, image.len, NULL),
-                     0);
-    assert_int_equal(sf_symbol_writer_add(&w, image.p, image.len, NULL), 0);
-    assert_int_equal(sf_symbol_writer_finish(&w, tenant, &id, &info, &is_new, NULL), 0);
-    sf_symbol_writer_done(&w);
+    assert_int_equal(
+        sf_symbol_files_writer_begin(&w, sf_symbolizer_files(h->s), tenant, image.len, NULL), 0);
+    assert_int_equal(sf_symbol_files_writer_add(&w, image.p, image.len, NULL), 0);
+    assert_int_equal(sf_symbol_files_writer_finish(&w, tenant, &id, &info, &is_new, NULL), 0);
+    sf_symbol_files_writer_done(&w);
     sf_buf_done(&image);
     sf_symbolizer_forget(h->s, tenant, &id);
 }

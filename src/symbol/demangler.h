@@ -1,4 +1,4 @@
-/* demangle.h - the names compilers give functions, as people write them: Itanium C++ (_Z...), Rust
+/* demangler.h - the names compilers give functions, as people write them: Itanium C++ (_Z...), Rust
  * legacy (_ZN...17h<hash>E) and Rust v0 (_R...).
  *
  * A name is anybody's bytes: tree, depth, work and length are bounded, and what does not parse to
@@ -17,4 +17,4 @@ struct sf_demangler *sf_demangler_new(void); /* NULL: no memory */
 void sf_demangler_free(struct sf_demangler *d);
 /* Appends the name people know. False: not a mangled name, or one beyond the bounds; `out` is as
  * it was. */
-bool sf_demangle(struct sf_demangler *d, sf_str mangled, struct sf_buf *out);
+bool sf_demangler_run(struct sf_demangler *d, sf_str mangled, struct sf_buf *out);

@@ -1,4 +1,4 @@
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 #include "test.h"
 
@@ -9,7 +9,7 @@ static sf_str name_of(const char *mangled)
     struct sf_demangler *d = sf_demangler_new();
     assert_non_null(d);
     sf_buf_reset(&text);
-    if (!sf_demangle(d, sf_str_from(mangled), &text))
+    if (!sf_demangler_run(d, sf_str_from(mangled), &text))
         assert_int_equal(text.len, 0);
     sf_demangler_free(d);
     return sf_buf_str(&text);
@@ -23,7 +23,7 @@ static void forget(void)
 
 #define NAMED(mangled, name) assert_str(name_of(mangled), name)
 
-TEST(demangle, says_cxx_functions_with_their_scope_and_parameters)
+TEST(demangler, says_cxx_functions_with_their_scope_and_parameters)
 {
     NAMED("_Z1fv", "f()");
     NAMED("_Z3addiPKc", "add(int, char const*)");
@@ -43,7 +43,7 @@ TEST(demangle, says_cxx_functions_with_their_scope_and_parameters)
     forget();
 }
 
-TEST(demangle, says_cxx_templates_lambdas_and_clones)
+TEST(demangler, says_cxx_templates_lambdas_and_clones)
 {
     NAMED("_Z3maxIiET_S0_S0_", "int max<int>(int, int)");
     NAMED("_Z3putIJiPcEEvDpT_", "void put<int, char*>(int, char*)");
@@ -58,7 +58,7 @@ TEST(demangle, says_cxx_templates_lambdas_and_clones)
     forget();
 }
 
-TEST(demangle, says_rust_names_of_both_kinds)
+TEST(demangler, says_rust_names_of_both_kinds)
 {
     NAMED("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
     NAMED("_ZN61_$LT$shop..Cart$u20$as$u20$core..iter..Iterator$LT$u8$GT$$GT$"
@@ -76,7 +76,7 @@ TEST(demangle, says_rust_names_of_both_kinds)
     forget();
 }
 
-TEST(demangle, leaves_other_names_alone)
+TEST(demangler, leaves_other_names_alone)
 {
     static const char *const others[] = {"main",    "_start", "_Z",         "_ZZZ",     "_R",
                                          "_Rust",   "_ZN",    "_Z1",        "_Z9f",     "_ZN1aE1",
@@ -88,7 +88,7 @@ TEST(demangle, leaves_other_names_alone)
 }
 
 /* Short names that ask for much: deep, or doubled at every step. */
-TEST(demangle, ends_what_would_never_end)
+TEST(demangler, ends_what_would_never_end)
 {
     char deep[3000], twice[600];
     size_t at = 0;

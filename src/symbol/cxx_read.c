@@ -6,7 +6,7 @@
 
 /* ---- the parts everything is made of ---- */
 
-bool sf_cxx_eat2(struct sf_cxx *x, const char *two)
+bool sf_cxx_read_eat2(struct sf_cxx *x, const char *two)
 {
     if (sf_cxx_peek(x) != two[0] || sf_cxx_peek2(x) != two[1])
         return false;
@@ -14,34 +14,34 @@ bool sf_cxx_eat2(struct sf_cxx *x, const char *two)
     return true;
 }
 
-uint16_t sf_cxx_fault(struct sf_cxx *x)
+uint16_t sf_cxx_read_fault(struct sf_cxx *x)
 {
     x->has_failed = true;
     x->at = x->end;
     return 0;
 }
 
-uint16_t sf_cxx_node(struct sf_cxx *x, enum sf_cxx_kind kind, uint16_t a, uint16_t b)
+uint16_t sf_cxx_read_node(struct sf_cxx *x, enum sf_cxx_kind kind, uint16_t a, uint16_t b)
 {
     struct sf_cxx_node *n;
     if (x->has_failed || x->n_nodes == SF_CXX_NODES)
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     n = &x->nodes[x->n_nodes];
     *n = (struct sf_cxx_node){.kind = (uint8_t)kind, .a = a, .b = b};
     return x->n_nodes++;
 }
 
-uint16_t sf_cxx_text(struct sf_cxx *x, enum sf_cxx_kind kind, const char *text, size_t len)
+uint16_t sf_cxx_read_text(struct sf_cxx *x, enum sf_cxx_kind kind, const char *text, size_t len)
 {
-    uint16_t n = sf_cxx_node(x, kind, 0, 0);
+    uint16_t n = sf_cxx_read_node(x, kind, 0, 0);
     x->nodes[n].text = text;
     x->nodes[n].len = (uint32_t)len;
     return n;
 }
 
-uint16_t sf_cxx_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_t item)
+uint16_t sf_cxx_read_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_t item)
 {
-    uint16_t n = sf_cxx_node(x, SF_CXX_LIST, item, 0);
+    uint16_t n = sf_cxx_read_node(x, SF_CXX_LIST, item, 0);
     if (*tail)
         x->nodes[*tail].b = n;
     else
@@ -50,27 +50,27 @@ uint16_t sf_cxx_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_
     return n;
 }
 
-void sf_cxx_remember(struct sf_cxx *x, uint16_t node)
+void sf_cxx_read_remember(struct sf_cxx *x, uint16_t node)
 {
     if (x->n_subs == SF_CXX_SUBS)
-        sf_cxx_fault(x);
+        sf_cxx_read_fault(x);
     else
         x->subs[x->n_subs++] = node;
 }
 
-bool sf_cxx_enter(struct sf_cxx *x)
+bool sf_cxx_read_enter(struct sf_cxx *x)
 {
     if (++x->depth > SF_CXX_DEPTH)
-        sf_cxx_fault(x);
+        sf_cxx_read_fault(x);
     return !x->has_failed;
 }
 
-void sf_cxx_leave(struct sf_cxx *x)
+void sf_cxx_read_leave(struct sf_cxx *x)
 {
     x->depth--;
 }
 
-bool sf_cxx_number(struct sf_cxx *x, uint32_t *out)
+bool sf_cxx_read_number(struct sf_cxx *x, uint32_t *out)
 {
     uint32_t v = 0;
     if (sf_cxx_peek(x) < '0' || sf_cxx_peek(x) > '9')
@@ -111,13 +111,13 @@ uint16_t sf_cxx_read_source_name(struct sf_cxx *x)
     static const char anonymous[] = "_GLOBAL_";
     uint32_t len;
     const char *text;
-    if (!sf_cxx_number(x, &len) || !len || len > (size_t)(x->end - x->at))
-        return sf_cxx_fault(x);
+    if (!sf_cxx_read_number(x, &len) || !len || len > (size_t)(x->end - x->at))
+        return sf_cxx_read_fault(x);
     text = x->at;
     x->at += len;
     if (len >= 10 && !memcmp(text, anonymous, 8) && strchr("._$", text[8]) && text[9] == 'N')
-        return sf_cxx_text(x, SF_CXX_NAME, "(anonymous namespace)", 21);
-    return sf_cxx_text(x, SF_CXX_NAME, text, len);
+        return sf_cxx_read_text(x, SF_CXX_NAME, "(anonymous namespace)", 21);
+    return sf_cxx_read_text(x, SF_CXX_NAME, text, len);
 }
 
 /* "_" is the first, "0_" the second. */
@@ -128,7 +128,7 @@ static bool read_discriminated(struct sf_cxx *x, uint32_t *number)
         *number = 1;
         return true;
     }
-    if (!sf_cxx_number(x, &v) || !sf_cxx_eat(x, '_'))
+    if (!sf_cxx_read_number(x, &v) || !sf_cxx_eat(x, '_'))
         return false;
     *number = v + 2;
     return true;
@@ -139,11 +139,11 @@ static uint16_t read_lambda(struct sf_cxx *x)
     uint16_t params, n;
     uint32_t number;
     x->n_lambda++;
-    params = sf_cxx_read_params(x, 'E');
+    params = sf_cxx_type_params(x, 'E');
     x->n_lambda--;
     if (!read_discriminated(x, &number))
-        return sf_cxx_fault(x);
-    n = sf_cxx_node(x, SF_CXX_LAMBDA, params, 0);
+        return sf_cxx_read_fault(x);
+    n = sf_cxx_read_node(x, SF_CXX_LAMBDA, params, 0);
     x->nodes[n].number = number;
     return n;
 }
@@ -153,10 +153,10 @@ static uint16_t read_unnamed(struct sf_cxx *x)
     uint32_t number;
     uint16_t n;
     if (!read_discriminated(x, &number))
-        return sf_cxx_fault(x);
-    n = sf_cxx_node(x, SF_CXX_UNNAMED, 0, 0);
+        return sf_cxx_read_fault(x);
+    n = sf_cxx_read_node(x, SF_CXX_UNNAMED, 0, 0);
     x->nodes[n].number = number;
-    sf_cxx_remember(x, n);
+    sf_cxx_read_remember(x, n);
     return n;
 }
 
@@ -195,7 +195,7 @@ static uint16_t class_name(struct sf_cxx *x, uint16_t scope)
     for (unsigned i = 0; i < sizeof(knowns) / sizeof(knowns[0]); i++) {
         const struct known *k = &knowns[i];
         if (x->nodes[n].text == k->text || x->nodes[n].text == k->whole)
-            return sf_cxx_text(x, SF_CXX_NAME, k->class_text, strlen(k->class_text));
+            return sf_cxx_read_text(x, SF_CXX_NAME, k->class_text, strlen(k->class_text));
     }
     return n;
 }
@@ -207,19 +207,19 @@ static uint16_t read_ctor(struct sf_cxx *x, uint16_t scope)
     x->at++;
     is_inherited = is_ctor && sf_cxx_eat(x, 'I');
     if (!name || sf_cxx_peek(x) < '0' || sf_cxx_peek(x) > '5')
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     x->at++;
     if (is_inherited)
         sf_cxx_read_name(x, false, NULL); /* the base it came from; not printed */
-    return sf_cxx_node(x, is_ctor ? SF_CXX_CTOR : SF_CXX_DTOR, name, 0);
+    return sf_cxx_read_node(x, is_ctor ? SF_CXX_CTOR : SF_CXX_DTOR, name, 0);
 }
 
 static uint16_t read_binding(struct sf_cxx *x)
 {
     uint16_t list = 0, tail = 0;
     while (!sf_cxx_eat(x, 'E') && !x->has_failed)
-        sf_cxx_append(x, &list, &tail, sf_cxx_read_source_name(x));
-    return sf_cxx_node(x, SF_CXX_BINDING, list, 0);
+        sf_cxx_read_append(x, &list, &tail, sf_cxx_read_source_name(x));
+    return sf_cxx_read_node(x, SF_CXX_BINDING, list, 0);
 }
 
 static uint16_t read_plain_name(struct sf_cxx *x, uint16_t scope)
@@ -227,11 +227,11 @@ static uint16_t read_plain_name(struct sf_cxx *x, uint16_t scope)
     char c = sf_cxx_peek(x);
     if (c >= '0' && c <= '9')
         return sf_cxx_read_source_name(x);
-    if (sf_cxx_eat2(x, "Ul"))
+    if (sf_cxx_read_eat2(x, "Ul"))
         return read_lambda(x);
-    if (sf_cxx_eat2(x, "Ut"))
+    if (sf_cxx_read_eat2(x, "Ut"))
         return read_unnamed(x);
-    if (sf_cxx_eat2(x, "DC"))
+    if (sf_cxx_read_eat2(x, "DC"))
         return read_binding(x);
     if (c == 'C' || c == 'D')
         return read_ctor(x, scope);
@@ -240,11 +240,11 @@ static uint16_t read_plain_name(struct sf_cxx *x, uint16_t scope)
         uint32_t ignored;
         if (sf_cxx_peek(x) == '_' && sf_cxx_peek2(x) >= '0' && sf_cxx_peek2(x) <= '9') {
             x->at++;
-            sf_cxx_number(x, &ignored);
+            sf_cxx_read_number(x, &ignored);
         }
         return n;
     }
-    return c >= 'a' && c <= 'z' ? sf_cxx_read_operator(x) : sf_cxx_fault(x);
+    return c >= 'a' && c <= 'z' ? sf_cxx_expr_operator(x) : sf_cxx_read_fault(x);
 }
 
 uint16_t sf_cxx_read_unqualified(struct sf_cxx *x, uint16_t scope)
@@ -252,7 +252,7 @@ uint16_t sf_cxx_read_unqualified(struct sf_cxx *x, uint16_t scope)
     uint16_t n = read_plain_name(x, scope);
     while (sf_cxx_eat(x, 'B') && !x->has_failed) {
         uint16_t tag = sf_cxx_read_source_name(x);
-        n = sf_cxx_node(x, SF_CXX_TAG, n, tag);
+        n = sf_cxx_read_node(x, SF_CXX_TAG, n, tag);
     }
     return n;
 }
@@ -264,25 +264,26 @@ static uint16_t read_step(struct sf_cxx *x, uint16_t so_far, bool is_tagged, boo
     uint16_t n;
     *is_known = false;
     if (c == 'I' && so_far)
-        return sf_cxx_node(x, SF_CXX_TEMPLATE, so_far, sf_cxx_read_template_args(x, is_tagged));
+        return sf_cxx_read_node(x, SF_CXX_TEMPLATE, so_far,
+                                sf_cxx_read_template_args(x, is_tagged));
     if (c == 'T' && !so_far)
         return sf_cxx_read_template_param(x);
     if (c == 'D' && (next == 't' || next == 'T') && !so_far)
-        return sf_cxx_read_decltype(x);
+        return sf_cxx_type_decltype(x);
     if (c == 'S' && !so_far) {
         *is_known = true;
-        if (sf_cxx_eat2(x, "St"))
-            return sf_cxx_text(x, SF_CXX_NAME, "std", 3);
+        if (sf_cxx_read_eat2(x, "St"))
+            return sf_cxx_read_text(x, SF_CXX_NAME, "std", 3);
         return sf_cxx_read_substitution(x);
     }
     n = sf_cxx_read_unqualified(x, so_far);
-    return so_far ? sf_cxx_node(x, SF_CXX_WITHIN, so_far, n) : n;
+    return so_far ? sf_cxx_read_node(x, SF_CXX_WITHIN, so_far, n) : n;
 }
 
 static uint16_t read_nested(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
 {
     uint16_t n = 0;
-    uint8_t on = sf_cxx_read_cv(x);
+    uint8_t on = sf_cxx_type_cv(x);
     bool is_known = true;
     if (sf_cxx_eat(x, 'R'))
         on |= SF_CXX_ON_LREF;
@@ -293,10 +294,10 @@ static uint16_t read_nested(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
             continue;
         n = read_step(x, n, is_tagged, &is_known);
         if (!is_known)
-            sf_cxx_remember(x, n);
+            sf_cxx_read_remember(x, n);
     }
     if (!n || is_known)
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     x->n_subs--; /* the whole is remembered where it is a type, and only there */
     if (flags)
         *flags = on;
@@ -309,8 +310,8 @@ static void skip_discriminator(struct sf_cxx *x)
     if (!sf_cxx_eat(x, '_'))
         return;
     if (sf_cxx_eat(x, '_')) {
-        if (!sf_cxx_number(x, &ignored) || !sf_cxx_eat(x, '_'))
-            sf_cxx_fault(x);
+        if (!sf_cxx_read_number(x, &ignored) || !sf_cxx_eat(x, '_'))
+            sf_cxx_read_fault(x);
     } else if (sf_cxx_peek(x) >= '0' && sf_cxx_peek(x) <= '9') {
         x->at++;
     }
@@ -321,8 +322,8 @@ static uint16_t read_default_arg(struct sf_cxx *x, uint8_t *flags)
     uint32_t number;
     uint16_t n;
     if (!read_discriminated(x, &number))
-        return sf_cxx_fault(x);
-    n = sf_cxx_node(x, SF_CXX_DEFAULT, sf_cxx_read_name(x, true, flags), 0);
+        return sf_cxx_read_fault(x);
+    n = sf_cxx_read_node(x, SF_CXX_DEFAULT, sf_cxx_read_name(x, true, flags), 0);
     x->nodes[n].number = number;
     return n;
 }
@@ -338,24 +339,26 @@ static uint16_t read_local(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
         x->n_args = n_saved;
     }
     if (!sf_cxx_eat(x, 'E'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     if (sf_cxx_eat(x, 's')) {
         skip_discriminator(x);
-        inner = sf_cxx_text(x, SF_CXX_NAME, "string literal", 14);
+        inner = sf_cxx_read_text(x, SF_CXX_NAME, "string literal", 14);
     } else if (sf_cxx_eat(x, 'd')) {
         inner = read_default_arg(x, flags);
     } else {
         inner = sf_cxx_read_name(x, is_tagged, flags);
         skip_discriminator(x);
     }
-    return sf_cxx_node(x, SF_CXX_WITHIN, function, inner);
+    return sf_cxx_read_node(x, SF_CXX_WITHIN, function, inner);
 }
 
 static uint16_t read_unscoped(struct sf_cxx *x)
 {
-    bool is_std = sf_cxx_eat2(x, "St");
+    bool is_std = sf_cxx_read_eat2(x, "St");
     uint16_t n = sf_cxx_read_unqualified(x, 0);
-    return is_std ? sf_cxx_node(x, SF_CXX_WITHIN, sf_cxx_text(x, SF_CXX_NAME, "std", 3), n) : n;
+    return is_std
+               ? sf_cxx_read_node(x, SF_CXX_WITHIN, sf_cxx_read_text(x, SF_CXX_NAME, "std", 3), n)
+               : n;
 }
 
 /* `is_tagged`: the name of an encoding, whose arguments its signature will refer to. `flags` gets
@@ -363,8 +366,8 @@ static uint16_t read_unscoped(struct sf_cxx *x)
 uint16_t sf_cxx_read_name(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
 {
     uint16_t n = 0;
-    if (!sf_cxx_enter(x)) {
-        sf_cxx_leave(x);
+    if (!sf_cxx_read_enter(x)) {
+        sf_cxx_read_leave(x);
         return 0;
     }
     if (sf_cxx_eat(x, 'N')) {
@@ -376,11 +379,11 @@ uint16_t sf_cxx_read_name(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
         n = is_known ? sf_cxx_read_substitution(x) : read_unscoped(x);
         if (sf_cxx_peek(x) == 'I') {
             if (!is_known)
-                sf_cxx_remember(x, n);
-            n = sf_cxx_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, is_tagged));
+                sf_cxx_read_remember(x, n);
+            n = sf_cxx_read_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, is_tagged));
         }
     }
-    sf_cxx_leave(x);
+    sf_cxx_read_leave(x);
     return n;
 }
 
@@ -390,29 +393,29 @@ static uint16_t read_pack(struct sf_cxx *x)
 {
     uint16_t list = 0, tail = 0;
     while (!sf_cxx_eat(x, 'E') && !x->has_failed)
-        sf_cxx_append(x, &list, &tail, sf_cxx_read_template_arg(x));
-    return sf_cxx_node(x, SF_CXX_PACK, list, 0);
+        sf_cxx_read_append(x, &list, &tail, sf_cxx_read_template_arg(x));
+    return sf_cxx_read_node(x, SF_CXX_PACK, list, 0);
 }
 
 uint16_t sf_cxx_read_template_arg(struct sf_cxx *x)
 {
     uint16_t n = 0;
-    if (!sf_cxx_enter(x)) {
-        sf_cxx_leave(x);
+    if (!sf_cxx_read_enter(x)) {
+        sf_cxx_read_leave(x);
         return 0;
     }
     if (sf_cxx_eat(x, 'X')) {
-        n = sf_cxx_read_expr(x);
+        n = sf_cxx_expr(x);
         if (!sf_cxx_eat(x, 'E'))
-            sf_cxx_fault(x);
+            sf_cxx_read_fault(x);
     } else if (sf_cxx_peek(x) == 'L') {
-        n = sf_cxx_read_literal(x);
+        n = sf_cxx_expr_literal(x);
     } else if (sf_cxx_eat(x, 'J') || sf_cxx_eat(x, 'I')) { /* I: compilers before C++11 was final */
         n = read_pack(x);
     } else {
-        n = sf_cxx_read_type(x);
+        n = sf_cxx_type(x);
     }
-    sf_cxx_leave(x);
+    sf_cxx_read_leave(x);
     return n;
 }
 
@@ -420,16 +423,16 @@ uint16_t sf_cxx_read_template_args(struct sf_cxx *x, bool is_tagged)
 {
     uint16_t list = 0, tail = 0;
     if (!sf_cxx_eat(x, 'I'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     if (is_tagged)
         x->n_args = 0;
     while (!sf_cxx_eat(x, 'E') && !x->has_failed) {
         uint16_t arg = sf_cxx_read_template_arg(x);
-        sf_cxx_append(x, &list, &tail, arg);
+        sf_cxx_read_append(x, &list, &tail, arg);
         if (is_tagged && x->n_args < SF_CXX_ARGS)
             x->args[x->n_args++] = arg;
     }
-    return list ? list : sf_cxx_node(x, SF_CXX_LIST, 0, 0);
+    return list ? list : sf_cxx_read_node(x, SF_CXX_LIST, 0, 0);
 }
 
 uint16_t sf_cxx_read_template_param(struct sf_cxx *x)
@@ -437,50 +440,50 @@ uint16_t sf_cxx_read_template_param(struct sf_cxx *x)
     uint32_t number;
     uint16_t n;
     if (!sf_cxx_eat(x, 'T'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     if (sf_cxx_eat(x, '_'))
         number = 0;
-    else if (sf_cxx_number(x, &number) && sf_cxx_eat(x, '_'))
+    else if (sf_cxx_read_number(x, &number) && sf_cxx_eat(x, '_'))
         number++;
     else
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     if (x->n_lambda) {
-        n = sf_cxx_node(x, SF_CXX_AUTO, 0, 0);
+        n = sf_cxx_read_node(x, SF_CXX_AUTO, 0, 0);
         x->nodes[n].number = number + 1;
         return n;
     }
     if (x->is_forward && x->n_forwards < SF_CXX_FORWARDS) {
-        n = sf_cxx_node(x, SF_CXX_FORWARD, 0, 0);
+        n = sf_cxx_read_node(x, SF_CXX_FORWARD, 0, 0);
         x->nodes[n].number = number;
         x->forwards[x->n_forwards++] = n;
         return n;
     }
     if (number >= x->n_args)
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     n = x->args[number];
-    return x->nodes[n].kind == SF_CXX_PACK ? sf_cxx_node(x, SF_CXX_PACK_PARAM, n, 0) : n;
+    return x->nodes[n].kind == SF_CXX_PACK ? sf_cxx_read_node(x, SF_CXX_PACK_PARAM, n, 0) : n;
 }
 
 uint16_t sf_cxx_read_substitution(struct sf_cxx *x)
 {
     uint32_t number;
     if (!sf_cxx_eat(x, 'S'))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     for (unsigned i = 0; i < sizeof(knowns) / sizeof(knowns[0]); i++) {
         const char *text;
         uint16_t n;
         if (!sf_cxx_eat(x, knowns[i].letter))
             continue;
         text = sf_cxx_peek(x) == 'C' || sf_cxx_peek(x) == 'D' ? knowns[i].whole : knowns[i].text;
-        n = sf_cxx_text(x, SF_CXX_NAME, text, strlen(text));
+        n = sf_cxx_read_text(x, SF_CXX_NAME, text, strlen(text));
         if (sf_cxx_eat(x, 'B')) {
-            n = sf_cxx_node(x, SF_CXX_TAG, n, sf_cxx_read_source_name(x));
-            sf_cxx_remember(x, n);
+            n = sf_cxx_read_node(x, SF_CXX_TAG, n, sf_cxx_read_source_name(x));
+            sf_cxx_read_remember(x, n);
         }
         return n;
     }
     if (!cxx_sequence(x, &number) || number >= x->n_subs)
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     return x->subs[number];
 }
 
@@ -493,7 +496,7 @@ static void resolve_forwards(struct sf_cxx *x, uint16_t first)
         if (n->number < x->n_args)
             n->a = x->args[n->number];
         else
-            sf_cxx_fault(x);
+            sf_cxx_read_fault(x);
     }
     x->n_forwards = first;
 }
@@ -533,8 +536,8 @@ static void skip_offset(struct sf_cxx *x)
 {
     uint32_t ignored;
     sf_cxx_eat(x, 'n');
-    if (!sf_cxx_number(x, &ignored) || !sf_cxx_eat(x, '_'))
-        sf_cxx_fault(x);
+    if (!sf_cxx_read_number(x, &ignored) || !sf_cxx_eat(x, '_'))
+        sf_cxx_read_fault(x);
 }
 
 static void skip_call_offset(struct sf_cxx *x)
@@ -542,24 +545,24 @@ static void skip_call_offset(struct sf_cxx *x)
     if (sf_cxx_eat(x, 'v'))
         skip_offset(x);
     else if (!sf_cxx_eat(x, 'h'))
-        sf_cxx_fault(x);
+        sf_cxx_read_fault(x);
     skip_offset(x);
 }
 
 static uint16_t special(struct sf_cxx *x, const char *text, uint16_t of)
 {
-    uint16_t n = sf_cxx_text(x, SF_CXX_SPECIAL, text, strlen(text));
+    uint16_t n = sf_cxx_read_text(x, SF_CXX_SPECIAL, text, strlen(text));
     x->nodes[n].a = of;
     return n;
 }
 
 static uint16_t read_thunk(struct sf_cxx *x)
 {
-    if (sf_cxx_eat2(x, "Th")) {
+    if (sf_cxx_read_eat2(x, "Th")) {
         skip_offset(x);
         return special(x, "non-virtual thunk to ", sf_cxx_read_encoding(x, false));
     }
-    if (sf_cxx_eat2(x, "Tv")) {
+    if (sf_cxx_read_eat2(x, "Tv")) {
         skip_offset(x);
         skip_offset(x);
         return special(x, "virtual thunk to ", sf_cxx_read_encoding(x, false));
@@ -573,11 +576,11 @@ static uint16_t read_thunk(struct sf_cxx *x)
 static uint16_t read_construction(struct sf_cxx *x)
 {
     uint32_t ignored;
-    uint16_t derived = sf_cxx_read_type(x), base;
-    if (!sf_cxx_number(x, &ignored) || !sf_cxx_eat(x, '_'))
-        return sf_cxx_fault(x);
-    base = sf_cxx_read_type(x);
-    return sf_cxx_node(x, SF_CXX_CONSTRUCTION, base, derived);
+    uint16_t derived = sf_cxx_type(x), base;
+    if (!sf_cxx_read_number(x, &ignored) || !sf_cxx_eat(x, '_'))
+        return sf_cxx_read_fault(x);
+    base = sf_cxx_type(x);
+    return sf_cxx_read_node(x, SF_CXX_CONSTRUCTION, base, derived);
 }
 
 static uint16_t read_reference_temporary(struct sf_cxx *x)
@@ -585,7 +588,7 @@ static uint16_t read_reference_temporary(struct sf_cxx *x)
     uint16_t of = sf_cxx_read_name(x, false, NULL), n;
     uint32_t number = 0;
     if (x->at < x->end && !cxx_sequence(x, &number))
-        return sf_cxx_fault(x);
+        return sf_cxx_read_fault(x);
     n = special(x, "reference temporary #", of);
     x->nodes[n].number = number;
     x->nodes[n].flags = 1;
@@ -597,28 +600,28 @@ static uint16_t read_special(struct sf_cxx *x)
     char c = sf_cxx_peek(x), next = sf_cxx_peek2(x);
     for (unsigned i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
         const struct special *s = &specials[i];
-        if (sf_cxx_eat2(x, s->code))
+        if (sf_cxx_read_eat2(x, s->code))
             return special(x, s->text,
-                           s->is_type          ? sf_cxx_read_type(x)
+                           s->is_type          ? sf_cxx_type(x)
                            : s->code[1] == 'A' ? sf_cxx_read_encoding(x, false)
                                                : sf_cxx_read_name(x, false, NULL));
     }
     if (c == 'T' && (next == 'h' || next == 'v' || next == 'c'))
         return read_thunk(x);
-    if (sf_cxx_eat2(x, "TC"))
+    if (sf_cxx_read_eat2(x, "TC"))
         return read_construction(x);
-    if (sf_cxx_eat2(x, "TA"))
+    if (sf_cxx_read_eat2(x, "TA"))
         return special(x, "template parameter object for ", sf_cxx_read_template_arg(x));
-    if (sf_cxx_eat2(x, "GR"))
+    if (sf_cxx_read_eat2(x, "GR"))
         return read_reference_temporary(x);
-    if (sf_cxx_eat2(x, "GT")) {
+    if (sf_cxx_read_eat2(x, "GT")) {
         bool is_plain = sf_cxx_eat(x, 'n');
         if (!is_plain && !sf_cxx_eat(x, 't'))
-            return sf_cxx_fault(x);
+            return sf_cxx_read_fault(x);
         return special(x, is_plain ? "non-transaction clone for " : "transaction clone for ",
                        sf_cxx_read_encoding(x, false));
     }
-    return sf_cxx_fault(x);
+    return sf_cxx_read_fault(x);
 }
 
 uint16_t sf_cxx_read_encoding(struct sf_cxx *x, bool is_top)
@@ -626,29 +629,29 @@ uint16_t sf_cxx_read_encoding(struct sf_cxx *x, bool is_top)
     uint16_t name = 0, type, first = x->n_forwards;
     uint8_t flags = 0;
     bool has_return;
-    if (!sf_cxx_enter(x)) {
-        sf_cxx_leave(x);
+    if (!sf_cxx_read_enter(x)) {
+        sf_cxx_read_leave(x);
         return 0;
     }
     if (sf_cxx_peek(x) == 'T' || sf_cxx_peek(x) == 'G') {
         name = read_special(x);
-        sf_cxx_leave(x);
+        sf_cxx_read_leave(x);
         return name;
     }
     name = sf_cxx_read_name(x, true, &flags);
     resolve_forwards(x, first);
     if (x->at < x->end && sf_cxx_peek(x) != 'E' && sf_cxx_peek(x) != '.') {
         has_return = has_return_type(x, name);
-        type = has_return ? sf_cxx_read_type(x) : 0;
-        type = sf_cxx_node(x, SF_CXX_FUNC_TYPE, is_top ? type : 0, 0);
+        type = has_return ? sf_cxx_type(x) : 0;
+        type = sf_cxx_read_node(x, SF_CXX_FUNC_TYPE, is_top ? type : 0, 0);
         if (x->at < x->end && sf_cxx_peek(x) != 'E' && sf_cxx_peek(x) != '.')
-            x->nodes[type].b = sf_cxx_read_params(x, 0);
+            x->nodes[type].b = sf_cxx_type_params(x, 0);
         else
-            sf_cxx_fault(x);
+            sf_cxx_read_fault(x);
         x->nodes[type].flags = flags;
-        name = sf_cxx_node(x, SF_CXX_FUNCTION, name, type);
+        name = sf_cxx_read_node(x, SF_CXX_FUNCTION, name, type);
     }
-    sf_cxx_leave(x);
+    sf_cxx_read_leave(x);
     return name;
 }
 
@@ -663,7 +666,7 @@ static uint16_t read_clones(struct sf_cxx *x, uint16_t n)
             while ((sf_cxx_peek(x) >= 'a' && sf_cxx_peek(x) <= 'z') || sf_cxx_peek(x) == '_')
                 x->at++;
         } else if (sf_cxx_peek(x) < '0' || sf_cxx_peek(x) > '9') {
-            return sf_cxx_fault(x);
+            return sf_cxx_read_fault(x);
         } else {
             x->at--;
         }
@@ -672,7 +675,7 @@ static uint16_t read_clones(struct sf_cxx *x, uint16_t n)
             while (sf_cxx_peek(x) >= '0' && sf_cxx_peek(x) <= '9')
                 x->at++;
         }
-        clone = sf_cxx_text(x, SF_CXX_CLONE, from, (size_t)(x->at - from));
+        clone = sf_cxx_read_text(x, SF_CXX_CLONE, from, (size_t)(x->at - from));
         x->nodes[clone].a = n;
         n = clone;
     }
@@ -687,7 +690,7 @@ uint16_t sf_cxx_read(struct sf_cxx *x, sf_str mangled)
     x->end = mangled.p + mangled.len;
     x->nodes[0] = (struct sf_cxx_node){0};
     x->n_nodes = 1; /* 0 is none */
-    if (!sf_cxx_eat2(x, "_Z"))
+    if (!sf_cxx_read_eat2(x, "_Z"))
         return 0;
     root = sf_cxx_read_encoding(x, true);
     root = read_clones(x, root);

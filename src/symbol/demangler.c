@@ -1,4 +1,4 @@
-#include "symbol/demangle.h"
+#include "symbol/demangler.h"
 
 #include "base/heap.h"
 #include "symbol/cxx_tree.h"
@@ -18,7 +18,7 @@ void sf_demangler_free(struct sf_demangler *d)
     sf_heap_free(d);
 }
 
-bool sf_demangle(struct sf_demangler *d, sf_str mangled, struct sf_buf *out)
+bool sf_demangler_run(struct sf_demangler *d, sf_str mangled, struct sf_buf *out)
 {
     uint16_t root;
     if (mangled.len < 3 || mangled.len > SF_DEMANGLE_MAX_LEN || mangled.p[0] != '_')
