@@ -21,7 +21,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
-#include "wal/record.h"
+#include "wal/wal_record.h"
 #include "wal/wal_state.h"
 
 enum { FIRST_DELAY_MS = 50, MAX_DELAY_MS = 2000 };
@@ -32,7 +32,7 @@ enum { GROUP_LEN = 8 << 20 };
  * are. The copy costs less than one more piece for the kernel to gather. */
 enum { SMALL_LEN = 16 << 10, PEN_LEN = 1 << 20, MAX_PIECES = 1024 };
 
-struct sf_wal_pen {
+struct sf_wal_group {
     struct sf_iov pieces[MAX_PIECES];
     size_t n_pieces, used;
     uint64_t len;   /* of the whole group */
@@ -59,70 +59,70 @@ static uint64_t last_lsn_of(const struct sf_wal_entry *e)
 
 /* --- a group --- */
 
-static uint8_t *pen_take(struct sf_wal_pen *pen, size_t len)
+static uint8_t *group_take(struct sf_wal_group *group, size_t len)
 {
-    uint8_t *p = pen->bytes + pen->used;
-    SF_ASSERT(len <= PEN_LEN - pen->used);
-    if (pen->can_merge) {
-        pen->pieces[pen->n_pieces - 1].len += len;
+    uint8_t *p = group->bytes + group->used;
+    SF_ASSERT(len <= PEN_LEN - group->used);
+    if (group->can_merge) {
+        group->pieces[group->n_pieces - 1].len += len;
     } else {
-        SF_ASSERT(pen->n_pieces < MAX_PIECES);
-        pen->pieces[pen->n_pieces++] = (struct sf_iov){p, len};
+        SF_ASSERT(group->n_pieces < MAX_PIECES);
+        group->pieces[group->n_pieces++] = (struct sf_iov){p, len};
     }
-    pen->can_merge = true;
-    pen->used += len;
-    pen->len += len;
+    group->can_merge = true;
+    group->used += len;
+    group->len += len;
     return p;
 }
 
-static void pen_add(struct sf_wal_pen *pen, sf_bytes body)
+static void group_add(struct sf_wal_group *group, sf_bytes body)
 {
     if (body.len <= SMALL_LEN) {
-        uint8_t *p = pen_take(pen, body.len);
+        uint8_t *p = group_take(group, body.len);
         if (body.len)
             memcpy(p, body.p, body.len);
         return;
     }
-    SF_ASSERT(pen->n_pieces < MAX_PIECES);
-    pen->pieces[pen->n_pieces++] = (struct sf_iov){body.p, body.len};
-    pen->can_merge = false;
-    pen->len += body.len;
+    SF_ASSERT(group->n_pieces < MAX_PIECES);
+    group->pieces[group->n_pieces++] = (struct sf_iov){body.p, body.len};
+    group->can_merge = false;
+    group->len += body.len;
 }
 
 /* Room for one more record, and after it for the padding of the group. */
-static bool pen_has_room(const struct sf_wal_pen *pen, const struct sf_logged *l)
+static bool group_has_room(const struct sf_wal_group *group, const struct sf_logged *l)
 {
     size_t need = sf_wal_record_head_len(l) + (l->body.len <= SMALL_LEN ? l->body.len : 0) + 8;
-    return pen->n_pieces + 4 <= MAX_PIECES && pen->used + need + SF_WAL_PAGE <= PEN_LEN &&
-           pen->len < GROUP_LEN;
+    return group->n_pieces + 4 <= MAX_PIECES && group->used + need + SF_WAL_PAGE <= PEN_LEN &&
+           group->len < GROUP_LEN;
 }
 
-static void pen_pad(struct sf_wal_pen *pen, uint64_t to)
+static void group_pad(struct sf_wal_group *group, uint64_t to)
 {
-    size_t len = (size_t)(to - pen->len);
+    size_t len = (size_t)(to - group->len);
     if (len)
-        memset(pen_take(pen, len), 0, len);
+        memset(group_take(group, len), 0, len);
 }
 
 /* Puts what fits into the group. Returns how many records; 0: the segment is full. */
 static uint64_t build_group(struct sf_wal *w)
 {
-    struct sf_wal_pen *pen = w->pen;
+    struct sf_wal_group *group = w->group;
     const struct sf_wal_entry *e = w->work_head;
     uint64_t lsn = w->at_lsn;
     uint64_t room = w->active->len - w->active_off;
 
-    pen->n_pieces = pen->used = 0;
-    pen->len = 0;
-    pen->can_merge = false;
+    group->n_pieces = group->used = 0;
+    group->len = 0;
+    group->can_merge = false;
     if (w->active_off == 0)
         sf_wal_slots_begin(&w->slots, w->active, lsn, w->config.store_uuid,
-                           pen_take(pen, SF_WAL_PAGE));
+                           group_take(group, SF_WAL_PAGE));
     while (e) {
         size_t at = (size_t)(lsn - e->lsn);
         const struct sf_logged *l = e->pieces[at];
         uint8_t flags = 0;
-        if (!pen_has_room(pen, l) || sf_wal_page_up(pen->len + sf_wal_record_len(l)) > room)
+        if (!group_has_room(group, l) || sf_wal_page_up(group->len + sf_wal_record_len(l)) > room)
             break;
         if (at == 0)
             flags |= SF_WAL_FIRST;
@@ -131,14 +131,14 @@ static uint64_t build_group(struct sf_wal *w)
         if (lsn == w->at_lsn)
             flags |= SF_WAL_GROUP;
         sf_wal_record_encode(l, lsn, flags, &w->active->segment,
-                             pen_take(pen, sf_wal_record_head_len(l)));
-        pen_add(pen, l->body);
-        pen_pad(pen, (pen->len + 7) / 8 * 8);
+                             group_take(group, sf_wal_record_head_len(l)));
+        group_add(group, l->body);
+        group_pad(group, (group->len + 7) / 8 * 8);
         lsn++;
         if (at + 1 == e->n_pieces)
             e = e->next;
     }
-    pen_pad(pen, sf_wal_page_up(pen->len));
+    group_pad(group, sf_wal_page_up(group->len));
     return lsn - w->at_lsn;
 }
 
@@ -157,12 +157,12 @@ static void count_sync(struct sf_wal *w, int64_t took_ns)
     sf_mutex_unlock(&w->lock);
 }
 
-static enum sf_err write_pen(struct sf_wal *w, struct sf_why *why)
+static enum sf_err write_group(struct sf_wal *w, struct sf_why *why)
 {
-    const struct sf_wal_pen *pen = w->pen;
+    const struct sf_wal_group *group = w->group;
     int64_t start_ns;
-    enum sf_err err = sf_file_writev_at(&w->active->file, w->active_off, pen->pieces, pen->n_pieces,
-                                        why);
+    enum sf_err err = sf_file_writev_at(&w->active->file, w->active_off, group->pieces,
+                                        group->n_pieces, why);
     if (err)
         return err;
     start_ns = sf_clock_mono_ns();
@@ -302,14 +302,14 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
     }
     if (!w->active_off)
         write_segments(w);
-    err = write_pen(w, why);
+    err = write_group(w, why);
     if (err) {
         sf_wal_slots_quarantine(&w->slots, w->active, w->at_lsn - 1);
         w->active = NULL;
         w->active_off = 0;
         return err;
     }
-    w->active_off += w->pen->len;
+    w->active_off += w->group->len;
     w->at_lsn += n_records;
     note_synced(w);
     complete(w, w->at_lsn - 1, SF_OK, NULL);
@@ -437,8 +437,8 @@ enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why
     w->at_lsn = next_lsn;
     w->synced_lsn = next_lsn - 1;
     w->whole_lsn = next_lsn - 1;
-    w->pen = sf_heap_new(sizeof(*w->pen));
-    if (!w->pen)
+    w->group = sf_heap_new(sizeof(*w->group));
+    if (!w->group)
         return sf_fail(why, SF_ERR_NOMEM, "wal: no memory for the writer");
     w->tail.n_segments = 0;
     memcpy(w->tail.store_uuid, w->config.store_uuid, sizeof(w->tail.store_uuid));
@@ -615,6 +615,6 @@ void sf_wal_close(struct sf_wal *w)
     sf_condvar_done(&w->rolled);
     sf_mutex_done(&w->lock);
     sf_heap_free(w->found);
-    sf_heap_free(w->pen);
+    sf_heap_free(w->group);
     sf_heap_free(w);
 }

@@ -22,7 +22,7 @@ struct sf_wal_config {
     uint8_t store_uuid[16];
     uint64_t ckpt_lsn; /* records up to here are in blocks: ignored by replay, their slots free */
     struct sf_wal_known known; /* its ckpt_lsn is not used */
-    /* There is a second reader (wal/follow.h), which is done with records up to `followed_lsn`:
+    /* There is a second reader (wal/wal_follow.h), which is done with records up to `followed_lsn`:
      * slots with later ones stay, though all in them may be in blocks. */
     bool is_followed;
     uint64_t followed_lsn;
@@ -86,7 +86,8 @@ enum sf_err sf_wal_replay(struct sf_wal *w,
                                              const struct sf_logged *pieces, size_t n_pieces,
                                              struct sf_why *why),
                           void *arg, struct sf_wal_replay_stats *out, struct sf_why *why);
-uint64_t sf_wal_pending_len(const struct sf_wal *w); /* bytes replay will read, for progress */
+uint64_t sf_wal_replay_pending_len(
+    const struct sf_wal *w); /* bytes replay will read, for progress */
 
 /* Queues the entry; assigns its LSNs. BUSY: the queue is full; FULL or IO: writes are refused just
  * now. Never waits for the disk. */
@@ -109,7 +110,7 @@ void sf_wal_stats(struct sf_wal *w, struct sf_wal_stats *out);
 void sf_wal_close(struct sf_wal *w); /* writes what is queued; NULL is fine */
 
 /* The store the slots belong to, for a catalogue that has to be rebuilt. False: none says. */
-bool sf_wal_find_uuid(struct sf_dir *dir, uint8_t out[16]);
+bool sf_wal_verify_find_uuid(struct sf_dir *dir, uint8_t out[16]);
 
 /* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. What
  * a crash may leave behind is said and not counted as a fault. */

@@ -1,10 +1,10 @@
 /* wal_state.h - the log's own state, shared by the files of this room and by nobody else. */
 #pragma once
-#include "wal/slots.h"
-#include "wal/tail.h"
 #include "wal/wal.h"
+#include "wal/wal_slots.h"
+#include "wal/wal_tail.h"
 
-struct sf_wal_pen; /* wal.c: where a group is put together */
+struct sf_wal_group; /* wal.c: where a group is put together */
 
 struct sf_wal {
     struct sf_wal_config config;
@@ -39,7 +39,7 @@ struct sf_wal {
     uint64_t at_lsn; /* next to be written = synced + 1 */
     struct sf_wal_slot *active;
     uint64_t active_off; /* 0: its header is not written yet */
-    struct sf_wal_pen *pen;
+    struct sf_wal_group *group;
     int64_t failed_since_ns;
     struct sf_wal_tail tail; /* before the committer starts: what was found at open */
 };

@@ -8,7 +8,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "wal/scan.h"
+#include "wal/wal_scan.h"
 
 static void check_record(const struct sf_wal_scan *s, const struct sf_wal_record *r,
                          const uint8_t *slot, size_t len)

@@ -14,7 +14,7 @@
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/shard.h"
 #include "store/local/local.h"
-#include "wal/follow.h"
+#include "wal/wal_follow.h"
 #include "wire/deflate.h"
 #include "wire/row_binary.h"
 

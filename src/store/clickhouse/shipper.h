@@ -1,6 +1,6 @@
 /* shipper.h - the thread that brings the log to ClickHouse.
  *
- * It follows the log (wal/follow.h), so acknowledged data waits on this node's disk until every
+ * It follows the log (wal/wal_follow.h), so acknowledged data waits on this node's disk until every
  * shard has confirmed it. A batch is a range of records: written down (ship_state.h), sent table by
  * table and shard by shard with a token for each insert, and confirmed by a row of `batches` on
  * each shard. What fails is sent again with the same token until it is confirmed, in order: a shard

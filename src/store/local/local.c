@@ -237,11 +237,11 @@ static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, s
     uint8_t none[16] = {0};
     enum sf_err err;
     bool has_uuid = sf_directory_read_uuid(&l->lock_file, meta->uuid) ||
-                    sf_wal_find_uuid(l->dir, meta->uuid);
+                    sf_wal_verify_find_uuid(l->dir, meta->uuid);
 
     *meta = (struct sf_catalogue_meta){.next_block = 1, .next_flush = 1};
     if (!sf_directory_read_uuid(&l->lock_file, meta->uuid))
-        (void)sf_wal_find_uuid(l->dir, meta->uuid);
+        (void)sf_wal_verify_find_uuid(l->dir, meta->uuid);
     meta->retention_now_ns = l->now_ns;
     err = sf_rebuild(l, has_uuid, meta, &rows, &n, why);
     if (!err && memcmp(meta->uuid, none, 16) == 0)

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "support/wal_rig.h"
-#include "wal/tail.h"
+#include "wal/wal_tail.h"
 
 static void flip(const struct rig *r, unsigned slot, off_t at)
 {
@@ -615,11 +615,11 @@ TEST(wal, leaves_the_slots_of_another_store_alone)
     char path[600];
     unsigned number;
     rig_init_temporary(&r);
-    assert_false(sf_wal_find_uuid(r.dir, uuid));
+    assert_false(sf_wal_verify_find_uuid(r.dir, uuid));
     assert_ok(rig_open(&r));
     assert_ok(rig_put(&r, 1, 1, 100));
     rig_close(&r);
-    assert_true(sf_wal_find_uuid(r.dir, uuid));
+    assert_true(sf_wal_verify_find_uuid(r.dir, uuid));
     assert_memory_equal(uuid, "rig's own uuid!", 16);
     {
         struct sf_wal_config config = {
@@ -790,7 +790,7 @@ TEST(wal, replay_ends_with_the_code_of_its_reader)
     config = (struct sf_wal_config){
         .dir = r.dir, .store_uuid = "rig's own uuid!", .segment_len = r.segment_len};
     assert_ok(sf_wal_open(&config, &w, NULL));
-    assert_int_equal(sf_wal_pending_len(w), r.segment_len);
+    assert_int_equal(sf_wal_replay_pending_len(w), r.segment_len);
     assert_err(sf_wal_replay(w, refuse, NULL, NULL, &r.why), SF_ERR_CORRUPT);
     assert_string_equal(r.why.text, "no");
     sf_wal_close(w);

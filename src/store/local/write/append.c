@@ -579,7 +579,7 @@ enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
 
     if (!r.parts.body)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to replay the log");
-    r.all_len = sf_wal_pending_len(l->wal);
+    r.all_len = sf_wal_replay_pending_len(l->wal);
     err = sf_wal_replay(l->wal, see_batch, &r, &stats, why);
     if (!err)
         err = seal_part(l, &r.parts, why);

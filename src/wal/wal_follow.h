@@ -1,4 +1,4 @@
-/* follow.h - a second reader of the log, behind the committer.
+/* wal_follow.h - a second reader of the log, behind the committer.
  *
  * It gets every piece of every acknowledged batch once, in the order of the log, and never one that
  * a crash could take back: a piece counts when the last piece of its batch is synced. Slots stay

@@ -1,7 +1,7 @@
-#include "wal/follow.h"
+#include "wal/wal_follow.h"
 
 #include "base/heap.h"
-#include "wal/scan.h"
+#include "wal/wal_scan.h"
 #include "wal/wal_state.h"
 
 struct sf_wal_follow {
@@ -66,7 +66,7 @@ static enum sf_err enter(struct sf_wal_follow *f, const struct place *p, struct 
     if (f->sequence == p->segment.sequence)
         return SF_OK;
     leave(f);
-    sf_wal_slot_name(p->number, name);
+    sf_wal_slots_name(p->number, name);
     err = sf_dir_open_read(f->w->config.dir, name, &f->file, why);
     if (err)
         return err == SF_ERR_NOT_FOUND ? SF_ERR_IO : err;

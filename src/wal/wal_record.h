@@ -1,4 +1,4 @@
-/* record.h - one record of the log: a piece of an accepted request.
+/* wal_record.h - one record of the log: a piece of an accepted request.
  *
  *   off  size  field
  *     0     4  tag: low 32 bits of the segment's sequence
@@ -22,7 +22,7 @@
 #pragma once
 #include "base/err.h"
 #include "model/batch.h"
-#include "wal/segment.h"
+#include "wal/wal_segment.h"
 
 enum { SF_WAL_RECORD_HEADER_LEN = 40 };
 enum {

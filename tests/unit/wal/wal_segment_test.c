@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "wal/segment.h"
+#include "wal/wal_segment.h"
 
 static struct sf_wal_segment example(void)
 {
@@ -11,7 +11,7 @@ static struct sf_wal_segment example(void)
                                    .store_uuid = "0123456789abcde"};
 }
 
-TEST(segment, comes_back_as_it_was)
+TEST(wal_segment, comes_back_as_it_was)
 {
     uint8_t page[SF_WAL_PAGE];
     struct sf_wal_segment in = example(), out = {0};
@@ -25,7 +25,7 @@ TEST(segment, comes_back_as_it_was)
     assert_memory_equal(out.store_uuid, in.store_uuid, 16);
 }
 
-TEST(segment, survives_any_flipped_bit_and_tells)
+TEST(wal_segment, survives_any_flipped_bit_and_tells)
 {
     uint8_t page[SF_WAL_PAGE];
     struct sf_wal_segment in = example();
@@ -42,7 +42,7 @@ TEST(segment, survives_any_flipped_bit_and_tells)
     }
 }
 
-TEST(segment, is_empty_when_zero_and_damaged_otherwise)
+TEST(wal_segment, is_empty_when_zero_and_damaged_otherwise)
 {
     uint8_t page[SF_WAL_PAGE] = {0};
     struct sf_wal_segment in = example(), out = {0};
@@ -55,7 +55,7 @@ TEST(segment, is_empty_when_zero_and_damaged_otherwise)
     assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_DAMAGED);
 }
 
-TEST(segment, torn_between_its_copies_is_the_newer_life)
+TEST(wal_segment, torn_between_its_copies_is_the_newer_life)
 {
     uint8_t page[SF_WAL_PAGE], newer[SF_WAL_PAGE];
     struct sf_wal_segment in = example(), next = example(), out = {0};

@@ -1,12 +1,13 @@
-/* verify.c - the log as fsck sees it: everything replay would notice, said and not acted upon. */
+/* wal_verify.c - the log as fsck sees it: everything replay would notice, said and not acted upon.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-#include "wal/scan.h"
-#include "wal/slots.h"
-#include "wal/tail.h"
 #include "wal/wal.h"
+#include "wal/wal_scan.h"
+#include "wal/wal_slots.h"
+#include "wal/wal_tail.h"
 
 struct verify {
     struct sf_dir *dir;
@@ -76,7 +77,7 @@ static enum sf_err verify_segment(struct verify *v, const struct sf_wal_found *f
     struct sf_why text;
     enum sf_err err;
 
-    sf_wal_slot_name(f->number, name);
+    sf_wal_slots_name(f->number, name);
     if (f->state == SF_WAL_SEGMENT_REPAIRED)
         find(v, true, "%s: one of the two copies of its header is damaged; the other is used",
              name);
@@ -110,7 +111,7 @@ static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *fou
         uint64_t limit_lsn = UINT64_MAX;
         bool is_last = true;
         char name[SF_WAL_NAME_LEN];
-        sf_wal_slot_name(f->number, name);
+        sf_wal_slots_name(f->number, name);
         if (f->state == SF_WAL_SEGMENT_DAMAGED)
             find(v, true, "%s: %s", name,
                  f->err ? "cannot be read" : "the header is damaged, its records are lost");
@@ -137,7 +138,7 @@ static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, u
                       uint64_t to)
 {
     char name[SF_WAL_NAME_LEN];
-    sf_wal_slot_name(slot, name);
+    sf_wal_slots_name(slot, name);
     if (what == SF_WAL_TAIL_RESTORED)
         find(arg, true, "%s: its header is lost; the one in " SF_WAL_TAIL_NAME " is used", name);
     else
@@ -181,14 +182,14 @@ static const char *last_name(const struct sf_wal_found *found, size_t n, char ou
     memcpy(out, "wal", 4);
     for (size_t i = n; i > 0; i--) {
         if (has_segment(&found[i - 1])) {
-            sf_wal_slot_name(found[i - 1].number, out);
+            sf_wal_slots_name(found[i - 1].number, out);
             break;
         }
     }
     return out;
 }
 
-/* The same against what the catalogue knows, see replay.c. */
+/* The same against what the catalogue knows, see wal_replay.c. */
 static void check_known(struct verify *v, const struct sf_wal_known *known, bool has_tail,
                         const struct sf_wal_found *found, size_t n)
 {
@@ -231,7 +232,7 @@ enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
     return err;
 }
 
-bool sf_wal_find_uuid(struct sf_dir *dir, uint8_t out[16])
+bool sf_wal_verify_find_uuid(struct sf_dir *dir, uint8_t out[16])
 {
     struct sf_wal_found *found = NULL;
     size_t n = 0;

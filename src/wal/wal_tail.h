@@ -1,4 +1,4 @@
-/* tail.h - what the log must hold, written down outside of it.
+/* wal_tail.h - what the log must hold, written down outside of it.
  *
  * A slot that is deleted, whose first page is zeroed, or whose end is zeroed looks like a log that
  * never had more: nothing inside the log can tell. So "wal.tail" in the data directory knows the
@@ -19,7 +19,7 @@
  * With the header of a slot whose own is gone the records can be read again. */
 #pragma once
 #include "os/dir.h"
-#include "wal/slots.h"
+#include "wal/wal_slots.h"
 
 enum { SF_WAL_TAIL_SEGMENTS = 56, SF_WAL_TAIL_FORMAT = 1 };
 #define SF_WAL_TAIL_NAME "wal.tail"

@@ -1,4 +1,4 @@
-#include "wal/scan.h"
+#include "wal/wal_scan.h"
 
 #include <string.h>
 
@@ -79,24 +79,24 @@ static const uint8_t *view(struct sf_wal_scan *s, uint64_t off, size_t len)
     return s->window;
 }
 
-enum look { LOOK_OK, LOOK_NOTHING, LOOK_PRETENDER };
+enum check { CHECK_OK, CHECK_NOTHING, CHECK_PRETENDER };
 
 /* Is there a whole record of this segment at `off`? */
-static enum look look_at(struct sf_wal_scan *s, uint64_t off, struct sf_wal_record *out)
+static enum check check_at(struct sf_wal_scan *s, uint64_t off, struct sf_wal_record *out)
 {
     const uint8_t *p = view(s, off, SF_WAL_RECORD_HEADER_LEN);
     if (!p || !sf_wal_record_peek(p, out))
-        return LOOK_NOTHING;
+        return CHECK_NOTHING;
     if (out->tag != (uint32_t)s->segment.sequence)
-        return LOOK_NOTHING;
+        return CHECK_NOTHING;
     if (out->lsn < s->next_lsn)
-        return LOOK_NOTHING;
+        return CHECK_NOTHING;
     p = view(s, off, SF_WAL_RECORD_HEADER_LEN + out->content_len);
     if (!p)
-        return LOOK_NOTHING;
+        return CHECK_NOTHING;
     return sf_wal_record_decode(p, p + SF_WAL_RECORD_HEADER_LEN, &s->segment, s->is_trusting, out)
-               ? LOOK_OK
-               : LOOK_PRETENDER;
+               ? CHECK_OK
+               : CHECK_PRETENDER;
 }
 
 static bool is_torn_at(struct sf_wal_scan *s, uint64_t off)
@@ -113,12 +113,12 @@ static bool find_group(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_
     unsigned n_pretenders = 0;
     uint64_t at = s->off % SF_WAL_PAGE ? sf_wal_page_up(s->off) : s->off + SF_WAL_PAGE;
     for (; at < s->len && n_pretenders < MAX_PRETENDERS; at += SF_WAL_PAGE) {
-        enum look look = look_at(s, at, out);
+        enum check check = check_at(s, at, out);
         if (s->err)
             return false;
-        if (look == LOOK_PRETENDER)
+        if (check == CHECK_PRETENDER)
             n_pretenders++;
-        if (look == LOOK_OK && out->flags & SF_WAL_GROUP) {
+        if (check == CHECK_OK && out->flags & SF_WAL_GROUP) {
             *out_off = at;
             return true;
         }
@@ -131,7 +131,7 @@ bool sf_wal_scan_next(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_t
     uint64_t off = s->off;
     if (s->is_done || s->err)
         return false;
-    if (look_at(s, off, out) != LOOK_OK || out->lsn != s->next_lsn) {
+    if (check_at(s, off, out) != CHECK_OK || out->lsn != s->next_lsn) {
         if (s->err || !find_group(s, out, &off)) {
             s->is_done = true;
             s->is_torn = !s->err &&

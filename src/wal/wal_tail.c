@@ -1,4 +1,4 @@
-#include "wal/tail.h"
+#include "wal/wal_tail.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
             say(arg, SF_WAL_TAIL_MISSING, want->number, from, to);
         }
     }
-    sf_wal_found_sort(found, n_found);
+    sf_wal_slots_found_sort(found, n_found);
 }
 
 bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found)

@@ -1,4 +1,4 @@
-/* replay.c - finding the log again after a stop of any kind.
+/* wal_replay.c - finding the log again after a stop of any kind.
  *
  * Slots with a valid header, in the order of their sequence, hold the log. Two rules need the
  * neighbours: records at or above the first LSN of a later segment are what a failed slot left
@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "os/clock.h"
-#include "wal/scan.h"
+#include "wal/wal_scan.h"
 #include "wal/wal_state.h"
 
 struct replay {
@@ -175,7 +175,7 @@ static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f
     uint64_t held_lsn;
     enum sf_err err;
 
-    sf_wal_slot_name(f->number, name);
+    sf_wal_slots_name(f->number, name);
     if (f->state == SF_WAL_SEGMENT_REPAIRED)
         sf_wal_notice(r->w, "wal: %s: one copy of its header is damaged; the other is used", name);
     if (open_slot(r->w->config.dir, name, &file, &why)) {
@@ -231,7 +231,7 @@ static void add_other(struct replay *r, const struct sf_wal_found *f)
 {
     char name[SF_WAL_NAME_LEN];
     const char *what;
-    sf_wal_slot_name(f->number, name);
+    sf_wal_slots_name(f->number, name);
     if (f->state == SF_WAL_SEGMENT_EMPTY && !f->is_cut) {
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_FREE, 0);
         return;
@@ -256,7 +256,7 @@ static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, u
 {
     struct sf_wal *w = arg;
     char name[SF_WAL_NAME_LEN];
-    sf_wal_slot_name(slot, name);
+    sf_wal_slots_name(slot, name);
     if (what == SF_WAL_TAIL_RESTORED) {
         sf_wal_notice(
             w, "wal: slot %s has lost its header; the one in " SF_WAL_TAIL_NAME " is used", name);
@@ -455,7 +455,7 @@ done:
     return err;
 }
 
-uint64_t sf_wal_pending_len(const struct sf_wal *w)
+uint64_t sf_wal_replay_pending_len(const struct sf_wal *w)
 {
     return w->pending_len;
 }

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "support/wal_rig.h"
-#include "wal/follow.h"
+#include "wal/wal_follow.h"
 
 /* Reads all there is; every piece must be the one after the last. Returns how many. */
 static uint64_t read_all(struct rig *r, struct sf_wal_follow *f, uint64_t *io_lsn,
@@ -35,7 +35,7 @@ static unsigned count_slots(const struct rig *r)
     return n;
 }
 
-TEST(follow, reads_each_piece_once_while_others_are_written)
+TEST(wal_follow, reads_each_piece_once_while_others_are_written)
 {
     struct rig r;
     struct sf_wal_follow *f = NULL;
@@ -60,7 +60,7 @@ TEST(follow, reads_each_piece_once_while_others_are_written)
     rig_done(&r);
 }
 
-TEST(follow, keeps_slots_that_it_has_not_read)
+TEST(wal_follow, keeps_slots_that_it_has_not_read)
 {
     struct rig r;
     struct sf_wal_follow *f = NULL;
@@ -88,7 +88,7 @@ TEST(follow, keeps_slots_that_it_has_not_read)
     rig_done(&r);
 }
 
-TEST(follow, goes_on_after_a_restart_where_it_was)
+TEST(wal_follow, goes_on_after_a_restart_where_it_was)
 {
     struct rig r;
     struct sf_wal_follow *f = NULL;
@@ -111,7 +111,7 @@ TEST(follow, goes_on_after_a_restart_where_it_was)
     rig_done(&r);
 }
 
-TEST(follow, counts_what_a_missing_slot_held)
+TEST(wal_follow, counts_what_a_missing_slot_held)
 {
     struct rig r;
     struct sf_wal_follow *f = NULL;

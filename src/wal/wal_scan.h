@@ -1,4 +1,4 @@
-/* scan.h - reads the records of one segment in order, past damage.
+/* wal_scan.h - reads the records of one segment in order, past damage.
  *
  * A record counts if tag, LSN, bounds and checksum fit. After one that does not, the scan looks at
  * page boundaries for the next commit group. A group with the expected LSN is the normal case: the
@@ -9,7 +9,7 @@
  * Pages the device cannot read count as damage and read as zeros. One thread. */
 #pragma once
 #include "os/file.h"
-#include "wal/record.h"
+#include "wal/wal_record.h"
 
 struct sf_wal_scan {
     /* Set by init; the rest is the scan's own. */

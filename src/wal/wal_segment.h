@@ -1,4 +1,4 @@
-/* segment.h - the first page of a log slot: which life of the slot this is.
+/* wal_segment.h - the first page of a log slot: which life of the slot this is.
  *
  *   off  size  field
  *     0     8  "SFWAL\0\0\0"
@@ -36,7 +36,7 @@ struct sf_wal_segment {
 enum sf_wal_segment_state {
     SF_WAL_SEGMENT_OK,
     SF_WAL_SEGMENT_REPAIRED, /* one of the two copies is damaged */
-    SF_WAL_SEGMENT_RESTORED, /* both copies are gone; taken from wal.tail (wal/tail.h) */
+    SF_WAL_SEGMENT_RESTORED, /* both copies are gone; taken from wal.tail (wal/wal_tail.h) */
     SF_WAL_SEGMENT_EMPTY,    /* zeros: prepared, never used, or scrubbed */
     SF_WAL_SEGMENT_DAMAGED,  /* neither copy checks out, or a format we do not know */
 };

@@ -1,4 +1,4 @@
-/* slots.h - the files of the log: fixed-size slots, written with zeros once and then recycled.
+/* wal_slots.h - the files of the log: fixed-size slots, written with zeros once and then recycled.
  *
  * Overwriting a file that is fully allocated needs no journal commit at each sync, which more than
  * doubles the syncs per second (bench/wal_bench.c). So slots are prepared ahead by a thread of
@@ -17,7 +17,7 @@
 #pragma once
 #include "os/dir.h"
 #include "os/thread.h"
-#include "wal/segment.h"
+#include "wal/wal_segment.h"
 
 enum sf_wal_slot_state {
     SF_WAL_SLOT_GONE = 0, /* an entry to be used again */
@@ -42,7 +42,7 @@ struct sf_wal_slot {
 };
 
 enum { SF_WAL_MAX_SLOTS = 4096, SF_WAL_NAME_LEN = 24 };
-void sf_wal_slot_name(uint32_t number, char out[SF_WAL_NAME_LEN]); /* "wal/0007.wal" */
+void sf_wal_slots_name(uint32_t number, char out[SF_WAL_NAME_LEN]); /* "wal/0007.wal" */
 
 /* One slot file as found on disk. */
 struct sf_wal_found {
@@ -66,7 +66,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
 /* Without a tail: a slot with records behind an empty header counts as damaged, and is not written
  * again. */
 void sf_wal_slots_suspect(struct sf_dir *dir, struct sf_wal_found *found, size_t n);
-void sf_wal_found_sort(struct sf_wal_found *found, size_t n);
+void sf_wal_slots_found_sort(struct sf_wal_found *found, size_t n);
 
 struct sf_wal_slots {
     struct sf_dir *dir;

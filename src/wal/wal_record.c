@@ -1,4 +1,4 @@
-#include "wal/record.h"
+#include "wal/wal_record.h"
 
 #include <stdio.h>
 #include <string.h>

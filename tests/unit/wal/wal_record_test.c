@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/limits.h"
-#include "wal/record.h"
+#include "wal/wal_record.h"
 
 static const struct sf_wal_segment segment = {.sequence = 0x100000005, .seed = 99};
 
@@ -21,7 +21,7 @@ static size_t encode_example(uint8_t *out, uint32_t tenant)
     return head_len + 8;
 }
 
-TEST(record, comes_back_as_it_was)
+TEST(wal_record, comes_back_as_it_was)
 {
     uint32_t tenants[] = {0, 1, 9, 10, 4294967295u};
     for (size_t i = 0; i < 5; i++) {
@@ -46,7 +46,7 @@ TEST(record, comes_back_as_it_was)
     }
 }
 
-TEST(record, is_refused_with_any_flipped_bit)
+TEST(wal_record, is_refused_with_any_flipped_bit)
 {
     uint8_t bytes[128] = {0};
     size_t len = encode_example(bytes, 1);
@@ -59,7 +59,7 @@ TEST(record, is_refused_with_any_flipped_bit)
     }
 }
 
-TEST(record, of_another_segment_is_refused)
+TEST(wal_record, of_another_segment_is_refused)
 {
     uint8_t bytes[128] = {0};
     struct sf_wal_segment other = {.sequence = segment.sequence, .seed = 98};
@@ -69,7 +69,7 @@ TEST(record, of_another_segment_is_refused)
     assert_false(sf_wal_record_decode(bytes, bytes + 40, &other, false, &r));
 }
 
-TEST(record, too_long_is_refused)
+TEST(wal_record, too_long_is_refused)
 {
     struct sf_logged l = {.kind = 1, .tenant = 1};
     static uint8_t one[1];

@@ -1,7 +1,7 @@
-/* slots.c - the slot files of the log. At start the directory is read and headers decide which
+/* wal_slots.c - the slot files of the log. At start the directory is read and headers decide which
  * slots hold records. A table under a mutex tracks the state of each slot; a thread prepares new
  * ones with zeros ahead of need. Taking, sealing and freeing slots only change the table. */
-#include "wal/slots.h"
+#include "wal/wal_slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum { MAX_FREE = 5 };
 enum { ZEROS_LEN = 1 << 16, N_ZEROS = 16, SYNC_EVERY = 8 };
 static const uint8_t zeros[ZEROS_LEN] __attribute__((aligned(4096)));
 
-void sf_wal_slot_name(uint32_t number, char out[SF_WAL_NAME_LEN])
+void sf_wal_slots_name(uint32_t number, char out[SF_WAL_NAME_LEN])
 {
     snprintf(out, SF_WAL_NAME_LEN, "wal/%04u.wal", number);
 }
@@ -69,7 +69,7 @@ static enum sf_err try_header(struct sf_dir *dir, struct sf_wal_found *f)
     size_t got = 0;
     enum sf_err err;
 
-    sf_wal_slot_name(f->number, name);
+    sf_wal_slots_name(f->number, name);
     err = sf_dir_open_read(dir, name, &file, NULL);
     if (!err)
         err = sf_file_len(&file, &f->len, NULL);
@@ -99,7 +99,7 @@ static void read_header(struct sf_dir *dir, struct sf_wal_found *f)
 enum sf_err sf_wal_slots_set_aside(struct sf_dir *dir, uint32_t number)
 {
     char from[SF_WAL_NAME_LEN], to[SF_WAL_NAME_LEN];
-    sf_wal_slot_name(number, from);
+    sf_wal_slots_name(number, from);
     name_with(number, "bad", to);
     return sf_dir_rename(dir, from, to, NULL);
 }
@@ -148,7 +148,7 @@ void sf_wal_slots_suspect(struct sf_dir *dir, struct sf_wal_found *found, size_t
         size_t got = 0;
         if (found[i].state != SF_WAL_SEGMENT_EMPTY || found[i].is_cut)
             continue;
-        sf_wal_slot_name(found[i].number, name);
+        sf_wal_slots_name(found[i].number, name);
         if (!sf_dir_open_read(dir, name, &file, NULL) &&
             !sf_file_read_some(&file, SF_WAL_PAGE, page, sizeof(page), &got, NULL) &&
             memcmp(page, zeros, sizeof(page)) != 0)
@@ -157,7 +157,7 @@ void sf_wal_slots_suspect(struct sf_dir *dir, struct sf_wal_found *found, size_t
     }
 }
 
-void sf_wal_found_sort(struct sf_wal_found *found, size_t n)
+void sf_wal_slots_found_sort(struct sf_wal_found *found, size_t n)
 {
     if (n)
         qsort(found, n, sizeof(*found), by_sequence);
@@ -178,7 +178,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
     }
     for (size_t i = 0; i < f.n; i++)
         read_header(dir, &f.found[i]);
-    sf_wal_found_sort(f.found, f.n);
+    sf_wal_slots_found_sort(f.found, f.n);
     *out = f.found;
     *out_n = f.n;
     return SF_OK;
@@ -299,7 +299,7 @@ static enum sf_err prepare_file(struct sf_wal_slots *s, uint32_t number, struct 
     uint64_t free_len = 0, all_len = 0;
     enum sf_err err = sf_dir_free_len(s->dir, &free_len, &all_len, why);
 
-    sf_wal_slot_name(number, name);
+    sf_wal_slots_name(number, name);
     name_with(number, "new", new_name);
     if (!err && free_len < s->segment_len)
         return sf_fail(why, SF_ERR_FULL,
@@ -326,7 +326,7 @@ static void delete_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot)
 {
     char name[SF_WAL_NAME_LEN];
     enum sf_err err;
-    sf_wal_slot_name(slot->number, name);
+    sf_wal_slots_name(slot->number, name);
     sf_mutex_unlock(&s->lock);
     err = sf_dir_unlink(s->dir, name, NULL);
     if (!err) /* else a power cut brings back what may have been erased meanwhile */
@@ -449,7 +449,7 @@ enum sf_err sf_wal_slots_take(struct sf_wal_slots *s, struct sf_wal_slot **out, 
     if (err)
         return err;
 
-    sf_wal_slot_name(slot->number, name);
+    sf_wal_slots_name(slot->number, name);
     err = sf_dir_open_write(s->dir, name, &slot->file, why);
     if (err) {
         sf_wal_slots_quarantine(s, slot, 0);
@@ -542,7 +542,7 @@ static enum sf_err scrub_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot, 
     char name[SF_WAL_NAME_LEN];
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err;
-    sf_wal_slot_name(slot->number, name);
+    sf_wal_slots_name(slot->number, name);
     err = sf_dir_open_write(s->dir, name, &file, why);
     if (!err)
         err = write_zeros(&file, slot->len, why);

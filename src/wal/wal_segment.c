@@ -1,4 +1,4 @@
-#include "wal/segment.h"
+#include "wal/wal_segment.h"
 
 #include <string.h>
 
