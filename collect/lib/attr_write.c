@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "collect/lib/redact.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 /* AnyValue{1: string, 2: bool, 3: int, 4: double}; KeyValue{1: key, 2: AnyValue}. */
 

@@ -29,7 +29,7 @@
 #include "collect/sys/guest_thread.h"
 #include "collect/sys/heap_fork.h"
 #include "collect/sys/peer_tls.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
 

@@ -14,7 +14,7 @@
 #include "collect/lib/name_table.h"
 #include "collect/sys/clock.h"
 #include "collect/unwind/walk.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRS, STACKS, TABLES };
 enum { NAME_MAX_LEN = 4096 };

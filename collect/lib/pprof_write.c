@@ -12,7 +12,7 @@
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/name_table.h"
 #include "collect/lib/redact.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 struct writer {
     struct sf_buf *out;

@@ -13,7 +13,7 @@
 #include "base/heap.h"
 #include "collect/lib/attr_write.h"
 #include "collect/sys/clock.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U

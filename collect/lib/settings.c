@@ -12,7 +12,7 @@
 #include "collect/lib/attr_write.h"
 #include "collect/lib/redact.h"
 #include "collect/lib/span_cost.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 struct reader {
     struct sf_settings *s;

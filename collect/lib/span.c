@@ -14,7 +14,7 @@
 #include "collect/lib/selection.h"
 #include "collect/lib/span_write.h"
 #include "collect/sys/clock.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 struct parent {
     const uint8_t *trace_id, *span_id; /* NULL: a root */

@@ -5,7 +5,7 @@
 #include "collect/lib/span_pool.h"
 #include "collect/lib/span_write.h"
 #include "collect/sys/clock.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 /* The locked slot of a span that records here, else NULL. Ends with leave. */
 static struct sf_span_slot *enter(struct sf_thread_state *t, sf_span s)

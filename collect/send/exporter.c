@@ -12,7 +12,7 @@
 #include "collect/send/retry.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum {
     BATCH_LEN = 1 << 20,  /* records of one request */
@@ -45,7 +45,8 @@ static bool write_body(struct worker *w, const struct sf_outbox_piece *list)
     for (const struct sf_outbox_piece *p = list; p; p = p->next)
         records_len += p->len;
     scope_spans_len = w->scope.len + records_len;
-    resource_spans_len = w->resource.len + 1 + sf_pb_varint_len(scope_spans_len) + scope_spans_len;
+    resource_spans_len = w->resource.len + 1 + sf_pb_write_varint_len(scope_spans_len) +
+                         scope_spans_len;
     sf_buf_reset(b);
     sf_buf_reserve(b, resource_spans_len + 32);
     sf_pb_write_head(b, 1, resource_spans_len);

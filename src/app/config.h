@@ -12,7 +12,7 @@
 #include "cli/args.h"
 #include "listen/listener.h"
 #include "model/retention.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_alert_rules; /* serve/alerts/alert_rule.h */
 struct sf_scrape_jobs; /* scrape/scrape_job.h */

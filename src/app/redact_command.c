@@ -16,7 +16,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "wire/inflate.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum { PIECE_SPANS = 16384 };
 

@@ -6,7 +6,7 @@
 #include "app/tokens.h"
 #include "cli/answer.h"
 #include "cli/args.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_json(const char *name, const char *scopes, const char *tenants, sf_str token,
                        sf_str line, struct sf_buf *out)

@@ -8,7 +8,7 @@
 #include "cli/client.h"
 #include "os/clock.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 #define SERVICE "/settings.v1.SettingsService/"
 static const char state_name[] = "spanflame.demo", wish_name[] = "spanflame.demo.wish";

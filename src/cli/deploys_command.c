@@ -5,7 +5,7 @@
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct asked {
     struct sf_client client;

@@ -9,7 +9,7 @@
 #include "model/ids.h"
 #include "os/terminal.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct what {
     const char *service, *from, *until;

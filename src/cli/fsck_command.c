@@ -10,7 +10,7 @@
 #include "os/dir.h"
 #include "os/terminal.h"
 #include "store/local/local.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct report {
     struct sf_json_writer *json; /* NULL: text */

@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "render/units.h"
 #include "render/xml_text.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static const char *verdict_word(enum sf_guard_verdict v)
 {

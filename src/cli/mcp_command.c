@@ -7,7 +7,7 @@
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum { ARENA_LEN = 1 << 20 };
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "cli/client.h"
 #include "query/label_selector.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_querier_question {
     const struct sf_client *client;

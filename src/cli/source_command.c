@@ -9,7 +9,7 @@
 #include "cli/profile_source.h"
 #include "os/file.h"
 #include "render/source_text.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum { CONTEXT = 4 };
 #define MAX_SOURCE_LEN ((size_t)16 << 20) /* of a source file */

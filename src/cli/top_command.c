@@ -12,7 +12,7 @@
 #include "os/terminal.h"
 #include "render/top_text.h"
 #include "render/unnamed_text.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct asked {
     struct sf_profile_flags profile;

@@ -14,7 +14,7 @@
 #include "os/terminal.h"
 #include "render/units.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* The server takes 64 MiB at once; recordings are cut between their chunks before that. */
 enum { MAX_PIECE_LEN = 48 << 20, JFR_HEAD_LEN = 68, JFR_SIZE_AT = 8, ARENA_LEN = 1 << 20 };

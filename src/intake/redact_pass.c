@@ -14,7 +14,7 @@
 #include "base/secret_args.h"
 #include "base/text.h"
 #include "model/value_list.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 /* ---- replacements ---- */
 

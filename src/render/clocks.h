@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/answer/clocks.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* "clocks", and "moreClocks" when there are more, into an open object. */
 void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w);

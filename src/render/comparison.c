@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "render/known.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_f64(struct sf_json_writer *w, const char *key, double v)
 {

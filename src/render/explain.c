@@ -8,7 +8,7 @@
 
 #include "model/answer/known.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* ---- JSON ---- */
 

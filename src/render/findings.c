@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_known(struct sf_json_writer *w, sf_str key, double value)
 {

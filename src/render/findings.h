@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/answer/findings.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* What is inside the braces. */
 void sf_findings_members(const struct sf_findings_view *v, struct sf_json_writer *w);

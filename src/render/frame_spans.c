@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_span(struct sf_json_writer *w, const struct sf_frame_span *s)
 {

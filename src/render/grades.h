@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/answer/grades.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 void sf_grades_json(const struct sf_grades *g, struct sf_json_writer *w); /* "grades":{...} */
 const char *sf_grades_name(enum sf_grade_row row);                        /* "exact" */

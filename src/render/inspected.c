@@ -1,6 +1,6 @@
 #include "render/inspected.h"
 
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 void sf_inspected_json(struct sf_json_writer *w, struct sf_inspected x)
 {

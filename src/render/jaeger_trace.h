@@ -2,7 +2,7 @@
  * not (kind, status, scope, links) becomes tags and references by Jaeger's own rules. */
 #pragma once
 #include "model/span.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* One member of `data`. `warning` not empty: what is wrong with the whole trace. */
 void sf_jaeger_trace_json(const struct sf_span_batch *b, sf_str warning, struct sf_json_writer *w);

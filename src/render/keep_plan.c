@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static const char *const names[SF_KEEP_ROWS] = {"errors", "slow",    "unusual",
                                                 "cpu",    "flagged", "baseline"};

@@ -1,7 +1,7 @@
 /* keep_state.h - what became of the samples of a trace, as JSON and in words. */
 #pragma once
 #include "model/keep_state.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* "keep": {...}. Nothing where everything is there. */
 void sf_keep_state_json(const struct sf_keep_state *s, struct sf_json_writer *w);

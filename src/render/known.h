@@ -2,7 +2,7 @@
 #pragma once
 #include "model/answer/known.h"
 #include "model/answer/profile_view.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* An amount of a profile: "~" before an estimate, "2 samples" where they are too few for times. */
 void sf_known_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value);

@@ -8,7 +8,7 @@
 #include "render/keep_state.h"
 #include "render/known.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static double share_of(const struct sf_ledger_view *v, uint64_t ns)
 {

@@ -5,7 +5,7 @@
 #include "base/time_unit.h"
 #include "render/inspected.h"
 #include "render/otlp_value.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum { PARTIAL = 1 };
 

@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "render/known.h"
 #include "render/string_table.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 struct tables {
     struct sf_string_table strings, functions, mappings;

@@ -5,8 +5,8 @@
 
 #include "base/num.h"
 #include "render/otlp_value.h"
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 
 /* The span after the last one of the group that begins at `at`; by resource alone or with scope. */
 static uint32_t group_end(const struct sf_span_batch *b, uint32_t at, bool is_by_scope)

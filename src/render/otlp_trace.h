@@ -6,7 +6,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/span.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_otlp_trace {
     const struct sf_span_batch *spans; /* grouped by resource, then scope */

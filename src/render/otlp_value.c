@@ -1,6 +1,6 @@
 #include "render/otlp_value.h"
 
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 /* ---- protobuf ---- */
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/value.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* [{"key":"k","value":{…}}] */
 void sf_otlp_value_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs);

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/err.h"
 #include "model/answer/profile_view.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 /* Plain protobuf; who writes a file compresses it. Series labels become labels of every sample. */
 enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,

@@ -2,7 +2,7 @@
 
 #include "flame/batch_tree.h"
 #include "render/unnamed_text.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_type(struct sf_json_writer *w, const struct sf_profile_type *type)
 {

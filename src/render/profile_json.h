@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "flame/flamebearer.h"
 #include "model/answer/profile_view.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* Frames once, nodes as [parent, frame, self], parents first; node 0 is the root, its frame -1. */
 enum sf_err sf_profile_json_render(const struct sf_profile_view *v, struct sf_buf *out,

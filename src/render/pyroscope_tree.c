@@ -1,7 +1,7 @@
 #include "render/pyroscope_tree.h"
 
 #include "flame/tree_order.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum sf_err sf_pyroscope_tree_render(const struct sf_tree *t, struct sf_arena scratch,
                                      struct sf_buf *out, struct sf_why *why)

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_f64(struct sf_json_writer *j, sf_str key, double v)
 {

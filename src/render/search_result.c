@@ -3,8 +3,8 @@
 #include "base/time_unit.h"
 #include "render/inspected.h"
 #include "render/otlp_value.h"
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 
 static const sf_str no_root = {"<root span not yet received>", 28};
 

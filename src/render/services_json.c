@@ -1,6 +1,6 @@
 #include "render/services_json.h"
 
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void stats(struct sf_json_writer *w, const char *count_key, const struct sf_span_stats *c,
                   double seconds)

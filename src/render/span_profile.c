@@ -7,7 +7,7 @@
 #include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p)
 {

@@ -4,7 +4,7 @@
 #include "flame/tree_order.h"
 #include "render/known.h"
 #include "render/units.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static sf_str unit_of(sf_str unit)
 {

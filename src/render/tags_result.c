@@ -1,7 +1,7 @@
 #include "render/tags_result.h"
 
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 
 const char *sf_tags_result_scope_name(enum sf_attr_scope scope)
 {

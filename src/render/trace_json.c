@@ -3,7 +3,7 @@
 #include "base/num.h"
 #include "render/clocks.h"
 #include "render/otlp_value.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void u64_text(struct sf_json_writer *w, sf_str key, uint64_t v)
 {

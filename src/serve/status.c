@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "serve/grpc_web.h"
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 
 static const struct sf_outcome table[SF_ERR_N] = {
     [SF_OK] = {200, SF_GRPC_OK, 0},

@@ -43,55 +43,55 @@ static uint64_t varint(struct sf_row_reader *r)
     return 0;
 }
 
-uint8_t sf_row_u8(struct sf_row_reader *r)
+uint8_t sf_row_binary_u8(struct sf_row_reader *r)
 {
     const uint8_t *p = take(r, 1, "a number that is cut off");
     return p ? *p : 0;
 }
 
-uint16_t sf_row_u16(struct sf_row_reader *r)
+uint16_t sf_row_binary_u16(struct sf_row_reader *r)
 {
     const uint8_t *p = take(r, 2, "a number that is cut off");
     return p ? sf_load_u16le(p) : 0;
 }
 
-uint32_t sf_row_u32(struct sf_row_reader *r)
+uint32_t sf_row_binary_u32(struct sf_row_reader *r)
 {
     const uint8_t *p = take(r, 4, "a number that is cut off");
     return p ? sf_load_u32le(p) : 0;
 }
 
-uint64_t sf_row_u64(struct sf_row_reader *r)
+uint64_t sf_row_binary_u64(struct sf_row_reader *r)
 {
     const uint8_t *p = take(r, 8, "a number that is cut off");
     return p ? sf_load_u64le(p) : 0;
 }
 
-double sf_row_f64(struct sf_row_reader *r)
+double sf_row_binary_f64(struct sf_row_reader *r)
 {
-    uint64_t bits = sf_row_u64(r);
+    uint64_t bits = sf_row_binary_u64(r);
     double v;
     memcpy(&v, &bits, sizeof(v));
     return v;
 }
 
-sf_str sf_row_fixed(struct sf_row_reader *r, size_t len)
+sf_str sf_row_binary_fixed(struct sf_row_reader *r, size_t len)
 {
     const uint8_t *p = take(r, len, "a string that is cut off");
     return p ? (sf_str){(const char *)p, len} : SF_STR_NONE;
 }
 
-sf_str sf_row_str(struct sf_row_reader *r)
+sf_str sf_row_binary_str(struct sf_row_reader *r)
 {
     uint64_t len = varint(r);
     if (len > (size_t)(r->end - r->at)) {
         refuse(r, "a string longer than what is left");
         return SF_STR_NONE;
     }
-    return sf_row_fixed(r, (size_t)len);
+    return sf_row_binary_fixed(r, (size_t)len);
 }
 
-uint32_t sf_row_count(struct sf_row_reader *r, size_t min_len)
+uint32_t sf_row_binary_count(struct sf_row_reader *r, size_t min_len)
 {
     uint64_t n = varint(r);
     if (n > UINT32_MAX || n > (size_t)(r->end - r->at) / (min_len ? min_len : 1)) {
@@ -101,7 +101,7 @@ uint32_t sf_row_count(struct sf_row_reader *r, size_t min_len)
     return (uint32_t)n;
 }
 
-enum sf_err sf_row_check(const struct sf_row_reader *r, struct sf_why *why)
+enum sf_err sf_row_binary_check(const struct sf_row_reader *r, struct sf_why *why)
 {
     if (!r->fault)
         return SF_OK;

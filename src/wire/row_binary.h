@@ -39,16 +39,16 @@ static inline bool sf_row_more(const struct sf_row_reader *r)
 {
     return !r->fault && r->at < r->end;
 }
-uint8_t sf_row_u8(struct sf_row_reader *r);
-uint16_t sf_row_u16(struct sf_row_reader *r);
-uint32_t sf_row_u32(struct sf_row_reader *r);
-uint64_t sf_row_u64(struct sf_row_reader *r);
-double sf_row_f64(struct sf_row_reader *r);
+uint8_t sf_row_binary_u8(struct sf_row_reader *r);
+uint16_t sf_row_binary_u16(struct sf_row_reader *r);
+uint32_t sf_row_binary_u32(struct sf_row_reader *r);
+uint64_t sf_row_binary_u64(struct sf_row_reader *r);
+double sf_row_binary_f64(struct sf_row_reader *r);
 /* Borrowed from the input. */
-sf_str sf_row_str(struct sf_row_reader *r);
-sf_str sf_row_fixed(struct sf_row_reader *r, size_t len);
+sf_str sf_row_binary_str(struct sf_row_reader *r);
+sf_str sf_row_binary_fixed(struct sf_row_reader *r, size_t len);
 /* The count of an array whose items take at least `min_len` bytes each: never more than can follow.
  */
-uint32_t sf_row_count(struct sf_row_reader *r, size_t min_len);
+uint32_t sf_row_binary_count(struct sf_row_reader *r, size_t min_len);
 /* CORRUPT with the offset, or OK; bytes may be left. */
-enum sf_err sf_row_check(const struct sf_row_reader *r, struct sf_why *why);
+enum sf_err sf_row_binary_check(const struct sf_row_reader *r, struct sf_why *why);

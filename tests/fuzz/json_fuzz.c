@@ -6,7 +6,7 @@
 
 #include "base/invariant.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void copy_value(struct sf_json *j, struct sf_json_writer *w)
 {

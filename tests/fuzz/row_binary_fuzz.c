@@ -15,9 +15,9 @@ static void check_again(sf_str s, uint64_t number)
     sf_row_add_str(&b, s);
     sf_buf_add_u64le(&b, number);
     r = sf_row_reader_init(sf_buf_bytes(&b));
-    SF_ASSERT(sf_str_eq(sf_row_str(&r), s));
-    SF_ASSERT(sf_row_u64(&r) == number);
-    SF_ASSERT(!sf_row_more(&r) && !sf_row_check(&r, NULL));
+    SF_ASSERT(sf_str_eq(sf_row_binary_str(&r), s));
+    SF_ASSERT(sf_row_binary_u64(&r) == number);
+    SF_ASSERT(!sf_row_more(&r) && !sf_row_binary_check(&r, NULL));
     sf_buf_done(&b);
 }
 
@@ -32,25 +32,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data, size);
     r = sf_row_reader_init((sf_bytes){copy, size});
     while (sf_row_more(&r)) {
-        sf_str s = sf_row_str(&r), id = sf_row_fixed(&r, 16);
-        uint64_t number = sf_row_u64(&r);
-        uint32_t n = sf_row_count(&r, 8);
+        sf_str s = sf_row_binary_str(&r), id = sf_row_binary_fixed(&r, 16);
+        uint64_t number = sf_row_binary_u64(&r);
+        uint32_t n = sf_row_binary_count(&r, 8);
         SF_ASSERT(n <= size / 8);
         for (uint32_t i = 0; i < n; i++)
-            (void)sf_row_f64(&r);
-        n = sf_row_count(&r, 1);
+            (void)sf_row_binary_f64(&r);
+        n = sf_row_binary_count(&r, 1);
         SF_ASSERT(n <= size);
         for (uint32_t i = 0; i < n && !r.fault; i++)
-            SF_ASSERT(sf_row_str(&r).len <= size);
-        (void)sf_row_u32(&r);
-        (void)sf_row_u16(&r);
-        (void)sf_row_u8(&r);
+            SF_ASSERT(sf_row_binary_str(&r).len <= size);
+        (void)sf_row_binary_u32(&r);
+        (void)sf_row_binary_u16(&r);
+        (void)sf_row_binary_u8(&r);
         SF_ASSERT(id.len == 16 || r.fault);
         if (!r.fault)
             check_again(s, number);
     }
     SF_ASSERT(r.at == r.end);
-    SF_ASSERT((sf_row_check(&r, NULL) == SF_OK) == !r.fault);
+    SF_ASSERT((sf_row_binary_check(&r, NULL) == SF_OK) == !r.fault);
     free(copy);
     return 0;
 }

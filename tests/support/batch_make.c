@@ -2,7 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/num.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 struct maker {
     struct sf_otlp_make *m;

@@ -4,9 +4,9 @@
 #include "base/invariant.h"
 #include "base/num.h"
 #include "support/otlp_make.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/pb.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static void pb_u32(struct sf_buf *out, uint32_t field, uint32_t v)
 {

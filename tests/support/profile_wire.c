@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum { OWN_FRAMES = 4, FILES = 300, SPAN_NAMES = 12 };
 static const int64_t PERIOD_NS = 10000000, DURATION_NS = INT64_C(10000000000);

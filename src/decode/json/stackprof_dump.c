@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "decode/profile_build.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 extern const struct sf_profile_format sf_stackprof_format;
 

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "decode/otlp/otlp_attrs.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 size_t sf_otlp_attrs_json_key_find(const struct sf_otlp_key *names, size_t n, sf_str key)
 {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "decode/otlp/otlp_profile.h"
 #include "wire/json.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 enum kind { INT, UINT, FIXED, TRUTH, DOUBLE, TEXT, HEX, BASE64, ID, MSG, INTS, FIXEDS, MSGS };
 

@@ -14,7 +14,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "decode/zipkin/zipkin_span.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 /* Fields of OTLP's messages. */
 enum { REQUEST_RESOURCE_SPANS = 1, RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2 };

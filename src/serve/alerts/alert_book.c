@@ -7,7 +7,7 @@
 #include "base/time_unit.h"
 #include "serve/checked_lines.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* How long a receiver that cannot be reached may still learn that an alert is over. */
 static const int64_t KEPT_NS = 15 * SF_NS_PER_MIN;

@@ -12,7 +12,7 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { REASONS = 20 }; /* sentences of one trial: each costs what a query does */

@@ -14,7 +14,7 @@
 #include "serve/alerts/alert_code.h"
 #include "serve/alerts/alert_value.h"
 #include "serve/alerts/alert_watch.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* ---- TraceQL ---- */
 

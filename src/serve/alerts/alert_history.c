@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "serve/checked_lines.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static void done(struct sf_alert_event *e)
 {

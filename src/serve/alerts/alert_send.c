@@ -10,7 +10,7 @@
 #include "serve/alerts/alert_capture.h"
 #include "serve/alerts/alert_value.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 static const int64_t RESEND_NS = SF_NS_PER_MIN, CONNECT_NS = 3 * SF_NS_PER_S,

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 static bool has_key(const struct sf_alert_found *f, sf_str key)
 {

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "regex/regex.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_silence_matcher {
     sf_str name, value;

@@ -7,7 +7,7 @@
 #include "os/clock.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/params.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum { USUAL_EVENTS = 100 };
 static const int64_t KEPT_NS = SF_NS_PER_DAY; /* behind its end */

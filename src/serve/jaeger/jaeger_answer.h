@@ -2,7 +2,7 @@
  * {"data":…,"total":N,"limit":0,"offset":0,"errors":null}. */
 #pragma once
 #include "serve/call.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_jaeger_answer {
     struct sf_call *call;

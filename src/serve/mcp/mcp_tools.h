@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "serve/call.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 struct sf_mcp_tool;
 

@@ -1,7 +1,7 @@
 #include "serve/otlp/otlp_partial.h"
 
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 
 static void write_json(const char *member, uint64_t n_rejected, sf_str message, struct sf_buf *out)
 {

@@ -14,7 +14,7 @@
 #include "serve/own/profile_read.h"
 #include "serve/params.h"
 #include "serve/plain_body.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { TIME_CAP = 32 };

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum sf_control_field { /* what a document says; the rest is left to others or to the collector */
                         SF_CONTROL_ENABLED = 1,

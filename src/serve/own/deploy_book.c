@@ -11,7 +11,7 @@
 #include "os/random.h"
 #include "serve/checked_lines.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { N_TEXTS = 7 };

@@ -21,7 +21,7 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { FILE_MAX = 64 << 20, STEPS = 120 };

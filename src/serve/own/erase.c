@@ -13,7 +13,7 @@
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/tenant.h"
 #include "wire/json.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { MAX_TRACES = 10000, MAX_BODY_LEN = 1 << 20 };

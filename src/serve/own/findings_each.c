@@ -6,7 +6,7 @@
 #include "exec/services.h"
 #include "os/clock.h"
 #include "render/findings.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* Time that requests spent in it. */
 static double busy(const struct sf_service_stats *s)

@@ -1,6 +1,6 @@
 #include "serve/own/links.h"
 
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 bool sf_links_handle(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {

@@ -3,8 +3,8 @@
 #include "serve/otlp/otlp_partial.h"
 #include "serve/params.h"
 #include "serve/profile_take.h"
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
+#include "wire/json_write.h"
+#include "wire/pb_write.h"
 #include "wire/time_text.h"
 
 enum { MAX_LABELS = 64 };

@@ -9,7 +9,7 @@
 #include "serve/auth.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/scrape/scraping.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 #define TEXT "text/plain; charset=utf-8"
 

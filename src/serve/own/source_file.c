@@ -8,7 +8,7 @@
 #include "os/file.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 enum { PATH_LEN = 4096, MOST_TRIES = 16 };
 

@@ -1,7 +1,7 @@
 #include "serve/own/symbols.h"
 
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { PIECE = 1 << 18 };

@@ -3,7 +3,7 @@
 #include "join/explain_times.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 /* Parts that are not empty; estimates are named. */
 static void write_span(const struct sf_span *span, const struct sf_span_times *t,

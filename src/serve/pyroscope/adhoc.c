@@ -18,7 +18,7 @@
 #include "serve/pyroscope/adhoc_files.h"
 #include "wire/deflate.h"
 #include "wire/json.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, BODY_MAX = 2 * SF_LIMIT_ADHOC_LEN };
 

@@ -1,7 +1,7 @@
 #include "serve/pyroscope/pyroscope_self.h"
 
 #include "serve/connect.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 /* A health check that asks for nothing in particular, over Connect or gRPC: who gets this far is
  * served; before that the router says that the server is not ready. */

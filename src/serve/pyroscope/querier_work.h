@@ -2,7 +2,7 @@
  * files of its methods share; nobody else's. */
 #pragma once
 #include "serve/pyroscope/querier_ask.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 struct sf_querier_work {
     struct sf_call *call;

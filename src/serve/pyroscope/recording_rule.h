@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "model/profile.h"
 #include "query/label_selector.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 enum {
     SF_RULE_MATCHERS = 32,

@@ -14,7 +14,7 @@
 #include "os/thread.h"
 #include "serve/connect.h"
 #include "wire/json.h"
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 enum { BODY_MAX = 2 * SF_LIMIT_SETTING_LEN, MAX_NAME = 256 };
 enum { FILE_MAX = 256 << 20 };

@@ -11,7 +11,7 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/scrape/scrape_take.h"
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 #include "wire/time_text.h"
 
 enum { SHOWN_UP = 2000 }; /* series of spanflame_scrape_up */

@@ -60,18 +60,18 @@ static enum sf_err read_sent(struct checking *c, struct sf_why *why)
     err = ask(c, why);
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
-        struct sent s = {.batch = sf_row_u64(&r)};
-        s.first = sf_row_u64(&r);
-        s.last = sf_row_u64(&r);
+        struct sent s = {.batch = sf_row_binary_u64(&r)};
+        s.first = sf_row_binary_u64(&r);
+        s.last = sf_row_binary_u64(&r);
         for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
-            s.n[i] = sf_row_u64(&r);
+            s.n[i] = sf_row_binary_u64(&r);
         if (!sf_table_more(&c->at) ||
             !sf_list_room_in(c->q->req, &c->sent, c->n_sent, &c->cap, 1024))
             return sf_no_room(why, "the list of batches");
         sf_table_put(&c->at, sf_key_u64(s.batch), c->n_sent);
         c->sent[c->n_sent++] = s;
     }
-    return err ? err : sf_row_check(&r, why);
+    return err ? err : sf_row_binary_check(&r, why);
 }
 
 static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *why)
@@ -88,7 +88,7 @@ static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *
     err = ask(c, why);
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
-        uint64_t batch = sf_row_u64(&r), n = sf_row_u64(&r);
+        uint64_t batch = sf_row_binary_u64(&r), n = sf_row_binary_u64(&r);
         struct sf_table_look look = sf_table_look(&c->at, sf_key_u64(batch));
         uint32_t at;
         while (sf_table_next(&look, &at)) {
@@ -96,7 +96,7 @@ static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *
                 c->sent[at].found[table] = n;
         }
     }
-    return err ? err : sf_row_check(&r, why);
+    return err ? err : sf_row_binary_check(&r, why);
 }
 
 static void note(struct checking *c, const struct sf_remote_fault *fault)

@@ -61,10 +61,10 @@ static enum sf_err ask_parts(struct sf_shard *shard, const char *database, int64
     err = sf_shard_ask(shard, sf_buf_str(&sql), deadline_ns, &answer, why);
     r = sf_row_reader_init(sf_buf_bytes(&answer));
     if (!err) {
-        out->n_rows = sf_row_u64(&r);
-        out->n_bytes = sf_row_u64(&r);
-        out->n_parts = sf_row_u64(&r);
-        err = sf_row_check(&r, why);
+        out->n_rows = sf_row_binary_u64(&r);
+        out->n_bytes = sf_row_binary_u64(&r);
+        out->n_parts = sf_row_binary_u64(&r);
+        err = sf_row_binary_check(&r, why);
     }
     sf_buf_done(&sql);
     sf_buf_done(&answer);

@@ -234,8 +234,8 @@ enum sf_err sf_schema_version(struct sf_shard *s, const char *database, uint32_t
     err = sf_shard_ask(s, sf_buf_str(&sql), 0, &answer, why);
     if (!err) {
         r = sf_row_reader_init(sf_buf_bytes(&answer));
-        has_table = sf_row_u64(&r);
-        err = sf_row_check(&r, why);
+        has_table = sf_row_binary_u64(&r);
+        err = sf_row_binary_check(&r, why);
     }
     if (!err && has_table) {
         sf_buf_reset(&sql);
@@ -243,9 +243,9 @@ enum sf_err sf_schema_version(struct sf_shard *s, const char *database, uint32_t
         sf_buf_print(&sql, "SELECT max(version) FROM %s.schema_version FORMAT RowBinary", database);
         err = sf_shard_ask(s, sf_buf_str(&sql), 0, &answer, why);
         r = sf_row_reader_init(sf_buf_bytes(&answer));
-        version = err ? 0 : sf_row_u32(&r);
+        version = err ? 0 : sf_row_binary_u32(&r);
         if (!err)
-            err = sf_row_check(&r, why);
+            err = sf_row_binary_check(&r, why);
     }
     if (!err)
         *out = version;

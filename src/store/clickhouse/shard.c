@@ -310,9 +310,9 @@ enum sf_err sf_shard_probe(struct sf_shard *s, char version[SF_SHARD_VERSION_CAP
         0, &answer, why);
     if (!err) {
         r = sf_row_reader_init(sf_buf_bytes(&answer));
-        text = sf_row_str(&r);
-        has_token = sf_row_u64(&r);
-        err = sf_row_check(&r, why);
+        text = sf_row_binary_str(&r);
+        has_token = sf_row_binary_u64(&r);
+        err = sf_row_binary_check(&r, why);
     }
     if (!err) {
         snprintf(version, SF_SHARD_VERSION_CAP, "%.*s", SF_STR_ARG(text));

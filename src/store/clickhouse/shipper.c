@@ -282,8 +282,8 @@ static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_sh
     err = sf_shard_ask(t->shard, sf_buf_str(&s->sql), 0, &answer, why);
     r = sf_row_reader_init(sf_buf_bytes(&answer));
     if (!err) {
-        *out = sf_row_u64(&r);
-        err = sf_row_check(&r, why);
+        *out = sf_row_binary_u64(&r);
+        err = sf_row_binary_check(&r, why);
     }
     sf_buf_done(&answer);
     return err;

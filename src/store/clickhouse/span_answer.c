@@ -86,28 +86,28 @@ static struct sf_value read_value(struct reading *x, char letter)
     switch (letter) {
     case 's':
         v.type = SF_VALUE_STR;
-        v.str = sf_row_str(&x->r);
+        v.str = sf_row_binary_str(&x->r);
         return v;
     case 'i':
         v.type = SF_VALUE_INT;
-        v.i64 = (int64_t)sf_row_u64(&x->r);
+        v.i64 = (int64_t)sf_row_binary_u64(&x->r);
         return v;
     case 'd':
         v.type = SF_VALUE_DOUBLE;
-        v.f64 = sf_row_f64(&x->r);
+        v.f64 = sf_row_binary_f64(&x->r);
         return v;
-    default: return other_value(x, sf_row_str(&x->r));
+    default: return other_value(x, sf_row_binary_str(&x->r));
     }
 }
 
 static void read_typed(struct reading *x, char letter, struct typed *t)
 {
     uint32_t n;
-    t->n = sf_row_count(&x->r, 1);
+    t->n = sf_row_binary_count(&x->r, 1);
     t->keys = list_of(x, t->n, sizeof(*t->keys));
     for (uint32_t i = 0; t->keys && i < t->n; i++)
-        t->keys[i] = sf_row_str(&x->r);
-    n = sf_row_count(&x->r, letter == 's' || letter == 'x' ? 1 : 8);
+        t->keys[i] = sf_row_binary_str(&x->r);
+    n = sf_row_binary_count(&x->r, letter == 's' || letter == 'x' ? 1 : 8);
     if (n != t->n)
         refuse(x, "keys and values differ in number");
     t->vals = x->r.fault ? NULL : list_of(x, t->n, sizeof(*t->vals));
@@ -123,7 +123,7 @@ static void read_attrs(struct reading *x, struct sf_attrs *out)
     sf_str order;
     for (size_t k = 0; k < LISTS && !x->is_full; k++)
         read_typed(x, letters[k], &lists[k]);
-    order = sf_row_str(&x->r);
+    order = sf_row_binary_str(&x->r);
     if (x->r.fault || x->is_full)
         return;
     if (order.len != (size_t)lists[0].n + lists[1].n + lists[2].n + lists[3].n) {
@@ -148,21 +148,21 @@ static void read_attrs(struct reading *x, struct sf_attrs *out)
 
 static void read_events(struct reading *x, struct sf_span *s)
 {
-    uint32_t n = sf_row_count(&x->r, 8);
+    uint32_t n = sf_row_binary_count(&x->r, 8);
     struct sf_event *events = list_of(x, n, sizeof(*events));
     for (uint32_t i = 0; events && i < n; i++)
-        events[i].time_ns = sf_row_u64(&x->r);
-    if (sf_row_count(&x->r, 1) != n)
+        events[i].time_ns = sf_row_binary_u64(&x->r);
+    if (sf_row_binary_count(&x->r, 1) != n)
         refuse(x, "events and their names differ in number");
     for (uint32_t i = 0; events && !x->r.fault && i < n; i++)
-        events[i].name = sf_row_str(&x->r);
+        events[i].name = sf_row_binary_str(&x->r);
     s->events = events;
     s->n_events = x->r.fault || !events ? 0 : n;
 }
 
 static void read_rest(struct reading *x, struct sf_span *s)
 {
-    sf_str rest = sf_row_str(&x->r);
+    sf_str rest = sf_row_binary_str(&x->r);
     struct sf_span_batch b;
     enum sf_err err;
     if (!rest.len || x->r.fault)
@@ -241,24 +241,24 @@ static void read_row(struct reading *x, struct sf_span_answer_row *row)
     struct sf_span *s = &row->span;
     sf_str service, id;
     uint64_t resource, scope;
-    row->tenant = sf_row_str(&x->r);
-    service = sf_row_str(&x->r);
-    s->name = sf_row_str(&x->r);
-    s->start_ns = sf_row_u64(&x->r);
-    s->end_ns = s->start_ns + sf_row_u64(&x->r);
-    id = sf_row_fixed(&x->r, sizeof(s->trace_id.b));
+    row->tenant = sf_row_binary_str(&x->r);
+    service = sf_row_binary_str(&x->r);
+    s->name = sf_row_binary_str(&x->r);
+    s->start_ns = sf_row_binary_u64(&x->r);
+    s->end_ns = s->start_ns + sf_row_binary_u64(&x->r);
+    id = sf_row_binary_fixed(&x->r, sizeof(s->trace_id.b));
     if (id.len)
         memcpy(s->trace_id.b, id.p, sizeof(s->trace_id.b));
-    s->span_id = sf_row_u64(&x->r);
-    s->parent_id = sf_row_u64(&x->r);
-    s->kind = sf_row_u8(&x->r);
-    s->status = sf_row_u8(&x->r);
-    s->status_msg = sf_row_str(&x->r);
-    resource = sf_row_u64(&x->r);
-    scope = sf_row_u64(&x->r);
+    s->span_id = sf_row_binary_u64(&x->r);
+    s->parent_id = sf_row_binary_u64(&x->r);
+    s->kind = sf_row_binary_u8(&x->r);
+    s->status = sf_row_binary_u8(&x->r);
+    s->status_msg = sf_row_binary_str(&x->r);
+    resource = sf_row_binary_u64(&x->r);
+    scope = sf_row_binary_u64(&x->r);
     read_attrs(x, &s->attrs);
-    s->flags = sf_row_u32(&x->r);
-    s->trace_state = sf_row_str(&x->r);
+    s->flags = sf_row_binary_u32(&x->r);
+    s->trace_state = sf_row_binary_str(&x->r);
     read_events(x, s);
     read_rest(x, s);
     if (s->kind >= SF_KINDS || s->status >= SF_STATUSES || !s->span_id ||
@@ -272,7 +272,8 @@ static void read_row(struct reading *x, struct sf_span_answer_row *row)
 
 static enum sf_err end(const struct reading *x)
 {
-    return x->is_full ? sf_no_room(x->why, "the answer of a shard") : sf_row_check(&x->r, x->why);
+    return x->is_full ? sf_no_room(x->why, "the answer of a shard")
+                      : sf_row_binary_check(&x->r, x->why);
 }
 
 enum sf_err sf_span_answer_add(struct sf_span_answer *a, sf_bytes in, struct sf_why *why)
@@ -315,9 +316,9 @@ enum sf_err sf_span_answer_add_entries(struct sf_span_answer *a, sf_bytes in, st
 {
     struct reading x = {.a = a, .r = sf_row_reader_init(in), .why = why};
     while (sf_row_more(&x.r) && !x.is_full) {
-        bool is_scope = sf_row_u8(&x.r) == 1;
-        uint64_t id = sf_row_u64(&x.r);
-        take_entry(&x, is_scope, id, sf_row_str(&x.r));
+        bool is_scope = sf_row_binary_u8(&x.r) == 1;
+        uint64_t id = sf_row_binary_u64(&x.r);
+        take_entry(&x, is_scope, id, sf_row_binary_str(&x.r));
     }
     return end(&x);
 }

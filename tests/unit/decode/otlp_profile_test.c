@@ -1,7 +1,7 @@
 /* OTLP profiles of every version that is sent, as their producers write them. */
 #include "base/heap.h"
 #include "support/profile_rig.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct profile_rig rig;
 static struct sf_buf body;

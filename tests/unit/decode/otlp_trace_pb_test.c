@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "decode/otlp/otlp_trace.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct sf_arena req;
 static struct sf_span_batch got;

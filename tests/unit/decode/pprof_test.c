@@ -1,6 +1,6 @@
 #include "support/profile_rig.h"
 
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct profile_rig rig;
 static struct sf_buf b;

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "decode/otlp/otlp_trace.h"
 #include "decode/zipkin/zipkin.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 

@@ -7,7 +7,7 @@
 #include "intake/redact.h"
 #include "support/otlp_make.h"
 #include "wire/deflate.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct sf_why why;
 

@@ -2,7 +2,7 @@
 
 #include "base/heap.h"
 #include "intake/redact.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct sf_why why;
 static struct sf_arena arena;

@@ -2,7 +2,7 @@
 
 #include "serve/pyroscope/profile_uuid.h"
 #include "test.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct sf_arena req;
 static struct sf_why why;

@@ -1,7 +1,7 @@
 #include "serve/tempo/search_ask.h"
 
 #include "test.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static struct sf_why why;
 static struct sf_search_ask ask;

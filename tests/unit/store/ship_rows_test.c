@@ -14,22 +14,22 @@ static struct sf_span_batch one_span(struct sf_span *span, struct sf_resource *r
 
 static void skip_array(struct sf_row_reader *r)
 {
-    uint32_t n = sf_row_count(r, 1);
+    uint32_t n = sf_row_binary_count(r, 1);
     for (uint32_t i = 0; i < n; i++)
-        (void)sf_row_str(r);
+        (void)sf_row_binary_str(r);
 }
 
 /* To the start of the attributes. */
 static void skip_head(struct sf_row_reader *r)
 {
-    (void)sf_row_str(r);
-    (void)sf_row_u16(r);
-    (void)sf_row_u32(r);
-    (void)sf_row_str(r);
-    (void)sf_row_str(r);
-    (void)sf_row_fixed(r, 8 + 8 + 16 + 8 + 8 + 1 + 1);
-    (void)sf_row_str(r);
-    (void)sf_row_fixed(r, 16);
+    (void)sf_row_binary_str(r);
+    (void)sf_row_binary_u16(r);
+    (void)sf_row_binary_u32(r);
+    (void)sf_row_binary_str(r);
+    (void)sf_row_binary_str(r);
+    (void)sf_row_binary_fixed(r, 8 + 8 + 16 + 8 + 8 + 1 + 1);
+    (void)sf_row_binary_str(r);
+    (void)sf_row_binary_fixed(r, 16);
 }
 
 TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
@@ -69,32 +69,32 @@ TEST(ship_rows, keep_what_has_no_column_in_the_form_of_the_log)
     assert_int_equal(o.from_day, 20774); /* the receipt's, so that no partition is far away */
     assert_int_equal(o.to_day, 20774);
     r = sf_row_reader_init(sf_buf_bytes(&sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("t")));
-    assert_int_equal(sf_row_u16(&r), 20774);
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("t")));
+    assert_int_equal(sf_row_binary_u16(&r), 20774);
     r = sf_row_reader_init(sf_buf_bytes(&sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS)->rows));
     skip_head(&r);
     skip_array(&r); /* sk, sv */
     skip_array(&r);
     skip_array(&r); /* ik */
-    assert_int_equal(sf_row_count(&r, 8), 1);
-    assert_true((int64_t)sf_row_u64(&r) == INT64_MIN);
+    assert_int_equal(sf_row_binary_count(&r, 8), 1);
+    assert_true((int64_t)sf_row_binary_u64(&r) == INT64_MIN);
     skip_array(&r); /* dk, dv */
-    assert_int_equal(sf_row_count(&r, 8), 0);
+    assert_int_equal(sf_row_binary_count(&r, 8), 0);
     skip_array(&r); /* xk */
-    assert_int_equal(sf_row_count(&r, 1), 3);
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("\3\1")));   /* BOOL, true */
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("\6\0\1"))); /* BYTES */
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("\1")));     /* EMPTY */
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("xsxix")));
-    (void)sf_row_u32(&r);
-    (void)sf_row_str(&r);
-    assert_int_equal(sf_row_count(&r, 8), 1);
-    assert_int_equal(sf_row_u64(&r), 5);
+    assert_int_equal(sf_row_binary_count(&r, 1), 3);
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("\3\1")));   /* BOOL, true */
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("\6\0\1"))); /* BYTES */
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("\1")));     /* EMPTY */
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("xsxix")));
+    (void)sf_row_binary_u32(&r);
+    (void)sf_row_binary_str(&r);
+    assert_int_equal(sf_row_binary_count(&r, 8), 1);
+    assert_int_equal(sf_row_binary_u64(&r), 5);
     skip_array(&r);
-    rest = sf_row_str(&r);
-    assert_int_equal(sf_row_u64(&r), 77);
+    rest = sf_row_binary_str(&r);
+    assert_int_equal(sf_row_binary_u64(&r), 77);
     assert_false(sf_row_more(&r));
-    assert_ok(sf_row_check(&r, &why));
+    assert_ok(sf_row_binary_check(&r, &why));
     assert_ok(sf_batch_codec_decode(sf_str_bytes(rest), &req, &back, &why));
     assert_int_equal(back.spans[0].n_links, 1);
     assert_true(sf_str_eq(back.spans[0].links[0].trace_state, SF_STR("a=b")));

@@ -21,28 +21,28 @@ TEST(row_binary, reads_back_what_was_written)
     sf_row_add_str(&b, SF_STR("x"));
     sf_buf_add(&b, "0123456789abcdef", 16);
     r = sf_row_reader_init(sf_buf_bytes(&b));
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("tenant")));
-    assert_int_equal(sf_row_u16(&r), 20774);
-    assert_int_equal(sf_row_u32(&r), 300);
-    assert_true(sf_row_u64(&r) == UINT64_MAX);
-    assert_true(sf_row_f64(&r) == -0.5);
-    assert_int_equal(sf_row_u8(&r), 7);
-    assert_int_equal(sf_row_count(&r, 1), 2);
-    assert_int_equal(sf_row_str(&r).len, 0);
-    assert_true(sf_str_eq(sf_row_str(&r), SF_STR("x")));
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("tenant")));
+    assert_int_equal(sf_row_binary_u16(&r), 20774);
+    assert_int_equal(sf_row_binary_u32(&r), 300);
+    assert_true(sf_row_binary_u64(&r) == UINT64_MAX);
+    assert_true(sf_row_binary_f64(&r) == -0.5);
+    assert_int_equal(sf_row_binary_u8(&r), 7);
+    assert_int_equal(sf_row_binary_count(&r, 1), 2);
+    assert_int_equal(sf_row_binary_str(&r).len, 0);
+    assert_true(sf_str_eq(sf_row_binary_str(&r), SF_STR("x")));
     assert_true(sf_row_more(&r));
-    assert_true(sf_str_eq(sf_row_fixed(&r, 16), SF_STR("0123456789abcdef")));
+    assert_true(sf_str_eq(sf_row_binary_fixed(&r, 16), SF_STR("0123456789abcdef")));
     assert_false(sf_row_more(&r));
-    assert_ok(sf_row_check(&r, &why));
+    assert_ok(sf_row_binary_check(&r, &why));
     sf_buf_done(&b);
 }
 
 static enum sf_err read_str(const char *bytes, size_t len, struct sf_why *why)
 {
     struct sf_row_reader r = sf_row_reader_init((sf_bytes){(const uint8_t *)bytes, len});
-    (void)sf_row_str(&r);
-    assert_int_equal(sf_row_u64(&r), 0); /* after a fault all is zero */
-    return sf_row_check(&r, why);
+    (void)sf_row_binary_str(&r);
+    assert_int_equal(sf_row_binary_u64(&r), 0); /* after a fault all is zero */
+    return sf_row_binary_check(&r, why);
 }
 
 TEST(row_binary, names_the_first_fault_and_where_it_is)
@@ -62,10 +62,10 @@ TEST(row_binary, counts_no_more_items_than_can_follow)
     struct sf_why why;
     const uint8_t many[] = {0xff, 0xff, 0xff, 0x7f, 1, 2, 3};
     struct sf_row_reader r = sf_row_reader_init((sf_bytes){many, sizeof(many)});
-    assert_int_equal(sf_row_count(&r, 1), 0);
-    assert_int_equal(sf_row_check(&r, &why), SF_ERR_CORRUPT);
+    assert_int_equal(sf_row_binary_count(&r, 1), 0);
+    assert_int_equal(sf_row_binary_check(&r, &why), SF_ERR_CORRUPT);
     const uint8_t wide[] = {2, 0, 0, 0, 0, 0, 0, 0, 0};
     r = sf_row_reader_init((sf_bytes){wide, sizeof(wide)});
-    assert_int_equal(sf_row_count(&r, 8), 0); /* two of eight bytes do not fit into eight */
-    assert_int_equal(sf_row_check(&r, &why), SF_ERR_CORRUPT);
+    assert_int_equal(sf_row_binary_count(&r, 8), 0); /* two of eight bytes do not fit into eight */
+    assert_int_equal(sf_row_binary_check(&r, &why), SF_ERR_CORRUPT);
 }

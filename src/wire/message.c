@@ -1,4 +1,4 @@
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 #include <string.h>
 

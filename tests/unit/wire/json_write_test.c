@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
-TEST(json_writer, places_commas)
+TEST(json_write, places_commas)
 {
     struct sf_buf b = {0};
     struct sf_json_writer w = sf_json_writer_init(&b);
@@ -30,7 +30,7 @@ TEST(json_writer, places_commas)
     sf_buf_done(&b);
 }
 
-TEST(json_writer, escapes_what_json_cannot_hold)
+TEST(json_write, escapes_what_json_cannot_hold)
 {
     struct sf_buf b = {0};
     struct sf_json_writer w = sf_json_writer_init(&b);
@@ -50,7 +50,7 @@ static void assert_f64(double v, const char *want)
     sf_buf_done(&b);
 }
 
-TEST(json_writer, writes_the_shortest_double_that_reads_back)
+TEST(json_write, writes_the_shortest_double_that_reads_back)
 {
     assert_f64(0.1, "0.1");
     assert_f64(5, "5");
@@ -63,7 +63,7 @@ TEST(json_writer, writes_the_shortest_double_that_reads_back)
     assert_f64(-INFINITY, "\"-Infinity\"");
 }
 
-TEST(json_writer, quotes_ids_bytes_and_long_integers)
+TEST(json_write, quotes_ids_bytes_and_long_integers)
 {
     struct sf_buf b = {0};
     struct sf_json_writer w = sf_json_writer_init(&b);

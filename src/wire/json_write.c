@@ -1,4 +1,4 @@
-#include "wire/json_writer.h"
+#include "wire/json_write.h"
 
 #include <inttypes.h>
 #include <math.h>

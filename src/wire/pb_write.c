@@ -1,4 +1,4 @@
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static size_t put_varint(uint8_t *p, uint64_t v)
 {
@@ -94,7 +94,7 @@ void sf_pb_write_end(struct sf_buf *out, size_t mark)
     memcpy(out->p + mark - 1, head, n);
 }
 
-size_t sf_pb_varint_len(uint64_t v)
+size_t sf_pb_write_varint_len(uint64_t v)
 {
     size_t n = 1;
     for (; v >= 0x80; v >>= 7)

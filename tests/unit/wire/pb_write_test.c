@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/heap.h"
-#include "wire/pb_writer.h"
+#include "wire/pb_write.h"
 
 static void assert_bytes(const struct sf_buf *b, const void *want, size_t len)
 {
@@ -11,7 +11,7 @@ static void assert_bytes(const struct sf_buf *b, const void *want, size_t len)
 }
 
 /* Status{code 14, message "busy", RetryInfo 5 s} */
-TEST(pb_writer, writes_the_known_status_message)
+TEST(pb_write, writes_the_known_status_message)
 {
     static const char want[] = "\x08\x0e\x12\x04"
                                "busy\x1a\x30\x0a\x28type.googleapis.com/google.rpc.RetryInfo"
@@ -32,7 +32,7 @@ TEST(pb_writer, writes_the_known_status_message)
     sf_buf_done(&b);
 }
 
-TEST(pb_writer, makes_room_for_long_lengths)
+TEST(pb_write, makes_room_for_long_lengths)
 {
     for (size_t len = 0; len < 20000; len = len * 3 + 1) {
         struct sf_buf b = {0};
@@ -60,17 +60,17 @@ TEST(pb_writer, makes_room_for_long_lengths)
     }
 }
 
-TEST(pb_writer, knows_how_long_a_number_gets)
+TEST(pb_write, knows_how_long_a_number_gets)
 {
     for (unsigned bit = 0; bit < 64; bit++) {
         struct sf_buf b = {0};
         sf_pb_write_raw_varint(&b, (uint64_t)1 << bit);
-        assert_int_equal(b.len, sf_pb_varint_len((uint64_t)1 << bit));
+        assert_int_equal(b.len, sf_pb_write_varint_len((uint64_t)1 << bit));
         sf_buf_done(&b);
     }
 }
 
-TEST(pb_writer, writes_fixed_and_negative_numbers)
+TEST(pb_write, writes_fixed_and_negative_numbers)
 {
     static const uint8_t want[] = {0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                    0xff, 0x01, 0x11, 0,    0,    0x2a, 0x36, 0xfe, 0x9c,
@@ -84,7 +84,7 @@ TEST(pb_writer, writes_fixed_and_negative_numbers)
     sf_buf_done(&b);
 }
 
-TEST(pb_writer, leaves_the_fault_in_the_buffer)
+TEST(pb_write, leaves_the_fault_in_the_buffer)
 {
     struct sf_buf b = {.max = 100};
     size_t mark = sf_pb_write_begin(&b, 1);

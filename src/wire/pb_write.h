@@ -1,4 +1,4 @@
-/* pb_writer.h - protobuf into a buffer. The buffer keeps the first fault; ask it once at the end.
+/* pb_write.h - protobuf into a buffer. The buffer keeps the first fault; ask it once at the end.
  *
  * Zero and empty values are written like others: whether a field may be left out is the caller's
  * knowledge. */
@@ -22,6 +22,6 @@ size_t sf_pb_write_begin(struct sf_buf *out, uint32_t field); /* the mark to end
 void sf_pb_write_end(struct sf_buf *out, size_t mark);
 
 /* For writers that know their sizes first. */
-size_t sf_pb_varint_len(uint64_t v);
+size_t sf_pb_write_varint_len(uint64_t v);
 /* The tag and length of a message whose `len` bytes the caller writes next. */
 void sf_pb_write_head(struct sf_buf *out, uint32_t field, size_t len);

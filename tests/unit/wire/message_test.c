@@ -1,4 +1,4 @@
-#include "wire/message_writer.h"
+#include "wire/message.h"
 
 #include "test.h"
 
@@ -30,7 +30,7 @@ static void write_one(struct sf_message *m)
     sf_message_close(m);
 }
 
-TEST(message_writer, writes_one_message_as_json)
+TEST(message, writes_one_message_as_json)
 {
     struct sf_buf out = {0};
     struct sf_message m = sf_message_init(&out, true);
@@ -42,7 +42,7 @@ TEST(message_writer, writes_one_message_as_json)
     sf_buf_done(&out);
 }
 
-TEST(message_writer, writes_the_same_as_protobuf)
+TEST(message, writes_the_same_as_protobuf)
 {
     static const char want[] = "\x0a\x01"
                                "a\x0a\x01"
@@ -58,7 +58,7 @@ TEST(message_writer, writes_the_same_as_protobuf)
     sf_buf_done(&out);
 }
 
-TEST(message_writer, leaves_defaults_out)
+TEST(message, leaves_defaults_out)
 {
     for (int is_json = 0; is_json < 2; is_json++) {
         struct sf_buf out = {0};

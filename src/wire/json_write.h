@@ -1,4 +1,4 @@
-/* json_writer.h - JSON into a buffer: escapes, commas, numbers. The buffer keeps the first fault;
+/* json_write.h - JSON into a buffer: escapes, commas, numbers. The buffer keeps the first fault;
  * nesting is the caller's business. */
 #pragma once
 #include "base/buf.h"
