@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "collect/lib/profiling_settings.h"
 
@@ -49,7 +49,7 @@ static bool take_condition(sf_str name, sf_str val, struct sf_control_order *d)
         if (!sf_str_eq(sf_str_from_at(path, SF_STR("profiling.").len), name))
             continue;
         d->has_conditions |= (uint64_t)1 << i;
-        return !sf_profiling_set(&d->conditions, &sf_profiling_keys[i], val, NULL);
+        return !sf_profiling_keys_set(&d->conditions, &sf_profiling_keys[i], val, NULL);
     }
     return true; /* of a later server */
 }
@@ -61,7 +61,7 @@ static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
     if (sf_str_eq(name, SF_STR("version")))
         return take_id(val, d->version);
     if (sf_str_eq(name, SF_STR("enabled"))) {
-        if (!sf_flag_parse(val, &is_on))
+        if (!sf_setting_flag_parse(val, &is_on))
             return false;
         d->is_off = !is_on;
     } else if (sf_str_eq(name, SF_STR("rate.cpu"))) {
@@ -73,7 +73,7 @@ static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
             return false;
         d->rates_until_ms = (int64_t)until;
     } else if (sf_str_eq(name, SF_STR("budget"))) {
-        d->has_budget = sf_percent_parse(val, &d->budget_per_10000);
+        d->has_budget = sf_setting_percent_parse(val, &d->budget_per_10000);
         return d->has_budget;
     } else if (sf_str_starts(name, SF_STR("conditional."))) {
         return take_condition(name, val, d);

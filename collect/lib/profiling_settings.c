@@ -58,7 +58,7 @@ void sf_profiling_settings_variable(const char *key, char out[SF_PROFILING_VARIA
 static bool read_block(struct reader *r, struct sf_profiling *block)
 {
     bool is_said = false;
-    sf_profiling_init(block);
+    sf_profiling_keys_init(block);
     for (size_t i = 0; i < sf_profiling_n_keys; i++) {
         const struct sf_profiling_key *key = &sf_profiling_keys[i];
         char name[SF_PROFILING_VARIABLE_CAP];
@@ -69,7 +69,7 @@ static bool read_block(struct reader *r, struct sf_profiling *block)
             continue;
         for (int w = 0; w < N_WORDS; w++)
             is_said |= key->offset == words[w].enabled;
-        if (sf_profiling_set(block, key, sf_str_from(text), NULL))
+        if (sf_profiling_keys_set(block, key, sf_str_from(text), NULL))
             r->warn(r->arg, name, text);
     }
     return is_said;

@@ -19,7 +19,7 @@ static atomic_uint_fast64_t known[KNOWN_KEYS];
 void sf_redact_set(bool is_on)
 {
     if (!atomic_exchange(&has_names, true))
-        sf_secret_name_list_init(&names);
+        sf_secret_names_init(&names);
     atomic_store(&is_redacting, is_on);
 }
 
@@ -46,7 +46,7 @@ static enum sf_word_found find_words(sf_str key)
     seen = atomic_load_explicit(slot, memory_order_relaxed);
     if ((seen & ~verdict) == (hash & ~verdict) && (seen & verdict))
         return (enum sf_word_found)((seen & verdict) - 1);
-    found = sf_secret_name_find(&names, key);
+    found = sf_secret_names_find(&names, key);
     atomic_store_explicit(slot, (hash & ~verdict) | ((uint64_t)found + 1), memory_order_relaxed);
     return found;
 }
@@ -82,7 +82,7 @@ static sf_str cut_out(sf_str text, unsigned look, struct sf_buf *room)
 {
     static const struct sf_shape_names all = {is_secret_name, NULL, true};
     struct sf_shape_hit hits[HITS];
-    size_t n = sf_shape_find(text, look, &all, hits, HITS), from = 0;
+    size_t n = sf_secret_shape_find(text, look, &all, hits, HITS), from = 0;
     if (n == 0)
         return text;
     if (n > HITS)
@@ -105,6 +105,6 @@ sf_str sf_redact_text(sf_str text, struct sf_buf *room)
     unsigned look;
     if (!atomic_load_explicit(&is_redacting, memory_order_acquire))
         return text;
-    look = sf_shape_look(text);
+    look = sf_secret_shape_scan(text);
     return __builtin_expect(look == 0, 1) ? text : cut_out(text, look, room);
 }

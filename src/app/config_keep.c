@@ -56,7 +56,7 @@ static enum sf_err set_word(struct sf_profiling *p, uint32_t *flagged, sf_str *s
                        "has no \"%.*s\": service, slow_request_threshold, "
                        "cpu_threshold_percent, profile_errors, baseline, flagged",
                        SF_STR_ARG(name));
-    return sf_profiling_set(p, key, value, why);
+    return sf_profiling_keys_set(p, key, value, why);
 }
 
 static enum sf_err read_item(struct sf_config *c, const char *item, struct sf_keep_service *out,

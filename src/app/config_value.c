@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
 #include "base/num.h"
+#include "base/setting.h"
 #include "base/text.h"
 
 enum { PATH_LEN = 96, MAX_KNOWN = 128 };

@@ -2,6 +2,6 @@
  * never meet it, they get INPUT or CORRUPT. */
 #pragma once
 
-_Noreturn void sf_assert_failed(const char *what, const char *file, int line);
+_Noreturn void sf_invariant_failed(const char *what, const char *file, int line);
 
-#define SF_ASSERT(what) ((what) ? (void)0 : sf_assert_failed(#what, __FILE__, __LINE__))
+#define SF_ASSERT(what) ((what) ? (void)0 : sf_invariant_failed(#what, __FILE__, __LINE__))

@@ -9,8 +9,8 @@ const struct sf_profiling_key sf_profiling_keys[] = {SF_PROFILING_KEYS(KEY)};
 
 const size_t sf_profiling_n_keys = sizeof(sf_profiling_keys) / sizeof(sf_profiling_keys[0]);
 
-enum sf_err sf_profiling_set(struct sf_profiling *to, const struct sf_profiling_key *key,
-                             sf_str text, struct sf_why *why)
+enum sf_err sf_profiling_keys_set(struct sf_profiling *to, const struct sf_profiling_key *key,
+                                  sf_str text, struct sf_why *why)
 {
     uint64_t value;
     enum sf_err err = sf_setting_parse(key->kind, text, &value, why);
@@ -22,11 +22,11 @@ enum sf_err sf_profiling_set(struct sf_profiling *to, const struct sf_profiling_
     return SF_OK;
 }
 
-void sf_profiling_init(struct sf_profiling *to)
+void sf_profiling_keys_init(struct sf_profiling *to)
 {
     for (size_t i = 0; i < sf_profiling_n_keys; i++) {
         const struct sf_profiling_key *key = &sf_profiling_keys[i];
-        enum sf_err err = sf_profiling_set(to, key, sf_str_from(key->initial), NULL);
+        enum sf_err err = sf_profiling_keys_set(to, key, sf_str_from(key->initial), NULL);
         SF_ASSERT(!err);
     }
 }

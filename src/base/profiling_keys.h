@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/amount.h"
+#include "base/setting.h"
 
 /* Percentages are kept in hundredths of a percent: 1 % is 100. Times are ns, sizes bytes. */
 struct sf_profiling {
@@ -109,6 +109,6 @@ extern const size_t sf_profiling_n_keys;
 
 /* The value of one key from its text, by the rules of its kind and its bounds. INPUT: the field is
  * as it was. */
-enum sf_err sf_profiling_set(struct sf_profiling *to, const struct sf_profiling_key *key,
-                             sf_str text, struct sf_why *why);
-void sf_profiling_init(struct sf_profiling *to); /* all defaults */
+enum sf_err sf_profiling_keys_set(struct sf_profiling *to, const struct sf_profiling_key *key,
+                                  sf_str text, struct sf_why *why);
+void sf_profiling_keys_init(struct sf_profiling *to); /* all defaults */

@@ -213,7 +213,7 @@ static void begin_command(struct sf_secret_args *a)
 
 /* ---- out of a text ---- */
 
-size_t sf_quoted_end(sf_str t, size_t at, char quote, bool is_escaped)
+size_t sf_secret_args_quoted_end(sf_str t, size_t at, char quote, bool is_escaped)
 {
     while (at < t.len && t.p[at] != quote) {
         if (t.p[at] == '\\' && at + 1 < t.len) {
@@ -245,8 +245,8 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
         if (is_one_of(t.p[i], ";|&"))
             begin_command(args);
         if (is_one_of(t.p[i], "\"'") && wants_next(args) &&
-            sf_quoted_end(t, i + 1, t.p[i], false) < t.len) {
-            end = sf_quoted_end(t, i + 1, t.p[i], i > 0 && t.p[i - 1] == '\\');
+            sf_secret_args_quoted_end(t, i + 1, t.p[i], false) < t.len) {
+            end = sf_secret_args_quoted_end(t, i + 1, t.p[i], i > 0 && t.p[i - 1] == '\\');
             *out = sf_str_part(t, i + 1, end - i - 1);
             *at = end + 1;
             return true;
@@ -259,7 +259,7 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
             continue;
         if (t.p[i] != '-' || (end != i + 2 && t.p[end - 1] != '='))
             break;
-        close = sf_quoted_end(t, end + 1, t.p[end], false);
+        close = sf_secret_args_quoted_end(t, end + 1, t.p[end], false);
         if (close >= t.len)
             break;
         end = close;
@@ -276,8 +276,8 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
     return i < t.len;
 }
 
-bool sf_secret_line_next(struct sf_secret_line *l, const struct sf_shape_names *names, size_t *at,
-                         size_t *end)
+bool sf_secret_args_line_next(struct sf_secret_line *l, const struct sf_shape_names *names,
+                              size_t *at, size_t *end)
 {
     sf_str word;
     while (next_word(l->text, &l->next, &l->args, &word)) {

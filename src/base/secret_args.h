@@ -24,9 +24,9 @@ struct sf_secret_line {
     struct sf_secret_args args;
 };
 /* The next secret in it; false: no more. */
-bool sf_secret_line_next(struct sf_secret_line *l, const struct sf_shape_names *names, size_t *at,
-                         size_t *end);
+bool sf_secret_args_line_next(struct sf_secret_line *l, const struct sf_shape_names *names,
+                              size_t *at, size_t *end);
 
 /* The end of a quoted text that begins at `at`. Inside an escaped one (JSON in a JSON string) \"
  * ends it, otherwise a backslash takes the next character with it. */
-size_t sf_quoted_end(sf_str text, size_t at, char quote, bool is_escaped);
+size_t sf_secret_args_quoted_end(sf_str text, size_t at, char quote, bool is_escaped);

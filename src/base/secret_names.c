@@ -43,17 +43,17 @@ const char *const sf_secret_names[SF_SECRET_NAMES] = {
     "pgpassword",
 };
 
-void sf_secret_name_list_init(struct sf_secret_name_list *l)
+void sf_secret_names_init(struct sf_secret_name_list *l)
 {
     for (size_t i = 0; i < SF_SECRET_NAMES; i++)
-        SF_ASSERT(sf_word_init(&l->words[i], sf_str_from(sf_secret_names[i])));
+        SF_ASSERT(sf_secret_words_init(&l->words[i], sf_str_from(sf_secret_names[i])));
 }
 
-enum sf_word_found sf_secret_name_find(const struct sf_secret_name_list *l, sf_str name)
+enum sf_word_found sf_secret_names_find(const struct sf_secret_name_list *l, sf_str name)
 {
     enum sf_word_found best = SF_WORD_NONE;
     for (size_t i = 0; i < SF_SECRET_NAMES && best != SF_WORD_ONE; i++) {
-        enum sf_word_found found = sf_word_find(&l->words[i], name);
+        enum sf_word_found found = sf_secret_words_find(&l->words[i], name);
         best = found == SF_WORD_NONE ? best : found;
     }
     return best;

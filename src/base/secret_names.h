@@ -9,6 +9,6 @@ extern const char *const sf_secret_names[SF_SECRET_NAMES];
 struct sf_secret_name_list { /* compiled; does not move afterwards */
     struct sf_word words[SF_SECRET_NAMES];
 };
-void sf_secret_name_list_init(struct sf_secret_name_list *l);
+void sf_secret_names_init(struct sf_secret_name_list *l);
 /* Which kind of word `name` has; one of them wins over plurals. */
-enum sf_word_found sf_secret_name_find(const struct sf_secret_name_list *l, sf_str name);
+enum sf_word_found sf_secret_names_find(const struct sf_secret_name_list *l, sf_str name);

@@ -80,12 +80,12 @@ static inline bool sf_scan_has_word_before(sf_str text, size_t end, const char *
 /* ---- tokens, keys and addresses that hold them: secret_token.c ---- */
 
 /* Each is called where its shape may begin; the source says at which character. */
-void sf_token_check_jwt(struct sf_secret_scan *s, size_t at);
-void sf_token_check_cloud_key(struct sf_secret_scan *s, size_t at);
-void sf_token_check_private_key(struct sf_secret_scan *s, size_t at);
-void sf_token_check_auth_header(struct sf_secret_scan *s, size_t at);
-void sf_token_check_token(struct sf_secret_scan *s, size_t at);
-void sf_token_check_sendgrid(struct sf_secret_scan *s, size_t at);
-void sf_token_check_databricks(struct sf_secret_scan *s, size_t at);
-void sf_token_check_slack(struct sf_secret_scan *s, size_t at);
-void sf_token_check_discord(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_jwt(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_cloud_key(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_private_key(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_auth_header(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_token(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_sendgrid(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_databricks(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_slack(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_discord(struct sf_secret_scan *s, size_t at);

@@ -1,7 +1,7 @@
-/* secret_shape.c - finds secrets by their shape in two steps. sf_shape_look() scans 16 bytes at a
- * time and says which checks could apply; sf_shape_find() then runs those checks at the positions
- * in question: card numbers, SQL and URL passwords, token prefixes, name=value pairs, command
- * arguments. */
+/* secret_shape.c - finds secrets by their shape in two steps. sf_secret_shape_scan() scans 16 bytes
+ * at a time and says which checks could apply; sf_secret_shape_find() then runs those checks at the
+ * positions in question: card numbers, SQL and URL passwords, token prefixes, name=value pairs,
+ * command arguments. */
 #include "base/secret_shape.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static bool is_card(const uint8_t *digits, size_t n)
     return n >= 13 && n <= 19 && is_issued(digits, n) && is_luhn(digits, n);
 }
 
-bool sf_shape_is_card_slow(uint64_t number)
+bool sf_secret_shape_is_card_slow(uint64_t number)
 {
     uint8_t digits[20];
     size_t n = 0;
@@ -187,9 +187,9 @@ static void check_sql(struct sf_secret_scan *s, size_t at)
         start += 9;
     if (start < t.len && sf_scan_is_one_of(t.p[start], "'\"")) {
         char quote = t.p[start];
-        end = sf_quoted_end(t, start + 1, quote, false);
+        end = sf_secret_args_quoted_end(t, start + 1, quote, false);
         while (end + 1 < t.len && t.p[end + 1] == quote) /* '' is one of it */
-            end = sf_quoted_end(t, end + 2, quote, false);
+            end = sf_secret_args_quoted_end(t, end + 2, quote, false);
         start++;
     } else if (is_statement(t)) {
         for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
@@ -273,7 +273,7 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
     if (name.len == 0 || start >= t.len)
         return;
     if (t.p[start] == '"' || t.p[start] == '\'') {
-        end = sf_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
+        end = sf_secret_args_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
         start++;
     } else if (is_header_line(name)) {
         for (end = start; end < t.len && t.p[end] != '\n' && t.p[end] != '\r' && t.p[end] != '"';)
@@ -282,7 +282,7 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
         for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
             end++;
         if (end < t.len && end > start && t.p[end - 1] == '(' && sf_scan_is_one_of(t.p[end], "'\""))
-            end = sf_quoted_end(t, end + 1, t.p[end], false); /* = PASSWORD('...') */
+            end = sf_secret_args_quoted_end(t, end + 1, t.p[end], false); /* = PASSWORD('...') */
     }
     for (size_t i = start; i < end && is_number; i++)
         is_number = (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT) != 0;
@@ -298,7 +298,7 @@ static void find_args(struct sf_secret_scan *s)
 {
     struct sf_secret_line line = {.text = s->text};
     size_t at, end;
-    while (sf_secret_line_next(&line, s->names, &at, &end))
+    while (sf_secret_args_line_next(&line, s->names, &at, &end))
         sf_scan_add(s, SF_SHAPE_ARG, at, end);
 }
 
@@ -379,28 +379,28 @@ static void check_at(struct sf_secret_scan *s, size_t at)
     if (bits & AT)
         check_url_password(s, at);
     if (bits & JWT)
-        sf_token_check_jwt(s, at);
+        sf_secret_token_check_jwt(s, at);
     if (bits & CLOUD)
-        sf_token_check_cloud_key(s, at);
+        sf_secret_token_check_cloud_key(s, at);
     if (bits & PEM)
-        sf_token_check_private_key(s, at);
+        sf_secret_token_check_private_key(s, at);
     if (bits & BLANK) {
-        sf_token_check_auth_header(s, at);
+        sf_secret_token_check_auth_header(s, at);
         if (sf_scan_has_word_before(s->text, at, "by"))
             check_sql(s, at);
     }
     if (bits & QUOTE)
         check_sql(s, before_blanks(s->text, at));
     if (bits & PREFIX) {
-        sf_token_check_token(s, at);
-        sf_token_check_sendgrid(s, at);
+        sf_secret_token_check_token(s, at);
+        sf_secret_token_check_sendgrid(s, at);
     }
     if (bits & HOOK)
-        sf_token_check_discord(s, at);
+        sf_secret_token_check_discord(s, at);
     if (p[at] == 'B' && p[at - 1] == '/')
-        sf_token_check_slack(s, at);
+        sf_secret_token_check_slack(s, at);
     if (is_databricks_at(p, at))
-        sf_token_check_databricks(s, at);
+        sf_secret_token_check_databricks(s, at);
 }
 
 /* ---- sixteen at a time ---- */
@@ -512,7 +512,7 @@ static unsigned look_short(const uint8_t *p, size_t len)
            (has_card_run(card_mask(c)) ? SF_SHAPE_LOOK_CARDS : 0);
 }
 
-unsigned sf_shape_look(sf_str text)
+unsigned sf_secret_shape_scan(sf_str text)
 {
     const uint8_t *p = (const uint8_t *)text.p;
     wide any = {0};
@@ -566,8 +566,8 @@ static void check_all(struct sf_secret_scan *s)
         find_args(s);
 }
 
-size_t sf_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
-                     struct sf_shape_hit *out, size_t max)
+size_t sf_secret_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
+                            struct sf_shape_hit *out, size_t max)
 {
     struct sf_secret_scan s = {.text = text, .names = names, .out = out, .max = max};
     if (look & SF_SHAPE_LOOK_CHECKS)

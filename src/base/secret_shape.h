@@ -40,15 +40,15 @@ struct sf_shape_names {
 };
 
 /* The fast half: what in the text is worth a closer look. 0: nothing, there is no secret known by
- * its look; otherwise bits for sf_shape_find. It may suspect in vain, never overlook. */
+ * its look; otherwise bits for sf_secret_shape_find. It may suspect in vain, never overlook. */
 enum { SF_SHAPE_LOOK_CHECKS = 1, SF_SHAPE_LOOK_CARDS = 2 };
-unsigned sf_shape_look(sf_str text);
+unsigned sf_secret_shape_scan(sf_str text);
 /* Appends hits to `out` (room for `max`), in no order, perhaps overlapping. Returns how many there
  * are; more than `max`: the text is full of them. */
-size_t sf_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
-                     struct sf_shape_hit *out, size_t max);
-bool sf_shape_is_card_slow(uint64_t number);
+size_t sf_secret_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
+                            struct sf_shape_hit *out, size_t max);
+bool sf_secret_shape_is_card_slow(uint64_t number);
 static inline bool sf_shape_is_card(uint64_t number) /* a card number as one integer */
 {
-    return number >= 1000000000000 && sf_shape_is_card_slow(number);
+    return number >= 1000000000000 && sf_secret_shape_is_card_slow(number);
 }

@@ -31,7 +31,7 @@ const uint8_t sf_scan_classes[256] = {
 
 /* ---- keys and tokens ---- */
 
-void sf_token_check_jwt(struct sf_secret_scan *s, size_t at) /* at the J of eyJ */
+void sf_secret_token_check_jwt(struct sf_secret_scan *s, size_t at) /* at the J of eyJ */
 {
     sf_str t = s->text;
     size_t start, dot, end;
@@ -51,8 +51,8 @@ void sf_token_check_jwt(struct sf_secret_scan *s, size_t at) /* at the J of eyJ 
     sf_scan_add(s, SF_SHAPE_JWT, start, end);
 }
 
-void sf_token_check_cloud_key(struct sf_secret_scan *s,
-                              size_t at) /* at the last letter of AKIA, AIza's z */
+void sf_secret_token_check_cloud_key(struct sf_secret_scan *s,
+                                     size_t at) /* at the last letter of AKIA, AIza's z */
 {
     sf_str t = s->text;
     size_t end;
@@ -70,7 +70,8 @@ void sf_token_check_cloud_key(struct sf_secret_scan *s,
     }
 }
 
-void sf_token_check_private_key(struct sf_secret_scan *s, size_t at) /* at the B of -----BEGIN */
+void sf_secret_token_check_private_key(struct sf_secret_scan *s,
+                                       size_t at) /* at the B of -----BEGIN */
 {
     sf_str t = s->text;
     sf_str head = sf_str_part(t, at, 64);
@@ -96,8 +97,8 @@ static bool is_basic(sf_str encoded)
     return has_colon;
 }
 
-void sf_token_check_auth_header(struct sf_secret_scan *s,
-                                size_t at) /* at the blank behind Bearer */
+void sf_secret_token_check_auth_header(struct sf_secret_scan *s,
+                                       size_t at) /* at the blank behind Bearer */
 {
     sf_str t = s->text;
     size_t start = at, end;
@@ -121,8 +122,8 @@ void sf_token_check_auth_header(struct sf_secret_scan *s,
     }
 }
 
-void sf_token_check_token(struct sf_secret_scan *s,
-                          size_t at) /* at the last character of a prefix */
+void sf_secret_token_check_token(struct sf_secret_scan *s,
+                                 size_t at) /* at the last character of a prefix */
 {
     static const struct {
         const char *prefix;
@@ -178,8 +179,8 @@ void sf_token_check_token(struct sf_secret_scan *s,
     }
 }
 
-void sf_token_check_sendgrid(struct sf_secret_scan *s,
-                             size_t at) /* at the first dot of SG.id.secret */
+void sf_secret_token_check_sendgrid(struct sf_secret_scan *s,
+                                    size_t at) /* at the first dot of SG.id.secret */
 {
     sf_str t = s->text;
     size_t dot, end;
@@ -193,7 +194,7 @@ void sf_token_check_sendgrid(struct sf_secret_scan *s,
         sf_scan_add(s, SF_SHAPE_TOKEN, at - 2, end);
 }
 
-void sf_token_check_databricks(struct sf_secret_scan *s, size_t at) /* at the p of dapi */
+void sf_secret_token_check_databricks(struct sf_secret_scan *s, size_t at) /* at the p of dapi */
 {
     sf_str t = s->text;
     size_t end;
@@ -227,8 +228,8 @@ static void add_webhook(struct sf_secret_scan *s, size_t start)
         sf_scan_add(s, SF_SHAPE_WEBHOOK, start, end);
 }
 
-void sf_token_check_slack(struct sf_secret_scan *s,
-                          size_t at) /* services/T.../B.../secret, at the B */
+void sf_secret_token_check_slack(struct sf_secret_scan *s,
+                                 size_t at) /* services/T.../B.../secret, at the B */
 {
     sf_str t = s->text;
     size_t team = at - 1;
@@ -238,8 +239,8 @@ void sf_token_check_slack(struct sf_secret_scan *s,
         add_webhook(s, skip_part(t, at, 'B', 6));
 }
 
-void sf_token_check_discord(struct sf_secret_scan *s,
-                            size_t at) /* webhooks/number/secret, at the slash */
+void sf_secret_token_check_discord(struct sf_secret_scan *s,
+                                   size_t at) /* webhooks/number/secret, at the slash */
 {
     sf_str t = s->text;
     size_t end = sf_scan_run(t, at + 1, SF_CHAR_DIGIT);

@@ -48,7 +48,7 @@ static bool words_next(sf_str text, size_t *at, sf_str *out)
     return true;
 }
 
-bool sf_word_init(struct sf_word *out, sf_str text)
+bool sf_secret_words_init(struct sf_word *out, sf_str text)
 {
     size_t at = 0, len = 0;
     sf_str part;
@@ -93,7 +93,7 @@ static enum sf_word_found find_from(const struct sf_word *w, sf_str text, size_t
     return found;
 }
 
-enum sf_word_found sf_word_find(const struct sf_word *w, sf_str text)
+enum sf_word_found sf_secret_words_find(const struct sf_word *w, sf_str text)
 {
     size_t at = 0, next = 0;
     sf_str part;
@@ -108,7 +108,7 @@ enum sf_word_found sf_word_find(const struct sf_word *w, sf_str text)
     return SF_WORD_NONE;
 }
 
-bool sf_word_find_substring(const struct sf_word *w, sf_str text)
+bool sf_secret_words_find_substring(const struct sf_word *w, sf_str text)
 {
     char first = w->whole.p[0];
     if (text.len < w->whole.len)

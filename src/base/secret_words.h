@@ -16,10 +16,10 @@ struct sf_word {                   /* one or more parts, lower case: "api key" *
 };
 
 /* False: no word, or too long. `out` must not move afterwards. */
-bool sf_word_init(struct sf_word *out, sf_str text);
+bool sf_secret_words_init(struct sf_word *out, sf_str text);
 
 enum sf_word_found { SF_WORD_NONE, SF_WORD_ONE, SF_WORD_PLURAL };
 /* Does `text` contain the word's parts one after another, the last one perhaps with an s? */
-enum sf_word_found sf_word_find(const struct sf_word *w, sf_str text);
+enum sf_word_found sf_secret_words_find(const struct sf_word *w, sf_str text);
 /* Does it stand anywhere in `text`, whatever surrounds it? */
-bool sf_word_find_substring(const struct sf_word *w, sf_str text);
+bool sf_secret_words_find_substring(const struct sf_word *w, sf_str text);

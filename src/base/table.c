@@ -119,11 +119,11 @@ static void free_slot(struct sf_table *t, uint32_t at)
 
 void sf_table_drop(struct sf_table *t, uint64_t hash, uint32_t place)
 {
-    struct sf_table_look look = sf_table_look(t, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(t, hash);
     uint32_t found;
-    while (sf_table_next(&look, &found)) {
+    while (sf_table_next(&lookup, &found)) {
         if (found == place) {
-            free_slot(t, (look.at - 1) & (t->n_slots - 1));
+            free_slot(t, (lookup.at - 1) & (t->n_slots - 1));
             return;
         }
     }

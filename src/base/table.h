@@ -3,7 +3,7 @@
  * The records stay in their list and nowhere else; the table knows half of each key's hash and the
  * place. So it is asked for candidates, and the caller compares:
  *
- *     struct sf_table_look look = sf_table_look(t, sf_key_u64(id));
+ *     struct sf_table_lookup look = sf_table_lookup(t, sf_key_u64(id));
  *     while (sf_table_next(&look, &place))
  *         if (list[place].id == id)
  *             return place;
@@ -54,7 +54,7 @@ static inline bool sf_table_more(struct sf_table *t)
     return sf_table_has_room(t) || sf_table_grow(t);
 }
 
-struct sf_table_look {
+struct sf_table_lookup {
     const struct sf_table *t;
     uint32_t at, half;
 };
@@ -64,21 +64,21 @@ struct sf_table_look {
 extern _Thread_local uint64_t sf_table_steps;
 
 /* The table has slots: after more, grow or reset. */
-static inline struct sf_table_look sf_table_look(const struct sf_table *t, uint64_t hash)
+static inline struct sf_table_lookup sf_table_lookup(const struct sf_table *t, uint64_t hash)
 {
     uint32_t half = (uint32_t)(hash >> 32);
-    return (struct sf_table_look){t, half & (t->n_slots - 1), half};
+    return (struct sf_table_lookup){t, half & (t->n_slots - 1), half};
 }
 
 /* The next place whose record may be the one; false: it is not there. */
-static inline bool sf_table_next(struct sf_table_look *look, uint32_t *out)
+static inline bool sf_table_next(struct sf_table_lookup *lookup, uint32_t *out)
 {
-    const struct sf_table *t = look->t;
+    const struct sf_table *t = lookup->t;
     uint64_t slot;
-    while ((slot = t->slots[look->at])) {
-        look->at = (look->at + 1) & (t->n_slots - 1);
+    while ((slot = t->slots[lookup->at])) {
+        lookup->at = (lookup->at + 1) & (t->n_slots - 1);
         sf_table_steps++;
-        if (slot >> 32 == look->half) {
+        if (slot >> 32 == lookup->half) {
             *out = (uint32_t)slot - 1;
             return true;
         }
@@ -87,21 +87,21 @@ static inline bool sf_table_next(struct sf_table_look *look, uint32_t *out)
 }
 
 /* After a look that found nothing. */
-static inline void sf_table_keep(struct sf_table *t, const struct sf_table_look *look,
+static inline void sf_table_keep(struct sf_table *t, const struct sf_table_lookup *lookup,
                                  uint32_t place)
 {
-    t->slots[look->at] = (uint64_t)look->half << 32 | (place + 1);
+    t->slots[lookup->at] = (uint64_t)lookup->half << 32 | (place + 1);
     t->n++;
 }
 
 /* Without asking what is there: for keys that are known to differ. Room is there. */
 static inline void sf_table_put(struct sf_table *t, uint64_t hash, uint32_t place)
 {
-    struct sf_table_look look = sf_table_look(t, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(t, hash);
     uint32_t at;
-    while (sf_table_next(&look, &at))
+    while (sf_table_next(&lookup, &at))
         continue;
-    sf_table_keep(t, &look, place);
+    sf_table_keep(t, &lookup, place);
 }
 
 static inline void sf_table_prefetch(const struct sf_table *t, uint64_t hash)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/amount.h"
 #include "base/num.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "cli/manual.h"
 #include "os/terminal.h"
@@ -210,12 +210,12 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
             return bad(args, "--%s wants a whole number, not \"%s\"", flag->name, value);
         break;
     case SF_FLAG_DURATION:
-        if (sf_duration_parse(text, SF_DURATION_PLAIN, flag->to, &why))
+        if (sf_setting_duration_parse(text, SF_DURATION_PLAIN, flag->to, &why))
             return bad(args, "--%s wants a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
                        flag->name, value, why.text);
         break;
     case SF_FLAG_SIZE:
-        if (sf_size_parse(text, flag->to, &why))
+        if (sf_setting_size_parse(text, flag->to, &why))
             return bad(args, "--%s wants a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
                        flag->name, value, why.text);
         break;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/amount.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
@@ -49,7 +49,7 @@ static enum sf_err write_document(const struct asked *a, struct sf_buf *out, str
     int n = 0;
     if (!a->rate && !a->wall_rate && !a->budget)
         return sf_fail(why, SF_ERR_INPUT, "say what to set: --rate, --wall-rate or --budget");
-    if (a->budget && !sf_percent_parse(sf_str_from(a->budget), &budget))
+    if (a->budget && !sf_setting_percent_parse(sf_str_from(a->budget), &budget))
         return sf_fail(why, SF_ERR_INPUT, "--budget wants a percentage such as 1%%");
     sf_buf_add_u8(out, '{');
     if (a->rate || a->wall_rate) {

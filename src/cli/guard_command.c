@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/amount.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/guard_bench.h"
@@ -193,7 +193,7 @@ int sf_guard_command_run(int argc, char **argv)
         return sf_answer_usage("guard", "--runs is 8 to 1000");
     if (!write)
         return sf_answer_usage("guard", "--output is text, json, junit or markdown");
-    if (!sf_percent_parse(sf_str_from(increase), &percent))
+    if (!sf_setting_percent_parse(sf_str_from(increase), &percent))
         return sf_answer_usage("guard", "--max-increase wants a percentage such as 5%");
     if (!sf_arena_init(&req, ARENA_LEN))
         return sf_answer_fault("guard", &(struct sf_why){.text = "no memory"});

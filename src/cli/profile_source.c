@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/amount.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
@@ -133,7 +133,7 @@ bool sf_profile_source_time_range(const char *text, int64_t now_ns, int64_t *out
             !sf_time_text_parse(sf_str_from_at(all, dots + 2), now_ns, &until_ns))
             return false;
     } else {
-        if (sf_duration_parse(all, SF_DURATION_PLAIN, &length_ns, NULL) || length_ns <= 0)
+        if (sf_setting_duration_parse(all, SF_DURATION_PLAIN, &length_ns, NULL) || length_ns <= 0)
             return false;
         from_ns = now_ns > length_ns ? now_ns - length_ns : 0;
     }

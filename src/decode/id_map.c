@@ -16,12 +16,12 @@ void sf_id_map_add(struct sf_id_map *m, uint64_t id, uint32_t place)
     m->places[m->n++] = place;
 }
 
-/* The position of the id, or SF_NONE; else `look` is where a new one is kept. */
-static uint32_t find(const struct sf_id_map *m, uint64_t id, struct sf_table_look *look)
+/* The position of the id, or SF_NONE; else `lookup` is where a new one is kept. */
+static uint32_t find(const struct sf_id_map *m, uint64_t id, struct sf_table_lookup *lookup)
 {
     uint32_t at;
-    *look = sf_table_look(&m->at, sf_key_u64(id));
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&m->at, sf_key_u64(id));
+    while (sf_table_next(lookup, &at)) {
         if (m->ids[at] == id)
             return at;
     }
@@ -41,19 +41,19 @@ uint32_t sf_id_map_close(struct sf_id_map *m, struct sf_profile_build *b)
         return 0;
     }
     for (uint32_t i = 0; i < m->n; i++) {
-        struct sf_table_look look;
-        if (find(m, m->ids[i], &look) != SF_NONE)
+        struct sf_table_lookup lookup;
+        if (find(m, m->ids[i], &lookup) != SF_NONE)
             n_doubles++;
         else
-            sf_table_keep(&m->at, &look, i);
+            sf_table_keep(&m->at, &lookup, i);
     }
     return n_doubles;
 }
 
 uint32_t sf_id_map_find(const struct sf_id_map *m, uint64_t id)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (m->at.n_slots)
-        return find(m, id, &look);
+        return find(m, id, &lookup);
     return id - 1 < m->n ? (uint32_t)(id - 1) : SF_NONE; /* 0 wraps to the far end */
 }

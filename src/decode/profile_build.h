@@ -17,8 +17,8 @@ enum { SF_PROFILE_ROOT_FRAMES = 16 };
 
 struct sf_profile_spot { /* of a key in a table and its list */
     struct sf_table *t;
-    struct sf_table_look look; /* of a new key: where it is kept */
-    uint32_t place;            /* SF_NONE: it is new, or the arena is full */
+    struct sf_table_lookup lookup; /* of a new key: where it is kept */
+    uint32_t place;                /* SF_NONE: it is new, or the arena is full */
 };
 
 struct sf_profile_list {

@@ -43,8 +43,8 @@ bool sf_profile_table_is_new(struct sf_profile_build *b, struct sf_table *t, uin
     spot->place = SF_NONE;
     if (!sf_profile_table_more(b, t))
         return false;
-    spot->look = sf_table_look(t, hash);
-    while (sf_table_next(&spot->look, &place)) {
+    spot->lookup = sf_table_lookup(t, hash);
+    while (sf_table_next(&spot->lookup, &place)) {
         if (is_same(b, place, key)) {
             spot->place = place;
             return false;
@@ -60,7 +60,7 @@ uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profi
     if (!to)
         return SF_NONE;
     memcpy(to, item, size);
-    sf_table_keep(spot->t, &spot->look, l->n);
+    sf_table_keep(spot->t, &spot->lookup, l->n);
     return l->n++;
 }
 

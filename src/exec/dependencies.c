@@ -18,11 +18,11 @@ struct run {
 
 static void count(struct run *r, sf_str parent, sf_str child)
 {
-    struct sf_table_look look = sf_table_look(&r->at,
-                                              sf_key_mix(sf_key_str(parent), sf_key_str(child)));
+    struct sf_table_lookup lookup = sf_table_lookup(
+        &r->at, sf_key_mix(sf_key_str(parent), sf_key_str(child)));
     struct sf_dependency *d;
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         d = &r->list[at];
         if (sf_str_eq(d->parent, parent) && sf_str_eq(d->child, child)) {
             d->n_calls++;
@@ -36,7 +36,7 @@ static void count(struct run *r, sf_str parent, sf_str child)
         return;
     }
     d->n_calls = 1;
-    sf_table_keep(&r->at, &look, r->n++);
+    sf_table_keep(&r->at, &lookup, r->n++);
 }
 
 static int compare(const void *a, const void *b)

@@ -8,12 +8,12 @@
 
 struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->n_series)
         return NULL;
-    look = sf_table_look(&t->series_at, sf_key_str(key));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->series_at, sf_key_str(key));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(t->series[at]->key, key))
             return t->series[at];
     }
@@ -42,12 +42,12 @@ struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_s
 
 static struct sf_metrics_cell *find_page(const struct sf_metrics_table *t, uint64_t key)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->n_pages)
         return NULL;
-    look = sf_table_look(&t->page_at, sf_key_u64(key));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->page_at, sf_key_u64(key));
+    while (sf_table_next(&lookup, &at)) {
         if (t->pages[at].key == key)
             return t->pages[at].cells;
     }

@@ -136,11 +136,11 @@ static void want_metrics(struct load *l, const struct sf_metrics *m)
 
 /* ---- a table ---- */
 
-static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_table_look *look)
+static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_table_lookup *lookup)
 {
     uint32_t at;
-    *look = sf_table_look(&t->at, sf_key_u64(id));
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&t->at, sf_key_u64(id));
+    while (sf_table_next(lookup, &at)) {
         if (t->costs[at].id == id)
             return &t->costs[at];
     }
@@ -149,8 +149,8 @@ static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_ta
 
 static const struct cost *look_up(const struct table *t, sf_span_id id)
 {
-    struct sf_table_look look;
-    return t && t->n ? find_cost(t, id, &look) : NULL;
+    struct sf_table_lookup lookup;
+    return t && t->n ? find_cost(t, id, &lookup) : NULL;
 }
 
 static struct on both(struct on a, struct on b)
@@ -177,14 +177,14 @@ static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
 
 static void put(struct table *t, sf_span_id id, int64_t value, struct on on)
 {
-    struct sf_table_look look;
-    struct cost *c = find_cost(t, id, &look);
+    struct sf_table_lookup lookup;
+    struct cost *c = find_cost(t, id, &lookup);
     if (c) {
         c->value = sf_add_sat_i64(c->value, value);
         c->on = both(c->on, on);
         return;
     }
-    sf_table_keep(&t->at, &look, t->n);
+    sf_table_keep(&t->at, &lookup, t->n);
     t->costs[t->n++] = (struct cost){id, value, on};
 }
 

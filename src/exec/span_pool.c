@@ -22,36 +22,36 @@ void sf_span_pool_next_rows(struct sf_span_pool *p)
 
 static bool place_resource(struct sf_span_pool *p, const struct sf_resource *in, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_table_more(&p->resource_at))
         return false;
-    look = sf_table_look(&p->resource_at, sf_span_copy_resource_key(in));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&p->resource_at, sf_span_copy_resource_key(in));
+    while (sf_table_next(&lookup, out)) {
         if (sf_span_copy_resource_is_same(&p->resources[*out], in))
             return true;
     }
     if (!sf_list_room_in(p->req, &p->resources, p->n_resources, &p->cap_resources, 16) ||
         !sf_span_copy_resource(p->req, in, &p->resources[p->n_resources]))
         return false;
-    sf_table_keep(&p->resource_at, &look, p->n_resources);
+    sf_table_keep(&p->resource_at, &lookup, p->n_resources);
     *out = p->n_resources++;
     return true;
 }
 
 static bool place_scope(struct sf_span_pool *p, const struct sf_scope *in, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_table_more(&p->scope_at))
         return false;
-    look = sf_table_look(&p->scope_at, sf_span_copy_scope_key(in));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&p->scope_at, sf_span_copy_scope_key(in));
+    while (sf_table_next(&lookup, out)) {
         if (sf_span_copy_scope_is_same(&p->scopes[*out], in))
             return true;
     }
     if (!sf_list_room_in(p->req, &p->scopes, p->n_scopes, &p->cap_scopes, 16) ||
         !sf_span_copy_scope(p->req, in, &p->scopes[p->n_scopes]))
         return false;
-    sf_table_keep(&p->scope_at, &look, p->n_scopes);
+    sf_table_keep(&p->scope_at, &lookup, p->n_scopes);
     *out = p->n_scopes++;
     return true;
 }

@@ -7,13 +7,13 @@
 
 enum { FIRST = 128 };
 
-/* The place of a value, or SF_TAG_SET_MAX; `look` is then where a new one is kept. */
+/* The place of a value, or SF_TAG_SET_MAX; `lookup` is then where a new one is kept. */
 static uint32_t find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text,
-                     struct sf_table_look *look)
+                     struct sf_table_lookup *lookup)
 {
     uint32_t at;
-    *look = sf_table_look(&s->at, sf_key_mix(sf_key_str(text), (uint64_t)type));
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&s->at, sf_key_mix(sf_key_str(text), (uint64_t)type));
+    while (sf_table_next(lookup, &at)) {
         if (s->list[at].type == type && sf_str_eq(s->list[at].text, text))
             return at;
     }
@@ -22,7 +22,7 @@ static uint32_t find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str t
 
 void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, uint64_t n)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     bool has_room;
     sf_str kept;
@@ -33,7 +33,7 @@ void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, ui
         s->is_full = true;
         return;
     }
-    at = find(s, type, text, &look);
+    at = find(s, type, text, &lookup);
     if (at < SF_TAG_SET_MAX) {
         s->list[at].n += n;
         return;
@@ -42,7 +42,7 @@ void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, ui
         s->is_full = true;
         return;
     }
-    sf_table_keep(&s->at, &look, s->n);
+    sf_table_keep(&s->at, &lookup, s->n);
     s->list[s->n++] = (struct sf_tag_value){type, kept, n};
 }
 

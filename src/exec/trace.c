@@ -22,16 +22,16 @@ static bool merge_duplicates(struct sf_span *spans, uint32_t *n_spans, struct sf
     if (!sf_table_reset(&kept, *n_spans))
         return false;
     for (uint32_t i = 0; i < *n_spans; i++) {
-        struct sf_table_look look = sf_table_look(
+        struct sf_table_lookup lookup = sf_table_lookup(
             &kept, sf_key_mix(sf_key_u64(spans[i].span_id), spans[i].kind));
         struct sf_span *same = NULL;
         uint32_t at;
-        while (!same && sf_table_next(&look, &at)) {
+        while (!same && sf_table_next(&lookup, &at)) {
             if (spans[at].span_id == spans[i].span_id && spans[at].kind == spans[i].kind)
                 same = &spans[at];
         }
         if (!same) {
-            sf_table_keep(&kept, &look, n_kept);
+            sf_table_keep(&kept, &lookup, n_kept);
             spans[n_kept++] = spans[i];
         } else if (sf_span_is_better(same, &spans[i])) {
             *same = spans[i];
@@ -51,9 +51,9 @@ struct repair {
 
 static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
 {
-    struct sf_table_look look = sf_table_look(&r->at, sf_key_u64(id));
+    struct sf_table_lookup lookup = sf_table_lookup(&r->at, sf_key_u64(id));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (r->spans[at].span_id == id && r->spans[at].kind == kind)
             return &r->spans[at];
     }
@@ -62,9 +62,9 @@ static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
 
 static bool is_taken(struct repair *r, sf_span_id id)
 {
-    struct sf_table_look look = sf_table_look(&r->at, sf_key_u64(id));
+    struct sf_table_lookup lookup = sf_table_lookup(&r->at, sf_key_u64(id));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (r->spans[at].span_id == id)
             return true;
     }
@@ -88,12 +88,12 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
     if (!fresh || !sf_table_reset(&r.at, n_spans))
         return false;
     for (uint32_t i = 0; i < n_spans; i++) {
-        struct sf_table_look look = sf_table_look(&r.at, sf_key_u64(spans[i].span_id));
+        struct sf_table_lookup lookup = sf_table_lookup(&r.at, sf_key_u64(spans[i].span_id));
         uint32_t other;
-        while (sf_table_next(&look, &other)) {
+        while (sf_table_next(&lookup, &other)) {
             /* to the end */
         }
-        sf_table_keep(&r.at, &look, i);
+        sf_table_keep(&r.at, &lookup, i);
     }
     for (uint32_t i = 0; i < n_spans; i++) {
         if (spans[i].kind == SF_KIND_SERVER && find_kind(&r, spans[i].span_id, SF_KIND_CLIENT)) {

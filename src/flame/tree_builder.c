@@ -109,18 +109,18 @@ static bool keep_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
 
 uint32_t sf_tree_builder_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t place;
     if (b->err || !make_frame_room(b))
         return SF_NONE;
-    look = sf_table_look(&b->frame_at, hash_frame(frame));
-    while (sf_table_next(&look, &place)) {
+    lookup = sf_table_lookup(&b->frame_at, hash_frame(frame));
+    while (sf_table_next(&lookup, &place)) {
         if (frames_equal(&b->frames[place], frame))
             return place;
     }
     if (!keep_frame(b, frame))
         return SF_NONE;
-    sf_table_keep(&b->frame_at, &look, b->n_frames);
+    sf_table_keep(&b->frame_at, &lookup, b->n_frames);
     return b->n_frames++;
 }
 
@@ -152,7 +152,7 @@ static bool make_root(struct sf_tree_builder *b)
 
 uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint32_t frame)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t place;
     if (b->err || parent == SF_NONE || frame == SF_NONE || !make_root(b) || !make_node_room(b))
         return SF_NONE;
@@ -161,13 +161,13 @@ uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint3
         fail(b, SF_ERR_NOMEM);
         return SF_NONE;
     }
-    look = sf_table_look(&b->node_at, sf_key_u64((uint64_t)parent << 32 | frame));
-    while (sf_table_next(&look, &place)) {
+    lookup = sf_table_lookup(&b->node_at, sf_key_u64((uint64_t)parent << 32 | frame));
+    while (sf_table_next(&lookup, &place)) {
         if (b->nodes[place].parent == parent && b->nodes[place].frame == frame)
             return place;
     }
     b->nodes[b->n_nodes] = (struct sf_tree_node){.parent = parent, .frame = frame};
-    sf_table_keep(&b->node_at, &look, b->n_nodes);
+    sf_table_keep(&b->node_at, &lookup, b->n_nodes);
     return b->n_nodes++;
 }
 

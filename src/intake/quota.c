@@ -192,12 +192,12 @@ static bool is_over(struct meter *m, const struct rates *r, bool has_spans, int6
 
 static struct meter *find_service(struct tenant *t, uint64_t hash)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->n)
         return NULL;
-    look = sf_table_look(&t->at, hash);
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->at, hash);
+    while (sf_table_next(&lookup, &at)) {
         if (t->services[at].hash == hash)
             return &t->services[at];
     }
@@ -244,9 +244,9 @@ static struct meter *need_service(struct sf_quota *q, struct tenant *t, uint64_t
 
 static struct tenant *find_tenant(struct sf_quota *q, uint64_t hash)
 {
-    struct sf_table_look look = sf_table_look(&q->at, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(&q->at, hash);
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (q->list[at].own.hash == hash)
             return &q->list[at];
     }

@@ -86,9 +86,9 @@ static uint64_t hash_of(sf_str tenant, sf_str service)
 
 static struct rule *find(const struct sf_quota_rules *r, sf_str tenant, sf_str service)
 {
-    struct sf_table_look look = sf_table_look(&r->at, hash_of(tenant, service));
+    struct sf_table_lookup lookup = sf_table_lookup(&r->at, hash_of(tenant, service));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(r->list[at].tenant, tenant) && sf_str_eq(r->list[at].service, service))
             return &r->list[at];
     }
@@ -97,9 +97,9 @@ static struct rule *find(const struct sf_quota_rules *r, sf_str tenant, sf_str s
 
 static bool has_services(const struct sf_quota_rules *r, sf_str tenant)
 {
-    struct sf_table_look look = sf_table_look(&r->with_services, sf_key_str(tenant));
+    struct sf_table_lookup lookup = sf_table_lookup(&r->with_services, sf_key_str(tenant));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(r->list[at].tenant, tenant))
             return true;
     }

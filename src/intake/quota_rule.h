@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/amount.h"
 #include "base/err.h"
+#include "base/setting.h"
 #include "base/str.h"
 
 enum sf_quota_key {

@@ -183,8 +183,8 @@ static bool holds_own_word(const struct sf_redactor *r, enum sf_redact_code code
     for (size_t i = 0; i < r->n_words; i++) {
         const struct sf_redact_word *w = &r->words[i];
         if ((w->is_builtin && !(is_chosen && w->is_listed)) ||
-            (is_substring ? !sf_word_find_substring(&w->word, text)
-                          : sf_word_find(&w->word, text) == SF_WORD_NONE))
+            (is_substring ? !sf_secret_words_find_substring(&w->word, text)
+                          : sf_secret_words_find(&w->word, text) == SF_WORD_NONE))
             continue;
         *out_rule = w->rule;
         return true;
@@ -202,7 +202,7 @@ static bool redact_suspect(struct sf_redact_pass *p, enum sf_redact_code code, u
 
     if (holds_own_word(p->r, code, *text, &rule))
         return replace_whole(p, rule, *text, text);
-    n = look ? sf_shape_find(*text, look, &p->names, hits, SF_REDACT_MAX_HITS) : 0;
+    n = look ? sf_secret_shape_find(*text, look, &p->names, hits, SF_REDACT_MAX_HITS) : 0;
     if (n > SF_REDACT_MAX_HITS)
         return replace_whole(p, (uint32_t)hits[0].shape, *text, text);
     for (size_t i = 0; i < n; i++)
@@ -217,7 +217,7 @@ static bool redact_suspect(struct sf_redact_pass *p, enum sf_redact_code code, u
 
 static inline bool redact_text(struct sf_redact_pass *p, sf_str *text)
 {
-    unsigned look = sf_shape_look(*text);
+    unsigned look = sf_secret_shape_scan(*text);
     return text->len && (look || p->has_own) && redact_suspect(p, SF_REDACT_CODE_MATCH, look, text);
 }
 
@@ -238,7 +238,7 @@ bool sf_redact_pass_free_text(struct sf_redact_pass *p, const char *place, sf_st
 bool sf_redact_pass_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,
                          sf_str *text)
 {
-    unsigned look = sf_shape_look(*text);
+    unsigned look = sf_secret_shape_scan(*text);
     p->place = place;
     p->key = SF_STR_NONE;
     return text->len && (look || p->has_own || p->r->has_listed_words) &&
@@ -454,7 +454,7 @@ static inline bool is_clean(const struct sf_redact_pass *p, struct sf_redact_rec
     if (known && known->clean.len == text.len && text.len &&
         is_same(known->clean.p, text.p, text.len))
         return true;
-    if (sf_shape_look(text))
+    if (sf_secret_shape_scan(text))
         return false;
     if (known)
         known->clean = text;

@@ -59,8 +59,8 @@ static bool matches_glob(const char *glob, sf_str key)
 static enum sf_word_found find_word(const struct sf_redactor *r, const struct sf_word *w, sf_str in)
 {
     if (!r->is_substring)
-        return sf_word_find(w, in);
-    return sf_word_find_substring(w, in) ? SF_WORD_ONE : SF_WORD_NONE;
+        return sf_secret_words_find(w, in);
+    return sf_secret_words_find_substring(w, in) ? SF_WORD_ONE : SF_WORD_NONE;
 }
 
 enum sf_redact_verdict sf_redactor_key_words(const struct sf_redactor *r, sf_str key,
@@ -106,7 +106,7 @@ static enum sf_redact_verdict judge(const struct sf_redactor *r, sf_str key,
             return SF_VERDICT_REWRITE;
         }
     }
-    if (sf_shape_find(key, sf_shape_look(key), &names, &hit, 1)) {
+    if (sf_secret_shape_find(key, sf_secret_shape_scan(key), &names, &hit, 1)) {
         *out_rule = (uint32_t)hit.shape;
         return SF_VERDICT_REWRITE;
     }
@@ -192,7 +192,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
 
     if (pattern.len > 2 && pattern.p[0] == '/' && pattern.p[pattern.len - 1] == '/')
         return add_regex(r, pattern, why);
-    if (!sf_word_init(&to->word, pattern))
+    if (!sf_secret_words_init(&to->word, pattern))
         return sf_fail(why, SF_ERR_INPUT,
                        "redact.patterns: \"%.*s\" is no word of at most %d letters; write an "
                        "expression between slashes: /.../",
@@ -214,7 +214,7 @@ static enum sf_err add_builtin(struct sf_redactor *r, struct sf_why *why)
     for (size_t i = 0; i < SF_SECRET_NAMES; i++) {
         struct sf_redact_word *to = &r->words[r->n_words];
         sf_str text = sf_str_from(sf_secret_names[i]);
-        SF_ASSERT(sf_word_init(&to->word, text));
+        SF_ASSERT(sf_secret_words_init(&to->word, text));
         to->is_builtin = true;
         if (!add_rule(r, "word: ", text, &to->rule))
             return sf_no_memory(why, "the rules of redaction");

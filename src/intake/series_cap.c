@@ -55,9 +55,9 @@ void sf_series_cap_free(struct sf_series_cap *c)
 
 static struct seen *find(const struct sf_series_cap *c, uint64_t hash)
 {
-    struct sf_table_look look = sf_table_look(&c->at, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(&c->at, hash);
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (c->list[at].hash == hash)
             return &c->list[at];
     }

@@ -49,18 +49,18 @@ bool sf_link_spans_with_calls(struct sf_link_spans *l)
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&l->process_at))
         return false;
-    look = sf_table_look(&l->process_at, sf_key_u64(process));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&l->process_at, sf_key_u64(process));
+    while (sf_table_next(&lookup, &at)) {
         if (l->processes[at] == process)
             return true;
     }
     if (!sf_list_room_in(l->req, &l->processes, l->n_processes, &l->cap_processes, 16))
         return false;
-    sf_table_keep(&l->process_at, &look, l->n_processes);
+    sf_table_keep(&l->process_at, &lookup, l->n_processes);
     l->processes[l->n_processes++] = process;
     return true;
 }
@@ -68,12 +68,12 @@ static bool add_process(struct sf_link_spans *l, uint64_t process)
 /* The service as it is known here; added, and copied when asked to, when it is new. */
 static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&l->name_at))
         return false;
-    look = sf_table_look(&l->name_at, sf_key_str(name));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&l->name_at, sf_key_str(name));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(l->names[at], name)) {
             *out = l->names[at];
             return true;
@@ -84,7 +84,7 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
     *out = name;
     if (is_copied && !sf_arena_copy(l->req, name, out))
         return false;
-    sf_table_keep(&l->name_at, &look, l->n_names);
+    sf_table_keep(&l->name_at, &lookup, l->n_names);
     l->names[l->n_names++] = *out;
     return true;
 }
@@ -155,7 +155,7 @@ static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, ui
     if (!sf_process_names_of(r->service, r->attrs, tmp, &names))
         return false;
     for (unsigned kind = 0; kind < SF_PROCESS_KINDS; kind++) {
-        struct sf_table_look look;
+        struct sf_table_lookup lookup;
         uint32_t at;
         bool is_known = false;
         if (names.hashes[kind] == 0)
@@ -163,12 +163,12 @@ static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, ui
         if (!sf_table_more(&l->alias_at) ||
             !sf_list_room_in(l->req, &l->aliases, l->n_aliases, &l->cap_aliases, 16))
             return false;
-        look = sf_table_look(&l->alias_at, sf_key_u64(names.hashes[kind]));
-        while (!is_known && sf_table_next(&look, &at))
+        lookup = sf_table_lookup(&l->alias_at, sf_key_u64(names.hashes[kind]));
+        while (!is_known && sf_table_next(&lookup, &at))
             is_known = l->aliases[at].name == names.hashes[kind];
         if (is_known)
             continue;
-        sf_table_keep(&l->alias_at, &look, l->n_aliases);
+        sf_table_keep(&l->alias_at, &lookup, l->n_aliases);
         l->aliases[l->n_aliases++] = (struct sf_link_alias){names.hashes[kind], process,
                                                             (uint8_t)kind};
     }
@@ -227,18 +227,18 @@ static bool keep_same_processes(const uint64_t *processes, bool *is_kept, uint32
     if (!sf_table_reset(&kept, n))
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        struct sf_table_look look = sf_table_look(&kept, sf_key_u64(processes[i]));
+        struct sf_table_lookup lookup = sf_table_lookup(&kept, sf_key_u64(processes[i]));
         uint32_t at;
         bool is_there = !is_kept[i];
-        while (!is_there && sf_table_next(&look, &at))
+        while (!is_there && sf_table_next(&lookup, &at))
             is_there = processes[at] == processes[i];
         if (!is_there)
-            sf_table_keep(&kept, &look, i);
+            sf_table_keep(&kept, &lookup, i);
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct sf_table_look look = sf_table_look(&kept, sf_key_u64(processes[i]));
+        struct sf_table_lookup lookup = sf_table_lookup(&kept, sf_key_u64(processes[i]));
         uint32_t at;
-        while (!is_kept[i] && sf_table_next(&look, &at))
+        while (!is_kept[i] && sf_table_next(&lookup, &at))
             is_kept[i] = processes[at] == processes[i];
     }
     return true;

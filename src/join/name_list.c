@@ -12,8 +12,8 @@ bool sf_name_list_place(struct sf_name_list *l, sf_str name, uint32_t most, uint
 {
     if (!sf_table_more(&l->at) || !sf_list_room_in(l->req, &l->names, l->n, &l->cap, 16))
         return false;
-    struct sf_table_look look = sf_table_look(&l->at, sf_key_str(name));
-    while (sf_table_next(&look, out))
+    struct sf_table_lookup lookup = sf_table_lookup(&l->at, sf_key_str(name));
+    while (sf_table_next(&lookup, out))
         if (sf_str_eq(l->names[*out], name))
             return true;
     *out = UINT32_MAX;
@@ -21,7 +21,7 @@ bool sf_name_list_place(struct sf_name_list *l, sf_str name, uint32_t most, uint
         return true;
     if (!sf_arena_copy(l->req, name, &l->names[l->n]))
         return false;
-    sf_table_keep(&l->at, &look, l->n);
+    sf_table_keep(&l->at, &lookup, l->n);
     *out = l->n++;
     return true;
 }

@@ -30,20 +30,20 @@ static bool is_span(const struct sf_span *s, sf_trace_id trace, sf_span_id id)
 static void keep_ids(struct build *b, uint32_t i)
 {
     const struct sf_span *s = &b->spans[i];
-    struct sf_table_look look = sf_table_look(&b->at, key_of(s->trace_id, s->span_id));
+    struct sf_table_lookup lookup = sf_table_lookup(&b->at, key_of(s->trace_id, s->span_id));
     uint32_t other, n_same = 0;
-    while (n_same < 2 && sf_table_next(&look, &other))
+    while (n_same < 2 && sf_table_next(&lookup, &other))
         n_same += is_span(&b->spans[other], s->trace_id, s->span_id);
     if (n_same < 2)
-        sf_table_keep(&b->at, &look, i);
+        sf_table_keep(&b->at, &lookup, i);
     if (n_same > 0)
         return;
-    look = sf_table_look(&b->any_at, sf_key_u64(s->span_id));
-    while (sf_table_next(&look, &other)) {
+    lookup = sf_table_lookup(&b->any_at, sf_key_u64(s->span_id));
+    while (sf_table_next(&lookup, &other)) {
         if (b->spans[other].span_id == s->span_id)
             return;
     }
-    sf_table_keep(&b->any_at, &look, i);
+    sf_table_keep(&b->any_at, &lookup, i);
 }
 
 static bool index_ids(struct build *b)
@@ -58,9 +58,9 @@ static bool index_ids(struct build *b)
 static uint32_t find_other(const struct sf_span *spans, const struct sf_table *ids,
                            sf_trace_id trace, sf_span_id id, uint32_t not_this)
 {
-    struct sf_table_look look = sf_table_look(ids, key_of(trace, id));
+    struct sf_table_lookup lookup = sf_table_lookup(ids, key_of(trace, id));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (at != not_this && is_span(&spans[at], trace, id))
             return at;
     }
@@ -69,9 +69,9 @@ static uint32_t find_other(const struct sf_span *spans, const struct sf_table *i
 
 static uint32_t find_in_any(const struct sf_span_tree *t, sf_span_id id)
 {
-    struct sf_table_look look = sf_table_look(&t->any_at, sf_key_u64(id));
+    struct sf_table_lookup lookup = sf_table_lookup(&t->any_at, sf_key_u64(id));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (t->spans[at].span_id == id)
             return at;
     }

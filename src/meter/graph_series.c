@@ -56,9 +56,9 @@ struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
                                             const struct sf_graph_edge *edge)
 {
     uint64_t hash = edge_hash(edge);
-    struct sf_table_look look = sf_table_look(&t->at, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(&t->at, hash);
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (t->list[at].hash == hash && edge_eq(&t->list[at].edge, edge))
             return &t->list[at];
     }
@@ -73,7 +73,7 @@ struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
             s->times[side].exemplars[i].value_s = -1;
     }
     t->text_len += edge_len(edge);
-    sf_table_keep(&t->at, &look, t->n++);
+    sf_table_keep(&t->at, &lookup, t->n++);
     return s;
 }
 

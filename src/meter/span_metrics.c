@@ -148,13 +148,13 @@ static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_are
                                           uint64_t hash, sf_str service, sf_str dims,
                                           const struct sf_span *s)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     t->at.arena = req;
     if (!sf_table_more(&t->at) || !sf_list_room_in(req, &t->rows, t->n_rows, &t->cap_rows, 64))
         return NULL;
-    look = sf_table_look(&t->at, hash);
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->at, hash);
+    while (sf_table_next(&lookup, &at)) {
         if (tally_row_is(&t->rows[at], hash, service, dims, s))
             return &t->rows[at];
     }
@@ -163,7 +163,7 @@ static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_are
     if (!sf_arena_copy(req, service, &row->service) ||
         !sf_arena_copy(req, cut(s->name), &row->name) || !sf_arena_copy(req, dims, &row->dims))
         return NULL;
-    sf_table_keep(&t->at, &look, t->n_rows++);
+    sf_table_keep(&t->at, &lookup, t->n_rows++);
     return row;
 }
 
@@ -365,9 +365,9 @@ static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
                                   const struct sf_span_tally_row *row)
 {
     uint64_t hash = sf_key_mix(row->hash, sf_key_str(tenant));
-    struct sf_table_look look = sf_table_look(&m->at, hash);
+    struct sf_table_lookup lookup = sf_table_lookup(&m->at, hash);
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         struct series *s = &m->list[at];
         if (s->hash == hash && s->kind == row->kind && s->status == row->status &&
             sf_str_eq(series_name(s), row->name) && sf_str_eq(series_service(s), row->service) &&

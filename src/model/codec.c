@@ -22,19 +22,19 @@ static bool make_room(struct sf_encoder *e)
 
 void sf_codec_put_str(struct sf_encoder *e, sf_str s)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
 
     if (!sf_buf_ok(e->out) || !make_room(e))
         return;
-    look = sf_table_look(&e->at, sf_key_str(s));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&e->at, sf_key_str(s));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(e->strings[at], s)) {
             sf_buf_add_varint(e->out, at + 1);
             return;
         }
     }
-    sf_table_keep(&e->at, &look, e->n_strings);
+    sf_table_keep(&e->at, &lookup, e->n_strings);
     e->strings[e->n_strings++] = s;
     sf_buf_add_u8(e->out, 0);
     sf_buf_add_varint(e->out, s.len);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
 #include "base/buf.h"
+#include "base/setting.h"
 #include "base/text.h"
 
 static char peek(const struct sf_lexer *l, size_t ahead)
@@ -199,7 +199,8 @@ static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf
     t->text = sf_str_part(l->text, start, l->at - start);
     if (has_letters) {
         t->kind = SF_TOKEN_DURATION;
-        if (!sf_duration_parse(t->text, SF_DURATION_YEARS | SF_DURATION_POINTS, &t->i64, &wrong))
+        if (!sf_setting_duration_parse(t->text, SF_DURATION_YEARS | SF_DURATION_POINTS, &t->i64,
+                                       &wrong))
             return SF_OK;
         sf_why_prefix(&wrong, "not a number or duration such as 5, 1.5, 100ms or 1h30m");
         return fault(l, start, why, wrong.text);

@@ -12,7 +12,7 @@ void sf_string_table_init(struct sf_string_table *t, struct sf_arena *req)
 
 uint32_t sf_string_table_put(struct sf_string_table *t, sf_str s)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->is_full &&
         (!sf_table_more(&t->at) ||
@@ -20,12 +20,12 @@ uint32_t sf_string_table_put(struct sf_string_table *t, sf_str s)
         t->is_full = true;
     if (t->is_full)
         return 0;
-    look = sf_table_look(&t->at, sf_key_str(s));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->at, sf_key_str(s));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(t->list[at], s))
             return at;
     }
-    sf_table_keep(&t->at, &look, t->n);
+    sf_table_keep(&t->at, &lookup, t->n);
     t->list[t->n] = s;
     return t->n++;
 }

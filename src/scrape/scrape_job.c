@@ -3,8 +3,8 @@
  * relabelling rules, a unique name. */
 #include "scrape/scrape_job.h"
 
-#include "base/amount.h"
 #include "base/heap.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 
@@ -84,7 +84,7 @@ static enum sf_err add_word(struct sf_scrape_jobs *j, struct sf_scrape_words *w,
 static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int64_t most_ns,
                             int64_t *out, struct sf_why *why)
 {
-    if (sf_duration_parse(val, SF_DURATION_BLANKS, out, NULL)) {
+    if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL)) {
         uint64_t s; /* "seconds: 10" */
         if (!sf_str_to_u64(val, &s) || s > (uint64_t)(most_ns / SF_NS_PER_S))
             return sf_fail(why, SF_ERR_INPUT, "%s wants a time such as 15s, not \"%.*s\"", name,
@@ -124,7 +124,7 @@ static enum sf_err set_tls(struct sf_scrape_job *job, sf_str key, sf_str val, st
     else if (sf_str_eq(key, SF_STR("key")))
         job->key_file = val;
     else if (sf_str_eq(key, SF_STR("skip_verify")))
-        return sf_flag_parse(val, &job->is_unchecked)
+        return sf_setting_flag_parse(val, &job->is_unchecked)
                    ? SF_OK
                    : sf_fail(why, SF_ERR_INPUT, "tls.skip_verify is true or false");
     else
@@ -135,7 +135,7 @@ static enum sf_err set_tls(struct sf_scrape_job *job, sf_str key, sf_str val, st
 
 static enum sf_err set_size(sf_str val, uint64_t *out, struct sf_why *why)
 {
-    return sf_size_parse(val, out, NULL) || *out < 1024 || *out > SF_LIMIT_SCRAPE_BODY_LEN
+    return sf_setting_size_parse(val, out, NULL) || *out < 1024 || *out > SF_LIMIT_SCRAPE_BODY_LEN
                ? sf_fail(why, SF_ERR_INPUT, "max_body wants a size from 1KB to 32MiB")
                : SF_OK;
 }

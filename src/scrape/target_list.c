@@ -165,16 +165,16 @@ static void index_fresh(struct sf_target_update *u, struct sf_table *at)
     size_t n = 0;
     for (size_t i = 0; i < u->n_fresh; i++) {
         struct sf_scrape_target *t = u->fresh[i];
-        struct sf_table_look look = sf_table_look(at, sf_key_u64(t->key));
+        struct sf_table_lookup lookup = sf_table_lookup(at, sf_key_u64(t->key));
         uint32_t place;
         bool is_there = false;
-        while (!is_there && sf_table_next(&look, &place))
+        while (!is_there && sf_table_next(&lookup, &place))
             is_there = u->fresh[place]->key == t->key;
         if (is_there) {
             sf_scrape_target_free(t);
             continue;
         }
-        sf_table_keep(at, &look, (uint32_t)n);
+        sf_table_keep(at, &lookup, (uint32_t)n);
         u->fresh[n++] = t;
     }
     u->n_fresh = n;
@@ -185,12 +185,12 @@ static void reuse(struct sf_target_update *u, const struct sf_table *at)
 {
     for (size_t i = 0; i < u->list->n; i++) {
         struct sf_scrape_target *old = u->list->list[i];
-        struct sf_table_look look = sf_table_look(at, sf_key_u64(old->key));
+        struct sf_table_lookup lookup = sf_table_lookup(at, sf_key_u64(old->key));
         const struct sf_scrape_jobs *was;
         uint32_t place;
         if (old->is_gone)
             continue;
-        while (sf_table_next(&look, &place)) {
+        while (sf_table_next(&lookup, &place)) {
             struct sf_scrape_target *fresh = u->fresh[place];
             if (fresh->key != old->key || fresh == old || !sf_str_eq(fresh->url, old->url))
                 continue;

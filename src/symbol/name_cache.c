@@ -36,18 +36,18 @@ static bool has_room(const struct sf_name_module *m)
 struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint64_t off,
                                                  bool can_make)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&m->place_at))
         return NULL;
-    look = sf_table_look(&m->place_at, sf_key_u64(off));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&m->place_at, sf_key_u64(off));
+    while (sf_table_next(&lookup, &at)) {
         if (m->places[at].off == off)
             return &m->places[at];
     }
     if (!can_make || !has_room(m) || !sf_list_room(&m->places, m->n_places, &m->cap_places, 64))
         return NULL;
-    sf_table_keep(&m->place_at, &look, m->n_places);
+    sf_table_keep(&m->place_at, &lookup, m->n_places);
     m->places[m->n_places] = (struct sf_name_place){.off = off};
     m->n_unknown++;
     return &m->places[m->n_places++];
@@ -60,12 +60,12 @@ static sf_str text_at(const struct sf_name_module *m, uint32_t place)
 
 static bool keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&m->text_at))
         return false;
-    look = sf_table_look(&m->text_at, sf_key_str(s));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&m->text_at, sf_key_str(s));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(text_at(m, at), s)) {
             *out = at;
             return true;
@@ -76,7 +76,7 @@ static bool keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
         return false;
     m->texts[m->n_texts] = (struct sf_name_text){(uint32_t)m->text.len, (uint32_t)s.len};
     sf_buf_add_str(&m->text, s);
-    sf_table_keep(&m->text_at, &look, m->n_texts);
+    sf_table_keep(&m->text_at, &lookup, m->n_texts);
     *out = m->n_texts++;
     return true;
 }
@@ -163,12 +163,12 @@ static void drop(struct sf_name_cache *c, struct sf_name_module *m)
     c->n = n;
     sf_table_clear(&c->at);
     for (uint32_t i = 0; i < n; i++) {
-        struct sf_table_look look = sf_table_look(&c->at,
-                                                  key_of(c->modules[i]->owner, &c->modules[i]->id));
+        struct sf_table_lookup lookup = sf_table_lookup(
+            &c->at, key_of(c->modules[i]->owner, &c->modules[i]->id));
         uint32_t at;
-        while (sf_table_next(&look, &at))
+        while (sf_table_next(&lookup, &at))
             ;
-        sf_table_keep(&c->at, &look, i);
+        sf_table_keep(&c->at, &lookup, i);
     }
     if (m->is_busy)
         m->is_gone = true;
@@ -197,7 +197,7 @@ static struct sf_name_module *make(struct sf_name_cache *c, uint32_t owner,
                                    const struct sf_symbol_id *id)
 {
     struct sf_name_module *m, *old = c->n < SF_LIMIT_SYMBOL_MODULES ? NULL : oldest_idle(c);
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (old)
         drop(c, old);
@@ -208,10 +208,10 @@ static struct sf_name_module *make(struct sf_name_cache *c, uint32_t owner,
     }
     m->owner = owner;
     m->id = *id;
-    look = sf_table_look(&c->at, key_of(owner, id));
-    while (sf_table_next(&look, &at))
+    lookup = sf_table_lookup(&c->at, key_of(owner, id));
+    while (sf_table_next(&lookup, &at))
         ;
-    sf_table_keep(&c->at, &look, c->n);
+    sf_table_keep(&c->at, &lookup, c->n);
     c->modules[c->n++] = m;
     return m;
 }
@@ -220,12 +220,12 @@ struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t ow
                                             const struct sf_symbol_id *id, bool can_make)
 {
     struct sf_name_module *m = NULL;
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&c->at))
         return NULL;
-    look = sf_table_look(&c->at, key_of(owner, id));
-    while (!m && sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&c->at, key_of(owner, id));
+    while (!m && sf_table_next(&lookup, &at)) {
         if (c->modules[at]->owner == owner && !strcmp(c->modules[at]->id.hex, id->hex))
             m = c->modules[at];
     }

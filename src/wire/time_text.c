@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-#include "base/amount.h"
 #include "base/num.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 
 /* A number of unix time in whatever unit: seconds have 10 digits until 2286, milliseconds 13. */
@@ -76,7 +76,7 @@ bool sf_time_text_parse(sf_str text, int64_t now_ns, int64_t *out_ns)
         return true;
     }
     if (sf_str_starts(text, SF_STR("now-"))) {
-        if (sf_duration_parse(sf_str_from_at(text, 4), SF_DURATION_PLAIN, &ago_ns, NULL))
+        if (sf_setting_duration_parse(sf_str_from_at(text, 4), SF_DURATION_PLAIN, &ago_ns, NULL))
             return false;
         *out_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
         return true;

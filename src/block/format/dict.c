@@ -45,13 +45,13 @@ static bool grow_entries(struct sf_dict *d)
            sf_list_room(&d->hashes, d->n, &d->cap, 16);
 }
 
-/* The code of `s`; else `look` is where a new one is kept. */
-static bool find(const struct sf_dict *d, sf_str s, uint64_t hash, struct sf_table_look *look,
+/* The code of `s`; else `lookup` is where a new one is kept. */
+static bool find(const struct sf_dict *d, sf_str s, uint64_t hash, struct sf_table_lookup *lookup,
                  uint32_t *out_code)
 {
     uint32_t code;
-    *look = sf_table_look(&d->at, hash);
-    while (sf_table_next(look, &code)) {
+    *lookup = sf_table_lookup(&d->at, hash);
+    while (sf_table_next(lookup, &code)) {
         if (sf_dict_is(d, code, s)) {
             *out_code = code;
             return true;
@@ -62,17 +62,17 @@ static bool find(const struct sf_dict *d, sf_str s, uint64_t hash, struct sf_tab
 
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code)
 {
-    struct sf_table_look look;
-    return d->n && find(d, s, sf_key_str(s), &look, out_code);
+    struct sf_table_lookup lookup;
+    return d->n && find(d, s, sf_key_str(s), &lookup, out_code);
 }
 
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
 
     if (!d->is_frozen && !sf_table_more(&d->at))
         return false;
-    if (find(d, s, hash, &look, &d->last)) {
+    if (find(d, s, hash, &lookup, &d->last)) {
         *out_code = d->last;
         return true;
     }
@@ -86,7 +86,7 @@ bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *ou
     d->ends[d->n] = (uint32_t)d->bytes.len;
     d->hashes[d->n] = hash;
     if (!d->is_frozen)
-        sf_table_keep(&d->at, &look, d->n);
+        sf_table_keep(&d->at, &lookup, d->n);
     d->last = d->n++;
     *out_code = d->last;
     return true;

@@ -7,13 +7,13 @@
 
 enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are given back by a reset */
 
-/* The node below `parent`, or 0; else `look` is where a new one is kept. */
+/* The node below `parent`, or 0; else `lookup` is where a new one is kept. */
 static uint32_t find(const struct sf_shapes *s, uint32_t parent, uint32_t key,
-                     struct sf_table_look *look)
+                     struct sf_table_lookup *lookup)
 {
     uint32_t node;
-    *look = sf_table_look(&s->at, sf_key_u64((uint64_t)parent << 32 | key));
-    while (sf_table_next(look, &node)) {
+    *lookup = sf_table_lookup(&s->at, sf_key_u64((uint64_t)parent << 32 | key));
+    while (sf_table_next(lookup, &node)) {
         if (s->nodes[node].parent == parent && s->nodes[node].key == key)
             return node;
     }
@@ -48,17 +48,17 @@ size_t sf_shapes_memory(const struct sf_shapes *s)
 
 bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t child;
 
     if (!sf_table_more(&s->at) || !sf_list_room(&s->nodes, s->n, &s->cap, 256))
         return false;
-    child = find(s, parent, key, &look);
+    child = find(s, parent, key, &lookup);
     if (child) {
         *out = child;
         return true;
     }
-    sf_table_keep(&s->at, &look, s->n);
+    sf_table_keep(&s->at, &lookup, s->n);
     s->nodes[s->n] = (struct sf_shape_node){
         .parent = parent,
         .key = key,

@@ -37,7 +37,7 @@ bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_functi
                                 uint32_t *out)
 {
     struct sf_profile_function key = {.start_line = f->start_line};
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint64_t hash;
     if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
         !add_string(s, f->file, &key.file) ||
@@ -47,8 +47,8 @@ bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_functi
         return false;
     hash = sf_key_mix(sf_key_u64((uint64_t)key.name << 32 | key.file),
                       (uint64_t)key.system_name << 32 | key.start_line);
-    look = sf_table_look(&s->function_at, hash);
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&s->function_at, hash);
+    while (sf_table_next(&lookup, out)) {
         const struct sf_profile_function *have = &s->functions[*out];
         if (have->name == key.name && have->file == key.file &&
             have->system_name == key.system_name && have->start_line == key.start_line)
@@ -56,7 +56,7 @@ bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_functi
     }
     *out = s->n_functions;
     s->functions[s->n_functions] = key;
-    sf_table_keep(&s->function_at, &look, s->n_functions++);
+    sf_table_keep(&s->function_at, &lookup, s->n_functions++);
     return true;
 }
 
@@ -86,11 +86,11 @@ static bool is_location(const struct sf_profile_set *s, uint32_t place,
 bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profile_location *l,
                                 const struct sf_line *lines, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_table_more(&s->location_at))
         return false;
-    look = sf_table_look(&s->location_at, hash_location(l, lines));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&s->location_at, hash_location(l, lines));
+    while (sf_table_next(&lookup, out)) {
         if (is_location(s, *out, l, lines))
             return true;
     }
@@ -108,7 +108,7 @@ bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profil
     }
     s->n_lines += l->n_lines;
     s->n_locations++;
-    sf_table_keep(&s->location_at, &look, *out);
+    sf_table_keep(&s->location_at, &lookup, *out);
     return true;
 }
 

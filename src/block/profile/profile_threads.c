@@ -14,7 +14,7 @@ static bool is_thread(const struct sf_profile_set *s, uint32_t place, uint32_t p
 /* The place of the thread, which is new when it was not there. */
 static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (s->n_threads && is_thread(s, s->last_thread, process, thread)) {
         *out = s->last_thread;
         return true;
@@ -23,8 +23,8 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
         !sf_profile_intern_room((void **)&s->threads, s->n_threads, &s->cap_threads,
                                 sizeof(*s->threads)))
         return false;
-    look = sf_table_look(&s->thread_at, sf_key_mix(sf_key_u64(process), thread));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&s->thread_at, sf_key_mix(sf_key_u64(process), thread));
+    while (sf_table_next(&lookup, out)) {
         if (is_thread(s, *out, process, thread)) {
             s->last_thread = *out;
             return true;
@@ -32,7 +32,7 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
     }
     *out = s->last_thread = s->n_threads;
     s->threads[s->n_threads] = (struct sf_profile_set_thread){.thread = thread, .process = process};
-    sf_table_keep(&s->thread_at, &look, s->n_threads++);
+    sf_table_keep(&s->thread_at, &lookup, s->n_threads++);
     return true;
 }
 

@@ -45,18 +45,18 @@ static bool grow_nodes(struct sf_stack_tree *t)
 
 bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_table_more(&t->at))
         return false;
-    look = sf_table_look(&t->at, sf_key_u64((uint64_t)parent << 32 | location));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&t->at, sf_key_u64((uint64_t)parent << 32 | location));
+    while (sf_table_next(&lookup, out)) {
         if (t->nodes[*out].parent == parent && t->nodes[*out].location == location)
             return true;
     }
     if (t->n == t->cap && !grow_nodes(t))
         return false;
     t->nodes[t->n] = (struct sf_profile_node){parent, location};
-    sf_table_keep(&t->at, &look, t->n);
+    sf_table_keep(&t->at, &lookup, t->n);
     *out = t->n++;
     return true;
 }
@@ -75,10 +75,10 @@ static bool is_stack(const struct sf_stack_tree *t, uint32_t node, const uint32_
 
 /* The leaf of these locations; else the look that found none. */
 static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
-                       uint32_t n, struct sf_table_look *look, uint32_t *out)
+                       uint32_t n, struct sf_table_lookup *lookup, uint32_t *out)
 {
-    *look = sf_table_look(&t->stacks, hash);
-    while (sf_table_next(look, out)) {
+    *lookup = sf_table_lookup(&t->stacks, hash);
+    while (sf_table_next(lookup, out)) {
         if (is_stack(t, *out, locations, n))
             return true;
     }
@@ -88,12 +88,12 @@ static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint3
 static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
                        uint32_t n, uint32_t node)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t have;
     if (!sf_table_more(&t->stacks))
         return false;
-    if (!find_stack(t, hash, locations, n, &look, &have))
-        sf_table_keep(&t->stacks, &look, node);
+    if (!find_stack(t, hash, locations, n, &lookup, &have))
+        sf_table_keep(&t->stacks, &lookup, node);
     return true;
 }
 
@@ -105,8 +105,8 @@ static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint3
     uint32_t node = 0, n_known = (n - 1) / STEP * STEP;
     for (; n_known; n_known -= STEP) {
         const uint32_t *callers = locations + (n - n_known);
-        struct sf_table_look look;
-        if (find_stack(t, sf_key(callers, n_known * sizeof(*callers)), callers, n_known, &look,
+        struct sf_table_lookup lookup;
+        if (find_stack(t, sf_key(callers, n_known * sizeof(*callers)), callers, n_known, &lookup,
                        &node))
             break;
         node = 0;
@@ -127,9 +127,9 @@ bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations,
                              uint32_t *out)
 {
     uint64_t hash = sf_key(locations, n * sizeof(*locations));
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     *out = 0;
-    if (n == 0 || find_stack(t, hash, locations, n, &look, out))
+    if (n == 0 || find_stack(t, hash, locations, n, &lookup, out))
         return true;
     return add_frames(t, locations, n, out) && keep_stack(t, hash, locations, n, *out);
 }

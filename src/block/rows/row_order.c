@@ -53,16 +53,17 @@ struct seeker { /* while rows look for their traces */
 static uint32_t place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
 {
     struct sf_row_order *o = k->o;
-    struct sf_table_look look = sf_table_look(&k->at, sf_trace_id_key(row->trace_id, row->tenant));
+    struct sf_table_lookup lookup = sf_table_lookup(&k->at,
+                                                    sf_trace_id_key(row->trace_id, row->tenant));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (same_trace(row, sf_rowsets_row(o->sets, o->groups[at].any_row)))
             return at;
     }
     at = o->n_groups++;
     o->groups[at] = (struct sf_row_group){
         .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref};
-    sf_table_keep(&k->at, &look, at);
+    sf_table_keep(&k->at, &lookup, at);
     return at;
 }
 

@@ -152,14 +152,14 @@ static bool table_grow(struct sf_mem_table *t)
     return true;
 }
 
-/* The place of an equal one; else `look` is where a new one is kept. */
+/* The place of an equal one; else `lookup` is where a new one is kept. */
 static bool table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
-                       const struct sf_mem_ref *like, struct sf_table_look *look, uint32_t *out)
+                       const struct sf_mem_ref *like, struct sf_table_lookup *lookup, uint32_t *out)
 {
     const uint32_t *words = r->words + like->off;
     size_t len = like->len * sizeof(*words);
-    *look = sf_table_look(&t->at, sf_key_mix(sf_key(words, len), like->tenant));
-    while (sf_table_next(look, out)) {
+    *lookup = sf_table_lookup(&t->at, sf_key_mix(sf_key(words, len), like->tenant));
+    while (sf_table_next(lookup, out)) {
         const struct sf_mem_ref *ref = &t->refs[*out];
         if (ref->tenant == like->tenant && ref->len == like->len &&
             memcmp(r->words + ref->off, words, len) == 0)
@@ -186,18 +186,18 @@ static enum sf_err settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t 
                           uint32_t *out)
 {
     struct sf_mem_ref ref = {.tenant = tenant, .off = sf_u32(off), .len = sf_u32(r->n_words - off)};
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
 
     if (!sf_table_more(&t->at))
         return SF_ERR_NOMEM;
-    if (table_find(r, t, &ref, &look, out)) {
+    if (table_find(r, t, &ref, &lookup, out)) {
         r->n_words = off;
         return SF_OK;
     }
     if (t->n == t->cap && !table_grow(t))
         return SF_ERR_NOMEM;
     t->refs[t->n] = ref;
-    sf_table_keep(&t->at, &look, t->n);
+    sf_table_keep(&t->at, &lookup, t->n);
     *out = t->n++;
     return SF_OK;
 }

@@ -10,13 +10,13 @@ enum { AHEAD = 16 }; /* hashes on their way into the set at once */
 /* Room is there. */
 static void put_hash(struct sf_hash_set *s, uint64_t hash)
 {
-    struct sf_table_look look = sf_table_look(&s->at, sf_key_u64(hash));
+    struct sf_table_lookup lookup = sf_table_lookup(&s->at, sf_key_u64(hash));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (s->hashes[at] == hash)
             return;
     }
-    sf_table_keep(&s->at, &look, s->n);
+    sf_table_keep(&s->at, &lookup, s->n);
     s->hashes[s->n++] = hash;
 }
 

@@ -285,12 +285,13 @@ static bool add_row(struct stage *s, const struct sf_mem_row *from)
 
 /* ---- parents ---- */
 
-/* The row of a span id, or SF_NONE; `look` is where a new one is kept. */
-static uint32_t find_row(const struct sf_granule_stage *g, uint64_t id, struct sf_table_look *look)
+/* The row of a span id, or SF_NONE; `lookup` is where a new one is kept. */
+static uint32_t find_row(const struct sf_granule_stage *g, uint64_t id,
+                         struct sf_table_lookup *lookup)
 {
     uint32_t row;
-    *look = sf_table_look(&g->row_at, sf_key_u64(id));
-    while (sf_table_next(look, &row)) {
+    *lookup = sf_table_lookup(&g->row_at, sf_key_u64(id));
+    while (sf_table_next(lookup, &row)) {
         if (g->span_ids[row] == id)
             return row;
     }
@@ -302,17 +303,17 @@ static uint32_t find_row(const struct sf_granule_stage *g, uint64_t id, struct s
 static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t first,
                          const struct sf_row_maps *maps, const uint32_t *rows)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
 
     if (!sf_table_reset(&g->row_at, g->n_rows - start))
         return false;
     for (uint32_t row = start; row < g->n_rows; row++) {
-        if (find_row(g, g->span_ids[row], &look) == SF_NONE)
-            sf_table_keep(&g->row_at, &look, row);
+        if (find_row(g, g->span_ids[row], &lookup) == SF_NONE)
+            sf_table_keep(&g->row_at, &lookup, row);
     }
     for (uint32_t row = first; row < g->n_rows; row++) {
         sf_span_id parent = sf_row_maps_row(maps, rows[row - first])->parent_id;
-        uint32_t at = parent ? find_row(g, parent, &look) : SF_NONE;
+        uint32_t at = parent ? find_row(g, parent, &lookup) : SF_NONE;
         if (!parent) {
             g->parents[row] = 0;
         } else if (at == SF_NONE) {

@@ -642,7 +642,7 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
                                 uint32_t *out)
 {
     uint64_t hash;
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t cap = l->cap, at, *to;
 
     sort_hashes(l, hashes, n);
@@ -650,8 +650,8 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
     if (!sf_table_more(&l->at) || !sf_list_room(&l->firsts, l->n, &cap, 64) ||
         !sf_list_room(&l->lens, l->n, &l->cap, 64))
         return SF_ERR_NOMEM;
-    look = sf_table_look(&l->at, hash);
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&l->at, hash);
+    while (sf_table_next(&lookup, &at)) {
         if (l->lens[at] == n && memcmp(l->base + l->firsts[at], l->sorted, n * 4) == 0) {
             *out = l->firsts[at];
             return SF_OK;
@@ -664,7 +664,7 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
     memcpy(to, l->sorted, n * sizeof(*to));
     *out = l->firsts[l->n] = (uint32_t)(to - l->base);
     l->lens[l->n] = n;
-    sf_table_keep(&l->at, &look, l->n++);
+    sf_table_keep(&l->at, &lookup, l->n++);
     return SF_OK;
 }
 

@@ -181,12 +181,12 @@ static void read_elements(struct sf_jfr *r, struct sf_jfr_cursor *c)
 
 /* --- classes by id, and what they are made of --- */
 
-static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_look *look)
+static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_lookup *lookup)
 {
     const struct sf_jfr_class *classes = r->classes.items;
     uint32_t at;
-    *look = sf_table_look(&r->class_at, sf_key_u64(id));
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&r->class_at, sf_key_u64(id));
+    while (sf_table_next(lookup, &at)) {
         if (classes[at].id == id)
             return at;
     }
@@ -199,11 +199,11 @@ struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id)
 {
     struct sf_jfr_class *classes = r->classes.items;
     uint32_t *seen = &r->class_seen[id % SF_JFR_CLASSES_SEEN];
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t place;
     if (*seen && classes[*seen - 1].id == id)
         return &classes[*seen - 1];
-    place = find_class(r, id, &look);
+    place = find_class(r, id, &lookup);
     if (place == SF_NONE)
         return NULL;
     *seen = place + 1;
@@ -218,11 +218,11 @@ static bool index_classes(struct sf_jfr *r, struct sf_jfr_cursor *c)
         return false;
     }
     for (uint32_t i = 0; i < r->classes.n; i++) {
-        struct sf_table_look look;
-        if (find_class(r, classes[i].id, &look) != SF_NONE)
+        struct sf_table_lookup lookup;
+        if (find_class(r, classes[i].id, &lookup) != SF_NONE)
             sf_jfr_cursor_fault(c, c->at, "two classes with one number");
         else
-            sf_table_keep(&r->class_at, &look, i);
+            sf_table_keep(&r->class_at, &lookup, i);
     }
     return true;
 }

@@ -12,12 +12,13 @@ struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off)
         .at = r->chunk + off, .end = r->chunk + r->h.size, .is_plain = !(r->h.flags & 1)};
 }
 
-/* The place of a constant, or SF_NONE; `look` is then where a new one is kept. */
-static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key, struct sf_table_look *look)
+/* The place of a constant, or SF_NONE; `lookup` is then where a new one is kept. */
+static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key,
+                     struct sf_table_lookup *lookup)
 {
     uint32_t at;
-    *look = sf_table_look(&r->constant_at, sf_key_mix(r->pool_keys[pool], (uint64_t)key));
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&r->constant_at, sf_key_mix(r->pool_keys[pool], (uint64_t)key));
+    while (sf_table_next(lookup, &at)) {
         if (r->constants[at].key == key && r->constants[at].pool == pool)
             return at;
     }
@@ -27,14 +28,14 @@ static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key, struct s
 struct sf_jfr_constant *sf_jfr_pool_constant_find(const struct sf_jfr *r,
                                                   enum sf_jfr_pool_kind pool, int64_t key)
 {
-    struct sf_table_look look;
-    uint32_t at = r->n_constants ? find(r, (uint8_t)pool, key, &look) : SF_NONE;
+    struct sf_table_lookup lookup;
+    uint32_t at = r->n_constants ? find(r, (uint8_t)pool, key, &lookup) : SF_NONE;
     return at == SF_NONE ? NULL : &r->constants[at];
 }
 
 static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t key)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (r->n_constants == MAX_CONSTANTS) {
         sf_jfr_cursor_fault(c, c->at, "more constants than a chunk may have");
         return;
@@ -44,9 +45,9 @@ static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t
         r->b->is_full = true;
         return;
     }
-    if (find(r, pool, key, &look) != SF_NONE)
+    if (find(r, pool, key, &lookup) != SF_NONE)
         return; /* a newer one is there */
-    sf_table_keep(&r->constant_at, &look, r->n_constants);
+    sf_table_keep(&r->constant_at, &lookup, r->n_constants);
     r->constants[r->n_constants++] = (struct sf_jfr_constant){
         .key = key, .off = (uint32_t)(c->at - r->chunk), .pool = pool};
 }

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/amount.h"
 #include "base/heap.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "query/query_parse.h"
@@ -159,12 +159,12 @@ static enum sf_err set_threshold(struct sf_alert_rule *rule, enum sf_alert_test 
         rule->unit = SF_ALERT_PERCENT;
         return SF_OK;
     }
-    if (!sf_duration_parse(val, SF_DURATION_BLANKS, &ns, NULL)) {
+    if (!sf_setting_duration_parse(val, SF_DURATION_BLANKS, &ns, NULL)) {
         rule->threshold = (double)ns;
         rule->unit = SF_ALERT_TIME;
         return SF_OK;
     }
-    if (!sf_size_parse(val, &size, NULL)) {
+    if (!sf_setting_size_parse(val, &size, NULL)) {
         rule->threshold = (double)size;
         rule->unit = SF_ALERT_SIZE;
         return SF_OK;
@@ -176,7 +176,7 @@ static enum sf_err set_threshold(struct sf_alert_rule *rule, enum sf_alert_test 
 static enum sf_err set_absent(struct sf_alert_rule *rule, sf_str val, struct sf_why *why)
 {
     bool is_on;
-    if (!sf_flag_parse(val, &is_on) || !is_on)
+    if (!sf_setting_flag_parse(val, &is_on) || !is_on)
         return sf_fail(why, SF_ERR_INPUT, "absent is true, or not written");
     if (rule->test != SF_ALERT_NO_TEST)
         return sf_fail(why, SF_ERR_INPUT, "a rule has one of above, below, absent, not two");
@@ -187,7 +187,7 @@ static enum sf_err set_absent(struct sf_alert_rule *rule, sf_str val, struct sf_
 static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int64_t *out,
                             struct sf_why *why)
 {
-    if (sf_duration_parse(val, SF_DURATION_BLANKS, out, NULL) || *out < least_ns ||
+    if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL) || *out < least_ns ||
         *out > LONGEST_NS)
         return sf_fail(why, SF_ERR_INPUT, "%s wants a time up to 1d, such as 5m, not \"%.*s\"",
                        name, SF_STR_ARG(sf_str_part(val, 0, 40)));
@@ -238,7 +238,8 @@ static enum sf_err set_capture(struct sf_alert_rule *rule, sf_str field, sf_str 
         if (!sf_str_eq(val, SF_STR("cpu")) && !sf_str_eq(val, SF_STR("wall")))
             return sf_fail(why, SF_ERR_INPUT, "capture.types is cpu or wall");
     } else if (sf_str_eq(field, SF_STR("seconds"))) {
-        if (!sf_str_to_u64(val, &n) && !sf_duration_parse(val, SF_DURATION_BLANKS, &ns, NULL))
+        if (!sf_str_to_u64(val, &n) &&
+            !sf_setting_duration_parse(val, SF_DURATION_BLANKS, &ns, NULL))
             n = (uint64_t)(ns / SF_NS_PER_S);
         if (n < 1 || n > SF_LIMIT_CAPTURE_S)
             return sf_fail(why, SF_ERR_INPUT, "capture.seconds is 1 to %d", SF_LIMIT_CAPTURE_S);
@@ -309,7 +310,7 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
     else if (sf_str_eq(path, SF_STR("for")))
         return set_time(val, "for", 0, &rule->for_ns, why);
     else if (sf_str_eq(path, SF_STR("significant")))
-        return sf_flag_parse(val, &rule->is_significant)
+        return sf_setting_flag_parse(val, &rule->is_significant)
                    ? SF_OK
                    : sf_fail(why, SF_ERR_INPUT, "significant is true or false");
     else if (sf_str_eq(path, SF_STR("window"))) {

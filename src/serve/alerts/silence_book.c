@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/random.h"
@@ -96,7 +96,8 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
         } else if (sf_str_eq(key, SF_STR("createdAt"))) {
             s->created_ns = read_time(j, "createdAt", why, &err);
         } else if (sf_str_eq(key, SF_STR("duration"))) {
-            if (sf_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &length_ns, NULL) && !err)
+            if (sf_setting_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &length_ns, NULL) &&
+                !err)
                 err = sf_fail(why, SF_ERR_INPUT, "duration is a time such as 2h");
         } else if (sf_str_eq(key, SF_STR("comment"))) {
             s->comment = sf_json_str(j);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
 #include "base/profiling_keys.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 #include "wire/json.h"
 
@@ -45,7 +45,7 @@ static void read_rates(struct sf_json *j, struct sf_control_doc *d)
 
 static void read_budget(struct sf_json *j, struct sf_control_doc *d)
 {
-    if (!sf_percent_parse(sf_json_str(j), &d->budget_per_10000))
+    if (!sf_setting_percent_parse(sf_json_str(j), &d->budget_per_10000))
         sf_json_fault(j, "a percentage such as \"1%\"");
     d->has |= SF_CONTROL_BUDGET;
 }
@@ -86,7 +86,7 @@ static void read_condition(struct sf_json *j, sf_str name, struct sf_control_doc
             text.len = 0; /* refused below: lines hold lines */
     }
     if (text.len >= SF_CONTROL_CONDITION_CAP ||
-        sf_profiling_set(&scratch, key_of(condition_names[i]), text, NULL)) {
+        sf_profiling_keys_set(&scratch, key_of(condition_names[i]), text, NULL)) {
         sf_json_fault(j, "a value as the configuration has it, such as \"10%\", \"500ms\", true");
         return;
     }
@@ -119,8 +119,8 @@ void sf_control_doc_write_conditions(const struct sf_control_doc *d, struct sf_j
 static void read_length(struct sf_json *j, int64_t *out_ms)
 {
     int64_t ns = 0;
-    if (sf_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &ns, NULL) || ns < SF_NS_PER_S ||
-        ns > FOR_MAX_MS * SF_NS_PER_MS)
+    if (sf_setting_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &ns, NULL) ||
+        ns < SF_NS_PER_S || ns > FOR_MAX_MS * SF_NS_PER_MS)
         sf_json_fault(j, "a duration of 1s to 1h, such as \"10m\"");
     *out_ms = ns / SF_NS_PER_MS;
 }

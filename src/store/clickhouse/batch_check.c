@@ -89,9 +89,9 @@ static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
         uint64_t batch = sf_row_binary_u64(&r), n = sf_row_binary_u64(&r);
-        struct sf_table_look look = sf_table_look(&c->at, sf_key_u64(batch));
+        struct sf_table_lookup lookup = sf_table_lookup(&c->at, sf_key_u64(batch));
         uint32_t at;
-        while (sf_table_next(&look, &at)) {
+        while (sf_table_next(&lookup, &at)) {
             if (c->sent[at].batch == batch)
                 c->sent[at].found[table] = n;
         }

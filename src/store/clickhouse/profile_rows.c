@@ -179,10 +179,10 @@ static uint32_t shard_of_service(const struct adding *a, sf_str service)
 
 static void add_sum(struct adding *a, const struct sf_sample *p)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
-    look = sf_table_look(&a->at, sf_key_mix(sf_key_u64(p->series), p->stack));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&a->at, sf_key_mix(sf_key_u64(p->series), p->stack));
+    while (sf_table_next(&lookup, &at)) {
         struct sum *s = &a->sums[at];
         if (s->series == p->series && s->stack == p->stack) {
             s->value = sf_add_sat_i64(s->value, p->value);
@@ -190,7 +190,7 @@ static void add_sum(struct adding *a, const struct sf_sample *p)
             return;
         }
     }
-    sf_table_keep(&a->at, &look, a->n_sums);
+    sf_table_keep(&a->at, &lookup, a->n_sums);
     a->sums[a->n_sums++] = (struct sum){p->series, p->stack, p->value, p->count};
 }
 

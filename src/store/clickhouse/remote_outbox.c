@@ -85,7 +85,7 @@ struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
 
 static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (o->n_known >= SF_LIMIT_SHIP_KNOWN)
         sf_remote_outbox_forget(o);
@@ -93,13 +93,13 @@ static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
         o->is_short = true;
         return false;
     }
-    look = sf_table_look(&o->known_at, sf_key_u64(entry));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&o->known_at, sf_key_u64(entry));
+    while (sf_table_next(&lookup, &at)) {
         if (o->known[at] == entry)
             return true;
     }
     o->known[o->n_known] = entry;
-    sf_table_keep(&o->known_at, &look, o->n_known++);
+    sf_table_keep(&o->known_at, &lookup, o->n_known++);
     return false;
 }
 

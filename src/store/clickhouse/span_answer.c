@@ -187,11 +187,11 @@ static void read_rest(struct reading *x, struct sf_span *s)
 
 static bool find(const struct sf_table *t, const uint64_t *ids, uint64_t id, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!t->n_slots)
         return false;
-    look = sf_table_look(t, sf_key_u64(id));
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(t, sf_key_u64(id));
+    while (sf_table_next(&lookup, out)) {
         if (ids[*out] == id)
             return true;
     }

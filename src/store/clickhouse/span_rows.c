@@ -244,18 +244,18 @@ static void add_span(struct adding *a, const struct sf_span *s, uint32_t shard, 
 
 static struct trace *find_trace(struct adding *a, sf_trace_id id)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!sf_table_more(&a->at) || !sf_list_room(&a->traces, a->n_traces, &a->cap_traces, 64)) {
         a->o->is_short = true;
         return NULL;
     }
-    look = sf_table_look(&a->at, sf_trace_id_key(id, 0));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&a->at, sf_trace_id_key(id, 0));
+    while (sf_table_next(&lookup, &at)) {
         if (sf_trace_id_eq(a->traces[at].id, id))
             return &a->traces[at];
     }
-    sf_table_keep(&a->at, &look, a->n_traces);
+    sf_table_keep(&a->at, &lookup, a->n_traces);
     a->traces[a->n_traces] = (struct trace){
         .id = id, .start_ns = UINT64_MAX, .root = SF_NONE, .first = SF_NONE, .day = UINT16_MAX};
     return &a->traces[a->n_traces++];

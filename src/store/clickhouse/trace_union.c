@@ -240,12 +240,12 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
 static bool is_own(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->found.rows[row].span;
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!c->own_at.n_slots)
         return false;
-    look = sf_table_look(&c->own_at, sf_key_u64(s->span_id));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&c->own_at, sf_key_u64(s->span_id));
+    while (sf_table_next(&lookup, &at)) {
         const struct own *o = &c->own[at];
         if (o->id == s->span_id && o->kind == s->kind && o->tenant == c->tenant_of[row])
             return s->end_ns < o->end_ns || (s->end_ns == o->end_ns && s->attrs.n <= o->n_attrs);

@@ -17,7 +17,7 @@ static void assert_hit(const char *text, enum sf_shape shape, const char *secret
 {
     struct sf_shape_hit hits[8];
     sf_str all = sf_str_from(text);
-    size_t n = sf_shape_find(all, sf_shape_look(all), &names, hits, 8);
+    size_t n = sf_secret_shape_find(all, sf_secret_shape_scan(all), &names, hits, 8);
     for (size_t i = 0; i < n && i < 8; i++) {
         sf_str found = sf_str_part(sf_str_from(text), hits[i].at, hits[i].end - hits[i].at);
         if (hits[i].shape == shape && sf_str_eq(found, sf_str_from(secret)))
@@ -30,7 +30,7 @@ static void assert_clean(const char *text)
 {
     struct sf_shape_hit hits[8];
     sf_str all = sf_str_from(text);
-    if (sf_shape_find(all, sf_shape_look(all), &names, hits, 8))
+    if (sf_secret_shape_find(all, sf_secret_shape_scan(all), &names, hits, 8))
         fail_msg("\"%s\": took \"%.*s\" for a secret (%d)", text, (int)(hits[0].end - hits[0].at),
                  text + hits[0].at, hits[0].shape);
 }
@@ -229,7 +229,7 @@ TEST(secret_shape, counts_what_does_not_fit)
 {
     struct sf_shape_hit hits[2];
     sf_str text = SF_STR("token=1 token=2 token=3");
-    assert_int_equal(sf_shape_find(text, sf_shape_look(text), &names, hits, 2), 3);
+    assert_int_equal(sf_secret_shape_find(text, sf_secret_shape_scan(text), &names, hits, 2), 3);
 }
 
 /* Every secret at every distance from the start, so that it meets each edge of the wide look. */
@@ -279,7 +279,7 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
                 sf_str all = {text, before + len + after};
                 memset(text, '/', all.len); /* separates, begins nothing */
                 memcpy(text + before, secrets[i], len);
-                if (sf_shape_find(all, sf_shape_look(all), &names, hits, 8) == 0)
+                if (sf_secret_shape_find(all, sf_secret_shape_scan(all), &names, hits, 8) == 0)
                     fail_msg("%s overlooked at %zu of %zu", secrets[i], before, all.len);
             }
         }

@@ -6,15 +6,15 @@
 static enum sf_word_found find(const char *word, const char *text)
 {
     struct sf_word w;
-    assert_true(sf_word_init(&w, sf_str_from(word)));
-    return sf_word_find(&w, sf_str_from(text));
+    assert_true(sf_secret_words_init(&w, sf_str_from(word)));
+    return sf_secret_words_find(&w, sf_str_from(text));
 }
 
 static bool find_substring(const char *word, const char *text)
 {
     struct sf_word w;
-    assert_true(sf_word_init(&w, sf_str_from(word)));
-    return sf_word_find_substring(&w, sf_str_from(text));
+    assert_true(sf_secret_words_init(&w, sf_str_from(word)));
+    return sf_secret_words_find_substring(&w, sf_str_from(text));
 }
 
 TEST(secret_words, finds_a_word_part_however_it_is_joined)
@@ -65,10 +65,10 @@ TEST(secret_words, finds_substrings_bluntly)
 TEST(secret_words, refuses_what_is_no_word)
 {
     struct sf_word w;
-    assert_false(sf_word_init(&w, SF_STR("")));
-    assert_false(sf_word_init(&w, SF_STR("--- ...")));
-    assert_false(sf_word_init(&w, SF_STR("a b c d e f g h i")));
-    assert_false(
-        sf_word_init(&w, SF_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                                "a")));
+    assert_false(sf_secret_words_init(&w, SF_STR("")));
+    assert_false(sf_secret_words_init(&w, SF_STR("--- ...")));
+    assert_false(sf_secret_words_init(&w, SF_STR("a b c d e f g h i")));
+    assert_false(sf_secret_words_init(
+        &w, SF_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                   "a")));
 }

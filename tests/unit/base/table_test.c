@@ -10,9 +10,9 @@ enum { N = 20000 };
 /* The place of `id` in `ids`, or UINT32_MAX. */
 static uint32_t find(const struct sf_table *t, const uint64_t *ids, uint64_t id)
 {
-    struct sf_table_look look = sf_table_look(t, sf_key_u64(id));
+    struct sf_table_lookup lookup = sf_table_lookup(t, sf_key_u64(id));
     uint32_t at;
-    while (sf_table_next(&look, &at)) {
+    while (sf_table_next(&lookup, &at)) {
         if (ids[at] == id)
             return at;
     }
@@ -21,14 +21,14 @@ static uint32_t find(const struct sf_table *t, const uint64_t *ids, uint64_t id)
 
 static void add(struct sf_table *t, uint64_t *ids, uint32_t at, uint64_t id)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t other;
     assert_true(sf_table_more(t));
-    look = sf_table_look(t, sf_key_u64(id));
-    while (sf_table_next(&look, &other))
+    lookup = sf_table_lookup(t, sf_key_u64(id));
+    while (sf_table_next(&lookup, &other))
         assert_true(ids[other] != id);
     ids[at] = id;
-    sf_table_keep(t, &look, at);
+    sf_table_keep(t, &lookup, at);
 }
 
 static uint64_t steps_of(struct sf_table *t, uint64_t *ids, uint64_t (*id_of)(uint64_t))
@@ -177,17 +177,17 @@ struct numbers {
 
 static bool add_number(struct numbers *x, uint64_t v, uint64_t hash, uint32_t *out)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_table_more(&x->at))
         return false;
-    look = sf_table_look(&x->at, hash);
-    while (sf_table_next(&look, out)) {
+    lookup = sf_table_lookup(&x->at, hash);
+    while (sf_table_next(&lookup, out)) {
         if (x->list[*out] == v)
             return true;
     }
     *out = x->n;
     x->list[x->n] = v;
-    sf_table_keep(&x->at, &look, x->n++);
+    sf_table_keep(&x->at, &lookup, x->n++);
     return true;
 }
 

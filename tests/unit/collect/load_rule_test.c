@@ -9,7 +9,7 @@
 static struct sf_profiling rules(void)
 {
     struct sf_profiling r;
-    sf_profiling_init(&r);
+    sf_profiling_keys_init(&r);
     r.is_adaptive = true;
     return r;
 }

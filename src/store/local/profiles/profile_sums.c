@@ -30,15 +30,15 @@ struct summing {
 
 static struct sf_span_total *cost_of(struct summing *x, sf_span_id id)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (x->n < MAX_SPANS &&
         (!sf_list_room_max(&x->spans, x->n, &x->cap, FIRST, MAX_SPANS) || !sf_table_more(&x->at))) {
         x->is_full = true;
         return NULL;
     }
-    look = sf_table_look(&x->at, sf_key_u64(id));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&x->at, sf_key_u64(id));
+    while (sf_table_next(&lookup, &at)) {
         if (x->spans[at].id == id)
             return &x->spans[at];
     }
@@ -46,7 +46,7 @@ static struct sf_span_total *cost_of(struct summing *x, sf_span_id id)
         x->is_cut = true;
         return NULL;
     }
-    sf_table_keep(&x->at, &look, x->n);
+    sf_table_keep(&x->at, &lookup, x->n);
     x->spans[x->n] = (struct sf_span_total){.id = id, .service = x->service, .start_ns = INT64_MAX};
     return &x->spans[x->n++];
 }

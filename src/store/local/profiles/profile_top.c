@@ -207,14 +207,14 @@ static bool sum_part(struct topping *x, const struct piece *part)
     for (const struct piece *p = part; p; p = p->next) {
         for (uint64_t i = 0; i < p->n; i++) {
             const struct sf_profile_cost *row = &p->rows[i];
-            struct sf_table_look look;
+            struct sf_table_lookup lookup;
             uint32_t at;
             bool is_new = true;
-            look = sf_table_look(&x->at, hash_of(row->span_id));
-            while (is_new && sf_table_next(&look, &at))
+            lookup = sf_table_lookup(&x->at, hash_of(row->span_id));
+            while (is_new && sf_table_next(&lookup, &at))
                 is_new = x->sums[at].span_id != row->span_id;
             if (is_new) {
-                sf_table_keep(&x->at, &look, n);
+                sf_table_keep(&x->at, &lookup, n);
                 x->sums[n++] = *row;
             } else {
                 x->sums[at].value = sf_add_sat_i64(x->sums[at].value, row->value);

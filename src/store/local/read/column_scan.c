@@ -130,7 +130,7 @@ static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struc
 {
     const struct sf_run *run = c->show.run;
     uint32_t at;
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (c->n_noted >= MAX_NOTED)
         return sf_fail(why, SF_ERR_LIMIT,
                        "query: more than %d traces lie in several blocks; narrow the time range",
@@ -138,8 +138,8 @@ static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struc
     if (!sf_list_room(&c->noted, c->n_noted, &c->noted_cap, 256) || !sf_table_more(&c->noted_at) ||
         !sf_list_room(&c->left_out, c->n_left_out, &c->left_out_cap, 256))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
-    look = sf_table_look(&c->noted_at, sf_trace_id_key(id, tenant));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&c->noted_at, sf_trace_id_key(id, tenant));
+    while (sf_table_next(&lookup, &at)) {
         struct noted *n = &c->noted[at];
         if (n->tenant != tenant || !sf_trace_id_eq(n->id, id))
             continue;
@@ -149,7 +149,7 @@ static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struc
         }
         return SF_OK;
     }
-    sf_table_keep(&c->noted_at, &look, c->n_noted);
+    sf_table_keep(&c->noted_at, &lookup, c->n_noted);
     c->left_out[c->n_left_out] = (struct left_out){run, SF_NONE};
     c->noted[c->n_noted++] = (struct noted){id, tenant, (uint32_t)c->n_left_out++};
     return SF_OK;

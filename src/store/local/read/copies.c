@@ -32,11 +32,11 @@ struct search {
     bool is_too_many;
 };
 
-static bool find(const struct set *s, uint64_t hash, struct sf_table_look *look)
+static bool find(const struct set *s, uint64_t hash, struct sf_table_lookup *lookup)
 {
     uint32_t at;
-    *look = sf_table_look(&s->at, hash);
-    while (sf_table_next(look, &at)) {
+    *lookup = sf_table_lookup(&s->at, hash);
+    while (sf_table_next(lookup, &at)) {
         if (s->hashes[at] == hash)
             return true;
     }
@@ -45,21 +45,21 @@ static bool find(const struct set *s, uint64_t hash, struct sf_table_look *look)
 
 static bool put(struct set *s, uint64_t hash, bool *out_was_there)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     if (!sf_list_room(&s->hashes, s->n, &s->cap, 2048) || !sf_table_more(&s->at))
         return false;
-    *out_was_there = find(s, hash, &look);
+    *out_was_there = find(s, hash, &lookup);
     if (*out_was_there)
         return true;
-    sf_table_keep(&s->at, &look, s->n);
+    sf_table_keep(&s->at, &lookup, s->n);
     s->hashes[s->n++] = hash;
     return true;
 }
 
 static bool has(const struct set *s, uint64_t hash)
 {
-    struct sf_table_look look;
-    return s->n && find(s, hash, &look);
+    struct sf_table_lookup lookup;
+    return s->n && find(s, hash, &lookup);
 }
 
 static void set_done(struct set *s)

@@ -26,13 +26,13 @@ struct sums {
 static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_operation_row **out,
                         struct sf_why *why)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     struct sf_operation_row *row;
     uint32_t at;
     if (!sf_list_room(&s->rows, s->n, &s->cap, 256) || !sf_table_more(&s->at))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for operations");
-    look = sf_table_look(&s->at, sf_key_mix(sf_key_str(service), sf_key_str(name)));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&s->at, sf_key_mix(sf_key_str(service), sf_key_str(name)));
+    while (sf_table_next(&lookup, &at)) {
         row = s->rows[at];
         if (sf_str_eq(row->service, service) && sf_str_eq(row->name, name)) {
             *out = row;
@@ -43,7 +43,7 @@ static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_o
     if (!row || !sf_arena_copy(s->q->req, service, &row->service) ||
         !sf_arena_copy(s->q->req, name, &row->name))
         return sf_fail(why, SF_ERR_LIMIT, "query: more operations than fit into memory");
-    sf_table_keep(&s->at, &look, s->n);
+    sf_table_keep(&s->at, &lookup, s->n);
     s->rows[s->n++] = row;
     *out = row;
     return SF_OK;

@@ -103,12 +103,12 @@ static uint64_t place_of(uint64_t block, uint32_t granule)
 
 static struct piece *find_piece(const struct sf_question *q, const struct sf_partial_key *key)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!q->n)
         return NULL;
-    look = sf_table_look(&q->at, place_of(key->block, key->granule));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&q->at, place_of(key->block, key->granule));
+    while (sf_table_next(&lookup, &at)) {
         if (q->pieces[at].block == key->block && q->pieces[at].granule == key->granule)
             return &q->pieces[at];
     }

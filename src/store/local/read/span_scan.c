@@ -155,15 +155,15 @@ static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
 static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
                                  int64_t start_ns, struct spot spot, struct sf_why *why)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (c->free_cand == 0 && c->n_cands == c->cands_cap) {
         enum sf_err err = grow_cands(c, why);
         if (err)
             return err;
     }
-    look = sf_table_look(&c->cand_at, sf_trace_id_key(id, tenant));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&c->cand_at, sf_trace_id_key(id, tenant));
+    while (sf_table_next(&lookup, &at)) {
         if (c->cands[at].tenant == tenant && sf_trace_id_eq(c->cands[at].id, id))
             return SF_OK; /* that it began earlier shows when it is put together */
     }
@@ -175,7 +175,7 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
     }
     c->cands[at] = (struct candidate){
         .spot = spot, .id = id, .tenant = tenant, .start_ns = start_ns, .is_used = true};
-    sf_table_keep(&c->cand_at, &look, at);
+    sf_table_keep(&c->cand_at, &lookup, at);
     c->heap[c->n_heap] = at;
     sf_heap_queue_rise(c->heap, c->n_heap++, sizeof(at), cand_before, c);
     return SF_OK;

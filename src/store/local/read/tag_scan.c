@@ -63,14 +63,14 @@ static bool is_full(const struct search *s)
 static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, struct sf_why *why)
 {
     struct cursor *c = s->c;
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (is_full(s))
         return SF_OK;
     if (!sf_list_room(&c->entries, c->n, &c->cap, FIRST) || !sf_table_more(&c->set))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
-    look = sf_table_look(&c->set, hash_of(v));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&c->set, hash_of(v));
+    while (sf_table_next(&lookup, &at)) {
         struct entry *e = &c->entries[at];
         if (sf_value_eq(e->val, v)) {
             if (!s->is_filling || at >= s->fill_from) /* else a table counted it */
@@ -81,7 +81,7 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     if ((v.type == SF_VALUE_STR || v.type >= SF_VALUE_BYTES) &&
         !sf_arena_copy(&c->arena, v.str, &v.str))
         return sf_fail(why, SF_ERR_LIMIT, "query: too many tag values; narrow the time range");
-    sf_table_keep(&c->set, &look, c->n);
+    sf_table_keep(&c->set, &lookup, c->n);
     c->entries[c->n++] = (struct entry){v, n};
     return SF_OK;
 }

@@ -78,12 +78,12 @@ void sf_duplicates_free(struct sf_duplicates *d)
 
 static struct entry *table_find(const struct table *t, uint64_t hash)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->n)
         return NULL;
-    look = sf_table_look(&t->at, sf_key_u64(hash));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->at, sf_key_u64(hash));
+    while (sf_table_next(&lookup, &at)) {
         if (t->entries[at].hash == hash)
             return &t->entries[at];
     }

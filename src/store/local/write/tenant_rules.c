@@ -6,12 +6,12 @@
 
 static struct sf_tenant_use *find(const struct sf_tenant_rules *t, uint32_t tenant)
 {
-    struct sf_table_look look;
+    struct sf_table_lookup lookup;
     uint32_t at;
     if (!t->n)
         return NULL;
-    look = sf_table_look(&t->at, sf_key_u64(tenant));
-    while (sf_table_next(&look, &at)) {
+    lookup = sf_table_lookup(&t->at, sf_key_u64(tenant));
+    while (sf_table_next(&lookup, &at)) {
         if (t->list[at].tenant == tenant)
             return &t->list[at];
     }

@@ -1,4 +1,4 @@
-#include "base/amount.h"
+#include "base/setting.h"
 
 #include <string.h>
 
@@ -113,7 +113,8 @@ static sf_str take_unit(sf_str *text, bool may_begin_blank)
     return may_begin_blank ? sf_str_trim(name) : name;
 }
 
-enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struct sf_why *why)
+enum sf_err sf_setting_duration_parse(sf_str text, unsigned form, int64_t *out_ns,
+                                      struct sf_why *why)
 {
     size_t n_units = form & SF_DURATION_YEARS ? N_TIME_UNITS : N_TIME_UNITS - N_YEARS;
     uint64_t sum = 0;
@@ -150,7 +151,7 @@ enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struc
     return SF_OK;
 }
 
-enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why)
+enum sf_err sf_setting_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why)
 {
     struct quantity q;
     const char *wrong = take_quantity(&text, false, &q);
@@ -176,7 +177,7 @@ enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why)
     return no_unit(text, "B, KB, KiB, MB, MiB, GB, GiB, ...", why);
 }
 
-bool sf_flag_parse(sf_str text, bool *out)
+bool sf_setting_flag_parse(sf_str text, bool *out)
 {
     static const char *const words[][2] = {
         {"true", "false"}, {"yes", "no"}, {"on", "off"}, {"1", "0"}};
@@ -190,7 +191,7 @@ bool sf_flag_parse(sf_str text, bool *out)
     return false;
 }
 
-bool sf_percent_parse(sf_str text, uint32_t *out_per_10000)
+bool sf_setting_percent_parse(sf_str text, uint32_t *out_per_10000)
 {
     struct quantity q;
     uint64_t value;
@@ -211,9 +212,9 @@ enum sf_err sf_setting_parse(enum sf_setting_kind kind, sf_str text, uint64_t *o
     enum sf_err err;
     text = sf_str_trim(text);
     switch (kind) {
-    case SF_SETTING_SIZE: return sf_size_parse(text, out, why);
+    case SF_SETTING_SIZE: return sf_setting_size_parse(text, out, why);
     case SF_SETTING_DURATION:
-        err = sf_duration_parse(text, SF_DURATION_BLANKS, &ns, why);
+        err = sf_setting_duration_parse(text, SF_DURATION_BLANKS, &ns, why);
         if (!err)
             *out = (uint64_t)ns;
         return err;
@@ -228,12 +229,12 @@ enum sf_err sf_setting_parse(enum sf_setting_kind kind, sf_str text, uint64_t *o
             return SF_OK;
         break;
     case SF_SETTING_BOOL:
-        if (!sf_flag_parse(text, &flag))
+        if (!sf_setting_flag_parse(text, &flag))
             break;
         *out = flag;
         return SF_OK;
     case SF_SETTING_PERCENT:
-        if (!sf_percent_parse(text, &percent))
+        if (!sf_setting_percent_parse(text, &percent))
             break;
         *out = percent;
         return SF_OK;

@@ -1,4 +1,4 @@
-/* amount.h - durations and sizes as people write them: a number and a unit.
+/* setting.h - durations and sizes as people write them: a number and a unit.
  *
  * Fails with INPUT; `why` says what is wrong with the text, and leaves it to the caller to say
  * where it stands. */
@@ -19,16 +19,17 @@ enum sf_duration_form {
 
 /* One or more numbers, each with its unit: ns, us, ms, s, m, h or d. At most 292 years; what is
  * below a nanosecond is cut. `form` is made of the bits above. */
-enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struct sf_why *why);
+enum sf_err sf_setting_duration_parse(sf_str text, unsigned form, int64_t *out_ns,
+                                      struct sf_why *why);
 
 /* A number and one unit, in either case: B, K or KB (1000), KiB (1024), and so for M, G, T, P; no
  * unit: bytes. Blanks before the unit are fine. */
-enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why);
+enum sf_err sf_setting_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why);
 
 /* "true", "yes", "on", "1" and "false", "no", "off", "0", in either case. */
-bool sf_flag_parse(sf_str text, bool *out);
+bool sf_setting_flag_parse(sf_str text, bool *out);
 /* "80%", "80" and "0.5 %" into hundredths of a percent; 0 to 100. */
-bool sf_percent_parse(sf_str text, uint32_t *out_per_10000);
+bool sf_setting_percent_parse(sf_str text, uint32_t *out_per_10000);
 
 /* A setting's value as configuration files, variables and flags write it. The server and the
  * collectors read their settings with this one function, so that a text means the same in both. */

@@ -1,12 +1,12 @@
 #include "test.h"
 
-#include "base/amount.h"
+#include "base/setting.h"
 #include "base/time_unit.h"
 
 static int64_t duration_in(const char *text, unsigned form)
 {
     int64_t ns = -1;
-    return sf_duration_parse(sf_str_from(text), form, &ns, NULL) ? -1 : ns;
+    return sf_setting_duration_parse(sf_str_from(text), form, &ns, NULL) ? -1 : ns;
 }
 
 static int64_t duration(const char *text)
@@ -17,10 +17,10 @@ static int64_t duration(const char *text)
 static uint64_t size(const char *text)
 {
     uint64_t len = 0;
-    return sf_size_parse(sf_str_from(text), &len, NULL) ? UINT64_MAX : len;
+    return sf_setting_size_parse(sf_str_from(text), &len, NULL) ? UINT64_MAX : len;
 }
 
-TEST(amount, reads_durations_alone_and_together)
+TEST(setting, reads_durations_alone_and_together)
 {
     assert_int_equal(duration("0"), 0);
     assert_int_equal(duration("17ns"), 17);
@@ -33,7 +33,7 @@ TEST(amount, reads_durations_alone_and_together)
     assert_int_equal(duration("7d"), 604800000000000);
 }
 
-TEST(amount, refuses_durations_without_unit_or_sense)
+TEST(setting, refuses_durations_without_unit_or_sense)
 {
     static const char *const wrong[] = {"",    "5",   "s",   "1h30",   "-1s",           "1.s",
                                         ".5s", "1 s", "1hh", "1.2.3s", "100000000000d", "1S"};
@@ -44,7 +44,7 @@ TEST(amount, refuses_durations_without_unit_or_sense)
     assert_int_equal(duration("18446744073709551616ns"), -1);
 }
 
-TEST(amount, reads_sizes_by_thousands_and_by_1024)
+TEST(setting, reads_sizes_by_thousands_and_by_1024)
 {
     assert_true(size("64") == 64);
     assert_true(size("512KB") == 512000);
@@ -60,7 +60,7 @@ TEST(amount, reads_sizes_by_thousands_and_by_1024)
     assert_true(size("-1") == UINT64_MAX);
 }
 
-TEST(amount, reads_what_a_place_accepts_beyond_the_plain_form)
+TEST(setting, reads_what_a_place_accepts_beyond_the_plain_form)
 {
     static const struct {
         const char *text;
@@ -82,7 +82,7 @@ TEST(amount, reads_what_a_place_accepts_beyond_the_plain_form)
     assert_int_equal(duration_in("1.2.3s", SF_DURATION_POINTS), -1);
 }
 
-TEST(amount, cuts_below_a_nanosecond_and_keeps_what_is_above)
+TEST(setting, cuts_below_a_nanosecond_and_keeps_what_is_above)
 {
     assert_int_equal(duration("1.9ns"), 1);
     assert_int_equal(duration("0.000000000000012d"), 1); /* 1.04 ns */
@@ -93,7 +93,7 @@ TEST(amount, cuts_below_a_nanosecond_and_keeps_what_is_above)
     assert_int_equal(duration("106751d23h47m16.854775808s"), -1);
 }
 
-TEST(amount, says_what_is_wrong)
+TEST(setting, says_what_is_wrong)
 {
     static const struct {
         const char *text, *says;
@@ -107,12 +107,13 @@ TEST(amount, says_what_is_wrong)
     int64_t ns = 17;
     uint64_t len = 17;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_int_equal(sf_duration_parse(sf_str_from(wrong[i].text), 0, &ns, &why), SF_ERR_INPUT);
+        assert_int_equal(sf_setting_duration_parse(sf_str_from(wrong[i].text), 0, &ns, &why),
+                         SF_ERR_INPUT);
         assert_string_equal(why.text, wrong[i].says);
     }
-    assert_int_equal(sf_size_parse(SF_STR("1.5"), &len, &why), SF_ERR_INPUT);
+    assert_int_equal(sf_setting_size_parse(SF_STR("1.5"), &len, &why), SF_ERR_INPUT);
     assert_string_equal(why.text, "a part of a byte is no size");
-    assert_int_equal(sf_size_parse(SF_STR("7 apples"), &len, &why), SF_ERR_INPUT);
+    assert_int_equal(sf_setting_size_parse(SF_STR("7 apples"), &len, &why), SF_ERR_INPUT);
     assert_non_null(strstr(why.text, "\"apples\" is no unit"));
     assert_true(ns == 17 && len == 17);
 }
