@@ -302,6 +302,8 @@ def test_findings_repeated():
     for s in (PLAIN, CHANGED):
         s.send(spans)
         push(s, "parses", stacks)
+        while s.json("/api/v1/coverage?service=parses")["spans"] < len(spans):  # searches see new spans within 50 ms
+            time.sleep(0.01)
     plain, changed = both(lambda s: [f["kind"] for f in s.json("/api/v1/findings?service=parses")["findings"]])
     assert "repeated_parse" in plain and "repeated_parse" not in changed, (plain, changed)
 
