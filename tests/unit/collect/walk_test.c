@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "collect/unwind/walk.h"
+#include "late_signals.h"
 
 /* Known stacks: each test calls through functions it knows by address and looks for them, in order,
  * in what a signal handler finds. */
@@ -123,16 +124,6 @@ __attribute__((noinline)) static void interrupted(void)
     raise(SIGUSR2);
     sink++;
 }
-
-/* The thread sanitizer runs handlers later, from a frame of its own. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LATE_SIGNALS 1
-#endif
-#endif
-#ifndef LATE_SIGNALS
-#define LATE_SIGNALS 0
-#endif
 
 TEST(walk, goes_through_a_signal_frame)
 {
