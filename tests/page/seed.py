@@ -95,9 +95,10 @@ def deploys(server):
         server.send([{"trace_id": ident(0xa9, number * 64 + i, 16), "span_id": ident(0xba, number * 64 + i, 8), "name": "GET /told",
                       "service": "told", "kind": 2, "start": start + i * MS, "end": start + (i + 20 + i % 5) * MS,
                       "resource": {"service.version": version}} for i in range(1, 30)])
-    for deploy in ({"service": "told", "version": "v2", "environment": "prod", "comment": HOSTILE, "url": "https://ci.example/7"},
-                   {"service": "nowhere", "version": "9", "url": "javascript:window.hacked=3"}):
-        assert server.post("/api/v1/deploys", json.dumps(deploy).encode(), "application/json").status == 200
+    for deploy, status in (({"service": "told", "version": "v2", "environment": "prod", "comment": HOSTILE, "url": "https://ci.example/7"}, 200),
+                           ({"service": "nowhere", "version": "9", "url": "javascript:window.hacked=3"}, 400),
+                           ({"service": "nowhere", "version": "9"}, 200)):
+        assert server.post("/api/v1/deploys", json.dumps(deploy).encode(), "application/json").status == status, deploy
 
 
 def big_trace(server, n=10000):
