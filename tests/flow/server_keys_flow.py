@@ -450,11 +450,13 @@ def test_redact_files():
 # ---- names of code ----
 
 def test_symbols_wait():
-    """A query that does not wait says that names are pending, the first time at least: the file is large enough to be read
-    while it is answered, and a program of the same kind is tried until that was seen."""
+    """A query that does not wait says that names are pending, the first time at least: the file has 60,000 compressed names to be
+    read while it is answered, and a program of the same kind is tried until that was seen."""
+    many = "enum kind { " + ", ".join(f"kind_of_order_number_{i}" for i in range(60000)) + " };\nvolatile enum kind kind_of_order;\n"
     seen = []
-    for i in range(40):
-        p = symbols_flow.Program(name=f"worker{i}")
+    for i in range(20):
+        p = symbols_flow.Program(name=f"worker{i}", text=symbols_flow.SOURCE + many)
+        symbols_flow.run("objcopy", "--compress-debug-sections=zlib", p.debug)
         assert symbols_flow.put(CHANGED, p.build_id, p.debug).status == 201
         assert symbols_flow.put(PLAIN, p.build_id, p.debug).status == 201
         pending = []
