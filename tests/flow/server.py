@@ -47,6 +47,7 @@ class Server:
         self.process = None
 
     def start(self):
+        assert not self.process or self.process.poll() is not None, "it runs already"
         args = [PROGRAM, self.command, "--data", self.data]
         if self.has_listen:
             args += ["--listen", f"127.0.0.1:{self.port}"]

@@ -118,9 +118,11 @@ EVIL = "x\x1b]0;owned\x07\x1b[2J\r\u202e\u2066\U000e0041\x9b31m\ny"
 ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 
-def hostile():
-    """A server whose telemetry has names that act on a terminal, and what is asked about it."""
-    s = Server("alerts:\n  interval: 1s\n  rules:\n    - {name: any, traceql: '{ } | rate() by (name)', above: 0, for: 0s}\n").start()
+ANY_ALERT = "alerts:\n  interval: 1s\n  rules:\n    - {name: any, traceql: '{ } | rate() by (name)', above: 0, for: 0s}\n"
+
+
+def send_hostile(s):
+    """Telemetry with names that act on a terminal; what is asked about it."""
     old = make_span(service=EVIL, name=EVIL, ago_ms=3600000, resource={"service.version": EVIL + "1"})
     new = make_span(service=EVIL, name=EVIL, ago_ms=5000, ms=900, attributes={EVIL: EVIL}, resource={"service.version": EVIL + "2"})
     s.send([old])
@@ -134,13 +136,13 @@ def hostile():
     poll = urllib.parse.quote("c\u202e\x9b")
     assert s.get(f"/api/v1/control?service={poll}&instance={poll}&host={name}&problem={name}&agent={name}").status == 200
     assert s.post(f"/api/v1/profiling?service={poll}", b'{"enabled": true}', JSON).status == 200
-    return s, span, trace, name
+    return span, trace, name
 
 
 def test_text_for_a_terminal_holds_nothing_that_a_terminal_acts_on():
     """Versions, comments, notes and labels of alerts reached it as they were sent."""
-    s, span, trace, name = hostile()
-    with s:
+    with Server(ANY_ALERT) as s:
+        span, trace, name = send_hostile(s)
         for _ in range(100):
             if "firing" in s.get("/api/v1/alerts?format=text").text:
                 break
