@@ -139,7 +139,7 @@ static enum sf_err say(const struct sf_shard *s, const struct sf_fetch_refusal *
 static enum sf_err send_request(struct sf_shard *s, const char *url, struct request *r,
                                 struct sf_why *why)
 {
-    struct sf_fetch_refusal refusal;
+    struct sf_fetch_refusal refusal = {0};
     struct sf_why own = {0};
     char encoding[40];
     const char *headers[5];
