@@ -82,7 +82,9 @@ bool sf_yaml_next(struct sf_yaml_reader *r)
 bool sf_yaml_begin(struct sf_yaml_reader *r)
 {
     /* The stream's start; the document's, or the stream's end. */
-    if (!sf_yaml_next(r) || !sf_yaml_next(r) || r->event.type == YAML_STREAM_END_EVENT)
+    if (!sf_yaml_next(r))
+        return false;
+    if (!sf_yaml_next(r) || r->event.type == YAML_STREAM_END_EVENT)
         return false;
     return sf_yaml_next(r);
 }
@@ -90,7 +92,9 @@ bool sf_yaml_begin(struct sf_yaml_reader *r)
 bool sf_yaml_end(struct sf_yaml_reader *r)
 {
     /* The document's end; the stream's, or one more document. */
-    if (!sf_yaml_next(r) || !sf_yaml_next(r))
+    if (!sf_yaml_next(r))
+        return false;
+    if (!sf_yaml_next(r))
         return false;
     return r->event.type == YAML_STREAM_END_EVENT ||
            sf_yaml_refuse(r, "only one YAML document is read; here a second begins");

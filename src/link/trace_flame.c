@@ -47,24 +47,24 @@ static uint32_t bar_below(struct sf_tree_builder *b, uint32_t parent, sf_str nam
 }
 
 /* Parents first: from the roots down, as local depths alone do not order a trace. */
-const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *t, const sf_str *services,
+const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *spans, const sf_str *services,
                                     struct sf_tree_builder *b, struct sf_arena *req)
 {
     uint32_t n_todo = 0;
-    uint32_t *bars = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*bars));
-    uint32_t *todo = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*todo));
+    uint32_t *bars = sf_arena_new_n(req, spans->n_spans + 1u, sizeof(*bars));
+    uint32_t *todo = sf_arena_new_n(req, spans->n_spans + 1u, sizeof(*todo));
     if (!bars || !todo)
         return NULL;
-    for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++)
-        todo[n_todo++] = t->children[k];
+    for (uint32_t k = spans->first[spans->n_spans]; k < spans->first[spans->n_spans + 1]; k++)
+        todo[n_todo++] = spans->children[k];
     while (n_todo > 0) {
         uint32_t i = todo[--n_todo];
-        uint32_t above = t->places[i].local_root == i
+        uint32_t above = spans->places[i].local_root == i
                              ? bar_below(b, 0, services[i], SF_FRAME_SERVICE)
-                             : bars[t->places[i].parent];
-        bars[i] = bar_below(b, above, t->spans[i].name, SF_FRAME_SPAN);
-        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
-            todo[n_todo++] = t->children[k];
+                             : bars[spans->places[i].parent];
+        bars[i] = bar_below(b, above, spans->spans[i].name, SF_FRAME_SPAN);
+        for (uint32_t k = spans->first[i]; k < spans->first[i + 1]; k++)
+            todo[n_todo++] = spans->children[k];
     }
     return bars;
 }
