@@ -45,6 +45,8 @@ static void write_state(const struct sf_demo_bar *b, struct sf_buf *out)
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("commit"), sf_str_from(b->shop->commit));
+    sf_json_write_key(&w, SF_STR("startedAt"));
+    sf_json_write_i64(&w, b->started_ms);
     sf_json_write_key_str(&w, SF_STR("doing"), sf_str_from(b->doing));
     sf_json_write_key_str(&w, SF_STR("refused"), sf_str_from(b->refused));
     sf_json_write_key_str(&w, SF_STR("switched"), sf_str_from(b->switched));

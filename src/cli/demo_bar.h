@@ -13,6 +13,7 @@ struct sf_demo_bar {
     const char *server;
     struct sf_demo_shop *shop;
     struct sf_demo_switches *switches;
+    int64_t started_ms; /* when the demo's programs began: where the page's range starts */
 
     const char *doing;         /* what the demo does just now; "": it only sells */
     char refused[160];         /* why the last wish could not be had */
@@ -24,7 +25,7 @@ struct sf_demo_bar {
     struct sf_why why;         /* why the last call failed; said once */
 };
 
-/* Fill the first three fields, the rest zero. Says what is true now. */
+/* Fill the first four fields, the rest zero. Says what is true now. */
 void sf_demo_bar_tell(struct sf_demo_bar *b, const char *doing);
 /* To be called often: asks twice a second for a wish, does it, and says what is true then. IO and
  * the like: order-service could not be replaced. */

@@ -122,7 +122,8 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
         return err;
     d->bar = (struct sf_demo_bar){
         .server = d->server.url, .shop = &d->shop, .switches = &d->switches, .doing = ""};
-    sale.from_s = sf_clock_wall_ns() / SF_NS_PER_S;
+    d->bar.started_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
+    sale.from_s = d->bar.started_ms / 1000;
     err = sell(d, d->seconds - d->seconds / 2, "abc123", why);
     if (!err)
         err = sf_demo_bar_deploy(&d->bar, "def456", why);
@@ -149,7 +150,7 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
 static void stay(struct demo *d)
 {
     struct sf_why why;
-    printf("\nThe page is at %s/?from=now-15m; its bar switches problems while the shop\n"
+    printf("\nThe page is at %s; its bar switches problems while the shop\n"
            "sells. Try the commands above, send your own traces\n"
            "(OTEL_EXPORTER_OTLP_ENDPOINT=%s), and end it with Ctrl-C.\n",
            d->server.page, d->server.otlp);

@@ -107,6 +107,7 @@ def all_names():
 def test_1_the_demo_says_what_runs():
     state = demo.wait(demo.state, "the demo says what it is")
     assert state["commit"] == "abc123" and state["switchedAt"] == 0 and state["doing"], state
+    assert 0 < state["startedAt"] < time.time() * 1000, state
     assert all(p["on"] and p["what"] and p["cost"] and p["service"] and p["cause"] for p in state["problems"]), state
     assert {"regex", "json", "serialiser", "n+1", "lock", "allocation", "database", "legacy", "regression"} <= set(all_names()), state
 

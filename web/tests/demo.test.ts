@@ -1,7 +1,7 @@
 // What the bar of a running demo makes of settings and alerts.
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
-import { demoOf, noticeOf, shortened, toggled, wishOf, type Demo, type FiredAlert } from "../src/shell/demo_state";
+import { demoOf, noticeOf, runRange, shortened, toggled, wishOf, type Demo, type FiredAlert } from "../src/shell/demo_state";
 
 const NOW = 1_700_000_000_000;
 const STATE = {
@@ -35,6 +35,16 @@ test("a demo is there while its setting is fresh and whole", () => {
   assert.equal(demoOf(setting('{"problems":7}'), NOW), undefined);
   const odd = demoOf(setting('{"problems":[1,null,{"name":5},{"name":"a","on":"yes"}],"switchedAt":"x","commit":{}}'), NOW);
   assert.deepEqual([odd?.problems.map((p) => [p.name, p.on]), odd?.switchedAt, odd?.commit], [[["a", false]], 0, ""]);
+});
+
+test("an address without a range shows the demo's run", () => {
+  const started = { startedAt: NOW - 90e3 };
+  assert.deepEqual(runRange(demo(started), {}, NOW), { from: String(NOW - 90e3), until: "now" });
+  assert.equal(runRange(demo(started), { from: "now-5m" }, NOW), undefined);
+  assert.equal(runRange(demo(started), { until: "now" }, NOW), undefined);
+  assert.equal(runRange(demo({ startedAt: NOW - 3600e3 }), {}, NOW), undefined, "an hour is shown anyway");
+  assert.equal(runRange(demo({ startedAt: NOW + 5e3 }), {}, NOW), undefined, "a start that is to come is none");
+  assert.equal(runRange(demo(), {}, NOW), undefined, "an older demo says none");
 });
 
 test("a wish is all that is to be so", () => {

@@ -84,7 +84,9 @@ enum sf_err sf_findings_each(struct sf_call *call, struct sf_findings_want *want
         q->stats = part.stats;
         if (err && !is_of_one(err))
             break;
-        write_one(want->service, err, why, err ? &(struct sf_findings_view){0} : &view, &w);
+        if (err)
+            view = (struct sf_findings_view){0};
+        write_one(want->service, err, why, &view, &w);
         err = SF_OK;
         sf_arena_reset(&own);
     }

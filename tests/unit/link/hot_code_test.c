@@ -123,11 +123,11 @@ TEST(hot_code, takes_no_library_and_no_code_without_names_for_recursion)
 TEST(hot_code, names_the_function_whose_callees_are_many_and_small)
 {
     begin();
-    for (char c = 'a'; c < 'a' + 20; c++) {
+    for (int c = 'a'; c < 'a' + 20; c++) {
         char *path = sf_arena_new(&req, 32);
         assert_non_null(path);
         memcpy(path, "main;spread;x", 13);
-        path[12] = c;
+        path[12] = (char)c;
         spend(path, 3);
     }
     spend("main;one", 40);

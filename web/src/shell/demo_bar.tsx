@@ -6,8 +6,8 @@ import { onCredentials } from "../api/token";
 import { useChange } from "../api/use_change";
 import { visible } from "../format/safe_text";
 import { ViewLink } from "../parts/link";
-import { parse } from "../state/url";
-import { BAD_COMMIT, demoOf, GOOD_COMMIT, noticeOf, shortened, toggled, WISH, wishOf, type Demo, type FiredAlert, type Notice, type PastAlert, type Setting, type Wish } from "./demo_state";
+import { change as changeUrl, params, parse } from "../state/url";
+import { BAD_COMMIT, demoOf, GOOD_COMMIT, noticeOf, runRange, shortened, toggled, WISH, wishOf, type Demo, type FiredAlert, type Notice, type PastAlert, type Setting, type Wish } from "./demo_state";
 
 const SERVICE = "/settings.v1.SettingsService/";
 const ASK_MS = 1500;
@@ -21,6 +21,8 @@ async function ask(signal: AbortSignal): Promise<Known | undefined> {
   const { data, nowMs } = await sendTimed<{ settings?: readonly Setting[] }>(`${SERVICE}Get`, {}, signal);
   const demo = demoOf(data.settings, nowMs);
   if (!demo) return undefined;
+  const run = runRange(demo, params(), nowMs);
+  if (run) changeUrl(run, true);
   const alerts = (await get<{ data: { alerts: readonly FiredAlert[] } }>("/api/v1/alerts", {}, signal)).data.data.alerts;
   const past = demo.worse ? [] : (await get<{ events: readonly PastAlert[] }>("/api/v1/alerts/history", {}, signal)).data.events;
   return { demo, notice: noticeOf(demo, alerts, past) };

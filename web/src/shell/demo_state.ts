@@ -18,6 +18,8 @@ export interface Problem {
 
 export interface Demo {
   readonly commit: string;
+  /** When its programs began, unix ms */
+  readonly startedAt: number;
   readonly doing: string;
   readonly refused: string;
   readonly switched: string;
@@ -72,6 +74,7 @@ export function demoOf(settings: readonly Setting[] | undefined, nowMs: number):
   });
   return {
     commit: text(of["commit"]),
+    startedAt: number(of["startedAt"]),
     doing: text(of["doing"]),
     refused: text(of["refused"]),
     switched: text(of["switched"]),
@@ -80,6 +83,13 @@ export function demoOf(settings: readonly Setting[] | undefined, nowMs: number):
     wishAt: number(of["wishAt"]),
     problems: problems.filter((p) => p.name !== ""),
   };
+}
+
+/** The range of an address that names none: the demo's run, unless it is as long as the usual one. */
+export function runRange(demo: Demo, url: Readonly<Record<string, string>>, nowMs: number): { from: string; until: string } | undefined {
+  const age = nowMs - demo.startedAt;
+  if (url["from"] !== undefined || url["until"] !== undefined || age <= 0 || age >= 3600e3) return undefined;
+  return { from: String(Math.floor(demo.startedAt)), until: "now" };
 }
 
 export interface Wish {
