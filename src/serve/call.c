@@ -124,13 +124,15 @@ enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_
                               struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&s->store);
+    int64_t now_ns = sf_clock_mono_ns();
     size_t n = 0;
     enum sf_err err = sf_tenant_find(store, tenant, false, tenants, &n, why);
     if (err)
         return err;
     *out = (struct sf_query_ctx){.tenants = tenants,
                                  .n_tenants = n,
-                                 .deadline_ns = sf_clock_mono_ns() + s->query_ns,
+                                 .deadline_ns = now_ns + s->query_ns,
+                                 .begun_ns = now_ns,
                                  .cancel = cancel,
                                  .req = &worker->arena,
                                  .is_exact = true};

@@ -51,6 +51,7 @@ struct sf_query_ctx {
     const uint32_t *tenants; /* "a|b" reads: several tenants; at least one */
     size_t n_tenants;
     int64_t deadline_ns;        /* monotonic; past it DEADLINE; 0: none */
+    int64_t begun_ns;           /* monotonic; what came later may be missing; 0: each call's own */
     const atomic_bool *cancel;  /* true: CANCELLED at the next granule; may be NULL */
     struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
     struct sf_scan_stats stats; /* counted while reading */

@@ -74,7 +74,7 @@ static void do_something(struct world *w)
     case 0:
     case 1: assert_ok(r->store->ops->flush(r->store, &r->why)); break;
     case 2: assert_ok(sf_compact_all(store_rig_local(r), &r->why)); break;
-    case 3: assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why)); break;
+    case 3: assert_ok(sf_seal_all(store_rig_local(r), 0, &r->why)); break;
     case 4: erase(w); break;
     default: send(w); break;
     }

@@ -74,7 +74,7 @@ static void do_something(struct model *m)
     switch (sf_otlp_make_below(&m->make, 12)) {
     case 0: assert_ok(r->store->ops->flush(r->store, &r->why)); break;
     case 1: assert_ok(sf_compact_all(store_rig_local(r), &r->why)); break;
-    case 2: assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why)); break;
+    case 2: assert_ok(sf_seal_all(store_rig_local(r), 0, &r->why)); break;
     case 3:
         store_rig_close(r);
         assert_ok(store_rig_open(r));

@@ -86,7 +86,7 @@ static void do_something(struct world *w)
     switch (below(w, 10)) {
     case 0: assert_ok(r->store->ops->flush(r->store, &r->why)); break;
     case 1: assert_ok(sf_compact_all(store_rig_local(r), &r->why)); break;
-    case 2: assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why)); break;
+    case 2: assert_ok(sf_seal_all(store_rig_local(r), 0, &r->why)); break;
     case 3:
         store_rig_close(r);
         assert_ok(store_rig_open(r));
@@ -516,7 +516,7 @@ static void put_ties(struct store_rig *r)
         if (i == 20)
             assert_ok(r->store->ops->flush(r->store, &r->why));
         if (i == 40)
-            assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why));
+            assert_ok(sf_seal_all(store_rig_local(r), 0, &r->why));
     }
 }
 

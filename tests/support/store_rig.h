@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "store/local/engine.h"
 #include "store/local/local.h"
 #include "support/otlp_make.h"
+#include "support/temp_base.h"
 
 struct store_rig {
     char path[128];
@@ -118,20 +118,9 @@ static inline void store_rig_init_in(struct store_rig *r, const char *base)
     store_rig_dir(r);
 }
 
-/* In memory where there is enough of it: a busy disk answers a sync in a tenth of a second, and
- * these tests wait for thousands. That files survive a loss of power is tested elsewhere. */
-static inline const char *store_rig_base(void)
-{
-    struct statvfs fs;
-    return statvfs("/dev/shm", &fs) == 0 && access("/dev/shm", W_OK) == 0 &&
-                   (uint64_t)fs.f_bavail * fs.f_frsize > (uint64_t)4 << 30
-               ? "/dev/shm"
-               : "/tmp";
-}
-
 static inline void store_rig_init(struct store_rig *r)
 {
-    store_rig_init_in(r, store_rig_base());
+    store_rig_init_in(r, temp_base());
 }
 
 static inline enum sf_err store_rig_open(struct store_rig *r)

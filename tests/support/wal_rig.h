@@ -15,6 +15,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
+#include "support/temp_base.h"
 #include "wal/wal.h"
 
 enum { RIG_MAX_PIECES = 40, RIG_MAX_BATCHES = 1 << 16, RIG_HEAD_LEN = 20 };
@@ -64,7 +65,8 @@ static inline void rig_init(struct rig *r, const char *path)
 
 static inline void rig_init_temporary(struct rig *r)
 {
-    char path[] = "/tmp/sf_wal.XXXXXX";
+    char path[64];
+    snprintf(path, sizeof(path), "%s/sf_wal.XXXXXX", temp_base());
     if (!mkdtemp(path))
         abort();
     rig_init(r, path);

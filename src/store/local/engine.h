@@ -125,6 +125,7 @@ struct sf_local {
     uint64_t n_seals_asked, n_seals_done;
     enum sf_err seal_err; /* of the last one */
     struct sf_why seal_why;
+    atomic_int_fast64_t shown_mono_ns; /* all that came before is in the snapshot; 0: not known */
     atomic_bool is_stopping;
 };
 

@@ -25,7 +25,7 @@ struct sf_local_tuning {
     size_t flush_profiles_len; /* bytes of profiles; 5/8 of their line */
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
-    int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
+    int64_t seal_gap_ns;       /* 50 ms: memtables are sealed for scans at most this often */
     uint64_t
         compare_rows; /* 32 M rows a query compares with others: store/local/read/long_traces.h */
     size_t top_len;   /* 64 MB of spans found in one walk; 4/3 of the queries' line */

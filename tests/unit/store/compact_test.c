@@ -234,7 +234,7 @@ TEST(compact, holds_only_as_many_rows_as_the_line_allows)
     for (int i = 0; i < 36; i++)
         put_wide(&r, &m, 10, 20000);
     assert_true((size_t)36 * 10 * 20000 > cap);
-    assert_ok(sf_seal_all(store_rig_local(&r), 0, 0, &r.why)); /* parts have to be merged */
+    assert_ok(sf_seal_all(store_rig_local(&r), 0, &r.why)); /* parts have to be merged */
     assert_ok(r.store->ops->flush(r.store, &r.why));
     s = stats_of(&r);
     assert_int_equal(s.n_blocks[0], 1);

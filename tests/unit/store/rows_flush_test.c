@@ -97,7 +97,7 @@ static void search_while_flushing(struct store_rig *r, bool is_shown)
     struct sf_rows_flush f;
     struct sf_run *parts[8];
     for (unsigned i = 0; i < l->n_memtables; i++)
-        sf_memtable_not_sealed(&l->memtables[i], sf_memtable_cut(&l->memtables[i], 1));
+        sf_memtable_not_sealed(&l->memtables[i], sf_memtable_cut(&l->memtables[i]));
     assert_ok(sf_rows_flush_take(l, l->gen, &f, &r->why));
     assert_int_equal(f.n, 2);
     assert_true(sf_rows_flush_is_one_block(l, &f));

@@ -159,7 +159,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     if (is_full) {
         /* Sealed by the thread that filled it; a failure is the next flush's to repeat. While
          * nobody searches it waits for the flush as it is. */
-        struct sf_memtable_body *cut = sf_memtable_cut(m, sf_local_mono_ns(l));
+        struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut && sf_seal_is_wanted(l))
             sf_seal_body(l, m, cut, NULL);
         else if (cut)

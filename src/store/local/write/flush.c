@@ -25,12 +25,11 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
                                   size_t *out_n_dups)
 {
     uint64_t gen;
-    int64_t now_ns = sf_local_mono_ns(l);
     sf_rwlock_exclude(&l->gate);
     gen = l->gen++;
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        struct sf_memtable_body *cut = sf_memtable_cut(m, now_ns);
+        struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut)
             sf_memtable_not_sealed(m, cut); /* whoever comes first; usually this flush */
         else if (m->active->rows.n_rows)
@@ -373,7 +372,7 @@ void sf_flush_loop(void *local)
         if (atomic_load(&l->is_stopping))
             break;
         now_ns = sf_local_mono_ns(l);
-        if (sf_seal_is_wanted(l) && sf_seal_all(l, l->tune.seal_age_ns, 0, &why))
+        if (sf_seal_is_wanted(l) && sf_seal_all(l, l->tune.seal_age_ns, &why))
             sf_local_notice(l, "store: seal: %s", why.text);
         sf_mutex_lock(&l->flush_lock);
         is_due = flush_is_due(l);

@@ -101,7 +101,7 @@ static struct sf_memtable_body *take_fresh(struct sf_memtable *m)
     return b;
 }
 
-struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
+struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m)
 {
     struct sf_memtable_body *cut = NULL, *fresh = NULL;
     sf_mutex_lock(&m->lock);
@@ -114,11 +114,31 @@ struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono
             cut->next = m->cut;
             m->cut = cut;
             m->active = fresh;
-            m->cut_mono_ns = now_mono_ns;
+            cut->cut_number = ++m->n_cuts;
         }
     }
     sf_mutex_unlock(&m->lock);
     return cut;
+}
+
+uint64_t sf_memtable_n_cuts(struct sf_memtable *m)
+{
+    uint64_t n;
+    sf_mutex_lock(&m->lock);
+    n = m->n_cuts;
+    sf_mutex_unlock(&m->lock);
+    return n;
+}
+
+bool sf_memtable_has_hidden(struct sf_memtable *m, uint64_t n_cuts)
+{
+    bool has;
+    sf_mutex_lock(&m->lock);
+    has = m->n_cuts < n_cuts && m->active->rows.n_rows > 0; /* the next one */
+    for (const struct sf_memtable_body *b = m->cut; b && !has; b = b->next)
+        has = b->cut_number <= n_cuts && !b->part;
+    sf_mutex_unlock(&m->lock);
+    return has;
 }
 
 /* Out of the list and empty. Gives it back when nobody needs its memory. The caller holds the lock.

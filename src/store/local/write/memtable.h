@@ -18,6 +18,7 @@ struct sf_memtable_body { /* rows on their way to a part or a block */
     uint64_t gen;
     int64_t first_mono_ns; /* when the first row came; 0: empty */
     size_t counted_len;    /* what the budget knows of */
+    uint64_t cut_number;   /* the first one cut from its memtable has 1 */
     bool is_busy;          /* in the list of those cut: somebody is sealing it */
     bool is_flushing;      /* and a flush is writing it */
     struct sf_run *part;   /* sealed while it was; the snapshot's */
@@ -34,7 +35,7 @@ struct sf_memtable {
     struct sf_memtable_body *spare;  /* empty ones with their memory */
     unsigned n_spare;
     struct sf_budget *budget;
-    int64_t cut_mono_ns; /* of the last cut */
+    uint64_t n_cuts; /* bodies cut so far */
 };
 
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget); /* false: no memory */
@@ -51,7 +52,11 @@ bool sf_memtable_body_may_have(const struct sf_memtable_body *b, uint64_t hash);
 /* Moves the active rows to the list of those cut and gives them; they are sealed by the caller, who
  * then calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY).
  */
-struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns);
+struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m);
+/* How many were cut so far. Has any of the first `n_cuts`, the active one being the next, rows that
+ * are neither in a part nor in a block yet? */
+uint64_t sf_memtable_n_cuts(struct sf_memtable *m);
+bool sf_memtable_has_hidden(struct sf_memtable *m, uint64_t n_cuts);
 /* `part` is in the snapshot. */
 void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part);
 /* Not sealed, or not yet: the rows stay findable, and somebody else may do it. */

@@ -2,6 +2,7 @@
 
 #include "base/time_unit.h"
 #include "block/span/span_block_writer.h"
+#include "os/clock.h"
 #include "store/local/read/granules.h"
 
 enum { SCRATCH_CAP = 1 << 30 }; /* address space */
@@ -57,50 +58,73 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_me
     return err;
 }
 
-static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns, int64_t gap_ns)
+static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns)
 {
     bool is;
     sf_mutex_lock(&m->lock);
-    is = m->active->first_mono_ns && now_ns - m->active->first_mono_ns >= age_ns &&
-         (m->cut_mono_ns == 0 || now_ns - m->cut_mono_ns >= gap_ns);
+    is = m->active->first_mono_ns && now_ns - m->active->first_mono_ns >= age_ns;
     sf_mutex_unlock(&m->lock);
     return is;
 }
 
-enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why)
+/* What was cut and left: by somebody who had no memory, or while nobody searched. */
+static enum sf_err seal_left(struct sf_local *l, struct sf_memtable *m, struct sf_why *why)
+{
+    struct sf_memtable_body *body;
+    bool is_busy;
+    enum sf_err err = SF_OK;
+    while (!err && (body = sf_memtable_claim(m, UINT64_MAX, &is_busy)))
+        err = sf_seal_body(l, m, body, why);
+    return err;
+}
+
+enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     int64_t now_ns = sf_local_mono_ns(l);
     for (unsigned i = 0; !err && i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
         struct sf_memtable_body *body;
-        bool is_busy;
         sf_rwlock_share(&l->gate);
-        while (!err && (body = sf_memtable_claim(m, UINT64_MAX, &is_busy)))
-            err = sf_seal_body(l, m, body, why); /* left by somebody who had no memory */
-        body = !err && is_due(m, now_ns, age_ns, gap_ns) ? sf_memtable_cut(m, now_ns) : NULL;
+        err = seal_left(l, m, why);
+        body = !err && is_due(m, now_ns, age_ns) ? sf_memtable_cut(m) : NULL;
         if (body)
             err = sf_seal_body(l, m, body, why);
+        else if (!err && is_due(m, now_ns, age_ns))
+            err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for a fresh memtable");
         sf_rwlock_release(&l->gate);
     }
     return err;
 }
 
-static bool is_left(struct sf_memtable *m)
+/* The first `n_cuts` bodies of a memtable may be in the hands of a writer that filled one, or of a
+ * flush: what they hold is shown when those are done, or left for us. */
+static enum sf_err wait_for_others(struct sf_local *l, struct sf_memtable *m, uint64_t n_cuts,
+                                   struct sf_why *why)
 {
-    bool is;
-    sf_mutex_lock(&m->lock);
-    is = m->cut != NULL;
-    sf_mutex_unlock(&m->lock);
-    return is;
+    enum sf_err err = SF_OK;
+    while (!err && sf_memtable_has_hidden(m, n_cuts) && !atomic_load(&l->is_stopping)) {
+        sf_clock_sleep_ms(1); /* not under the gate: they may need it */
+        sf_rwlock_share(&l->gate);
+        err = seal_left(l, m, why);
+        sf_rwlock_release(&l->gate);
+    }
+    return err;
 }
 
-static bool any_is_due(struct sf_local *l)
+/* All rows that are there now are in the snapshot afterwards. */
+static enum sf_err show_all(struct sf_local *l, struct sf_why *why)
 {
-    int64_t now_ns = sf_local_mono_ns(l);
+    enum sf_err err = sf_seal_all(l, 0, why);
+    for (unsigned i = 0; !err && i < l->n_memtables; i++)
+        err = wait_for_others(l, &l->memtables[i], sf_memtable_n_cuts(&l->memtables[i]), why);
+    return err;
+}
+
+static bool any_is_hidden(struct sf_local *l)
+{
     for (unsigned i = 0; i < l->n_memtables; i++) {
-        struct sf_memtable *m = &l->memtables[i];
-        if (is_due(m, now_ns, 0, l->tune.seal_gap_ns) || is_left(m))
+        if (sf_memtable_has_hidden(&l->memtables[i], UINT64_MAX))
             return true;
     }
     return false;
@@ -127,10 +151,22 @@ static enum sf_err ask_thread(struct sf_local *l, const struct sf_query_ctx *q, 
 enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q, struct sf_why *why)
 {
     atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
-    if (!any_is_due(l))
+    if (q->begun_ns && q->begun_ns < atomic_load(&l->shown_mono_ns))
+        return SF_OK; /* another read of the same request had it done */
+    if (!any_is_hidden(l))
         return SF_OK;
-    return l->seal_thread.is_running ? ask_thread(l, q, why)
-                                     : sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
+    return l->seal_thread.is_running ? ask_thread(l, q, why) : show_all(l, why);
+}
+
+/* One seal for all who ask within the gap: parts of a few rows each would cost every search more.
+ * The caller holds the lock. */
+static bool waits_for_more(struct sf_local *l)
+{
+    int64_t next_ns = atomic_load(&l->shown_mono_ns) + l->tune.seal_gap_ns;
+    if (!atomic_load(&l->shown_mono_ns) || sf_clock_mono_ns() >= next_ns)
+        return false;
+    (void)sf_condvar_wait_until(&l->wake_seal, &l->wake_lock, next_ns);
+    return true;
 }
 
 void sf_seal_loop(void *local)
@@ -140,13 +176,19 @@ void sf_seal_loop(void *local)
     while (!atomic_load(&l->is_stopping)) {
         uint64_t asked = l->n_seals_asked;
         struct sf_why why;
+        int64_t begun_ns;
         enum sf_err err;
         if (asked == l->n_seals_done) {
             sf_condvar_wait(&l->wake_seal, &l->wake_lock);
             continue;
         }
+        if (waits_for_more(l))
+            continue;
         sf_mutex_unlock(&l->wake_lock);
-        err = sf_seal_all(l, 0, l->tune.seal_gap_ns, &why);
+        begun_ns = sf_clock_mono_ns();
+        err = show_all(l, &why);
+        if (!err)
+            atomic_store(&l->shown_mono_ns, begun_ns);
         sf_mutex_lock(&l->wake_lock);
         l->n_seals_done = asked;
         l->seal_err = err;

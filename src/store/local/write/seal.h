@@ -12,13 +12,13 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
  * in the memtable's list, findable, and the next flush tries again. */
 enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_memtable_body *body,
                          struct sf_why *why);
-/* Cuts and seals every memtable that holds rows older than `age_ns` and was not cut within the last
- * `gap_ns`. */
-enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why);
-/* Call before looking through the snapshot: what was acknowledged is in it then. Failing, an answer
- * would lack all that came since the last flush. The work is the seal thread's: who asks runs at
- * low priority, and must not hold what ingest waits for meanwhile. It ends with the query:
- * DEADLINE, CANCELLED. */
+/* Cuts and seals every memtable that holds rows older than `age_ns`. */
+enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, struct sf_why *why);
+/* Call before looking through the snapshot: what was acknowledged before the call, or before the
+ * query began if it says when, is in it then. Failing, an answer would lack all that came since the
+ * last flush. The work is the seal thread's: who asks runs at low priority, and must not hold what
+ * ingest waits for meanwhile. It seals at most every tuning.seal_gap_ns; who comes within that time
+ * waits. It ends with the query: DEADLINE, CANCELLED. */
 enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q,
                                struct sf_why *why);
 /* Has anybody searched within the last seconds? */
