@@ -52,7 +52,7 @@ static const char rules[] =
     "'view=search&q={ name = \"POST /orders\" %26%26 status = error }'}\n"
     "    - name: leak\n"
     "      finding: {service: pricing, kind: memory_growth}\n"
-    "      window: 40s\n"
+    "      window: 24s\n"
     "      annotations: {page: 'view=profiles&service=pricing&type=inuse_space'}\n";
 
 void sf_demo_rules_write(struct sf_buf *out)
