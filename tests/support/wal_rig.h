@@ -43,6 +43,7 @@ struct rig {
     struct sf_condvar finished;
     unsigned n_notices;
     char last_notice[256];
+    char notices[4096]; /* all of them, a line each, while there is room */
     /* What the last replay saw. */
     struct sf_wal_replay_stats replayed;
     uint8_t *seen; /* times batch i was seen, RIG_MAX_BATCHES of them */
@@ -78,6 +79,10 @@ static inline void rig_notice(void *arg, const char *sentence)
     sf_mutex_lock(&r->lock);
     r->n_notices++;
     snprintf(r->last_notice, sizeof(r->last_notice), "%s", sentence);
+    {
+        size_t len = strlen(r->notices);
+        snprintf(r->notices + len, sizeof(r->notices) - len, "%s\n", sentence);
+    }
     sf_mutex_unlock(&r->lock);
 }
 

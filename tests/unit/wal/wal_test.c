@@ -1,67 +1,8 @@
 #include "base/heap.h"
 #include "test.h"
 
-#include <fcntl.h>
-
-#include "support/wal_rig.h"
+#include "support/wal_damage.h"
 #include "wal/wal_tail.h"
-
-static void flip(const struct rig *r, unsigned slot, off_t at)
-{
-    char path[600];
-    uint8_t byte;
-    int fd;
-    rig_slot_path(r, slot, path, sizeof(path));
-    fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pread(fd, &byte, 1, at), 1);
-    byte ^= 0x10;
-    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-    close(fd);
-}
-
-/* The slot that holds sequence `sequence`; fails the test when there is none. */
-static unsigned slot_of(const struct rig *r, uint64_t sequence)
-{
-    for (unsigned number = 0; number < 100; number++) {
-        char path[600];
-        uint8_t head[64] = {0};
-        int fd;
-        rig_slot_path(r, number, path, sizeof(path));
-        fd = open(path, O_RDONLY);
-        if (fd < 0)
-            continue;
-        assert_int_equal(pread(fd, head, sizeof(head), 0), sizeof(head));
-        close(fd);
-        if (sf_load_u64le(head + 8) == sequence)
-            return number;
-    }
-    fail_msg("no slot with sequence %llu", (unsigned long long)sequence);
-    return 0;
-}
-
-static bool file_holds(const char *path, const void *needle, size_t len)
-{
-    static uint8_t bytes[1 << 20];
-    int fd = open(path, O_RDONLY);
-    ssize_t got;
-    if (fd < 0)
-        return false;
-    got = read(fd, bytes, sizeof(bytes));
-    close(fd);
-    return got > 0 && memmem(bytes, (size_t)got, needle, len) != NULL;
-}
-
-static bool log_holds(const struct rig *r, const void *needle, size_t len)
-{
-    for (unsigned number = 0; number < 100; number++) {
-        char path[600];
-        rig_slot_path(r, number, path, sizeof(path));
-        if (file_holds(path, needle, len))
-            return true;
-    }
-    return false;
-}
 
 TEST(wal, gives_back_what_was_acknowledged)
 {
@@ -265,7 +206,7 @@ TEST(wal, reports_a_gap_in_the_middle_and_goes_on)
     for (uint32_t i = 0; i < 10; i++)
         assert_ok(rig_put(&r, i, 1, 1000)); /* one page each */
     rig_close(&r);
-    flip(&r, slot_of(&r, 1), 4096 * 4 + 500); /* the fourth */
+    rig_flip(&r, rig_slot_of(&r, 1), 4096 * 4 + 500); /* the fourth */
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 9);
     assert_int_equal(r.seen[3], 0);
@@ -284,7 +225,7 @@ TEST(wal, says_when_the_very_last_record_is_damaged)
     for (uint32_t i = 0; i < 3; i++)
         assert_ok(rig_put(&r, i, 1, 1000));
     rig_close(&r);
-    flip(&r, slot_of(&r, 1), 4096 * 3 + 500);
+    rig_flip(&r, rig_slot_of(&r, 1), 4096 * 3 + 500);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 2);
     assert_int_equal(r.replayed.n_lost_lsn, 1); /* it had been synced, so nothing cut it short */
@@ -295,46 +236,6 @@ TEST(wal, says_when_the_very_last_record_is_damaged)
 
 /* ---- damage that nothing inside the log can show ---- */
 
-static void zero(const struct rig *r, unsigned slot, off_t from, off_t to)
-{
-    static const uint8_t zeros[4096];
-    char path[600];
-    int fd;
-    rig_slot_path(r, slot, path, sizeof(path));
-    fd = open(path, O_WRONLY);
-    assert_true(fd >= 0);
-    for (; from < to; from += 4096)
-        assert_int_equal(pwrite(fd, zeros, sizeof(zeros), from), sizeof(zeros));
-    close(fd);
-}
-
-static void remove_tail(const struct rig *r)
-{
-    char path[600];
-    snprintf(path, sizeof(path), "%s/wal.tail", r->path);
-    assert_int_equal(unlink(path), 0);
-}
-
-static uint64_t faults_of(const struct rig *r)
-{
-    uint64_t n_faults = 0;
-    assert_ok(sf_wal_verify(r->dir, &(struct sf_wal_known){.ckpt_lsn = r->ckpt_lsn}, NULL, NULL,
-                            &n_faults, NULL));
-    return n_faults;
-}
-
-/* Ten batches, a page each, in one slot that is still needed. */
-static void write_ten(struct rig *r)
-{
-    rig_init_temporary(r);
-    assert_ok(rig_open(r));
-    for (uint32_t i = 0; i < 10; i++)
-        assert_ok(rig_put(r, i, 1, 1000));
-    rig_close(r);
-    assert_int_equal(faults_of(r), 0);
-    r->n_notices = 0;
-}
-
 /* One of its two pages is enough: the other may be half written when the machine stops. */
 TEST(wal, tail_needs_one_of_its_pages)
 {
@@ -343,13 +244,13 @@ TEST(wal, tail_needs_one_of_its_pages)
         char path[600];
         struct rig r;
         int fd;
-        write_ten(&r);
+        rig_write_ten(&r);
         snprintf(path, sizeof(path), "%s/wal.tail", r.path);
         fd = open(path, O_WRONLY);
         assert_true(fd >= 0);
         assert_int_equal(pwrite(fd, zeros, sizeof(zeros), page * 4096), sizeof(zeros));
         close(fd);
-        assert_int_equal(faults_of(&r), 0);
+        assert_int_equal(rig_faults_of(&r), 0);
         assert_ok(rig_open(&r));
         assert_int_equal(r.n_seen, 10);
         assert_int_equal(r.n_notices, 0);
@@ -405,7 +306,7 @@ TEST(wal, that_is_gone_with_its_tail_is_missed_by_who_knew_its_segment)
     rig_close(&r);
     assert_true(begun.sequence > 0 && begun.first_lsn == 1);
     assert_int_equal(faults_against(&r, &begun), 0);
-    remove_tail(&r);
+    rig_remove_tail(&r);
     assert_int_equal(faults_against(&r, &begun), 1); /* whether it is whole cannot be told */
     rig_slot_path(&r, 0, path, sizeof(path));
     assert_int_equal(unlink(path), 0);
@@ -425,10 +326,10 @@ TEST(wal, knows_what_a_deleted_slot_held)
 {
     struct rig r;
     char path[600];
-    write_ten(&r);
-    rig_slot_path(&r, slot_of(&r, 1), path, sizeof(path));
+    rig_write_ten(&r);
+    rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
     assert_int_equal(unlink(path), 0);
-    assert_true(faults_of(&r) > 0);
+    assert_true(rig_faults_of(&r) > 0);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 0);
     assert_int_equal(r.replayed.n_lost_lsn, 10);
@@ -446,9 +347,9 @@ TEST(wal, knows_what_a_deleted_slot_held)
 TEST(wal, reads_a_slot_whose_first_page_was_zeroed)
 {
     struct rig r;
-    write_ten(&r);
-    zero(&r, slot_of(&r, 1), 0, 4096);
-    assert_int_equal(faults_of(&r), 1);
+    rig_write_ten(&r);
+    rig_zero(&r, rig_slot_of(&r, 1), 0, 4096);
+    assert_int_equal(rig_faults_of(&r), 1);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 10);
     assert_int_equal(r.n_wrong, 0);
@@ -464,9 +365,9 @@ TEST(wal, reads_a_slot_whose_first_page_was_zeroed)
 TEST(wal, knows_where_a_slot_ended_that_was_zeroed_from_the_middle)
 {
     struct rig r;
-    write_ten(&r);
-    zero(&r, slot_of(&r, 1), 4096 * 4, 4096 * 20);
-    assert_int_equal(faults_of(&r), 1);
+    rig_write_ten(&r);
+    rig_zero(&r, rig_slot_of(&r, 1), 4096 * 4, 4096 * 20);
+    assert_int_equal(rig_faults_of(&r), 1);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 3);
     assert_int_equal(r.replayed.n_lost_lsn, 7);
@@ -479,11 +380,11 @@ TEST(wal, says_nothing_of_a_slot_that_the_checkpoint_has_passed)
 {
     struct rig r;
     char path[600];
-    write_ten(&r);
-    rig_slot_path(&r, slot_of(&r, 1), path, sizeof(path));
+    rig_write_ten(&r);
+    rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
     assert_int_equal(unlink(path), 0);
     r.ckpt_lsn = 10;
-    assert_int_equal(faults_of(&r), 0);
+    assert_int_equal(rig_faults_of(&r), 0);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_notices, 0);
     rig_done(&r);
@@ -492,11 +393,11 @@ TEST(wal, says_nothing_of_a_slot_that_the_checkpoint_has_passed)
 TEST(wal, without_a_tail_puts_a_zeroed_header_aside)
 {
     struct rig r;
-    write_ten(&r);
-    remove_tail(&r);
-    assert_int_equal(faults_of(&r), 0); /* an earlier version had none */
-    zero(&r, slot_of(&r, 1), 0, 4096);
-    assert_int_equal(faults_of(&r), 1);
+    rig_write_ten(&r);
+    rig_remove_tail(&r);
+    assert_int_equal(rig_faults_of(&r), 0); /* an earlier version had none */
+    rig_zero(&r, rig_slot_of(&r, 1), 0, 4096);
+    assert_int_equal(rig_faults_of(&r), 1);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 0);
     assert_int_equal(r.replayed.n_bad_segments, 1);
@@ -508,13 +409,13 @@ TEST(wal, reads_everything_when_only_the_tail_is_damaged)
     struct rig r;
     char path[600];
     uint8_t pages[8192];
-    write_ten(&r);
+    rig_write_ten(&r);
     snprintf(path, sizeof(path), "%s/wal.tail", r.path);
     memset(pages, 7, sizeof(pages));
     int fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, pages, sizeof(pages)), sizeof(pages));
     close(fd);
-    assert_int_equal(faults_of(&r), 1);
+    assert_int_equal(rig_faults_of(&r), 1);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 10);
     assert_int_equal(r.replayed.n_lost_lsn, 0);
@@ -534,7 +435,7 @@ TEST(wal, reports_a_lost_segment_by_its_neighbours)
     for (uint32_t i = 0; i < 9; i++)
         assert_ok(rig_put(&r, i, 1, 120000)); /* two fit a segment */
     rig_close(&r);
-    rig_slot_path(&r, slot_of(&r, 2), path, sizeof(path));
+    rig_slot_path(&r, rig_slot_of(&r, 2), path, sizeof(path));
     unlink(path);
     assert_ok(rig_open(&r));
     assert_int_equal(r.replayed.n_lost_lsn, 2);
@@ -554,7 +455,7 @@ TEST(wal, drops_a_batch_that_lost_a_piece)
         assert_ok(rig_put(&r, 2, 5, 200000)); /* a piece a segment */
         assert_ok(rig_put(&r, 3, 1, 100));
         rig_close(&r);
-        rig_slot_path(&r, slot_of(&r, 1 + lost), path, sizeof(path));
+        rig_slot_path(&r, rig_slot_of(&r, 1 + lost), path, sizeof(path));
         unlink(path);
         assert_ok(rig_open(&r));
         assert_int_equal(r.seen[1], 1);
@@ -576,9 +477,9 @@ TEST(wal, goes_on_after_half_a_batch_without_joining_it)
     assert_ok(rig_put(&r, 1, 1, 100));
     assert_ok(rig_put(&r, 2, 3, 200000));
     rig_close(&r);
-    rig_slot_path(&r, slot_of(&r, 3), path, sizeof(path)); /* the LAST piece */
+    rig_slot_path(&r, rig_slot_of(&r, 3), path, sizeof(path)); /* the LAST piece */
     unlink(path);
-    remove_tail(&r); /* as if it had never been synced */
+    rig_remove_tail(&r); /* as if it had never been synced */
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 1);
     assert_int_equal(r.replayed.n_dropped, 1);
@@ -601,7 +502,7 @@ TEST(wal, survives_a_flipped_bit_in_a_header_page)
     assert_ok(rig_open(&r));
     assert_ok(rig_put(&r, 1, 1, 100));
     rig_close(&r);
-    flip(&r, slot_of(&r, 1), 17);
+    rig_flip(&r, rig_slot_of(&r, 1), 17);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 1);
     assert_true(r.n_notices > 0);
@@ -626,7 +527,7 @@ TEST(wal, leaves_the_slots_of_another_store_alone)
             .dir = r.dir, .store_uuid = "another", .segment_len = r.segment_len};
         struct sf_wal *w = NULL;
         struct sf_wal_replay_stats stats;
-        number = slot_of(&r, 1);
+        number = rig_slot_of(&r, 1);
         rig_slot_path(&r, number, path, sizeof(path));
         r.n_seen = 0;
         assert_ok(sf_wal_open(&config, &w, NULL));
@@ -634,7 +535,7 @@ TEST(wal, leaves_the_slots_of_another_store_alone)
         assert_int_equal(r.n_seen, 0);
         assert_int_equal(stats.n_bad_segments, 1);
         sf_wal_close(w);
-        assert_int_equal(slot_of(&r, 1), number);
+        assert_int_equal(rig_slot_of(&r, 1), number);
     }
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 1);
@@ -654,7 +555,7 @@ TEST(wal, scrub_leaves_no_byte_of_what_was_logged)
     rig_batch_free(marked);
     for (uint32_t i = 0; i < 12; i++)
         assert_ok(rig_put(&r, i, 1, 100000));
-    assert_true(log_holds(&r, "planted secret", 14));
+    assert_true(rig_log_holds(&r, "planted secret", 14));
     assert_true(sf_wal_oldest_lsn(r.wal) <= 1);
     /* A slot that was taken into use again just now cannot be scrubbed under its writer: as the
      * contract says, checkpoint and scrub until the oldest record is past. */
@@ -666,7 +567,7 @@ TEST(wal, scrub_leaves_no_byte_of_what_was_logged)
         sf_wal_checkpoint(r.wal, r.ckpt_lsn);
         assert_ok(sf_wal_scrub(r.wal, NULL));
     }
-    assert_false(log_holds(&r, "planted secret", 14));
+    assert_false(rig_log_holds(&r, "planted secret", 14));
     assert_ok(rig_put(&r, 90, 1, 100));
     rig_close(&r);
     assert_ok(rig_open(&r));
@@ -701,7 +602,7 @@ TEST(wal, verify_says_what_is_wrong)
     sf_heap_fail_after(0);
     assert_int_equal(err, SF_ERR_NOMEM);
     assert_int_equal(n_faults, 99);
-    flip(&r, slot_of(&r, 1), 4096 * 4 + 500);
+    rig_flip(&r, rig_slot_of(&r, 1), 4096 * 4 + 500);
     assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said, &n_faults,
                             NULL));
     assert_int_equal(n_faults, 1);
@@ -709,7 +610,7 @@ TEST(wal, verify_says_what_is_wrong)
     assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 4}, remember, said, &n_faults,
                             NULL)); /* in blocks: no loss */
     assert_int_equal(n_faults, 0);
-    flip(&r, slot_of(&r, 1), 2048 + 30);
+    rig_flip(&r, rig_slot_of(&r, 1), 2048 + 30);
     assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 4}, remember, said, &n_faults,
                             NULL));
     assert_int_equal(n_faults, 1);
@@ -748,13 +649,13 @@ TEST(wal, says_when_a_slot_was_cut)
         for (uint32_t i = 0; i < 10; i++)
             assert_ok(rig_put(&r, i, 1, 1000)); /* one page each */
         rig_close(&r);
-        rig_slot_path(&r, slot_of(&r, 1), path, sizeof(path));
+        rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
         assert_int_equal(truncate(path, is_emptied ? 0 : 4096 * 5), 0);
         assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, NULL, NULL, &n_faults,
                                 NULL));
         assert_true(n_faults > 0);
         if (is_emptied)
-            remove_tail(&r); /* which would know its header */
+            rig_remove_tail(&r); /* which would know its header */
         assert_ok(rig_open(&r));
         assert_int_equal(r.n_seen, is_emptied ? 0 : 4);
         assert_int_equal(r.replayed.n_bad_segments, 1);

@@ -1,0 +1,305 @@
+/* Damage to the files of the log: what replay reads, what fsck says, and what an erasure leaves. */
+#include "support/wal_damage.h"
+
+#include "base/hash.h"
+#include "test.h"
+#include "wal/wal_slots.h"
+#include "wal/wal_tail.h"
+
+struct said {
+    char text[2048];
+    uint64_t n_faults;
+};
+
+static void add_line(void *arg, const char *sentence)
+{
+    struct said *s = arg;
+    size_t len = strlen(s->text);
+    snprintf(s->text + len, sizeof(s->text) - len, "%s\n", sentence);
+}
+
+static struct said verify(const struct rig *r)
+{
+    struct said s = {0};
+    assert_ok(sf_wal_verify(r->dir, &(struct sf_wal_known){.ckpt_lsn = r->ckpt_lsn}, add_line, &s,
+                            &s.n_faults, NULL));
+    return s;
+}
+
+TEST(wal_damage, fsck_names_the_very_last_record_and_its_slot)
+{
+    struct rig r;
+    struct said s;
+    char line[100];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ok(rig_put(&r, i, 1, 200000)); /* a segment each */
+    rig_close(&r);
+    rig_flip(&r, rig_slot_of(&r, 3), 4096 + 500);
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 1);
+    snprintf(line, sizeof(line), "wal/%04u.wal: records 3 to 3 are missing\n", rig_slot_of(&r, 3));
+    assert_non_null(strstr(s.text, line));
+    rig_done(&r);
+}
+
+TEST(wal_damage, fsck_tells_a_batch_that_was_never_finished)
+{
+    struct rig r;
+    struct said s;
+    char path[600];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 3, 200000));
+    rig_close(&r);
+    rig_slot_path(&r, rig_slot_of(&r, 3), path, sizeof(path));
+    assert_int_equal(unlink(path), 0);
+    rig_remove_tail(&r); /* as if it had never been synced */
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 0);
+    assert_non_null(strstr(s.text, "ends inside a batch"));
+    rig_done(&r);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static uint8_t bytes[1 << 20];
+    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ssize_t got = read(in, bytes, sizeof(bytes));
+    assert_true(got > 0);
+    assert_int_equal(write(out, bytes, (size_t)got), got);
+    close(in);
+    close(out);
+}
+
+/* Records 3 to 5 of a slot that failed were written again as others, from 3 on. */
+TEST(wal_damage, what_a_failed_slot_still_holds_hides_no_loss)
+{
+    struct rig r;
+    struct said s;
+    char path[600], kept[600];
+    unsigned first;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 5; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    first = rig_slot_of(&r, 1);
+    rig_slot_path(&r, first, path, sizeof(path));
+    snprintf(kept, sizeof(kept), "%s/kept", r.path);
+    copy_file(path, kept);
+    rig_zero(&r, first, 4096 * 3, 4096 * 6);
+    rig_remove_tail(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(sf_wal_last_lsn(r.wal), 2);
+    assert_ok(rig_put(&r, 20, 1, 1000));
+    rig_close(&r);
+    copy_file(kept, path);
+    assert_int_equal(unlink(kept), 0);
+
+    assert_int_equal(verify(&r).n_faults, 0);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 3);
+    assert_int_equal(r.seen[2], 0);
+    assert_int_equal(r.seen[20], 1);
+    rig_close(&r);
+    rig_zero(&r, rig_slot_of(&r, 2), 4096, 8192);
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 1);
+    assert_non_null(strstr(s.text, "records 3 to 3 are missing"));
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 2);
+    assert_int_equal(r.replayed.n_lost_lsn, 1);
+    rig_done(&r);
+}
+
+TEST(wal_damage, each_way_to_lose_a_slot_is_said_in_its_own_words)
+{
+    static const char *const words[] = {"is missing; it held records 1 to 10\n",
+                                        "was emptied and what it held is lost",
+                                        "has a damaged header and what it held is lost"};
+    for (int way = 0; way < 3; way++) {
+        struct rig r;
+        char path[600];
+        rig_write_ten(&r);
+        rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
+        if (way == 0)
+            assert_int_equal(unlink(path), 0);
+        else if (way == 1)
+            assert_int_equal(truncate(path, 0), 0);
+        else
+            rig_zero(&r, rig_slot_of(&r, 1), 0, 4096);
+        if (way)
+            rig_remove_tail(&r);
+        assert_ok(rig_open(&r));
+        if (!strstr(r.notices, words[way]))
+            fail_msg("way %d: %s", way, r.notices);
+        assert_null(strstr(r.notices, "another store"));
+        rig_done(&r);
+    }
+}
+
+TEST(wal_damage, the_slots_of_another_store_are_called_so)
+{
+    struct rig r;
+    struct sf_wal *w = NULL;
+    rig_write_ten(&r);
+    struct sf_wal_config config = {.dir = r.dir,
+                                   .store_uuid = "another",
+                                   .segment_len = r.segment_len,
+                                   .notice = rig_notice,
+                                   .notice_arg = &r};
+    assert_ok(sf_wal_open(&config, &w, NULL));
+    assert_ok(sf_wal_replay(w, rig_see, &r, NULL, NULL));
+    assert_non_null(strstr(r.notices, "belongs to another store; it is left alone"));
+    sf_wal_close(w);
+    rig_done(&r);
+}
+
+/* ---- the tail ---- */
+
+/* Both pages changed, with sums that fit: only what they say is wrong. */
+static void write_tail(const struct rig *r, size_t at, uint32_t value)
+{
+    uint8_t pages[2][4096];
+    char path[600];
+    int fd;
+    snprintf(path, sizeof(path), "%s/wal.tail", r->path);
+    fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, pages, sizeof(pages), 0), sizeof(pages));
+    for (int i = 0; i < 2; i++) {
+        sf_store_u32le(pages[i] + at, value);
+        memset(pages[i] + 48, 0, 8);
+        sf_store_u64le(pages[i] + 48, sf_hash(pages[i], sizeof(pages[i])));
+    }
+    assert_int_equal(pwrite(fd, pages, sizeof(pages), 0), sizeof(pages));
+    close(fd);
+}
+
+TEST(wal_damage, a_tail_that_says_what_cannot_be_is_not_believed)
+{
+    static const struct {
+        size_t at;
+        uint32_t value;
+    } wrong[] = {{44, SF_WAL_TAIL_FORMAT + 1},   /* of a later version */
+                 {40, SF_WAL_TAIL_SEGMENTS + 1}, /* more segments than a page holds */
+                 {56 + 8 + 20, 0x55555555}};     /* a header of a segment that does not check out */
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct sf_wal_tail tail = {0};
+        struct rig r;
+        rig_write_ten(&r);
+        assert_ok(sf_wal_tail_read(r.dir, &tail, NULL));
+        write_tail(&r, wrong[i].at, wrong[i].value);
+        assert_err(sf_wal_tail_read(r.dir, &tail, NULL), SF_ERR_CORRUPT);
+        assert_int_equal(verify(&r).n_faults, 1);
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, 10);
+        assert_int_equal(r.replayed.n_lost_lsn, 0);
+        rig_done(&r);
+    }
+}
+
+TEST(wal_damage, the_newest_segments_are_written_down_in_their_order)
+{
+    static const uint64_t sequences[] = {3, 1, 6, 2, 5, 4};
+    struct sf_wal_slots slots;
+    const struct sf_wal_slot *out[4];
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(sf_wal_slots_init(&slots, r.dir, 256 << 10, 0, NULL));
+    for (uint32_t i = 0; i < 6; i++) {
+        struct sf_wal_found f = {
+            .number = i,
+            .len = 256 << 10,
+            .segment = {.sequence = sequences[i], .first_lsn = sequences[i] * 10}};
+        assert_non_null(sf_wal_slots_add(&slots, &f, SF_WAL_SLOT_HELD, sequences[i] * 10 + 9));
+    }
+    assert_int_equal(sf_wal_slots_needed(&slots, out, 4), 4);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(out[i]->segment.sequence, 3 + i);
+    sf_wal_slots_done(&slots);
+    rig_done(&r);
+}
+
+/* ---- life ---- */
+
+TEST(wal_damage, nothing_is_appended_before_a_replay)
+{
+    struct rig r;
+    struct rig_batch *b;
+    rig_init_temporary(&r);
+    struct sf_wal_config config = {
+        .dir = r.dir, .store_uuid = "rig's own uuid!", .segment_len = r.segment_len};
+    assert_ok(sf_wal_open(&config, &r.wal, NULL));
+    b = rig_batch_new(&r, 1, 1, 100);
+    assert_err(sf_wal_append(r.wal, &b->entry, &r.why), SF_ERR_CANCELLED);
+    rig_batch_free(b);
+    rig_done(&r);
+}
+
+static unsigned count_slots(const struct rig *r)
+{
+    unsigned n = 0;
+    for (unsigned number = 0; number < 100; number++) {
+        char path[600];
+        rig_slot_path(r, number, path, sizeof(path));
+        n += access(path, F_OK) == 0;
+    }
+    return n;
+}
+
+TEST(wal_damage, starts_take_the_spare_slots_there_are)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    for (uint32_t i = 0; i < 12; i++) {
+        assert_ok(rig_open(&r));
+        assert_ok(rig_put(&r, i, 1, 100));
+        r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+        sf_wal_checkpoint(r.wal, r.ckpt_lsn);
+        rig_close(&r);
+        assert_true(count_slots(&r) <= 7); /* five spare ones, the active one, one on its way */
+    }
+    rig_done(&r);
+}
+
+/* ---- erasure ---- */
+
+static void put_secret(struct rig *r, uint32_t id, const char *secret, size_t len)
+{
+    struct rig_batch *b = rig_batch_new(r, id, 1, len);
+    memcpy(b->bytes + 1000, secret, strlen(secret));
+    assert_ok(sf_wal_append(r->wal, &b->entry, NULL));
+    assert_ok(rig_wait(b));
+    rig_batch_free(b);
+}
+
+/* In every slot there is, and in the one that is being written. Nothing comes meanwhile. */
+TEST(wal_damage, an_erasure_reaches_every_slot)
+{
+    static const char *const secrets[] = {"secret one", "secret two", "secret three",
+                                          "secret four"};
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 4; i++)
+        put_secret(&r, i, secrets[i], 200000); /* a segment each */
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(rig_log_holds(&r, secrets[i], strlen(secrets[i])));
+    r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+    sf_wal_checkpoint(r.wal, r.ckpt_lsn);
+    for (int tries = 0; sf_wal_oldest_lsn(r.wal) <= r.ckpt_lsn; tries++) {
+        assert_true(tries < 20);
+        assert_ok(sf_wal_scrub(r.wal, NULL));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        if (rig_log_holds(&r, secrets[i], strlen(secrets[i])))
+            fail_msg("'%s' is still there", secrets[i]);
+    }
+    assert_ok(rig_put(&r, 90, 1, 100));
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    rig_done(&r);
+}
