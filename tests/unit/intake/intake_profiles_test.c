@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
 #include "intake/intake.h"
@@ -128,6 +129,52 @@ TEST(intake_profiles, fold_labels_over_the_cap_and_count_them)
     assert_int_equal(b->profiles->n_samples, 10);
     sf_batch_free(b);
     sf_series_cap_free(cap);
+}
+
+/* Random ids do not compress: so many samples need several records of the log. */
+TEST(intake_profiles, that_need_several_records_keep_every_sample_in_its_order)
+{
+    enum { N_SAMPLES = 1000 * 1000 };
+    struct sf_intake_profiles_result result;
+    struct sf_batch *b = make(20);
+    struct sf_profile_batch *p = (struct sf_profile_batch *)b->profiles;
+    struct sf_sample *samples = sf_heap_new_n(N_SAMPLES, sizeof(*samples));
+    uint64_t mixed = 1, n_pieces = 0, at = 0;
+    assert_non_null(samples);
+    for (uint32_t i = 0; i < N_SAMPLES; i++) {
+        samples[i] = p->samples[i % p->n_samples];
+        samples[i].value = i + 1;
+        mixed = sf_hash_mix(mixed, i);
+        samples[i].span_id = mixed | 1;
+        memcpy(samples[i].trace_id.b, &mixed, 8);
+        mixed = sf_hash_mix(mixed, 7);
+        memcpy(samples[i].trace_id.b + 8, &mixed, 8);
+    }
+    p->samples = samples;
+    p->n_samples = N_SAMPLES;
+    finish(b, NULL, NULL, &result);
+    assert_int_equal(result.n_samples, N_SAMPLES);
+    for (const struct sf_batch *piece = b; piece; piece = piece->next) {
+        struct sf_batch *again = NULL;
+        if (sf_intake_replay(&piece->log, &again, &why))
+            fail_msg("%s", why.text);
+        assert_true(piece->log.body.len <= SF_LIMIT_RECORD_LEN);
+        assert_int_equal(again->dup_hash, n_pieces == 0 ? 99 : 0); /* the request is known by one */
+        assert_int_equal(again->profiles->n_samples, piece->profiles->n_samples);
+        assert_int_equal(again->profiles->n_stacks, p->n_stacks);
+        for (uint32_t i = 0; i < again->profiles->n_samples; i++, at++) {
+            const struct sf_sample *s = &again->profiles->samples[i];
+            if (at >= N_SAMPLES || s->value != (int64_t)at + 1 ||
+                s->span_id != samples[at].span_id || s->stack != samples[at].stack)
+                fail_msg("piece %u, sample %u of %u", (unsigned)n_pieces, i, (unsigned)at);
+        }
+        n_pieces++;
+        sf_batch_free(again);
+    }
+    assert_int_equal(at, N_SAMPLES);
+    assert_true(n_pieces > 1);
+    sf_batch_free(b);
+    sf_heap_free(samples);
 }
 
 TEST(intake_profiles, survive_every_failing_allocation)

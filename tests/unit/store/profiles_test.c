@@ -57,6 +57,62 @@ TEST(profiles, survive_a_crash_exactly_once)
     profile_store_done(&r);
 }
 
+/* Three records of one request, as intake cuts what is too long for one, sent twice. */
+static void send_in_pieces(struct profile_store *r)
+{
+    for (int i = 0; i < 2; i++) {
+        struct sf_profile_batch p, some;
+        struct sf_batch *first = NULL;
+        r->make = (struct sf_profile_make){
+            .rng = 9, .span_percent = 30, .now_ns = profile_store_now_ns - SF_NS_PER_S};
+        sf_profile_make_one(&r->make, 1, 90, &r->a, &p);
+        for (uint32_t k = 3; k-- > 0;) {
+            struct sf_batch *b;
+            some = p;
+            some.samples += k * (p.n_samples / 3);
+            some.n_samples = k == 2 ? p.n_samples - 2 * (p.n_samples / 3) : p.n_samples / 3;
+            b = profile_store_logged(r, &some, k == 0 ? 55 : 0);
+            b->next = first;
+            first = b;
+        }
+        assert_ok(store_put_batch(&r->r, 0, first));
+    }
+}
+
+static void send_pieces_and_die(struct store_rig *store)
+{
+    (void)store;
+    assert_ok(store_rig_open(&crashing->r));
+    send_in_pieces(crashing);
+}
+
+TEST(profiles, in_several_records_are_there_whole_and_once)
+{
+    struct profile_store r;
+    struct sf_profile_batch p;
+    struct sf_profile_type type;
+    struct sf_tree tree;
+    profile_store_init(&r);
+    store_rig_close(&r.r);
+    crashing = &r;
+    store_in_crashing_process(&r.r, send_pieces_and_die);
+    r.make = (struct sf_profile_make){
+        .rng = 9, .span_percent = 30, .now_ns = profile_store_now_ns - SF_NS_PER_S};
+    sf_profile_make_one(&r.make, 1, 90, &r.a, &p);
+    type = profile_store_cpu_type(&p);
+    assert_ok(store_rig_open(&r.r)); /* from the log */
+    assert_ok(sf_batch_tree(&p, &type, &r.a, &tree, &r.r.why));
+    profile_store_lines_of_tree(&r.cpu[1], &tree);
+    profile_store_check_service(&r, 1, &r.cpu[1]);
+    send_in_pieces(&r); /* a sender that never heard the answer */
+    profile_store_check_service(&r, 1, &r.cpu[1]);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    profile_store_check_service(&r, 1, &r.cpu[1]);
+    profile_store_reopen(&r);
+    profile_store_check_service(&r, 1, &r.cpu[1]);
+    profile_store_done(&r);
+}
+
 TEST(profiles, that_are_sent_twice_count_once)
 {
     struct profile_store r;
