@@ -425,6 +425,7 @@ def tests_of(rooms, is_near, is_own):
     """Those that are asked about these rooms, from the names meson knows."""
     also = [w for room in rooms for w in ALSO.get(room, []) if not is_own and (not is_near or " " in w)]
     wanted = [f"unit/{room}_unit" for room in rooms] + also
+    ninja(["build.ninja"])  # what it says is as old as its last look at the tree
     said = subprocess.run(["meson", "introspect", "--tests", BUILD], capture_output=True, text=True, check=True).stdout
     found = {}
     for t in json.loads(said):

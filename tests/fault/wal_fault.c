@@ -282,33 +282,51 @@ TEST(wal_fault, never_writes_again_where_a_sync_failed)
     faultfs_disarm();
     assert_true(failed_path[0] != 0);
     assert_int_equal(n_writes_after, 0);
+    /* Nor is it kept for ever: what it held before is needed until the checkpoint has passed. */
+    sf_wal_checkpoint(r.wal, sf_wal_last_lsn(r.wal));
+    for (int64_t until_ns = in_ms(60000);;) {
+        struct sf_wal_stats stats;
+        sf_wal_stats(r.wal, &stats);
+        if (stats.n_segments <= 1)
+            break;
+        assert_true(sf_clock_mono_ns() < until_ns);
+        sf_clock_sleep_ms(1);
+    }
     rig_done(&r);
 }
 
 /* --- slots that cannot be read or scrubbed --- */
 
 /* Not for now: it may be back at the next start, so nothing else may take its place. */
-TEST(wal_fault, a_slot_that_cannot_be_opened_is_not_written_over)
+TEST(wal_fault, a_slot_that_cannot_be_read_is_not_written_over)
 {
-    struct rig r;
-    rig_init_temporary(&r);
-    r.segment_len = SEGMENT_LEN;
-    assert_ok(rig_open(&r));
-    for (uint32_t i = 0; i < 3; i++)
-        assert_ok(rig_put(&r, i, 1, 1000));
-    rig_close(&r);
-    faultfs_arm(FAULTFS_READ, FAULTFS_FAIL, EIO, 1, 0, "/wal/0000.wal");
-    assert_ok(rig_open(&r));
-    assert_int_equal(r.n_seen, 0);
-    assert_true(r.n_notices > 0);
-    for (uint32_t i = 10; i < 30; i++)
-        assert_ok(rig_put(&r, i, 1, 30000)); /* many slots */
-    rig_close(&r);
-    faultfs_disarm();
-    assert_ok(rig_open(&r));
-    for (uint32_t i = 0; i < 30; i++)
-        assert_int_equal(r.seen[i], i < 3 || i >= 10);
-    rig_done(&r);
+    static const struct {
+        uint32_t call;
+        uint64_t nth;
+    } faults[] = {
+        {FAULTFS_READ, 1}, {FAULTFS_OPEN, 1}, {FAULTFS_OPEN, 2}}; /* 2: after its header */
+    for (size_t k = 0; k < sizeof(faults) / sizeof(faults[0]); k++) {
+        struct rig r;
+        rig_init_temporary(&r);
+        r.segment_len = SEGMENT_LEN;
+        assert_ok(rig_open(&r));
+        for (uint32_t i = 0; i < 3; i++)
+            assert_ok(rig_put(&r, i, 1, 1000));
+        rig_close(&r);
+        faultfs_arm(faults[k].call, FAULTFS_FAIL, EIO, faults[k].nth, 0, "/wal/0000.wal");
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, 0);
+        assert_true(r.n_notices > 0);
+        assert_true(r.replayed.n_bad_segments > 0);
+        for (uint32_t i = 10; i < 30; i++)
+            assert_ok(rig_put(&r, i, 1, 30000)); /* many slots */
+        rig_close(&r);
+        faultfs_disarm();
+        assert_ok(rig_open(&r));
+        for (uint32_t i = 0; i < 30; i++)
+            assert_int_equal(r.seen[i], i < 3 || i >= 10);
+        rig_done(&r);
+    }
 }
 
 TEST(wal_fault, pages_that_cannot_be_read_are_counted)

@@ -332,6 +332,47 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_traces)
     store_rig_done(&r);
 }
 
+/* Alone, since it cannot be merged with another; and what is erased leaves it all the same. */
+TEST(compact, rewrites_a_block_that_is_larger_than_the_line)
+{
+    enum { N_BLOCKS = 2, N_ROWS = 4000, N_PUTS = 3, N_ALL = N_BLOCKS * N_PUTS * N_ROWS };
+    struct store_rig r;
+    struct sf_local_stats s;
+    sf_trace_id id = {{0}};
+    uint64_t number = N_ROWS + 17;
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &id, .n_traces = 1};
+    store_rig_init(&r);
+    r.config.tuning.compact_blocks = 2;
+    assert_ok(store_rig_open(&r));
+    for (uint32_t i = 0; i < N_BLOCKS; i++) {
+        for (uint32_t k = 0; k < N_PUTS; k++)
+            put_single(&r, (i * N_PUTS + k) * N_ROWS, N_ROWS);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    store_rig_close(&r);
+    r.config.memory_len = 8 << 20; /* 384 KB for the list of traces: 8,000 of them */
+    assert_ok(store_rig_open(&r));
+    assert_int_equal(stats_of(&r).n_blocks[0], N_BLOCKS);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why)); /* and comes to an end */
+    s = stats_of(&r);
+    assert_int_equal(s.block_rows[0] + s.block_rows[1], N_ALL);
+    memcpy(id.b, &number, 8);
+    assert_int_equal(store_trace(&r, 1, id).n, 1);
+    assert_ok(r.store->ops->erase(r.store, 1, &which, &r.why));
+    assert_int_equal(store_trace(&r, 1, id).n, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    s = stats_of(&r);
+    assert_int_equal(s.n_tombstones, 0); /* nothing of it is in a file any more */
+    assert_int_equal(s.block_rows[0] + s.block_rows[1], N_ALL - 1);
+    number++;
+    memcpy(id.b, &number, 8);
+    assert_int_equal(store_trace(&r, 1, id).n, 1);
+    store_rig_done(&r);
+}
+
 /* Profiles of one service whose stacks and spans nobody else has: the union is as large as the sum.
  */
 static void put_stacks(struct store_rig *r, uint32_t *io_n, uint32_t n)

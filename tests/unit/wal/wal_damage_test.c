@@ -62,6 +62,62 @@ TEST(wal_damage, fsck_tells_a_batch_that_was_never_finished)
     rig_done(&r);
 }
 
+TEST(wal_damage, fsck_finds_a_lost_segment_by_its_neighbours)
+{
+    struct rig r;
+    struct said s;
+    char path[600];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 4; i++)
+        assert_ok(rig_put(&r, i, 1, 200000)); /* a segment each */
+    rig_close(&r);
+    rig_slot_path(&r, rig_slot_of(&r, 2), path, sizeof(path));
+    assert_int_equal(unlink(path), 0);
+    rig_remove_tail(&r);
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 1);
+    assert_non_null(strstr(s.text, "records 2 to 2 are missing"));
+    r.ckpt_lsn = 2;
+    assert_int_equal(verify(&r).n_faults, 0);
+    rig_done(&r);
+}
+
+static struct sf_wal_known last_begun;
+
+static void remember_begun(void *arg, uint64_t sequence, uint64_t first_lsn)
+{
+    (void)arg;
+    last_begun = (struct sf_wal_known){.sequence = sequence, .first_lsn = first_lsn};
+}
+
+/* Its last two segments and the tail are gone; where the last began, the catalogue knows. */
+TEST(wal_damage, what_lay_before_a_missing_segment_counts_as_lost)
+{
+    struct rig r;
+    char path[600];
+    rig_init_temporary(&r);
+    r.begin = remember_begun;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ok(rig_put(&r, i, 1, 200000)); /* a segment each */
+    rig_close(&r);
+    assert_int_equal(last_begun.first_lsn, 3);
+    for (uint64_t k = 2; k <= 3; k++) {
+        rig_slot_path(&r, rig_slot_of(&r, k), path, sizeof(path));
+        assert_int_equal(unlink(path), 0);
+    }
+    rig_remove_tail(&r);
+    r.known = last_begun;
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    assert_true(r.replayed.is_missing);
+    assert_int_equal(r.replayed.n_lost_lsn, 1);
+    assert_int_equal(r.replayed.first_lost_lsn, 2);
+    assert_int_equal(sf_wal_last_lsn(r.wal), 2); /* no number below is given again */
+    rig_done(&r);
+}
+
 static void copy_file(const char *from, const char *to)
 {
     static uint8_t bytes[1 << 20];
