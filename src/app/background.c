@@ -4,6 +4,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "serve/alerts/alert_delivery.h"
 #include "serve/alerts/alerts.h"
 #include "serve/keep_hours.h"
 #include "serve/pyroscope/recording_rules.h"
@@ -23,6 +24,7 @@ static const struct job jobs[] = {
     {.name = "keep", .run = sf_keep_hours_judge, .interval_ns = SF_NS_PER_S},
     {.name = "scrape", .run = sf_scraping_run, .interval_ns = SF_NS_PER_S / 20},
     {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* it knows when */
+    {.name = "deliver", .run = sf_alert_delivery_run, .interval_ns = SF_NS_PER_S / 4},
 };
 
 enum { N_JOBS = sizeof(jobs) / sizeof(jobs[0]) };

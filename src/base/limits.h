@@ -155,7 +155,7 @@
 #define SF_LIMIT_ALERT_SERIES    100  /* alerts of one rule, the rest is counted: by() over ids */
 #define SF_LIMIT_ALERT_LABELS    16   /* of one rule, and as many annotations */
 #define SF_LIMIT_ALERT_TEXT_LEN  4096 /* one text of a rule */
-#define SF_LIMIT_ALERT_RECEIVERS 16   /* each may take its time-out at every evaluation */
+#define SF_LIMIT_ALERT_RECEIVERS 16   /* each may have a request under way */
 #define SF_LIMIT_ALERT_PINS      5    /* traces that an alert pins: evidence, and not all of it */
 #define SF_LIMIT_ALERT_PIN_DAYS  7    /* how long: alerts fire again and again */
 #define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */

@@ -5,6 +5,7 @@ import http.client
 import http.server
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -19,9 +20,16 @@ GOT = []  # (path, body)
 STATUS = {"/hook": 200, "/api/v2/alerts": 200, "/moved": 302, "/second/api/v2/alerts": 500}
 
 
+HANGS, GIVEN_UP = 0, []  # a status: no answer, until the server gives it up
+
+
 class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         GOT.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+        if STATUS[self.path] == HANGS:
+            select.select([self.connection], [], [], 60)
+            GIVEN_UP.append(self.path)
+            return
         self.send_response(STATUS[self.path])
         if STATUS[self.path] == 302:
             self.send_header("Location", "/hook")
@@ -259,6 +267,56 @@ def test_7_reload_takes_good_rules_and_keeps_the_old_set_over_bad_ones():
         done = subprocess.run([PROGRAM, "check-config", "--set", f"alerts.rules_files={name}"], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
         assert done.returncode == 1 and name in done.stderr, done
+
+
+def evaluations():
+    return SERVER.metric("spanflame_alerts_evaluations_total") / len(rules())
+
+
+def test_7a_missed_evaluations_are_made_up_once():
+    with open(os.path.join(SERVER.home, "rules", "more.yaml"), "w", encoding="utf-8") as f:
+        f.write("rules:\n  - {name: waits, traceql: '{ status = error } | count_over_time()', above: 2, window: 1h, for: 6s}\n")
+    send_errors()
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: alerts().get("waits", {}).get("state") == "pending", "it waits")
+    since, before, begun = alerts()["waits"]["activeAt"], evaluations(), time.monotonic()
+    SERVER.process.send_signal(signal.SIGSTOP)
+    ran = time.monotonic() - begun
+    time.sleep(8)  # eight intervals
+    continued, begun = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()), time.monotonic()
+    SERVER.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: alerts()["waits"]["state"] == "firing", "the first evaluation knows how long it has been true")
+    wait_for(lambda: evaluations() >= before + 1, "the pass ends")
+    made, ran = evaluations() - before, ran + time.monotonic() - begun
+    assert made <= ran + 2, f"{made} passes in {ran} s"
+    assert alerts()["waits"]["activeAt"] == since
+    fired = [e for e in SERVER.json("/api/v1/alerts/history?rule=waits")["events"]]
+    assert len(fired) == 1 and fired[0]["firedAt"] >= continued, (fired, continued)
+    # Of a stop it is the same.
+    assert SERVER.stop() == 0
+    time.sleep(5)
+    begun = time.monotonic()
+    SERVER.start()
+    wait_for(lambda: evaluations() >= 1, "an evaluation")
+    made, ran = evaluations(), time.monotonic() - begun
+    assert made <= ran + 2, f"{made} passes in {ran} s"
+    assert len(SERVER.json("/api/v1/alerts/history?rule=waits")["events"]) == 1 and alerts()["waits"]["activeAt"] == since
+
+
+def test_7b_a_receiver_that_hangs_delays_nobody():
+    assert SERVER.stop() == 0
+    STATUS["/second/api/v2/alerts"] = HANGS
+    GOT.clear()
+    SERVER.start()
+    wait_for(lambda: told("/second/api/v2/alerts", "waits"), "it is told of what fires by a server that has just started")
+    before = evaluations()
+    wait_for(lambda: told("/hook", "waits", "firing"), "the others are told")
+    wait_for(lambda: evaluations() >= before + 2, "rules are evaluated")
+    assert not GIVEN_UP, "meanwhile it hangs"
+    wait_for(lambda: GIVEN_UP, "it is given up")
+    wait_for(lambda: sum(at == "/second/api/v2/alerts" for at, _ in GOT) > 1, "it is asked again")
+    STATUS["/second/api/v2/alerts"] = 200
+    wait_for(lambda: sum(at == "/second/api/v2/alerts" for at, _ in GOT) > 2, "it takes it")
 
 
 def test_8_alerts_have_half_of_the_pins_and_people_the_others():

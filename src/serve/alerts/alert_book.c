@@ -99,7 +99,7 @@ static void resolve(struct sf_alert_book *b, struct sf_alert *a, int64_t now_ns)
 {
     a->state = SF_ALERT_RESOLVED;
     a->resolved_ns = a->changed_ns = now_ns;
-    b->is_changed = true;
+    a->is_news = b->is_changed = true;
 }
 
 static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule,
@@ -132,7 +132,7 @@ static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule
     if (a->state == SF_ALERT_PENDING && now_ns - a->since_ns >= rule->for_ns) {
         a->state = SF_ALERT_FIRING;
         a->fired_ns = a->changed_ns = now_ns;
-        b->is_changed = true;
+        a->is_news = b->is_changed = true;
     }
     return SF_OK;
 }
@@ -176,6 +176,17 @@ void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *ru
         if ((!is_known && a->state == SF_ALERT_PENDING) ||
             (a->state == SF_ALERT_RESOLVED && now_ns - a->resolved_ns > KEPT_NS))
             drop(b, i);
+    }
+}
+
+void sf_alert_book_publish(struct sf_alert_book *b)
+{
+    uint64_t change = b->n_changes + 1;
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->list[i].is_news)
+            continue;
+        b->list[i].is_news = false;
+        b->list[i].change = b->n_changes = change;
     }
 }
 
@@ -241,6 +252,7 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
     read.notes = sf_alert_book_copy(texts[3]);
     read.reason = texts[4].len ? sf_alert_book_copy(texts[4]) : NULL;
     read.spans = texts[5].len ? sf_alert_book_copy(texts[5]) : NULL;
+    read.is_news = read.state != SF_ALERT_PENDING; /* to receivers of this run */
     *a = read;
     return a->notes != NULL;
 }

@@ -25,6 +25,8 @@ struct sf_alert {
     int64_t fired_ns;    /* 0: not yet */
     int64_t resolved_ns; /* 0: not yet */
     int64_t changed_ns;  /* it began to fire, or was resolved */
+    uint64_t change;     /* the book's, that made it news last */
+    bool is_news;        /* it changed, and nobody may be told before it is published */
     bool is_seen;
     bool is_silenced; /* nobody is told */
 };
@@ -34,6 +36,7 @@ struct sf_alert_book {
     size_t n, cap;
     int64_t last_ns;    /* of the last evaluation of all rules; 0: never */
     uint64_t n_dropped; /* alerts above SF_LIMIT_ALERT_SERIES, counted in each evaluation */
+    uint64_t n_changes; /* that were published */
     bool is_changed;    /* since it was written */
 };
 
@@ -47,6 +50,8 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
 /* Alerts of rules that are no more are resolved; those resolved long ago go. */
 void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *rules,
                         int64_t now_ns);
+/* What changed is complete, with its reason and silences: receivers may be told. */
+void sf_alert_book_publish(struct sf_alert_book *b);
 bool sf_alert_book_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule);
 
 /* As a file of lines whose first is a checksum. CORRUPT: another's bytes, or damaged; nothing is

@@ -8,6 +8,7 @@
 #include "os/clock.h"
 #include "render/units.h"
 #include "serve/alerts/alert_eval.h"
+#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"

@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/time_unit.h"
-#include "os/fetch.h"
 #include "serve/alerts/alert_capture.h"
 #include "serve/alerts/alert_value.h"
 #include "wire/json.h"
@@ -89,10 +88,10 @@ static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rule
 
 static bool is_told(const struct sf_alert *a, const struct sf_alert_receiver *r)
 {
-    if (a->is_silenced)
+    if (a->is_silenced || a->is_news)
         return false;
     return a->state == SF_ALERT_FIRING ||
-           (a->state == SF_ALERT_RESOLVED && a->fired_ns && a->changed_ns > r->told_ns);
+           (a->state == SF_ALERT_RESOLVED && a->fired_ns && a->change > r->told);
 }
 
 static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *r,
@@ -220,25 +219,24 @@ bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_ale
 {
     for (size_t i = 0; i < s->book->n; i++) {
         const struct sf_alert *a = &s->book->list[i];
-        if (is_told(a, r) && (a->changed_ns > r->told_ns || s->now_ns - r->last_ns >= RESEND_NS))
+        if (is_told(a, r) && (a->change > r->told || s->mono_ns - r->last_ns >= RESEND_NS))
             return true;
     }
     return false;
 }
 
-enum sf_err sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
-                               const atomic_bool *is_stopping, struct sf_why *why)
+void sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
+                        const atomic_bool *is_stopping, struct sf_alert_post *out)
 {
-    char url[SF_LIMIT_ALERT_TEXT_LEN + 32];
-    struct sf_fetch f = {.url = url,
-                         .content_type = "application/json",
-                         .body = body,
-                         .connect_ns = CONNECT_NS,
-                         .whole_ns = ALL_NS,
-                         .cancel = is_stopping};
     size_t len = strlen(r->url);
     while (len && r->url[len - 1] == '/' && !r->is_webhook)
         len--;
-    snprintf(url, sizeof(url), "%.*s%s", (int)len, r->url, r->is_webhook ? "" : "/api/v2/alerts");
-    return sf_fetch_run(&f, why);
+    snprintf(out->url, sizeof(out->url), "%.*s%s", (int)len, r->url,
+             r->is_webhook ? "" : "/api/v2/alerts");
+    out->fetch = (struct sf_fetch){.url = out->url,
+                                   .content_type = "application/json",
+                                   .body = body,
+                                   .connect_ns = CONNECT_NS,
+                                   .whole_ns = ALL_NS,
+                                   .cancel = is_stopping};
 }

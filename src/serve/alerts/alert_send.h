@@ -3,21 +3,25 @@
  * Addresses come from the configuration only, and nobody is followed elsewhere: a redirect is a
  * failure. */
 #pragma once
+#include "os/fetch.h"
 #include "serve/alerts/alert_book.h"
 
 struct sf_alert_receiver {
     const char *url; /* of the rules' set */
     bool is_webhook;
-    int64_t told_ns; /* what changed until then it knows; 0: nothing */
-    int64_t last_ns; /* when it last took something */
-    int64_t failed_ns;
+    uint64_t told;              /* the book's changes up to this one it knows; 0: none */
+    int64_t last_ns, failed_ns; /* when it last took something, or failed; monotonic */
 };
 
 struct sf_alert_sending {
     const struct sf_alert_book *book;
     const struct sf_alert_rules *rules;
-    int64_t now_ns;
-    const atomic_bool *is_stopping;
+    int64_t now_ns, mono_ns;
+};
+
+struct sf_alert_post { /* a request to a receiver */
+    struct sf_fetch fetch;
+    char url[SF_LIMIT_ALERT_TEXT_LEN + 32];
 };
 
 /* Has it anything to learn: a change, or a firing alert it was told of long ago? */
@@ -25,9 +29,9 @@ bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_ale
 /* The body for it; the number of alerts in it. */
 size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
                           struct sf_buf *out);
-/* One request. IO, DEADLINE, CANCELLED; INPUT: it refused what we said. */
-enum sf_err sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
-                               const atomic_bool *is_stopping, struct sf_why *why);
+/* The request with that body; what it points to outlives it. */
+void sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
+                        const atomic_bool *is_stopping, struct sf_alert_post *out);
 
 /* What an alert carries besides its rule's annotations, in the shape of both APIs. */
 void sf_alert_send_json_labels(const struct sf_alert *a, struct sf_buf *out);

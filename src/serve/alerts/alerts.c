@@ -1,6 +1,6 @@
 /* alerts.c - the alert thread's pass: evaluate all rules once per interval, update the book of
- * alerts, pin evidence and start captures for new ones, notify receivers, save state. Rules are
- * replaced between passes. Handlers of other threads read under the lock. */
+ * alerts, pin evidence and start captures for new ones, publish what changed to the thread that
+ * delivers, save state. Rules are replaced between passes. Other threads read under the lock. */
 #include "serve/alerts/alerts.h"
 
 #include <math.h>
@@ -21,8 +21,7 @@
 enum { FILE_MAX = 256 << 20, REASONS = 20 }; /* of alerts of one rule that begin at once */
 static const char state_file[] = "alerts", history_file[] = "alert_history",
                   silence_file[] = "silences";
-static const int64_t RETRY_NS = 5 * SF_NS_PER_S,
-                     EACH_NS = 5 * SF_NS_PER_S; /* of a pass, for all tenants */
+static const int64_t EACH_NS = 5 * SF_NS_PER_S; /* of a pass, for all tenants */
 
 /* ---- open and close ---- */
 
@@ -33,28 +32,6 @@ static void clear_health(struct sf_alerts *a)
     for (size_t i = 0; i < SF_LIMIT_WATCH_TENANTS * SF_WATCH_KINDS; i++)
         a->each_health[i / SF_WATCH_KINDS][i % SF_WATCH_KINDS] = (struct sf_alert_health){
             .value = NAN};
-}
-
-static void list_receivers(struct sf_alerts *a)
-{
-    const struct sf_alert_rules *r = a->rules;
-    struct sf_alert_receiver old[SF_LIMIT_ALERT_RECEIVERS];
-    size_t n_old = a->n_receivers;
-    memcpy(old, a->receivers, sizeof(old));
-    a->n_receivers = 0;
-    for (size_t i = 0; i < r->n_alertmanagers + r->n_webhooks; i++) {
-        bool is_webhook = i >= r->n_alertmanagers;
-        struct sf_alert_receiver to = {.url = is_webhook ? r->webhooks[i - r->n_alertmanagers]
-                                                         : r->alertmanagers[i],
-                                       .is_webhook = is_webhook};
-        for (size_t k = 0; k < n_old; k++) { /* the same as before knows what it was told */
-            if (old[k].is_webhook == is_webhook && strcmp(old[k].url, to.url) == 0) {
-                to.told_ns = old[k].told_ns;
-                to.last_ns = old[k].last_ns;
-            }
-        }
-        a->receivers[a->n_receivers++] = to;
-    }
 }
 
 /* One of the three files; `read` takes its text. */
@@ -110,10 +87,11 @@ enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, str
     a->dir = dir;
     a->rules = rules;
     a->health = sf_heap_new_n(SF_LIMIT_ALERT_RULES, sizeof(*a->health));
-    list_receivers(a);
+    a->delivery = sf_alert_delivery_new();
     if (a->health)
         clear_health(a);
-    err = a->health ? load(a, state_file, read_book, notice, why) : sf_no_memory(why, "alerts");
+    err = a->health && a->delivery ? load(a, state_file, read_book, notice, why)
+                                   : sf_no_memory(why, "alerts");
     if (!err)
         err = load(a, history_file, read_history, notice, why);
     if (!err)
@@ -129,6 +107,7 @@ void sf_alerts_close(struct sf_alerts *a)
 {
     if (!a)
         return;
+    sf_alert_delivery_free(a->delivery);
     sf_alert_rules_free(a->rules);
     sf_alert_rules_free(a->next);
     for (size_t i = 0; i < a->n_watches; i++)
@@ -159,7 +138,6 @@ static void take_next(struct sf_alerts *a)
         old = a->rules;
         a->rules = a->next;
         a->next = NULL;
-        list_receivers(a);
         clear_health(a);
     }
     sf_mutex_unlock(&a->lock);
@@ -167,6 +145,29 @@ static void take_next(struct sf_alerts *a)
 }
 
 /* ---- one rule ---- */
+
+/* One that is over stays as it was when it was last true. One whose silence ends while it fires is
+ * news to receivers. */
+static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
+{
+    for (size_t i = 0; i < a->book.n; i++) {
+        struct sf_alert *one = &a->book.list[i];
+        bool was_silenced = one->is_silenced;
+        if (one->state == SF_ALERT_RESOLVED)
+            continue;
+        one->is_silenced = sf_silence_book_find(&a->silences, sf_str_from(one->tenant),
+                                                sf_str_from(one->labels), now_ns) != NULL;
+        if (was_silenced && !one->is_silenced && one->state == SF_ALERT_FIRING)
+            one->is_news = true;
+    }
+}
+
+/* Under the lock: what was found is complete, and receivers may be told. */
+static void publish(struct sf_alerts *a, int64_t now_ns)
+{
+    mark_silenced(a, now_ns);
+    sf_alert_book_publish(&a->book);
+}
 
 struct pass {
     struct sf_service *service;
@@ -346,6 +347,9 @@ static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, si
               : sf_no_memory(&why, "a rule");
     sf_arena_done(&p->scratch);
     err = sf_query_turn_close_own(p->worker, err, &why);
+    sf_mutex_lock(&a->lock);
+    publish(a, p->now_ns);
+    sf_mutex_unlock(&a->lock);
     if (err == SF_ERR_CANCELLED)
         return err;
     if (!err)
@@ -407,35 +411,6 @@ static void evaluate_each(struct pass *p)
     }
 }
 
-/* ---- receivers ---- */
-
-static void tell(struct pass *p, struct sf_alert_receiver *r)
-{
-    struct sf_alerts *a = p->alerts;
-    struct sf_alert_sending sending = {&a->book, a->rules, p->now_ns, p->is_stopping};
-    struct sf_buf body = {0};
-    struct sf_why why = {0};
-    enum sf_err err;
-    size_t n;
-    if ((r->failed_ns && p->now_ns - r->failed_ns < RETRY_NS) || !sf_alert_send_is_due(r, &sending))
-        return;
-    n = sf_alert_send_body(r, &sending, &body);
-    err = sf_buf_ok(&body) ? sf_alert_send_post(r, sf_buf_bytes(&body), p->is_stopping, &why)
-                           : sf_no_memory(&why, "alerts");
-    sf_buf_done(&body);
-    if (err == SF_ERR_CANCELLED)
-        return;
-    if (err && !r->failed_ns)
-        sf_service_say(p->service, SF_SAY_WARN, "alerts: not delivered, tried again: %s", why.text);
-    sf_mutex_lock(&a->lock);
-    a->n_sent += err ? 0 : n;
-    a->n_send_failed += err != SF_OK;
-    sf_mutex_unlock(&a->lock);
-    r->failed_ns = err ? p->now_ns : 0;
-    if (!err)
-        r->told_ns = r->last_ns = p->now_ns;
-}
-
 /* ---- a pass ---- */
 
 static void save(struct pass *p)
@@ -472,22 +447,6 @@ static void save_history(struct pass *p)
         sf_service_say(p->service, SF_SAY_WARN, "alerts: the history is not saved: %s", why.text);
 }
 
-/* One that is over stays as it was when it was last true. One whose silence ends while it fires is
- * news to receivers. */
-static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
-{
-    for (size_t i = 0; i < a->book.n; i++) {
-        struct sf_alert *one = &a->book.list[i];
-        bool was_silenced = one->is_silenced;
-        if (one->state == SF_ALERT_RESOLVED)
-            continue;
-        one->is_silenced = sf_silence_book_find(&a->silences, sf_str_from(one->tenant),
-                                                sf_str_from(one->labels), now_ns) != NULL;
-        if (was_silenced && !one->is_silenced && one->state == SF_ALERT_FIRING)
-            one->changed_ns = now_ns;
-    }
-}
-
 enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *text,
                                     struct sf_why *why)
 {
@@ -512,7 +471,7 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
         sf_mutex_lock(&a->lock);
         sf_alert_book_tidy(&a->book, a->rules, now_ns);
         a->book.last_ns = now_ns;
-        mark_silenced(a, now_ns);
+        publish(a, now_ns);
         sf_alert_history_see(&a->history, &a->book, now_ns);
         sf_mutex_unlock(&a->lock);
         sf_arena_release(&worker->arena);
@@ -520,10 +479,8 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
         save_history(&p);
     }
     sf_mutex_lock(&a->lock); /* a silence holds at once, and from the first moment after a start */
-    mark_silenced(a, now_ns);
+    publish(a, now_ns);
     sf_mutex_unlock(&a->lock);
-    for (size_t i = 0; i < a->n_receivers && !atomic_load(is_stopping); i++)
-        tell(&p, &a->receivers[i]);
 }
 
 /* ---- /metrics ---- */

@@ -16,7 +16,8 @@ enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, str
                            char notice[240], struct sf_why *why);
 /* From the next evaluation on; takes `rules`. */
 void sf_alerts_replace(struct sf_alerts *a, struct sf_alert_rules *rules);
-/* Evaluates all rules when that is due, and tells receivers; to be called a few times a second. */
+/* Evaluates all rules when that is due; to be called a few times a second. What was missed is made
+ * up once. */
 void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                    const atomic_bool *is_stopping);
 void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e); /* /metrics */

@@ -2,8 +2,8 @@
 #pragma once
 #include "os/thread.h"
 #include "serve/alerts/alert_book.h"
+#include "serve/alerts/alert_delivery.h"
 #include "serve/alerts/alert_history.h"
-#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts.h"
 #include "serve/alerts/silence_book.h"
 #include "serve/alerts/watch_feed.h"
@@ -22,15 +22,14 @@ enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *te
 
 struct sf_alerts {
     struct sf_dir *dir;
+    struct sf_alert_delivery *delivery;  /* of the thread that delivers */
     int64_t started_ns;                  /* wall clock of the first run; 0: not yet */
     struct sf_mutex lock;                /* guards what follows; takes nothing */
     struct sf_alert_rules *rules, *next; /* only the thread that evaluates changes `rules` */
     struct sf_alert_book book;           /* likewise */
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */
-    struct sf_alert_receiver receivers[SF_LIMIT_ALERT_RECEIVERS];
-    size_t n_receivers;
-    struct sf_silence_book silences; /* changed by the thread of control calls */
-    struct sf_alert_history history; /* only the thread that evaluates changes it */
+    struct sf_silence_book silences;     /* changed by the thread of control calls */
+    struct sf_alert_history history;     /* only the thread that evaluates changes it */
     struct sf_watch *watches[SF_LIMIT_WATCH_TENANTS]; /* only the thread that evaluates adds */
     size_t n_watches, next_watch;                     /* with which the next pass begins */
     struct sf_alert_health each_health[SF_LIMIT_WATCH_TENANTS][SF_WATCH_KINDS];

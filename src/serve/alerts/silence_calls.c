@@ -5,6 +5,7 @@
 
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/params.h"
 #include "wire/json_write.h"

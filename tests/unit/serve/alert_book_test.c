@@ -115,22 +115,27 @@ TEST(alert_book, a_receiver_hears_changes_repeats_and_the_end)
     struct sf_alert_book b = {0};
     struct sf_alert_rules rules = {.list = (struct sf_alert_rule *)(uintptr_t)&RULE, .n = 1};
     struct sf_alert_receiver r = {.url = "http://127.0.0.1:1", .is_webhook = true};
-    struct sf_alert_sending s = {&b, &rules, T, NULL};
+    struct sf_alert_sending s = {&b, &rules, T, T};
     struct sf_buf body = {0};
     step(&b, 1, T);
     assert_false(sf_alert_send_is_due(&r, &s)); /* pending */
-    step(&b, 1, s.now_ns = T + 5 * MIN);
+    step(&b, 1, s.mono_ns = T + 5 * MIN);
+    assert_false(sf_alert_send_is_due(&r, &s)); /* its reason is not known yet */
+    sf_alert_book_publish(&b);
     assert_true(sf_alert_send_is_due(&r, &s));
-    r.told_ns = r.last_ns = s.now_ns;
+    r.told = b.n_changes;
+    r.last_ns = s.mono_ns;
     assert_false(sf_alert_send_is_due(&r, &s));
-    s.now_ns += MIN;
+    s.mono_ns += MIN;
     assert_true(sf_alert_send_is_due(&r, &s)); /* said again */
-    r.last_ns = s.now_ns;
-    step(&b, 0, s.now_ns += 1);
+    r.last_ns = s.mono_ns;
+    step(&b, 0, s.mono_ns += 1);
+    assert_false(sf_alert_send_is_due(&r, &s));
+    sf_alert_book_publish(&b);
     assert_true(sf_alert_send_is_due(&r, &s));
     assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
-    r.told_ns = s.now_ns;
-    s.now_ns += 2 * MIN;
+    r.told = b.n_changes;
+    s.mono_ns += 2 * MIN;
     assert_false(sf_alert_send_is_due(&r, &s));
     sf_buf_done(&body);
     sf_alert_book_done(&b);
@@ -148,7 +153,7 @@ TEST(alert_book, a_webhook_hears_what_all_alerts_of_the_message_have_in_common)
     struct sf_alert_rules rules = {.list = &rule, .n = 1};
     struct sf_alert_book b = {0};
     struct sf_alert_receiver r = {.url = "http://127.0.0.1:1", .is_webhook = true};
-    struct sf_alert_sending s = {&b, &rules, T, NULL};
+    struct sf_alert_sending s = {&b, &rules, T, T};
     struct sf_buf body = {0};
     struct sf_alert_value two[] = {
         {.labels = SF_STR("\"alertname\":\"r\",\"team\":\"x\",\"s\":\"\\u0061\""),
@@ -159,11 +164,13 @@ TEST(alert_book, a_webhook_hears_what_all_alerts_of_the_message_have_in_common)
          .value = 7}};
     rule.for_ns = 0;
     assert_ok(sf_alert_book_step(&b, &rule, two, 1, false, T, &why));
+    sf_alert_book_publish(&b);
     assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
     assert_true(holds(&body, "\"status\":\"firing\",\"receiver\""));
     assert_true(holds(&body, "\"commonLabels\":{\"alertname\":\"r\",\"team\":\"x\",\"s\":\"a\"}"));
     assert_true(holds(&body, "\"commonAnnotations\":{\"sum\":\"one\",\"value\":\"7\"}"));
     assert_ok(sf_alert_book_step(&b, &rule, two, 2, false, T, &why));
+    sf_alert_book_publish(&b);
     sf_buf_reset(&body);
     assert_int_equal(sf_alert_send_body(&r, &s, &body), 2);
     assert_true(holds(&body, "\"commonLabels\":{\"alertname\":\"r\",\"team\":\"x\"}"));
@@ -171,6 +178,7 @@ TEST(alert_book, a_webhook_hears_what_all_alerts_of_the_message_have_in_common)
     /* The one that still fires is silenced: of those that are told none fires. */
     b.list[0].is_silenced = true;
     assert_ok(sf_alert_book_step(&b, &rule, two, 1, false, T + MIN, &why));
+    sf_alert_book_publish(&b);
     sf_buf_reset(&body);
     assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
     assert_true(holds(&body, "\"status\":\"resolved\",\"receiver\""));
@@ -184,7 +192,7 @@ TEST(alert_book, an_alert_keeps_the_spans_it_is_about)
     struct sf_alert_rules rules = {.list = &rule, .n = 1, .url = SF_STR("http://s")};
     struct sf_alert_book b = {0}, other = {0};
     struct sf_alert_receiver r = {.url = "http://127.0.0.1:1"};
-    struct sf_alert_sending s = {&other, &rules, T, NULL};
+    struct sf_alert_sending s = {&other, &rules, T, T};
     struct sf_buf text = {0}, body = {0};
     struct sf_alert_value one = ONE;
     one.spans = SF_STR("{ } | { name = \"a\" }");
@@ -194,6 +202,7 @@ TEST(alert_book, an_alert_keeps_the_spans_it_is_about)
     assert_ok(sf_alert_book_step(&b, &rule, &one, 1, false, T, &why));
     sf_alert_book_write(&b, &text);
     assert_ok(sf_alert_book_read(&other, sf_buf_str(&text), &why));
+    sf_alert_book_publish(&other);
     assert_string_equal(other.list[0].spans, "{ } | { name = \"a\" }");
     assert_int_equal(sf_alert_send_body(&r, &s, &body), 1);
     assert_true(
