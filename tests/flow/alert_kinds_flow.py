@@ -121,11 +121,14 @@ def test_1_rules_find_what_was_planted_and_nothing_else():
 
 def test_2_alerts_say_why():
     fired = wait_for(lambda: all(n in alerts() for n in ("slower", "slower-than-before", "children", "hot", "canary", "packaged", "more-running",
-                                                           "held")) and alerts(), "they fire")
+                                                           "more-cpu", "held")) and alerts(), "they fire")
     assert "ms" in fired["slower"]["annotations"]["why"], fired["slower"]
     # Of a part: that part, whatever the whole duration did, and the function that grew.
     assert re.search(r"^v2 against v1: on CPU \+[\d.]+ ms per span \(95 % interval .*\), mostly parse$",
                      fired["more-running"]["annotations"]["why"]), fired["more-running"]
+    # Of a type of samples: that type, not how long spans take.
+    assert re.search(r"^v2 against v1: \S*cpu\S* per span is 80 ms, and was 40 ms; parse has [\d.]+ ms more \(95 % interval .* to .*\)$",
+                     fired["more-cpu"]["annotations"]["why"]), fired["more-cpu"]
     assert "crunch" in fired["hot"]["annotations"]["why"], fired["hot"]
     assert "child" in fired["children"]["annotations"]["why"], fired["children"]
     assert fired["slower"]["annotations"]["why"].startswith("v2 against v1: spans take "), fired["slower"]

@@ -155,6 +155,38 @@ static void add_signed_ms(struct sf_buf *out, double ns)
     sf_buf_print(out, fabs(ns) < 1e9 ? "%+.3g ms" : "%+.0f ms", ns / 1e6);
 }
 
+/* Of a type of samples: how much of it, and the function that grew most for sure. */
+static bool value_words(const struct sf_comparison *c, struct sf_arena *req, sf_str *out)
+{
+    const struct sf_comparison_row *most = NULL;
+    struct sf_buf text = {.max = SF_LIMIT_ALERT_TEXT_LEN};
+    bool is_kept;
+    for (uint32_t i = 0; i < c->n_rows; i++) {
+        const struct sf_comparison_row *row = &c->rows[i];
+        if (row->is_significant && row->low > 0 && (!most || row->delta > most->delta))
+            most = row;
+    }
+    sf_units_plain(&text, c->type);
+    sf_buf_print(&text, " per span is ");
+    sf_units_amount(&text, llround(c->right.mean_value), c->unit);
+    sf_buf_print(&text, ", and was ");
+    sf_units_amount(&text, llround(c->left.mean_value), c->unit);
+    if (most) {
+        sf_buf_print(&text, "; ");
+        sf_units_plain(&text, sf_str_part(most->function, 0, 120));
+        sf_buf_print(&text, " has ");
+        sf_units_amount(&text, llround(most->delta), c->unit);
+        sf_buf_print(&text, " more (95 %% interval ");
+        sf_units_amount(&text, llround(most->low), c->unit);
+        sf_buf_print(&text, " to ");
+        sf_units_amount(&text, llround(most->high), c->unit);
+        sf_buf_print(&text, ")");
+    }
+    is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
 /* Of a part the part and what grew in it; what the whole duration did may be another matter. */
 static bool part_words(const struct sf_alert_rule *rule, const struct sf_comparison *c,
                        struct sf_arena *req, sf_str *out)
@@ -167,6 +199,8 @@ static bool part_words(const struct sf_alert_rule *rule, const struct sf_compari
             part = &c->time.parts[i];
     }
     *out = c->time.summary;
+    if (sf_str_eq(rule->part, SF_STR("value")))
+        return value_words(c, req, out);
     if (!part)
         return true;
     sf_buf_print(&text, "%s ", part->words);
