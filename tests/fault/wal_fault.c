@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "support/faultfs/faultfs.h"
 #include "support/wal_rig.h"
+#include "wal/wal_follow.h"
 
 enum { N_BATCHES = 12, BATCH_LEN = 9000, SEGMENT_LEN = 64 << 10 };
 
@@ -184,6 +185,33 @@ TEST(wal_fault, starts_on_a_full_disk_and_waits_for_room)
     rig_done(&r);
 }
 
+static void wait_spare(struct rig *r);
+
+TEST(wal_fault, says_when_there_is_no_room_for_the_next_slot)
+{
+    struct rig r;
+    struct rig_batch *held;
+    struct sf_wal_stats stats;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 0, 1, 200000)); /* a slot each */
+    wait_spare(&r);
+    faultfs_control()->free_plus_1 = 1 + 100000;
+    assert_ok(rig_put(&r, 1, 1, 200000));
+    held = rig_batch_new(&r, 2, 1, 200000);
+    assert_ok(sf_wal_append(r.wal, &held->entry, NULL));
+    wait_failed(&r, true, &stats);
+    assert_non_null(strstr(stats.reason, "no room"));
+    assert_err(rig_put(&r, 3, 1, 100), SF_ERR_FULL);
+    faultfs_control()->free_plus_1 = 0;
+    assert_ok(rig_wait(held));
+    rig_batch_free(held);
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    check_all_seen(&r, 3, "no room", 0);
+    rig_done(&r);
+}
+
 TEST(wal_fault, close_during_an_outage_fails_what_waits)
 {
     struct rig r;
@@ -292,6 +320,37 @@ TEST(wal_fault, never_writes_again_where_a_sync_failed)
         assert_true(sf_clock_mono_ns() < until_ns);
         sf_clock_sleep_ms(1);
     }
+    rig_done(&r);
+}
+
+/* What was acknowledged before the sync that failed is in that slot and nowhere else. */
+TEST(wal_fault, a_second_reader_finds_what_a_failed_slot_holds)
+{
+    struct rig r;
+    struct sf_wal_follow *f = NULL;
+    struct sf_wal_followed_piece piece;
+    rig_init_temporary(&r);
+    r.is_followed = true;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 5; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    wait_spare(&r);
+    faultfs_arm(FAULTFS_SYNC, FAULTFS_FAIL, EIO, 1, 1, ".wal");
+    for (uint32_t i = 5; i < 9; i++) {
+        while (rig_put(&r, i, 1, 1000))
+            sf_clock_sleep_ms(5);
+    }
+    assert_int_equal(faultfs_control()->n_failed, 1);
+    faultfs_disarm();
+    assert_ok(sf_wal_follow_open(r.wal, 0, &f, &r.why));
+    for (uint32_t i = 0; i < 9; i++) {
+        assert_ok(sf_wal_follow_next(f, &piece, &r.why));
+        assert_int_equal(piece.lsn, i + 1);
+        assert_int_equal(piece.n_lost, 0);
+        assert_int_equal(sf_load_u32le(piece.logged.body.p), i);
+    }
+    assert_int_equal(sf_wal_follow_next(f, &piece, &r.why), SF_ERR_NOT_FOUND);
+    sf_wal_follow_close(f);
     rig_done(&r);
 }
 

@@ -41,7 +41,7 @@ static inline unsigned rig_slot_of(const struct rig *r, uint64_t sequence)
 
 static inline bool rig_file_holds(const char *path, const void *needle, size_t len)
 {
-    static uint8_t bytes[1 << 20];
+    static uint8_t bytes[8 << 20];
     int fd = open(path, O_RDONLY);
     ssize_t got;
     if (fd < 0)

@@ -2,6 +2,7 @@
 #include "support/wal_damage.h"
 
 #include "base/hash.h"
+#include "base/heap.h"
 #include "test.h"
 #include "wal/wal_slots.h"
 #include "wal/wal_tail.h"
@@ -186,6 +187,10 @@ TEST(wal_damage, each_way_to_lose_a_slot_is_said_in_its_own_words)
             assert_int_equal(truncate(path, 0), 0);
         else
             rig_zero(&r, rig_slot_of(&r, 1), 0, 4096);
+        if (way == 0)
+            assert_non_null(strstr(verify(&r).text, "is missing; it held records 1 to 10\nwal: "));
+        else if (way == 2)
+            assert_non_null(strstr(verify(&r).text, "its header is lost; the one in"));
         if (way)
             rig_remove_tail(&r);
         assert_ok(rig_open(&r));
@@ -215,8 +220,8 @@ TEST(wal_damage, the_slots_of_another_store_are_called_so)
 
 /* ---- the tail ---- */
 
-/* Both pages changed, with sums that fit: only what they say is wrong. */
-static void write_tail(const struct rig *r, size_t at, uint32_t value)
+/* Both pages changed, mostly with sums that fit: only what they say is wrong. */
+static void write_tail(const struct rig *r, size_t at, uint32_t value, bool is_summed)
 {
     uint8_t pages[2][4096];
     char path[600];
@@ -226,6 +231,8 @@ static void write_tail(const struct rig *r, size_t at, uint32_t value)
     assert_int_equal(pread(fd, pages, sizeof(pages), 0), sizeof(pages));
     for (int i = 0; i < 2; i++) {
         sf_store_u32le(pages[i] + at, value);
+        if (!is_summed)
+            continue;
         memset(pages[i] + 48, 0, 8);
         sf_store_u64le(pages[i] + 48, sf_hash(pages[i], sizeof(pages[i])));
     }
@@ -238,15 +245,18 @@ TEST(wal_damage, a_tail_that_says_what_cannot_be_is_not_believed)
     static const struct {
         size_t at;
         uint32_t value;
-    } wrong[] = {{44, SF_WAL_TAIL_FORMAT + 1},   /* of a later version */
-                 {40, SF_WAL_TAIL_SEGMENTS + 1}, /* more segments than a page holds */
-                 {56 + 8 + 20, 0x55555555}};     /* a header of a segment that does not check out */
+        bool is_damage;
+    } wrong[] = {
+        {16, 99, true},                        /* more records than there are */
+        {44, SF_WAL_TAIL_FORMAT + 1, false},   /* of a later version */
+        {40, SF_WAL_TAIL_SEGMENTS + 1, false}, /* more segments than a page holds */
+        {56 + 8 + 20, 0x55555555, false}};     /* a header of a segment that does not check out */
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct sf_wal_tail tail = {0};
         struct rig r;
         rig_write_ten(&r);
         assert_ok(sf_wal_tail_read(r.dir, &tail, NULL));
-        write_tail(&r, wrong[i].at, wrong[i].value);
+        write_tail(&r, wrong[i].at, wrong[i].value, !wrong[i].is_damage);
         assert_err(sf_wal_tail_read(r.dir, &tail, NULL), SF_ERR_CORRUPT);
         assert_int_equal(verify(&r).n_faults, 1);
         assert_ok(rig_open(&r));
@@ -254,6 +264,46 @@ TEST(wal_damage, a_tail_that_says_what_cannot_be_is_not_believed)
         assert_int_equal(r.replayed.n_lost_lsn, 0);
         rig_done(&r);
     }
+}
+
+/* As a copied folder may have it. It knows nothing of these slots. */
+TEST(wal_damage, a_tail_of_another_store_is_not_believed)
+{
+    struct rig r;
+    struct said s;
+    rig_write_ten(&r);
+    write_tail(&r, 16, 99, true);
+    write_tail(&r, 24, 0x55555555, true); /* in its uuid */
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 1);
+    assert_non_null(strstr(s.text, "belongs to another store"));
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 10);
+    assert_int_equal(r.replayed.n_lost_lsn, 0);
+    rig_done(&r);
+}
+
+TEST(wal_damage, no_sequence_is_given_twice)
+{
+    struct rig r;
+    char path[600];
+    uint64_t sequence;
+    rig_init_temporary(&r);
+    r.begin = remember_begun;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ok(rig_put(&r, i, 1, 200000)); /* a segment each */
+    rig_close(&r);
+    sequence = last_begun.sequence;
+    for (uint64_t k = sequence - 1; k <= sequence; k++) {
+        rig_slot_path(&r, rig_slot_of(&r, k), path, sizeof(path));
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_ok(rig_open(&r)); /* the tail is there */
+    assert_ok(rig_put(&r, 9, 1, 1000));
+    rig_close(&r);
+    assert_true(last_begun.sequence > sequence);
+    rig_done(&r);
 }
 
 TEST(wal_damage, the_newest_segments_are_written_down_in_their_order)
@@ -274,11 +324,31 @@ TEST(wal_damage, the_newest_segments_are_written_down_in_their_order)
     assert_int_equal(sf_wal_slots_needed(&slots, out, 4), 4);
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(out[i]->segment.sequence, 3 + i);
+    /* The table is as long as there were slots at once. */
+    slots.slots[3].state = SF_WAL_SLOT_GONE;
+    assert_ptr_equal(sf_wal_slots_add(&slots, &(struct sf_wal_found){.number = 9, .len = 256 << 10},
+                                      SF_WAL_SLOT_FREE, 0),
+                     &slots.slots[3]);
+    assert_int_equal(slots.n_slots, 6);
     sf_wal_slots_done(&slots);
     rig_done(&r);
 }
 
 /* ---- life ---- */
+
+TEST(wal_damage, whose_log_it_is_cannot_be_told_without_memory)
+{
+    struct rig r;
+    uint8_t uuid[16] = {0};
+    bool is_found;
+    rig_write_ten(&r);
+    sf_heap_fail_after(1);
+    is_found = sf_wal_verify_find_uuid(r.dir, uuid);
+    sf_heap_fail_after(0);
+    assert_false(is_found);
+    assert_true(sf_wal_verify_find_uuid(r.dir, uuid));
+    rig_done(&r);
+}
 
 TEST(wal_damage, nothing_is_appended_before_a_replay)
 {
@@ -329,6 +399,29 @@ static void put_secret(struct rig *r, uint32_t id, const char *secret, size_t le
     assert_ok(sf_wal_append(r->wal, &b->entry, NULL));
     assert_ok(rig_wait(b));
     rig_batch_free(b);
+}
+
+/* Slots are zeroed in pieces of a mebibyte; the last one is as clean as the first. */
+TEST(wal_damage, an_erasure_reaches_the_end_of_a_slot)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    r.segment_len = 4 << 20;
+    assert_ok(rig_open(&r));
+    put_secret(&r, 0, "early secret", 5000);
+    for (uint32_t i = 1; i < 18; i++)
+        assert_ok(rig_put(&r, i, 1, 200000));
+    put_secret(&r, 20, "late secret", 5000);
+    assert_true(rig_log_holds(&r, "late secret", 11));
+    r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+    sf_wal_checkpoint(r.wal, r.ckpt_lsn);
+    for (int tries = 0; sf_wal_oldest_lsn(r.wal) <= r.ckpt_lsn; tries++) {
+        assert_true(tries < 20);
+        assert_ok(sf_wal_scrub(r.wal, NULL));
+    }
+    assert_false(rig_log_holds(&r, "early secret", 12));
+    assert_false(rig_log_holds(&r, "late secret", 11));
+    rig_done(&r);
 }
 
 /* In every slot there is, and in the one that is being written. Nothing comes meanwhile. */

@@ -60,6 +60,26 @@ TEST(wal_follow, reads_each_piece_once_while_others_are_written)
     rig_done(&r);
 }
 
+/* What was read ahead is older than what came since: a page that was empty then is not now. */
+TEST(wal_follow, reads_what_came_after_its_last_look)
+{
+    struct rig r;
+    struct sf_wal_follow *f = NULL;
+    rig_init_temporary(&r);
+    r.is_followed = true;
+    assert_ok(rig_open(&r));
+    assert_ok(sf_wal_follow_open(r.wal, 0, &f, &r.why));
+    for (uint32_t i = 0; i < 20; i++) {
+        struct sf_wal_followed_piece piece;
+        assert_ok(rig_put(&r, i, 1, 1000));
+        assert_ok(sf_wal_follow_next(f, &piece, &r.why));
+        assert_int_equal(piece.lsn, i + 1);
+        assert_int_equal(piece.n_lost, 0);
+    }
+    sf_wal_follow_close(f);
+    rig_done(&r);
+}
+
 TEST(wal_follow, keeps_slots_that_it_has_not_read)
 {
     struct rig r;

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include "base/hash.h"
+#include "base/num.h"
 #include "wal/wal_segment.h"
 
 static struct sf_wal_segment example(void)
@@ -40,6 +42,17 @@ TEST(wal_segment, survives_any_flipped_bit_and_tells)
             *at ^= (uint8_t)(1 << (bit % 8));
         }
     }
+}
+
+TEST(wal_segment, of_a_later_format_is_not_read)
+{
+    uint8_t page[SF_WAL_PAGE];
+    struct sf_wal_segment in = example(), out = {0};
+    sf_wal_segment_encode(&in, page);
+    page[48]++;
+    sf_store_u64le(page + 56, sf_hash(page, 56));
+    assert_false(sf_wal_segment_decode_header(page, &out));
+    assert_int_equal(out.sequence, 0);
 }
 
 TEST(wal_segment, is_empty_when_zero_and_damaged_otherwise)

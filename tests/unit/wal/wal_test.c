@@ -627,14 +627,19 @@ TEST(wal, starts_with_a_half_prepared_slot)
     assert_ok(rig_open(&r));
     assert_ok(rig_put(&r, 1, 1, 100));
     rig_close(&r);
-    snprintf(path, sizeof(path), "%s/wal/0050.new", r.path);
-    fd = open(path, O_RDWR | O_CREAT, 0600);
-    assert_int_equal(ftruncate(fd, 10000), 0);
-    close(fd);
+    for (int number = 50; number < 52; number++) {
+        snprintf(path, sizeof(path), "%s/wal/00%d.new", r.path, number);
+        fd = open(path, O_RDWR | O_CREAT, 0600);
+        assert_int_equal(ftruncate(fd, 10000), 0);
+        close(fd);
+    }
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 1);
     assert_int_equal(r.n_notices, 0);
-    assert_int_not_equal(access(path, F_OK), 0);
+    for (int number = 50; number < 52; number++) {
+        snprintf(path, sizeof(path), "%s/wal/00%d.new", r.path, number);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
     rig_done(&r);
 }
 
