@@ -125,6 +125,49 @@ TEST(redact, is_not_misled_by_the_spans_before)
     sf_redactor_free(r);
 }
 
+/* The same with texts of every length by which they are compared in another way. */
+TEST(redact, compares_remembered_texts_to_their_end)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    for (size_t len = 8; len < 80; len++) {
+        char plain[80], secret[80];
+        struct sf_attr attrs[2];
+        struct sf_span spans[2] = {{.attrs = {&attrs[0], 1}}, {.attrs = {&attrs[1], 1}}};
+        struct sf_span_batch in = {.spans = spans, .n_spans = 2}, out;
+        uint64_t n;
+        memset(plain, '.', sizeof(plain));
+        memset(secret, '.', sizeof(secret));
+        memcpy(secret + len - 8, " token=a", 8);
+        attrs[0] = (struct sf_attr){SF_STR("note"), str("")};
+        attrs[1] = attrs[0];
+        attrs[0].val.str = (sf_str){plain, len};
+        attrs[1].val.str = (sf_str){secret, len};
+        sf_arena_reset(&arena);
+        assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+        if (n != 1 || out.spans[1].attrs.list[0].val.str.len != len - 1 + 10)
+            fail_msg("%zu bytes", len);
+    }
+    assert_value(r, "note", "plain 7", "plain 7");
+    sf_redactor_free(r);
+}
+
+TEST(redact, replaces_what_several_expressions_find)
+{
+    static const char *const patterns[] = {"/cc+/", "/aa+/", "/abc/", "/bcd/"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    config.patterns = patterns;
+    config.n_patterns = 4;
+    r = new_redactor(config);
+    assert_value(r, "note", "aaa x ccc y aa", "[REDACTED] x [REDACTED] y [REDACTED]");
+    assert_value(r, "note", "xabcdy", "x[REDACTED]y");
+    assert_value(r, "note", "cc aa cc aa cc",
+                 "[REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED]");
+    sf_redactor_free(r);
+}
+
 TEST(redact, looks_for_own_words_and_expressions_everywhere)
 {
     static const char *const patterns[] = {"acme", "/cust-[0-9]+/", "password"};
@@ -186,12 +229,13 @@ TEST(redact, matches_bluntly_when_asked)
 
 TEST(redact, leaves_allowed_keys_alone)
 {
-    static const char *const allow[] = {"token.type", "public.*", "*.cookie"};
+    static const char *const allow[] = {"token.type", "public.*", "*.cookie", "ZONE.az.*"};
     struct sf_redact_config config = usual;
     struct sf_redactor *r;
     config.allow = allow;
-    config.n_allow = 3;
+    config.n_allow = 4;
     r = new_redactor(config);
+    assert_value(r, "zone.AZ.token", "x", "x");
     assert_value(r, "token.type", "bearer", "bearer");
     assert_value(r, "Token.Type", "bearer", "bearer");
     assert_value(r, "public.api_key", "pk", "pk");
@@ -337,7 +381,8 @@ TEST(redact, reaches_every_place_of_a_batch)
     struct sf_scope scope = {
         .name = SF_STR("token=hunter2"), .version = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
     struct sf_event event = {.name = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
-    struct sf_link link = {.trace_state = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
+    struct sf_link links[2] = {{.trace_state = SF_STR("clean")},
+                               {.trace_state = SF_STR("token=hunter2"), .attrs = {&attr, 1}}};
     struct sf_span spans[2] = {{.name = SF_STR("clean")},
                                {.name = SF_STR("token=hunter2"),
                                 .attrs = {&attr, 1},
@@ -345,8 +390,8 @@ TEST(redact, reaches_every_place_of_a_batch)
                                 .trace_state = SF_STR("secret=hunter2"),
                                 .events = &event,
                                 .n_events = 1,
-                                .links = &link,
-                                .n_links = 1}};
+                                .links = links,
+                                .n_links = 2}};
     struct sf_span_batch in = {&res, &scope, spans, 1, 1, 2}, out;
     uint64_t n, n_by_rules = 0, n_rule;
 
@@ -360,7 +405,8 @@ TEST(redact, reaches_every_place_of_a_batch)
     assert_str(out.resources[0].attrs.list[1].val.str, "[REDACTED]");
     assert_str(out.spans[0].name, "clean");
     assert_str(out.spans[1].events[0].name, "token=[REDACTED]");
-    assert_str(out.spans[1].links[0].attrs.list[0].val.str, "[REDACTED]");
+    assert_str(out.spans[1].links[0].trace_state, "clean");
+    assert_str(out.spans[1].links[1].attrs.list[0].val.str, "[REDACTED]");
     sf_redactor_free(r);
 }
 
@@ -545,8 +591,8 @@ TEST(redact, reaches_every_place_of_a_profile)
                           .n_labels = 2};
     struct sf_process process = {.service = SF_STR("shop token=b1"),
                                  .key = SF_STR("instance=x token=b2")};
-    struct sf_sample samples[] = {{.thread_name = SF_STR("w token=b3")},
-                                  {.thread_name = SF_STR("w")}};
+    struct sf_sample samples[] = {{.thread_name = SF_STR("w")},
+                                  {.thread_name = SF_STR("w token=b3")}};
     struct sf_profile_batch b = {&m, &f, NULL, NULL, &process, &s, samples, 1,
                                  1,  0,  0,    1,    1,        2,  {0},     false};
     struct sf_redactor *r = new_redactor(usual);
@@ -566,8 +612,8 @@ TEST(redact, reaches_every_place_of_a_profile)
     assert_str(b.series[0].type.name, "token=[REDACTED]");
     assert_str(b.processes[0].service, "shop token=[REDACTED]");
     assert_str(b.processes[0].key, "instance=x token=[REDACTED]");
-    assert_str(b.samples[0].thread_name, "w token=[REDACTED]");
-    assert_str(b.samples[1].thread_name, "w");
+    assert_str(b.samples[0].thread_name, "w");
+    assert_str(b.samples[1].thread_name, "w token=[REDACTED]");
     assert_str(f.name, "f(token=a1)"); /* never in place */
     sf_redactor_free(r);
 }
@@ -603,6 +649,24 @@ TEST(redact, says_when_the_arena_is_full)
             assert_int_equal(err, SF_ERR_LIMIT);
         else
             assert_str(out.spans[0].attrs.list[0].val.str, "[REDACTED]");
+    }
+    for (size_t cap = 0; cap < 400; cap += 8) { /* the same of a profile, and of a setting */
+        struct sf_arena small = {.base = arena.base, .cap = cap};
+        struct sf_function f = {.name = SF_STR("f(token=hunter2)")};
+        struct sf_profile_batch b = {.functions = &f, .n_functions = 1};
+        struct sf_attr one = attr;
+        uint64_t n;
+        enum sf_err err = sf_redact_profiles(r, &b, &small, NULL, &n, &why);
+        if (err)
+            assert_int_equal(err, SF_ERR_LIMIT);
+        else
+            assert_str(b.functions[0].name, "f(token=[REDACTED]");
+        small = (struct sf_arena){.base = arena.base, .cap = cap};
+        err = sf_redact_attr(r, &small, &one, &n, &why);
+        if (err)
+            assert_int_equal(err, SF_ERR_LIMIT);
+        else
+            assert_str(one.val.str, "[REDACTED]");
     }
     sf_redactor_free(r);
 }
