@@ -245,6 +245,8 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
         "github_pat_abcdefghijklmnopqrstuvwxyz",
         "glpat-abcdefghijklmnopqrst",
+        "glsa_abcdefghijklmnopqrstuvwxyz012345_6789abcd",
+        "lin_api_abcdefghijklmnopqrstuvwxyz0123456789",
         "xoxb-123456789012-abcdef",
         "xapp-123456789012-abcdef",
         "sk_live_abcdefghijklmnop1234",
