@@ -31,7 +31,6 @@ enum {
     /* A profile is mostly numbers that no level makes much smaller: a third more bytes in the log,
      * which keeps them for a minute, for half the time (bench/load --profiles). */
     ZSTD_PROFILE_LEVEL = -5,
-    META_MAX = 128,
 };
 
 struct sf_intake_tools {
@@ -83,13 +82,13 @@ static sf_bytes write_meta(char *to, const struct sf_otlp_limits *limits, uint64
 {
     int len = 0;
     if (limits)
-        len = snprintf(to, META_MAX, "v%c1%cattrs%c%u%cvalue%c%u%c", 0, 0, 0,
+        len = snprintf(to, SF_BATCH_META_LEN, "v%c1%cattrs%c%u%cvalue%c%u%c", 0, 0, 0,
                        limits->max_attrs ? limits->max_attrs : SF_LIMIT_ATTRS, 0, 0,
                        limits->max_value_len ? limits->max_value_len : SF_LIMIT_VALUE_LEN, 0);
     else
-        len = snprintf(to, META_MAX, "v%c1%c", 0, 0);
+        len = snprintf(to, SF_BATCH_META_LEN, "v%c1%c", 0, 0);
     if (dup_hash)
-        len += snprintf(to + len, META_MAX - (size_t)len, "dup%c%llu%c", 0,
+        len += snprintf(to + len, SF_BATCH_META_LEN - (size_t)len, "dup%c%llu%c", 0,
                         (unsigned long long)dup_hash, 0);
     return (sf_bytes){(const uint8_t *)to, (size_t)len};
 }
@@ -166,23 +165,16 @@ static bool need_tools(struct work *w)
     return w->tools != NULL;
 }
 
-static enum sf_err set_log(struct work *w, struct sf_batch *b, uint8_t kind, uint8_t encoding,
-                           size_t decoded_len, const struct sf_otlp_limits *limits,
-                           uint64_t dup_hash, struct sf_why *why)
+static void set_log(struct work *w, struct sf_batch *b, uint8_t kind, uint8_t encoding,
+                    size_t decoded_len, const struct sf_otlp_limits *limits, uint64_t dup_hash)
 {
-    char meta[META_MAX];
-    sf_str copy;
-
-    if (!sf_arena_copy(&b->arena, sf_bytes_str(write_meta(meta, limits, dup_hash)), &copy))
-        return sf_fail(why, SF_ERR_LIMIT, "intake: the request does not fit its memory");
     b->dup_hash = w->dup_hash;
     b->log = (struct sf_logged){.kind = kind,
                                 .encoding = encoding,
                                 .tenant = w->request->tenant,
                                 .decoded_len = sf_u32(decoded_len),
                                 .recv_ns = w->request->recv_ns,
-                                .meta = sf_str_bytes(copy)};
-    return SF_OK;
+                                .meta = write_meta(b->meta, limits, dup_hash)};
 }
 
 enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged *log,
@@ -197,12 +189,12 @@ enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged 
     if (!need_tools(&w))
         return sf_no_memory(why, "a request");
     err = sf_deflate_zstd(w.tools->deflate, ZSTD_PROFILE_LEVEL, false, plain, &b->body, why);
-    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - META_MAX)
+    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - SF_BATCH_META_LEN)
         err = sf_fail(why, SF_ERR_LIMIT, "intake: a batch is longer than a log record");
-    if (!err)
-        err = set_log(&w, b, log->kind, SF_LOG_ZSTD, plain.len, NULL, dup_hash, why);
-    if (!err)
+    if (!err) {
+        set_log(&w, b, log->kind, SF_LOG_ZSTD, plain.len, NULL, dup_hash);
         b->log.body = sf_buf_bytes(&b->body);
+    }
     if (w.has_own_tools)
         sf_intake_tools_free(w.tools);
     return err;
@@ -226,13 +218,13 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
     if (!err)
         err = sf_deflate_zstd(w->tools->deflate, ZSTD_LEVEL, false, sf_buf_bytes(&plain), &b->body,
                               why);
-    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - META_MAX)
+    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - SF_BATCH_META_LEN)
         err = sf_fail(why, SF_ERR_LIMIT, "a span of %zu bytes is longer than a log record",
                       b->body.len);
-    if (!err)
-        err = set_log(w, b, SF_LOG_BATCH, SF_LOG_ZSTD, plain.len, NULL, dup_hash, why);
-    if (!err)
+    if (!err) {
+        set_log(w, b, SF_LOG_BATCH, SF_LOG_ZSTD, plain.len, NULL, dup_hash);
         b->log.body = sf_buf_bytes(&b->body);
+    }
     sf_buf_done(&plain);
     return err;
 }
@@ -269,10 +261,8 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
         }
         return SF_OK;
     }
-    err = set_log(w, b, (uint8_t)rq->kind, rq->is_zlib ? SF_LOG_PLAIN : (uint8_t)rq->coding,
-                  w->plain.len, &w->config->limits, rq->is_zlib ? w->dup_hash : 0, why);
-    if (err)
-        return err;
+    set_log(w, b, (uint8_t)rq->kind, rq->is_zlib ? SF_LOG_PLAIN : (uint8_t)rq->coding, w->plain.len,
+            &w->config->limits, rq->is_zlib ? w->dup_hash : 0);
     if (rq->is_zlib) {
         move_buf(&b->body, &w->inflated);
         sf_buf_done(rq->body);

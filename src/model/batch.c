@@ -48,11 +48,31 @@ struct sf_batch *sf_batch_new(size_t arena_cap)
     return b;
 }
 
+static bool is_in(const struct sf_arena *a, sf_bytes part)
+{
+    return part.len && part.p >= a->base && part.p < a->base + a->cap;
+}
+
+void sf_batch_drop_rows(struct sf_batch *b)
+{
+    for (; b; b = b->next) {
+        b->spans = NULL;
+        b->profiles = NULL;
+        if (!b->plain.p || b->log.body.p < b->plain.p || b->log.body.p >= b->plain.p + b->plain.len)
+            sf_buf_done(&b->plain);
+        if (b->arena.base && !is_in(&b->arena, b->log.meta) && !is_in(&b->arena, b->log.body)) {
+            give_arena(&b->arena);
+            b->arena = (struct sf_arena){0};
+        }
+    }
+}
+
 void sf_batch_free(struct sf_batch *b)
 {
     while (b) {
         struct sf_batch *next = b->next;
-        give_arena(&b->arena);
+        if (b->arena.base)
+            give_arena(&b->arena);
         sf_buf_done(&b->body);
         sf_buf_done(&b->plain);
         sf_heap_free(b);

@@ -391,6 +391,34 @@ TEST(erase, holds_when_the_block_of_the_erased_is_gone_and_the_catalogue_too)
     store_rig_done(&again);
 }
 
+/* An erasure is over when no file holds the rows: not while somebody still reads the old one. */
+TEST(erase, is_not_over_while_a_reader_keeps_the_old_file)
+{
+    struct store_rig r;
+    sf_trace_id id = {{0xAB, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &id, .n_traces = 1};
+    struct sf_span_query q = {.columns = SF_COL_ALL};
+    struct sf_span_cursor *c;
+    fill(&r);
+    r.tenant = 1;
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_ok(r.store->ops->span_scan(r.store, &q, &r.q, &c, &r.why));
+    assert_ok(r.store->ops->erase(r.store, 1, &which, &r.why));
+    for (int i = 0; i < 3; i++) {
+        store_rig_local(&r)->erase_retry_ns = 0;
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+        assert_int_equal(n_tombstones(&r), 1);
+    }
+    c->close(c);
+    for (int i = 0; i < 3; i++) {
+        store_rig_local(&r)->erase_retry_ns = 0;
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    assert_int_equal(n_tombstones(&r), 0);
+    assert_hidden(&r);
+    store_rig_done(&r);
+}
+
 TEST(erase, refuses_a_selector_that_selects_nothing)
 {
     struct store_rig r;

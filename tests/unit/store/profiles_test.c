@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/heap.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "store/local/profiles/profile_read.h"
@@ -132,6 +133,32 @@ TEST(profiles, that_are_sent_twice_count_once)
     profile_store_lines_of_tree(&r.cpu[0], &tree);
     profile_store_check_service(&r, 0, &r.cpu[0]);
     profile_store_done(&r);
+}
+
+/* Which requests a block holds is written into it: also when the first try to write it failed. */
+TEST(profiles, that_are_sent_again_after_a_failed_flush_count_once)
+{
+    for (uint64_t n = 2; n < 40; n += 4) {
+        struct profile_store r;
+        struct sf_profile_batch p;
+        struct sf_profile_type type;
+        struct sf_tree tree;
+        profile_store_init(&r);
+        r.make.now_ns = profile_store_now_ns - SF_NS_PER_S;
+        sf_profile_make_one(&r.make, 0, 10, &r.a, &p);
+        assert_ok(store_put_batch(&r.r, 0, profile_store_logged(&r, &p, 77)));
+        sf_heap_fail_after(n);
+        (void)r.r.store->ops->flush(r.r.store, &r.r.why);
+        sf_heap_fail_after(0);
+        assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+        profile_store_reopen(&r);
+        assert_ok(store_put_batch(&r.r, 0, profile_store_logged(&r, &p, 77)));
+        type = profile_store_cpu_type(&p);
+        assert_ok(sf_batch_tree(&p, &type, &r.a, &tree, &r.r.why));
+        profile_store_lines_of_tree(&r.cpu[0], &tree);
+        profile_store_check_service(&r, 0, &r.cpu[0]);
+        profile_store_done(&r);
+    }
 }
 
 TEST(profiles, keep_their_sums_when_blocks_are_merged)

@@ -1,5 +1,6 @@
 #include "store/local/write/seal.h"
 
+#include "base/heap.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "support/store_rig.h"
@@ -50,6 +51,35 @@ TEST(seal, a_search_sees_all_that_was_acknowledged_however_soon_it_comes)
     }
     /* They waited for their turn: parts of a few rows each would make searches slow. */
     assert_true(sf_clock_mono_ns() - begun_ns >= 3 * gap_ns);
+    store_rig_done(&r);
+}
+
+/* Rows that could not be sealed are an error, not an answer without them. */
+TEST(seal, a_search_without_memory_fails_and_loses_nothing)
+{
+    struct store_rig r;
+    uint32_t n_failed = 0, n_puts = 0;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    for (uint64_t n = 1; n < 400; n += 5) {
+        struct sf_span_query query = {.columns = SF_COL_IDS};
+        struct sf_span_cursor *c = NULL;
+        enum sf_err err;
+        put(&r, 0, ++n_puts);
+        sf_heap_fail_after(n);
+        err = r.store->ops->span_scan(r.store, &query, &r.q, &c, &r.why);
+        sf_heap_fail_after(0);
+        n_failed += err != SF_OK;
+        if (!err)
+            c->close(c);
+        else if (err != SF_ERR_NOMEM && err != SF_ERR_LIMIT && err != SF_ERR_BUSY)
+            fail_msg("%s", r.why.text);
+        if (n_puts % 8 == 0 || !err)
+            assert_int_equal(count_searched(&r, 0), n_puts * N);
+        if (!err)
+            break;
+    }
+    assert_true(n_failed > 5);
     store_rig_done(&r);
 }
 

@@ -5,6 +5,7 @@
 #include "store/local/write/append.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/heap.h"
@@ -27,6 +28,7 @@ struct pending { /* a batch whose sync is awaited, or a repeat that waits for th
     struct sf_local *l;
     struct sf_batch *batch; /* owned */
     struct sf_ticket *ticket;
+    atomic_int n_holders;             /* the log, and whoever appends: the last one answers */
     const struct sf_logged *pieces[]; /* of the batch */
 };
 
@@ -53,6 +55,7 @@ static struct pending *pending_new(struct sf_local *l, struct sf_batch *batch,
     p->l = l;
     p->ticket = ticket;
     p->entry.pieces = p->pieces;
+    atomic_init(&p->n_holders, 2);
     for (const struct sf_batch *b = batch; b; b = b->next)
         p->pieces[p->entry.n_pieces++] = &b->log;
     return p;
@@ -70,12 +73,11 @@ static void answer(struct pending *p, enum sf_err result, const struct sf_why *w
     t->done(t);
 }
 
-/* On the committer thread, after the sync or the final failure. */
-static void logged(struct sf_wal_entry *e)
+/* It is durable or failed, and nobody reads its rows. */
+static void finish(struct pending *p)
 {
-    struct pending *p = (struct pending *)e;
-    struct sf_why why = e->why;
-    enum sf_err result = e->result;
+    struct sf_why why = p->entry.why;
+    enum sf_err result = p->entry.result;
     struct sf_dup_waiter *w = NULL;
 
     if (p->batch->dup_hash)
@@ -86,6 +88,18 @@ static void logged(struct sf_wal_entry *e)
         answer(of_waiter(w), result, &why);
         w = next;
     }
+}
+
+static void let_go(struct pending *p)
+{
+    if (atomic_fetch_sub(&p->n_holders, 1) == 1)
+        finish(p);
+}
+
+/* On the committer thread, after the sync or the final failure. */
+static void logged(struct sf_wal_entry *e)
+{
+    let_go((struct pending *)e);
 }
 
 static void note_append(struct sf_local *l, uint64_t len)
@@ -484,6 +498,9 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
         return SF_OK;
     }
     note_append(l, len);
+    /* While it waits for the disk, the log needs its bytes alone: rows take many times as much. */
+    sf_batch_drop_rows(p->batch);
+    let_go(p);
     return SF_OK;
 }
 

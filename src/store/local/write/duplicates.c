@@ -248,6 +248,12 @@ void sf_duplicates_take(struct sf_duplicates *d, uint64_t **out, size_t *out_n)
 void sf_duplicates_give_back(struct sf_duplicates *d, uint64_t *hashes, size_t n)
 {
     sf_mutex_lock(&d->lock);
+    if (!d->fresh) { /* a flush fails for want of memory, too: this needs none */
+        d->fresh = hashes;
+        d->n_fresh = d->fresh_cap = n;
+        hashes = NULL;
+        n = 0;
+    }
     for (size_t i = 0; i < n; i++) {
         if (!keep_fresh(d, hashes[i]))
             d->n_dropped++;
