@@ -8,18 +8,23 @@ enum {
     REFIT = 5,
     DAY = 1440,
     DOWN = 5,
-    ASIDE = 2,
+    BLOCK = 5,
+    ASIDE = 4,    /* blocks: a nightly job is early or late */
     TREND = 120,  /* values from which a trend is told */
     FITS = 48,    /* over which the spread of means is averaged: four hours */
     LASTING = 11, /* values, of which all but one are up: short troubles are not */
 };
 #define BOUND \
     18.0 /* of the evidence: with the wider spread chance reaches it about once in e^25 values */
-#define ONE_MAX (BOUND / 6)
-#define WIDER   1.3 /* a spread of a few hours may be too small by chance */
-#define NARROW  0.03
-#define SIGMAS  7.0 /* by which the last ten are up, in the spread of means of ten */
-#define AIM     1.8 /* times the least: the increase that is found soonest */
+#define ONE_MAX    (BOUND / 6)
+#define WIDER      1.3 /* a spread of a few hours may be too small by chance */
+#define NARROW     0.03
+#define SIGMAS     6.0  /* by which the last ten are up, in the spread of means of ten */
+#define CODE_FROM  16.0 /* a code is a logarithm between -16 and 48 */
+#define CODE_STEPS 1024.0
+#define USUAL      0.5  /* of the least increase, by which it is more than on the days before */
+#define MORE       1.25 /* what means may vary by now, of what they did in the hours before */
+#define AIM        1.8  /* times the least: the increase that is found soonest */
 
 static void swap(float *a, float *b)
 {
@@ -62,11 +67,12 @@ static float median(float *v, uint32_t n)
     return n % 2 ? upper : (nth(v, n, n / 2 - 1) + upper) / 2;
 }
 
-/* Of a normal distribution the standard deviation, from its quartiles. Moves them. */
+/* Of a normal distribution the standard deviation, from its lower half: a job that was there in
+ * these hours is above. Moves them. */
 static double spread_of(float *v, uint32_t n)
 {
-    float upper = nth(v, n, n * 3 / 4);
-    return (double)(upper - nth(v, n, n / 4)) / 1.349;
+    float middle = nth(v, n, n / 2);
+    return (double)(middle - nth(v, n, n / 4)) / 0.6745;
 }
 
 /* Newest first. */
@@ -136,7 +142,7 @@ static void fit(struct sf_drift *d)
     means = spread_of_means(v, n);
     d->n_fits += d->n_fits < FITS;
     d->means_mean += (means - d->means_mean) / d->n_fits;
-    d->means_spread = fmax(fmax(means, d->means_mean), NARROW / 2);
+    d->means_spread = fmax(fmin(means, MORE * d->means_mean), fmax(d->means_mean, NARROW / 2));
     d->n_fit = d->n;
 }
 
@@ -150,41 +156,52 @@ static double recent(const struct sf_drift *d)
 
 /* ---- earlier days ---- */
 
-static void remember(struct sf_drift *d, int64_t minute, float x)
+static uint16_t code_of(double x)
 {
-    int64_t block = minute / 15;
-    uint32_t place = (uint32_t)(block % SF_DRIFT_BLOCKS);
-    if (block - d->block >= SF_DRIFT_BLOCKS)
-        memset(d->days_n, 0, sizeof(d->days_n));
-    else
-        for (int64_t b = d->block + 1; b <= block; b++) { /* what was there a week ago goes */
-            d->days_n[b % SF_DRIFT_BLOCKS] = 0;
-            d->days[b % SF_DRIFT_BLOCKS] = 0;
-        }
-    d->block = block;
-    if (d->days_n[place] == 0)
-        d->days[place] = 0;
-    d->days[place] += x;
-    d->days_n[place]++;
+    return (uint16_t)fmax(1, fmin(UINT16_MAX, (x + CODE_FROM) * CODE_STEPS));
 }
 
-/* How high it was at that time of day, on two of the days before: a short trouble of one of them is
- * no habit. Of one day, when no more are known. */
+static double decoded(uint16_t code)
+{
+    return code / CODE_STEPS - CODE_FROM;
+}
+
+static void remember(struct sf_drift *d, int64_t minute, double x)
+{
+    int64_t block = minute / BLOCK;
+    uint16_t code = code_of(x);
+    if (block - d->block >= SF_DRIFT_BLOCKS)
+        memset(d->days, 0, sizeof(d->days));
+    else
+        for (int64_t b = d->block + 1; b <= block; b++) /* what was there a week ago goes */
+            d->days[b % SF_DRIFT_BLOCKS] = 0;
+    d->block = block;
+    if (d->days[block % SF_DRIFT_BLOCKS] < code)
+        d->days[block % SF_DRIFT_BLOCKS] = code;
+}
+
+/* How high it was at that time of day: on two of the days before, because a trouble of one of them
+ * is no habit. Of one day, when no more are known. */
 static double was_before(const struct sf_drift *d)
 {
-    double highest = -INFINITY, second = -INFINITY;
+    uint16_t highest = 0, second = 0;
+    uint32_t n = 0;
     for (int64_t day = 1; day < SF_DRIFT_DAYS; day++) {
-        double high = -INFINITY;
+        uint16_t high = 0;
         for (int64_t k = -ASIDE; k <= ASIDE; k++) {
-            int64_t block = d->block - day * 96 + k;
-            uint32_t place = (uint32_t)(block % SF_DRIFT_BLOCKS);
-            if (block > 0 && d->days_n[place] > 0)
-                high = fmax(high, (double)d->days[place] / d->days_n[place]);
+            int64_t block = d->block - day * (DAY / BLOCK) + k;
+            if (block > 0 && d->days[block % SF_DRIFT_BLOCKS] > high)
+                high = d->days[block % SF_DRIFT_BLOCKS];
         }
-        second = fmax(second, fmin(high, highest));
-        highest = fmax(highest, high);
+        n += high > 0;
+        if (high > highest) {
+            second = highest;
+            highest = high;
+        } else if (high > second) {
+            second = high;
+        }
     }
-    return isfinite(second) ? second : highest;
+    return n == 0 ? -INFINITY : decoded(n > 1 ? second : highest);
 }
 
 /* ---- a step ---- */
@@ -222,7 +239,7 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
         d->n -= RING;
     }
     if (d->n >= SF_DRIFT_RECENT)
-        remember(d, minute, (float)recent(d)); /* without short troubles */
+        remember(d, minute, recent(d)); /* without short troubles */
     if (d->is_up) {
         step_up(d, rule, minute);
         return;
@@ -239,7 +256,7 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
     if (d->evidence < BOUND && now - d->level < SIGMAS * d->means_spread)
         return;
     if (now < d->level + rule->least || exp(now) - exp(d->level) < rule->floor ||
-        !is_lasting(d, rule) || now < was_before(d) + rule->least + 3 * d->means_spread)
+        !is_lasting(d, rule) || now < was_before(d) + USUAL * rule->least + 3 * d->means_spread)
         return;
     d->is_up = true;
     d->up_minute = minute;

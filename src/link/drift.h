@@ -2,17 +2,21 @@
  *
  * Two tests of the logarithm; an alarm needs one of them. Page's sequential test: each value adds
  * what it says for an increase of `least` over the level, and takes away what it says against it,
- * until the sum passes a bound. And the median of the last ten values is up by seven times what
+ * until the sum passes a bound. And the median of the last ten values is up by six times what
  * means of ten vary by: that finds what the first is slow at, a step in noise that lasts for
  * minutes.
  *
  * With either of them, the median of the last ten must be up by `least`, ten of the last eleven
- * values by half of it (two short troubles in a row are fewer), and all of it more than what was
- * usual at that time on the days before: a nightly job is no news.
+ * values by half of it (two short troubles in a row are fewer), and the median by half of it, and
+ * by the noise, above what was usual within 20 minutes of that time on the days before: a nightly
+ * job is no news, and one that is early or late is not told from a regression of its size until
+ * its time is over.
  *
  * The level is a median of the hours before, without the last quarter of an hour, moved along their
  * trend: the time of day is neither noise nor news. The spread is that around the trend, over
- * minutes and over longer blocks, so that noise that lasts counts as noise. */
+ * minutes and over longer blocks, so that noise that lasts counts as noise. It is made of the lower
+ * half of the values: a job of half an hour within these four hours is in the upper one, and
+ * is no noise. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +27,7 @@ enum {
     SF_DRIFT_RECENT = 10,
     SF_DRIFT_LEAST = 60, /* fewer are no level */
     SF_DRIFT_DAYS = 7,
-    SF_DRIFT_BLOCKS = SF_DRIFT_DAYS * 96, /* quarters of an hour */
+    SF_DRIFT_BLOCKS = SF_DRIFT_DAYS * 288, /* of five minutes */
 };
 
 struct sf_drift_rule {
@@ -33,9 +37,8 @@ struct sf_drift_rule {
 
 struct sf_drift {                                 /* zeroed: nothing is known */
     float past[SF_DRIFT_PAST + SF_DRIFT_GAP + 1]; /* a ring */
-    float days[SF_DRIFT_BLOCKS];                  /* sums by quarter of an hour, and */
-    uint8_t days_n[SF_DRIFT_BLOCKS];              /* how many; 0: none */
-    int64_t block;                                /* the quarter in hand */
+    uint16_t days[SF_DRIFT_BLOCKS];               /* the highest of a block, coded; 0: none */
+    int64_t block;                                /* the one in hand */
     uint32_t n;                                   /* values so far */
     uint32_t n_fit;                               /* that the level was made after */
     double level, spread;                         /* of the logarithm */
