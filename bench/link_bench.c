@@ -16,6 +16,8 @@
 #include "exec/traces.h"
 #include "join/cohort.h"
 #include "join/compare.h"
+#include "join/explain.h"
+#include "join/explain_times.h"
 #include "join/frame_spans.h"
 #include "join/span_ledger.h"
 #include "join/span_profile.h"
@@ -355,6 +357,37 @@ static void ask_traces(struct bench *b)
     print("hottest functions, 500 spans", &hot, "traces", 4 * ROUNDS);
 }
 
+/* What the waterfall asks for, and why a trace or a span of it took so long. */
+static void ask_times(struct bench *b)
+{
+    struct timing ledgers = {0}, trace = {0}, span = {0};
+    uint64_t n = 0;
+    for (int i = 0; i < 4 * ROUNDS; i++) {
+        uint64_t k = draw(b, b->n_requests / LARGE_EVERY) * LARGE_EVERY + LARGE_EVERY / 2;
+        struct sf_explain_trace_want whole = {.trace = trace_of(k)};
+        struct sf_explain_trace_want one = {.trace = trace_of(k), .span = span_of(k, 1)};
+        struct sf_explain_times times = {0};
+        struct sf_explain_view view;
+        int64_t at = begin(b);
+        if (sf_explain_times_load(&times, b->rig.store, trace_of(k), 0, &b->rig.q, &b->rig.why))
+            die("ledgers", &b->rig.why);
+        n += times.set->n_own;
+        sf_explain_times_done(&times);
+        end(&ledgers, at);
+        at = begin(b);
+        if (sf_explain_trace(b->rig.store, &whole, &b->rig.q, &view, &b->rig.why))
+            die("explain", &b->rig.why);
+        end(&trace, at);
+        at = begin(b);
+        if (sf_explain_trace(b->rig.store, &one, &b->rig.q, &view, &b->rig.why))
+            die("explain", &b->rig.why);
+        end(&span, at);
+    }
+    print("time breakdowns of all spans", &ledgers, "spans each", n / (4 * ROUNDS));
+    print("explain a trace of 500 spans", &trace, "traces", 4 * ROUNDS);
+    print("explain a span of it", &span, "spans", 4 * ROUNDS);
+}
+
 /* Since when both sides have a thousand. */
 static int64_t since_enough(struct bench *b, const struct sf_compare_want *of)
 {
@@ -469,6 +502,7 @@ int main(int argc, char **argv)
         fill(b);
     ask_spans(b);
     ask_traces(b);
+    ask_times(b);
     ask_frames(b);
     ask_cohorts(b);
     if (dir)

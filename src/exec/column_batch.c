@@ -13,8 +13,8 @@ static uint32_t source_of(const struct sf_query_attr *a)
     case SF_INTRINSIC_STATUS:
     case SF_INTRINSIC_KIND: return SF_FROM_KIND;
     case SF_INTRINSIC_STATUS_MESSAGE: return SF_FROM_STATUS_MSG;
-    case SF_INTRINSIC_SPAN_ID:
-    case SF_INTRINSIC_TRACE_ID: return SF_FROM_IDS;
+    case SF_INTRINSIC_SPAN_ID: return SF_FROM_IDS;
+    case SF_INTRINSIC_TRACE_ID: return SF_FROM_TRACE;
     case SF_INTRINSIC_PARENT_ID: return SF_FROM_PARENT;
     case SF_INTRINSIC_SCOPE_NAME:
     case SF_INTRINSIC_SCOPE_VERSION: return SF_FROM_SCOPE;
@@ -95,7 +95,7 @@ uint32_t sf_column_batch_needs_columns(const struct sf_row_needs *needs)
                    {SF_FROM_SCOPE, SF_COL_SCOPE},       {SF_FROM_NAME, SF_COL_NAME},
                    {SF_FROM_DURATION, SF_COL_DURATION}, {SF_FROM_STATUS_MSG, SF_COL_STATUS_MSG},
                    {SF_FROM_IDS, SF_COL_IDS},           {SF_FROM_PARENT, SF_COL_PARENT},
-                   {SF_FROM_START, SF_COL_START}};
+                   {SF_FROM_START, SF_COL_START},       {SF_FROM_TRACE, SF_COL_TRACES}};
     uint32_t wanted = 0;
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         wanted |= needs->sources & columns[i].source ? columns[i].columns : 0;
@@ -126,6 +126,26 @@ static uint32_t take_attrs(struct sf_column_batch *b, const struct sf_row_needs 
     return n;
 }
 
+/* Rows mostly come in order. */
+static sf_trace_id trace_of(struct sf_column_batch *b, uint32_t row)
+{
+    const struct sf_span_columns *cols = b->cols;
+    uint32_t low = b->trace, high = cols->n_traces;
+    if (cols->firsts[low] > row)
+        low = 0;
+    else if (cols->firsts[low + 1] > row)
+        high = low + 1;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (cols->firsts[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    b->trace = low;
+    return cols->trace_ids[low];
+}
+
 void sf_column_batch_take(struct sf_column_batch *b, const struct sf_row_needs *needs, uint32_t row)
 {
     const struct sf_span_rows *rows = &b->cols->rows;
@@ -152,6 +172,8 @@ void sf_column_batch_take(struct sf_column_batch *b, const struct sf_row_needs *
     if (from & SF_FROM_IDS) {
         b->span.span_id = rows->span_id[row];
         b->span.trace_id = b->view.id = rows->trace_id[row];
+    } else if (from & SF_FROM_TRACE) {
+        b->span.trace_id = b->view.id = trace_of(b, row);
     }
     if (from & SF_FROM_PARENT)
         b->span.parent_id = rows->parent_id[row];

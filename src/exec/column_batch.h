@@ -19,8 +19,9 @@ enum sf_row_source {                            /* where a value comes from: bit
                      SF_FROM_SPAN = 1 << 6, /* attributes of the span: `names` */
                      SF_FROM_IDS = 1 << 7,
                      SF_FROM_PARENT = 1 << 8,
-                     SF_FROM_TREE = 1 << 9,  /* other spans, events, links: not a row's own */
-                     SF_FROM_START = 1 << 10 /* nothing a query can name */
+                     SF_FROM_TREE = 1 << 9,   /* other spans, events, links: not a row's own */
+                     SF_FROM_START = 1 << 10, /* nothing a query can name */
+                     SF_FROM_TRACE = 1 << 11  /* the trace's id */
 };
 
 struct sf_row_needs {
@@ -41,6 +42,7 @@ struct sf_column_batch {
     sf_str names[SF_BATCH_KEYS]; /* attributes read so far */
     struct sf_value_column values[SF_BATCH_KEYS];
     uint32_t n_names;
+    uint32_t trace; /* of the last row whose trace was looked for */
     /* The row in hand; the view looks at it. */
     struct sf_span span;
     struct sf_attr attrs[SF_BATCH_KEYS];

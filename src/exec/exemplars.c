@@ -49,12 +49,19 @@ static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint
     return true;
 }
 
-/* Both factors are small: days in ns, and at most a hundred pieces. */
-static uint64_t piece_of(const struct sf_exemplars *x, uint64_t start_ns)
+/* Mostly that of the span before. Both factors are small: days in ns, and at most a hundred
+ * pieces. */
+static uint64_t piece_of(struct sf_exemplars *x, uint64_t start_ns)
 {
     const struct sf_metrics_window *w = x->window;
-    return (start_ns - (uint64_t)w->from_ns) * x->n_pieces /
-           ((uint64_t)(w->to_ns - w->from_ns) + 1);
+    uint64_t len = (uint64_t)(w->to_ns - w->from_ns) + 1, at = start_ns - (uint64_t)w->from_ns;
+    uint64_t n = x->n_pieces;
+    if (at - x->piece_from < x->piece_len)
+        return x->piece;
+    x->piece = at * n / len;
+    x->piece_from = (x->piece * len + n - 1) / n;
+    x->piece_len = ((x->piece + 1) * len + n - 1) / n - x->piece_from;
+    return x->piece;
 }
 
 bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *of,
@@ -67,20 +74,36 @@ bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *o
                                                              : PER_PIECE);
     x->n_left = PART_MOST;
     x->is_full = false;
+    x->piece_len = 0;
     x->req = req;
     x->counts = x->n_max ? sf_arena_new(req, x->n_pieces) : NULL;
     return !x->n_max || x->counts;
 }
 
-bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
+static bool has_room(const struct sf_exemplars *x, const struct sf_table_series *s, uint64_t piece)
+{
+    return x->counts[piece] < (x->most ? x->most : ALL_PER_PIECE) &&
+           (!s || !s->exemplar_counts || s->exemplar_counts[piece] < PER_PIECE);
+}
+
+bool sf_exemplars_has_room(struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns)
 {
-    uint64_t piece;
+    return x->n_max && !x->is_full && has_room(x, s, piece_of(x, start_ns));
+}
+
+bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series *s, uint64_t min_ns,
+                           uint64_t max_ns)
+{
+    uint64_t last;
     if (!x->n_max || x->is_full)
         return false;
-    piece = piece_of(x, start_ns);
-    return x->counts[piece] < (x->most ? x->most : ALL_PER_PIECE) &&
-           (!s->exemplar_counts || s->exemplar_counts[piece] < PER_PIECE);
+    last = piece_of(x, max_ns);
+    for (uint64_t i = piece_of(x, min_ns); i <= last; i++) {
+        if (has_room(x, s, i))
+            return true;
+    }
+    return false;
 }
 
 /* Counts one that has room; NULL: no memory. */

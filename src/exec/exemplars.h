@@ -15,18 +15,23 @@ struct sf_exemplars {
     struct sf_touched touched;
     sf_str *keys; /* names of the attributes that the query uses */
     uint32_t n_pieces;
-    uint8_t *counts; /* of all series, by piece */
-    uint8_t most;    /* of those; 0: as many as a whole query keeps */
-    uint32_t n_left; /* of all pieces together; 0: no such limit */
-    bool is_full;    /* n_left were kept */
+    uint8_t *counts;                       /* of all series, by piece */
+    uint8_t most;                          /* of those; 0: as many as a whole query keeps */
+    uint32_t n_left;                       /* of all pieces together; 0: no such limit */
+    bool is_full;                          /* n_left were kept */
+    uint64_t piece, piece_from, piece_len; /* the last one looked at: its starts */
     struct sf_arena *req;
 };
 
 /* After n_max and `touched` are set. Without room nothing is kept: n_max becomes 0. */
 void sf_exemplars_init(struct sf_exemplars *x);
 /* Would a span of that start be kept? It must lie in the window. */
-bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
+bool sf_exemplars_has_room(struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns);
+/* Would any of spans that start within [min, max] be? Both in the window; `s` NULL: of whatever
+ * series. */
+bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series *s, uint64_t min_ns,
+                           uint64_t max_ns);
 /* For the spans of one granule, of which a query with the exemplars `of` will choose: a piece is a
  * step of the window. False: no room in `req`. */
 bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *of,

@@ -1,6 +1,8 @@
 /* metrics_columns.c - metrics from columns. Rows are filtered by the compiled filters, then counted
  * in the series of their by() values; equal values share a number, so the series is looked up once
- * per combination. The result of a granule that can no longer change is cached as a partial. */
+ * per combination. The result of a granule that can no longer change is cached as a partial. Starts
+ * are not read of a granule that lies in one step, and nothing is when all of its rows count in one
+ * series. */
 #include "exec/metrics_columns.h"
 
 #include <math.h>
@@ -10,6 +12,7 @@
 #include "exec/column_filter.h"
 #include "exec/eval_attr.h"
 #include "exec/metrics_partial.h"
+#include "exec/metrics_tally.h"
 #include "exec/profile_conds.h"
 #include "exec/trace_stream.h"
 
@@ -17,6 +20,7 @@ enum {
     MAX_FILTERS = 16,
     MAX_DIMS = 2 * SF_METRICS_BY, /* a value without scope depends on span and resource */
     MAX_DENSE = 1 << 16,          /* combinations of values that are numbered */
+    MAX_TALLY = 1 << 16,          /* and of those that are counted by number, with buckets */
     BUCKETS = 65
 };
 
@@ -39,7 +43,9 @@ struct run {
     uint32_t n_dims;
     bool is_alone;                 /* nothing says which rows are equal */
     struct sf_table_series **memo; /* by number of the values, then bucket */
-    uint64_t memo_cap, tables;
+    uint64_t memo_cap, n_memo, tables;
+    struct sf_metrics_tally tally;
+    bool is_plain_count; /* all rows count in one series */
     uint32_t step;
     uint64_t step_from, step_to; /* starts that lie in `step`: (from, to] */
     sf_trace_id last_exemplar;
@@ -278,6 +284,7 @@ static void renew_memo(struct run *r)
     if (r->is_alone)
         return;
     n *= has_buckets(r) ? BUCKETS : 1;
+    r->n_memo = n;
     if (n > r->memo_cap) {
         uint64_t cap = n > r->memo_cap * 2 ? n : r->memo_cap * 2;
         r->memo = sf_arena_raw(r->c->q->req, cap * sizeof(*r->memo), 16);
@@ -290,9 +297,11 @@ static void renew_memo(struct run *r)
     r->tables = r->batch.cols->tables;
 }
 
-static uint64_t number_of(const struct run *r, uint32_t row)
+static inline uint64_t number_of(const struct run *r, uint32_t row)
 {
     uint64_t n = 0;
+    if (r->n_dims == 1 && r->dims[0].wide)
+        return r->dims[0].wide[row] + r->dims[0].add;
     for (uint32_t i = 0; i < r->n_dims; i++) {
         const struct dim *d = &r->dims[i];
         uint32_t code = d->narrow ? d->narrow[row] : d->wide[row] + d->add;
@@ -330,12 +339,37 @@ static struct sf_static measured(struct run *r, uint32_t row, char text[SF_EVAL_
     return sf_eval_attr_one(a, &r->batch.view, 0, text);
 }
 
-static enum sf_err keep_exemplar(struct run *r, struct sf_table_series *s, uint32_t row,
-                                 double value)
+/* False: this row counts nowhere. */
+static bool measure(struct run *r, uint32_t row, double *out, uint8_t *out_bucket)
+{
+    enum sf_metric_fn fn = r->c->query->metric.fn;
+    char text[SF_EVAL_TEXT_LEN];
+    *out = 1;
+    *out_bucket = 0;
+    return !sf_metrics_count_takes_attr(fn) ||
+           sf_metrics_count_measure(fn, measured(r, row, text), out, out_bucket);
+}
+
+/* All that will be counted is in the series that is there. */
+static bool has_one_series(const struct sf_metrics_count *c)
+{
+    const struct sf_metric *m = &c->query->metric;
+    return m->n_by == 0 && m->fn != SF_FN_QUANTILE && m->fn != SF_FN_HISTOGRAM &&
+           c->table.n_series == 1;
+}
+
+static enum sf_err keep_exemplar(struct run *r, uint32_t row)
 {
     struct sf_metrics_count *c = r->c;
+    struct sf_table_series *s;
+    double value;
+    uint8_t bucket;
+    uint64_t start_ns = r->batch.cols->rows.start_ns[row];
     enum sf_err err;
-    if (!sf_exemplars_has_room(&c->exemplars, s, r->batch.cols->rows.start_ns[row]))
+    if (!measure(r, row, &value, &bucket))
+        return SF_OK;
+    s = series_of(r, row, bucket);
+    if (!s || !sf_exemplars_has_room(&c->exemplars, s, start_ns))
         return SF_OK;
     err = sf_column_batch_add(&r->batch, &r->all, r->why);
     if (err)
@@ -349,38 +383,131 @@ static enum sf_err keep_exemplar(struct run *r, struct sf_table_series *s, uint3
     return SF_OK;
 }
 
-static enum sf_err count_row(struct run *r, uint32_t row)
+static void count_row(struct run *r, uint32_t row)
 {
     struct sf_metrics_count *c = r->c;
-    enum sf_metric_fn fn = c->query->metric.fn;
-    char text[SF_EVAL_TEXT_LEN];
     struct sf_table_series *s;
     struct sf_metrics_cell *cell;
-    double value = 1;
-    uint8_t bucket = 0;
+    double value;
+    uint8_t bucket;
     c->n_counted++;
-    if (sf_metrics_count_takes_attr(fn) &&
-        !sf_metrics_count_measure(fn, measured(r, row, text), &value, &bucket))
-        return SF_OK;
-    s = series_of(r, row, bucket);
+    s = measure(r, row, &value, &bucket) ? series_of(r, row, bucket) : NULL;
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
     if (!cell)
-        return SF_OK;
-    sf_metrics_count_into(fn, cell, value, 1);
+        return;
+    sf_metrics_count_into(c->query->metric.fn, cell, value, 1);
     s->n++;
-    return c->exemplars.n_max ? keep_exemplar(r, s, row, value) : SF_OK;
+}
+
+static void add_tally(struct run *r, uint32_t step)
+{
+    struct sf_metrics_tally *t = &r->tally;
+    for (uint32_t i = 0; i < t->n_order; i++) {
+        uint32_t number = t->order[i];
+        uint8_t bucket = has_buckets(r) ? (uint8_t)(number % BUCKETS) : 0;
+        struct sf_table_series *s = series_of(r, t->rows[number], bucket);
+        struct sf_metrics_cell *cell = s ? sf_metrics_table_cell(&r->c->table, s, step) : NULL;
+        struct sf_metrics_cell more = {.value = 1, .n = t->counts[number]};
+        t->counts[number] = 0;
+        if (!cell)
+            continue;
+        sf_metrics_count_join(r->c->query->metric.fn, cell, more);
+        s->n += more.n;
+    }
+    t->n_order = 0;
+}
+
+/* By number, step after step: a series is looked up once for all of its rows in a step. */
+static void tally_rows(struct run *r, bool is_one_step)
+{
+    const struct sf_span_rows *rows = &r->batch.cols->rows;
+    bool has_attr = sf_metrics_count_takes_attr(r->c->query->metric.fn), has = has_buckets(r);
+    uint32_t step = r->step, n_counted = 0;
+    double value;
+    uint8_t bucket = 0;
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        uint64_t number;
+        if (!r->mask[i])
+            continue;
+        if (!is_one_step && !place(r, rows->start_ns[i])) {
+            r->is_outside = true;
+            continue;
+        }
+        if (r->step != step) {
+            add_tally(r, step);
+            step = r->step;
+        }
+        n_counted++;
+        if (has_attr && !measure(r, i, &value, &bucket))
+            continue;
+        number = number_of(r, i);
+        sf_metrics_tally_add(&r->tally, (uint32_t)(has ? number * BUCKETS + bucket : number), i);
+    }
+    r->c->n_counted += n_counted;
+    add_tally(r, step);
+}
+
+static void count_rows(struct run *r, bool is_one_step)
+{
+    const struct sf_span_rows *rows = &r->batch.cols->rows;
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (!r->mask[i])
+            continue;
+        if (is_one_step || place(r, rows->start_ns[i]))
+            count_row(r, i);
+        else
+            r->is_outside = true;
+    }
+}
+
+static enum sf_err keep_exemplars(struct run *r)
+{
+    const struct sf_span_rows *rows = &r->batch.cols->rows;
+    struct sf_exemplars *x = &r->c->exemplars;
+    const struct sf_table_series *only = has_one_series(r->c) ? r->c->table.series[0] : NULL;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < rows->n_rows && !x->is_full; i++) {
+        if (r->mask[i] && place(r, rows->start_ns[i]) &&
+            sf_exemplars_has_room(x, only, rows->start_ns[i]))
+            err = keep_exemplar(r, i);
+    }
+    return err;
+}
+
+/* Do all rows start in one step? It becomes the one in hand. */
+static bool find_one_step(struct run *r, const struct sf_span_columns *cols)
+{
+    const struct sf_metrics_window *w = r->c->window;
+    uint32_t first, last;
+    if (!cols->keep || cols->has_strays ||
+        !sf_metrics_window_place(w, (uint64_t)cols->min_ns, &first) ||
+        !sf_metrics_window_place(w, (uint64_t)cols->max_ns, &last) || first != last)
+        return false;
+    r->step = first;
+    r->step_from = r->step_to = 0;
+    return true;
+}
+
+static bool can_tally(struct run *r)
+{
+    enum sf_metric_fn fn = r->c->query->metric.fn;
+    bool is_number = fn >= SF_FN_MIN && fn <= SF_FN_AVG; /* not a count of rows */
+    return !is_number && !r->is_alone && r->n_memo <= MAX_TALLY &&
+           sf_metrics_tally_room(&r->tally, (uint32_t)r->n_memo, r->c->q->req);
 }
 
 static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
 {
     const struct sf_metric *m = &r->c->query->metric;
-    bool has_any = false;
+    bool has_any = false, is_one_step;
     enum sf_err err;
     sf_column_batch_init(&r->batch, cols);
     err = filter_rows(r, &has_any);
     if (err || !has_any)
         return err;
-    err = cols->add(cols, SF_COL_START, r->why);
+    is_one_step = find_one_step(r, cols);
+    if (!is_one_step || r->c->exemplars.n_max)
+        err = cols->add(cols, SF_COL_START, r->why);
     if (!err)
         err = sf_column_batch_add(&r->batch, &r->by, r->why);
     if (!err)
@@ -389,17 +516,64 @@ static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
     r->is_alone = false;
     for (uint32_t i = 0; !err && i < m->n_by; i++)
         err = add_dims(r, &m->by[i]);
-    if (!err)
-        renew_memo(r);
-    for (uint32_t i = 0; !err && i < cols->rows.n_rows; i++) {
-        if (!r->mask[i])
-            continue;
-        if (place(r, cols->rows.start_ns[i]))
-            err = count_row(r, i);
-        else
-            r->is_outside = true;
+    if (err)
+        return err;
+    renew_memo(r);
+    if (can_tally(r))
+        tally_rows(r, is_one_step);
+    else
+        count_rows(r, is_one_step);
+    return r->c->exemplars.n_max ? keep_exemplars(r) : SF_OK;
+}
+
+/* ---- all rows in one series and one step ---- */
+
+static bool has_filter(const struct sf_spanset *s)
+{
+    if (s->op == SF_SPANSET_OR)
+        return has_filter(s->left) || has_filter(s->right);
+    return s->filter != NULL;
+}
+
+static bool is_plain_count(const struct sf_metrics_count *c)
+{
+    const struct sf_pipeline *p = c->query->pipeline;
+    const struct sf_metric *m = &c->query->metric;
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        if (p->stages[i].kind == SF_STAGE_SPANSET && has_filter(p->stages[i].spanset))
+            return false;
     }
-    return err;
+    return m->n_by == 0 && (m->fn == SF_FN_COUNT || m->fn == SF_FN_RATE);
+}
+
+/* *out_is_done false: count it as any other. */
+static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
+{
+    struct sf_metrics_count *c = r->c;
+    struct sf_metrics_cell more = {.value = 1}, *cell;
+    struct sf_table_series *s;
+    uint32_t n = cols->rows.n_rows;
+    *out_is_done = false;
+    if (!r->is_plain_count || !find_one_step(r, cols))
+        return;
+    for (uint32_t i = 0; cols->rows.is_in && i < cols->rows.n_rows; i++)
+        n -= !cols->rows.is_in[i];
+    *out_is_done = n == 0;
+    if (n == 0)
+        return;
+    sf_column_batch_init(&r->batch, cols);
+    s = sf_metrics_count_series(c, &r->batch.view, 0, 0);
+    if (s &&
+        sf_exemplars_may_keep(&c->exemplars, s, (uint64_t)cols->min_ns, (uint64_t)cols->max_ns))
+        return; /* rows are to be seen */
+    *out_is_done = true;
+    c->n_counted += n;
+    cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
+    if (!cell)
+        return;
+    more.n = n;
+    sf_metrics_count_join(c->query->metric.fn, cell, more);
+    s->n += n;
 }
 
 /* ---- granules by themselves ---- */
@@ -425,6 +599,16 @@ static bool begin_part(struct run *r)
                                   &r->part_room);
 }
 
+static bool may_keep_exemplars(struct sf_metrics_count *c, const struct sf_span_columns *cols)
+{
+    int64_t min_ns = cols->min_ns, max_ns = cols->max_ns;
+    const struct sf_table_series *only = has_one_series(c) ? c->table.series[0] : NULL;
+    min_ns = min_ns > c->window->from_ns ? min_ns : c->window->from_ns;
+    max_ns = max_ns < c->window->to_ns ? max_ns : c->window->to_ns;
+    return min_ns <= max_ns &&
+           sf_exemplars_may_keep(&c->exemplars, only, (uint64_t)min_ns, (uint64_t)max_ns);
+}
+
 /* *out_is_done false: count it as any other. */
 static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
 {
@@ -442,6 +626,8 @@ static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool 
     }
     if (!begin_part(r))
         return SF_OK;
+    if (!may_keep_exemplars(whole, cols))
+        r->part.exemplars.n_max = 0;
     r->is_outside = false;
     turn_to(r, &r->part);
     err = count_batch(r, cols);
@@ -464,7 +650,10 @@ static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool 
 static enum sf_err count_granule(struct run *r, struct sf_span_columns *cols)
 {
     bool is_done;
-    enum sf_err err = count_part(r, cols, &is_done);
+    enum sf_err err = SF_OK;
+    count_plainly(r, cols, &is_done);
+    if (!is_done)
+        err = count_part(r, cols, &is_done);
     return err || is_done ? err : count_batch(r, cols);
 }
 
@@ -529,6 +718,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
                                         .scratch = c->scratch,
                                         .exemplars = c->exemplars};
     memcpy(r->part.by_keys, c->by_keys, sizeof(c->by_keys));
+    r->is_plain_count = is_plain_count(c);
     if (!sf_eval_profiles(c->eval)) /* those change */
         sf_metrics_partial_question(c, &r->question);
     if (!sf_buf_ok(&r->question))

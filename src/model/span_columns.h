@@ -17,7 +17,8 @@ struct sf_span_columns {
     const uint32_t *firsts;       /* likewise: first row of each trace; one more at the end */
     const uint8_t *is_parted;     /* by trace: may have rows elsewhere; NULL: any may */
     struct sf_arena *scratch;     /* for who looks; emptied with the rows */
-    int64_t min_ns, max_ns;       /* all that can be kept: starts of the rows lie in here */
+    int64_t min_ns, max_ns;       /* all that can be kept: starts of the rows lie in here, */
+    bool has_strays;              /* but for some that may not */
     /* Reads columns (enum sf_column; not ATTRS, EVENTS, LINKS or REST) that are not there yet.
      * CORRUPT: these rows cannot be read, which the store has taken note of; the next ones can. */
     enum sf_err (*add)(struct sf_span_columns *c, uint32_t columns, struct sf_why *why);

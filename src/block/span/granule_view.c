@@ -60,8 +60,6 @@ static enum sf_err add_traces(struct sf_granule_view *v, struct sf_granule_ctx *
 
 static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struct sf_why *why);
 
-static bool granule_view_has_strays(const struct sf_granule_view *v);
-
 /* Without absurd clocks the stored difference is the duration, and the starts need not be read. */
 static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ctx *c)
 {
@@ -75,7 +73,7 @@ static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ct
     durations = (uint64_t *)(uintptr_t)stored; /* our own array */
     for (uint32_t i = 0; i < c->n_rows; i++)
         high |= durations[i];
-    if (high > (uint64_t)INT64_MAX || granule_view_has_strays(v)) {
+    if (high > (uint64_t)INT64_MAX || sf_granule_view_has_strays(v)) {
         if (!v->rows.start_ns)
             err = add_columns(v, SF_COL_START, c->why);
         for (uint32_t i = 0; !err && i < c->n_rows; i++) {
@@ -171,8 +169,7 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
     return err;
 }
 
-/* May rows lie outside the times of the granule? Those of senders with absurd clocks do. */
-static bool granule_view_has_strays(const struct sf_granule_view *v)
+bool sf_granule_view_has_strays(const struct sf_granule_view *v)
 {
     struct sf_chunk_desc d[2];
     return sf_span_block_reader_descs(v->r, v->granule, SF_BLOCK_INDEX, d) > 0;

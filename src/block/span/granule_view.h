@@ -30,6 +30,8 @@ enum sf_err sf_granule_view_value(struct sf_granule_view *v, const struct sf_key
 enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
                                  const struct sf_key *keys, size_t n_keys, uint32_t from,
                                  uint32_t to, struct sf_span_rows *out, struct sf_why *why);
+/* May rows lie outside the times of the granule? Those of senders with absurd clocks do. */
+bool sf_granule_view_has_strays(const struct sf_granule_view *v);
 /* Index times of all rows. */
 enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out,
                                   struct sf_why *why);

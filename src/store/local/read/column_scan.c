@@ -313,6 +313,7 @@ static void offer_to_keep(struct cursor *c)
     rows->keep = keep;
     rows->min_ns = c->show.view.info->ts_min_ns;
     rows->max_ns = c->show.view.info->ts_max_ns;
+    rows->has_strays = sf_granule_view_has_strays(&c->show.view);
 }
 
 /* ---- the cursor ---- */
@@ -379,7 +380,7 @@ static void cursor_close(struct sf_column_cursor *base)
 static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *query,
                                struct sf_why *why)
 {
-    uint32_t columns = query->columns | SF_COL_TIMES;
+    uint32_t columns = query->columns | SF_COL_TIMES | SF_COL_IDS;
     enum sf_err err;
     c->keys = sf_heap_new_n(query->n_want + 1, sizeof(*c->keys));
     if (!c->keys || !sf_arena_init(&c->scratch, SCRATCH_CAP))

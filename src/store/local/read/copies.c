@@ -26,7 +26,8 @@ struct search {
     struct sf_parted *p;
     const struct sf_snapshot *s;
     struct sf_column_read show;
-    struct set spans, doubled; /* doubled: traces */
+    bool is_by_id;            /* look at ids of traces, not of spans */
+    struct set seen, doubled; /* doubled: traces of which something was seen twice */
     struct piece *pieces;
     size_t n_pieces, pieces_cap;
     bool is_too_many;
@@ -86,14 +87,16 @@ static enum sf_err add_trace(struct search *s, uint32_t t, size_t place, struct 
     const struct sf_span_columns *c = &s->show.base;
     uint64_t trace = sf_trace_id_key(c->trace_ids[t], c->rows.tenant);
     struct piece piece = {trace, place, s->show.view.info->first_trace + t};
+    uint32_t end = s->is_by_id ? c->firsts[t] + 1 : c->firsts[t + 1];
     bool was;
-    for (uint32_t i = c->firsts[t]; i < c->firsts[t + 1]; i++) {
-        if (!put(&s->spans, sf_key_mix(sf_key_mix(trace, c->rows.span_id[i]), c->rows.kind[i]),
-                 &was) ||
-            (was && !put(&s->doubled, trace, &was)))
+    for (uint32_t i = c->firsts[t]; i < end; i++) {
+        uint64_t key = s->is_by_id
+                           ? trace
+                           : sf_key_mix(sf_key_mix(trace, c->rows.span_id[i]), c->rows.kind[i]);
+        if (!put(&s->seen, key, &was) || (was && !put(&s->doubled, trace, &was)))
             return no_memory(why);
     }
-    s->is_too_many = s->spans.n > MAX_SPANS;
+    s->is_too_many = s->seen.n > MAX_SPANS;
     return add_piece(s, piece, why);
 }
 
@@ -111,7 +114,7 @@ static enum sf_err add_granule(struct search *s, size_t place, uint32_t granule,
     struct sf_span_columns *c = &s->show.base;
     enum sf_err err = sf_column_read_open(&s->show, s->s, place, granule, NULL, why);
     if (!err)
-        err = c->add(c, SF_COL_IDS | SF_COL_KIND, why);
+        err = c->add(c, s->is_by_id ? SF_COL_TRACES : SF_COL_IDS | SF_COL_KIND, why);
     for (uint32_t t = 0; !err && t < c->n_traces && !s->is_too_many; t++) {
         if (sf_parted_has(s->p, place, s->show.view.info->first_trace + t))
             err = add_trace(s, t, place, why);
@@ -160,14 +163,13 @@ static void forget_singles(struct search *s)
     }
 }
 
-enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                           struct sf_query_ctx *q, uint64_t least, struct sf_why *why)
+/* *out false: nothing was found out, all stay as they are. */
+static enum sf_err look(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
+                        struct sf_query_ctx *q, bool is_by_id, bool *out, struct sf_why *why)
 {
-    struct search search = {.p = p, .s = s};
+    struct search search = {.p = p, .s = s, .is_by_id = is_by_id};
     enum sf_err err = SF_OK;
-    bool is_whole = true;
-    if (!is_worth(p, least))
-        return SF_OK;
+    *out = true;
     sf_column_read_init(&search.show, l, q);
     for (size_t i = 0; !err && i < p->n && !search.is_too_many; i++) {
         if (!p->bits[i])
@@ -175,14 +177,30 @@ enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, str
         err = add_run(&search, i, q, why);
         if (err && sf_granules_query_skips(q, s->runs[i], err, why)) {
             err = SF_OK;
-            is_whole = false; /* what it holds is not known: all stay as they are */
+            *out = false; /* what it holds is not known */
         }
     }
-    if (!err && is_whole && !search.is_too_many)
+    *out = *out && !err && !search.is_too_many;
+    if (*out)
         forget_singles(&search);
     sf_column_read_done(&search.show);
-    set_done(&search.spans);
+    set_done(&search.seen);
     set_done(&search.doubled);
     sf_heap_free(search.pieces);
+    return err;
+}
+
+/* Indexes have half of a hash: of many traces most that seem to be in two runs are two traces. That
+ * is told by their ids, which are a tenth of what the ids of spans are. */
+enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
+                           struct sf_query_ctx *q, uint64_t least, struct sf_why *why)
+{
+    bool is_known;
+    enum sf_err err;
+    if (!is_worth(p, least))
+        return SF_OK;
+    err = look(p, s, l, q, true, &is_known, why);
+    if (!err && is_known && is_worth(p, 1))
+        err = look(p, s, l, q, false, &is_known, why);
     return err;
 }
