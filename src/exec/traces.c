@@ -77,7 +77,7 @@ static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_p
                            struct sf_why *why)
 {
     const struct sf_trace_ask *ask = &t->asks[t->n_done++];
-    bool is_partial = false, is_whole = false;
+    bool is_partial = false;
     enum sf_err err = SF_OK;
     if (!t->cursor)
         err = t->store->ops->traces_get(t->store, ask, t->n_asks - t->n_done + 1, t->q, &t->cursor,
@@ -86,12 +86,11 @@ static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_p
         return err;
     while (!is_partial && next_rows(t, ask->id)) {
         is_partial = !add_rows(g, &t->rows);
-        is_whole = t->rows.is_whole;
         t->has_rows = false;
     }
-    /* Behind the end of a trace the fault is the next one's, which is told when that is asked for.
-     */
-    if (!is_partial && !is_whole && !t->has_rows && t->cursor->err) {
+    /* The fault of a later trace is told when that is asked for. */
+    if (!is_partial && !t->has_rows && t->cursor->err &&
+        sf_trace_id_eq(t->cursor->failed, ask->id)) {
         err = sf_fail(why, t->cursor->err, "%s", t->cursor->why.text);
         /* A trace too large to be read whole is answered with what was read. */
         is_partial = t->cursor->err == SF_ERR_LIMIT && g->n_spans > 0;

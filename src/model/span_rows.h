@@ -58,7 +58,6 @@ struct sf_span_rows {
     const struct sf_scope *scopes;
     uint32_t n_resources, n_scopes;
     const struct sf_value_column *want; /* one per want_keys entry, in that order */
-    bool is_whole;                      /* of traces_get: the trace ends with this batch */
     const uint8_t *is_in;               /* 0 for rows that do not count; NULL: all do */
     /* Whole rows: attributes, events, links and the rest as a span holds them. NULL unless one of
      * ATTRS, EVENTS, LINKS or REST was asked; fields of columns not asked are zero in it. */

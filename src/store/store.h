@@ -238,6 +238,7 @@ struct sf_span_cursor {
     void (*close)(struct sf_span_cursor *c);
     enum sf_err err;
     struct sf_why why;
+    sf_trace_id failed; /* of traces_get, with err: the trace that could not be read */
     /* A scan goes on without the traces that are too large to be put together, and says so. */
     uint64_t n_left_out;
     sf_trace_id left_out; /* the first of them */
@@ -357,8 +358,8 @@ struct sf_store_ops {
      * which they are asked for, each batch of rows of one of them; none of a trace that is not
      * there. Duplicates removed, but for copies on other nodes that say more; by start, or by place
      * when that is mixed, or this node's before those of others. All columns. `q` stays
-     * until the cursor is closed. LIMIT: the trace that is next cannot be read whole; a cursor of
-     * the asks after it goes on. */
+     * until the cursor is closed. At a fault `failed` is the trace that cannot be read, and those
+     * before it are whole; after LIMIT a cursor of the asks after it goes on. */
     enum sf_err (*traces_get)(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
                               struct sf_query_ctx *q, struct sf_span_cursor **out,
                               struct sf_why *why);

@@ -332,17 +332,18 @@ static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struc
                                  .scopes = c->found.scopes,
                                  .n_resources = c->found.n_resources,
                                  .n_scopes = c->found.n_scopes,
-                                 .is_whole = true,
                                  .spans = k.spans};
     return SF_OK;
 }
 
+/* This node's next rows. When it cannot read a later trace, the others' rows of this one come
+ * first. */
 static enum sf_err load_head(struct cursor *c, struct sf_why *why)
 {
     if (c->has_head || !c->local)
         return SF_OK;
     c->has_head = c->local->next(c->local, &c->head);
-    if (c->has_head || !c->local->err)
+    if (c->has_head || !c->local->err || !sf_trace_id_eq(c->local->failed, c->asks[c->ask].id))
         return SF_OK;
     *why = c->local->why;
     return c->local->err;
@@ -384,6 +385,8 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     struct cursor *c = (struct cursor *)base;
     if (!c->base.err)
         c->base.err = step(c, out, &c->base.why);
+    if (c->base.err && c->ask < c->n_asks)
+        c->base.failed = c->asks[c->ask].id;
     return !c->base.err && out->n_rows > 0;
 }
 

@@ -40,6 +40,7 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
         return false;
     if (c->batch == !fake.breaks_before && c->ids[c->at].b[0] == fake.breaks_at) {
         base->err = sf_fail(&base->why, fake.breaks_with, "it breaks here");
+        base->failed = c->ids[c->at];
         return false;
     }
     for (uint32_t i = 0; i < IN_BATCH; i++) {
@@ -48,7 +49,6 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
         c->spans[i] = (struct sf_span){.trace_id = c->ids[c->at], .kind = 1};
     }
     c->batch++;
-    bool is_last = c->batch == fake.n_batches[c->ids[c->at].b[0]];
     *out = (struct sf_span_rows){.n_rows = IN_BATCH,
                                  .trace_id = c->trace_ids,
                                  .span_id = c->span_ids,
@@ -58,7 +58,6 @@ static bool fake_next(struct sf_span_cursor *base, struct sf_span_rows *out)
                                  .scopes = &scope,
                                  .n_resources = 1,
                                  .n_scopes = 1,
-                                 .is_whole = is_last,
                                  .spans = c->spans};
     return true;
 }
@@ -175,6 +174,12 @@ TEST(traces, one_before_a_trace_that_cannot_be_read_is_whole)
     assert_int_equal(n_spans[0], 8);
     assert_false(is_partial[0]);
     assert_string_equal(why.text, "it breaks here");
+    fake.n_batches[4] = 2; /* of five, two are not there */
+    fake.n_batches[2] = 0;
+    fake.breaks_at = 4;
+    assert_err(read_all(4 << 20, n_spans, is_partial, &why), SF_ERR_LIMIT);
+    static const uint32_t want[3] = {8, 0, 0};
+    assert_memory_equal(n_spans, want, sizeof(want));
 }
 
 TEST(traces, a_fault_of_the_disk_ends_them)

@@ -59,6 +59,7 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
     c->read.n_rows = 0;
     while (!err && c->read.n_rows == 0 && c->ask < c->n_asks) {
         const struct sf_trace_ask *ask = &c->asks[c->ask];
+        c->base.failed = ask->id; /* should it */
         uint32_t tenant = c->tenants[c->tenant];
         if (++c->tenant == c->n_tenants) {
             c->tenant = 0;
@@ -91,8 +92,6 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     if (c->base.err)
         return false;
     c->at += out->n_rows;
-    /* Another tenant's trace of the same id may come after it. */
-    out->is_whole = c->at >= c->read.n_rows && c->tenant == 0;
     return true;
 }
 
@@ -123,7 +122,7 @@ static enum sf_err start(struct cursor *c, const struct sf_trace_ask *asks, size
     c->n_tenants = q->n_tenants;
     c->n_asks = q->n_tenants > 0 ? n_asks : 0;
     c->read.has_parts = true;
-    return load_next(c, why);
+    return SF_OK;
 }
 
 enum sf_err sf_trace_cursor_open(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
