@@ -5,7 +5,8 @@
  * with the jitter of a timer; 400 stacks, of which few are most of the samples.
  * wait: the same with waits of 50 us to 50 ms, each length as likely as any other of its size, and
  * states and stacks that know nothing of each other: the worst that can come. Of its 6.86
- * bytes 6.26 are information (docs/format-profile-block.md). served: waits as servers have them. A
+ * bytes 6.26 are information (docs/format-profile-block.md). wait_us: the same lengths in whole
+ * microseconds. served: waits as servers have them. A
  * thread runs for a while, waits at one of few places, runs again; a place has one state and its
  * own usual length: locks are short, timers nearly exact, the network long. mixed: the same beside
  * samples of CPU time, as one process sends them.
@@ -29,7 +30,7 @@
 
 enum { THREADS = 64, PER_THREAD = 7920, PER_SPAN = 11, SPANS = 6, STACKS = 400, DEPTH = 20 };
 enum { N = THREADS * PER_THREAD };
-enum shape { SAMPLE, WAIT, SERVED, MIXED };
+enum shape { SAMPLE, WAIT, WAIT_US, SERVED, MIXED };
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 static uint64_t rng = 7;
 
@@ -102,10 +103,12 @@ static struct sf_sample sample_of(int64_t *at_ns, uint32_t thread, uint32_t i, e
     if (i % PER_SPAN == 0)
         *at_ns += (int64_t)draw(50000000);
     s.start_ns = *at_ns;
-    if (shape == WAIT) {
+    if (shape == WAIT || shape == WAIT_US) {
         static const uint8_t states[] = {SF_STATE_LOCK, SF_STATE_DISK, SF_STATE_NET,
                                          SF_STATE_SLEEP};
         s.length_ns = (int64_t)(50000 * exp((double)draw(10000) / 10000 * log(1000)));
+        if (shape == WAIT_US)
+            s.length_ns -= s.length_ns % 1000;
         s.value = s.length_ns;
         s.state = states[draw(4)];
         *at_ns += s.length_ns;
@@ -418,6 +421,7 @@ int main(int argc, char **argv)
         return 0;
     measure("sample", SAMPLE);
     measure("wait", WAIT);
+    measure("wait_us", WAIT_US);
     measure("served", SERVED);
     measure("mixed", MIXED);
     return 0;
