@@ -98,13 +98,29 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Of `value` ns, when nothing names a thread. */
+static uint32_t fewest_threads(const struct sf_link_set *set, int64_t value, double taken,
+                               uint64_t duration_ns)
+{
+    double room = (double)duration_ns + (double)set->period;
+    if (!sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds")) ||
+        !sf_sample_count_is_known(&set->type, set->period))
+        return 1;
+    if (sf_claims_view_is_few(set, taken))
+        return 1;
+    return (uint32_t)fmin(UINT32_MAX, fmax(1, ceil((double)value / room)));
+}
+
 uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
+                                double taken, uint64_t duration_ns, bool *out_are_named,
                                 struct sf_arena *req)
 {
     uint64_t *threads = sf_arena_new_n(req, a->n_claims + 1u, sizeof(*threads));
     uint32_t n = 0, n_threads = 0;
+    int64_t value = 0;
     for (uint32_t i = 0; threads && i < a->n_claims; i++) {
         uint64_t thread = set->samples[a->claims[i].sample].thread;
+        value = sf_add_sat_i64(value, a->claims[i].value > 0 ? a->claims[i].value : 0);
         if (thread != 0 && (n == 0 || threads[n - 1] != thread)) /* neighbours share theirs */
             threads[n++] = thread;
     }
@@ -113,5 +129,6 @@ uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_a
     qsort(threads, n, sizeof(*threads), by_size);
     for (uint32_t i = 0; i < n; i++)
         n_threads += i == 0 || threads[i] != threads[i - 1];
-    return n_threads > 1 ? n_threads : 1;
+    *out_are_named = n_threads > 0;
+    return n_threads > 0 ? n_threads : fewest_threads(set, value, taken, duration_ns);
 }

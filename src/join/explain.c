@@ -296,6 +296,24 @@ static bool has_samples(const struct sf_explain_times *t, sf_str service)
     return false;
 }
 
+/* A span of the service that samples name, though no span's own time is known from them: the
+ * request's first one, which is known with its children. 0: none. */
+static sf_span_id find_named(const struct sf_explain_times *t, sf_str service)
+{
+    for (uint32_t k = 0; k < t->times.n_types; k++) {
+        const struct sf_link_set *set = t->times.types[k].set;
+        for (uint32_t i = 0; i < set->n_samples; i++) {
+            const struct sf_link_sample *s = &set->samples[i];
+            uint32_t at = s->span_id == 0
+                              ? SF_NOBODY
+                              : sf_span_tree_find(&t->set->tree, s->trace_id, s->span_id);
+            if (at < t->set->n_own && sf_str_eq(t->set->services[at], service))
+                return s->span_id;
+        }
+    }
+    return 0;
+}
+
 static bool is_thinned(const struct sf_keep_state *s)
 {
     return s->fate == SF_FATE_THINNED && s->has_tags;
@@ -312,9 +330,17 @@ static bool explain_unknown(struct work *w)
         return sf_thinned_say(&t->set->keep, w->q->req, &w->out.reason) &&
                sf_arena_print(w->q->req, &p->reason, "its samples were thinned by rule set %u",
                               t->set->keep.version);
-    if (t->set->n_types == 0 || !has_samples(t, who))
-        return sf_arena_print(w->q->req, &p->reason, "no sample of %.*s is tied to it",
-                              SF_STR_ARG(who));
+    if (t->set->n_types == 0 || !has_samples(t, who)) {
+        sf_span_id named = find_named(t, who);
+        char id[17];
+        sf_span_id_render(named, id);
+        return named ? sf_arena_print(w->q->req, &p->reason,
+                                      "samples of %.*s name the request and not its spans: "
+                                      "spanflame flame --span %s has them",
+                                      SF_STR_ARG(who), id)
+                     : sf_arena_print(w->q->req, &p->reason, "no sample of %.*s is tied to it",
+                                      SF_STR_ARG(who));
+    }
     if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
         return sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",
                               SF_STR_ARG(who));

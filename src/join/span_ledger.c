@@ -299,6 +299,7 @@ static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set
     p->view.has_no_hot = is_few(set, part, p->taken);
     p->view.is_few = p->view.has_no_hot && is_sampled(l, part);
     p->n_threads = 1; /* the span's own */
+    p->are_threads_named = true;
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
     p->sure_taken = p->sure_worth = p->taken;

@@ -95,6 +95,14 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
     if (p->n_samples == 0 && set->left_out)
         return sf_arena_print(req, &p->reason, "no sample of %.*s names this span",
                               SF_STR_ARG(service));
+    if (p->n_samples == 0 && !sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
+        return sf_arena_print(
+            req, &p->reason,
+            "no sample of %.*s fell into this span: it did too little of this to be sampled, or "
+            "nothing; %llu samples belong to other spans. Merge many spans like it (spanflame "
+            "flame --q), or sample more often",
+            SF_STR_ARG(service),
+            (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
     if (p->n_samples == 0)
         return sf_arena_print(
             req, &p->reason,
@@ -177,7 +185,17 @@ static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req
                           "lasted on %s",
                           SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "",
                           digits_of((double)cut / 1e6), (double)cut / 1e6,
-                          p->has_untagged ? "one thread" : "the threads they name");
+                          p->are_threads_named ? "the threads they name" : "one thread");
+}
+
+static bool say_threads(struct sf_span_profile *p, struct sf_arena *req)
+{
+    if (p->are_threads_named || p->n_threads < 2)
+        return true;
+    return sf_arena_print(req, &p->reason,
+                          "%.*s%sno sample names its thread: it takes at least %u to run for so "
+                          "long in this time",
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->n_threads);
 }
 
 /* Of the known samples. */
@@ -235,22 +253,23 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         err = sf_span_moments_make(set, &a, nodes, q->req, &p, why);
     if (err)
         return err;
-    p.n_threads = sf_claims_view_threads(set, &a, q->req);
+    p.duration_ns = sf_span_duration_ns(&set->spans[set->span]);
+    sf_claims_view_grades(&a, asked, &p.grades);
+    p.taken = sf_claims_view_samples(set, seen, p.grades.n_samples);
+    p.n_threads = sf_claims_view_threads(set, &a, p.taken, p.duration_ns, &p.are_threads_named,
+                                         q->req);
     if (p.n_threads == 0)
         return sf_no_room(why, "the query");
-    sf_claims_view_grades(&a, asked, &p.grades);
     p.n_samples = p.grades.n_samples;
     p.view.tree.n_samples = p.n_samples;
     p.view.type = set->type;
     p.view.service = p.service = set->services[set->span];
     p.name = set->spans[set->span].name;
-    p.duration_ns = sf_span_duration_ns(&set->spans[set->span]);
     p.view.time_ns = (int64_t)set->spans[set->span].start_ns;
     p.view.duration_ns = (int64_t)p.duration_ns;
     p.view.period = set->period;
     if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
         p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
-    p.taken = sf_claims_view_samples(set, seen, p.n_samples);
     p.known.value = p.sure.total;
     p.sure_taken = sf_claims_view_samples(set, known.value, known.n_samples);
     p.sure_worth = worth_of(set, &a, &known, p.sure_taken);
@@ -269,7 +288,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     if (!err &&
         (!explain(set, &a, &p, q->req) ||
          !sf_link_set_say_left_out(set->left_out, q->req, &p.reason) || !warn_of_few(&p, q->req) ||
-         !say_measured(&p, q->req) || !say_cut(cut, &p, q->req) ||
+         !say_measured(&p, q->req) || !say_cut(cut, &p, q->req) || !say_threads(&p, q->req) ||
          (!want->is_member && !sf_known_level_say(&p.known, q->req, &p.reason)) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_no_room(why, "the query");

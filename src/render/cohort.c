@@ -76,7 +76,8 @@ static void sample_words(const struct sf_cohort_view *c, struct sf_buf *out)
         sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
         sf_buf_add_str(out, SF_STR(" sampled"));
     }
-    sf_buf_print(out, "\n%s in %llu samples", c->is_sum ? "sums" : "per span",
+    sf_buf_print(out, "\n%s in %s%llu samples", c->is_sum ? "sums" : "per span",
+                 c->view.is_estimate ? SF_ESTIMATE_MARK : "",
                  (unsigned long long)c->grades.n_samples);
     sf_grades_words(&c->grades, out);
     if (c->view.is_estimate)

@@ -66,6 +66,8 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_key(w, SF_STR("isFew"));
     sf_json_write_bool(w, p->view.is_few);
     sf_json_write_key_u64(w, SF_STR("threads"), p->n_threads);
+    sf_json_write_key(w, SF_STR("areThreadsNamed"));
+    sf_json_write_bool(w, p->are_threads_named);
     sf_json_write_key(w, SF_STR("mostSamples"));
     sf_json_write_f64(w, p->most_samples);
     if (p->measured_ns >= 0 && p->part.len == 0) {
@@ -134,11 +136,13 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR(" in "));
     }
     /* A profile that adds up equal stacks sends one record for several samples. */
-    sf_buf_print(out, "%.0f sample%s", p->taken, p->taken > 0.5 && p->taken < 1.5 ? "" : "s");
+    sf_buf_print(out, "%s%.0f sample%s", p->view.is_estimate ? SF_ESTIMATE_MARK : "", p->taken,
+                 p->taken > 0.5 && p->taken < 1.5 ? "" : "s");
     if (p->most_samples >= 1 && p->most_samples >= p->taken)
         sf_buf_print(out, " of about %.0f expected", p->most_samples);
     if (p->n_threads > 1)
-        sf_buf_print(out, " on %u threads", p->n_threads);
+        sf_buf_print(out, " on %s%u threads", p->are_threads_named ? "" : "at least ",
+                     p->n_threads);
     sf_grades_words(&p->grades, out);
     if (p->view.is_estimate)
         sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",

@@ -113,6 +113,8 @@ def test_a_trace_names_no_hottest_function_that_is_a_guess():
     assert rows[root]["hot"]["function"] == "workA" and rows[root]["hot"]["isWithChildren"], rows[root]
     assert "estimatedSamples" not in rows[root] and rows[a]["knownSpanId"] == root, rows[root]
     text = run("trace", TRACE)
+    said = " ".join(run("why", TRACE).split())
+    assert "samples of go name the request and not its spans" in said and f"spanflame flame --span {ROOT} has them" in said, said
     assert text.count("~2 samples") == 2 and "workA 50 ms, 71 % with children" in text and "~ estimate" in text, text
 
 
@@ -316,6 +318,17 @@ def wait_for(query):
             return
         time.sleep(0.05)
     raise AssertionError(query)
+
+
+def test_samples_that_name_no_thread_are_of_as_many_as_it_takes():
+    """300 ms of CPU time in a span of 100 ms, of which nobody says on how many threads: at least three of them."""
+    trace, own = os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": "wide", "start": NOW, "end": NOW + 100 * MS}])
+    assert server.post("/api/v1/profile?service=wide", pprof({("main;work", (("span_id", own.hex()),)): 300 * MS}, when=NOW)).status == 200
+    path = f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile"
+    answer, text = server.json(path), server.get(path + "?format=text").text
+    assert (answer["threads"], answer["areThreadsNamed"], answer["mostSamples"]) == (3, False, 30), answer
+    assert "30 samples of about 30 expected on at least 3 threads" in text and "it takes at least 3" in answer["reason"], text
 
 
 def test_no_call_names_the_runtime_as_what_to_optimise():

@@ -40,7 +40,8 @@ struct sf_span_profile {
     uint64_t n_samples;
     int64_t measured_ns; /* CPU time that the spans themselves carry; below 0: they do not */
     double taken;        /* samples of the profiler, where a record stands for several */
-    uint32_t n_threads;  /* that the samples name; at least one */
+    uint32_t n_threads;  /* that the samples name; else the fewest they can be of, at least one */
+    bool are_threads_named;
     double most_samples; /* that the span could have had on them; 0: unknown */
     const char *trust;   /* "good": of the known samples */
     struct sf_span_share shares[SF_SPAN_SHARES]; /* of the known samples; the largest ones */

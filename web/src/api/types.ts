@@ -200,6 +200,7 @@ export interface SpanProfile {
   samples: number;
   looks?: number;
   threads?: number;
+  areThreadsNamed?: boolean;
   mostSamples: number;
   trust: string;
   grades: Record<GradeName, { samples: number; value: number }>;

@@ -53,8 +53,8 @@ function Grades(props: { p: SpanProfile }) {
           {p.trust === "thin" ? "few samples" : p.trust}
         </span>
       )}{" "}
-      <b>{count(Math.max(p.samples, Math.round(p.looks ?? 0)))}</b> samples
-      {p.mostSamples > 0 && p.mostSamples >= (p.looks ?? 0) && <span class="faint"> of about {count(p.mostSamples)} expected{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
+      <b>{p.isEstimate === true && ESTIMATE}{count(Math.max(p.samples, Math.round(p.looks ?? 0)))}</b> samples
+      {p.mostSamples > 0 && p.mostSamples >= (p.looks ?? 0) && <span class="faint"> of about {count(p.mostSamples)} expected{(p.threads ?? 1) > 1 ? ` on ${p.areThreadsNamed === false ? "at least " : ""}${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
           {g} {p.grades[g].samples}
