@@ -291,17 +291,26 @@ static void text_function(const struct sf_explain_view *v, const struct sf_expla
     sf_buf_done(&cell);
 }
 
+static void add_few(struct sf_buf *cell, const struct sf_explain_part *p)
+{
+    sf_buf_print(cell, "%.0f sample%s", p->few, p->few < 1.5 ? "" : "s");
+}
+
 /* A part of a child: indented, with the function most of it is in. */
 static void text_below(const struct sf_explain_view *v, const struct sf_explain_part *p,
                        struct sf_buf *out)
 {
     struct sf_buf cell = {.max = 256};
     sf_units_pad(out, WORDS);
-    sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-    add_signed(&cell, v, (double)p->ns);
+    if (p->few > 0) {
+        add_few(&cell, p);
+    } else {
+        sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+        add_signed(&cell, v, (double)p->ns);
+    }
     add_right(out, &cell, AMOUNT);
     sf_buf_print(out, "    %s", p->words);
-    if (p->n_functions > 0) {
+    if (p->n_functions > 0 && p->few <= 0) {
         sf_buf_add_str(out, SF_STR(": "));
         sf_units_text(out, p->functions[0].function, 50);
     }
@@ -349,12 +358,13 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     sf_buf_print(out, "%s", p->words);
     pad_to(out, start, WORDS);
     if (p->few > 0) {
-        sf_buf_print(&cell, "%.0f sample%s", p->few, p->few < 1.5 ? "" : "s");
+        add_few(&cell, p);
         add_right(out, &cell, AMOUNT);
     } else {
         sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         add_signed(&cell, v, (double)p->ns);
         add_right(out, &cell, AMOUNT);
+        sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         sf_units_percent(&cell, whole > 0 ? (double)p->ns / whole : 0);
         if (!is_difference(v) || v->is_significant)
             add_right(out, &cell, SHARE);

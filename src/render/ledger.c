@@ -147,8 +147,13 @@ static void add_apart(const struct sf_ledger_view *v, struct sf_buf *out)
     for (uint32_t i = 0; i < v->n_parts; i++) {
         if (v->parts[i].apart_ns == 0)
             continue;
-        sf_buf_print(out, "%s%s " SF_ESTIMATE_MARK, sep, v->parts[i].words);
-        sf_units_duration(out, v->parts[i].apart_ns);
+        sf_buf_print(out, "%s%s ", sep, v->parts[i].words);
+        if (v->parts[i].apart_ns > v->duration_ns) { /* no time of this span */
+            sf_buf_add_str(out, SF_STR("for longer than it lasted"));
+        } else {
+            sf_buf_add_str(out, SF_STR(SF_ESTIMATE_MARK));
+            sf_units_duration(out, v->parts[i].apart_ns);
+        }
         sep = ", ";
     }
     sf_buf_add_str(out, SF_STR("\n"));

@@ -55,7 +55,7 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
         sf_buf_print(out, "; " SF_ESTIMATE_MARK " estimate, %llu known)\n",
                      (unsigned long long)v->known.n_samples);
     else
-        sf_buf_print(out, "; %s)\n", v->trust);
+        sf_buf_print(out, "; %s)\n", sf_grades_trust(v->trust));
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

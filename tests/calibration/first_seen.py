@@ -49,7 +49,8 @@ WRONG = [  # what was answered, tests: file, names
         (UNIT + "link/critical_path_test.c", "gives_covered_time_to_the_sibling_that_covers_it", "lists_what_outlives_everything_above_it"),
         ("tests/prop/trace_path_prop.c", "walks_the_critical_path_like_slow_obvious_code")]),
     ("Figures of a span were longer than the span", [
-        (FLOW + "known_flow.py", "test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads", "test_under_five_samples_no_form_has_times_or_a_hot_path")]),
+        (FLOW + "known_flow.py", "test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads", "test_under_five_samples_no_form_has_times_or_a_hot_path"),
+        (FLOW + "conservation_flow.py", "test_mixed_worlds_are_given_once_and_no_figure_is_too_large")]),
     ("Recursion hid HOT PATH; the runtime was to be optimised; late samples counted; one frame for each address; lambdas without their function", [
         (FLOW + "first_seen_flow.py", "test_recursion_does_not_hide_the_hot_path", "test_the_default_is_time_and_not_a_number_of_samples"),
         (FLOW + "known_flow.py", "test_no_call_names_the_runtime_as_what_to_optimise"),

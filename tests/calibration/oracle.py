@@ -57,9 +57,10 @@ def share(out, value, weights, grade):
 
 
 def tags_every_span(world, process, root):
-    """Samples of the request name a span below its first one, or a span says that its own id is on samples."""
-    own = below(root)
-    named = [s.says for s in process.samples if s.says and not isinstance(s.says, bytes) and s.says.root is root]
+    """Samples of the trace's requests in the process name a span below its first one, or a span says that its own id is on
+    samples."""
+    own = [s for s in process.spans if s.trace == root.trace]
+    named = [s.says for s in process.samples if s.says and not isinstance(s.says, bytes) and s.says.trace == root.trace]
     is_said = world.kind in ("tagged", "labels", "few_tagged") and world.is_said
     return any(s.depth > 0 for s in named) or (is_said and any(s.depth > 0 for s in own))
 
@@ -91,7 +92,8 @@ def take_timed(process, out, sample):
 
 
 def take_untimed(process, out, sample, is_open):
-    """By self time inside of the profile's length. Requests that samples name get no part of what names nothing."""
+    """By self time inside of the profile's length. Traces that samples of the process name get no part of what names
+    nothing."""
     start, length = sample.profile
     weights = {s: self_ns(s, start, start + length) for s in process.spans}
     total = sum(weights.values())
@@ -106,7 +108,7 @@ def take_untimed(process, out, sample, is_open):
 
 def balance(world, process):
     out = Balance()
-    named = {s.says.root for s in process.samples if s.says and not isinstance(s.says, bytes)}
+    named = {s.says.trace for s in process.samples if s.says and not isinstance(s.says, bytes)}
     tagged = sum(s.value for s in process.samples if s.says)
     is_tagger = tagged * 2 >= sum(s.value for s in process.samples)
     for sample in process.samples:
@@ -119,5 +121,5 @@ def balance(world, process):
         elif is_tagger:
             out.nobody += sample.value  # background work of a process that tags its spans
         else:
-            take_untimed(process, out, sample, lambda s: s.root not in named)
+            take_untimed(process, out, sample, lambda s: s.trace not in named)
     return out

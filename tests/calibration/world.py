@@ -33,7 +33,7 @@ class Span:
         self.start, self.end = start, end
         self.depth = parent.depth + 1 if parent else 0
         self.root = parent.root if parent else self
-        self.children = []
+        self.children, self.caller = [], None  # the span of another process that called it
         if parent:
             parent.children.append(self)
         process.spans.append(self)
@@ -72,6 +72,7 @@ class Process:
 class World:
     """`n_replicas` processes of one service. `has_threads`: spans and samples name threads, `n_threads` of them: with few,
     requests that run at the same time say the same one."""
+    longest_ms = 400  # requests
 
     def __init__(self, seed, kind, name, t0, n_replicas=None, is_alloc=None, has_threads=None, n_requests=None, n_threads=6):
         self.rng = random.Random(f"{kind} {seed}")
@@ -94,10 +95,13 @@ class World:
         """Never at the same time as a sample: those are at whole microseconds."""
         return self.rng.randrange(low // US, max(low // US + 1, high // US)) * US + 500
 
+    def serving(self):
+        return self.t0, self.t0 + self.length
+
     def make_request(self, process):
         rng = self.rng
-        start = self.moment(self.t0, self.t0 + self.length)
-        root = Span(self, process, None, start, start + rng.randint(20, 400) * MS, self.pick_thread())
+        start = self.moment(*self.serving())
+        root = Span(self, process, None, start, start + rng.randint(20, self.longest_ms) * MS, self.pick_thread())
         self.make_children(root, 3)
 
     def make_children(self, span, levels):
@@ -156,7 +160,7 @@ class World:
 
     def send(self, server):
         for process in self.processes:
-            server.send([{"trace_id": s.trace, "span_id": s.id, "parent": s.parent.id if s.parent else None, "name": "op",
+            server.send([{"trace_id": s.trace, "span_id": s.id, "parent": (s.parent or s.caller).id if s.parent or s.caller else None, "name": "op",
                           "service": process.service, "start": s.start, "end": s.end, "kind": 2 if not s.parent else 1,
                           "resource": process.resource(), "attributes": self.attributes(s)} for s in process.spans])
             self.send_samples(server, process)

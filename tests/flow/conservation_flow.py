@@ -12,24 +12,30 @@ import urllib.parse
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.join(SOURCE, "tests", "calibration")]
+import figures  # noqa: E402
+import mixed  # noqa: E402
 from oracle import balance  # noqa: E402
 from server import Server, tap  # noqa: E402
 from world import KINDS, S, World  # noqa: E402
 
-N_WORLDS = max(2, int(10 * float(os.environ.get("CHECK_SCALE", "1"))))
+SCALE = float(os.environ.get("CHECK_SCALE", "1"))
+N_WORLDS = max(2, int(10 * SCALE))
 server = Server().start()
 T0 = (time.time_ns() // S - 600) * S
 
 
-def wait_for(world):
+def wait_for(name, want):
     """Searches see what is acknowledged a moment later."""
-    want = sum(len(p.roots()) for p in world.processes)
-    query = urllib.parse.quote('{ resource.service.name = "%s" }' % world.name)
+    query = urllib.parse.quote('{ resource.service.name = "%s" }' % name)
     for _ in range(600):
         if len(server.json(f"/api/search?q={query}&limit=1000").get("traces", [])) == want:
             return
         time.sleep(0.05)
-    raise AssertionError((world.name, want))
+    raise AssertionError((name, want))
+
+
+def n_requests(world):
+    return sum(len(p.roots()) for p in world.processes)
 
 
 def near(got, want, parts):
@@ -51,9 +57,13 @@ def check(kind, seed):
     # Of two worlds one has requests that share a thread, as event loops and handed-over work do.
     world = World(seed, kind, f"{kind}-{seed}".replace("_", "-"), T0, n_threads=(6, 1, 6, 2)[seed % 4])
     world.send(server)
-    wait_for(world)
+    wait_for(world.name, n_requests(world))
+    check_world(world, (kind, seed))
+
+
+def check_world(world, told):
     for process in world.processes:
-        told = (kind, seed, process.instance, world.type())
+        told = (*told, world.kind, process.instance, world.type())
         want = balance(world, process)
         sent = sum(s.value for s in process.samples)
         assert abs(sum(want.got.values()) + want.nobody - sent) < 1, told  # the oracle itself
@@ -68,6 +78,27 @@ def check(kind, seed):
         for grade in set(got) | set(grades):
             assert near(got.get(grade, 0), grades.get(grade, 0), want.parts), (told, grade, got, grades)
         assert near(answer["noSpan"], want.nobody, want.parts), (told, answer["noSpan"], want.nobody)
+
+
+def check_mixed(seed):
+    parts = mixed.make(seed, T0)
+    twins = [part.other_type() for part in parts if part.rng.random() < 0.5]
+    for part in parts:
+        part.send(server)
+    for twin in twins:
+        twin.send_samples(server, twin.processes[0])
+    for name in sorted({part.name for part in parts}):
+        wait_for(name, len({s.trace for part in parts if part.name == name for s in part.processes[0].spans}))
+    for part in parts + twins:
+        check_world(part, ("mixed", seed))
+    figures.check(server, parts, 1 if SCALE >= 1 else 5)
+
+
+def test_mixed_worlds_are_given_once_and_no_figure_is_too_large():
+    """Several services in a trace, replicas that send otherwise, restarts, hand-over, two types; no figure is too large"""
+    only = os.environ.get("SEED", "mixed:").split(":")
+    for seed in range(N_WORLDS) if not only[1] else [int(only[1])] * (only[0] == "mixed"):
+        check_mixed(seed)
 
 
 def make_test(kind):
@@ -104,7 +135,7 @@ def test_parts_of_a_balance_add_up():
     # A number of its own: equal numbers give equal ids, and a span that is there twice counts once.
     world = World(1000, "timed", "parts", T0, n_replicas=2, n_requests=6)
     world.send(server)
-    wait_for(world)
+    wait_for(world.name, n_requests(world))
     path = f"/api/v1/balance?service={world.name}&type={world.type()}&until={(T0 + world.length) // S + 5}"
     whole = server.json(f"{path}&from={T0 // S - 5}")
     parts = parts_of(path, T0 // S - 5)
@@ -147,7 +178,7 @@ def test_sets_say_when_samples_without_ids_are_left_out():
         for process in world.processes:
             process.language = "java"
         world.send(server)
-        wait_for(world)
+        wait_for(world.name, n_requests(world))
         query, range_ = urllib.parse.urlencode({"q": '{ resource.service.name = "wide-%d" }' % n}), world.range()
         for path in (f"cohort?{query}", f"compare?{query}&split=p50", f"findings?{query}", f"findings?service={world.name}",
                      f"explain?{query}", f"explain?{query}&split=p50", f"coverage?service={world.name}"):

@@ -16,10 +16,26 @@ import { commandOf, fixedAddress } from "../src/shell/share_menu";
 import { zoomedOut } from "../src/state/range";
 import { rangeWords } from "../src/parts/range_control";
 import { mostWaitedFor, orphans, ownStretches, piecesIn, rowsOf } from "../src/trace/rows";
-import { interval, inOrder } from "../src/why/parts";
+import { samplesHint } from "../src/views/coverage";
+import { ledgerWords } from "../src/trace/waterfall";
+import { interval, inOrder, partsWords } from "../src/why/parts";
 import type { Service } from "../src/api/types";
 import { deltaE, contrast, seenBy } from "./color";
 import { profile, span } from "./make";
+
+test("no more samples came than are said to be possible", () => {
+  const link = (receivedSamples: number) => ({ receivedSamples, expectedSamples: 87, spans: 2 }) as Parameters<typeof samplesHint>[0];
+  assert.equal(samplesHint(link(80)), "80 of about 87 that 2 spans could have had on one thread each");
+  assert.equal(samplesHint(link(214)), "214, on several threads at once");
+});
+
+test("tooltips mark estimates, and of few samples have no times", () => {
+  const parts = [{ part: "on_cpu", words: "running", ns: 12e6, few_samples: 2 }, { part: "lock", words: "lock", ns: 3e6, estimate: true }, { part: "unknown", words: "unknown", ns: 5e6 }];
+  assert.equal(partsWords(parts, 20e6), "running 2 samples, lock ~3 ms (~15 %), unknown 5 ms (25 %)");
+  const ledger = { spanId: "a", parts: { cpu: 12e6, lock: 3e6 }, estimates: ["lock"] };
+  assert.equal(ledgerWords(span("a", 0, { fewSamples: 2 }), ledger), "running 2 samples, lock ~3 ms");
+  assert.equal(ledgerWords(span("a", 0), { ...ledger, estimates: ["cpu"] }), "running ~12 ms, lock 3 ms");
+});
 
 test("shares are whole from ten on, changes have a sign", () => {
   assert.equal(percent(0.4771), "48 %");

@@ -3,7 +3,7 @@ import type { Span, Trace } from "../api/types";
 import { roundTicks } from "../charts/axis";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { duration, ESTIMATE, percent, value } from "../format/units";
+import { duration, ESTIMATE, percent, samples, value } from "../format/units";
 import { Fig } from "../parts/figure";
 import { memo } from "../parts/memo";
 import { Name } from "../parts/name";
@@ -67,11 +67,17 @@ export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string
   const whole = span.durationNs || 1;
   const mark = ledger?.estimates.includes(part) === true ? ESTIMATE : "";
   const { hot } = span;
-  if (span.fewSamples !== undefined && (part === "" || part === "cpu")) return span.fewSamples === 1 ? "1 sample" : `${String(span.fewSamples)} samples`;
+  if (span.fewSamples !== undefined && (part === "" || part === "cpu")) return samples(span.fewSamples);
   if (hot && hot.isWithChildren !== true && (part === "" || part === "cpu") && unit === "nanoseconds") return `${visible(hot.function)} ${percent(hot.value / whole)}`;
   if (part !== "" && ns / whole >= 0.02) return `${mark}${percent(ns / whole)} ${PART_WORDS[part] ?? part}`;
   if (hot) return `${visible(hot.function)} ${hot.isWithChildren === true ? "with children" : value(hot.value, unit ?? "")}`;
   return span.estimatedSamples !== undefined ? `${ESTIMATE}${String(span.estimatedSamples)} samples` : "";
+}
+
+/** "on CPU ~3 ms, lock 1 ms"; of a few samples their number and no time. */
+export function ledgerWords(span: Span, ledger: SpanLedger): string {
+  const time = (part: string, ns: number) => (part === "cpu" && span.fewSamples !== undefined ? samples(span.fewSamples) : `${ledger.estimates.includes(part) ? ESTIMATE : ""}${duration(ns)}`);
+  return Object.entries(ledger.parts).sort((x, y) => y[1] - x[1]).map(([p, ns]) => `${PART_WORDS[p] ?? p} ${time(p, ns)}`).join(", ");
 }
 
 interface BarProps {
@@ -101,7 +107,7 @@ function Bar(props: BarProps) {
   const a = Math.max(from, 0);
   const width = Math.max(Math.min(until, 100) - a, 0);
   const words = `${duration(span.durationNs)}${span.criticalNs > 0 ? `, ${duration(span.criticalNs)} on the critical path` : ""}`;
-  const said = props.ledger ? Object.entries(props.ledger.parts).sort((x, y) => y[1] - x[1]).map(([p, ns]) => `${PART_WORDS[p] ?? p} ${duration(ns)}`).join(", ") : "";
+  const said = props.ledger ? ledgerWords(span, props.ledger) : "";
   const inside = (x0: number, x1: number) => ({ left: percentText(Math.max(x0, 0)), width: percentText(Math.max(Math.min(x1, 100) - Math.max(x0, 0), 0)) });
   const hot = hottest(span, props.ledger, trace.hotUnit);
   const isError = span.status === "STATUS_CODE_ERROR";

@@ -65,7 +65,7 @@ function OfService(props: { service: string; range: Range }) {
                 <Type key={t.type} t={t} />
               ))}
               {c.link && c.link.expectedSamples > 0 && (
-                <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={`${count(c.link.receivedSamples)} of ${count(c.link.expectedSamples)} that ${countOf(c.link.spans, "span")} could have had`} />
+                <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={samplesHint(c.link)} />
               )}
               {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
                 <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
@@ -132,6 +132,12 @@ function stateOf(c: Coverage, is: (type: string) => boolean): { state: State; wo
   const gap = types.reduce((n, t) => n + t.gapNs, 0);
   const words = types.map((t) => `${typeWords(t.type)}: ${countOf(t.samples, "sample")}`).join(", ");
   return gap > 0 ? { state: "half", words: `${words}; ${duration(gap)} without any` } : { state: "full", words };
+}
+
+/** What came is never more than what is said to be possible: spans that run on several threads have more than one thread could. */
+export function samplesHint(link: NonNullable<Coverage["link"]>): string {
+  const came = count(link.receivedSamples);
+  return link.receivedSamples > link.expectedSamples ? `${came}, on several threads at once` : `${came} of about ${count(link.expectedSamples)} that ${countOf(link.spans, "span")} could have had on one thread each`;
 }
 
 function quality(c: Coverage): { state: State; words: string } {

@@ -24,10 +24,21 @@ export interface Slice {
   readonly part: string;
   readonly words: string;
   readonly ns: number;
+  readonly estimate?: boolean;
+  readonly few_samples?: number;
+}
+
+export function time(p: Slice): string {
+  if (p.few_samples !== undefined) return samples(p.few_samples);
+  return (p.estimate === true ? ESTIMATE : "") + duration(p.ns);
+}
+
+export function share(p: Slice, whole: number): string {
+  return p.few_samples !== undefined ? "" : (p.estimate === true ? ESTIMATE : "") + percent(p.ns / (whole || 1));
 }
 
 export function partsWords(parts: readonly Slice[], whole: number): string {
-  return parts.map((p) => `${p.words} ${duration(p.ns)} (${percent(p.ns / (whole || 1))})`).join(", ");
+  return parts.map((p) => `${p.words} ${time(p)}${p.few_samples === undefined ? ` (${share(p, whole)})` : ""}`).join(", ");
 }
 
 export function BreakdownBar(props: { parts: readonly Slice[]; whole: number; isTall?: boolean; label?: string }) {
@@ -35,15 +46,10 @@ export function BreakdownBar(props: { parts: readonly Slice[]; whole: number; is
   return (
     <div class={props.isTall ? "bd tall" : "bd"} role="img" aria-label={`${props.label ?? "Time breakdown"}: ${partsWords(parts, props.whole)}`}>
       {parts.map((p) => (
-        <i key={p.part} class={partClass(p.part)} style={{ flexGrow: String(p.ns), flexBasis: "0" }} title={`${p.words}: ${duration(p.ns)}, ${percent(p.ns / (props.whole || 1))}`} />
+        <i key={p.part} class={partClass(p.part)} style={{ flexGrow: String(p.ns), flexBasis: "0" }} title={partsWords([p], props.whole)} />
       ))}
     </div>
   );
-}
-
-function time(p: ExplainPart): string {
-  if (p.few_samples !== undefined) return samples(p.few_samples);
-  return (p.estimate === true ? ESTIMATE : "") + duration(p.ns);
 }
 
 /** "6–14 ms": both ends in one unit where they have it. */
@@ -124,7 +130,7 @@ export function BreakdownTable(props: { parts: readonly ExplainPart[]; whole: nu
                 <Fig text={time(p)} />
               </td>
               <td class="number f2">
-                <Fig text={percent(p.ns / (props.whole || 1))} />
+                <Fig text={share(p, props.whole)} />
               </td>
               <td class="f3 sm">{known(p)}</td>
               <td class="wide">

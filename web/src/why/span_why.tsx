@@ -16,7 +16,7 @@ import { fixedAddress } from "../shell/share_menu";
 import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder as typesInOrder, SpanProfilePane, typeWords } from "../trace/span_profile";
-import { BreakdownBar, BreakdownTable, inOrder, partsWords } from "./parts";
+import { BreakdownBar, BreakdownTable, inOrder, partsWords, share, time } from "./parts";
 import { Sentence } from "./sentence";
 import { useExplain } from "./use_explain";
 
@@ -47,7 +47,7 @@ async function stacksOf(traceId: string, span: Span, parts: readonly ExplainPart
 }
 
 function markdown(e: Explain, title: string): string {
-  const rows = inOrder(e.parts).map((p) => `| ${markdownText(p.words)} | ${duration(p.ns)} | ${String(Math.round((p.ns / (e.duration_ns || 1)) * 100))} % |`);
+  const rows = inOrder(e.parts).map((p) => `| ${markdownText(p.words)} | ${time(p)} | ${share(p, e.duration_ns)} |`);
   return [`**${markdownText(title)}**`, "", markdownText(e.sentence), "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, "```sh", visible(e.evidence.command), "```"].join("\n");
 }
 
