@@ -23,9 +23,9 @@ double sf_claims_view_worth(const struct sf_link_set *set, double taken, double 
 /* Too few samples of a profiler of time to say more than how many there were. What was measured
  * (allocations, waits) is never that. */
 bool sf_claims_view_is_few(const struct sf_link_set *set, double taken);
-/* On how many threads the claims' samples were taken: those that they name. When none names one, the
- * fewest whose time in the span they can be, unless few were `taken`; a thread has at most a sample more than fit into it.
- * 0: no memory. */
+/* On how many threads the claims' samples were taken: those that they name. When none names one,
+ * the fewest whose time in the span they can be, unless few were `taken`; a thread has at most a
+ * sample more than fit into it. 0: no memory. */
 uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
                                 double taken, uint64_t duration_ns, bool *out_are_named,
                                 struct sf_arena *req);

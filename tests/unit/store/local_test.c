@@ -335,8 +335,8 @@ TEST(local, numbers_tenants_and_never_mixes_them)
     store_rig_done(&r);
 }
 
-/* Asked of two tenants, of which one has them: a trace and one that cannot be read, and between them
- * and before some that are not there. */
+/* Asked of two tenants, of which one has them: a trace and one that cannot be read, and between
+ * them and before some that are not there. */
 static void expect_fault_of(struct store_rig *r, sf_trace_id small, sf_trace_id large)
 {
     uint32_t tenants[2] = {1, 0}, n_rows = 0;
