@@ -230,7 +230,8 @@ static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
 }
 
 /* The uuid of a store whose catalogue is gone: from the lock file, the log, the blocks, or new. */
-static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, struct sf_why *why)
+static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, bool *out_was_used,
+                           struct sf_why *why)
 {
     struct sf_block_row *rows = NULL;
     size_t n = 0;
@@ -239,6 +240,7 @@ static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, s
     bool has_uuid = sf_directory_read_uuid(&l->lock_file, meta->uuid) ||
                     sf_wal_verify_find_uuid(l->dir, meta->uuid);
 
+    *out_was_used = has_uuid;
     *meta = (struct sf_catalogue_meta){.next_block = 1, .next_flush = 1};
     if (!sf_directory_read_uuid(&l->lock_file, meta->uuid))
         (void)sf_wal_verify_find_uuid(l->dir, meta->uuid);
@@ -407,11 +409,12 @@ static enum sf_err load_blocks(struct sf_local *l, struct sf_why *why)
 static enum sf_err open_catalogue(struct sf_local *l, bool *out_is_new, struct sf_why *why)
 {
     struct sf_catalogue_meta meta = {0};
+    bool was_used = false;
     enum sf_err err = sf_catalogue_open(l->dir, false, &l->catalogue, out_is_new, why);
     l->now_ns = sf_local_wall_ns(l);
     l->now_mono_ns = sf_local_mono_ns(l);
     if (!err && *out_is_new)
-        err = rebuild(l, &meta, why);
+        err = rebuild(l, &meta, &was_used, why);
     if (!err)
         err = sf_catalogue_meta(l->catalogue, &meta, why);
     if (err)
@@ -419,7 +422,8 @@ static enum sf_err open_catalogue(struct sf_local *l, bool *out_is_new, struct s
     memcpy(l->uuid, meta.uuid, 16);
     memcpy(l->runs.uuid, meta.uuid, 16);
     l->ckpt_lsn = meta.ckpt_lsn;
-    l->log_sequence = meta.log_sequence;
+    /* A store that was in use had a segment: without any, the log is gone with the catalogue. */
+    l->log_sequence = was_used ? 1 : meta.log_sequence;
     l->log_lsn = meta.log_lsn;
     l->next_block = meta.next_block;
     l->next_flush = meta.next_flush;

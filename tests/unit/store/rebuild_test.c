@@ -49,6 +49,37 @@ static void fill_and_die(struct store_rig *r)
     }
 }
 
+static bool is_log_missing(struct store_rig *r)
+{
+    struct sf_local_stats s;
+    sf_local_figures_stats(r->store, &s);
+    return s.is_log_missing;
+}
+
+/* Nothing is left that knows how long the log was; that there was one, LOCK does. */
+TEST(rebuild, says_when_the_log_is_gone_with_the_catalogue)
+{
+    struct store_rig r;
+    char path[200];
+    store_rig_init(&r);
+    store_in_crashing_process(&r, fill_and_die);
+    lose_catalogue(&r);
+    assert_ok(sf_dir_unlink(r.dir, "wal.tail", &r.why));
+    snprintf(path, sizeof(path), "%s/wal", r.path);
+    store_rig_remove(path);
+    assert_ok(store_rig_open(&r));
+    assert_true(is_log_missing(&r));
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r)); /* said once: nothing more is lost by the next start */
+    assert_false(is_log_missing(&r));
+    store_rig_done(&r);
+
+    store_rig_init(&r); /* one that begins is not missing anything */
+    assert_ok(store_rig_open(&r));
+    assert_false(is_log_missing(&r));
+    store_rig_done(&r);
+}
+
 TEST(rebuild, loses_nothing_with_the_catalogue)
 {
     struct store_rig r;
