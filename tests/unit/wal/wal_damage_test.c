@@ -119,6 +119,29 @@ TEST(wal_damage, what_lay_before_a_missing_segment_counts_as_lost)
     rig_done(&r);
 }
 
+/* What could not be looked at is not called whole. */
+TEST(wal_damage, fsck_without_memory_says_so)
+{
+    struct rig r;
+    uint64_t n_failed = 0;
+    enum sf_err err;
+    rig_write_ten(&r);
+    rig_flip(&r, rig_slot_of(&r, 1), 4096 * 4 + 500);
+    for (uint64_t n = 1;; n++) {
+        uint64_t n_faults = 99;
+        sf_heap_fail_after(n);
+        err = sf_wal_verify(r.dir, &(struct sf_wal_known){0}, NULL, NULL, &n_faults, NULL);
+        sf_heap_fail_after(0);
+        assert_int_equal(n_faults, err ? 99 : 1);
+        if (!err)
+            break;
+        assert_int_equal(err, SF_ERR_NOMEM);
+        n_failed++;
+    }
+    assert_true(n_failed > 1);
+    rig_done(&r);
+}
+
 static void copy_file(const char *from, const char *to)
 {
     static uint8_t bytes[1 << 20];
@@ -179,14 +202,16 @@ TEST(wal_damage, each_way_to_lose_a_slot_is_said_in_its_own_words)
     for (int way = 0; way < 3; way++) {
         struct rig r;
         char path[600];
+        unsigned number;
         rig_write_ten(&r);
-        rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
+        number = rig_slot_of(&r, 1);
+        rig_slot_path(&r, number, path, sizeof(path));
         if (way == 0)
             assert_int_equal(unlink(path), 0);
         else if (way == 1)
             assert_int_equal(truncate(path, 0), 0);
         else
-            rig_zero(&r, rig_slot_of(&r, 1), 0, 4096);
+            rig_zero(&r, number, 0, 4096);
         if (way == 0)
             assert_non_null(strstr(verify(&r).text, "is missing; it held records 1 to 10\nwal: "));
         else if (way == 2)
@@ -194,7 +219,8 @@ TEST(wal_damage, each_way_to_lose_a_slot_is_said_in_its_own_words)
         if (way)
             rig_remove_tail(&r);
         assert_ok(rig_open(&r));
-        if (!strstr(r.notices, words[way]))
+        snprintf(path, sizeof(path), "slot wal/%04u.wal %s", number, words[way]);
+        if (!strstr(r.notices, path))
             fail_msg("way %d: %s", way, r.notices);
         assert_null(strstr(r.notices, "another store"));
         rig_done(&r);
@@ -421,6 +447,27 @@ TEST(wal_damage, an_erasure_reaches_the_end_of_a_slot)
     }
     assert_false(rig_log_holds(&r, "early secret", 12));
     assert_false(rig_log_holds(&r, "late secret", 11));
+    rig_done(&r);
+}
+
+/* What a slot held before the start is not known; it is not clean therefore. */
+TEST(wal_damage, an_erasure_reaches_slots_of_before_the_start)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 3; i++)
+        put_secret(&r, i, "old secret", 200000); /* a segment each */
+    r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 0);
+    assert_true(rig_log_holds(&r, "old secret", 10));
+    for (int tries = 0; sf_wal_oldest_lsn(r.wal) <= r.ckpt_lsn; tries++) {
+        assert_true(tries < 20);
+        assert_ok(sf_wal_scrub(r.wal, NULL));
+    }
+    assert_false(rig_log_holds(&r, "old secret", 10));
     rig_done(&r);
 }
 

@@ -44,6 +44,19 @@ TEST(wal_segment, survives_any_flipped_bit_and_tells)
     }
 }
 
+/* The page lies where records were put together: none of them may go to disk with it. */
+TEST(wal_segment, has_nothing_else_on_its_page)
+{
+    uint8_t page[SF_WAL_PAGE];
+    struct sf_wal_segment in = example();
+    memset(page, 0xaa, sizeof(page));
+    sf_wal_segment_encode(&in, page);
+    for (size_t i = 0; i < sizeof(page); i++) {
+        if (i % 2048 >= 64)
+            assert_int_equal(page[i], 0);
+    }
+}
+
 TEST(wal_segment, of_a_later_format_is_not_read)
 {
     uint8_t page[SF_WAL_PAGE];
