@@ -119,6 +119,21 @@ TEST(wal_damage, what_lay_before_a_missing_segment_counts_as_lost)
     rig_done(&r);
 }
 
+TEST(wal_damage, what_is_in_blocks_is_not_lost)
+{
+    struct rig r;
+    rig_write_ten(&r);
+    rig_flip(&r, rig_slot_of(&r, 1), 4096 * 4 + 500); /* record 4 */
+    for (r.ckpt_lsn = 3; r.ckpt_lsn < 6; r.ckpt_lsn++) {
+        assert_int_equal(verify(&r).n_faults, r.ckpt_lsn < 4);
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.replayed.n_lost_lsn, r.ckpt_lsn < 4);
+        assert_int_equal(r.n_seen, 10 - r.ckpt_lsn - (r.ckpt_lsn < 4));
+        rig_close(&r);
+    }
+    rig_done(&r);
+}
+
 /* What could not be looked at is not called whole. */
 TEST(wal_damage, fsck_without_memory_says_so)
 {
