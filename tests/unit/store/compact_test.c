@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/heap.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/seal.h"
@@ -415,4 +416,51 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_stacks)
     assert_true(most_for_merges(&r) > cap / 4);
     assert_true(most_for_merges(&r) <= cap + WRITER_LEN);
     store_rig_done(&r);
+}
+
+static void no_fault(void *arg, const char *sentence)
+{
+    (void)arg;
+    if (strncmp(sentence, "note", 4) != 0)
+        fail_msg("%s", sentence);
+}
+
+/* Whichever allocation of a merge fails: old blocks go when the new one is there, and not before.
+ */
+TEST(compact, loses_nothing_for_want_of_memory)
+{
+    enum { N_ROWS = 60 };
+    unsigned n_failed = 0;
+    for (uint64_t n = 1; n < 4000; n += 9) {
+        struct store_rig r;
+        struct sf_local_stats s;
+        uint64_t number = 17, n_faults = 1;
+        sf_trace_id id = {{0}};
+        uint32_t n_stacks = 0;
+        enum sf_err err;
+        store_rig_init(&r);
+        r.config.tuning.compact_blocks = 2;
+        assert_ok(store_rig_open(&r));
+        for (uint32_t i = 0; i < 2; i++) {
+            put_single(&r, i * N_ROWS, N_ROWS);
+            put_stacks(&r, &n_stacks, 1);
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+        }
+        sf_heap_fail_after(n);
+        err = sf_compact_all(store_rig_local(&r), &r.why);
+        sf_heap_fail_after(0);
+        store_rig_close(&r);
+        assert_ok(sf_local_fsck(r.dir, no_fault, NULL, &n_faults, &r.why));
+        assert_int_equal(n_faults, 0);
+        assert_ok(store_rig_open(&r));
+        s = stats_of(&r);
+        assert_int_equal(s.block_rows[0] + s.block_rows[1], 2 * N_ROWS);
+        memcpy(id.b, &number, 8);
+        assert_int_equal(store_trace(&r, 1, id).n, 1);
+        store_rig_done(&r);
+        n_failed += err != SF_OK;
+        if (!err)
+            break;
+    }
+    assert_true(n_failed > 5);
 }
