@@ -9,6 +9,7 @@
 #include "join/cohort_set.h"
 #include "join/explain_below.h"
 #include "join/explain_focus.h"
+#include "join/explain_holder.h"
 #include "join/set_load.h"
 #include "link/explain_part.h"
 #include "link/hot_code.h"
@@ -269,6 +270,32 @@ static void explain_unknown(struct work *w)
     }
 }
 
+/* Of locks that a twentieth of the time or more was waited for: who held them meanwhile. */
+static enum sf_err explain_lock(struct work *w, struct sf_why *why)
+{
+    struct sf_explain_part *p = NULL, lock = sf_explain_part_named(SF_PART_LOCK);
+    struct sf_explain_holder_want want = {.from_ns = INT64_MAX};
+    enum sf_err err;
+    for (uint32_t i = 0; i < w->out.n_parts && !p; i++) {
+        if (w->out.parts[i].name == lock.name)
+            p = &w->out.parts[i];
+    }
+    if (!p || p->ns * 20 < w->out.duration_ns)
+        return SF_OK;
+    want.service = p->n_children > 0 ? p->children[0].service : w->out.service;
+    for (uint32_t i = 0; i < w->l.set.n; i++) {
+        const struct sf_set_span *s = &w->l.set.spans[i];
+        int64_t from_ns = (int64_t)(s->start_ns & INT64_MAX);
+        int64_t to_ns = (int64_t)((s->start_ns + s->duration_ns) & INT64_MAX);
+        want.from_ns = from_ns < want.from_ns ? from_ns : want.from_ns;
+        want.to_ns = to_ns > want.to_ns ? to_ns : want.to_ns;
+    }
+    if (!want.service.len || want.from_ns >= want.to_ns)
+        return SF_OK;
+    err = sf_explain_holder(w->store, &want, w->q, &p->reason, why);
+    return err == SF_ERR_LIMIT ? SF_OK : err; /* too much of it to say */
+}
+
 /* ---- all of it ---- */
 
 static enum sf_err explain(struct work *w, struct sf_why *why)
@@ -303,7 +330,7 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
                                           .scratch = w->want->scratch};
     err = sf_explain_below(w->store, &below, w->q, &w->out, why);
     explain_unknown(w);
-    return err;
+    return err ? err : explain_lock(w, why);
 }
 
 enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_want *want,

@@ -225,6 +225,9 @@ def test_who_held_the_lock_is_said_where_a_profile_knows():
          when=span["start"], seconds=1, file="held.go")
     assert lock()["reason"] == "held in flush (held.go:7): 75 % of the lock contention of held then", lock()
     assert "waiting for a lock in reserve, held in flush (held.go:7): 75 %" in server.json(path)["sentence"], server.json(path)["sentence"]
+    path = "/api/v1/explain?q=%7B%20resource.service.name%20%3D%20%22held%22%20%7D"  # of a set of spans too
+    assert lock()["reason"] == "held in flush (held.go:7): 75 % of the lock contention of held then", lock()
+    assert "held in flush (held.go:7): 75 %" in server.json(path)["sentence"], server.json(path)["sentence"]
 
 
 def test_a_service_without_profiles_has_its_repeated_calls():
