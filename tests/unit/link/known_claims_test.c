@@ -120,3 +120,36 @@ TEST(known_claims, are_kept_in_order)
     assert_int_equal(k.all, 7);
     sf_arena_done(&req);
 }
+
+/* Several estimates are within the span that has all of them: itself, the root of its tree, or
+ * nobody. */
+TEST(known_claims, of_several_spans_are_within_what_they_share)
+{
+    static const struct {
+        uint32_t within[3], want;
+    } cases[] = {{{A, A, A}, A},
+                 {{A, B, B}, ROOT},
+                 {{A, A, B}, ROOT},
+                 {{ROOT, A, B}, ROOT},
+                 {{A, OTHER, A}, SF_NOBODY},
+                 {{A, SF_NOBODY, A}, SF_NOBODY},
+                 {{SF_NOBODY, A, A}, SF_NOBODY},
+                 {{OTHER, OTHER, OTHER}, OTHER},
+                 {{SF_NOBODY, SF_NOBODY, SF_NOBODY}, SF_NOBODY}};
+    const bool nobody[N_SPANS] = {0};
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_ok(sf_span_tree_build(spans, origins, N_SPANS, &req, &tree, NULL));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_claim claims[3];
+        const struct sf_attribution all = {.claims = claims, .n_claims = 3};
+        struct sf_known_claims k;
+        for (uint32_t c = 0; c < 3; c++)
+            claims[c] = (struct sf_claim){
+                .sample = c, .span = A, .value = 1, .within = cases[i].within[c]};
+        assert_true(sf_known_claims_find(&tree, &all, nobody, false, &req, &k));
+        assert_int_equal(k.n_estimated, 3);
+        if (k.within != cases[i].want)
+            fail_msg("case %zu: within %u", i, k.within);
+    }
+    sf_arena_done(&req);
+}
