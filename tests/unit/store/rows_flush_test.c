@@ -166,6 +166,37 @@ TEST(rows_flush, loses_nothing_for_want_of_memory)
     assert_true(n_failed > 5);
 }
 
+static void put_and_die(struct store_rig *r)
+{
+    if (store_rig_open(r))
+        abort();
+    (void)put_one_trace(r);
+}
+
+/* A start that replays the log has all of it, or fails and says so. */
+TEST(rows_flush, a_start_loses_nothing_for_want_of_memory)
+{
+    unsigned n_failed = 0;
+    sf_trace_id id = {{7}};
+    struct store_rig r;
+    store_rig_init(&r);
+    r.config.tuning.wall_ns = wall_ns;
+    store_in_crashing_process(&r, put_and_die);
+    for (uint64_t n = 1; n < 4000; n += 7) {
+        enum sf_err err;
+        sf_heap_fail_after(n);
+        err = store_rig_open(&r);
+        sf_heap_fail_after(0);
+        n_failed += err != SF_OK;
+        if (err)
+            continue;
+        assert_int_equal(store_trace(&r, 1, id).n, N);
+        break;
+    }
+    assert_true(n_failed > 5);
+    store_rig_done(&r);
+}
+
 TEST(rows_flush, splits_by_day_like_any_flush)
 {
     struct store_rig r;

@@ -40,6 +40,29 @@ TEST(tombstones, hide_what_they_select_and_nothing_else)
     sf_tombstones_unref(last);
 }
 
+/* One end given, the other open: what lies beyond the given one stays. */
+TEST(tombstones, hide_up_to_the_end_that_is_given)
+{
+    struct sf_tombstone from = {
+        .id = 1, .tenant = 1, .below_block = 10, .which = {.what = SF_SELECT_ALL, .from_ns = 100}};
+    struct sf_tombstone until = {
+        .id = 1, .tenant = 1, .below_block = 10, .which = {.what = SF_SELECT_ALL, .to_ns = 200}};
+    struct sf_tombstones *a = sf_tombstones_with(NULL, &from, 0);
+    struct sf_tombstones *b = sf_tombstones_with(NULL, &until, 0);
+    sf_trace_id id = {{7}};
+    assert_false(sf_tombstones_hide(a, 9, 1, id, SF_STR("x"), 99));
+    assert_true(sf_tombstones_hide(a, 9, 1, id, SF_STR("x"), 100));
+    assert_true(sf_tombstones_hide(a, 9, 1, id, SF_STR("x"), UINT64_MAX));
+    assert_true(sf_tombstones_hide(b, 9, 1, id, SF_STR("x"), 0));
+    assert_true(sf_tombstones_hide(b, 9, 1, id, SF_STR("x"), 200));
+    assert_false(sf_tombstones_hide(b, 9, 1, id, SF_STR("x"), 201));
+    assert_false(sf_tombstones_touch(a, 9, 1, 0, 99));
+    assert_true(sf_tombstones_touch(a, 9, 1, 0, 100));
+    assert_true(sf_tombstones_touch(b, 9, 1, 0, 1000));
+    sf_tombstones_unref(a);
+    sf_tombstones_unref(b);
+}
+
 TEST(tombstones, write_and_read_selectors)
 {
     sf_trace_id ids[2] = {{{1, 2}}, {{3, 4}}}, back[8];
