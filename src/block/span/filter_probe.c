@@ -10,7 +10,7 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why)
 {
-    uint8_t head[SF_FUSE_HEAD_LEN], want, sum = 0;
+    uint8_t head[SF_FUSE_HEAD_LEN], want, bytes[3] = {0};
     struct sf_fuse f;
     uint64_t off[3];
     enum sf_err err = sf_span_block_reader_paged(r, section, base, head, sizeof(head), scratch,
@@ -26,73 +26,95 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
     case SF_FUSE_YES: *out = true; return SF_OK;
     default: break;
     }
-    for (int i = 0; i < 3; i++) {
-        uint8_t byte;
-        err = sf_span_block_reader_paged(r, section, base + off[i], &byte, 1, scratch, why);
-        if (err)
-            return err;
-        sum ^= byte;
-    }
-    *out = sum == want;
-    return SF_OK;
+    for (int i = 0; i < 3; i++)
+        off[i] += base;
+    err = sf_span_block_reader_three(r, section, off, bytes, scratch, why);
+    *out = (bytes[0] ^ bytes[1] ^ bytes[2]) == want;
+    return err;
 }
 
 /* Records of groups are in the order of their granules, about as many granules each: those around
  * the guess are read at once, which is one page. */
 enum { AT_ONCE = 128 };
 
-/* The record of `granule` among these; false: it is not there. */
-static bool find_group(const uint8_t *recs, uint32_t n, uint32_t granule,
-                       struct sf_filter_group *out)
+static struct sf_filter_group group_of(const uint8_t *rec)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        const uint8_t *rec = recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN;
-        uint32_t first = sf_load_u32le(rec);
-        if (granule < first) {
-            high = mid;
-        } else if (granule - first >= sf_load_u32le(rec + 4)) {
-            low = mid + 1;
-        } else {
-            *out = (struct sf_filter_group){first, sf_load_u32le(rec + 4), sf_load_u64le(rec + 8),
-                                            sf_load_u64le(rec + 16)};
-            return true;
-        }
-    }
-    return false;
+    return (struct sf_filter_group){sf_load_u32le(rec), sf_load_u32le(rec + 4),
+                                    sf_load_u64le(rec + 8), sf_load_u64le(rec + 16)};
 }
 
-enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
-                                  uint32_t granule, struct sf_arena scratch,
-                                  struct sf_filter_group *out, struct sf_why *why)
+/* The record of `granule` among these, and those after it; 0: it is not there. */
+static uint32_t find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
+                            struct sf_filter_group *out, uint32_t cap)
 {
-    uint8_t recs[AT_ONCE * SF_BLOCK_GROUP_REC_LEN], head[8];
-    uint32_t low = 0, high;
-    enum sf_err err;
+    uint32_t low = 0, high = n, n_out = 0;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        struct sf_filter_group g = group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+        if (granule < g.first) {
+            high = mid;
+        } else if (granule - g.first >= g.n) {
+            low = mid + 1;
+        } else {
+            for (; mid < n && n_out < cap; mid++)
+                out[n_out++] = group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+            break;
+        }
+    }
+    return n_out;
+}
 
-    *out = (struct sf_filter_group){.first = granule, .n = 1};
-    if (!r->sections[section].id)
-        return SF_OK;
-    err = sf_span_block_reader_paged(r, section, 0, head, sizeof(head), scratch, why);
+/* Is the answer in the first page, which also says how many there are? */
+static enum sf_err find_first(const struct sf_span_block_reader *r, uint16_t section,
+                              uint32_t granule, struct sf_arena scratch,
+                              struct sf_filter_group *out, uint32_t cap, uint32_t *out_n,
+                              uint32_t *out_all, struct sf_why *why)
+{
+    uint8_t page[8 + AT_ONCE * SF_BLOCK_GROUP_REC_LEN];
+    uint64_t len = r->sections[section].raw_len;
+    uint32_t n;
+    enum sf_err err;
+    len = len < 8 ? 8 : len; /* which fails */
+    len = len < sizeof(page) ? len : sizeof(page);
+    err = sf_span_block_reader_paged(r, section, 0, page, (size_t)len, scratch, why);
     if (err)
         return err;
-    high = sf_load_u32le(head);
-    while (low < high) {
+    n = (uint32_t)((len - 8) / SF_BLOCK_GROUP_REC_LEN);
+    *out_all = sf_load_u32le(page);
+    *out_n = find_groups(page + 8, n < *out_all ? n : *out_all, granule, out, cap);
+    return SF_OK;
+}
+
+enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_t section,
+                                   uint32_t granule, struct sf_arena scratch,
+                                   struct sf_filter_group *out, uint32_t cap, uint32_t *out_n,
+                                   struct sf_why *why)
+{
+    uint8_t recs[AT_ONCE * SF_BLOCK_GROUP_REC_LEN];
+    uint32_t low = 0, high = 0, n_out = 0;
+    enum sf_err err = SF_OK;
+
+    if (r->sections[section].id)
+        err = find_first(r, section, granule, scratch, out, cap, &n_out, &high, why);
+    while (!err && n_out == 0 && low < high) {
         uint32_t guess = low == 0 ? (uint32_t)((uint64_t)granule * high / r->n_granules)
                                   : low + (high - low) / 2;
         uint32_t first = guess - low > AT_ONCE / 2 ? guess - AT_ONCE / 2 : low;
         uint32_t n = high - first < AT_ONCE ? high - first : AT_ONCE;
         err = sf_span_block_reader_paged(r, section, 8 + (uint64_t)first * SF_BLOCK_GROUP_REC_LEN,
                                          recs, (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
-        if (err || find_group(recs, n, granule, out))
-            return err;
+        if (err)
+            break;
+        n_out = find_groups(recs, n, granule, out, cap);
         if (granule < sf_load_u32le(recs))
             high = first;
         else
             low = first + n;
     }
-    return SF_OK;
+    if (n_out == 0) /* it has none */
+        out[n_out++] = (struct sf_filter_group){.first = granule, .n = 1};
+    *out_n = n_out;
+    return err;
 }
 
 /* ---- traces ---- */
@@ -312,6 +334,7 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
     struct sf_filter_group group = {0};
     uint64_t hash = sf_block_span_hash(tenant, id);
     bool may_be = true;
+    uint32_t n;
     enum sf_err err = SF_OK;
 
     *out_found = false;
@@ -319,7 +342,7 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
         if (r->granules[g].tenant != tenant)
             continue;
         if (g - group.first >= group.n) { /* granules of a group share its filter */
-            err = sf_filter_probe_group(r, SF_SECTION_SFLT, g, scratch, &group, why);
+            err = sf_filter_probe_groups(r, SF_SECTION_SFLT, g, scratch, &group, 1, &n, why);
             may_be = true;
             if (!err && group.len)
                 err = sf_filter_probe(r, SF_SECTION_SFLT, group.off, group.len, hash, scratch,

@@ -133,18 +133,42 @@ static bool bits_of(const struct sf_value *want, uint8_t type, uint64_t *out, bo
     return true;
 }
 
+static bool is_in_hand(const struct match_ctx *m)
+{
+    const struct sf_match_memo *memo = m->memo;
+    return memo->at < memo->n_groups &&
+           m->granule - memo->groups[memo->at].first < memo->groups[memo->at].n;
+}
+
+/* Takes the granule's group in hand. Granules mostly come in order, so it is the next one. */
+static enum sf_err find_group(struct match_ctx *m)
+{
+    struct sf_match_memo *memo = m->memo;
+    enum sf_err err;
+    if (is_in_hand(m))
+        return SF_OK;
+    memo->n_asked = 0;
+    while (++memo->at < memo->n_groups) {
+        if (is_in_hand(m))
+            return SF_OK;
+    }
+    memo->at = memo->n_groups = 0;
+    err = sf_filter_probe_groups(m->r, SF_SECTION_AFLT, m->granule, m->scratch, memo->groups,
+                                 SF_MATCH_GROUPS, &memo->n_groups, m->why);
+    memo->n_groups = err ? 0 : memo->n_groups;
+    return err;
+}
+
 /* Granules of a group share a filter: what it said is remembered until the next group. */
 static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
 {
     struct sf_match_memo *memo = m->memo;
-    struct sf_filter_group group;
-    enum sf_err err = SF_OK;
+    const struct sf_filter_group *group;
+    enum sf_err err = find_group(m);
 
-    if (m->granule - memo->first >= memo->n) {
-        err = sf_filter_probe_group(m->r, SF_SECTION_AFLT, m->granule, m->scratch, &group, m->why);
-        *memo = (struct sf_match_memo){
-            .first = group.first, .n = group.n, .off = group.off, .len = group.len};
-    }
+    if (err)
+        return err;
+    group = &memo->groups[memo->at];
     for (uint32_t i = 0; i < memo->n_asked; i++) {
         if (memo->asked[i].probe == probe) {
             *out = memo->asked[i].is_yes;
@@ -152,12 +176,12 @@ static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
         }
     }
     *out = true;
-    if (!err && memo->len)
-        err = sf_filter_probe(m->r, SF_SECTION_AFLT, memo->off, memo->len, probe, m->scratch, out,
+    if (group->len)
+        err = sf_filter_probe(m->r, SF_SECTION_AFLT, group->off, group->len, probe, m->scratch, out,
                               m->why);
-    if (err)
-        *memo = (struct sf_match_memo){0};
-    else if (memo->n_asked < SF_MATCH_ASKED) {
+    if (err) {
+        memo->n_groups = memo->n_asked = 0;
+    } else if (memo->n_asked < SF_MATCH_ASKED) {
         memo->asked[memo->n_asked].probe = probe;
         memo->asked[memo->n_asked++].is_yes = *out;
     }

@@ -70,6 +70,10 @@ enum sf_err sf_span_block_reader_section(const struct sf_span_block_reader *r, u
 enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uint16_t id,
                                        uint64_t off, void *to, size_t len, struct sf_arena scratch,
                                        struct sf_why *why);
+/* Single bytes of such a section. */
+enum sf_err sf_span_block_reader_three(const struct sf_span_block_reader *r, uint16_t id,
+                                       const uint64_t off[3], uint8_t out[3],
+                                       struct sf_arena scratch, struct sf_why *why);
 /* Chunk descriptors of a column in a granule: 0, 1, or 2 (codes, then their dictionary). */
 unsigned sf_span_block_reader_find_chunk(const struct sf_span_block_reader *r, uint32_t granule,
                                          uint32_t column, uint32_t *out_first,
@@ -171,10 +175,9 @@ bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t ha
 enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why);
-struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
-    uint32_t first, n;
-    uint64_t off, len; /* len 0: they have none */
-};
-enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
-                                  uint32_t granule, struct sf_arena scratch,
-                                  struct sf_filter_group *out, struct sf_why *why);
+/* The group of a granule, and as many of those after it as there are at hand, at most `cap` in all;
+ * *out_n at least 1. */
+enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_t section,
+                                   uint32_t granule, struct sf_arena scratch,
+                                   struct sf_filter_group *out, uint32_t cap, uint32_t *out_n,
+                                   struct sf_why *why);

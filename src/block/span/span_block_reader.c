@@ -141,6 +141,49 @@ enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uin
     return SF_OK;
 }
 
+enum { THREE_PAGES = 8 };
+
+/* They mostly lie in neighbouring pages: those are read at once, and checked where they are used.
+ */
+enum sf_err sf_span_block_reader_three(const struct sf_span_block_reader *r, uint16_t id,
+                                       const uint64_t off[3], uint8_t out[3],
+                                       struct sf_arena scratch, struct sf_why *why)
+{
+    const struct sf_section *s = &r->sections[id];
+    uint64_t first = UINT64_MAX, last = 0, len;
+    const uint8_t *p;
+    enum sf_err err = SF_OK;
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t page = off[i] / SF_PAGE_DATA_LEN;
+        first = page < first ? page : first;
+        last = page > last ? page : last;
+        if (off[i] >= s->raw_len)
+            return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: shorter than it says",
+                           sf_section_name(id));
+    }
+    if (last - first >= THREE_PAGES) {
+        for (int i = 0; !err && i < 3; i++)
+            err = sf_span_block_reader_paged(r, id, off[i], &out[i], 1, scratch, why);
+        return err;
+    }
+    len = (last - first + 1) * SF_PAGE_LEN;
+    len = s->stored_len - first * SF_PAGE_LEN < len ? s->stored_len - first * SF_PAGE_LEN : len;
+    err = sf_span_block_reader_bytes(r, s->off + first * SF_PAGE_LEN, (size_t)len, &scratch, &p,
+                                     why);
+    for (int i = 0; !err && i < 3; i++) {
+        uint64_t page = off[i] / SF_PAGE_DATA_LEN, at = (page - first) * SF_PAGE_LEN;
+        size_t page_len = len - at < SF_PAGE_LEN ? (size_t)(len - at) : SF_PAGE_LEN;
+        if (!r->is_trusted && !sf_section_page_is_intact(p + at, page_len, page))
+            err = sf_fail(why, SF_ERR_CORRUPT, "block %016llx: section %s: page %llu is damaged",
+                          (unsigned long long)r->info.block_id, sf_section_name(id),
+                          (unsigned long long)page);
+        else
+            out[i] = p[at + off[i] % SF_PAGE_DATA_LEN];
+    }
+    return err;
+}
+
 /* ---- chunks ---- */
 
 struct sf_chunk_desc sf_span_block_reader_desc(const struct sf_span_block_reader *r, uint32_t place)

@@ -85,10 +85,14 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
                                       sf_trace_id *out_trace, struct sf_why *why);
 
 /* What filters said of the granules that were asked about last; zeroed at first. For one reader. */
-enum { SF_MATCH_ASKED = 4 };
+enum { SF_MATCH_ASKED = 4, SF_MATCH_GROUPS = 32 };
+struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
+    uint32_t first, n;
+    uint64_t off, len; /* len 0: they have none */
+};
 struct sf_match_memo {
-    uint32_t first, n; /* granules */
-    uint64_t off, len;
+    struct sf_filter_group groups[SF_MATCH_GROUPS]; /* the one in hand, and those after it */
+    uint32_t at, n_groups;
     struct {
         uint64_t probe;
         bool is_yes;

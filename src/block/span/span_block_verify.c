@@ -175,10 +175,12 @@ static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
 {
     struct sf_why why = {""};
     struct sf_filter_group group = {0};
+    uint32_t n;
 
     *out_is_there = false;
     if (!v->r->sections[section].id ||
-        !went_well(v, sf_filter_probe_group(v->r, section, granule, *req, &group, &why), &why))
+        !went_well(v, sf_filter_probe_groups(v->r, section, granule, *req, &group, 1, &n, &why),
+                   &why))
         return SF_BYTES_NONE;
     if (group.len == 0) {
         find(v, "section %s: no filter for granule %u", sf_section_name(section), granule);

@@ -309,14 +309,19 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
         r.sections[SF_SECTION_AFLT] = (struct sf_section){
             .id = SF_SECTION_AFLT, .stored_len = pages.len, .raw_len = content.len};
         for (uint32_t g = 0; g < n_granules; g++) {
-            struct sf_filter_group group;
-            const uint8_t *rec;
-            assert_ok(sf_filter_probe_group(&r, SF_SECTION_AFLT, g, scratch, &group, &why));
-            assert_true(g - group.first < group.n);
-            rec = content.p + 8 + (group.off - 1000) * SF_BLOCK_GROUP_REC_LEN;
-            assert_int_equal(sf_load_u32le(rec), group.first);
-            assert_int_equal(sf_load_u32le(rec + 4), group.n);
-            assert_int_equal(group.len, 7);
+            struct sf_filter_group groups[5];
+            uint32_t n = 0;
+            assert_ok(sf_filter_probe_groups(&r, SF_SECTION_AFLT, g, scratch, groups, 5, &n, &why));
+            assert_in_range(n, 1, 5);
+            assert_true(g - groups[0].first < groups[0].n);
+            for (uint32_t i = 0; i < n; i++) {
+                const uint8_t *rec = content.p + 8 +
+                                     (groups[i].off - 1000) * SF_BLOCK_GROUP_REC_LEN;
+                assert_int_equal(groups[i].off, groups[0].off + i);
+                assert_int_equal(sf_load_u32le(rec), groups[i].first);
+                assert_int_equal(sf_load_u32le(rec + 4), groups[i].n);
+                assert_int_equal(groups[i].len, 7);
+            }
         }
         sf_buf_done(&content);
         sf_buf_done(&pages);
