@@ -268,7 +268,7 @@ void sf_control_client_start(const struct sf_settings *settings, const char *ins
         snprintf(c.instance, sizeof(c.instance), "%s",
                  settings->instance[0] ? settings->instance : instance_id);
         atomic_store(&c.is_ending, false);
-        c.is_running = sf_guest_thread_start("spanflame-ctl", run, NULL);
+        c.is_running = sf_guest_thread_start((struct sf_guest){"spanflame-ctl", true, run, NULL});
     }
     sf_lock_give(&c.lock);
 }

@@ -27,6 +27,7 @@ static struct {
     struct sf_load_reading last; /* time_ns 0: none yet */
     uint64_t last_own_ns;
     int64_t next_ns;
+    uint64_t base_hz; /* CPU and wall, before the load was looked at */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
@@ -62,12 +63,12 @@ uint32_t sf_governor_budget(void)
 
 /* What rates can change, against nine tenths of the budget: the reading of symbols goes on at any
  * rate, on what samples leave of the budget, and on a tenth of it in any case. */
-static void measure(int64_t now_ns, bool is_raised)
+static void measure(int64_t now_ns)
 {
     struct sf_load_reading now;
     struct sf_load_seen seen;
     uint64_t own_ns;
-    if (now_ns < g.next_ns || (!g.block.is_adaptive && !g.block.has_shedding && !is_raised))
+    if (now_ns < g.next_ns)
         return;
     own_ns = sf_own_cost_ns() - sf_own_cost_symbols_ns();
     g.next_ns = now_ns + g.block.adaptive_interval_ns;
@@ -75,8 +76,8 @@ static void measure(int64_t now_ns, bool is_raised)
     if (g.last.time_ns) {
         struct sf_profiling rules = g.block;
         rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
-        seen = compare(&g.last, &now, own_ns - g.last_own_ns);
-        seen.is_raised = is_raised;
+        /* A thread that ends is counted twice for a moment. */
+        seen = compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
     g.last = now;
@@ -136,7 +137,9 @@ static void govern(int64_t now_ns)
     cpu_hz = rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
     wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
-    measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate || n_slow);
+    sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)(cpu_hz + wall_hz));
+    g.base_hz = cpu_hz + wall_hz;
+    measure(now_ns);
     share = sf_load_rule_share(&g.load);
     sf_profiler_spread(spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);

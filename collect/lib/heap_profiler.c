@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "collect/lib/live_objects.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/sample.h"
 #include "collect/lib/stack_table.h"
+#include "collect/sys/clock.h"
 
 /* Bytes after which a thread looks whether a profile was begun meanwhile. */
 enum { LOOK_AGAIN = 64 * 1024 };
@@ -101,6 +103,7 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
     if (p && mean && len) {
         struct sf_raw_sample s;
         double many = sf_gap_stands_for(len, mean);
+        int64_t begin_ns = sf_clock_mono_ns();
         sf_sample_fill(&s, caller, false);
         s.frames[0]--; /* the call, not what follows it */
         s.kind = SF_SAMPLES_ALLOC;
@@ -113,6 +116,7 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
         if (!sf_sample_give(&s)) /* totals stay right: the next one carries it */
             memcpy(t->heap_missed, s.values, sizeof(t->heap_missed));
+        sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
     }
     errno = saved;
     sf_hook_leave();

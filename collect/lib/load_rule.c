@@ -5,12 +5,20 @@
 enum {
     RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
     PAUSE_AFTER = 2,     /* intervals */
-    IDLE_PER_10000 = 5   /* of one CPU: a program that sleeps has no CPU time to take a share of */
+    PARTS = 16           /* the rate that the budget allows comes in so many steps: it stays */
 };
+#define IDLE_CPUS 0.1 /* a program that uses less counts as one that uses so much of a CPU */
 
 double sf_load_rule_share(const struct sf_load *l)
 {
     return 1 - l->lowered;
+}
+
+void sf_load_rule_rebase(struct sf_load *l, double before, double after)
+{
+    double share = after < before ? sf_load_rule_share(l) * before / after : 0;
+    if (after < before)
+        l->lowered = share < 1 ? 1 - share : 0;
 }
 
 static void shed(struct sf_load *l, const struct sf_profiling *rules,
@@ -41,26 +49,21 @@ static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_see
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen)
 {
-    double share = sf_load_rule_share(l), next;
-    double budget_ns = (double)seen->process_ns * rules->adaptive_budget_per_10000 / 10000;
-    double idle_ns = (double)seen->length_ns * IDLE_PER_10000 / 10000, own_ns;
+    double share = sf_load_rule_share(l), next, budget = rules->adaptive_budget_per_10000;
+    double used_ns = (double)seen->process_ns, idle_ns = (double)seen->length_ns * IDLE_CPUS;
+    double budget_ns = (used_ns > idle_ns ? used_ns : idle_ns) * budget / 10000;
+    double own_ns = (double)seen->own_ns;
 
     shed(l, rules, seen);
-    if (!rules->is_adaptive && !seen->is_raised) {
-        l->lowered = 0;
-        return;
-    }
     if (l->is_paused)
         return; /* nothing is sampled, so nothing is learned about its cost */
-    budget_ns = budget_ns > idle_ns ? budget_ns : idle_ns;
-    own_ns = (double)seen->own_ns;
     if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns) {
         next = share / 2;
     } else {
         next = share + STEP;
         /* No further than the budget lasts, taking the whole cost as proportional to the rate. */
         if (own_ns > 0 && next > share * budget_ns / own_ns)
-            next = share * budget_ns / own_ns;
+            next = (double)(int)(share * budget_ns / own_ns * PARTS) / PARTS;
     }
     next = next > 1 ? 1 : next < FLOOR ? FLOOR : next;
     l->lowered = 1 - next;

@@ -1,5 +1,5 @@
 /* own_cost.h - the CPU time that profiling itself takes in this process: handlers and hooks that
- * take samples, and the library's own threads. */
+ * take samples, and the library's threads that collect, name and send them. */
 #pragma once
 #include <stdint.h>
 

@@ -583,7 +583,7 @@ static bool leave_wish(struct wish *w, bool *is_alive)
     is_left = !p.wish;
     if (is_left && !p.is_alive && w->what == START) {
         p.wish = w;
-        p.is_alive = sf_guest_thread_start("spanflame-prof", run, NULL);
+        p.is_alive = sf_guest_thread_start((struct sf_guest){"spanflame-prof", true, run, NULL});
         if (!p.is_alive)
             p.wish = NULL;
     } else if (is_left && p.is_alive) {

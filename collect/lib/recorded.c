@@ -20,10 +20,12 @@
 #include "collect/lib/profile_upload.h"
 #include "collect/lib/profiling_settings.h"
 #include "collect/lib/sample.h"
+#include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 #include "spanflame.h"
 
 #define SHEDDING "SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED"
+#define BUDGET   "SPANFLAME_PROFILING_ADAPTIVE_BUDGET"
 
 enum { CRASH_STACK = 64 << 10, CRASH_NAP_NS = 1000000 };
 static const int64_t CRASH_WAIT_NS = INT64_C(5000000000);
@@ -45,14 +47,18 @@ static void tell_sent(void)
 {
     sf_counters c = {.size = sizeof(c)};
     char why[240] = "", said[400];
+    uint64_t process_ns = sf_clock_process_cpu_ns();
     int fd = open(said_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
     sf_counters_read(&c);
     sf_problem(why, sizeof(why));
     if (!why[0] && recorded_kinds & SF_HEAP_KINDS && sf_heap_profiler_blind())
         snprintf(why, sizeof(why), "no heap profile: %s", sf_heap_profiler_blind());
-    len = snprintf(said, sizeof(said), "%llu samples taken, %llu profiles sent%s%s\n",
-                   (unsigned long long)c.samples_taken, (unsigned long long)c.profiles_sent,
-                   why[0] ? "; " : "", why);
+    len = snprintf(
+        said, sizeof(said),
+        "%llu samples taken, %llu profiles sent, which took %.1f %% of %.1f s of CPU time%s%s\n",
+        (unsigned long long)c.samples_taken, (unsigned long long)c.profiles_sent,
+        process_ns ? 100 * (double)c.profiling_cpu_ns / (double)process_ns : 0,
+        (double)process_ns / 1e9, why[0] ? "; " : "", why);
     if (fd < 0 || write(fd, said, (size_t)len) != len)
         sf_library_say("record: nothing can be said");
     if (fd >= 0)
@@ -134,7 +140,7 @@ static void between(void)
     if (is_begun || !atomic_load(&fatal_signal))
         return;
     is_begun = true; /* the collecting thread cannot wait for itself */
-    if (!sf_guest_thread_start("spanflame-end", end_now, NULL))
+    if (!sf_guest_thread_start((struct sf_guest){"spanflame-end", true, end_now, NULL}))
         die(atomic_load(&fatal_signal));
 }
 
@@ -205,6 +211,14 @@ static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
+/* A person who asks for more samples than usual wants them, whatever they cost, unless the budget
+ * for that was said, too. */
+static bool is_rate_said(void)
+{
+    return number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
+           !getenv(BUDGET);
+}
+
 static void start_sending(const char *server, const char *words)
 {
     const char *service = getenv("OTEL_SERVICE_NAME"), *rate = getenv("SPANFLAME_RECORD_RATE");
@@ -215,6 +229,8 @@ static void start_sending(const char *server, const char *words)
         sf_set(SHEDDING, "false");
     if (rate)
         sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", rate);
+    if (is_rate_said())
+        sf_set(BUDGET, "100%");
     if (heap_rate)
         sf_set("SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", heap_rate);
     sf_start(service && *service ? NULL : program_invocation_short_name);
@@ -239,6 +255,8 @@ static void set_limits(void)
     sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
     s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
     s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
+    if (is_rate_said())
+        s.block.adaptive_budget_per_10000 = 10000;
     sf_governor_init(&s.block, true);
 }
 

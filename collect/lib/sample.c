@@ -148,17 +148,19 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
     struct shared_ring *r = take_ring(&is_late);
     struct sf_raw_sample *s;
     int64_t begin_ns;
+    bool ok;
     if (!r)
         return false;
     s = &r->scratch;
     begin_ns = sf_clock_mono_ns();
     sf_sample_fill(s, caller, is_hook_kept);
-    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
     s->kind = (uint8_t)kind;
     s->wait = (uint8_t)wait;
     s->values[0] = values[0];
     s->values[1] = values[1];
-    return put(r, s, is_late);
+    ok = put(r, s, is_late);
+    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
+    return ok;
 }
 
 bool sf_sample_next(struct sf_raw_sample *out)

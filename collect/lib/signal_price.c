@@ -12,7 +12,10 @@ enum {
     SIGNALS = 15,
     PERIOD_NS = 200000,
     MOST_CPU_NS = 10000000, /* for all of it */
-    MOST_NS = 200000        /* of one: the thread lost its processor meanwhile */
+    MOST_NS = 200000,       /* of one: the thread lost its processor meanwhile */
+    /* This loop holds all it needs in its caches, and a program that works does not: where 24 us
+     * are seen here and 4 in the handler, samples take 41 of a program. So half as much again. */
+    WARM_PARTS = 2
 };
 
 struct gaps {
@@ -35,10 +38,10 @@ static void watch(struct gaps *g, const volatile uint64_t *seen)
     int64_t before_ns = sf_clock_mono_ns();
     for (unsigned i = 0; g->n < SIGNALS; i++) {
         int64_t now_ns = sf_clock_mono_ns();
-        if (*seen != last) {
+        if (*seen != last) { /* it came after the clock was read, or before: both lie between */
+            now_ns = sf_clock_mono_ns();
             add(g, now_ns - before_ns);
             last = *seen;
-            now_ns = sf_clock_mono_ns();
         }
         before_ns = now_ns;
         if (i % 1024 == 1023 && sf_clock_thread_cpu_ns() > end_ns)
@@ -81,5 +84,6 @@ int64_t sf_signal_price(const struct sf_signal_ask *ask)
     errno = saved;
     if (g.n <= SIGNALS / 2)
         return 0;
-    return g.ns[g.n / 2] < MOST_NS ? g.ns[g.n / 2] : MOST_NS;
+    g.ns[0] = g.ns[g.n / 2] + g.ns[g.n / 2] / WARM_PARTS;
+    return g.ns[0] < MOST_NS ? g.ns[0] : MOST_NS;
 }

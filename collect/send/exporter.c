@@ -231,7 +231,9 @@ static bool ensure_thread(struct sf_exporter *e)
         return true;
     sf_lock_take(&e->start_lock);
     if (!atomic_load(&e->is_running)) {
-        ok = sf_guest_thread_start("spanflame", run, e);
+        /* Profiles are whole requests; what sends spans is no cost of profiling. */
+        struct sf_guest g = {e->is_whole ? "spanflame-send" : "spanflame", e->is_whole, run, e};
+        ok = sf_guest_thread_start(g);
         atomic_store(&e->is_running, ok);
     }
     sf_lock_give(&e->start_lock);

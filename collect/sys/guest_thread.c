@@ -17,24 +17,39 @@ enum { STACK_LEN = 256 * 1024 }; /* name lookups want some; PTHREAD_STACK_MIN is
 __thread bool sf_guest_is_at_work;
 
 enum { MAX_GUESTS = 8 };
-static atomic_uint guests[MAX_GUESTS]; /* their ids; 0: none */
-static atomic_uint_fast64_t ended_ns;  /* CPU time of those that have ended */
+static struct {
+    atomic_uint tid; /* 0: none */
+    atomic_bool is_profiling;
+} guests[MAX_GUESTS];
+static atomic_uint_fast64_t ended_ns; /* CPU time of those that profiled and have ended */
 
-static atomic_uint *sign_in(void)
+static void sign_in(bool is_profiling)
 {
     unsigned tid = (unsigned)syscall(SYS_gettid);
     for (int i = 0; i < MAX_GUESTS; i++) {
         unsigned none = 0;
-        if (atomic_compare_exchange_strong(&guests[i], &none, tid))
-            return &guests[i];
+        if (atomic_compare_exchange_strong(&guests[i].tid, &none, tid)) {
+            atomic_store(&guests[i].is_profiling, is_profiling);
+            return;
+        }
     }
-    return NULL;
+}
+
+static void sign_out(void)
+{
+    unsigned tid = (unsigned)syscall(SYS_gettid);
+    for (int i = 0; i < MAX_GUESTS; i++) {
+        if (atomic_load(&guests[i].tid) == tid) {
+            atomic_store(&guests[i].is_profiling, false);
+            atomic_store(&guests[i].tid, 0);
+        }
+    }
 }
 
 bool sf_guest_thread_is(uint32_t tid)
 {
     for (int i = 0; i < MAX_GUESTS; i++) {
-        if (atomic_load(&guests[i]) == tid)
+        if (atomic_load(&guests[i].tid) == tid)
             return true;
     }
     return false;
@@ -51,8 +66,8 @@ uint64_t sf_guest_thread_cpu_ns(void)
     uint64_t ns = atomic_load(&ended_ns);
     int saved = errno;
     for (int i = 0; i < MAX_GUESTS; i++) {
-        unsigned tid = atomic_load(&guests[i]);
-        if (tid)
+        unsigned tid = atomic_load(&guests[i].tid);
+        if (tid && atomic_load(&guests[i].is_profiling))
             ns += cpu_ns_of((clockid_t)(~tid << 3 | 6)); /* that thread's CPU clock */
     }
     errno = saved;
@@ -63,41 +78,35 @@ void sf_guest_thread_forget(void)
 {
     atomic_store(&ended_ns, 0);
     for (int i = 0; i < MAX_GUESTS; i++)
-        atomic_store(&guests[i], 0);
+        atomic_store(&guests[i].tid, 0);
 }
 
-struct start {
-    void (*run)(void *);
-    void *arg;
-    const char *name;
-};
-
-void *sf_guest_thread_begin(void *start)
+void *sf_guest_thread_begin(void *guest)
 {
-    struct start s = *(struct start *)start;
-    atomic_uint *place = sign_in();
+    struct sf_guest g = *(struct sf_guest *)guest;
+    sign_in(g.is_profiling);
     sf_guest_is_at_work = true;
-    sf_heap_free(start);
-    prctl(PR_SET_NAME, s.name, 0, 0, 0);
-    s.run(s.arg);
-    atomic_fetch_add(&ended_ns, cpu_ns_of(CLOCK_THREAD_CPUTIME_ID));
-    if (place)
-        atomic_store(place, 0);
+    sf_heap_free(guest);
+    prctl(PR_SET_NAME, g.name, 0, 0, 0);
+    g.run(g.arg);
+    if (g.is_profiling)
+        atomic_fetch_add(&ended_ns, cpu_ns_of(CLOCK_THREAD_CPUTIME_ID));
+    sign_out();
     return NULL;
 }
 
-bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg)
+bool sf_guest_thread_start(struct sf_guest g)
 {
     int saved = errno;
     bool ok = false;
     pthread_attr_t attr;
     pthread_t id;
     sigset_t all, before;
-    struct start *s = sf_heap_new(sizeof(*s));
+    struct sf_guest *s = sf_heap_new(sizeof(*s));
 
     if (!s)
         return false;
-    *s = (struct start){run, arg, name};
+    *s = g;
     if (!pthread_attr_init(&attr)) {
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
         pthread_attr_setstacksize(&attr, STACK_LEN);

@@ -72,9 +72,7 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
     KEY("upload_interval", DURATION, upload_interval_ns, "10s", 100000000ull, 3600000000000ull,  \
         "how often it sends")                                                                    \
     KEY("adaptive.enabled", BOOL, is_adaptive, "false", 0, 0,                                    \
-        "lower the sampling rate above the thresholds below, and keep profiling's own cost in "  \
-        "its "                                                                                   \
-        "budget")                                                                                \
+        "lower the sampling rate above the thresholds below")                                    \
     KEY("adaptive.base_rate", RATE, adaptive_base_rate, "0", 0, 1000,                            \
         "samples per second below the thresholds; 0: as profiling.cpu.sample_rate")              \
     KEY("adaptive.max_rate", RATE, adaptive_max_rate, "1000", 1, 1000,                           \
@@ -85,8 +83,8 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
     KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                   \
         "lower the rate from this memory of the process or its control group on; 0: never")      \
     KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                       \
-        "CPU time of profiling itself, at most, as a share of the process's; reading symbols "   \
-        "keeps to it also while enabled is false")                                               \
+        "CPU time of profiling itself, at most, as a share of the process's: rates are lowered " \
+        "and symbols put off to keep to it, also while enabled is false")                        \
     KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                \
         3600000000000ull, "time between two decisions of adaptive and load_shedding")            \
     KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                               \

@@ -79,7 +79,8 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
     env[n++] = (struct sf_child_env){"SPANFLAME_SPAN_COST", "cpu,run_queue,waits"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "250"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_UPLOAD_INTERVAL", "2s"};
-    /* The shop is there to be profiled, on small machines too. */
+    /* The shop is there to be profiled, on small machines too, at whatever cost. */
+    env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_ADAPTIVE_BUDGET", "100%"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED", "false"};
     /* It allocates little and leaks 32 KB an order: at 512 KB a sample 40 s of that are 50 samples.
      */

@@ -267,7 +267,8 @@ int sf_record_command_run(int argc, char **argv)
         {"server", SF_FLAG_STR, &r.server, "URL",
          "send to that server instead, as the service OTEL_SERVICE_NAME or the program's name; "
          "with --out to both"},
-        {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
+        {"rate", SF_FLAG_U64, &r.rate, "HZ",
+         "samples per second of CPU time, 1 to 1000 (100); above 100 at any cost"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
          "one sample per that many allocated bytes, on average (512KiB)"},
     };

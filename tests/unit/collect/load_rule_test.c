@@ -76,11 +76,50 @@ TEST(load_rule, stays_in_the_budget_for_its_own_cost)
         seen.own_ns = (uint64_t)((double)at_base_ns * sf_load_rule_share(&l));
         sf_load_rule_step(&l, &r, &seen);
     }
-    assert_share(&l, 0.2); /* 1 %, and not a step up and down for ever */
-    seen.process_ns = 0;   /* a program that sleeps: 0.05 % of one CPU is its allowance */
+    assert_share(&l, 0.1875); /* below 1 %, and not a step up and down for ever */
+    seen.process_ns = 0;      /* a program that sleeps counts as one that uses a tenth of a CPU */
     seen.own_ns = 4 * S / 1000;
     sf_load_rule_step(&l, &r, &seen);
-    assert_true(sf_load_rule_share(&l) > 0.2);
+    assert_share(&l, 0.4375);
+    seen.own_ns = 11 * S / 1000;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.21875);
+}
+
+TEST(load_rule, the_budget_holds_while_nothing_else_is_adaptive)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {0};
+    r.is_adaptive = false;
+    seen.process = seen.pressure = 9900;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 1); /* the load is none of its business */
+    seen.own_ns = seen.process_ns / 100 + 1;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.5);
+    seen.own_ns /= 2;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.75);
+    r.adaptive_budget_per_10000 = 10000; /* whatever it takes */
+    seen.own_ns = seen.process_ns;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.75);
+    seen.own_ns = 0;
+    r.adaptive_budget_per_10000 = 0;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 1);
+}
+
+TEST(load_rule, a_lower_base_is_not_lowered_for_what_the_higher_one_took)
+{
+    struct sf_load l = {.lowered = 0.875}; /* 1,000 a second, of which 125 are in the budget */
+    sf_load_rule_rebase(&l, 1000, 1200);
+    assert_share(&l, 0.125);
+    sf_load_rule_rebase(&l, 1000, 500);
+    assert_share(&l, 0.25);
+    sf_load_rule_rebase(&l, 500, 100);
+    assert_share(&l, 1);
 }
 
 TEST(load_rule, pauses_after_two_and_resumes_ten_points_lower)
