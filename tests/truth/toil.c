@@ -1,19 +1,24 @@
 /* The same work however it is measured: toil UNITS does UNITS on each of two threads, twice. A unit
  * is a request: a span, calls 40 deep, a hundred allocations. Built with -DBARE it knows nothing of
  * the library. Says of the second time what CPU time the kernel counts for the process and for the
- * library's threads, what the library thinks profiling took, and how many samples were taken. */
+ * library's threads, what the library thinks profiling took, and how many samples were taken.
+ *
+ * toil 0 PHASES: what samples take of the threads they are taken on. Profilers are off and on in
+ * turn; says how many samples were taken, and of each unit its phase (odd: on) and its CPU time. */
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef BARE
 #include <spanflame.h>
 #endif
 
-enum { THREADS = 2, DEPTH = 40, OBJECTS = 100, TURNS = 6000 };
+enum { THREADS = 2, DEPTH = 40, OBJECTS = 100, ROUNDS = 6000 };
 
 static _Thread_local volatile unsigned long sink;
 static int n_units;
@@ -22,7 +27,7 @@ __attribute__((noinline)) static void work(void)
 {
     for (int i = 0; i < OBJECTS; i++) {
         void *volatile object = malloc(200);
-        for (int k = 0; k < TURNS; k++)
+        for (int k = 0; k < ROUNDS; k++)
             sink += (unsigned long)k * 3;
         free(object);
     }
@@ -40,39 +45,48 @@ __attribute__((noinline)) static int deeper(int depth)
     return below + 1;
 }
 
+static unsigned long long clock_ns(clockid_t clock)
+{
+    struct timespec used;
+    clock_gettime(clock, &used);
+    return (unsigned long long)used.tv_sec * 1000000000u + (unsigned long long)used.tv_nsec;
+}
+
+static void unit(void)
+{
+#ifndef BARE
+    sf_span s = sf_span_start("unit");
+#endif
+    sink += (unsigned long)deeper(DEPTH);
+#ifndef BARE
+    sf_span_end(s);
+#endif
+}
+
 static void *toil(void *arg)
 {
-    for (int i = 0; i < n_units; i++) {
-#ifndef BARE
-        sf_span s = sf_span_start("unit");
-#endif
-        sink += (unsigned long)deeper(DEPTH);
-#ifndef BARE
-        sf_span_end(s);
-#endif
-    }
+    for (int i = 0; i < n_units; i++)
+        unit();
     return arg;
 }
 
-static void toil_once(void)
+static pthread_t threads[THREADS];
+
+static void start_threads(void *(*run)(void *))
 {
-    pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        if (pthread_create(&threads[i], NULL, toil, NULL))
+        if (pthread_create(&threads[i], NULL, run, NULL))
             exit(2);
     }
+}
+
+static void join_threads(void)
+{
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
 }
 
-static unsigned long long process_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (unsigned long long)used.tv_sec * 1000000000u + (unsigned long long)used.tv_nsec;
-}
-
-/* CPU time of the library's threads, as the kernel counts it. */
+/* CPU time of the library's threads that profile, as the kernel counts it. */
 static unsigned long long library_ns(void)
 {
     unsigned long long sum = 0;
@@ -88,7 +102,8 @@ static unsigned long long library_ns(void)
             fclose(f);
         }
         snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", e->d_name);
-        if (strncmp(name, "spanflame", 9) == 0 && (f = fopen(path, "r"))) {
+        if (strncmp(name, "spanflame-", 10) == 0 && /* "spanflame" sends spans */
+            (f = fopen(path, "r"))) {
             if (fscanf(f, "%llu", &ns) == 1)
                 sum += ns;
             fclose(f);
@@ -114,9 +129,66 @@ static struct figures look(void)
     f.n_samples = c.samples_taken;
 #endif
     f.library_ns = library_ns();
-    f.process_ns = process_ns();
+    f.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     return f;
 }
+
+#ifndef BARE
+/* Both threads toil all the time, and profilers are on in every second phase. */
+enum { PHASE_US = 50000, MOST_UNITS = 2000000 };
+static atomic_int phase; /* odd: profilers are on; 0: between two phases; -1: the end */
+static atomic_int n_done;
+static struct {
+    int phase;
+    unsigned ns;
+} done[MOST_UNITS];
+
+static void *toil_on(void *arg)
+{
+    int now;
+    while ((now = atomic_load(&phase)) >= 0) {
+        unsigned long long begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        int i;
+        unit();
+        if (now && atomic_load(&phase) == now && (i = atomic_fetch_add(&n_done, 1)) < MOST_UNITS) {
+            done[i].ns = (unsigned)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
+            done[i].phase = now;
+        }
+    }
+    return arg;
+}
+
+static unsigned long long count_samples(void)
+{
+    sf_counters c = {.size = sizeof(c)};
+    sf_counters_read(&c);
+    return c.samples_taken;
+}
+
+static int price(int n_phases)
+{
+    unsigned profiles = sf_profiling();
+    unsigned long long before;
+    sf_profiling_stop(profiles);
+    before = count_samples();
+    start_threads(toil_on);
+    for (int i = 2; i < n_phases + 2; i++) {
+        if (i % 2 && sf_profiling_start(profiles))
+            return 2;
+        atomic_store(&phase, i);
+        usleep(PHASE_US);
+        atomic_store(&phase, 0);
+        if (i % 2)
+            sf_profiling_stop(profiles);
+    }
+    atomic_store(&phase, -1);
+    join_threads();
+    printf("%llu\n", count_samples() - before);
+    for (int i = 0; i < atomic_load(&n_done) && i < MOST_UNITS; i++)
+        printf("%d %u\n", done[i].phase, done[i].ns);
+    return 0;
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -125,10 +197,15 @@ int main(int argc, char **argv)
 #ifndef BARE
     if (sf_start(NULL))
         return 2;
+    if (argc > 2) {
+        return price(atoi(argv[2]));
+    }
 #endif
-    toil_once();
+    start_threads(toil);
+    join_threads();
     a = look(); /* the first profile is sent, for which symbols are read */
-    toil_once();
+    start_threads(toil);
+    join_threads();
     b = look();
     printf("%llu %llu %llu %llu\n", b.process_ns - a.process_ns, b.library_ns - a.library_ns,
            b.own_ns - a.own_ns, b.n_samples - a.n_samples);
