@@ -70,14 +70,26 @@ def command(*argv):
 
 
 def test_a_program_follows_a_rate_and_says_so():
-    program = start("fast", "rate", "200")
+    program = start("fast", "rate", "7")
     before = collector("fast", rate=100, waiting=True)
     got = change("PUT", "service=fast", {"rate": {"cpu": 200}})
     assert got["effective"]["rate"] == {"cpu": 200} and got["effective"]["rateUntilMs"] > time.time() * 1000, got
-    assert watched(program)["rate"] == 200
-    after = collector("fast")
+    after = collector("fast", rate=200)
     assert (after["agent"].split("/")[0], after["pid"]) == ("spanflame-c", program.pid), after
+    # Who, version applied, rate in effect, own cost, last seen, problems.
+    assert (after["service"], after["rate"], after["paused"], after["problem"]) == ("fast", 200, False, ""), after
+    assert len(after["version"]) == 16 and after["version"] != before["version"] and after["host"], (before, after)
+    assert 0 < after["ownCostPercent"] < 100 and after["secondsAgo"] < 120 and after["lastSeen"].startswith("20"), after
     assert before["version"] != "" and before["instance"] == after["instance"], (before, after)
+    change("PUT", "service=fast", {"rate": 7})
+    assert watched(program)["rate"] == 7
+
+
+def test_a_collector_tells_its_problem():
+    program = start("troubled", "rate", "7", SPANFLAME_PROFILING_WALL_SAMPLE_RATE="often")
+    assert "SPANFLAME_PROFILING_WALL_SAMPLE_RATE" in collector("troubled", rate=100)["problem"], collector("troubled")
+    change("PUT", "service=troubled", {"rate": 7})
+    watched(program)
 
 
 def test_off_survives_a_restart_of_either_side_and_the_instance_wins():

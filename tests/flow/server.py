@@ -88,17 +88,19 @@ class Server:
         self.log_file.close()
         return code
 
-    def damage(self, pattern):
-        """Stops the server and flips a bit in the middle of each block of that name: *.sfs holds spans, *.sfp profiles."""
+    def damage(self, pattern, at=(0.5,)):
+        """Stops the server and flips a bit in the middle of each block of that name, or at those shares of its length: *.sfs holds
+        spans, *.sfp profiles. What nobody reads may be anywhere."""
         self.stop()
         blocks = glob.glob(os.path.join(self.data, "**", pattern), recursive=True)
         assert blocks, self.data
         for path in blocks:
             with open(path, "r+b") as f:
-                f.seek(os.path.getsize(path) // 2)
-                byte = f.read(1)[0]
-                f.seek(-1, os.SEEK_CUR)
-                f.write(bytes([byte ^ 1]))
+                for share in at:
+                    f.seek(int(os.path.getsize(path) * share))
+                    byte = f.read(1)[0]
+                    f.seek(-1, os.SEEK_CUR)
+                    f.write(bytes([byte ^ 1]))
 
     def kill(self):
         if self.process and self.process.poll() is None:

@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 #include "base/trace_share.h"
+#include "model/process.h"
+#include "store/local/keep/thinning.h"
 #include "store/local/keep/verdicts.h"
 #include "support/profile_store_rig.h"
 
@@ -136,6 +138,38 @@ TEST(keep, thins_the_rows_of_an_hour_and_no_aggregate)
     assert_int_equal(r.r.store->ops->keep_due(r.r.store, &r.a, &due, &r.r.why), SF_ERR_NOT_FOUND);
     profile_store_check_disk(&r);
     profile_store_done(&r);
+}
+
+static bool keeps(struct sf_thinning *t, uint64_t process, int64_t at_ns,
+                  struct sf_profile_detail d)
+{
+    struct sf_thinning_row row = {.d = &d, .process = process, .service = SF_STR("shop")};
+    d.start_ns = at_ns;
+    d.length_ns = 10;
+    return sf_thinning_keeps(t, &row);
+}
+
+TEST(keep, leaves_rows_without_an_id_where_a_kept_request_ran)
+{
+    const uint64_t mine = 5, guessed = sf_process_hash(SF_STR("shop"), SF_STR_NONE);
+    struct sf_profile_detail untagged = {.has_time = true}, dull = {.span_id = 7},
+                             dull_trace = {.trace_id = sf_profile_make_trace(1, 4)};
+    struct sf_verdict_root roots[] = {{mine, 100, 200}, {guessed, 400, 500}};
+    int64_t until_ns[] = {200, 500};
+    struct sf_thinning t = {.is_on = true, .verdict = {.n_roots = 2}};
+    qsort(roots, 2, sizeof(roots[0]), sf_verdict_root_cmp);
+    for (int i = 0; i < 2; i++)
+        until_ns[i] = roots[i].end_ns;
+    t.verdict.roots = roots;
+    t.verdict.until_ns = until_ns;
+    assert_true(keeps(&t, mine, 150, untagged));
+    assert_true(keeps(&t, mine, 195, untagged)); /* it overlaps its end */
+    assert_false(keeps(&t, mine, 250, untagged));
+    assert_false(keeps(&t, 6, 150, untagged)); /* of another process */
+    assert_true(keeps(&t, 6, 450, untagged));  /* whose process is a guess: any of the service */
+    assert_false(keeps(&t, mine, 150, dull));  /* it says whose it is */
+    assert_false(keeps(&t, mine, 150, dull_trace));
+    assert_int_equal(t.n_left_out, 4);
 }
 
 TEST(keep, says_what_became_of_each_trace)
