@@ -183,10 +183,14 @@ def test_retention_detail():
 
 
 def test_alerts_pack():
+    def names(one):
+        return [r["name"] for g in one.json("/api/v1/rules")["data"]["groups"] for r in g["rules"]]
+
     def rules(*more):
         with Server("alerts: {webhook: 'http://127.0.0.1:9/'%s}\n" % "".join(more)) as s:
-            return [r["name"] for g in s.json("/api/v1/rules")["data"]["groups"] for r in g["rules"]]
+            return names(s)
     assert "spanflame_cpu" in rules() and "spanflame_cpu" not in rules(", pack: false")
+    assert names(PLAIN) == [], "without a receiver there is nobody to tell"
 
 
 def test_symbols_max_total():

@@ -346,21 +346,20 @@ test("ten thousand spans have few rows on screen and scroll", async () => {
   const first = await page.evaluate(() => window.firstShown - performance.getEntriesByType("resource").find((r) => r.name.includes("/api/v1/trace/")).responseEnd);
   console.log(`# first rows of 10,000 spans on screen ${first.toFixed(0)} ms after the answer`);
   assert.ok((await page.locator(".span-row").count()) < 80);
-  const frames = await page.evaluate(async () => {
-    const box = document.querySelector(".waterfall-scroll");
-    const times = [];
-    let last = performance.now();
-    for (let i = 0; i < 60; i++) {
-      box.scrollTop += 400;
-      await new Promise((r) => requestAnimationFrame(r));
-      const now = performance.now();
-      times.push(now - last);
-      last = now;
-    }
-    times.sort((a, b) => a - b);
-    return times[30];
-  });
-  console.log(`# a frame while scrolling 10,000 spans: ${frames.toFixed(1)} ms median`);
+  const tab = await page.context().newCDPSession(page);
+  await tab.send("Performance.enable");
+  const work = async () => (await tab.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  const frames = [];
+  for (let i = 0; i < 60; i++) {
+    const before = await work();
+    await page.evaluate(async () => {
+      document.querySelector(".waterfall-scroll").scrollTop += 400;
+      for (let k = 0; k < 2; k++) await new Promise((r) => requestAnimationFrame(r));
+    });
+    frames.push((await work()) - before);
+  }
+  frames.sort((a, b) => a - b);
+  console.log(`# the main thread's work for a scroll of 10,000 spans: ${frames[30].toFixed(1)} ms median, ${frames[59].toFixed(1)} ms at most`);
   await page.getByText("step 8", { exact: false }).first().waitFor();
   await page.getByLabel("Find spans").fill("step 9999");
   await page.getByText("1 found").waitFor();
