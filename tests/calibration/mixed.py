@@ -52,9 +52,9 @@ def link(rng, callers, part):
         own = [s for s in part.processes[0].spans if s.root is root]
         outer = [s for s in spans if s.start < root.start and max(o.end for o in own) < s.end]
         if outer and rng.random() < 0.8:
-            root.caller = rng.choice(outer)
+            root.called_by = rng.choice(outer)
             for span in own:
-                span.trace = root.caller.trace
+                span.trace = root.called_by.trace
 
 
 def make(seed, t0):

@@ -33,7 +33,7 @@ class Span:
         self.start, self.end = start, end
         self.depth = parent.depth + 1 if parent else 0
         self.root = parent.root if parent else self
-        self.children, self.caller = [], None  # the span of another process that called it
+        self.children, self.called_by = [], None  # the span of another process that called it
         if parent:
             parent.children.append(self)
         process.spans.append(self)
@@ -160,7 +160,7 @@ class World:
 
     def send(self, server):
         for process in self.processes:
-            server.send([{"trace_id": s.trace, "span_id": s.id, "parent": (s.parent or s.caller).id if s.parent or s.caller else None, "name": "op",
+            server.send([{"trace_id": s.trace, "span_id": s.id, "parent": (s.parent or s.called_by).id if s.parent or s.called_by else None, "name": "op",
                           "service": process.service, "start": s.start, "end": s.end, "kind": 2 if not s.parent else 1,
                           "resource": process.resource(), "attributes": self.attributes(s)} for s in process.spans])
             self.send_samples(server, process)
