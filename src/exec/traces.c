@@ -88,9 +88,9 @@ static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_p
         is_partial = !add_rows(g, &t->rows);
         t->has_rows = false;
     }
-    /* The fault of a later trace is told when that is asked for. */
+    /* The fault of a later trace is told when that is asked for; one of no trace is of all. */
     if (!is_partial && !t->has_rows && t->cursor->err &&
-        sf_trace_id_eq(t->cursor->failed, ask->id)) {
+        (sf_trace_id_eq(t->cursor->failed, ask->id) || sf_trace_id_is_zero(t->cursor->failed))) {
         err = sf_fail(why, t->cursor->err, "%s", t->cursor->why.text);
         /* A trace too large to be read whole is answered with what was read. */
         is_partial = t->cursor->err == SF_ERR_LIMIT && g->n_spans > 0;

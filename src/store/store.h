@@ -238,7 +238,7 @@ struct sf_span_cursor {
     void (*close)(struct sf_span_cursor *c);
     enum sf_err err;
     struct sf_why why;
-    sf_trace_id failed; /* of traces_get, with err: the trace that could not be read */
+    sf_trace_id failed; /* of traces_get, with err: the trace that could not be read; zero: all */
     /* A scan goes on without the traces that are too large to be put together, and says so. */
     uint64_t n_left_out;
     sf_trace_id left_out; /* the first of them */
