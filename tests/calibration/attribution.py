@@ -36,6 +36,13 @@ JFR_WRITE = os.environ.get("JFR_WRITE", os.path.join(SOURCE, "build", "tests", "
 KERNEL = 40000  # Java's spans name Java's number of a thread; the kernel's, which is on samples too, is another
 
 
+class Caller:
+    """A span of another host."""
+
+    def __init__(self, span_id):
+        self.id = span_id
+
+
 class TrueWorld(World):
     def __init__(self, seed, kind, name, t0, n_replicas=4):
         self.busy = {}
@@ -132,8 +139,8 @@ class TrueWorld(World):
             skew = self.rng.randint(-300, 300) * MS
             caller = []
             for root in process.roots():
-                root.caller = self.rng.randbytes(8)
-                caller.append({"trace_id": root.trace, "span_id": root.caller, "parent": None, "name": "call", "kind": 3,
+                root.called_by = Caller(self.rng.randbytes(8))
+                caller.append({"trace_id": root.trace, "span_id": root.called_by.id, "parent": None, "name": "call", "kind": 3,
                                "service": "caller", "start": root.start + skew - MS, "end": root.end + skew + MS,
                                "resource": {"service.instance.id": "caller-1"}})
             if caller:
