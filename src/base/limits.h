@@ -83,7 +83,7 @@
 #define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
 #define SF_LIMIT_SHIP_ROWS        200000 /* rows of one batch for ClickHouse; one more request */
 #define SF_LIMIT_SHIP_BATCH_LEN   (16u << 20) /* bytes of such a batch; one more request */
-#define SF_LIMIT_SHIP_ROWS_LEN                                                             \
+#define SF_LIMIT_SHIP_TABLE_LEN                                                            \
     (256u << 20)                      /* of one table of it; more: the record is set aside \
                                        */
 #define SF_LIMIT_SHIP_KNOWN    262144 /* entries of dictionaries a node knows to be sent */

@@ -29,7 +29,7 @@ void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
         if (o->parts[i].rows.cap > 1u << 20) /* a quiet hour gives back what a busy one took */
             sf_buf_done(&o->parts[i].rows);
         sf_buf_reset(&o->parts[i].rows);
-        o->parts[i].rows.max = SF_LIMIT_SHIP_ROWS_LEN;
+        o->parts[i].rows.max = SF_LIMIT_SHIP_TABLE_LEN;
         o->parts[i].n = 0;
     }
     o->batch = batch;
