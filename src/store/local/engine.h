@@ -58,6 +58,8 @@ struct sf_local {
     struct sf_mutex prof_lock;
     struct sf_profile_mem *prof;     /* where profiles are added; changes only behind the gate */
     struct sf_profile_mem *flushing; /* a list: taken by flushes that have not ended well yet */
+    struct sf_profile_mem **lent;    /* of a view: the memory of the store that it is a view of */
+    size_t n_lent;
 
     /* One flush at a time, and flushed_mono_ns. Held throughout, on purpose, across all its file
      * calls. Taken after merge_lock (an erasure flushes) and before the gate. */
@@ -128,6 +130,9 @@ struct sf_local {
     atomic_int_fast64_t shown_mono_ns; /* all that came before is in the snapshot; 0: not known */
     atomic_bool is_stopping;
 };
+
+void sf_local_init_locks(struct sf_local *l);
+void sf_local_done_locks(struct sf_local *l);
 
 static inline int64_t sf_local_wall_ns(const struct sf_local *l)
 {

@@ -159,7 +159,7 @@ static void fill_tuning(struct sf_local *l)
 #undef DEFAULT
 }
 
-static void init_locks(struct sf_local *l)
+void sf_local_init_locks(struct sf_local *l)
 {
     sf_rwlock_init(&l->gate, SF_LOCK_STORE_GATE);
     sf_mutex_init(&l->prof_lock, SF_LOCK_STORE_PROFILE_LIST);
@@ -180,7 +180,7 @@ static void init_locks(struct sf_local *l)
     sf_condvar_init(&l->sealed);
 }
 
-static void done_locks(struct sf_local *l)
+void sf_local_done_locks(struct sf_local *l)
 {
     sf_rwlock_done(&l->gate);
     sf_mutex_done(&l->prof_lock);
@@ -465,6 +465,7 @@ static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
     };
     enum sf_err err;
     memcpy(config.store_uuid, l->uuid, 16);
+    l->prof->after_lsn = l->ckpt_lsn;
     err = sf_wal_open(&config, &l->wal, why);
     return err ? err : sf_append_replay(l, why);
 }
@@ -562,7 +563,7 @@ static void free_all(struct sf_local *l)
     sf_file_close(&l->lock_file);
     for (unsigned i = 0; i < l->n_pool; i++)
         sf_arena_done(&l->pool[i]);
-    done_locks(l);
+    sf_local_done_locks(l);
     sf_heap_free(l);
 }
 
@@ -579,7 +580,7 @@ enum sf_err sf_local_open_store(const struct sf_local_config *config, struct sf_
     l->dir = config->dir;
     l->retention = config->retention;
     l->gen = 1;
-    init_locks(l);
+    sf_local_init_locks(l);
     err = open_steps(l, why);
     if (err) {
         free_all(l);

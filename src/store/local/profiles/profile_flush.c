@@ -9,17 +9,21 @@
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/write/block_file.h"
 
-bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen)
+bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen, uint64_t lsn)
 {
     struct sf_profile_mem *fresh;
     if (l->prof->n_sets == 0) {
         l->prof->gen = next_gen;
+        sf_mutex_lock(&l->prof_lock);
+        l->prof->after_lsn = lsn;
+        sf_mutex_unlock(&l->prof_lock);
         return true;
     }
     fresh = sf_profile_mem_new(&l->budget);
     if (!fresh)
         return false;
     fresh->gen = next_gen;
+    fresh->after_lsn = lsn;
     sf_mutex_lock(&l->prof_lock);
     l->prof->next = l->flushing;
     l->flushing = l->prof;

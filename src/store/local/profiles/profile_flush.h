@@ -12,8 +12,8 @@ struct sf_profile_flush { /* what a flush has to write */
 };
 
 /* Ends the memory that profiles are added to and begins another; the gate is held exclusively.
- * False: no memory, nothing changed. */
-bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen);
+ * Records up to `lsn` are in what was. False: no memory, nothing changed. */
+bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen, uint64_t lsn);
 /* Which blocks will be written of generations up to `gen`. */
 enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_profile_flush *out,
                                   struct sf_why *why);

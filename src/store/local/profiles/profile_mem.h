@@ -16,6 +16,7 @@ struct sf_profile_mem {
     atomic_uint refs;
     struct sf_budget *budget;
     uint64_t gen;                /* the generation whose flush takes it */
+    uint64_t after_lsn;          /* the record before the first that may be here: prof_lock */
     struct sf_profile_mem *next; /* in the list of those being flushed */
     /* Guards all below. Taken under the gate by appends, alone by queries; before rule_lock and the
      * log's lock. */

@@ -24,12 +24,14 @@ typedef enum sf_err see_fn(void *arg, struct sf_profile_walk *w, struct sf_profi
 
 static bool take(struct sf_local *l, struct seen *s)
 {
-    size_t n = 1;
+    size_t n = 1 + l->n_lent;
     sf_mutex_lock(&l->prof_lock);
     for (const struct sf_profile_mem *m = l->flushing; m; m = m->next)
         n++;
     s->mems = sf_heap_new_n(n, sizeof(struct sf_profile_mem *));
     if (s->mems) {
+        for (size_t i = 0; i < l->n_lent; i++)
+            s->mems[s->n_mems++] = sf_profile_mem_ref(l->lent[i]);
         for (struct sf_profile_mem *m = l->flushing; m; m = m->next)
             s->mems[s->n_mems++] = sf_profile_mem_ref(m);
         s->mems[s->n_mems++] = sf_profile_mem_ref(l->prof);

@@ -27,6 +27,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     uint64_t gen;
     sf_rwlock_exclude(&l->gate);
     gen = l->gen++;
+    *out_lsn = sf_wal_last_lsn(l->wal);
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
         struct sf_memtable_body *cut = sf_memtable_cut(m);
@@ -35,11 +36,10 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
         else if (m->active->rows.n_rows)
             l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
     }
-    if (l->gen > gen && !sf_profile_flush_switch(l, l->gen))
+    if (l->gen > gen && !sf_profile_flush_switch(l, l->gen, *out_lsn))
         l->gen = gen;
     for (unsigned i = 0; i < l->n_memtables; i++)
         l->memtables[i].active->gen = l->gen;
-    *out_lsn = sf_wal_last_lsn(l->wal);
     sf_duplicates_take(l->duplicates, out_dups, out_n_dups);
     gen = l->gen > gen ? gen : UINT64_MAX;
     sf_rwlock_release(&l->gate);
@@ -320,7 +320,7 @@ enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *w
     enum sf_err err;
     sf_mutex_lock(&l->flush_lock);
     gen = l->gen++; /* nobody else is here yet */
-    if (!sf_profile_flush_switch(l, l->gen)) {
+    if (!sf_profile_flush_switch(l, l->gen, lsn)) {
         sf_mutex_unlock(&l->flush_lock);
         return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for fresh profiles");
     }

@@ -1,0 +1,240 @@
+#include "store/local/view.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "store/local/engine.h"
+#include "store/local/local.h"
+#include "store/local/profiles/profile_mem.h"
+#include "store/local/write/batch_rows.h"
+#include "store/local/write/seal.h"
+
+/* Reserved, not touched. */
+enum { ROWS_CAP = 1 << 20, DATA_CAP = 256 << 20 };
+
+struct view {
+    struct sf_local l; /* first: a store is its engine */
+    struct sf_local *of;
+    struct sf_rowset rows;
+    bool has_rows;
+    /* Resources and scopes of the rows repeat: where the last ones are. */
+    const struct sf_resource *resource;
+    const struct sf_scope *scope;
+    uint32_t tenant, resource_place, scope_place;
+    /* Of profiles that were lent with their blocks. */
+    struct sf_snapshot *blocks;
+    size_t n_mems;
+};
+
+static struct view *of(struct sf_store *s)
+{
+    return (struct view *)s;
+}
+
+static enum sf_err hide(struct sf_local *l, struct sf_local *from, struct sf_why *why)
+{
+    struct sf_snapshot *now = sf_snapshot_take(&from->snapshots);
+    struct sf_snapshot_change change = {.has_tombstones = true,
+                                        .tombstones = sf_tombstones_ref(now->tombstones)};
+    enum sf_err err = sf_snapshot_change(&l->snapshots, &change, why);
+    if (err)
+        sf_tombstones_unref(change.tombstones);
+    sf_snapshot_unref(now);
+    return err;
+}
+
+enum sf_err sf_view_open(struct sf_store *store, struct sf_store **out, struct sf_why *why)
+{
+    struct sf_local *from = (struct sf_local *)store, *l;
+    struct view *v = sf_heap_new(sizeof(*v));
+    enum sf_err err;
+    if (!v)
+        return sf_no_memory(why, "a view");
+    l = &v->l;
+    v->of = from;
+    l->base.ops = &sf_store_local_ops;
+    l->config = from->config;
+    l->tune = from->tune;
+    l->dir = from->dir;
+    l->tenants = from->tenants;
+    memcpy(l->uuid, from->uuid, sizeof(l->uuid));
+    sf_local_init_locks(l);
+    sf_budget_init(&l->budget, l->config.memory_len);
+    sf_runs_init(&l->runs, l->dir, &l->budget);
+    l->prof = sf_profile_mem_new(&l->budget);
+    err = l->prof && sf_partials_init(&l->partials, &l->budget) &&
+                  sf_snapshots_init(&l->snapshots) && sf_snapshots_init(&l->prof_snapshots)
+              ? hide(l, from, why)
+              : sf_no_memory(why, "a view");
+    if (l->partials.budget)
+        sf_doubles_init(&l->doubles, &l->budget);
+    if (err) {
+        sf_view_close(&l->base);
+        return err;
+    }
+    *out = &l->base;
+    return SF_OK;
+}
+
+void sf_view_close(struct sf_store *view)
+{
+    struct view *v = of(view);
+    struct sf_local *l;
+    if (!v)
+        return;
+    l = &v->l;
+    if (v->has_rows)
+        sf_rowset_done(&v->rows);
+    if (l->snapshots.now)
+        sf_snapshots_done(&l->snapshots);
+    if (l->prof_snapshots.now)
+        sf_snapshots_done(&l->prof_snapshots);
+    sf_snapshot_unref(v->blocks);
+    for (size_t i = 0; i < v->n_mems; i++)
+        sf_profile_mem_unref(l->lent[i]);
+    sf_heap_free(l->lent);
+    sf_profile_mem_unref(l->prof);
+    sf_runs_done(&l->runs);
+    if (l->partials.budget) {
+        sf_partials_done(&l->partials);
+        sf_doubles_done(&l->doubles);
+    }
+    for (unsigned i = 0; i < l->n_pool; i++)
+        sf_arena_done(&l->pool[i]);
+    sf_local_done_locks(l);
+    sf_heap_free(v);
+}
+
+/* ---- spans ---- */
+
+static enum sf_err place(struct view *v, uint32_t tenant, const struct sf_resource *resource,
+                         const struct sf_scope *scope, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (v->resource != resource || v->tenant != tenant)
+        err = sf_rowset_resource(&v->rows, tenant, resource, &v->resource_place, why);
+    if (!err && (v->scope != scope || v->tenant != tenant))
+        err = sf_rowset_scope(&v->rows, tenant, scope, &v->scope_place, why);
+    v->resource = err ? NULL : resource;
+    v->scope = err ? NULL : scope;
+    v->tenant = tenant;
+    return err;
+}
+
+enum sf_err sf_view_add_span(struct sf_store *view, uint32_t tenant, const struct sf_span *span,
+                             const struct sf_resource *resource, const struct sf_scope *scope,
+                             struct sf_why *why)
+{
+    struct view *v = of(view);
+    struct sf_span s = *span;
+    int64_t at_ns = s.start_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)s.start_ns;
+    enum sf_err err;
+    if (!v->has_rows && !sf_rowset_init(&v->rows, ROWS_CAP, DATA_CAP))
+        return sf_no_memory(why, "rows of other nodes");
+    v->has_rows = true;
+    err = place(v, tenant, resource, scope, why);
+    if (err)
+        return err;
+    s.resource = v->resource_place;
+    s.scope = v->scope_place;
+    return sf_rowset_add(&v->rows, tenant, &s, at_ns, sf_batch_rows_end(s.end_ns, at_ns, INT64_MAX),
+                         why);
+}
+
+void sf_view_begin_tables(struct sf_store *view)
+{
+    of(view)->resource = NULL;
+    of(view)->scope = NULL;
+}
+
+size_t sf_view_n_spans(const struct sf_store *view)
+{
+    const struct view *v = (const struct view *)view;
+    return v->has_rows ? v->rows.n_rows : 0;
+}
+
+enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why)
+{
+    struct view *v = of(view);
+    struct sf_run *part = NULL;
+    enum sf_err err = v->has_rows ? sf_seal_rows(&v->l, &v->rows, 0, &part, why) : SF_OK;
+    if (!err && part) {
+        err = sf_snapshot_change(&v->l.snapshots,
+                                 &(struct sf_snapshot_change){.in = &part, .n_in = 1}, why);
+        if (err)
+            sf_run_unref(part);
+    }
+    if (v->has_rows)
+        sf_rowset_done(&v->rows);
+    v->has_rows = false;
+    return err;
+}
+
+/* ---- profiles ---- */
+
+enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
+                                 const struct sf_profile_batch *profiles, struct sf_why *why)
+{
+    struct sf_profile_mem *m = of(view)->l.prof;
+    struct sf_batch b = {.log = {.tenant = tenant}, .profiles = profiles};
+    /* Received when it happened: times stay as they are. */
+    struct sf_profile_index index = {.recv_ns = INT64_MAX};
+    enum sf_err err;
+    sf_mutex_lock(&m->lock);
+    err = sf_profile_mem_add(m, &b, &index, why);
+    if (err)
+        sf_profile_mem_undo(m);
+    else
+        sf_profile_mem_keep(m);
+    sf_mutex_unlock(&m->lock);
+    return err;
+}
+
+static uint64_t oldest_lsn(const struct sf_local *l)
+{
+    uint64_t lsn = l->prof->after_lsn;
+    for (const struct sf_profile_mem *m = l->flushing; m; m = m->next)
+        lsn = m->after_lsn < lsn ? m->after_lsn : lsn;
+    return lsn;
+}
+
+uint64_t sf_view_memory_lsn(struct sf_store *store)
+{
+    struct sf_local *l = (struct sf_local *)store;
+    uint64_t lsn;
+    sf_mutex_lock(&l->prof_lock);
+    lsn = l->prof->after_lsn;
+    sf_mutex_unlock(&l->prof_lock);
+    return lsn;
+}
+
+enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct sf_why *why)
+{
+    struct view *v = of(view);
+    struct sf_local *from = v->of;
+    size_t n = 1;
+    sf_mutex_lock(&from->prof_lock);
+    for (const struct sf_profile_mem *m = from->flushing; m; m = m->next)
+        n++;
+    v->l.lent = sf_heap_new_n(n, sizeof(struct sf_profile_mem *));
+    if (v->l.lent) {
+        for (struct sf_profile_mem *m = from->flushing; m; m = m->next)
+            v->l.lent[v->n_mems++] = sf_profile_mem_ref(m);
+        v->l.lent[v->n_mems++] = sf_profile_mem_ref(from->prof);
+        v->l.n_lent = v->n_mems;
+        v->blocks = sf_snapshot_take(&from->prof_snapshots);
+        *out_lsn = oldest_lsn(from);
+    }
+    sf_mutex_unlock(&from->prof_lock);
+    return v->l.lent ? SF_OK : sf_no_memory(why, "a view");
+}
+
+void sf_view_lend_blocks(struct sf_store *view)
+{
+    struct view *v = of(view);
+    if (!v->blocks)
+        return;
+    sf_snapshot_unref(v->l.prof_snapshots.now);
+    v->l.prof_snapshots.now = v->blocks;
+    v->blocks = NULL;
+}
