@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
+import fleet_answers  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import PROGRAM, Server, export_request, make_span, tap  # noqa: E402
 
@@ -109,7 +110,7 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert totals == (1, 2, 2), totals
         state = s.json("/api/v1/store")
         assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
-        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 1, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 2, state
         code, text = command(s, "status")
         assert code == 0 and "lag 0.0 s" in text and "version 2" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
@@ -171,6 +172,55 @@ def test_a_trace_is_whole_on_every_node():
         assert len(spans) == 11 and root["span_id"] in spans, len(spans)
         told = " ".join(f"{k}: {v}" for k, v in answer.getheaders()) + answer.text
         assert "shard 1 of 2 did not answer" in told, told[:800]
+
+
+def told(found):
+    """Differences, short enough to read: the place where the first begins."""
+    out = []
+    for question, a, b in found[:5]:
+        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        out.append(f"{question}: ...{a[max(0, at - 60):at + 100]} | ...{b[max(0, at - 60):at + 100]}")
+    return f"{len(found)} differ\n" + "\n".join(out)
+
+
+def test_answers_are_those_of_one_server_whoever_is_asked():
+    """One server has everything in its data directory; of two nodes one has half of it and has shipped it, another the other
+    half, and a third has nothing of its own: all say the same."""
+    need_clickhouse()
+    story = fleet_answers.Story()
+    questions = story.span_questions() + story.operation_questions() + story.querier_questions() + story.profile_questions()
+    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s")) as one, \
+            Server(config(bed.url(), timeout="60s")) as other, Server(config(bed.url(), timeout="60s")) as reader:
+        story.send(alone)
+        story.send(one, slice(0, None, 2))
+        story.send(other, slice(1, None, 2))
+        shipped(one)
+        shipped(other)
+        for node in (reader, one) if LONG else (reader,):
+            found = fleet_answers.differences(alone, node, questions)
+            assert not found, told(found)
+        some = [q for q in questions if "GET" in str(q) or "flame" in str(q)][:4] if not LONG else questions
+        found = fleet_answers.differences(alone, one, some)
+        assert not found, told(found)
+        # One row less, and it is seen.
+        bed.ask(f"ALTER TABLE spanflame.spans DELETE WHERE span_id = {int.from_bytes(story.kids[0]['span_id'], 'big')} "
+                "SETTINGS mutations_sync = 1")
+        assert fleet_answers.differences(alone, reader, story.span_questions()[1:2] + story.operation_questions()[:1]), "a span less"
+        bed.ask(f"ALTER TABLE spanflame.details DELETE WHERE span_id = {int.from_bytes(story.roots[0]['span_id'], 'big')} "
+                "SETTINGS mutations_sync = 1")
+        trace, root = (story.roots[0][k].hex() for k in ("trace_id", "span_id"))
+        assert fleet_answers.differences(alone, reader, [f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{root}/profile"])
+        # A shard that is away is named, whatever is asked; what the node itself has is still there.
+        bed.shards[0].kill()
+        for question in (story.span_questions()[0], story.span_questions()[-3], story.operation_questions()[0], story.profile_questions()[0],
+                         f"/api/v1/traces/{trace}/flame"):
+            answer = fleet_answers.ask(reader, question)[1]
+            says = str(answer.getheader("x-spanflame-partial")) + answer.text
+            assert "shard 1 of 2 did not answer" in says or "could not be read" in says, (question, says[:400])
+        story.late(one)
+        found = json.loads(one.get(story.late_question(), {"Accept": "application/json"}).body)["traces"]
+        assert len(found) == 1, "what waits for ClickHouse is found on its node"
+        assert "late_function" in one.get(story.late_profile()).text
 
 
 def test_tenants_are_the_same_on_every_node_whatever_their_numbers():

@@ -198,6 +198,8 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
 {
     const struct sf_series *s = &a->b->series[p->series];
     const struct total *t = &a->totals[p->series];
+    const struct sf_process none = {0},
+                            *process = s->process == SF_NONE ? &none : &a->b->processes[s->process];
     int64_t start_ns = p->has_time ? p->start_ns : s->time_ns,
             at_ns = sf_remote_outbox_time((uint64_t)start_ns, a->recv_ns);
     uint16_t day = sf_remote_outbox_day(at_ns);
@@ -230,6 +232,9 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
     sf_buf_add_u8(row, p->has_time);
     sf_buf_add_u8(row, p->is_lent);
     sf_buf_add_u8(row, p->is_kernel_thread);
+    sf_row_add_str(row, process->key);
+    sf_buf_add_u8(row, process->is_guess);
+    sf_buf_add_u8(row, s->is_request);
     sf_buf_add_u64le(row, a->o->batch);
 }
 

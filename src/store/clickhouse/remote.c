@@ -10,9 +10,13 @@
 #include "os/clock.h"
 #include "store/clickhouse/acks.h"
 #include "store/clickhouse/batch_check.h"
+#include "store/clickhouse/operation_union.h"
+#include "store/clickhouse/profile_union.h"
+#include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
+#include "store/clickhouse/trace_search.h"
 #include "store/clickhouse/trace_union.h"
 #include "store/local/local.h"
 #include "wire/row_binary.h"
@@ -132,24 +136,121 @@ static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_
 
 /* ---- reading ---- */
 
-static enum sf_err open_for_union(void *arg, uint32_t shard, const struct sf_query_ctx *q,
-                                  struct sf_shard **out, struct sf_why *why)
+static enum sf_err open_to_read(void *arg, uint32_t shard, const struct sf_query_ctx *q,
+                                struct sf_shard **out, struct sf_why *why)
 {
     return open_shard(arg, shard, q, out, why);
+}
+
+static uint64_t shipped_lsn(const void *arg)
+{
+    return sf_shipper_shipped(((const struct sf_remote *)arg)->shipper);
+}
+
+static struct sf_remote_source source_of(struct sf_store *s)
+{
+    struct sf_remote *r = of(s);
+    return (struct sf_remote_source){.store = s,
+                                     .own_ops = &sf_store_local_ops,
+                                     .database = r->config.address.database,
+                                     .n_shards = r->config.address.n_shards,
+                                     .node = sf_remote_source_node(sf_local_uuid(s)),
+                                     .shipped_lsn = shipped_lsn,
+                                     .open = open_to_read,
+                                     .arg = r};
 }
 
 static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_ask *asks,
                                      size_t n_asks, struct sf_query_ctx *q,
                                      struct sf_span_cursor **out, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
-    struct sf_trace_union_source source = {.store = s,
-                                           .local = sf_store_local_ops.traces_get,
-                                           .database = r->config.address.database,
-                                           .n_shards = r->config.address.n_shards,
-                                           .open = open_for_union,
-                                           .arg = r};
+    struct sf_remote_source source = source_of(s);
     return sf_trace_union_get(&source, asks, n_asks, q, out, why);
+}
+
+static enum sf_err remote_span_scan(struct sf_store *s, const struct sf_span_query *query,
+                                    struct sf_query_ctx *q, struct sf_span_cursor **out,
+                                    struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return query->judge || query->has_whole_traces
+               ? sf_trace_search_open(&source, query, q, out, why)
+               : sf_row_windows_scan(&source, query, q, out, why);
+}
+
+static enum sf_err remote_span_columns(struct sf_store *s, const struct sf_span_query *query,
+                                       struct sf_query_ctx *q, struct sf_column_cursor **out,
+                                       struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_row_windows_columns(&source, query, q, out, why);
+}
+
+static enum sf_err remote_operations(struct sf_store *s, int64_t from_ns, int64_t to_ns,
+                                     struct sf_query_ctx *q, struct sf_operation_rows *out,
+                                     struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_operation_union_read(&source, from_ns, to_ns, q, out, why);
+}
+
+static enum sf_err remote_prof_merge(struct sf_store *s, const struct sf_prof_query *query,
+                                     struct sf_query_ctx *q, const struct sf_tree **out,
+                                     struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_merge(&source, query, q, out, why);
+}
+
+static enum sf_err remote_prof_points(struct sf_store *s, const struct sf_prof_query *query,
+                                      const sf_str *keys, size_t n_keys, int64_t step_ns,
+                                      struct sf_query_ctx *q, struct sf_prof_points *out,
+                                      struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_points(&source, query, keys, n_keys, step_ns, q, out, why);
+}
+
+static enum sf_err remote_prof_list(struct sf_store *s, const struct sf_prof_query *query,
+                                    struct sf_query_ctx *q, struct sf_prof_list *out,
+                                    struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_list(&source, query, q, out, why);
+}
+
+static enum sf_err remote_prof_spans(struct sf_store *s, sf_span_id low, sf_span_id high,
+                                     size_t cap, struct sf_query_ctx *q,
+                                     const struct sf_prof_span **out, size_t *out_n,
+                                     struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_spans(&source, low, high, cap, q, out, out_n, why);
+}
+
+static enum sf_err remote_detail_list(struct sf_store *s, const struct sf_detail_query *query,
+                                      struct sf_query_ctx *q, struct sf_detail_list *out,
+                                      struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_details(&source, query, q, out, why);
+}
+
+static enum sf_err remote_detail_sums(struct sf_store *s, const struct sf_detail_query *query,
+                                      const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                      struct sf_span_costs *out, struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_sums(&source, query, test, q, out, why);
+}
+
+static enum sf_err remote_detail_top(struct sf_store *s, const struct sf_detail_query *query,
+                                     const struct sf_frame_test *test, uint32_t limit,
+                                     struct sf_query_ctx *q, struct sf_span_top *out,
+                                     struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_profile_union_top(&source, query, test, limit, q, out, why);
 }
 
 /* ---- writing ---- */
@@ -309,6 +410,16 @@ static void fill_ops(void)
     ops.pressure = remote_pressure;
     ops.append = remote_append;
     ops.traces_get = remote_traces_get;
+    ops.span_scan = remote_span_scan;
+    ops.span_columns = remote_span_columns;
+    ops.operations = remote_operations;
+    ops.prof_merge = remote_prof_merge;
+    ops.prof_points = remote_prof_points;
+    ops.prof_list = remote_prof_list;
+    ops.prof_spans = remote_prof_spans;
+    ops.detail_list = remote_detail_list;
+    ops.detail_sums = remote_detail_sums;
+    ops.detail_top = remote_detail_top;
     ops.erase = remote_erase;
     ops.state = remote_store_state;
     ops.figures = remote_figures;

@@ -1,8 +1,7 @@
 /* remote_outbox.h - the rows of one batch, by table and shard, as they will be sent.
  *
- * A batch is a range of records of the log. Its number is a hash of the node, its first record and
- * when that was received: the same range after a restart is the same batch, and a data directory
- * that was set back makes other ones. One thread. */
+ * A batch is a range of records of the log. Its number is the node's and that of its first record
+ * (remote_source.h): the same range after a restart is the same batch. One thread. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

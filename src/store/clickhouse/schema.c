@@ -116,7 +116,7 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "tenant, day, bucket, span_id, process, thread, start_ns, length_ns, service, type, "
          "series, "
          "trace_id, stack, value, samples, state, runtime_thread, thread_name, has_time, is_lent, "
-         "is_kernel_thread, batch",
+         "is_kernel_thread, process_key, is_guess, is_request, batch",
          "(tenant LowCardinality(String), day Date, bucket UInt32 CODEC(Delta, ZSTD(1)), "
          "span_id UInt64 CODEC(ZSTD(1)), process UInt64 CODEC(ZSTD(1)), thread UInt64 "
          "CODEC(ZSTD(1)), start_ns Int64 CODEC(Delta, ZSTD(1)), length_ns Int64 CODEC(ZSTD(1)), "
@@ -185,7 +185,25 @@ typedef enum sf_err sf_schema_step(const char *database,
                                    enum sf_err (*run)(void *arg, struct sf_buf *sql,
                                                       struct sf_why *why),
                                    void *arg, struct sf_why *why);
-static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1};
+
+/* What readers need of a sample's profile beside the sample. */
+static enum sf_err step_2(const char *database,
+                          enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
+                          void *arg, struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err;
+    sf_buf_print(&sql,
+                 "ALTER TABLE %s.details ADD COLUMN IF NOT EXISTS process_key "
+                 "LowCardinality(String), ADD COLUMN IF NOT EXISTS is_guess UInt8, ADD COLUMN IF "
+                 "NOT EXISTS is_request UInt8",
+                 database);
+    err = run(arg, &sql, why);
+    sf_buf_done(&sql);
+    return err;
+}
+
+static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2};
 
 static enum sf_err walk(uint32_t from, const char *database,
                         enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),

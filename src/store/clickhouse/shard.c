@@ -11,6 +11,8 @@
 #include "os/random.h"
 #include "wire/row_binary.h"
 
+enum { QUERY_LEN = 200000 }; /* 262144 are allowed unless something else is said */
+
 struct sf_shard {
     char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
     struct sf_fetch_line *line;
@@ -196,8 +198,10 @@ static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id
     char url[SF_FETCH_URL_CAP];
     struct request r = {
         .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
-    snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s", s->address,
-             query_id ? "&query_id=" : "", query_id ? query_id : "");
+    /* Thousands of ids are more than a server takes by default. */
+    snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s%s", s->address,
+             query_id ? "&query_id=" : "", query_id ? query_id : "",
+             sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
     return send_request(s, url, &r, why);
 }
 

@@ -12,8 +12,10 @@
 #include "os/clock.h"
 #include "os/thread.h"
 #include "store/clickhouse/remote_outbox.h"
+#include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/shard.h"
 #include "store/local/local.h"
+#include "store/local/view.h"
 #include "wal/wal_follow.h"
 #include "wire/deflate.h"
 #include "wire/row_binary.h"
@@ -55,7 +57,8 @@ struct sf_shipper {
     uint64_t refused_len;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
-    char said[240]; /* the last fault that the operator was told */
+    uint64_t flushed_lsn; /* of the last flush: no batch goes over it */
+    char said[240];       /* the last fault that the operator was told */
 
     struct sf_mutex lock; /* guards what follows; takes nothing */
     struct sf_condvar wake, ended;
@@ -141,9 +144,8 @@ static void unfollow(struct sf_shipper *s)
 
 static uint64_t batch_number(const struct sf_shipper *s)
 {
-    uint64_t n = sf_hash(s->state.node, sizeof(s->state.node));
-    n = sf_hash_mix(n, s->state.shipped_lsn + 1);
-    return sf_hash_mix(n, (uint64_t)s->first_recv_ns);
+    return sf_remote_source_batch(sf_remote_source_node(s->state.node), s->first_recv_ns,
+                                  s->state.shipped_lsn + 1);
 }
 
 static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed_piece *piece,
@@ -182,6 +184,8 @@ static bool is_full(const struct sf_shipper *s)
 {
     if (s->state.batch_lsn)
         return s->last_lsn >= s->state.batch_lsn;
+    if (s->last_lsn == s->flushed_lsn)
+        return true; /* readers take what is in no block from the node: sf_view_lend_memory() */
     return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
            sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
 }
@@ -217,6 +221,7 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
     enum sf_err err = follow(s, why);
     s->last_lsn = s->state.shipped_lsn;
     s->first_recv_ns = 0;
+    s->flushed_lsn = sf_view_memory_lsn(s->store);
     sf_remote_outbox_begin(&s->outbox, 0);
     while (!err && !(n_records && is_full(s))) {
         err = sf_wal_follow_next(s->follow, &piece, why);
@@ -350,8 +355,10 @@ static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_tab
     err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");
-    snprintf(token, sizeof(token), "%016" PRIx64 ".%s.%u", s->outbox.batch,
-             sf_schema_table_name(table), shard + 1);
+    /* With the time of receipt: a data directory that was set back sends other records under the
+     * same numbers. */
+    snprintf(token, sizeof(token), "%016" PRIx64 ".%" PRIx64 ".%s.%u", s->outbox.batch,
+             (uint64_t)s->first_recv_ns, sf_schema_table_name(table), shard + 1);
     err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
                           sf_buf_bytes(&s->frame), &fault, &refused);
     if (err && fault == SF_SHARD_REFUSED)
@@ -686,6 +693,15 @@ bool sf_shipper_is_failing(struct sf_shipper *s)
                  sf_clock_wall_ns() - s->oldest_ns > FAILING_NS;
     sf_mutex_unlock(&s->lock);
     return is_failing;
+}
+
+uint64_t sf_shipper_shipped(struct sf_shipper *s)
+{
+    uint64_t lsn;
+    sf_mutex_lock(&s->lock);
+    lsn = s->counts.shipped_record;
+    sf_mutex_unlock(&s->lock);
+    return lsn;
 }
 
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out)

@@ -44,5 +44,7 @@ void sf_shipper_stop(struct sf_shipper *s);
 enum sf_pressure sf_shipper_pressure(struct sf_shipper *s);
 /* Attempts have failed for so long that a request should not wait for ClickHouse. */
 bool sf_shipper_is_failing(struct sf_shipper *s);
+/* All records up to this one are in ClickHouse. */
+uint64_t sf_shipper_shipped(struct sf_shipper *s);
 /* Counters only; the shards are not asked. */
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out);

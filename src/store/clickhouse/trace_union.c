@@ -1,7 +1,6 @@
 #include "store/clickhouse/trace_union.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "base/text.h"
 #include "store/clickhouse/shard.h"
 #include "store/clickhouse/span_answer.h"
-#include "store/local/local.h"
 
 enum { CHUNK = 128, ANSWER_LEN = 64 << 20, ARENA_LEN = 128 << 20 };
 
@@ -25,12 +23,12 @@ struct own { /* a row of this node, of the trace that is given now */
 
 struct cursor {
     struct sf_span_cursor base;
-    struct sf_trace_union_source source;
+    struct sf_remote_source source;
     struct sf_query_ctx *q;
     struct sf_trace_ask *asks; /* copied, as the tenants are */
     size_t n_asks, ask;
+    struct sf_query_ctx own_q; /* with the tenants */
     uint32_t *tenants;
-    size_t n_tenants;
 
     struct sf_span_cursor *local;
     struct sf_span_rows head; /* its next rows */
@@ -50,36 +48,10 @@ struct cursor {
 
 /* ---- asking ---- */
 
-static void add_quoted(struct sf_buf *sql, sf_str s)
-{
-    sf_buf_add_u8(sql, '\'');
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] == '\'' || s.p[i] == '\\')
-            sf_buf_add_u8(sql, '\\');
-        sf_buf_add_u8(sql, (uint8_t)s.p[i]);
-    }
-    sf_buf_add_u8(sql, '\'');
-}
-
-static void add_tenants(const struct cursor *c, struct sf_buf *sql)
-{
-    sf_str name;
-    sf_buf_print(sql, "tenant IN (");
-    for (size_t i = 0; i < c->n_tenants; i++) {
-        if (i)
-            sf_buf_add_u8(sql, ',');
-        if (sf_local_tenant_name(c->source.store, c->tenants[i], &name))
-            add_quoted(sql, name);
-        else
-            sf_buf_print(sql, "''");
-    }
-    sf_buf_print(sql, ")");
-}
-
 static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
 {
     sf_buf_print(sql, "SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns, c->source.database);
-    add_tenants(c, sql);
+    sf_remote_source_tenants(&c->source, &c->own_q, sql);
     sf_buf_print(sql, " AND trace_id IN (");
     for (size_t i = from; i < c->chunk_end; i++) {
         char hex[33] = "";
@@ -100,14 +72,14 @@ static void print_entries(const struct cursor *c, struct sf_buf *sql)
     const struct sf_span_answer *a = &c->found;
     sf_buf_print(sql, "SELECT toUInt8(0), resource, any(body) FROM %s.resources WHERE ",
                  c->source.database);
-    add_tenants(c, sql);
+    sf_remote_source_tenants(&c->source, &c->own_q, sql);
     sf_buf_print(sql, " AND resource IN (");
     print_ids(sql, a->resource_ids, a->n_resources);
     sf_buf_print(sql,
                  ") GROUP BY resource UNION ALL SELECT toUInt8(1), scope, any(body) FROM %s.scopes "
                  "WHERE ",
                  c->source.database);
-    add_tenants(c, sql);
+    sf_remote_source_tenants(&c->source, &c->own_q, sql);
     sf_buf_print(sql, " AND scope IN (");
     print_ids(sql, a->scope_ids, a->n_scopes);
     sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
@@ -135,16 +107,6 @@ static enum sf_err ask_shard(struct cursor *c, uint32_t i, size_t from, struct s
     sf_buf_done(&sql);
     sf_shard_close(shard);
     return err;
-}
-
-/* The answer goes on without a shard that is away, and says so. */
-static void note_unread(struct cursor *c, uint32_t i)
-{
-    char what[64];
-    snprintf(what, sizeof(what), "shard %" PRIu32 " of %" PRIu32 " did not answer", i + 1,
-             c->source.n_shards);
-    sf_unread_add(c->q->unread, (UINT64_C(1) << 48) + i, what);
-    c->q->is_exact = false;
 }
 
 static int by_trace(const void *x, const void *y)
@@ -181,15 +143,8 @@ static enum sf_err name_tenants(struct cursor *c, struct sf_why *why)
     c->tenant_of = sf_arena_new_n(&c->arena, (size_t)c->found.n_rows + 1, sizeof(*c->tenant_of));
     if (!c->tenant_of)
         return sf_no_room(why, "the answer of a shard");
-    for (uint32_t i = 0; i < c->found.n_rows; i++) {
-        c->tenant_of[i] = SF_NONE;
-        for (size_t k = 0; k < c->n_tenants; k++) {
-            sf_str name;
-            if (sf_local_tenant_name(c->source.store, c->tenants[k], &name) &&
-                sf_str_eq(name, c->found.rows[i].tenant))
-                c->tenant_of[i] = c->tenants[k];
-        }
-    }
+    for (uint32_t i = 0; i < c->found.n_rows; i++)
+        c->tenant_of[i] = sf_remote_source_tenant(&c->source, &c->own_q, c->found.rows[i].tenant);
     return SF_OK;
 }
 
@@ -209,10 +164,8 @@ static enum sf_err fetch_chunk(struct cursor *c, struct sf_why *why)
     c->chunk_end = c->n_asks - from < CHUNK ? c->n_asks : from + CHUNK;
     for (uint32_t i = 0; i < c->source.n_shards; i++) {
         enum sf_err err = ask_shard(c, i, from, why);
-        if (err == SF_ERR_LIMIT || err == SF_ERR_NOMEM || err == SF_ERR_CANCELLED)
+        if (err && !sf_remote_source_goes_on(&c->source, i, c->q, err))
             return err;
-        if (err)
-            note_unread(c, i);
     }
     if (c->found.n_rows)
         qsort(c->found.rows, c->found.n_rows, sizeof(*c->found.rows), by_trace);
@@ -415,7 +368,7 @@ static void cursor_close(struct sf_span_cursor *base)
 static bool make(struct cursor *c, const struct sf_trace_ask *asks, const struct sf_query_ctx *q)
 {
     c->asks = sf_heap_new_n(c->n_asks + 1, sizeof(*c->asks));
-    c->tenants = sf_heap_new_n(c->n_tenants + 1, sizeof(*c->tenants));
+    c->tenants = sf_heap_new_n(q->n_tenants + 1, sizeof(*c->tenants));
     c->answers = sf_heap_new_n(2u * c->source.n_shards, sizeof(*c->answers));
     if (!c->asks || !c->tenants || !c->answers || !sf_arena_init(&c->arena, ARENA_LEN))
         return false;
@@ -426,11 +379,13 @@ static bool make(struct cursor *c, const struct sf_trace_ask *asks, const struct
     c->has_arenas = true;
     c->found.req = &c->arena;
     memcpy(c->asks, asks, c->n_asks * sizeof(*c->asks));
-    memcpy(c->tenants, q->tenants, c->n_tenants * sizeof(*c->tenants));
+    memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
+    c->own_q.tenants = c->tenants;
+    c->own_q.n_tenants = q->n_tenants;
     return true;
 }
 
-enum sf_err sf_trace_union_get(const struct sf_trace_union_source *source,
+enum sf_err sf_trace_union_get(const struct sf_remote_source *source,
                                const struct sf_trace_ask *asks, size_t n_asks,
                                struct sf_query_ctx *q, struct sf_span_cursor **out,
                                struct sf_why *why)
@@ -443,10 +398,9 @@ enum sf_err sf_trace_union_get(const struct sf_trace_union_source *source,
     c->source = *source;
     c->q = q;
     c->n_asks = q->n_tenants ? n_asks : 0;
-    c->n_tenants = q->n_tenants;
     err = make(c, asks, q) ? SF_OK : sf_no_memory(why, "a cursor");
     if (!err)
-        err = source->local(source->store, asks, n_asks, q, &c->local, why);
+        err = source->own_ops->traces_get(source->store, asks, n_asks, q, &c->local, why);
     if (err) {
         cursor_close(&c->base);
         return err;

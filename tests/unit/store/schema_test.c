@@ -11,6 +11,20 @@ static size_t count_commas(sf_str s)
     return n;
 }
 
+/* By a later step. */
+static bool is_added(const struct sf_buf *ddl, enum sf_ship_table t, const char *declared)
+{
+    char alter[80];
+    size_t at, to;
+    sf_str rest;
+    snprintf(alter, sizeof(alter), "ALTER TABLE db.%s ADD COLUMN", sf_schema_table_name(t));
+    if (!sf_str_find(sf_buf_str(ddl), sf_str_from(alter), &at))
+        return false;
+    rest = sf_str_from_at(sf_buf_str(ddl), at);
+    assert_true(sf_str_find(rest, SF_STR(";"), &to));
+    return sf_str_find(sf_str_part(rest, 0, to), sf_str_from(declared), &at);
+}
+
 TEST(schema, makes_every_table_that_rows_are_sent_to)
 {
     struct sf_buf ddl = {0}, insert = {0};
@@ -36,7 +50,7 @@ TEST(schema, makes_every_table_that_rows_are_sent_to)
             char declared[60];
             name = sf_str_trim(column);
             snprintf(declared, sizeof(declared), "%.*s ", SF_STR_ARG(name));
-            if (!sf_str_find(body, sf_str_from(declared), &at))
+            if (!sf_str_find(body, sf_str_from(declared), &at) && !is_added(&ddl, t, declared))
                 fail_msg("%s has no %s", sf_schema_table_name(t), declared);
         }
     }

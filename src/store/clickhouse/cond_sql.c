@@ -1,0 +1,283 @@
+#include "store/clickhouse/cond_sql.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/time_unit.h"
+#include "model/span.h"
+
+/* A span's bucket is that of its start: those that began longer before the range are not looked
+ * for. */
+enum { REACH_S = 86400, BUCKET_S = 300 };
+
+struct writing {
+    const struct sf_remote_source *r;
+    const struct sf_query_ctx *q;
+    struct sf_buf *sql;
+};
+
+/* ---- values ---- */
+
+static bool is_number(struct sf_value v)
+{
+    return v.type == SF_VALUE_INT || (v.type == SF_VALUE_DOUBLE && isfinite(v.f64));
+}
+
+static bool are_strings(const struct sf_cond *c)
+{
+    for (uint32_t i = 0; i < c->n_vals; i++) {
+        if (c->vals[i].type != SF_VALUE_STR)
+            return false;
+    }
+    return c->n_vals > 0;
+}
+
+static void put_number(struct sf_buf *sql, struct sf_value v)
+{
+    if (v.type == SF_VALUE_INT)
+        sf_buf_print(sql, "toInt64(%" PRId64 ")", v.i64);
+    else
+        sf_buf_print(sql, "toFloat64(%.17g)", v.f64);
+}
+
+static void put_list(struct writing *w, const struct sf_cond *c, const char *more)
+{
+    for (uint32_t i = 0; i < c->n_vals; i++) {
+        if (i)
+            sf_buf_add_u8(w->sql, ',');
+        sf_remote_source_quote(w->sql, c->vals[i].str);
+    }
+    sf_buf_print(w->sql, "%s", more);
+}
+
+static const char *sign_of(enum sf_op op)
+{
+    switch (op) {
+    case SF_OP_EQ: return "=";
+    case SF_OP_LT: return "<";
+    case SF_OP_LE: return "<=";
+    case SF_OP_GT: return ">";
+    case SF_OP_GE: return ">=";
+    default: return NULL;
+    }
+}
+
+/* ---- columns ---- */
+
+static bool put_text(struct writing *w, const struct sf_cond *c, const char *column)
+{
+    if (c->op != SF_OP_EQ || !are_strings(c))
+        return false;
+    sf_buf_print(w->sql, "%s IN (", column);
+    put_list(w, c, ")");
+    return true;
+}
+
+/* An end before the start is a duration of zero here and a negative one there. */
+static bool put_duration(struct writing *w, const struct sf_cond *c)
+{
+    const char *sign = sign_of(c->op);
+    if (!sign || c->n_vals != 1 || !is_number(c->vals[0]))
+        return false;
+    sf_buf_print(w->sql, "(duration_ns < 0 OR duration_ns %s ", sign);
+    put_number(w->sql, c->vals[0]);
+    sf_buf_print(w->sql, ")");
+    return true;
+}
+
+static bool put_numbers(struct writing *w, const struct sf_cond *c, const char *column)
+{
+    if (c->op != SF_OP_EQ || !c->n_vals)
+        return false;
+    for (uint32_t i = 0; i < c->n_vals; i++) {
+        if (c->vals[i].type != SF_VALUE_INT || c->vals[i].i64 < 0 || c->vals[i].i64 > UINT8_MAX)
+            return false;
+    }
+    sf_buf_print(w->sql, "%s IN (", column);
+    for (uint32_t i = 0; i < c->n_vals; i++)
+        sf_buf_print(w->sql, "%s%" PRId64, i ? "," : "", c->vals[i].i64);
+    sf_buf_print(w->sql, ")");
+    return true;
+}
+
+static bool put_intrinsic(struct writing *w, const struct sf_cond *c)
+{
+    if (sf_str_eq(c->key, SF_STR("name")))
+        return put_text(w, c, "name");
+    if (sf_str_eq(c->key, SF_STR("statusMessage")))
+        return put_text(w, c, "status_message");
+    if (sf_str_eq(c->key, SF_STR("duration")))
+        return put_duration(w, c);
+    if (sf_str_eq(c->key, SF_STR("status")))
+        return put_numbers(w, c, "status");
+    if (sf_str_eq(c->key, SF_STR("kind")))
+        return put_numbers(w, c, "kind");
+    return false;
+}
+
+/* ---- attributes ---- */
+
+static void put_has(struct writing *w, const char *lists, sf_str key)
+{
+    const char *joint = "";
+    for (; *lists; lists++) {
+        sf_buf_print(w->sql, "%shas(%ck, ", joint, *lists);
+        sf_remote_source_quote(w->sql, key);
+        sf_buf_print(w->sql, ")");
+        joint = " OR ";
+    }
+}
+
+/* Lists and bytes (x) may hold what is looked for: nobody looks into them here. */
+static void put_equal_text(struct writing *w, const struct sf_cond *c)
+{
+    sf_buf_print(w->sql, "((hasAny(sv, [");
+    put_list(w, c, "]) AND arrayExists((k, v) -> k = ");
+    sf_remote_source_quote(w->sql, c->key);
+    sf_buf_print(w->sql, " AND v IN (");
+    put_list(w, c, "), sk, sv)) OR ");
+    put_has(w, "x", c->key);
+    sf_buf_print(w->sql, ")");
+}
+
+/* What is no number compares with none: where the order is asked, that is left to the node. */
+static void put_number_cond(struct writing *w, const struct sf_cond *c)
+{
+    static const char *const lists[] = {"i", "d"};
+    const char *sign = sign_of(c->op);
+    sf_buf_print(w->sql, "(");
+    for (size_t i = 0; i < 2; i++) {
+        sf_buf_print(w->sql, "arrayExists((k, v) -> k = ");
+        sf_remote_source_quote(w->sql, c->key);
+        sf_buf_print(w->sql, " AND (v %s ", sign);
+        put_number(w->sql, c->vals[0]);
+        sf_buf_print(w->sql, "%s), %sk, %sv) OR ", i ? " OR isNaN(v)" : "", lists[i], lists[i]);
+    }
+    put_has(w, c->op == SF_OP_EQ ? "x" : "sx", c->key);
+    sf_buf_print(w->sql, ")");
+}
+
+static void put_span_attr(struct writing *w, const struct sf_cond *c)
+{
+    if (c->op == SF_OP_EQ && are_strings(c)) {
+        put_equal_text(w, c);
+    } else if (sign_of(c->op) && c->n_vals == 1 && is_number(c->vals[0])) {
+        put_number_cond(w, c);
+    } else {
+        sf_buf_print(w->sql, "(");
+        put_has(w, "sidx", c->key);
+        sf_buf_print(w->sql, ")");
+    }
+}
+
+/* In the table of resources values are texts; lists and bytes are empty ones. */
+static void put_resource_attr(struct writing *w, const struct sf_cond *c)
+{
+    bool is_text = c->op == SF_OP_EQ && are_strings(c);
+    sf_buf_print(w->sql, "(resource IN (SELECT resource FROM %s.resources WHERE ", w->r->database);
+    sf_remote_source_tenants(w->r, w->q, w->sql);
+    if (is_text) {
+        sf_buf_print(w->sql, " AND arrayExists((k, v) -> k = ");
+        sf_remote_source_quote(w->sql, c->key);
+        sf_buf_print(w->sql, " AND v IN (");
+        put_list(w, c, ",''), keys, vals))");
+    } else {
+        sf_buf_print(w->sql, " AND has(keys, ");
+        sf_remote_source_quote(w->sql, c->key);
+        sf_buf_print(w->sql, "))");
+    }
+    if (sf_str_eq(c->key, SF_STR("service.name"))) {
+        sf_buf_print(w->sql, " OR ");
+        if (!is_text || !put_text(w, c, "service"))
+            sf_buf_print(w->sql, "1");
+    }
+    sf_buf_print(w->sql, ")");
+}
+
+/* A service's name is its resource's, nearly always: the column is enough to say no. */
+static bool put_service(struct writing *w, const struct sf_cond *c)
+{
+    if (!sf_str_eq(c->key, SF_STR("service.name")))
+        return false;
+    return put_text(w, c, "service");
+}
+
+static bool put_cond(struct writing *w, const struct sf_cond *c)
+{
+    if (c->op != SF_OP_EXISTS && !sign_of(c->op))
+        return false; /* holds for what is not there, too */
+    if (c->op != SF_OP_EXISTS && !c->n_vals)
+        return false;
+    for (uint32_t i = 0; i < c->n_vals; i++) {
+        if (c->vals[i].type == SF_VALUE_NONE || c->vals[i].type == SF_VALUE_EMPTY)
+            return false;
+    }
+    switch (c->scope) {
+    case SF_SCOPE_INTRINSIC: return put_intrinsic(w, c);
+    case SF_SCOPE_SPAN: put_span_attr(w, c); return true;
+    case SF_SCOPE_RESOURCE:
+        if (!put_service(w, c))
+            put_resource_attr(w, c);
+        return true;
+    case SF_SCOPE_ANY:
+        sf_buf_print(w->sql, "(");
+        put_span_attr(w, c);
+        sf_buf_print(w->sql, " OR ");
+        put_resource_attr(w, c);
+        sf_buf_print(w->sql, ")");
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- all ---- */
+
+static void put_conds(struct writing *w, const struct sf_cond *conds, size_t n, bool is_all)
+{
+    struct sf_buf list = {0}, *sql = w->sql;
+    size_t n_put = 0;
+    w->sql = &list;
+    for (size_t i = 0; i < n; i++) {
+        size_t before = list.len;
+        sf_buf_print(&list, "%s", n_put ? is_all ? " AND " : " OR " : "");
+        if (put_cond(w, &conds[i]))
+            n_put++;
+        else
+            list.len = before;
+    }
+    w->sql = sql;
+    if (n_put && (is_all || n_put == n)) {
+        sf_buf_print(sql, " AND (");
+        sf_buf_add_str(sql, sf_buf_str(&list));
+        sf_buf_print(sql, ")");
+    }
+    if (list.err && !sql->err)
+        sql->err = list.err;
+    sf_buf_done(&list);
+}
+
+static void put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns)
+{
+    int64_t from_s = from_ns / SF_NS_PER_S;
+    if (from_ns == 0 && to_ns == 0)
+        return;
+    if (to_ns >= 0 && to_ns < INT64_MAX)
+        sf_buf_print(
+            sql, " AND bucket <= %" PRIu32 " AND start_ns <= %" PRId64,
+            to_ns / SF_NS_PER_S > UINT32_MAX ? UINT32_MAX : (uint32_t)(to_ns / SF_NS_PER_S), to_ns);
+    if (from_s > REACH_S + BUCKET_S)
+        sf_buf_print(sql, " AND bucket >= %" PRId64, from_s - REACH_S - BUCKET_S);
+    if (from_ns > 0)
+        sf_buf_print(sql,
+                     " AND (start_ns >= %" PRId64
+                     " OR start_ns + toUInt64(greatest(duration_ns, 0)) >= %" PRId64 ")",
+                     from_ns, from_ns);
+}
+
+void sf_cond_sql_where(const struct sf_remote_source *r, const struct sf_span_query *query,
+                       const struct sf_query_ctx *q, struct sf_buf *sql)
+{
+    struct writing w = {.r = r, .q = q, .sql = sql};
+    put_times(sql, query->from_ns, query->to_ns);
+    put_conds(&w, query->conds, query->n_conds, query->is_all);
+}

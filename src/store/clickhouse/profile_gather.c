@@ -1,0 +1,429 @@
+#include "store/clickhouse/profile_gather.h"
+
+#include <inttypes.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+#include "base/time_unit.h"
+#include "store/clickhouse/profile_answer.h"
+#include "store/local/profiles/profile_select.h"
+#include "store/local/view.h"
+
+enum { ANSWER_LEN = 64 << 20, ARENA_LEN = 512 << 20, REACH_S = 86400, BUCKET_S = 300 };
+
+/* One question of one tenant: rows of a table, and the entries that they name. */
+struct asking {
+    struct sf_profile_gather *g;
+    struct sf_query_ctx q;       /* with one tenant */
+    const char *table, *columns; /* of the rows */
+    struct sf_buf where;         /* of them, beginning with the tenant */
+    struct sf_buf tail;          /* behind it: GROUP BY, LIMIT */
+    bool has_stacks;
+    /* Of aggregates of single profiles: which profiles; empty: there are none of these. */
+    struct sf_buf profiles;
+    bool has_totals; /* the rows are profiles */
+};
+
+/* ---- open ---- */
+
+enum sf_err sf_profile_gather_open(struct sf_profile_gather *g, const struct sf_remote_source *r,
+                                   struct sf_query_ctx *q, struct sf_why *why)
+{
+    enum sf_err err;
+    *g = (struct sf_profile_gather){.r = r, .q = q};
+    err = sf_view_open(r->store, &g->view, why);
+    if (!err)
+        err = sf_view_lend_memory(g->view, &g->after_lsn, why);
+    /* While more waits than is in memory, all of this node's own comes from its own disk. */
+    if (!err && r->shipped_lsn(r->arg) < g->after_lsn) {
+        sf_view_lend_blocks(g->view);
+        g->after_lsn = 0;
+    }
+    if (err)
+        sf_profile_gather_close(g);
+    return err;
+}
+
+void sf_profile_gather_close(struct sf_profile_gather *g)
+{
+    sf_view_close(g->view);
+    g->view = NULL;
+}
+
+/* ---- what is asked ---- */
+
+static void done(struct asking *a)
+{
+    sf_buf_done(&a->where);
+    sf_buf_done(&a->tail);
+    sf_buf_done(&a->profiles);
+}
+
+static enum sf_err put_series(struct sf_buf *sql, sf_str type, const struct sf_matcher *match,
+                              size_t n_match, struct sf_why *why)
+{
+    struct sf_profile_select select = {0};
+    enum sf_err err = sf_profile_select_init(&select, type, match, n_match, why);
+    if (err)
+        return err;
+    if (select.service.len) {
+        sf_buf_print(sql, " AND service = ");
+        sf_remote_source_quote(sql, select.service);
+    }
+    if (select.n_type) {
+        struct sf_buf text = {0};
+        for (unsigned i = 0; i < select.n_type; i++) {
+            sf_buf_add_str(&text, select.type[i]);
+            if (i + 1 < 5)
+                sf_buf_add_u8(&text, ':');
+        }
+        sf_buf_print(sql, select.n_type == 5 ? " AND type = " : " AND startsWith(type, ");
+        sf_remote_source_quote(sql, sf_buf_str(&text));
+        sf_buf_print(sql, select.n_type == 5 ? "" : ")");
+        sf_buf_done(&text);
+    }
+    sf_profile_select_done(&select);
+    return SF_OK;
+}
+
+/* `length`: the column with how long a row lasted. */
+static void put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns,
+                      enum sf_prof_select select, const char *length)
+{
+    if (from_ns == 0 && to_ns == 0)
+        return;
+    if (select == SF_PROF_RANGE)
+        sf_buf_print(sql, " AND start_ns >= %" PRId64 " AND start_ns < %" PRId64, from_ns, to_ns);
+    else
+        sf_buf_print(sql,
+                     " AND start_ns <= %" PRId64 " AND (start_ns >= %" PRId64
+                     " OR start_ns + %s >= %" PRId64 ")",
+                     to_ns, from_ns, length, from_ns);
+}
+
+static void put_span_ids(struct sf_buf *sql, const sf_span_id *ids, size_t n)
+{
+    sf_buf_print(sql, "span_id IN (");
+    for (size_t i = 0; i < n; i++)
+        sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", (uint64_t)ids[i]);
+    sf_buf_print(sql, ")");
+}
+
+static void put_trace_ids(struct sf_buf *sql, const sf_trace_id *ids, size_t n)
+{
+    sf_buf_print(sql, "trace_id IN (");
+    for (size_t i = 0; i < n; i++) {
+        char hex[33] = "";
+        sf_hex_encode(ids[i].b, 16, hex);
+        sf_buf_print(sql, "%sunhex('%s')", i ? "," : "", hex);
+    }
+    sf_buf_print(sql, ")");
+}
+
+/* As read_set() of the local store takes rows, and some others. */
+static void put_ids(struct sf_buf *sql, const struct sf_detail_query *query)
+{
+    const char *joint = "";
+    bool has_both = query->n_spans && query->n_traces;
+    if (query->is_tagged)
+        sf_buf_print(sql, " AND (span_id != 0 OR trace_id != toFixedString('', 16))");
+    if (!query->n_spans && !query->n_traces) {
+        if (query->process)
+            sf_buf_print(sql, " AND process = %" PRIu64, query->process);
+        return;
+    }
+    sf_buf_print(sql, " AND (");
+    if (query->n_spans) {
+        put_span_ids(sql, query->span_ids, query->n_spans);
+        joint = " OR ";
+    }
+    if (query->n_traces && (!has_both || query->has_trace_rows)) {
+        sf_buf_print(sql, "%s(%s", joint, has_both ? "span_id = 0 AND " : "");
+        put_trace_ids(sql, query->trace_ids, query->n_traces);
+        sf_buf_print(sql, ")");
+        joint = " OR ";
+    }
+    if (query->has_untagged && query->process)
+        sf_buf_print(sql, "%s(span_id = 0 AND process = %" PRIu64 ")", joint, query->process);
+    sf_buf_print(sql, ")");
+}
+
+/* Rows of details lie by the time of their start; local ones are cut to whole microseconds. */
+static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *query)
+{
+    int64_t from_ns = query->from_ns > 1000 ? query->from_ns - 1000 : query->from_ns,
+            to_ns = query->to_ns < INT64_MAX - 1000 ? query->to_ns + 1000 : query->to_ns,
+            from_s = from_ns / SF_NS_PER_S - REACH_S - BUCKET_S, to_s = to_ns / SF_NS_PER_S;
+    if (query->from_ns == 0 && query->to_ns == 0)
+        return;
+    put_times(sql, from_ns, to_ns, query->select, "length_ns");
+    if (from_s > 0 && from_s < UINT32_MAX)
+        sf_buf_print(sql, " AND bucket >= %" PRId64, from_s);
+    if (to_s >= 0 && to_s < UINT32_MAX)
+        sf_buf_print(sql, " AND bucket <= %" PRId64, to_s);
+}
+
+/* ---- entries ---- */
+
+/* SELECTs of one shape for all kinds: profile_answer.h. */
+static void put_entries(const struct asking *a, struct sf_buf *sql)
+{
+    const char *database = a->g->r->database, *from = a->table;
+    sf_str where = sf_buf_str(&a->where);
+    bool is_detail = a->columns == sf_profile_answer_details;
+    sf_buf_print(sql,
+                 "SELECT toUInt8(0), series, toString(any(service)), toString(any(type)), "
+                 "CAST(any(keys), 'Array(String)'), any(vals), emptyArrayString(), "
+                 "emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), toUInt64(0), "
+                 "toUInt8(0) FROM %s.series WHERE ",
+                 database);
+    sf_remote_source_tenants(a->g->r, &a->q, sql);
+    sf_buf_print(sql, " AND series IN (SELECT series FROM %s.%s WHERE ", database, from);
+    sf_buf_add_str(sql, where);
+    sf_buf_print(sql,
+                 ") GROUP BY series UNION ALL SELECT toUInt8(3), process, "
+                 "toString(any(process_key)), '', emptyArrayString(), emptyArrayString(), "
+                 "emptyArrayString(), emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), "
+                 "toUInt64(0), max(is_guess) FROM %s.%s WHERE ",
+                 database, is_detail ? from : "profiles");
+    if (is_detail) {
+        sf_buf_add_str(sql, where);
+    } else { /* they stand beside the profiles, on the same shard */
+        sf_remote_source_tenants(a->g->r, &a->q, sql);
+        sf_buf_print(sql, " AND process IN (SELECT process FROM %s.%s WHERE ", database, from);
+        sf_buf_add_str(sql, where);
+        sf_buf_print(sql, ")");
+    }
+    sf_buf_print(sql, " AND process != 0 GROUP BY process");
+    if (a->has_stacks) {
+        struct sf_buf stacks = {0};
+        sf_buf_print(&stacks, " FROM %s.stacks WHERE ", database);
+        sf_remote_source_tenants(a->g->r, &a->q, &stacks);
+        sf_buf_print(&stacks, " AND stack IN (SELECT stack FROM %s.%s WHERE ", database, from);
+        sf_buf_add_str(&stacks, where);
+        sf_buf_print(&stacks, ")");
+        sf_buf_print(sql,
+                     " UNION ALL SELECT toUInt8(1), stack, '', '', emptyArrayString(), "
+                     "emptyArrayString(), emptyArrayString(), any(frames), emptyArrayUInt32(), "
+                     "emptyArrayUInt32(), toUInt64(0), toUInt8(0)");
+        sf_buf_add_str(sql, sf_buf_str(&stacks));
+        sf_buf_print(sql,
+                     " GROUP BY stack UNION ALL SELECT toUInt8(2), frame, toString(any(module)), "
+                     "toString(any(build_id)), any(functions), any(system_names), any(files), "
+                     "emptyArrayUInt64(), any(lines), any(start_lines), any(address), any(kind) "
+                     "FROM %s.frames WHERE ",
+                     database);
+        sf_remote_source_tenants(a->g->r, &a->q, sql);
+        sf_buf_print(sql, " AND frame IN (SELECT arrayJoin(frames)");
+        sf_buf_add_str(sql, sf_buf_str(&stacks));
+        sf_buf_print(sql, ") GROUP BY frame");
+        if (stacks.err && !sql->err)
+            sql->err = stacks.err;
+        sf_buf_done(&stacks);
+    }
+    sf_buf_print(sql, " FORMAT RowBinary");
+}
+
+/* ---- asking ---- */
+
+struct answers { /* of one shard */
+    struct sf_buf rows, entries, profiles;
+};
+
+static enum sf_err read_shard(struct asking *a, uint32_t i, struct answers *to, struct sf_why *why)
+{
+    const struct sf_remote_source *r = a->g->r;
+    struct sf_buf sql = {0};
+    enum sf_err err;
+    to->rows.max = to->entries.max = to->profiles.max = ANSWER_LEN;
+    sf_buf_print(&sql, "SELECT %s FROM %s.%s WHERE ", a->columns, r->database, a->table);
+    sf_buf_add_str(&sql, sf_buf_str(&a->where));
+    sf_buf_add_str(&sql, sf_buf_str(&a->tail));
+    sf_buf_print(&sql, " FORMAT RowBinary");
+    err = sf_remote_source_ask(r, i, &a->q, &sql, &to->rows, why);
+    if (!err && to->rows.len) {
+        sf_buf_reset(&sql);
+        put_entries(a, &sql);
+        err = sf_remote_source_ask(r, i, &a->q, &sql, &to->entries, why);
+    }
+    if (!err && to->rows.len && a->profiles.len) {
+        sf_buf_reset(&sql);
+        sf_buf_print(&sql, "SELECT %s FROM %s.profiles WHERE ", sf_profile_answer_profiles,
+                     r->database);
+        sf_buf_add_str(&sql, sf_buf_str(&a->profiles));
+        sf_buf_print(&sql, " FORMAT RowBinary");
+        err = sf_remote_source_ask(r, i, &a->q, &sql, &to->profiles, why);
+    }
+    sf_buf_done(&sql);
+    return err;
+}
+
+static enum sf_err take(const struct asking *a, const struct answers *from,
+                        struct sf_profile_answer *to, struct sf_why *why)
+{
+    enum sf_err err = sf_profile_answer_add_entries(to, sf_buf_bytes(&from->entries), why);
+    sf_bytes rows = sf_buf_bytes(&from->rows);
+    if (!err && from->profiles.len)
+        err = sf_profile_answer_add_profiles(to, sf_buf_bytes(&from->profiles), false, why);
+    if (err)
+        return err;
+    if (a->has_totals)
+        return sf_profile_answer_add_profiles(to, rows, true, why);
+    return a->columns == sf_profile_answer_details ? sf_profile_answer_add_details(to, rows, why)
+                                                   : sf_profile_answer_add_stacks(to, rows, why);
+}
+
+/* A shard's answer is its own batch: whole, or not there. */
+static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why)
+{
+    struct answers answers = {0};
+    struct sf_arena arena;
+    struct sf_profile_answer found = {.req = &arena};
+    enum sf_err err;
+    if (!sf_arena_init(&arena, ARENA_LEN))
+        return sf_no_memory(why, "the answer of a shard");
+    err = read_shard(a, i, &answers, why);
+    if (!err)
+        err = take(a, &answers, &found, why);
+    if (!err && found.n_profiles) {
+        struct sf_profile_batch batch = sf_profile_answer_batch(&found);
+        a->g->q->stats.n_rows += found.n_samples;
+        err = sf_view_add_profiles(a->g->view, a->q.tenants[0], &batch, why);
+    }
+    sf_profile_answer_done(&found);
+    sf_arena_done(&arena);
+    sf_buf_done(&answers.rows);
+    sf_buf_done(&answers.entries);
+    sf_buf_done(&answers.profiles);
+    return err;
+}
+
+static enum sf_err gather(struct asking *a, struct sf_why *why)
+{
+    const struct sf_remote_source *r = a->g->r;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < r->n_shards; i++) {
+        err = gather_shard(a, i, why);
+        if (err && sf_remote_source_goes_on(r, i, a->g->q, err))
+            err = SF_OK;
+    }
+    return err;
+}
+
+static void begin(struct asking *a, struct sf_profile_gather *g, const uint32_t *tenant)
+{
+    *a = (struct asking){.g = g, .q = *g->q};
+    a->q.tenants = tenant;
+    a->q.n_tenants = 1;
+    sf_remote_source_tenants(g->r, &a->q, &a->where);
+    sf_remote_source_others(g->r, g->after_lsn, &a->where);
+}
+
+/* ---- profiles ---- */
+
+static enum sf_err put_profiles(struct sf_buf *sql, const struct sf_prof_query *query,
+                                struct sf_why *why)
+{
+    enum sf_err err = put_series(sql, query->type, query->match, query->n_match, why);
+    put_times(sql, query->from_ns, query->to_ns, query->select, "duration_ns");
+    if (query->process)
+        sf_buf_print(sql, " AND process = %" PRIu64, query->process);
+    return err;
+}
+
+static enum sf_err ask_profiles(struct asking *a, const struct sf_prof_query *query,
+                                enum sf_gather_stacks stacks, struct sf_buf *columns,
+                                struct sf_why *why)
+{
+    enum sf_err err;
+    a->table = "profiles";
+    a->columns = sf_profile_answer_profiles;
+    a->has_totals = true;
+    a->has_stacks = false;
+    if (stacks == SF_GATHER_TOTALS)
+        return put_profiles(&a->where, query, why);
+    a->table = "aggregates";
+    a->has_totals = false;
+    a->has_stacks = true;
+    if (stacks == SF_GATHER_SUMMED) {
+        /* As if all were one profile that begins with the range. */
+        err = put_profiles(&a->where, query, why);
+        sf_buf_print(columns,
+                     "series, process, is_request, toInt64(%" PRId64
+                     "), stack, sum(value), sum(samples)",
+                     query->from_ns || query->to_ns ? query->from_ns : INT64_C(1));
+        sf_buf_add_u8(columns, 0);
+        sf_buf_print(&a->tail, " GROUP BY series, process, is_request, stack");
+        a->columns = (const char *)columns->p;
+        return sf_buf_ok(columns) ? err : sf_no_memory(why, "a question");
+    }
+    a->columns = sf_profile_answer_stacks;
+    sf_buf_add_str(&a->profiles, sf_buf_str(&a->where));
+    err = put_profiles(&a->profiles, query, why);
+    sf_buf_print(&a->where,
+                 " AND (series, process, start_ns) IN (SELECT series, process, start_ns "
+                 "FROM %s.profiles WHERE ",
+                 a->g->r->database);
+    sf_buf_add_str(&a->where, sf_buf_str(&a->profiles));
+    sf_buf_print(&a->where, ")");
+    return err;
+}
+
+enum sf_err sf_profile_gather_profiles(struct sf_profile_gather *g,
+                                       const struct sf_prof_query *query,
+                                       enum sf_gather_stacks stacks, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
+        struct sf_buf columns = {0};
+        struct asking a;
+        begin(&a, g, &g->q->tenants[i]);
+        err = ask_profiles(&a, query, stacks, &columns, why);
+        if (!err)
+            err = gather(&a, why);
+        done(&a);
+        sf_buf_done(&columns);
+    }
+    return err;
+}
+
+/* ---- samples ---- */
+
+enum sf_err sf_profile_gather_details(struct sf_profile_gather *g,
+                                      const struct sf_detail_query *query, bool has_stacks,
+                                      struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
+        struct asking a;
+        begin(&a, g, &g->q->tenants[i]);
+        a.table = "details";
+        a.columns = sf_profile_answer_details;
+        a.has_stacks = has_stacks;
+        err = put_series(&a.where, query->type, query->match, query->n_match, why);
+        put_ids(&a.where, query);
+        put_detail_times(&a.where, query);
+        if (!err)
+            err = gather(&a, why);
+        done(&a);
+    }
+    return err;
+}
+
+enum sf_err sf_profile_gather_spans(struct sf_profile_gather *g, sf_span_id low, sf_span_id high,
+                                    size_t cap, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
+        struct asking a;
+        begin(&a, g, &g->q->tenants[i]);
+        a.table = "details";
+        a.columns = sf_profile_answer_details;
+        sf_buf_print(&a.where, " AND span_id != 0 AND span_id BETWEEN %" PRIu64 " AND %" PRIu64,
+                     (uint64_t)low, (uint64_t)high);
+        sf_buf_print(&a.tail, " LIMIT 1 BY span_id, service LIMIT %zu", cap);
+        err = gather(&a, why);
+        done(&a);
+    }
+    return err;
+}

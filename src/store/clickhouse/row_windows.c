@@ -1,0 +1,371 @@
+#include "store/clickhouse/row_windows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/time_unit.h"
+#include "store/clickhouse/cond_sql.h"
+#include "store/clickhouse/span_gather.h"
+#include "store/local/view.h"
+#include "wire/row_binary.h"
+
+enum {
+    WINDOW_ROWS = 50000, /* of a shard, about */
+    BUCKET_S = 300,
+    COUNTS_LEN = 16 << 20,
+};
+
+struct bucket {
+    uint32_t start_s;
+    uint64_t n;
+};
+
+struct window { /* buckets [from, to); the first of all has no end, the last no start */
+    uint32_t from_s, to_s;
+    bool is_first, is_last;
+};
+
+struct windows {
+    struct sf_remote_source source;
+    struct sf_query_ctx *q;
+    struct sf_span_query query;
+    struct sf_span_gather gather;
+    struct sf_buf where; /* without the window */
+    struct window *list; /* newest first */
+    uint32_t n, cap, at;
+    struct sf_store *view;
+    bool is_whole; /* all fitted into one window */
+};
+
+struct rows_cursor {
+    struct sf_span_cursor base;
+    struct windows w;
+    struct sf_span_cursor *inner;
+};
+
+struct columns_cursor {
+    struct sf_column_cursor base;
+    struct windows w;
+    struct sf_column_cursor *inner;
+};
+
+/* ---- windows ---- */
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct bucket *a = x, *b = y;
+    return a->start_s > b->start_s ? -1 : a->start_s < b->start_s;
+}
+
+static enum sf_err count_shard(struct windows *w, uint32_t shard, struct bucket **list, uint32_t *n,
+                               uint32_t *cap, struct sf_why *why)
+{
+    struct sf_buf sql = {0}, answer = {.max = COUNTS_LEN};
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_print(&sql, "SELECT bucket, toUInt64(count()) FROM %s.spans WHERE ", w->source.database);
+    sf_buf_add_str(&sql, sf_buf_str(&w->where));
+    sf_buf_print(&sql, " GROUP BY bucket FORMAT RowBinary");
+    err = sf_remote_source_ask(&w->source, shard, w->q, &sql, &answer, why);
+    r = sf_row_reader_init(sf_buf_bytes(&answer));
+    while (!err && sf_row_more(&r)) {
+        if (!sf_list_room(list, *n, cap, 256)) {
+            err = sf_no_memory(why, "the windows of a query");
+            break;
+        }
+        (*list)[*n].start_s = sf_row_binary_u32(&r);
+        (*list)[*n].n = sf_row_binary_u64(&r);
+        *n += !r.fault;
+    }
+    if (!err)
+        err = sf_row_binary_check(&r, why);
+    sf_buf_done(&answer);
+    sf_buf_done(&sql);
+    return err;
+}
+
+static enum sf_err add_window(struct windows *w, uint32_t from_s, uint32_t to_s, struct sf_why *why)
+{
+    if (!sf_list_room(&w->list, w->n, &w->cap, 16))
+        return sf_no_memory(why, "the windows of a query");
+    w->list[w->n++] = (struct window){.from_s = from_s, .to_s = to_s};
+    return SF_OK;
+}
+
+/* Buckets in a row whose rows fit together. */
+static enum sf_err plan(struct windows *w, struct bucket *list, uint32_t n, struct sf_why *why)
+{
+    uint64_t rows = 0;
+    uint32_t end_s = UINT32_MAX;
+    enum sf_err err = SF_OK;
+    if (n)
+        qsort(list, n, sizeof(*list), newest_first);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        rows += list[i].n;
+        if (i + 1 < n && (list[i + 1].start_s == list[i].start_s ||
+                          rows + list[i + 1].n <= (uint64_t)WINDOW_ROWS * w->source.n_shards))
+            continue;
+        err = add_window(w, list[i].start_s, end_s, why);
+        end_s = list[i].start_s;
+        rows = 0;
+    }
+    if (!err && w->n == 0)
+        err = add_window(w, 0, UINT32_MAX, why);
+    if (!err) {
+        w->list[0].is_first = true;
+        w->list[w->n - 1].is_last = true;
+    }
+    return err;
+}
+
+static enum sf_err make_windows(struct windows *w, struct sf_why *why)
+{
+    struct bucket *list = NULL;
+    uint32_t n = 0, cap = 0;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < w->source.n_shards; i++) {
+        uint32_t before = n;
+        err = count_shard(w, i, &list, &n, &cap, why);
+        if (err && sf_remote_source_goes_on(&w->source, i, w->q, err)) {
+            n = before;
+            err = SF_OK;
+        }
+    }
+    if (!err)
+        err = plan(w, list, n, why);
+    sf_heap_free(list);
+    return err;
+}
+
+/* ---- one window ---- */
+
+struct own_rows { /* this node's, of one window */
+    struct sf_span_cursor base;
+    struct sf_span_cursor *from;
+    const struct window *window;
+    struct sf_span_rows rows;
+    uint8_t is_in[SF_ROWS_MAX];
+};
+
+static bool own_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+{
+    struct own_rows *o = (struct own_rows *)base;
+    const struct window *w = o->window;
+    uint64_t from_ns = w->is_last ? 0 : (uint64_t)w->from_s * SF_NS_PER_S,
+             to_ns = w->is_first ? UINT64_MAX : (uint64_t)w->to_s * SF_NS_PER_S;
+    if (!o->from->next(o->from, out)) {
+        base->err = o->from->err;
+        base->why = o->from->why;
+        return false;
+    }
+    for (uint32_t i = 0; i < out->n_rows; i++)
+        o->is_in[i] = (!out->is_in || out->is_in[i]) && out->start_ns[i] >= from_ns &&
+                      (out->start_ns[i] < to_ns || w->is_first);
+    out->is_in = o->is_in;
+    return true;
+}
+
+static enum sf_err add_own(struct windows *w, const struct window *window, struct sf_why *why)
+{
+    struct own_rows *o = sf_heap_new(sizeof(*o));
+    struct sf_span_query own = w->query;
+    enum sf_err err;
+    if (!o)
+        return sf_no_memory(why, "this node's rows");
+    own.columns = SF_COL_ALL;
+    own.want_keys = NULL;
+    own.n_want = 0;
+    own.judge = NULL;
+    own.limit_traces = 0;
+    own.has_whole_traces = false;
+    o->window = window;
+    o->base.next = own_next;
+    err = w->source.own_ops->span_scan(w->source.store, &own, w->q, &o->from, why);
+    if (!err) {
+        err = sf_span_gather_own(&o->base, w->view, NULL, NULL, why);
+        o->from->close(o->from);
+    }
+    sf_heap_free(o);
+    return err;
+}
+
+static void drop_view(struct windows *w)
+{
+    sf_view_close(w->view);
+    w->view = NULL;
+}
+
+/* NOT_FOUND: no window is left. */
+static enum sf_err next_window(struct windows *w, struct sf_why *why)
+{
+    const struct window *window;
+    struct sf_buf where = {0};
+    enum sf_err err;
+    drop_view(w);
+    if (w->at == w->n)
+        return SF_ERR_NOT_FOUND;
+    window = &w->list[w->at++];
+    err = sf_view_open(w->source.store, &w->view, why);
+    if (!w->is_whole) {
+        sf_buf_add_str(&where, sf_buf_str(&w->where));
+        if (!window->is_last)
+            sf_buf_print(&where, " AND bucket >= %" PRIu32, window->from_s);
+        if (!window->is_first)
+            sf_buf_print(&where, " AND bucket < %" PRIu32, window->to_s);
+        if (!err)
+            err = sf_span_gather_read(&w->gather, sf_buf_str(&where), 0, why);
+    }
+    if (!err)
+        err = sf_span_gather_add(&w->gather, w->view, why);
+    if (!err)
+        err = add_own(w, window, why);
+    if (!err)
+        err = sf_view_seal(w->view, why);
+    sf_buf_done(&where);
+    return err;
+}
+
+/* Mostly all fits into one window: then nobody has to count. */
+static enum sf_err open_windows(struct windows *w, const struct sf_remote_source *source,
+                                const struct sf_span_query *query, struct sf_query_ctx *q,
+                                struct sf_why *why)
+{
+    enum sf_err err;
+    w->source = *source;
+    w->q = q;
+    w->query = *query;
+    sf_remote_source_tenants(source, q, &w->where);
+    sf_cond_sql_where(source, query, q, &w->where);
+    err = sf_span_gather_init(&w->gather, &w->source, q, why);
+    if (!err)
+        err = sf_span_gather_read(&w->gather, sf_buf_str(&w->where), WINDOW_ROWS, why);
+    if (err)
+        return err;
+    w->is_whole = !w->gather.is_cut;
+    return w->is_whole ? plan(w, NULL, 0, why) : make_windows(w, why);
+}
+
+static void close_windows(struct windows *w)
+{
+    drop_view(w);
+    sf_span_gather_done(&w->gather);
+    sf_buf_done(&w->where);
+    sf_heap_free(w->list);
+}
+
+/* ---- rows ---- */
+
+static bool rows_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+{
+    struct rows_cursor *c = (struct rows_cursor *)base;
+    while (!c->base.err) {
+        if (c->inner && c->inner->next(c->inner, out))
+            return true;
+        if (c->inner) {
+            c->base.err = c->inner->err;
+            c->base.why = c->inner->why;
+            c->base.n_left_out += c->inner->n_left_out;
+            c->inner->close(c->inner);
+            c->inner = NULL;
+        }
+        if (!c->base.err)
+            c->base.err = next_window(&c->w, &c->base.why);
+        if (c->base.err == SF_ERR_NOT_FOUND) {
+            c->base.err = SF_OK;
+            return false;
+        }
+        if (!c->base.err)
+            c->base.err = c->w.source.own_ops->span_scan(c->w.view, &c->w.query, c->w.q, &c->inner,
+                                                         &c->base.why);
+    }
+    return false;
+}
+
+static void rows_close(struct sf_span_cursor *base)
+{
+    struct rows_cursor *c = (struct rows_cursor *)base;
+    if (!c)
+        return;
+    if (c->inner)
+        c->inner->close(c->inner);
+    close_windows(&c->w);
+    sf_heap_free(c);
+}
+
+enum sf_err sf_row_windows_scan(const struct sf_remote_source *source,
+                                const struct sf_span_query *query, struct sf_query_ctx *q,
+                                struct sf_span_cursor **out, struct sf_why *why)
+{
+    struct rows_cursor *c = sf_heap_new(sizeof(*c));
+    enum sf_err err;
+    if (!c)
+        return sf_no_memory(why, "a search");
+    c->base = (struct sf_span_cursor){.next = rows_next, .close = rows_close};
+    err = open_windows(&c->w, source, query, q, why);
+    if (err) {
+        rows_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}
+
+/* ---- columns ---- */
+
+static struct sf_span_columns *columns_next(struct sf_column_cursor *base)
+{
+    struct columns_cursor *c = (struct columns_cursor *)base;
+    while (!c->base.err) {
+        struct sf_span_columns *out = c->inner ? c->inner->next(c->inner) : NULL;
+        if (out)
+            return out;
+        if (c->inner) {
+            c->base.err = c->inner->err;
+            c->base.why = c->inner->why;
+            c->base.n_left_out += c->inner->n_left_out;
+            c->inner->close(c->inner);
+            c->inner = NULL;
+        }
+        if (!c->base.err)
+            c->base.err = next_window(&c->w, &c->base.why);
+        if (c->base.err == SF_ERR_NOT_FOUND) {
+            c->base.err = SF_OK;
+            return NULL;
+        }
+        if (!c->base.err)
+            c->base.err = c->w.source.own_ops->span_columns(c->w.view, &c->w.query, c->w.q,
+                                                            &c->inner, &c->base.why);
+    }
+    return NULL;
+}
+
+static void columns_close(struct sf_column_cursor *base)
+{
+    struct columns_cursor *c = (struct columns_cursor *)base;
+    if (!c)
+        return;
+    if (c->inner)
+        c->inner->close(c->inner);
+    close_windows(&c->w);
+    sf_heap_free(c);
+}
+
+enum sf_err sf_row_windows_columns(const struct sf_remote_source *source,
+                                   const struct sf_span_query *query, struct sf_query_ctx *q,
+                                   struct sf_column_cursor **out, struct sf_why *why)
+{
+    struct columns_cursor *c = sf_heap_new(sizeof(*c));
+    enum sf_err err;
+    if (!c)
+        return sf_no_memory(why, "a search");
+    c->base = (struct sf_column_cursor){.next = columns_next, .close = columns_close};
+    err = open_windows(&c->w, source, query, q, why);
+    if (err) {
+        columns_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}

@@ -1,0 +1,33 @@
+/* span_gather.h - spans of all shards, brought together in a view (store/local/view.h).
+ *
+ * Two questions a shard: the rows, and the resources and scopes that they name. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "store/clickhouse/remote_source.h"
+#include "store/clickhouse/span_answer.h"
+
+struct sf_span_gather {
+    const struct sf_remote_source *source;
+    struct sf_query_ctx *q;
+    struct sf_arena arena;
+    struct sf_buf *answers; /* two for each shard */
+    struct sf_span_answer found;
+    bool is_cut; /* a shard had more rows than were asked for */
+};
+
+enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote_source *source,
+                                struct sf_query_ctx *q, struct sf_why *why);
+void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed one is fine */
+
+/* Reads the rows of `spans` for which `where` (with its tenants) holds, at most `limit` of a shard
+ * (0: all). What was found before is forgotten. */
+enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
+                                struct sf_why *why);
+/* What was found, into the view. */
+enum sf_err sf_span_gather_add(const struct sf_span_gather *g, struct sf_store *view,
+                               struct sf_why *why);
+/* The rows that a cursor of the local store has left, likewise. `see` gets each; may be NULL. */
+enum sf_err sf_span_gather_own(struct sf_span_cursor *c, struct sf_store *view,
+                               void (*see)(void *arg, sf_trace_id id, uint64_t start_ns), void *arg,
+                               struct sf_why *why);

@@ -1,0 +1,12 @@
+/* trace_search.h - whole traces that may match, over all nodes: span_scan of store.h with a judge
+ * or has_whole_traces.
+ *
+ * Every shard says which traces have a span that may satisfy the conditions, and this node's store
+ * says it of its own; in the order of their starts some of them at a time are read whole into a
+ * view, and the local scan of that view decides. */
+#pragma once
+#include "store/clickhouse/remote_source.h"
+
+enum sf_err sf_trace_search_open(const struct sf_remote_source *source,
+                                 const struct sf_span_query *query, struct sf_query_ctx *q,
+                                 struct sf_span_cursor **out, struct sf_why *why);
