@@ -32,7 +32,8 @@ struct sf_row_reader {
 
 static inline struct sf_row_reader sf_row_reader_init(sf_bytes in)
 {
-    return (struct sf_row_reader){.at = in.p, .end = in.p + in.len, .start = in.p};
+    const uint8_t *end = in.len ? in.p + in.len : in.p; /* an empty answer may be nowhere */
+    return (struct sf_row_reader){.at = in.p, .end = end, .start = in.p};
 }
 /* Another row may follow: no fault, and bytes are left. */
 static inline bool sf_row_more(const struct sf_row_reader *r)
