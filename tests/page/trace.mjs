@@ -364,6 +364,8 @@ test("ten thousand spans have few rows on screen and scroll", async () => {
   await page.getByLabel("Find spans").fill("step 9999");
   await page.getByText("1 found").waitFor();
   await page.locator(".span-row.match").waitFor();
+  const [bar, room] = await Promise.all([".bar-body", ".span-time"].map((part) => page.locator(`.span-row.match ${part}`).boundingBox()));
+  assert.ok(bar.width >= 2 && bar.x + bar.width <= room.x + room.width + 0.1, "the bar of 4 ms at the end of 10 s is seen");
   await page.getByRole("button", { name: "Fold by service" }).waitFor();
   await done(page, "big");
 });

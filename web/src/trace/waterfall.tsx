@@ -58,6 +58,8 @@ function left(ns: number, trace: Trace, z: Zoom): number {
 }
 
 const percentText = (n: number) => `${n.toFixed(3)}%`;
+/** Where a bar begins: what is short at the end of the trace is still inside. */
+const leftText = (n: number) => `min(${percentText(n)}, calc(100% - 3px))`;
 
 /** "95 % waiting for a CPU", "regexMatch 41 %": the largest part of a span's own time, in a few words. */
 export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string | undefined): string {
@@ -108,7 +110,7 @@ function Bar(props: BarProps) {
   const width = Math.max(Math.min(until, 100) - a, 0);
   const words = `${duration(span.durationNs)}${span.criticalNs > 0 ? `, ${duration(span.criticalNs)} on the critical path` : ""}`;
   const said = props.ledger ? ledgerWords(span, props.ledger) : "";
-  const inside = (x0: number, x1: number) => ({ left: percentText(Math.max(x0, 0)), width: percentText(Math.max(Math.min(x1, 100) - Math.max(x0, 0), 0)) });
+  const inside = (x0: number, x1: number) => ({ left: leftText(Math.max(x0, 0)), width: percentText(Math.max(Math.min(x1, 100) - Math.max(x0, 0), 0)) });
   const hot = hottest(span, props.ledger, trace.hotUnit);
   const isError = span.status === "STATUS_CODE_ERROR";
   const isThin = !props.byService && pieces.length > 0;
@@ -117,7 +119,7 @@ function Bar(props: BarProps) {
       <button
         type="button"
         class={`bar-body${isError ? " error" : ""}${isThin ? " thin" : ""}`}
-        style={{ left: percentText(a), width: percentText(width), ...(isThin ? {} : { background: props.byService || row.run > 0 ? serviceColor(span.service) : "var(--t-child)" }) }}
+        style={{ left: leftText(a), width: percentText(width), ...(isThin ? {} : { background: props.byService || row.run > 0 ? serviceColor(span.service) : "var(--t-child)" }) }}
         tabIndex={-1}
         aria-label={`Why slow? ${visible(span.name)}, ${words}`}
         title={`${visible(span.name)}: ${words}${said === "" ? "" : `\n${said}`}${hot === "" ? "" : `\n${hot}`}${(span.hot?.file ?? "") === "" || !span.hot ? "" : `\n${visible(span.hot.function)} at ${visible(span.hot.file ?? "")}:${String(span.hot.line ?? 0)}`}`}
