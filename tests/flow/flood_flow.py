@@ -273,7 +273,7 @@ def test_what_was_refused_is_counted_and_said():
         said = sum(n for (what, _, body), n in FLOOD.said.items() if what == kind and body != b"too many connections\n")
         assert said <= SHED[kind] <= said + CONNECTIONS, (kind, said, SHED[kind])  # answers under way at the end
     n_closed = sum(n for (_, _, body), n in FLOOD.said.items() if body == b"too many connections\n")
-    assert SERVER.metric("spanflame_connections_refused") >= n_closed, n_closed
+    assert SERVER.metric("spanflame_connections_refused_total") >= n_closed, n_closed
 
 
 def test_memory_is_in_its_budget():
