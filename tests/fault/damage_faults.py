@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -102,10 +103,25 @@ def damage_cases(data, rng):
     return cases
 
 
+def sequence_of(path):
+    """The number of the segment that a slot of the log holds (docs/format-log.md)."""
+    return struct.unpack_from("<Q", read(path), 8)[0]
+
+
+def segment_end(path):
+    """Where the records of the slot's segment end: behind them there may be those of an earlier one."""
+    slot, tag, at = read(path), sequence_of(path) & 0xffffffff, 4096
+    while at + 40 <= len(slot) and struct.unpack_from("<I", slot, at)[0] == tag:
+        at += (40 + struct.unpack_from("<I", slot, at + 4)[0] + 7) // 8 * 8
+        if slot[at:at + 4] != struct.pack("<I", tag):
+            at = (at + 4095) // 4096 * 4096  # the next group
+    return at
+
+
 def log_cases(data, slots):
     """What nothing inside the log can show: the slot in use is gone, its first page is, or its second half."""
-    live = max(slots, key=lambda name: os.path.getmtime(os.path.join(data, name)))
-    end = used_end(os.path.join(data, live))
+    live = max(slots, key=lambda name: sequence_of(os.path.join(data, name)))
+    end = segment_end(os.path.join(data, live))
     middle = (4096 + (end - 4096) // 2) // 4096 * 4096
     return [
         Case("log slot", live, "nothing left", os.unlink),
