@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_rooms.py [ROOT] - includes point to the right, and a few names stay out.
 
-  app > [serve cli] > join > exec > [intake store link render meter]
+  app > [serve cli] > alert > join > exec > [intake store link render meter]
       > [listen decode query flame wal block symbol scrape] > [os model wire http regex] > base
 
 A room sees itself and everything to its right; rooms in one bracket do not see each other. `link`
@@ -15,6 +15,7 @@ import sys
 ORDER = [
     ["app"],
     ["serve", "cli"],
+    ["alert"],
     ["join"],
     ["exec"],
     ["intake", "store", "link", "render", "meter"],

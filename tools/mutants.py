@@ -37,7 +37,7 @@ HOME = os.path.join(ROOT, "build-mutants")
 TREE, BUILD = os.path.join(HOME, "tree"), os.path.join(HOME, "build")
 MEASURED = os.path.join(HOME, "measured.json")
 KNOWN = os.path.join(ROOT, "tests", "mutants_known.txt")
-ROOMS = ("store", "wal", "intake", "link", "serve/auth", "serve/origin", "serve/tenant", "app/tokens", "app/proxy_users")
+ROOMS = ("store", "wal", "intake", "link", "serve/auth", "serve/origin", "exec/tenant", "app/tokens", "app/proxy_users")
 # Whose tests are asked besides the room's own unit tests: unit tests of rooms that stand on it, properties, faults.
 ALSO = {"store": ["prop/prop store", "prop/prop profile_total", "fault/fault store", "fault/file_fault store_disk",
                   "unit/exec_unit"],

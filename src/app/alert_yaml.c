@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_watch.h"
 #include "os/text_file.h"
-#include "serve/alerts/alert_watch.h"
 
 enum { MAX_PATH = 160, FILE_MAX_LEN = 1 << 20, MAX_FILES = 256 };
 

@@ -5,9 +5,9 @@
  *
  * A mistake is one sentence with file and line. */
 #pragma once
+#include "alert/alert_rule.h"
 #include "app/config.h"
 #include "app/yaml.h"
-#include "serve/alerts/alert_rule.h"
 
 /* The rest of a list whose beginning is the newest event. */
 bool sf_alert_yaml_list(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules);

@@ -14,7 +14,7 @@
 #include "model/retention.h"
 #include "wire/json_write.h"
 
-struct sf_alert_rules; /* serve/alerts/alert_rule.h */
+struct sf_alert_rules; /* alert/alert_rule.h */
 struct sf_scrape_jobs; /* scrape/scrape_job.h */
 
 struct sf_config_list {

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_rule.h"
 #include "app/config.h"
 #include "base/time_unit.h"
 #include "scrape/scrape_job.h"
-#include "serve/alerts/alert_rule.h"
 
 static void add_duration(struct sf_buf *out, uint64_t ns)
 {

@@ -8,8 +8,8 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "exec/tenant.h"
 #include "os/text_file.h"
-#include "serve/tenant.h"
 
 enum { NAME_LEN = 256 };
 

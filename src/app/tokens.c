@@ -12,11 +12,11 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/text.h"
+#include "exec/tenant.h"
 #include "os/file.h"
 #include "os/random.h"
 #include "os/thread.h"
 #include "serve/service.h"
-#include "serve/tenant.h"
 
 enum { FILE_MAX_LEN = 1 << 20, MAX_TOKENS = 10000, TOKEN_MAX_LEN = 4096, SECRET_LEN = 32 };
 

@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
+#include "exec/tenant.h"
 #include "intake/quota.h"
 #include "os/clock.h"
 #include "serve/router.h"
-#include "serve/tenant.h"
 
 /* For people, when code in the answer has no names yet. */
 static void say_naming(const struct sf_call *call)

@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "exec/tenant.h"
 #include "intake/series_cap.h"
 #include "serve/admission.h"
 #include "serve/grpc_web.h"
 #include "serve/plain_body.h"
-#include "serve/tenant.h"
 
 struct bodies { /* as sent, and without its content encoding */
     struct sf_buf wire, plain;

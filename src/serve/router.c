@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "serve/admission.h"
@@ -24,7 +25,6 @@
 #include "serve/pyroscope/pyroscope_self.h"
 #include "serve/query_turn.h"
 #include "serve/route_table.h"
-#include "serve/tenant.h"
 
 unsigned sf_router_place(const struct sf_route *route)
 {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alert/alert_history.h"
+#include "alert/silence_book.h"
+#include "base/checked_lines.h"
 #include "base/time_unit.h"
-#include "serve/alerts/alert_history.h"
-#include "serve/alerts/silence_book.h"
-#include "serve/checked_lines.h"
 #include "serve/own/deploy_book.h"
 #include "serve/pyroscope/recording_rule.h"
 #include "serve/pyroscope/recording_totals.h"

@@ -4,15 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "alert/alert_eval.h"
+#include "alert/alert_send.h"
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "render/units.h"
-#include "serve/alerts/alert_eval.h"
-#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 

@@ -8,34 +8,13 @@
 
 enum { ROOM = 256 << 10 };
 
-bool sf_alert_capture_label(const struct sf_alert *a, sf_str key, struct sf_arena *req, sf_str *out)
-{
-    struct sf_json j;
-    sf_str text, name;
-    bool has = false;
-    if (!sf_arena_print(req, &text, "{%s}", a->labels))
-        return false;
-    sf_json_init(&j, text, req);
-    if (!sf_json_object(&j))
-        return false;
-    while (sf_json_key(&j, &name)) {
-        if (sf_str_eq(name, key)) {
-            *out = sf_json_str(&j);
-            has = true;
-        } else {
-            sf_json_skip(&j);
-        }
-    }
-    return has && sf_json_ok(&j);
-}
-
 static sf_str service_of(const struct sf_alert_rule *rule, const struct sf_alert *alert,
                          struct sf_arena *req)
 {
     static const char *const labels[] = {"service", "resource_service_name", "service_name"};
     sf_str service = rule->capture_service.len ? rule->capture_service : rule->service;
     for (size_t i = 0; !service.len && i < 3; i++)
-        (void)sf_alert_capture_label(alert, sf_str_from(labels[i]), req, &service);
+        (void)sf_alert_book_label(alert, sf_str_from(labels[i]), req, &service);
     return service;
 }
 

@@ -1,6 +1,6 @@
 /* alert_capture.h - a profile that is taken because an alert begins to fire. */
 #pragma once
-#include "serve/alerts/alert_book.h"
+#include "alert/alert_book.h"
 #include "serve/service.h"
 
 /* Asks the collectors of the rule's service, or of the alert's, for it, and notes it in the log of
@@ -8,6 +8,3 @@
 enum sf_err sf_alert_capture(struct sf_service *s, const struct sf_alert_rule *rule,
                              const struct sf_alert *alert, int64_t now_ns, uint64_t *out_id,
                              struct sf_why *why);
-/* A label of an alert. False: it has none of that name. In `req`. */
-bool sf_alert_capture_label(const struct sf_alert *a, sf_str key, struct sf_arena *req,
-                            sf_str *out);

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "alert/alert_send.h"
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
-#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts_private.h"
 
 static const int64_t RETRY_NS = 5 * SF_NS_PER_S, PIECE_NS = SF_NS_PER_S / 4;

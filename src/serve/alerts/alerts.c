@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_eval.h"
+#include "alert/alert_pin.h"
 #include "base/heap.h"
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "serve/alerts/alert_capture.h"
-#include "serve/alerts/alert_eval.h"
-#include "serve/alerts/alert_pin.h"
 #include "serve/alerts/alert_tenants.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/query_turn.h"
-#include "serve/tenant.h"
 
 enum { FILE_MAX = 256 << 20, REASONS = 20 }; /* of alerts of one rule that begin at once */
 static const char state_file[] = "alerts", history_file[] = "alert_history",

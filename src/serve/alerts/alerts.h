@@ -3,9 +3,9 @@
  * One thread of the server evaluates (sf_alerts_run); any thread may ask, or put another set of
  * rules in the place of the one there is. */
 #pragma once
+#include "alert/alert_rule.h"
 #include "meter/exposition.h"
 #include "os/dir.h"
-#include "serve/alerts/alert_rule.h"
 #include "serve/call.h"
 
 struct sf_alerts;

@@ -1,12 +1,12 @@
 /* alerts_private.h - what alerts.c and alert_calls.c share. */
 #pragma once
+#include "alert/alert_book.h"
+#include "alert/alert_history.h"
+#include "alert/silence_book.h"
+#include "alert/watch_feed.h"
 #include "os/thread.h"
-#include "serve/alerts/alert_book.h"
 #include "serve/alerts/alert_delivery.h"
-#include "serve/alerts/alert_history.h"
 #include "serve/alerts/alerts.h"
-#include "serve/alerts/silence_book.h"
-#include "serve/alerts/watch_feed.h"
 
 struct sf_alert_health { /* of a rule, in the order of the set */
     int64_t last_ns;     /* evaluated then; 0: not yet */

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_send.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
-#include "serve/alerts/alert_send.h"
 #include "serve/alerts/alerts_private.h"
 #include "serve/params.h"
 #include "wire/json_write.h"

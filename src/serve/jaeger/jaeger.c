@@ -10,6 +10,7 @@
 #include "exec/dependencies.h"
 #include "exec/search.h"
 #include "exec/tags.h"
+#include "exec/tenant.h"
 #include "exec/traces.h"
 #include "os/clock.h"
 #include "query/query_parse.h"
@@ -20,7 +21,6 @@
 #include "serve/long_answer.h"
 #include "serve/params.h"
 #include "serve/query_text.h"
-#include "serve/tenant.h"
 
 struct query { /* what every call needs of the store */
     uint32_t tenants[SF_TENANTS_MAX];

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "decode/zipkin/zipkin.h"
+#include "exec/tenant.h"
 #include "intake/recent_traces.h"
 #include "os/clock.h"
 #include "serve/admission.h"
 #include "serve/otlp/otlp_partial.h"
 #include "serve/plain_body.h"
-#include "serve/tenant.h"
 
 /* ---- the answer ---- */
 

@@ -1,11 +1,11 @@
 #include "serve/own/balance.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/balance.h"
 #include "os/clock.h"
 #include "render/balance.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 bool sf_balance_handle(struct sf_call *call, struct sf_worker *worker)
 {

@@ -1,13 +1,13 @@
 #include "serve/own/cohort.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/cohort.h"
 #include "join/set_time.h"
 #include "os/clock.h"
 #include "render/cohort.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_cohort_want *want, bool *is_time, struct sf_why *why)

@@ -1,12 +1,12 @@
 #include "serve/own/compare.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/compare.h"
 #include "os/clock.h"
 #include "render/comparison.h"
 #include "serve/own/split.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_compare_want *want, struct sf_why *why)

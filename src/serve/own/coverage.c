@@ -1,13 +1,13 @@
 #include "serve/own/coverage.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/coverage.h"
 #include "os/clock.h"
 #include "render/coverage.h"
 #include "serve/own/own_form.h"
 #include "serve/own/span_path.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 /* How the asker reached this server: a name or an address, nothing else is repeated. */
 static sf_str server_name(const struct sf_request *r, struct sf_arena *req)

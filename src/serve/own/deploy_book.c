@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked_lines.h"
 #include "base/heap.h"
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "os/fetch.h"
 #include "os/random.h"
-#include "serve/checked_lines.h"
 #include "wire/json.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"

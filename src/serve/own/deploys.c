@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/time_unit.h"
 #include "exec/metrics.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "query/expr_text.h"
@@ -20,7 +21,6 @@
 #include "serve/own/deploy_book.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 

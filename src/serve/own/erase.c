@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "exec/erase_count.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/pyroscope/adhoc_files.h"
-#include "serve/tenant.h"
 #include "wire/json.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"

@@ -1,6 +1,7 @@
 #include "serve/own/explain.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/explain.h"
 #include "join/explain_diff.h"
 #include "join/explain_set.h"
@@ -9,7 +10,6 @@
 #include "render/explain.h"
 #include "serve/own/split.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 static const char one_of[] =
     "ask for one of span=ID (and trace=ID), trace=ID, q=QUERY, q=QUERY and "

@@ -1,6 +1,7 @@
 #include "serve/own/findings.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/findings.h"
 #include "join/span_find.h"
 #include "os/clock.h"
@@ -8,7 +9,6 @@
 #include "serve/own/findings_each.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 static const char one_of[] = "ask for one of service=NAME, trace=ID, span=ID, q=QUERY, left= and "
                              "right= (two queries), baseline= and comparison= (two selectors), or "

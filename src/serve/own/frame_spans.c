@@ -1,12 +1,12 @@
 #include "serve/own/frame_spans.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/frame_spans.h"
 #include "os/clock.h"
 #include "render/frame_spans.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 enum { LIMIT = 20, MAX_LIMIT = 1000 };
 

@@ -1,12 +1,12 @@
 #include "serve/own/keep.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/keep_plan.h"
 #include "os/clock.h"
 #include "render/keep_plan.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 enum { MAX_CPU_PERCENT = 100000 }; /* a request may use many processors */
 

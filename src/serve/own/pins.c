@@ -3,13 +3,13 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "exec/traces.h"
 #include "os/clock.h"
 #include "render/keep_state.h"
 #include "render/units.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 #include "wire/time_text.h"
 
 static const int64_t USUAL_NS = 7 * SF_NS_PER_DAY;

@@ -1,13 +1,13 @@
 #include "serve/own/profile_read.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "join/profile.h"
 #include "os/clock.h"
 #include "query/label_selector.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/profile_form.h"
-#include "serve/tenant.h"
 
 enum { MAX_NODES = 1 << 20, MAX_SITES = 1024 };
 

@@ -1,11 +1,11 @@
 #include "serve/own/remote.h"
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "render/remote_state.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 static enum sf_err begin(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                          struct sf_query_ctx *q, struct sf_store **out, struct sf_why *why)

@@ -2,10 +2,10 @@
 
 #include "base/time_unit.h"
 #include "exec/services.h"
+#include "exec/tenant.h"
 #include "os/clock.h"
 #include "render/services_json.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 bool sf_services_list(struct sf_call *call, struct sf_worker *worker)
 {

@@ -5,9 +5,9 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "exec/tenant.h"
 #include "os/file.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 #include "wire/json_write.h"
 
 enum { PATH_LEN = 4096, MOST_TRIES = 16 };

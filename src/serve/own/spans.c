@@ -1,5 +1,6 @@
 #include "serve/own/spans.h"
 
+#include "exec/tenant.h"
 #include "join/span_ledger.h"
 #include "join/span_profile.h"
 #include "join/trace_flame.h"
@@ -9,7 +10,6 @@
 #include "serve/own/own_form.h"
 #include "serve/own/span_path.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 enum { TEXT_COLUMNS = 100 };
 

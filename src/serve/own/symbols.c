@@ -1,6 +1,6 @@
 #include "serve/own/symbols.h"
 
-#include "serve/tenant.h"
+#include "exec/tenant.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 

@@ -1,8 +1,8 @@
 #include "serve/own/trace_ledgers.h"
 
+#include "exec/tenant.h"
 #include "join/explain_times.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 #include "wire/json_write.h"
 
 /* Parts that are not empty; estimates are named. */

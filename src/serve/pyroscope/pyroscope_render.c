@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "join/profile.h"
@@ -18,7 +19,6 @@
 #include "serve/params.h"
 #include "serve/pyroscope/ingest.h"
 #include "serve/pyroscope/querier_work.h"
-#include "serve/tenant.h"
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100, MAX_GROUPS = 1000 };
 

@@ -4,10 +4,10 @@
 
 #include "base/text.h"
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "flame/batch_tree.h"
 #include "os/clock.h"
 #include "serve/connect.h"
-#include "serve/tenant.h"
 
 enum { BODY_MAX = 1 << 20 };
 

@@ -10,11 +10,11 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "flame/stack_filter.h"
 #include "os/clock.h"
 #include "serve/pyroscope/recording_list.h"
 #include "serve/query_turn.h"
-#include "serve/tenant.h"
 
 static const int64_t LATE_NS = 5 * SF_NS_PER_MIN, PIECE_NS = SF_NS_PER_HOUR,
                      LEAST_NS = SF_NS_PER_MIN, AHEAD_NS = SF_NS_PER_HOUR;

@@ -1,11 +1,11 @@
 #include "serve/scrape/scrape_take.h"
 
 #include "decode/profile_type.h"
+#include "exec/tenant.h"
 #include "intake/profile_upload.h"
 #include "intake/quota.h"
 #include "os/clock.h"
 #include "serve/profile_take.h"
-#include "serve/tenant.h"
 
 struct waiting {
     struct sf_ticket ticket;

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "alert/alert_send.h"
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "intake/intake.h"
 #include "render/units.h"
-#include "serve/alerts/alert_send.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/scrape/scrape_take.h"

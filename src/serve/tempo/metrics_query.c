@@ -1,11 +1,11 @@
 #include "serve/tempo/metrics_query.h"
 
 #include "exec/metrics.h"
+#include "exec/tenant.h"
 #include "query/query_parse.h"
 #include "render/metrics_result.h"
 #include "serve/tempo/metrics_ask.h"
 #include "serve/tempo/stream.h"
-#include "serve/tenant.h"
 
 enum { DEFAULT_EXEMPLARS = 100 };
 

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "exec/search.h"
+#include "exec/tenant.h"
 #include "query/query_parse.h"
 #include "render/search_result.h"
 #include "serve/tempo/search_ask.h"
 #include "serve/tempo/stream.h"
-#include "serve/tenant.h"
 
 /* What a search tells while it runs: the traces it found since the last time. */
 struct progress {

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 
 #include "base/time_unit.h"
+#include "exec/tenant.h"
 #include "intake/quota.h"
 #include "serve/route_table.h"
-#include "serve/tenant.h"
 
 #define TEXT "text/plain; charset=utf-8"
 

@@ -1,10 +1,10 @@
 #include "serve/tempo/tags.h"
 
 #include "exec/tags.h"
+#include "exec/tenant.h"
 #include "render/tags_result.h"
 #include "serve/tempo/stream.h"
 #include "serve/tempo/tags_ask.h"
-#include "serve/tenant.h"
 
 enum { VALUES_A_MESSAGE = 20000 };
 

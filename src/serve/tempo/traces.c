@@ -1,5 +1,6 @@
 #include "serve/tempo/traces.h"
 
+#include "exec/tenant.h"
 #include "exec/traces.h"
 #include "join/trace_hot.h"
 #include "join/trace_profile_ids.h"
@@ -9,7 +10,6 @@
 #include "serve/jaeger/jaeger.h"
 #include "serve/long_answer.h"
 #include "serve/params.h"
-#include "serve/tenant.h"
 
 struct found {
     sf_trace_id id;

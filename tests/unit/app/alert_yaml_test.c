@@ -1,7 +1,7 @@
 #include "test.h"
 
+#include "alert/alert_rule.h"
 #include "app/config.h"
-#include "serve/alerts/alert_rule.h"
 
 static struct sf_why why;
 

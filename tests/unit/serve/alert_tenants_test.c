@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "serve/alerts/alert_watch.h"
+#include "alert/alert_watch.h"
 #include "test.h"
 
 static size_t n_tenants;

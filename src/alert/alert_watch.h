@@ -1,0 +1,14 @@
+/* alert_watch.h - rules of the kind watch: what the built-in alerts found, with its sentence. */
+#pragma once
+#include "alert/alert_eval.h"
+
+struct sf_watch; /* watch_feed.h */
+
+/* As sf_alert_eval(), of the services of one tenant. CANCELLED: minutes of the past are still being
+ * read; the alerts stay as they are. *ask->found_spans gets a query of the first alarm's spans. */
+enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
+                           struct sf_query_ctx *q, struct sf_alert_value **out, size_t *out_n,
+                           struct sf_why *why);
+/* Rules of all kinds, the last of the set, when there is a receiver; with tenancy each is for every
+ * tenant. LIMIT. */
+enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, bool has_tenancy, struct sf_why *why);
