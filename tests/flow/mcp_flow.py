@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
@@ -40,6 +41,7 @@ SERVER.send(SPANS)
 STACKS = {("main;work", (("span_id", s["span_id"].hex()),)): 10 * MS for s in SPANS[1:-1]}
 STACKS["main;applyLegacyTax", (("span_id", SLOW["span_id"].hex()),)] = 380 * MS
 assert SERVER.post("/api/v1/profile?service=shop", pprof(STACKS)).status == 200
+assert SERVER.post("/api/v1/profile?service=evil", pprof({"main;work": 10 * MS})).status == 200
 TRACE, SPAN = SLOW["trace_id"].hex(), SLOW["span_id"].hex()
 
 
@@ -70,6 +72,28 @@ def test_every_tool_is_listed_and_answers():
     text, is_error = call("why", q='{ name = "POST /orders" }', split="p95", since="10m")
     assert not is_error and "applyLegacyTax" in text, text
     assert f"view=trace&id={TRACE}&span={SPAN}" in call("flame", trace=TRACE, span=SPAN)[0]
+
+
+def test_links_open_the_same_on_the_page():
+    q = '{ name = "POST /orders" }'
+    for env in ("old", "new"):
+        assert SERVER.post(f"/api/v1/profile?service=shop&label=env={env}", pprof({"main;work": 10 * MS})).status == 200
+    for name, arguments, want in (
+            ("services", {}, {"view": "overview"}), ("services", {"service": "shop"}, {"view": "service", "service": "shop"}),
+            ("search", {"q": q, "since": "15m"}, {"view": "search", "q": q, "from": "now-900s"}),
+            ("why", {"trace": TRACE}, {"view": "trace", "id": TRACE}), ("why", {"q": q}, {"view": "compare", "q": q, "split": "all"}),
+            ("why", {"q": q, "split": "p90"}, {"view": "compare", "q": q, "split": "p90"}),
+            ("flame", {"service": "shop"}, {"view": "profiles", "service": "shop"}),
+            ("compare", {"q": q, "by": "span.tier", "left": "a", "right": "b"}, {"view": "compare", "q": q, "by": "span.tier", "left": "a", "right": "b"}),
+            ("diff", {"baseline": 'shop{env="old"}', "comparison": "shop{env=new}"},
+             {"view": "profiles", "service": "shop", "labels": "env=new", "baseLabels": 'env="old"'}),
+            ("diff", {"baseline": "evil", "comparison": "shop"}, {"view": "profiles", "service": "shop"}),
+            ("findings", {"service": "shop"}, {"view": "findings", "service": "shop"}), ("findings", {"trace": TRACE}, {"view": "trace", "id": TRACE}),
+            ("findings", {"q": q}, {"view": "search", "q": q}), ("spans_with", {"function": "work"}, {"view": "spans", "function": "work"})):
+        text, is_error = call(name, **arguments)
+        assert not is_error, (name, arguments, text)
+        link = text.split("\nOpen: ")[1].strip().split("/?")[1]
+        assert dict(urllib.parse.parse_qsl(link)) == want, (name, arguments, link)
 
 
 def test_wrong_arguments_are_explained():

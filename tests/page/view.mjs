@@ -318,6 +318,19 @@ test("deploys are those that the server lists: seen, told, or both", async () =>
   await done(page);
 });
 
+test("two values of an attribute are compared, as guard and assistants link them", async () => {
+  const page = await open(`/?${new URLSearchParams({ view: "compare", q: '{ resource.service.name = "told" }', by: "resource.service.version", left: "v1", right: "v2" })}`);
+  await page.locator("[data-answer]").filter({ hasText: /\w/ }).waitFor();
+  const sides = page.locator(".side-card");
+  await sides.nth(0).filter({ hasText: 'resource.service.version = "v1"' }).filter({ hasText: "58 of 58 spans" }).waitFor();
+  await sides.nth(1).filter({ hasText: 'resource.service.version = "v2"' }).waitFor();
+  assert.equal(await page.getByText("slow past").count(), 0);
+  await page.getByRole("button", { name: "Swap" }).click();
+  await sides.nth(0).filter({ hasText: 'resource.service.version = "v2"' }).waitFor();
+  await isAccessible(page);
+  await done(page);
+});
+
 test("what is scraped is listed with what went wrong", async () => {
   const page = await open("/?view=collectors");
   const row = page.getByRole("table", { name: "Scraped targets" }).getByRole("row", { name: /127\.0\.0\.1:1\/debug\/pprof\/profile\?seconds=1/ });

@@ -19,7 +19,7 @@
 #include "serve/tempo/search.h"
 #include "wire/json.h"
 
-enum { MAX_ARGUMENTS = 10, DEFAULT_SINCE_S = 3600 };
+enum { MAX_ARGUMENTS = 10, MAX_VIEWS = 2, DEFAULT_SINCE_S = 3600 };
 
 enum argument_kind {
     TEXT,
@@ -44,6 +44,9 @@ struct sf_mcp_tool {
     const char *path;
     const char *fixed; /* parameters that are always the same */
     const char *view;  /* of the page */
+    struct {
+        const char *shown, *view;
+    } others[MAX_VIEWS]; /* the view instead, when that parameter of its address is given */
     struct argument arguments[MAX_ARGUMENTS];
 };
 
@@ -52,26 +55,26 @@ struct sf_mcp_tool {
 
 static const struct sf_mcp_tool tools[] = {
     {"services", "Services with requests, rate, errors and latency percentiles. Start here.",
-     sf_services_list, "/api/v1/services", "", "overview",
+     sf_services_list, "/api/v1/services", "", "overview", {{"service", "service"}},
      {{"service", TEXT, "service", "service", "one service only, with its operations", false},
       SINCE_ARGUMENT}},
     {"search", "Find traces by a TraceQL query, newest first: { resource.service.name = \"shop\" && duration > 1s }.",
-     sf_search_handle, "/api/search", "spss=3", "search",
+     sf_search_handle, "/api/search", "spss=3", "search", {{0}},
      {{"q", TEXT, "q", "q", "TraceQL: { status = error }, { name = \"GET /cart\" && duration > 500ms }", true},
       {"limit", NUMBER, "limit", NULL, "how many traces (default 20)", false},
       {"since", SINCE_SECONDS, NULL, NULL, "how far to look back: 15m, 1h, 7d (default 1h)", false}}},
     {"why", "Why was this span or trace slow? A sentence and a table of parts that add up to its duration, with the functions in them.",
-     sf_explain_handle, "/api/v1/explain", "format=text", "trace",
+     sf_explain_handle, "/api/v1/explain", "format=text", "compare", {{"id", "trace"}},
      {{"trace", TEXT, "trace", "id", "trace id, hexadecimal", false},
       {"span", TEXT, "span", "span", "span id; without it the trace's root", false},
       {"q", TEXT, "q", "q", "TraceQL query instead: its spans together", false},
       {"split", TEXT, "split", "split", "with q: p95 explains slow ones against the others", false},
       {"service", TEXT, "service", "service", "two versions of a service instead", false},
-      {"version", TEXT, "version", NULL, "with service: the version after", false},
-      {"against", TEXT, "against", NULL, "with service: the version before", false},
+      {"version", TEXT, "version", "version", "with service: the version after", false},
+      {"against", TEXT, "against", "against", "with service: the version before", false},
       {"since", SINCE_IF_GIVEN, "from", NULL, "with q or service: how far to look back (default 1h)", false}}},
     {"flame", "Flame graph as text of a span, a trace or a service: which code ran, with shares.",
-     sf_profile_read_handle, "/api/v1/profile", "format=flamegraph", "profiles",
+     sf_profile_read_handle, "/api/v1/profile", "format=flamegraph", "profiles", {{"id", "trace"}},
      {{"service", TEXT, "service", "service", "service, when no span is given", false},
       {"trace", TEXT, "trace_id", "id", "trace id of the span", false},
       {"span", TEXT, "span_id", "span", "span id", false},
@@ -79,7 +82,7 @@ static const struct sf_mcp_tool tools[] = {
       {"frame", TEXT, "frame", NULL, "only stacks with this function", false},
       SINCE_ARGUMENT}},
     {"compare", "What do slow requests do that fast ones do not, or one version against another? Time and functions per request with confidence intervals.",
-     sf_compare_handle, "/api/v1/compare", "format=text", "compare",
+     sf_compare_handle, "/api/v1/compare", "format=text", "compare", {{0}},
      {{"q", TEXT, "q", "q", "TraceQL query whose spans are split", false},
       {"split", TEXT, "split", "split", "p95 (default), any quantile, or errors", false},
       {"by", TEXT, "by", "by", "attribute that tells both sides apart, such as resource.service.version", false},
@@ -88,27 +91,27 @@ static const struct sf_mcp_tool tools[] = {
       {"type", TEXT, "type", "type", "profile type", false},
       SINCE_ARGUMENT}},
     {"diff", "What changed between two sets of profiles of services: selectors such as shop{version=\"1.4\"}.",
-     sf_findings_handle, "/api/v1/findings", "format=text", "profiles",
+     sf_findings_handle, "/api/v1/findings", "format=text", "profiles", {{0}},
      {{"baseline", TEXT, "baseline", NULL, "selector before", true},
       {"comparison", TEXT, "comparison", NULL, "selector after", true},
       SINCE_ARGUMENT}},
     {"findings", "What stands out in a service, trace or query: hot functions, locks, repeated work, with evidence.",
-     sf_findings_handle, "/api/v1/findings", "format=text", "findings",
+     sf_findings_handle, "/api/v1/findings", "format=text", "findings", {{"id", "trace"}, {"q", "search"}},
      {{"service", TEXT, "service", "service", "one of service, trace and q", false},
-      {"trace", TEXT, "trace", "trace", "trace id", false},
+      {"trace", TEXT, "trace", "id", "trace id", false},
       {"q", TEXT, "q", "q", "TraceQL query", false},
       {"since", SINCE_IF_GIVEN, "from", NULL, "with q or service: how far to look back (default 1h)", false}}},
     {"spans_with", "Which spans ran a function, most expensive first.",
-     sf_frame_spans_handle, "/api/v1/frames/spans", "format=text", "spans",
+     sf_frame_spans_handle, "/api/v1/frames/spans", "format=text", "spans", {{0}},
      {{"function", TEXT, "function", "function", "name of a function, or its last part", true},
       {"service", TEXT, "service", "service", "in this service only", false},
       SINCE_ARGUMENT}},
     {"deploys", "Recent deployments: versions of services that were reported, or that first appeared in spans or profiles, each with the version before it. Use why or compare with both versions next.",
-     sf_deploys_list, "/api/v1/deploys", "format=text", "deploys",
+     sf_deploys_list, "/api/v1/deploys", "format=text", "deploys", {{0}},
      {{"service", TEXT, "service", NULL, "of this service only", false},
       {"since", SINCE, "from", NULL, "how far to look back: 1h, 7d (default 1h)", false}}},
     {"coverage", "How well are a service's traces and profiles joined, and what is missing?",
-     sf_coverage_handle, "/api/v1/coverage", "format=text", "coverage",
+     sf_coverage_handle, "/api/v1/coverage", "format=text", "coverage", {{0}},
      {{"service", TEXT, "service", "service", "the service", true},
       SINCE_ARGUMENT}},
 };
@@ -268,15 +271,58 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
     return sf_json_why(&j, "arguments", why);
 }
 
-/* The page shows a span and its code in the view of its trace. */
-static bool has_trace(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS])
+/* The view of the page with the same answer. */
+static const char *view_of(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS])
 {
-    for (size_t i = 0; i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
-        if (values[i].len && tool->arguments[i].shown &&
-            sf_str_eq(sf_str_from(tool->arguments[i].shown), SF_STR("id")))
-            return true;
+    for (size_t v = 0; v < MAX_VIEWS && tool->others[v].shown; v++) {
+        for (size_t i = 0; i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
+            const char *shown = tool->arguments[i].shown;
+            if (values[i].len && shown &&
+                sf_str_eq(sf_str_from(shown), sf_str_from(tool->others[v].shown)))
+                return tool->others[v].view;
+        }
     }
-    return false;
+    return tool->view;
+}
+
+static sf_str value_of(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
+                       const char *name)
+{
+    const struct argument *a = find_argument(tool, sf_str_from(name));
+    return a ? values[a - tool->arguments] : SF_STR_NONE;
+}
+
+/* shop{env="prod"} to shop and env="prod". */
+static void split_selector(sf_str selector, sf_str *out_service, sf_str *out_labels)
+{
+    size_t at;
+    *out_service = selector = sf_str_trim(selector);
+    *out_labels = SF_STR_NONE;
+    if (!sf_str_find_char(selector, '{', &at) || selector.p[selector.len - 1] != '}')
+        return;
+    *out_service = sf_str_trim(sf_str_part(selector, 0, at));
+    *out_labels = sf_str_trim(sf_str_part(selector, at + 1, selector.len - at - 2));
+}
+
+/* What the page's address has besides the arguments. */
+static void add_shown(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
+                      struct sf_buf *link)
+{
+    sf_str before = value_of(tool, values, "baseline"),
+           after = value_of(tool, values, "comparison");
+    sf_str service, labels, base_service, base_labels;
+    if (tool->handle == sf_explain_handle && value_of(tool, values, "q").len &&
+        !value_of(tool, values, "split").len)
+        add_parameter(link, "split", SF_STR("all"));
+    if (!after.len)
+        return;
+    split_selector(after, &service, &labels);
+    split_selector(before, &base_service, &base_labels);
+    add_parameter(link, "service", service);
+    if (labels.len)
+        add_parameter(link, "labels", labels);
+    if (base_labels.len && sf_str_eq(service, base_service))
+        add_parameter(link, "baseLabels", base_labels);
 }
 
 enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
@@ -288,7 +334,7 @@ enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str argumen
     out->handle = tool->handle;
     out->path = sf_str_from(tool->path);
     sf_buf_print(&out->query, "%s", tool->fixed);
-    sf_buf_print(&out->link, "view=%s", has_trace(tool, values) ? "trace" : tool->view);
+    sf_buf_print(&out->link, "view=%s", view_of(tool, values));
     for (size_t i = 0; !err && i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
         const struct argument *a = &tool->arguments[i];
         if (a->kind == SINCE || a->kind == SINCE_SECONDS ||
@@ -305,6 +351,8 @@ enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str argumen
         if (a->shown)
             add_parameter(&out->link, a->shown, values[i]);
     }
+    if (!err)
+        add_shown(tool, values, &out->link);
     if (!err && (!sf_buf_ok(&out->query) || !sf_buf_ok(&out->link)))
         err = sf_no_memory(why, "the question");
     return err;

@@ -103,6 +103,8 @@ function splitAt(words: string): string {
 
 function sidesFrom(url: Readonly<Record<string, string>>, c: Comparison): { left: string; right: string } | undefined {
   const { left, right, q } = url;
+  // Of an attribute the address has two values; the server answers with the queries it made of them.
+  if (url["by"] !== undefined) return { left: c.left.words, right: c.right.words };
   if (left !== undefined && right !== undefined) return { left, right };
   if (q === undefined) return undefined;
   const inner = /^\s*\{(.*)\}\s*$/s.exec(q)?.[1]?.trim();
@@ -294,7 +296,8 @@ export function Compare(props: { range: Range }) {
   const given = useUrl();
   // Of a deploy the server names service and versions alone.
   const url: Params = given["version"] !== undefined && given["left"] === undefined ? { ...given, ...versions(given) } : given;
-  const query = { q: url["q"], left: url["left"], right: url["right"], split: url["q"] === undefined ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
+  const isBy = url["by"] !== undefined;
+  const query = { q: url["q"], by: url["by"], left: url["left"], right: url["right"], split: url["q"] === undefined || isBy ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
   const isAll = query.q !== undefined && query.split === "all";
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
   const answer = useAsk<Comparison>(has && !isAll ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
@@ -303,7 +306,7 @@ export function Compare(props: { range: Range }) {
   const explained =
     url["version"] !== undefined
       ? { service: url["service"], version: url["version"], against: url["against"], ...asked(props.range) }
-      : query.q !== undefined && query.split !== "errors"
+      : query.q !== undefined && !isBy && query.split !== "errors"
         ? { q: query.q, ...(isAll ? { focus: url["focus"] } : { split: query.split }), ...asked(props.range) }
         : undefined;
   const why = useExplain(explained);
@@ -335,7 +338,7 @@ export function Compare(props: { range: Range }) {
             }}
           >
             <input name="q" class="grow mono" defaultValue={url["q"]} key={url["q"]} aria-label="TraceQL of the spans" />
-            <label class="row one">
+            {!isBy && <label class="row one">
               slow past{" "}
               <select value={query.split} onChange={(e) => change({ split: e.currentTarget.value })}>
                 {SPLITS.map((s) => (
@@ -344,7 +347,7 @@ export function Compare(props: { range: Range }) {
                   </option>
                 ))}
               </select>
-            </label>
+            </label>}
             <button type="submit" class="btn">
               Ask
             </button>
