@@ -8,6 +8,7 @@
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
+#include "os/clock.h"
 #include "wire/json.h"
 
 const char *sf_guard_ask_measure_name(unsigned measure)
@@ -353,7 +354,7 @@ static enum sf_err ask_errors(const struct sf_client *client,
 enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_question *question,
                          struct sf_arena *req, struct sf_guard_report *out, struct sf_why *why)
 {
-    *out = (struct sf_guard_report){0};
+    *out = (struct sf_guard_report){.asked_ns = sf_clock_wall_ns()};
     enum sf_err err = ask_time(client, question, req, out, why);
     if (!err && out->n_left && out->n_right)
         err = ask_alloc(client, question, req, out, why);

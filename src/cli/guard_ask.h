@@ -14,6 +14,7 @@ enum {
 };
 
 struct sf_guard_row {
+    sf_str name;               /* a type of files that is none of the measures */
     struct sf_guard_measure m; /* nanoseconds, bytes; of errors a share of the spans */
     bool is_there;             /* false: nothing measures it */
     sf_str function;           /* that grew most, significantly; empty: none is known */
@@ -24,6 +25,8 @@ struct sf_guard_report {
     struct sf_guard_row rows[SF_GUARD_N_MEASURES];
     uint64_t n_left, n_right; /* spans that match, on each side */
     sf_str summary;           /* the server's sentence about the time of a request */
+    int64_t asked_ns;         /* unix time: the end of the time that was compared */
+    bool is_by_samples;       /* of two files: the interval knows nothing of other runs */
 };
 
 struct sf_guard_question {

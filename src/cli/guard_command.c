@@ -126,7 +126,7 @@ int sf_guard_command_run(int argc, char **argv)
         {"wait", SF_FLAG_DURATION, &wait_ns, "TIME", "wait this long for them (default 0s)"},
         {"since", SF_FLAG_DURATION, &question.since_ns, "TIME", "look back this long (default 1h)"},
         {"baseline-profiles", SF_FLAG_STR, &before, "PATH",
-         "without a server: a folder of profile files, each of one run of the old build"},
+         "without a server: a profile file of the old build, or a folder of them, one per run"},
         {"candidate-profiles", SF_FLAG_STR, &after, "PATH", "and of the new one"},
         {"baseline-command", SF_FLAG_STR, &bench.commands[0], "COMMAND",
          "without a server: a benchmark of the old build, run under spanflame record"},
@@ -154,8 +154,8 @@ int sf_guard_command_run(int argc, char **argv)
             "asked. For pipelines: --output junit, or --output markdown for a comment. "
             "--baseline-profiles and --candidate-profiles compare profile files of the same work "
             "instead, each of one run, at least eight of each build: what a run costs in all, and "
-            "the "
-            "function that grew most. --baseline-command and --candidate-command make such files: "
+            "the function that grew most; two single files are judged by their samples alone. "
+            "--baseline-command and --candidate-command make such files: "
             "each command, a program with its arguments, runs --runs times under spanflame record, "
             "in turn with the other.",
         .examples = "spanflame guard --q '{ name = \"POST /orders\" }' --baseline 1.4 --candidate "
@@ -212,6 +212,7 @@ int sf_guard_command_run(int argc, char **argv)
                                  has_bench ? bench.folders[1] : after, type, &req, &report, &flame,
                                  &why);
         sf_guard_bench_done(&bench);
+        min_spans = report.is_by_samples ? 1 : min_spans;
         has_files = true;
     } else {
         err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);

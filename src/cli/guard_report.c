@@ -17,6 +17,17 @@ static const char *verdict_word(enum sf_guard_verdict v)
     return v == SF_GUARD_PASS ? "pass" : v == SF_GUARD_REGRESSION ? "regression" : "unknown";
 }
 
+static sf_str name_of(const struct sf_guard_report *r, unsigned measure)
+{
+    return r->rows[measure].name.len ? r->rows[measure].name
+                                     : sf_str_from(sf_guard_ask_measure_name(measure));
+}
+
+/* What an interval of two files leaves out. */
+static const char by_samples[] =
+    "One run of each: the interval is that of its samples, and two runs of one build may differ by "
+    "more. Eight runs of each in two folders tell.";
+
 /* ---- values ---- */
 
 /* A value without its sign, in the unit of its measure. */
@@ -64,6 +75,11 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct sf_guard_report *r = s->report;
     unsigned n = 0;
+    if (s->verdict == SF_GUARD_UNKNOWN && r->is_by_samples) {
+        sf_buf_print(out, "too little data: at least %d samples of each file are needed",
+                     SF_GUARD_SAMPLES);
+        return;
+    }
     if (s->verdict == SF_GUARD_UNKNOWN) {
         sf_buf_print(out,
                      "too little data: %" PRIu64 " %ss of the baseline, %" PRIu64
@@ -81,7 +97,7 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
         const struct sf_guard_row *row = &r->rows[i];
         if (!row->is_there || row->m.verdict != SF_GUARD_REGRESSION)
             continue;
-        sf_buf_print(out, "%s%s ", n++ ? "; " : "", sf_guard_ask_measure_name(i));
+        sf_buf_print(out, "%s%.*s ", n++ ? "; " : "", SF_STR_ARG(name_of(r, i)));
         add_signed(out, i, row->m.delta);
         if (row->m.left > 0 && i != SF_GUARD_ERRORS)
             sf_buf_print(out, " (%+.0f %%)", 100 * row->m.delta / row->m.left);
@@ -92,7 +108,7 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
     }
 }
 
-/* Where the page shows the same comparison. */
+/* Where the page shows the same comparison, also to whoever reads the comment a week later. */
 static void add_link(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct {
@@ -103,8 +119,9 @@ static void add_link(const struct sf_guard_said *s, struct sf_buf *out)
                   {"right", s->question->right}};
     if (!s->server)
         return;
-    sf_buf_print(out, "%s/?view=compare&from=now-%" PRId64 "s", s->server,
-                 s->question->since_ns / SF_NS_PER_S);
+    sf_buf_print(out, "%s/?view=compare&from=%" PRId64 "&until=%" PRId64, s->server,
+                 (s->report->asked_ns - s->question->since_ns) / SF_NS_PER_MS,
+                 s->report->asked_ns / SF_NS_PER_MS);
     for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
         sf_buf_print(out, "&%s=", params[i].name);
         sf_client_encode(out, sf_str_from(params[i].value));
@@ -124,7 +141,7 @@ void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out)
     sf_buf_print(out, ": %" PRIu64 " %ss; per %s:\n", r->n_right, s->things, s->things);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
-        sf_buf_print(out, "  %-11s ", sf_guard_ask_measure_name(i));
+        sf_buf_print(out, "  %-11.*s ", SF_STR_ARG(name_of(r, i)));
         if (!row->is_there) {
             sf_buf_print(out, "not measured\n");
             continue;
@@ -141,20 +158,22 @@ void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out)
         }
         sf_buf_add_u8(out, '\n');
     }
-    if (r->summary.len) {
-        sf_units_prose(out, r->summary, 0, 0);
+    if (r->summary.len || r->is_by_samples) {
+        sf_units_prose(out, r->summary.len ? r->summary : sf_str_from(by_samples), 0, 0);
         sf_buf_add_u8(out, '\n');
     }
 }
 
 /* ---- JSON ---- */
 
-static void write_row(struct sf_json_writer *w, unsigned measure, const struct sf_guard_row *row)
+static void write_row(struct sf_json_writer *w, unsigned measure,
+                      const struct sf_guard_report *report)
 {
+    const struct sf_guard_row *row = &report->rows[measure];
     static const char *const units[SF_GUARD_N_MEASURES] = {"nanoseconds", "nanoseconds",
                                                            "nanoseconds", "bytes", "share"};
     sf_json_write_object(w);
-    sf_json_write_key_str(w, SF_STR("measure"), sf_str_from(sf_guard_ask_measure_name(measure)));
+    sf_json_write_key_str(w, SF_STR("measure"), name_of(report, measure));
     sf_json_write_key_str(w, SF_STR("unit"), sf_str_from(units[measure]));
     sf_json_write_key_str(w, SF_STR("verdict"), sf_str_from(verdict_word(row->m.verdict)));
     const struct {
@@ -198,7 +217,8 @@ void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("candidateSpans"), s->report->n_right);
     sf_json_write_key(&w, SF_STR("maxIncrease"));
     sf_json_write_f64(&w, s->max_increase);
-    sf_json_write_key_str(&w, SF_STR("summary"), s->report->summary);
+    sf_json_write_key_str(&w, SF_STR("summary"),
+                          s->report->is_by_samples ? sf_str_from(by_samples) : s->report->summary);
     sf_buf_reset(&text);
     add_link(s, &text);
     sf_json_write_key_str(&w, SF_STR("link"), sf_buf_str(&text));
@@ -206,7 +226,7 @@ void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out)
     sf_json_write_array(&w);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         if (s->report->rows[i].is_there)
-            write_row(&w, i, &s->report->rows[i]);
+            write_row(&w, i, s->report);
     }
     sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
@@ -230,8 +250,9 @@ static void write_case(const struct sf_guard_said *s, unsigned measure, struct s
 {
     const struct sf_guard_row *row = &s->report->rows[measure];
     struct sf_buf text = {0};
-    sf_buf_print(out, "  <testcase classname=\"spanflame.guard\" name=\"%s\">",
-                 sf_guard_ask_measure_name(measure));
+    sf_buf_print(out, "  <testcase classname=\"spanflame.guard\" name=\"");
+    add_xml(out, name_of(s->report, measure));
+    sf_buf_print(out, "\">");
     if (s->verdict == SF_GUARD_UNKNOWN || !row->is_there || row->m.verdict == SF_GUARD_UNKNOWN) {
         sf_buf_print(out, "<skipped message=\"%s\"/>",
                      row->is_there ? "too little data" : "not measured");
@@ -308,7 +329,12 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
                  r->n_right, s->things, s->things, 100 * s->max_increase);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
-        sf_buf_print(out, "| %s | ", sf_guard_ask_measure_name(i));
+        sf_buf_print(out, "| ");
+        if (row->name.len)
+            add_code(out, row->name); /* comes from a file */
+        else
+            sf_buf_print(out, "%s", sf_guard_ask_measure_name(i));
+        sf_buf_print(out, " | ");
         if (!row->is_there) {
             sf_buf_print(out, "not measured | | | | |\n");
             continue;
@@ -328,6 +354,8 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         }
         sf_buf_print(out, " |\n");
     }
+    if (r->is_by_samples)
+        sf_buf_print(out, "\n%s\n", by_samples);
     if (s->svg)
         sf_buf_print(out, "\n![Flame graph: the candidate, red where it costs more](%s)\n", s->svg);
     if (!s->server)

@@ -43,3 +43,19 @@ struct sf_guard_measure sf_guard_shares(uint64_t n_left_failed, uint64_t n_left,
     m.has_interval = true;
     return m;
 }
+
+struct sf_guard_measure sf_guard_sums(struct sf_guard_sum left, struct sf_guard_sum right, double z)
+{
+    struct sf_guard_measure m = {
+        .left = left.total, .right = right.total, .delta = right.total - left.total};
+    /* Of n samples n is the variance; one that takes large objects more often has less. */
+    double half = z * sqrt(left.total * left.period + right.total * right.period);
+    m.has_interval = left.period > 0 && right.period > 0 &&
+                     left.total >= SF_GUARD_SAMPLES * left.period &&
+                     right.total >= SF_GUARD_SAMPLES * right.period;
+    if (m.has_interval) {
+        m.low = m.delta - half;
+        m.high = m.delta + half;
+    }
+    return m;
+}

@@ -30,3 +30,16 @@ enum sf_guard_verdict sf_guard_judge(struct sf_guard_measure *m, double max_incr
  * joins others that share an error rate of their own. No interval without spans on both sides. */
 struct sf_guard_measure sf_guard_shares(uint64_t n_left_failed, uint64_t n_left,
                                         uint64_t n_right_failed, uint64_t n_right);
+
+enum { SF_GUARD_SAMPLES = 30 }; /* of each side, for an interval by samples alone */
+
+struct sf_guard_sum {
+    double total;  /* nanoseconds or bytes */
+    double period; /* of them, that one sample stands for; 0: not known */
+};
+
+/* Two sums of samples, with the interval of their difference by what chance samples (Poisson's
+ * distribution) and by nothing else: two runs of one build may differ by more. `z`: how many
+ * standard deviations wide. No interval where a period is not known or a side has too few. */
+struct sf_guard_measure sf_guard_sums(struct sf_guard_sum left, struct sf_guard_sum right,
+                                      double z);

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -124,7 +125,12 @@ def test_json_has_the_numbers_and_a_link():
     rows = {m["measure"]: m for m in told["measures"]}
     assert code == 1 and told["verdict"] == "regression" and set(rows) == {"duration", "CPU", "errors"}, told
     assert 25 * MS < rows["duration"]["low"] < 30.5 * MS < rows["duration"]["high"] + MS and rows["CPU"]["function"] == HOSTILE, rows
-    assert told["link"].startswith(f"http://127.0.0.1:{SERVER.port}/?view=compare&from=now-3600s&q=%7B%20name"), told["link"]
+    # Whoever opens it next week sees the same time.
+    link = urllib.parse.parse_qs(told["link"].split("/?")[1])
+    assert told["link"].startswith(f"http://127.0.0.1:{SERVER.port}/?view=compare&"), told["link"]
+    assert int(link["until"][0]) - int(link["from"][0]) == 3600000 and abs(int(link["until"][0]) / 1000 - time.time()) < 600, link
+    asked = SERVER.get("/api/v1/compare?" + urllib.parse.urlencode({k: v[0] for k, v in link.items() if k != "view"}))
+    assert asked.status == 200 and json.loads(asked.body)["left"]["found"] == 80, asked.text  # what the page asks
 
 
 def test_junit_is_xml_whatever_a_function_is_called():
@@ -203,8 +209,35 @@ def test_profile_files_of_two_builds():
         xml.etree.ElementTree.fromstring(text)
         assert guard_files("none")[0] == 2 and guard_files("slow", "--type", "alloc_space")[0] == 2
         assert files("--baseline-profiles", f"{home}/old")[0] == 2
-        code, out, _ = files("--baseline-profiles", f"{home}/old/0.pb.gz", "--candidate-profiles", f"{home}/slow/0.pb.gz")
-        assert code == 3 and "1 runs of the baseline" in out, out
+
+
+def test_two_profile_files_are_judged_by_their_samples():
+    with tempfile.TemporaryDirectory() as home:
+        def write(name, stacks, **more):
+            with open(f"{home}/{name}", "wb") as f:
+                f.write(pprof({k: v * 10**7 for k, v in stacks.items()}, **dict({"period": 10**7}, **more)))
+        write("old", {"main;work": 300, "main;parse": 20})
+        write("same", {"main;work": 310, "main;parse": 15})
+        write("slow", {"main;work": 300, "main;parse": 120})
+        write("few", {"main;work": 20})
+        write("old-wall", {"main;work": 300}, sample_type="wall")
+        write("slow-wall", {"main;work": 300, "main;wait": 300}, sample_type="wall")
+        write("untold", {"main;work": 300}, period=0)
+
+        def two(left, right, *more):
+            return files("--baseline-profiles", f"{home}/{left}", "--candidate-profiles", f"{home}/{right}", *more)
+        code, out, _ = two("old", "slow")
+        assert code == 1 and "regression: CPU +1 s (+31 %), mostly parse +1 s" in out and "two runs of one build may differ" in out.replace("\n", " "), out
+        code, out, _ = two("old", "same")
+        assert code == 0 and out.startswith("pass: "), out
+        code, out, _ = two("old", "few")
+        assert code == 3 and "at least 30 samples of each file" in out, out
+        code, out, _ = two("old", "untold")
+        assert code == 3 and "at least 8" in out, out  # what a sample stands for is not known
+        code, out, _ = two("old-wall", "slow-wall", "--output", "markdown")
+        assert code == 1 and "| `wall` | **regression** |" in out and "| CPU | not measured" not in out and "One run of each" in out, out
+        told = json.loads(two("old-wall", "slow-wall", "--output", "json")[1])
+        assert [m["measure"] for m in told["measures"]] == ["wall"] and "One run of each" in told["summary"], told
 
 
 def test_exit_codes_of_what_cannot_be_asked():

@@ -89,3 +89,35 @@ TEST(guard, shares_have_newcombes_interval)
     m = sf_guard_shares(0, 1000, 3, 1000);
     assert_int_equal(sf_guard_judge(&m, 0.05), SF_GUARD_PASS);
 }
+
+/* 1,000 pairs of two files of one build, of 400 samples each. */
+TEST(guard, equal_files_fail_rarely)
+{
+    enum { PAIRS = 1000, SAMPLES = 400, PARTS = 20 };
+    uint64_t draw = 1;
+    int n_failed = 0;
+    for (int pair = 0; pair < PAIRS; pair++) {
+        double n[2] = {0};
+        struct sf_guard_measure m;
+        for (int i = 0; i < 2 * SAMPLES * PARTS; i++) { /* each hits once in PARTS: Poisson's */
+            draw = draw * 6364136223846793005u + 1442695040888963407u;
+            n[i % 2] += (double)(draw >> 33) / 2147483648.0 < 1.0 / PARTS;
+        }
+        m = sf_guard_sums((struct sf_guard_sum){n[0] * 10, 10},
+                          (struct sf_guard_sum){n[1] * 10, 10}, 1.96);
+        assert_true(m.has_interval);
+        n_failed += sf_guard_judge(&m, 0) == SF_GUARD_REGRESSION;
+    }
+    if (n_failed > 65 || n_failed < 5)
+        fail_msg("%d of %d equal pairs fail", n_failed, PAIRS);
+}
+
+TEST(guard, sums_of_few_samples_or_no_period_have_no_interval)
+{
+    struct sf_guard_sum many = {1000, 10}, few = {290, 10}, unknown = {1000, 0};
+    assert_true(sf_guard_sums(many, many, 1.96).has_interval);
+    assert_false(sf_guard_sums(many, few, 1.96).has_interval);
+    assert_false(sf_guard_sums(few, many, 1.96).has_interval);
+    assert_false(sf_guard_sums(unknown, many, 1.96).has_interval);
+    assert_false(sf_guard_sums(many, unknown, 1.96).has_interval);
+}
