@@ -40,6 +40,7 @@ struct sf_alert_rule {
     enum sf_alert_unit unit; /* of the threshold */
     double threshold;        /* percent as a share of 1, times in ns, sizes in bytes */
     sf_str name, tenant;
+    sf_str where;          /* FILE:LINE; empty: built in */
     sf_str query;          /* of TRACEQL, with its metrics function */
     sf_str spans;          /* and without it, or what others ask of; empty: cannot be told apart */
     sf_str selector, type; /* of SHARE and AMOUNT; type may be empty */

@@ -57,6 +57,8 @@ static bool parse_rule(struct walk *w)
         return sf_yaml_refuse(w->yaml, "a rule is a map: {name: ..., traceql: ..., above: ...}");
     if (sf_alert_rules_add(w->rules, &w->rule, &said))
         return sf_yaml_refuse(w->yaml, "%s", said.text);
+    if (!sf_arena_print(&w->rules->arena, &w->rule->where, "%.200s:%u", w->yaml->file, line))
+        return sf_yaml_refuse(w->yaml, "too large");
     if (!parse_map(w, NULL))
         return false;
     return !sf_alert_rule_check(w->rules, w->rule, &said) ||
@@ -134,7 +136,8 @@ enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct s
     for (size_t i = 0; !err && !c->has_tenancy && i < c->alerts.rules->n; i++) {
         if (!sf_str_eq(c->alerts.rules->list[i].tenant, SF_STR("single-tenant")))
             err = sf_fail(why, SF_ERR_INPUT,
-                          "alerts: rule \"%.*s\" names a tenant and tenancy.enabled is false",
+                          "%.*s: rule \"%.*s\" names a tenant and tenancy.enabled is false",
+                          SF_STR_ARG(c->alerts.rules->list[i].where),
                           SF_STR_ARG(sf_str_part(c->alerts.rules->list[i].name, 0, 60)));
     }
     if (!err && c->alerts.pack && c->alerts.alertmanager.n + c->alerts.webhook.n > 0)

@@ -9,6 +9,7 @@
 
 #include "app/alert_yaml.h"
 #include "app/config_value.h"
+#include "app/scrape_yaml.h"
 #include "base/heap.h"
 #include "os/file.h"
 #include "scrape/scrape_job.h"
@@ -339,6 +340,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
         err = sf_alert_yaml_finish(c, true, why);
+    if (!err)
+        err = sf_scrape_yaml_finish(c->scrape, c->has_tenancy, why);
     if (!err) {
         *out = c;
         c = NULL;
@@ -372,6 +375,8 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
     if (!err)
         err = sf_alert_yaml_finish(c, false, why);
+    if (!err)
+        err = sf_scrape_yaml_finish(c->scrape, c->has_tenancy, why);
     if (!err) {
         *out = c;
         c = NULL;

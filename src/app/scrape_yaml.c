@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/tenant.h"
+
 enum { MAX_PATH = 200, MAX_DEPTH = 4 };
 
 struct walk {
@@ -73,12 +75,33 @@ bool sf_scrape_yaml_list(struct sf_yaml_reader *yaml, struct sf_scrape_jobs *job
             return sf_yaml_refuse(yaml, "a scrape is a map: {url: ..., service: ...}");
         if (sf_scrape_jobs_add(jobs, &w.job, &said))
             return sf_yaml_refuse(yaml, "%s", said.text);
+        if (!sf_arena_print(&jobs->arena, &w.job->where, "%.200s:%u", yaml->file, line))
+            return sf_yaml_refuse(yaml, "too large");
         if (!parse_value(&w, "", 0))
             return false;
         if (sf_scrape_job_check(jobs, w.job, &said))
             return sf_yaml_refuse_at(yaml, line, "%s", said.text);
     }
     return false;
+}
+
+enum sf_err sf_scrape_yaml_finish(const struct sf_scrape_jobs *jobs, bool has_tenancy,
+                                  struct sf_why *why)
+{
+    for (size_t i = 0; jobs && i < jobs->n; i++) {
+        const struct sf_scrape_job *job = &jobs->list[i];
+        enum sf_err err = sf_tenant_check_name(job->tenant, why);
+        /* Its profiles would be where nobody can ask for them. */
+        if (!err && !has_tenancy && !sf_str_eq(job->tenant, SF_STR("single-tenant")))
+            err = sf_fail(why, SF_ERR_INPUT,
+                          "scrape \"%.*s\" names a tenant and tenancy.enabled is false",
+                          SF_STR_ARG(sf_str_part(job->name, 0, 60)));
+        if (err) {
+            sf_why_prefix(why, "%.*s", SF_STR_ARG(job->where));
+            return SF_ERR_INPUT;
+        }
+    }
+    return SF_OK;
 }
 
 /* ---- files of targets ---- */

@@ -22,6 +22,7 @@ struct sf_scrape_job {
     sf_str name;    /* job; the service, or the address, when not given */
     sf_str service; /* empty: a label service_name, or the job's name */
     sf_str tenant;
+    sf_str where;                                     /* FILE:LINE */
     sf_str url;                                       /* one address, whole */
     struct sf_scrape_words targets, file_sd, http_sd; /* HOST:PORT; paths; addresses */
     struct sf_scrape_words paths;                     /* words behind path_prefix */

@@ -38,7 +38,12 @@ TEST(alert_yaml, a_bad_rule_names_its_line)
         {"alerts:\n  rules:\n    - name: a\n      labels: [x]\n", "f.yaml:4: a rule has texts"},
         {"alerts:\n  rules:\n    - name: &x a\n", "anchors"},
         {"alerts:\n  rules:\n    - {name: a, traceql: '{ } | rate()', above: 1, tenant: red}\n",
-         "names a tenant"},
+         "f.yaml:3: rule \"a\" names a tenant and tenancy.enabled is false"},
+        {"scrape:\n  - {url: 'http://x/p', service: a}\n"
+         "  - {url: 'http://x/p', service: b, tenant: red}\n",
+         "f.yaml:3: scrape \"b\" names a tenant and tenancy.enabled is false"},
+        {"tenancy: {enabled: true}\nscrape:\n  - {url: 'http://x/p', service: b, tenant: 'a|b'}\n",
+         "f.yaml:3: "},
         {"alerts:\n  webhook: ['ftp://x']\n", "no address to send to"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
