@@ -44,6 +44,10 @@ struct sf_attrs { /* a borrowed list, in the sender's order; keys may repeat, th
 
 /* Same type and same content; doubles by bits, so NaN equals itself and 0.0 differs from -0.0. */
 bool sf_value_eq(struct sf_value a, struct sf_value b);
+/* For tables: what is equal has one hash. */
+uint64_t sf_value_hash(struct sf_value v);
+/* An order of all values: by type, then by value; 0 means equal. */
+int sf_value_cmp(struct sf_value a, struct sf_value b);
 /* The value of `key`, or one of type NONE. */
 struct sf_value sf_attrs_get(struct sf_attrs attrs, sf_str key);
 /* The string under `key`, or empty when it is missing or of another type. */

@@ -121,6 +121,9 @@ class Story:
         return [f"/api/v2/search/tags?{times}", f"/api/search/tags?{times}", f"/api/v2/search/tag/span.user.id/values?{times}",
                 f"/api/v2/search/tag/resource.service.name/values?{times}", f"/api/v2/search/tag/name/values?{times}",
                 f"/api/v2/search/tag/.http.response.status_code/values?{times}",
+                f"/api/v2/search/tag/span.ratio/values?{times}", f"/api/v2/search/tag/span.is_cached/values?{times}",
+                f"/api/v2/search/tag/event.exception.type/values?{times}", f"/api/v2/search/tag/span.user.id/values?{times}&limit=2",
+                f"/api/v2/search/tags?scope=span&{times}&q={urllib.parse.quote('{ status = error }')}",
                 f"/api/v2/search/tag/span.rows/values?{times}&q={urllib.parse.quote('{ resource.service.name = `cart` }')}"]
 
     def profile_questions(self):

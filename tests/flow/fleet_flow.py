@@ -188,7 +188,8 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
     half, and a third has nothing of its own: all say the same."""
     need_clickhouse()
     story = fleet_answers.Story()
-    questions = story.span_questions() + story.operation_questions() + story.querier_questions() + story.profile_questions()
+    questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
+                 + story.profile_questions())
     with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s")) as one, \
             Server(config(bed.url(), timeout="60s")) as other, Server(config(bed.url(), timeout="60s")) as reader:
         story.send(alone)
@@ -212,7 +213,7 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
         assert fleet_answers.differences(alone, reader, [f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{root}/profile"])
         # A shard that is away is named, whatever is asked; what the node itself has is still there.
         bed.shards[0].kill()
-        for question in (story.span_questions()[0], story.span_questions()[-3], story.operation_questions()[0], story.profile_questions()[0],
+        for question in (story.span_questions()[0], story.span_questions()[-3], story.operation_questions()[0], *story.tag_questions()[:3], story.profile_questions()[0],
                          f"/api/v1/traces/{trace}/flame"):
             answer = fleet_answers.ask(reader, question)[1]
             says = str(answer.getheader("x-spanflame-partial")) + answer.text
@@ -238,6 +239,16 @@ def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
             answer = a.get(f"/api/v2/traces/{trace.hex()}", {"Accept": "application/json", "X-Scope-OrgID": name})
             return len(json.loads(answer.body)["trace"].get("resourceSpans", []))
         assert (spans("blue"), spans("red")) == (1, 0)
+        # A node that nobody sent anything to knows them, too; and no others.
+        with Server(config(bed.url()) + more) as c:
+            def found(name):
+                answer = c.get(f"/api/v2/traces/{trace.hex()}", {"Accept": "application/json", "X-Scope-OrgID": name})
+                return answer.status, len(json.loads(answer.body).get("trace", {}).get("resourceSpans", [])) if answer.status == 200 else 0
+            assert found("blue") == (200, 1)
+            assert found("red|blue")[1] == 1
+            assert found("green")[1] == 0
+            bed.shards[0].kill()
+            assert found("yellow")[0] >= 500, "a shard that is away may know the tenant"
 
 
 # ---- what goes wrong ----

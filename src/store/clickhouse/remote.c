@@ -16,6 +16,7 @@
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
+#include "store/clickhouse/tag_union.h"
 #include "store/clickhouse/trace_search.h"
 #include "store/clickhouse/trace_union.h"
 #include "store/local/local.h"
@@ -23,6 +24,7 @@
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
 #define ACK_NS     (5 * SF_NS_PER_S) /* that a request waits for a shard that fails */
+#define TENANT_NS  (5 * SF_NS_PER_S) /* that shards are asked for a tenant's name */
 
 struct sf_remote {
     struct sf_remote_config config;
@@ -186,6 +188,14 @@ static enum sf_err remote_span_columns(struct sf_store *s, const struct sf_span_
     return sf_row_windows_columns(&source, query, q, out, why);
 }
 
+static enum sf_err remote_span_tags(struct sf_store *s, const struct sf_tag_query *query,
+                                    struct sf_query_ctx *q, struct sf_str_cursor **out,
+                                    struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_tag_union_open(&source, query, q, out, why);
+}
+
 static enum sf_err remote_operations(struct sf_store *s, int64_t from_ns, int64_t to_ns,
                                      struct sf_query_ctx *q, struct sf_operation_rows *out,
                                      struct sf_why *why)
@@ -251,6 +261,64 @@ static enum sf_err remote_detail_top(struct sf_store *s, const struct sf_detail_
 {
     struct sf_remote_source source = source_of(s);
     return sf_profile_union_top(&source, query, test, limit, q, out, why);
+}
+
+/* ---- tenants ---- */
+
+static enum sf_err ask_for_tenant(struct sf_remote *r, uint32_t i, sf_str name, bool *out,
+                                  struct sf_why *why)
+{
+    struct sf_query_ctx q = {.deadline_ns = sf_clock_mono_ns() + TENANT_NS};
+    struct sf_buf sql = {0}, answer = {.max = 64};
+    struct sf_shard *shard = NULL;
+    struct sf_row_reader reader;
+    enum sf_err err = open_shard(r, i, &q, &shard, why);
+    static const char *const tables[] = {"spans", "profiles"};
+    sf_buf_print(&sql, "SELECT toUInt64(count()) FROM (");
+    for (size_t t = 0; t < 2; t++) {
+        sf_buf_print(&sql,
+                     "%sSELECT * FROM (SELECT 1 FROM %s.%s WHERE tenant = ", t ? " UNION ALL " : "",
+                     r->config.address.database, tables[t]);
+        sf_remote_source_quote(&sql, name);
+        sf_buf_print(&sql, " LIMIT 1)");
+    }
+    sf_buf_print(&sql, ") FORMAT RowBinary");
+    if (!err && !sf_buf_ok(&sql))
+        err = sf_no_memory(why, "a question to ClickHouse");
+    if (!err)
+        err = sf_shard_ask(shard, sf_buf_str(&sql), q.deadline_ns, &answer, why);
+    reader = sf_row_reader_init(sf_buf_bytes(&answer));
+    if (!err) {
+        *out = sf_row_binary_u64(&reader) > 0;
+        err = sf_row_binary_check(&reader, why);
+    }
+    sf_shard_close(shard);
+    sf_buf_done(&sql);
+    sf_buf_done(&answer);
+    return err;
+}
+
+/* A tenant that only other nodes have heard of gets a number here when it is first asked for. */
+static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
+                                 struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    enum sf_err err = sf_store_local_ops.tenant(s, name, can_create, out, why), first = SF_OK;
+    struct sf_why own;
+    bool is_there = false;
+    if (err != SF_ERR_NOT_FOUND)
+        return err;
+    for (uint32_t i = 0; !is_there && i < r->config.address.n_shards; i++) {
+        enum sf_err asked = ask_for_tenant(r, i, name, &is_there, &own);
+        if (asked && !first) {
+            first = asked;
+            if (why)
+                *why = own;
+        }
+    }
+    if (is_there)
+        return sf_store_local_ops.tenant(s, name, true, out, why);
+    return first ? first : err; /* who cannot be asked may know it */
 }
 
 /* ---- writing ---- */
@@ -409,9 +477,11 @@ static void fill_ops(void)
     ops.close = remote_close;
     ops.pressure = remote_pressure;
     ops.append = remote_append;
+    ops.tenant = remote_tenant;
     ops.traces_get = remote_traces_get;
     ops.span_scan = remote_span_scan;
     ops.span_columns = remote_span_columns;
+    ops.span_tags = remote_span_tags;
     ops.operations = remote_operations;
     ops.prof_merge = remote_prof_merge;
     ops.prof_points = remote_prof_points;

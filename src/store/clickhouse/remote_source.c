@@ -32,6 +32,11 @@ void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, str
                  64 - SF_BATCH_NODE_BITS, r->node, record_mask, lsn);
 }
 
+void sf_remote_source_mine(const struct sf_remote_source *r, struct sf_buf *sql)
+{
+    sf_buf_print(sql, "bitShiftRight(batch, %d) = %" PRIu32, 64 - SF_BATCH_NODE_BITS, r->node);
+}
+
 void sf_remote_source_quote(struct sf_buf *sql, sf_str text)
 {
     sf_buf_add_u8(sql, '\'');

@@ -30,6 +30,9 @@ uint64_t sf_remote_source_batch(uint32_t node, int64_t recv_ns, uint64_t first_r
 /* " AND ..." of rows that are not this node's, or come from records up to `lsn`. */
 void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql);
 
+/* "..." of rows that this node has shipped. */
+void sf_remote_source_mine(const struct sf_remote_source *r, struct sf_buf *sql);
+
 /* 'text', whatever bytes it has. */
 void sf_remote_source_quote(struct sf_buf *sql, sf_str text);
 /* "tenant IN ('a','b')" of the query's tenants. */

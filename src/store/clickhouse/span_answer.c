@@ -53,30 +53,36 @@ static void *list_of(struct reading *x, uint32_t n, size_t size)
 
 /* ---- attributes ---- */
 
+bool sf_span_answer_other(sf_str raw, struct sf_value *out, const char **fault)
+{
+    sf_str content;
+    size_t off;
+    if (!raw.len) {
+        *fault = "a value without a type";
+        return false;
+    }
+    content = sf_str_from_at(raw, 1);
+    *out = (struct sf_value){.type = (enum sf_value_type)(uint8_t)raw.p[0]};
+    switch (out->type) {
+    case SF_VALUE_EMPTY: return true;
+    case SF_VALUE_BOOL: out->is_true = content.len && content.p[0]; return true;
+    case SF_VALUE_BYTES: out->str = content; return true;
+    case SF_VALUE_ARRAY:
+    case SF_VALUE_KVLIST: out->str = content; break;
+    default: *fault = "an unknown type of value"; return false;
+    }
+    if (sf_value_list_check(out->type, content, &off, fault))
+        return true;
+    *fault = "a list inside a value is damaged";
+    return false;
+}
+
 static struct sf_value other_value(struct reading *x, sf_str raw)
 {
     struct sf_value v = {0};
-    sf_str content;
-    size_t off;
     const char *fault;
-    if (!raw.len) {
-        refuse(x, "a value without a type");
-        return v;
-    }
-    v.type = (enum sf_value_type)(uint8_t)raw.p[0];
-    content = sf_str_from_at(raw, 1);
-    switch (v.type) {
-    case SF_VALUE_EMPTY: break;
-    case SF_VALUE_BOOL: v.is_true = content.len && content.p[0]; break;
-    case SF_VALUE_BYTES: v.str = content; break;
-    case SF_VALUE_ARRAY:
-    case SF_VALUE_KVLIST:
-        v.str = content;
-        if (!sf_value_list_check(v.type, content, &off, &fault))
-            refuse(x, "a list inside a value is damaged");
-        break;
-    default: refuse(x, "an unknown type of value");
-    }
+    if (!sf_span_answer_other(raw, &v, &fault))
+        refuse(x, fault);
     return v;
 }
 

@@ -31,6 +31,8 @@ void sf_span_answer_done(struct sf_span_answer *a); /* its tables; a zeroed one 
 extern const char sf_span_answer_columns[];
 /* Adds the rows. `in` stays until the answer is done with. CORRUPT, LIMIT (the arena), NOMEM. */
 enum sf_err sf_span_answer_add(struct sf_span_answer *a, sf_bytes in, struct sf_why *why);
+/* A value of `xv`; `raw` stays. False: damaged, and how. */
+bool sf_span_answer_other(sf_str raw, struct sf_value *out, const char **fault);
 /* Adds entries of the dictionaries: rows of (UInt8: 1 a scope, UInt64 id, String body). Those that
  * no row refers to are ignored; a resource that never comes has its service and nothing else. */
 enum sf_err sf_span_answer_add_entries(struct sf_span_answer *a, sf_bytes in, struct sf_why *why);

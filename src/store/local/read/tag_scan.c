@@ -42,18 +42,6 @@ struct search {
 
 /* ---- the set ---- */
 
-static uint64_t hash_of(struct sf_value v)
-{
-    switch (v.type) {
-    case SF_VALUE_NONE:
-    case SF_VALUE_EMPTY: return sf_key_u64((uint64_t)v.type);
-    case SF_VALUE_BOOL: return sf_key_mix(sf_key_u64((uint64_t)v.type), v.is_true);
-    case SF_VALUE_INT: return sf_key_mix(sf_key_u64((uint64_t)v.type), (uint64_t)v.i64);
-    case SF_VALUE_DOUBLE: return sf_key_mix(sf_key_u64((uint64_t)v.type), sf_load_u64le(&v.f64));
-    default: return sf_key_mix(sf_key_u64((uint64_t)v.type), sf_key_str(v.str));
-    }
-}
-
 static bool is_full(const struct search *s)
 {
     return (s->query->limit && s->c->n >= s->query->limit) ||
@@ -69,7 +57,7 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
         return SF_OK;
     if (!sf_list_room(&c->entries, c->n, &c->cap, FIRST) || !sf_table_more(&c->set))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
-    lookup = sf_table_lookup(&c->set, hash_of(v));
+    lookup = sf_table_lookup(&c->set, sf_value_hash(v));
     while (sf_table_next(&lookup, &at)) {
         struct entry *e = &c->entries[at];
         if (sf_value_eq(e->val, v)) {
@@ -292,32 +280,9 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
 
 /* ---- the cursor ---- */
 
-/* Signed zeros and what is no number have no order as numbers. */
-static int compare_bits(double a, double b)
-{
-    uint64_t x, y;
-    memcpy(&x, &a, sizeof(x));
-    memcpy(&y, &b, sizeof(y));
-    return x < y ? -1 : x > y;
-}
-
 static int by_value(const void *a, const void *b)
 {
-    const struct sf_value *x = &((const struct entry *)a)->val,
-                          *y = &((const struct entry *)b)->val;
-    if (x->type != y->type)
-        return x->type < y->type ? -1 : 1;
-    switch (x->type) {
-    case SF_VALUE_NONE:
-    case SF_VALUE_EMPTY: return 0;
-    case SF_VALUE_BOOL: return (int)x->is_true - (int)y->is_true;
-    case SF_VALUE_INT: return x->i64 < y->i64 ? -1 : x->i64 > y->i64;
-    case SF_VALUE_DOUBLE:
-        if (x->f64 < y->f64 || x->f64 > y->f64)
-            return x->f64 < y->f64 ? -1 : 1;
-        return compare_bits(x->f64, y->f64);
-    default: return sf_str_cmp(x->str, y->str);
-    }
+    return sf_value_cmp(((const struct entry *)a)->val, ((const struct entry *)b)->val);
 }
 
 static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
