@@ -1,14 +1,16 @@
 #include "block/profile/stack_tree.h"
 
 #include "base/heap.h"
+#include "base/invariant.h"
+#include "base/limits.h"
 
-enum { FIRST_NODES = 64, STEP = 16 };
+enum { FIRST_NODES = 64 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t)
 {
     *t = (struct sf_stack_tree){0};
     t->nodes = sf_heap_new_n(FIRST_NODES, sizeof(*t->nodes));
-    if (!t->nodes || !sf_table_grow(&t->at) || !sf_table_grow(&t->stacks))
+    if (!t->nodes)
         return false;
     t->cap = FIRST_NODES;
     t->nodes[0] = (struct sf_profile_node){0, SF_NONE};
@@ -20,21 +22,26 @@ void sf_stack_tree_done(struct sf_stack_tree *t)
 {
     sf_heap_free(t->nodes);
     sf_table_done(&t->at);
-    sf_table_done(&t->stacks);
+    sf_table_done(&t->paths);
     *t = (struct sf_stack_tree){0};
 }
 
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t)
 {
-    return t->cap * sizeof(*t->nodes) + sf_table_memory(&t->at) + sf_table_memory(&t->stacks);
+    return t->cap * sizeof(*t->nodes) + sf_table_memory(&t->at) + sf_table_memory(&t->paths);
 }
 
-static bool grow_nodes(struct sf_stack_tree *t)
+static bool room_for_nodes(struct sf_stack_tree *t, uint32_t n)
 {
-    uint32_t cap = t->cap + t->cap / 2;
+    uint32_t cap = t->cap;
     struct sf_profile_node *nodes;
-    if (t->cap > UINT32_MAX / 2)
-        return false;
+    if (n <= t->cap - t->n)
+        return true;
+    while (cap - t->n < n) {
+        if (cap > UINT32_MAX / 2)
+            return false;
+        cap += cap / 2;
+    }
     nodes = sf_heap_grow(t->nodes, cap, sizeof(*nodes));
     if (!nodes)
         return false;
@@ -43,9 +50,12 @@ static bool grow_nodes(struct sf_stack_tree *t)
     return true;
 }
 
+/* ---- node by node ---- */
+
 bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out)
 {
     struct sf_table_lookup lookup;
+    SF_ASSERT(t->paths.n == 0);
     if (!sf_table_more(&t->at))
         return false;
     lookup = sf_table_lookup(&t->at, sf_key_u64((uint64_t)parent << 32 | location));
@@ -53,7 +63,7 @@ bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t locati
         if (t->nodes[*out].parent == parent && t->nodes[*out].location == location)
             return true;
     }
-    if (t->n == t->cap && !grow_nodes(t))
+    if (!room_for_nodes(t, 1))
         return false;
     t->nodes[t->n] = (struct sf_profile_node){parent, location};
     sf_table_keep(&t->at, &lookup, t->n);
@@ -61,75 +71,128 @@ bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t locati
     return true;
 }
 
-/* Is `node` the leaf of these locations, leaf first? */
-static bool is_stack(const struct sf_stack_tree *t, uint32_t node, const uint32_t *locations,
-                     uint32_t n)
+/* ---- stack by stack ---- */
+
+struct path {                  /* a stack, and the hashes of its root-most frames */
+    const uint32_t *locations; /* leaf first */
+    uint32_t n;
+    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* of the root-most 0, 2, 4, ... */
+};
+
+static uint32_t path_location(const struct path *p, uint32_t depth) /* from 1, at the root */
 {
-    for (uint32_t i = 0; i < n; i++) {
-        if (node == 0 || t->nodes[node].location != locations[i])
+    return p->locations[p->n - depth];
+}
+
+/* Two frames a step: each step waits for the one before. */
+static void path_init(struct path *p, const uint32_t *locations, uint32_t n)
+{
+    uint64_t hash = sf_key_secret[4];
+    p->locations = locations;
+    p->n = n;
+    p->evens[0] = hash;
+    for (uint32_t depth = 2; depth <= n; depth += 2) {
+        uint64_t two = (uint64_t)path_location(p, depth - 1) << 32 | path_location(p, depth);
+        hash = sf_key_fold(hash ^ two, sf_key_secret[1]);
+        p->evens[depth / 2] = hash;
+    }
+}
+
+static uint64_t path_hash(const struct path *p, uint32_t depth)
+{
+    uint64_t hash = p->evens[depth / 2];
+    if (depth % 2)
+        hash ^= path_location(p, depth) ^ sf_key_secret[5];
+    return sf_key_fold(hash ^ sf_key_secret[2], sf_key_secret[3]);
+}
+
+/* Is `node` the end of the root-most `depth` frames? */
+static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct path *p,
+                    uint32_t depth)
+{
+    for (; depth; depth--) {
+        if (node == 0 || t->nodes[node].location != path_location(p, depth))
             return false;
         node = t->nodes[node].parent;
     }
     return node == 0;
 }
 
-/* The leaf of these locations; else the look that found none. */
-static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
-                       uint32_t n, struct sf_table_lookup *lookup, uint32_t *out)
+/* What may be the end of the root-most `depth` frames: hash and location are those. */
+static bool guess(const struct sf_stack_tree *t, const struct path *p, uint32_t depth,
+                  uint32_t *out)
 {
-    *lookup = sf_table_lookup(&t->stacks, hash);
-    while (sf_table_next(lookup, out)) {
-        if (is_stack(t, *out, locations, n))
+    struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, depth));
+    while (sf_table_next(&lookup, out)) {
+        if (t->nodes[*out].location == path_location(p, depth))
             return true;
     }
     return false;
 }
 
-static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
-                       uint32_t n, uint32_t node)
+static bool find_leaf(const struct sf_stack_tree *t, const struct path *p, uint32_t *out)
 {
-    struct sf_table_lookup lookup;
-    uint32_t have;
-    if (!sf_table_more(&t->stacks))
-        return false;
-    if (!find_stack(t, hash, locations, n, &lookup, &have))
-        sf_table_keep(&t->stacks, &lookup, node);
-    return true;
+    struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, p->n));
+    while (sf_table_next(&lookup, out)) {
+        if (is_path(t, *out, p, p->n))
+            return true;
+    }
+    return false;
 }
 
-/* A stack that is new has mostly known callers: the root-most 16, 32, 48 frames of stacks are kept
- * like stacks, so that only what is below them is looked up frame by frame. */
-static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
-                       uint32_t *out)
+/* How many of the root-most frames are known, and their end. Equal hashes of other paths may
+ * mislead the search by halves; then one frame is asked for after the other. */
+static uint32_t find_callers(const struct sf_stack_tree *t, const struct path *p, uint32_t *out)
 {
-    uint32_t node = 0, n_known = (n - 1) / STEP * STEP;
-    for (; n_known; n_known -= STEP) {
-        const uint32_t *callers = locations + (n - n_known);
-        struct sf_table_lookup lookup;
-        if (find_stack(t, sf_key(callers, n_known * sizeof(*callers)), callers, n_known, &lookup,
-                       &node))
-            break;
-        node = 0;
-    }
-    for (uint32_t i = n_known; i < n; i++) {
-        const uint32_t *callers = locations + (n - 1 - i);
-        if (!sf_stack_tree_add(t, node, *callers, &node))
-            return false;
-        if ((i + 1) % STEP == 0 && i + 1 < n &&
-            !keep_stack(t, sf_key(callers, (i + 1) * sizeof(*callers)), callers, i + 1, node))
-            return false;
+    uint32_t low = 0, high = p->n, node = 0, depth = 0;
+    while (high - low > 1) {
+        uint32_t mid = low + (high - low) / 2, found;
+        if (guess(t, p, mid, &found)) {
+            low = mid;
+            node = found;
+        } else {
+            high = mid;
+        }
     }
     *out = node;
-    return true;
+    if (is_path(t, node, p, low))
+        return low;
+    for (*out = 0; depth < p->n; depth++) {
+        struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, depth + 1));
+        bool is_known = false;
+        while (!is_known && sf_table_next(&lookup, &node))
+            is_known = t->nodes[node].parent == *out &&
+                       t->nodes[node].location == path_location(p, depth + 1);
+        if (!is_known)
+            break;
+        *out = node;
+    }
+    return depth;
 }
 
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out)
 {
-    uint64_t hash = sf_key(locations, n * sizeof(*locations));
-    struct sf_table_lookup lookup;
+    struct path p;
+    uint32_t node = 0, depth;
+    SF_ASSERT(t->at.n == 0);
     *out = 0;
-    if (n == 0 || find_stack(t, hash, locations, n, &lookup, out))
+    if (n == 0)
         return true;
-    return add_frames(t, locations, n, out) && keep_stack(t, hash, locations, n, *out);
+    if (n > SF_LIMIT_FRAMES || !sf_table_more(&t->paths))
+        return false;
+    path_init(&p, locations, n);
+    if (find_leaf(t, &p, out))
+        return true;
+    depth = find_callers(t, &p, &node);
+    if (!room_for_nodes(t, n - depth) || !sf_table_reserve(&t->paths, n - depth))
+        return false;
+    while (depth < n) {
+        depth++;
+        t->nodes[t->n] = (struct sf_profile_node){node, path_location(&p, depth)};
+        sf_table_put(&t->paths, path_hash(&p, depth), t->n);
+        node = t->n++;
+    }
+    *out = node;
+    return true;
 }

@@ -1,9 +1,13 @@
 /* stack_tree.h - the stacks of one service as a tree: a node is a location under its caller.
  *
  * Twelve to twenty bytes a node, because a busy service has a hundred thousand of them and they
- * decide how often profiles must be flushed: the node itself, and its number in an open table that
- * is looked up by the node's own content. In front of that lies a table of whole stacks: most are
- * known, and then one look and a walk up the tree to be sure do for a look per frame. */
+ * decide how often profiles must be flushed: the node itself, and its number in an open table.
+ *
+ * A tree is filled stack by stack, as samples come in, or node by node, as merges do; never both.
+ * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a stack
+ * that is known takes one look, and a walk up the tree to be sure. Of a new one the known callers
+ * are searched by halves, since the callers of a known node are known; what is below them is new
+ * without asking. Node by node, it is looked up by its parent and its location. */
 #pragma once
 #include "base/buf.h"
 #include "base/table.h"
@@ -12,8 +16,8 @@
 struct sf_stack_tree {
     struct sf_profile_node *nodes; /* the first is the root */
     uint32_t n, cap;
-    struct sf_table at;     /* nodes, by parent and location */
-    struct sf_table stacks; /* their leaves */
+    struct sf_table paths; /* nodes, by all locations from the root to them; or */
+    struct sf_table at;    /* by parent and location */
 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; then done is fine */
@@ -22,6 +26,7 @@ size_t sf_stack_tree_memory(const struct sf_stack_tree *t);
 
 /* The node of `location` under `parent`, made when there is none. False: no memory. */
 bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out);
-/* The leaf of a stack, leaf first; the root when it has no frames. False: no memory. */
+/* The leaf of a stack, leaf first; the root when it has no frames. False: no memory, or more than
+ * SF_LIMIT_FRAMES, which no decoder gives. */
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out);

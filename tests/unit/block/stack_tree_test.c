@@ -59,7 +59,7 @@ TEST(stack_tree, keeps_every_stack_apart_while_it_grows)
             assert_is(&t, leaf, stack, DEPTH);
         }
     }
-    assert_true(sf_stack_tree_memory(&t) < (size_t)t.n * 32 + STACKS * 32);
+    assert_true(sf_stack_tree_memory(&t) < (size_t)t.n * 36);
     sf_stack_tree_done(&t);
 }
 
@@ -84,5 +84,61 @@ TEST(stack_tree, stays_whole_when_memory_runs_out)
         const uint32_t again[] = {i, i / 7, 1};
         assert_is(&t, add(&t, again, 3), again, 3);
     }
+    sf_stack_tree_done(&t);
+}
+
+/* The same by looking at all nodes for each frame. */
+static uint32_t add_slowly(struct sf_profile_node *nodes, uint32_t *n_nodes,
+                           const uint32_t *locations, uint32_t n)
+{
+    uint32_t node = 0;
+    while (n-- > 0) {
+        uint32_t at = 1;
+        while (at < *n_nodes && (nodes[at].parent != node || nodes[at].location != locations[n]))
+            at++;
+        if (at == *n_nodes)
+            nodes[(*n_nodes)++] = (struct sf_profile_node){node, locations[n]};
+        node = at;
+    }
+    return node;
+}
+
+TEST(stack_tree, numbers_nodes_as_one_look_per_frame_would)
+{
+    enum { STACKS = 600, DEPTH = 40 };
+    static struct sf_profile_node nodes[STACKS * DEPTH + 1];
+    struct sf_stack_tree t;
+    uint32_t n_nodes = 1, stack[DEPTH], seed = 1;
+    nodes[0] = (struct sf_profile_node){0, SF_NONE};
+    assert_true(sf_stack_tree_init(&t));
+    for (uint32_t i = 0; i < STACKS; i++) {
+        uint32_t n, own;
+        seed = seed * 1664525 + 1013904223;
+        n = 1 + (seed >> 16) % DEPTH;
+        own = (seed >> 8) % 7; /* the rest is like in many others */
+        for (uint32_t k = 0; k < n; k++)
+            stack[k] = k < own ? (seed >> (k + 3)) % 11 : (n - k) * ((seed >> 24) % 3);
+        assert_int_equal(add(&t, stack, n), add_slowly(nodes, &n_nodes, stack, n));
+    }
+    assert_int_equal(t.n, n_nodes);
+    for (uint32_t i = 1; i < n_nodes; i++) {
+        assert_int_equal(t.nodes[i].parent, nodes[i].parent);
+        assert_int_equal(t.nodes[i].location, nodes[i].location);
+    }
+    sf_stack_tree_done(&t);
+}
+
+TEST(stack_tree, finds_nodes_again_by_their_parents)
+{
+    struct sf_stack_tree t;
+    uint32_t first, second, again;
+    assert_true(sf_stack_tree_init(&t));
+    assert_true(sf_stack_tree_add(&t, 0, 7, &first));
+    assert_true(sf_stack_tree_add(&t, first, 7, &second));
+    assert_true(sf_stack_tree_add(&t, first, 7, &again));
+    assert_int_equal(second, again);
+    assert_true(sf_stack_tree_add(&t, 0, 7, &again));
+    assert_int_equal(first, again);
+    assert_int_equal(t.n, 3);
     sf_stack_tree_done(&t);
 }
