@@ -12,7 +12,9 @@
  * samples of CPU time, as one process sends them.
  *
  * With paths of blocks: their detail rows as they lie there, and written anew; all, and of each
- * profile type.
+ * profile type; waits also in whole microseconds, as the library sends them.
+ *
+ * Ids are random and cannot be made shorter: what they take of a row is told apart.
  *
  * Printed is what the sections of detail rows take in a compressed block, for each row. */
 #include <math.h>
@@ -135,7 +137,8 @@ static uint64_t row_sizes(const uint64_t sums[SF_PROFILE_SECTIONS])
     return sums[SF_PROFILE_DET] + sums[SF_PROFILE_STX] + sums[SF_PROFILE_THR];
 }
 
-static void print_sizes(const char *name, sf_bytes block, uint64_t n)
+/* Returns what a row takes. */
+static double print_sizes(const char *name, sf_bytes block, uint64_t n)
 {
     uint64_t sums[SF_PROFILE_SECTIONS] = {0}, all;
     add_sizes(block, sums);
@@ -144,6 +147,7 @@ static void print_sizes(const char *name, sf_bytes block, uint64_t n)
            (double)all / (double)n, name, (double)sums[SF_PROFILE_DET] / (double)n, name,
            (double)sums[SF_PROFILE_STX] / (double)n, name,
            (double)(sums[SF_PROFILE_SPX] + sums[SF_PROFILE_TRX]) / (double)n);
+    return (double)all / (double)n;
 }
 
 struct rows { /* of a service */
@@ -202,8 +206,70 @@ static struct sf_buf write_rows(const struct rows *rows, uint32_t n_services)
     return bytes;
 }
 
+struct pair { /* the ids of a row */
+    uint8_t ids[24];
+    uint32_t row;
+};
+
+static int order_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    int order = memcmp(x->ids, y->ids, sizeof(x->ids));
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static int order_rows(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Bytes of ids in a granule: 8 of each pair of span and trace, 16 of a trace that is not one of the
+ * last sixteen. What is left of a row is its times, thread, state, series, stack, value, and whose
+ * it is, as a place in the list of ids. */
+static uint64_t granule_ids(const struct sf_profile_detail *d, uint32_t n)
+{
+    enum { LOOK_BACK = 16 };
+    static struct pair pairs[SF_PROFILE_GRANULE_ROWS];
+    const uint8_t *given[LOOK_BACK];
+    uint32_t n_pairs = 0, n_given = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(pairs[i].ids, d[i].trace_id.b, 16);
+        memcpy(pairs[i].ids + 16, &d[i].span_id, 8);
+        pairs[i].row = i;
+    }
+    qsort(pairs, n, sizeof(*pairs), order_pairs);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || memcmp(pairs[i].ids, pairs[n_pairs - 1].ids, sizeof(pairs[i].ids)) != 0)
+            pairs[n_pairs++] = pairs[i];
+    qsort(pairs, n_pairs, sizeof(*pairs), order_rows);
+    for (uint32_t i = 0; i < n_pairs; i++) {
+        uint32_t k = n_given > LOOK_BACK ? n_given - LOOK_BACK : 0;
+        while (k < n_given && memcmp(given[k % LOOK_BACK], pairs[i].ids, 16) != 0)
+            k++;
+        if (k == n_given)
+            given[n_given++ % LOOK_BACK] = pairs[i].ids;
+    }
+    return UINT64_C(8) * n_pairs + UINT64_C(16) * n_given;
+}
+
+static void print_stored_ids(const char *name, const struct rows *rows, uint32_t n_services,
+                             double row)
+{
+    uint64_t len = 0, n = 0;
+    for (uint32_t i = 0; i < n_services; n += rows[i++].n)
+        for (uint64_t at = 0; at < rows[i].n; at += SF_PROFILE_GRANULE_ROWS) {
+            uint64_t left = rows[i].n - at;
+            len += granule_ids(rows[i].list + at, left < SF_PROFILE_GRANULE_ROWS
+                                                      ? (uint32_t)left
+                                                      : SF_PROFILE_GRANULE_ROWS);
+        }
+    printf("%s_ids %.2f B\n%s_row_without_ids %.2f B\n", name, (double)len / (double)n, name,
+           row - (double)len / (double)n);
+}
+
 /* Of a block in memory: its rows read, and written into another. */
-static void measure_times(const char *name, struct sf_buf *bytes)
+static void measure_times(const char *name, struct sf_buf *bytes, double row)
 {
     struct sf_profile_block_reader *r = NULL;
     struct sf_why why = {0};
@@ -223,6 +289,8 @@ static void measure_times(const char *name, struct sf_buf *bytes)
         took = sf_clock_cpu_ns() - at;
         write_ns = took < write_ns ? took : write_ns;
         n = rows.n;
+        if (i == 0)
+            print_stored_ids(name, &rows, 1, row);
         sf_buf_done(&again);
     }
     printf("%s_read %.1f ns\n%s_write %.1f ns\n", name, (double)read_ns / (double)n, name,
@@ -292,11 +360,11 @@ static void measure(const char *name, enum shape shape)
         sf_profile_set_write(w, set, INT64_MIN, INT64_MAX, &why) ||
         sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why))
         die(why.text);
-    print_sizes(name, sf_buf_bytes(&bytes), N);
+    double row = print_sizes(name, sf_buf_bytes(&bytes), N);
     sf_profile_block_writer_free(w);
     sf_profile_set_free(set);
     sf_arena_done(&a);
-    measure_times(name, &bytes);
+    measure_times(name, &bytes, row);
     sf_buf_done(&bytes);
 }
 
@@ -335,7 +403,7 @@ static void print_ids(const char *name, const struct rows *rows, uint32_t n_serv
     free(traces);
 }
 
-enum which { ALL, OF_TYPE, WITHOUT_TYPE };
+enum which { ALL, OF_TYPE, OF_TYPE_US, WITHOUT_TYPE };
 
 /* All rows of a block, those of one profile type, or all others; *out_len: what they take. Returns
  * how many there are. */
@@ -354,8 +422,13 @@ static uint64_t measure_again(const struct sf_profile_block_reader *r, enum whic
         rows[i] = read_rows(r, i, &a);
         for (uint64_t k = 0; k < rows[i].n; k++) {
             sf_str name = rows[i].t.series[rows[i].list[k].series].type.sample_type;
-            if (which == ALL || sf_str_eq(name, sf_str_from(type)) == (which == OF_TYPE))
-                rows[i].list[kept++] = rows[i].list[k];
+            bool is_of = which != ALL && sf_str_eq(name, sf_str_from(type));
+            if (which != ALL && is_of == (which == WITHOUT_TYPE))
+                continue;
+            rows[i].list[kept] = rows[i].list[k];
+            if (which == OF_TYPE_US)
+                rows[i].list[kept].value -= rows[i].list[kept].value % 1000;
+            kept++;
         }
         rows[i].n = kept;
         n += kept;
@@ -363,10 +436,12 @@ static uint64_t measure_again(const struct sf_profile_block_reader *r, enum whic
     if (n) {
         struct sf_buf bytes = write_rows(rows, n_services);
         char name[64];
-        snprintf(name, sizeof(name), "rewritten_%s", type ? type : "all");
+        snprintf(name, sizeof(name), "rewritten_%s%s", type ? type : "all",
+                 which == OF_TYPE_US ? "_us" : "");
         if (which != WITHOUT_TYPE) {
             printf("%s_rows %llu\n", name, (unsigned long long)n);
-            print_sizes(name, sf_buf_bytes(&bytes), n);
+            double row = print_sizes(name, sf_buf_bytes(&bytes), n);
+            print_stored_ids(name, rows, n_services, row);
             print_ids(name, rows, n_services, n);
         }
         add_sizes(sf_buf_bytes(&bytes), sums);
@@ -383,6 +458,8 @@ static void measure_type(const struct sf_profile_block_reader *r, const char *ty
     uint64_t own, without, n = measure_again(r, OF_TYPE, type, &own);
     if (n == 0)
         return;
+    if (strcmp(type, "off_cpu") == 0)
+        (void)measure_again(r, OF_TYPE_US, type, &without);
     (void)measure_again(r, WITHOUT_TYPE, type, &without);
     printf("added_%s_row %.2f B\n", type, ((double)all - (double)without) / (double)n);
 }
@@ -406,7 +483,7 @@ static void measure_file(const char *path)
         n += services[i].n_details;
     printf("as_it_is_rows %llu\n", (unsigned long long)n);
     if (n && measure_again(r, ALL, NULL, &all)) {
-        print_sizes("as_it_is", block, n);
+        (void)print_sizes("as_it_is", block, n);
         for (size_t i = 0; i < sizeof(TYPES) / sizeof(*TYPES); i++)
             measure_type(r, TYPES[i], all);
     }

@@ -12,6 +12,7 @@
 struct sf_hook_waits { /* short ones; a long one is a sample by itself */
     uint64_t left_ns;  /* until the next stack is taken; 0: not drawn yet */
     uint64_t n, ns;    /* since the last one, for the next one to carry */
+    uint64_t rest_ns;  /* below a microsecond, of the last sample, long or short */
 };
 
 struct sf_hook_thread {

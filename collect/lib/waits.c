@@ -5,17 +5,29 @@
 #include "collect/lib/hook_thread.h"
 #include "collect/lib/sample.h"
 
-static bool take(enum sf_sample_kind kind, enum sf_wait wait, uint64_t n, uint64_t ns,
-                 const void *caller)
+enum { UNIT_NS = 1000 };
+
+static struct sf_hook_waits *waits_of(struct sf_hook_thread *t, enum sf_sample_kind kind)
 {
-    uint64_t values[2] = {n, ns};
-    return sf_sample_take(kind, wait, values, caller, true);
+    return kind == SF_SAMPLES_MUTEX ? &t->mutex : &t->block;
+}
+
+/* What is beyond whole microseconds goes with the thread's next one. */
+static bool take(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait, uint64_t n,
+                 uint64_t ns, const void *caller)
+{
+    struct sf_hook_waits *w = waits_of(t, kind);
+    uint64_t all_ns = ns + w->rest_ns, values[2] = {n, all_ns - all_ns % UNIT_NS};
+    if (!sf_sample_take(kind, wait, values, caller, true))
+        return false;
+    w->rest_ns = all_ns % UNIT_NS;
+    return true;
 }
 
 static void add_short(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait,
                       uint64_t ns, const void *caller)
 {
-    struct sf_hook_waits *w = kind == SF_SAMPLES_MUTEX ? &t->mutex : &t->block;
+    struct sf_hook_waits *w = waits_of(t, kind);
     w->n++;
     w->ns += ns;
     if (!w->left_ns)
@@ -25,7 +37,7 @@ static void add_short(struct sf_hook_thread *t, enum sf_sample_kind kind, enum s
         return;
     }
     w->left_ns = sf_gap_draw(&t->chance, SF_WAIT_LONG_NS);
-    if (take(kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
+    if (take(t, kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
         w->n = w->ns = 0;
 }
 
@@ -36,7 +48,7 @@ void sf_waits_add(enum sf_sample_kind kind, enum sf_wait wait, uint64_t ns, cons
     if (!sf_hook_enter())
         return;
     t->waited_ns[wait] += ns;
-    if (ns < SF_WAIT_LONG_NS || !take(kind, wait, 1, ns, caller))
+    if (ns < SF_WAIT_LONG_NS || !take(t, kind, wait, 1, ns, caller))
         add_short(t, kind, wait, ns, caller);
     sf_hook_leave();
     errno = saved;

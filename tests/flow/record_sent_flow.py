@@ -98,6 +98,12 @@ def test_the_server_received_what_the_files_hold():
             assert any(PLANTED.get(kind, "") in stack for stack in file), (kind, file)
 
 
+def test_waits_are_whole_microseconds():
+    for name, kind in (("out-mutex.pb.gz", "delay"), ("out-block.pb.gz", "off_cpu")):
+        values = of_file(name, kind).values()
+        assert sum(values) > 10**6 and all(v % 1000 == 0 for v in values), (kind, values)
+
+
 def test_the_server_has_no_other_types():
     told = SERVER.get("/api/v1/profile?app=both&type=nothing&format=folded").text
     kinds = set(re.findall(r":(\w+)", told.split("there is")[1]))

@@ -1,10 +1,12 @@
 /* Detail rows of any shape through a block: what comes back is what went in, in microseconds. */
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "block/format/section.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/profile/profile_block_writer.h"
 
@@ -67,8 +69,7 @@ static int64_t cut(int64_t ns)
     return (us < INT64_MIN / 1000 ? INT64_MIN / 1000 : us) * 1000;
 }
 
-static struct sf_profile_block_reader *written(const struct shape *s,
-                                               const struct sf_profile_detail *d)
+static struct sf_buf write_block(const struct sf_profile_detail *d, uint32_t n)
 {
     static struct sf_profile_node nodes[NODES];
     static struct sf_profile_series series[SERIES];
@@ -86,17 +87,15 @@ static struct sf_profile_block_reader *written(const struct shape *s,
         .n_processes = PROCESSES};
     struct sf_profile_block_options options = {.info = {.block_id = 1}, .is_compressed = true};
     struct sf_profile_block_writer *w;
-    struct sf_profile_block_reader *r;
     struct sf_buf bytes = {0};
     uint64_t len;
     assert_ok(sf_profile_block_writer_new(&options, &w, &why));
     assert_ok(sf_profile_block_writer_begin(w, &t, &why));
-    assert_ok(sf_profile_details_encode_row(w, d, s->n, &why));
+    assert_ok(sf_profile_details_encode_row(w, d, n, &why));
     assert_ok(sf_profile_block_writer_end(w, &why));
     assert_ok(sf_profile_block_writer_finish(w, &len, NULL, &bytes, &why));
-    assert_ok(sf_profile_block_reader_open_memory(&bytes, &r, &why));
     sf_profile_block_writer_free(w);
-    return r;
+    return bytes;
 }
 
 static void check_row(const char *name, const struct sf_profile_detail *want,
@@ -123,7 +122,9 @@ static void round_trip(const struct shape *s)
     assert_non_null(d);
     assert_true(sf_arena_init(&a, 64 << 20));
     fill(s, d);
-    struct sf_profile_block_reader *r = written(s, d);
+    struct sf_buf bytes = write_block(d, s->n);
+    struct sf_profile_block_reader *r;
+    assert_ok(sf_profile_block_reader_open_memory(&bytes, &r, &why));
     assert_ok(sf_profile_tables_decode_places(r, 0, &a, &places, &why));
     for (uint32_t g = 0; g < places.n_granules; g++, n_seen += n) {
         const struct sf_profile_detail *got;
@@ -186,4 +187,104 @@ TEST(profile_rows, come_back_drawn_at_random)
                           draw(3) == 0};
         round_trip(&s);
     }
+}
+
+/* ---- what a row takes ---- */
+
+enum { WORKERS = 16, OF_WORKER = 1320 };
+enum cost { SAMPLES, SERVED, AT_RANDOM };
+
+/* As servers wait: a place has one state and its usual length. */
+static void serve(struct sf_profile_detail *d)
+{
+    static const double median_ns[] = {8e3, 250e3, 1.2e6, 90e3, 1e6};
+    static const double spread[] = {1.3, 0.6, 0.9, 0.8, 0.02};
+    static const uint8_t states[] = {SF_STATE_LOCK, SF_STATE_NET, SF_STATE_NET, SF_STATE_DISK,
+                                     SF_STATE_SLEEP};
+    double rank = (double)(draw(1000000) + 1) / 1000001;
+    double noise = 0; /* nearly normal */
+    for (int i = 0; i < 12; i++)
+        noise += (double)draw(1000000) / 1000000 - 0.5;
+    d->node = (uint32_t)(60 * rank * rank * rank);
+    d->state = states[d->node % 5];
+    d->length_ns = (int64_t)(median_ns[d->node % 5] * (1 + d->node % 7) *
+                             exp(spread[d->node % 5] * noise));
+    d->length_ns -= d->length_ns % 1000; /* as the library sends them */
+}
+
+/* Rows of threads that serve requests, `per_span` of each span; returns what their ids take. */
+static uint64_t fill_requests(enum cost cost, uint32_t per_span, uint32_t spans_per_trace,
+                              struct sf_profile_detail *d)
+{
+    static const uint8_t states[] = {SF_STATE_LOCK, SF_STATE_DISK, SF_STATE_NET, SF_STATE_SLEEP};
+    uint64_t span = 0, trace[2] = {0}, n_spans = 0, n_traces = 0;
+    int64_t at = 0;
+    for (uint32_t i = 0; i < WORKERS * OF_WORKER; i++) {
+        if (i % OF_WORKER == 0)
+            at = NOW_NS + (int64_t)draw(10000000);
+        if (i % per_span == 0) {
+            if (n_spans++ % spans_per_trace == 0) {
+                trace[0] = draw(UINT64_MAX) << 20 ^ draw(UINT64_MAX);
+                trace[1] = draw(UINT64_MAX) << 20 ^ draw(UINT64_MAX);
+                n_traces++;
+            }
+            span = draw(UINT64_MAX) << 20 ^ draw(UINT64_MAX);
+        }
+        at += cost == SERVED ? 2000 + (int64_t)draw(300000) : 9850000 + (int64_t)draw(300000);
+        d[i] = (struct sf_profile_detail){.span_id = span,
+                                          .thread = 10000 + i / OF_WORKER,
+                                          .start_ns = at,
+                                          .value = 10000000,
+                                          .node = (uint32_t)(draw(400) * draw(400) / 400),
+                                          .has_time = true,
+                                          .state = SF_STATE_RUNNING};
+        memcpy(d[i].trace_id.b, trace, 16);
+        if (cost == AT_RANDOM) {
+            d[i].length_ns = (int64_t)(50000 * exp((double)draw(10000) / 10000 * log(1000)));
+            d[i].state = states[draw(4)];
+        }
+        if (cost == SERVED)
+            serve(&d[i]);
+        d[i].value = cost == SAMPLES ? d[i].value : d[i].length_ns;
+        at += d[i].length_ns;
+    }
+    return 8 * n_spans + 16 * n_traces;
+}
+
+static uint64_t bytes_of_rows(sf_bytes block)
+{
+    struct sf_block_tail tail;
+    uint64_t sum = 0;
+    assert_ok(sf_section_block_tail_decode(
+        SF_BLOCK_OF_PROFILES, block.p + block.len - SF_BLOCK_TAIL_LEN, false, &tail, &why));
+    for (uint64_t at = 0; at < tail.table_len; at += SF_SECTION_LEN) {
+        struct sf_section s = sf_section_decode(block.p + tail.table_off + at);
+        bool is_row = s.id == SF_PROFILE_DET || s.id == SF_PROFILE_STX || s.id == SF_PROFILE_THR;
+        sum += is_row ? s.stored_len : 0;
+    }
+    return sum;
+}
+
+/* Hundredths of a byte for each row; ids, which are random, are counted or left out. */
+static uint64_t cents_of_row(enum cost cost, uint32_t per_span, uint32_t spans_per_trace,
+                             bool has_ids)
+{
+    struct sf_profile_detail *d = sf_heap_new_n((size_t)WORKERS * OF_WORKER, sizeof(*d));
+    assert_non_null(d);
+    uint64_t ids = fill_requests(cost, per_span, spans_per_trace, d);
+    struct sf_buf bytes = write_block(d, WORKERS * OF_WORKER);
+    uint64_t all = bytes_of_rows(sf_buf_bytes(&bytes));
+    sf_buf_done(&bytes);
+    sf_heap_free(d);
+    assert_true(all > ids);
+    return (all - (has_ids ? 0 : ids)) * 100 / (WORKERS * OF_WORKER);
+}
+
+TEST(profile_rows, take_at_most_six_bytes_of_a_wait_and_less_of_a_sample)
+{
+    assert_in_range(cents_of_row(SAMPLES, 11, 6, true), 100, 450);
+    assert_in_range(cents_of_row(SERVED, 11, 6, true), 100, 600);
+    assert_in_range(cents_of_row(SERVED, 2, 2, false), 100, 600);
+    assert_in_range(cents_of_row(SERVED, 1, 1, false), 100, 600);
+    assert_in_range(cents_of_row(AT_RANDOM, 11, 6, false), 100, 600);
 }
