@@ -32,6 +32,7 @@ struct answer { /* what the server said */
     struct sf_chart_series list[MAX_LINES];
     uint32_t n, n_more;
     sf_str note;
+    bool is_zero_none; /* quantiles: Tempo's answer has 0 where no span is */
 };
 
 /* ---- reading ---- */
@@ -98,8 +99,9 @@ static void read_labels(struct sf_json *j, struct sf_buf *out)
     sf_buf_done(&value);
 }
 
-static void read_sample(struct sf_json *j, const struct sf_metrics_window *w, double *values)
+static void read_sample(struct sf_json *j, const struct answer *a, double *values)
 {
+    const struct sf_metrics_window *w = &a->window;
     int64_t at_ms = 0;
     double value = 0;
     uint32_t step;
@@ -115,7 +117,8 @@ static void read_sample(struct sf_json *j, const struct sf_metrics_window *w, do
             sf_json_skip(j);
     }
     if (at_ms > 0 && at_ms < INT64_MAX / SF_NS_PER_MS &&
-        sf_metrics_window_place(w, (uint64_t)at_ms * SF_NS_PER_MS, &step))
+        sf_metrics_window_place(w, (uint64_t)at_ms * SF_NS_PER_MS, &step) &&
+        !(a->is_zero_none && value == 0))
         values[step] = value;
 }
 
@@ -134,7 +137,7 @@ static bool read_series(struct sf_json *j, struct answer *a, struct sf_arena *re
                 read_labels(j, &label);
             } else if (sf_str_eq(key, SF_STR("samples")) && sf_json_array(j)) {
                 while (sf_json_item(j)) {
-                    read_sample(j, &a->window, values);
+                    read_sample(j, a, values);
                     has_samples = true;
                 }
             } else {
@@ -179,6 +182,13 @@ static enum sf_err read_answer(sf_str body, struct answer *a, struct sf_arena *r
     if (!has_room)
         return sf_no_memory(why, "the answer");
     return sf_json_why(&j, "the server's answer", why);
+}
+
+static bool has_quantile(const struct sf_metrics *m)
+{
+    if (m->kind == SF_METRICS_BINARY)
+        return has_quantile(m->left) || has_quantile(m->right);
+    return m->kind == SF_METRICS_QUERY && m->metric.fn == SF_FN_QUANTILE;
 }
 
 /* ---- asking ---- */
@@ -228,7 +238,18 @@ static enum sf_chart_unit unit_of(const struct sf_metrics *m)
     return SF_CHART_NUMBER;
 }
 
-static void show_text(const struct answer *a, enum sf_chart_unit unit, size_t width,
+/* Quantiles are read off buckets, each twice as wide as the one before; with extrapolate spans
+ * count for those that samplers left out. */
+static bool is_estimate(const struct sf_query *query)
+{
+    for (uint32_t i = 0; i < query->n_hints; i++)
+        if (sf_str_eq(query->hints[i].name, SF_STR("extrapolate")) &&
+            query->hints[i].val.type == SF_TYPE_BOOL && query->hints[i].val.is_true)
+            return true;
+    return has_quantile(query->metrics);
+}
+
+static void show_text(const struct answer *a, const struct sf_query *query, size_t width,
                       struct sf_buf *out)
 {
     struct sf_chart chart = {.series = a->list,
@@ -236,7 +257,8 @@ static void show_text(const struct answer *a, enum sf_chart_unit unit, size_t wi
                              .n_steps = a->window.n_steps,
                              .first_ns = a->window.from_ns + a->window.step_ns,
                              .step_ns = a->window.step_ns,
-                             .unit = unit};
+                             .unit = unit_of(query->metrics),
+                             .is_estimate = is_estimate(query)};
     if (a->n == 0)
         sf_buf_add_str(out, SF_STR("(nothing to count in this time; widen it with --since 24h, or "
                                    "see what there is: spanflame services)\n"));
@@ -269,9 +291,10 @@ static int run(const struct sf_client *client, sf_str text, const struct sf_quer
         sf_buf_add_str(&out, sf_buf_str(&body));
         sf_buf_add_u8(&out, '\n');
     } else if (!err) {
+        a->is_zero_none = has_quantile(query->metrics);
         err = read_answer(sf_buf_str(&body), a, req, &why);
         if (!err)
-            show_text(a, unit_of(query->metrics), width, &out);
+            show_text(a, query, width, &out);
     }
     sf_buf_done(&body);
     if (err) {

@@ -17,7 +17,8 @@ struct sf_chart {
     uint32_t n_series, n_steps;
     int64_t first_ns, step_ns; /* of the samples */
     enum sf_chart_unit unit;
-    bool is_flat; /* a line each, even a single one */
+    bool is_flat;     /* a line each, even a single one */
+    bool is_estimate; /* its figures are marked so */
 };
 
 /* Columns a chart has for steps in a terminal that wide: who may choose the step chooses so many.

@@ -171,6 +171,18 @@ def text_of(*args):
     return done.stdout
 
 
+def test_what_no_request_enters_has_no_quantiles():
+    server.send([span(8100, "outer", "op", T, 100 * MS)])
+    server.send([span(8101, "inner", "part", T, 50 * MS, parent=8100, trace=8100)])
+    assert server.post("/api/v1/flush", b"", JSON).status == 200  # services see spans within a second
+    rows = {line.split()[0]: line.split()[1:] for line in text_of("services").splitlines() if line}
+    assert rows["inner"] == ["0/s", "-", "-", "-", "-"] and rows["outer"][3].startswith("~"), rows
+    # A quantile is read off buckets, and a step without spans has none.
+    said = text_of("metrics", '{ resource.service.name = "outer" } | quantile_over_time(duration, .5)').splitlines()[-1]
+    least, most, last = (word.split(" ", 1)[1] for word in said.split(": ", 1)[1].split(", "))
+    assert least == most == last and least.startswith("~") and "0 ns" not in least, said
+
+
 def test_recursion_does_not_hide_the_hot_path():
     lines = text_of("flame", "walker").splitlines()
     hot = [x for x in lines if "HOT PATH" in x]

@@ -7,7 +7,9 @@ import { bestDots, heatLevel, heatOf } from "../src/charts/heat";
 import { composed, withoutStart } from "../src/flame/compose";
 import { diffLevel } from "../src/flame/colors";
 import { changeWords, percent } from "../src/format/units";
+import { wholeOf } from "../src/overview/kpi_strip";
 import { layoutOf, neighbours } from "../src/overview/map_layout";
+import { callWords, nodeWords, p95Words } from "../src/overview/service_map";
 import { ranked, reasonsOf, type AllFindings } from "../src/overview/use_findings";
 import { lost, worstFirst } from "../src/overview/worst";
 import { innerOf, isMetrics, traceNs, withCondition } from "../src/search/queries";
@@ -35,6 +37,22 @@ test("tooltips mark estimates, and of few samples have no times", () => {
   const ledger = { spanId: "a", parts: { cpu: 12e6, lock: 3e6 }, estimates: ["lock"] };
   assert.equal(ledgerWords(span("a", 0, { fewSamples: 2 }), ledger), "running 2 samples, lock ~3 ms");
   assert.equal(ledgerWords(span("a", 0), { ...ledger, estimates: ["cpu"] }), "running ~12 ms, lock 3 ms");
+});
+
+test("quantiles are marked, and of no request there are none", () => {
+  const of = (service: string, count: number, p50Ns = 0) => ({ service, requests: { count, errors: 0, errorShare: 0, ratePerSecond: count, p50Ns, p95Ns: 2 * p50Ns } }) as Service;
+  const [busy, quiet, inner] = [of("busy", 90, 5e6), of("quiet", 10, 1e6), of("inner", 0)];
+  assert.equal(nodeWords(busy.requests, "time"), "~10 ms · 90/s");
+  assert.equal(nodeWords(inner.requests, "time"), "no requests enter it");
+  assert.equal(nodeWords(inner.requests, "errors"), "no requests enter it");
+  assert.equal(p95Words(inner.requests), "");
+  const call = { parent: "busy", child: "inner", callCount: 3 };
+  assert.equal(callWords(call, "errors", new Map([["inner", inner]]), 1), "");
+  assert.equal(wholeOf([busy, quiet])?.p50, 5e6);
+  // Against the time before: the same service, or nothing.
+  assert.equal(wholeOf([undefined, quiet])?.rate, 10);
+  assert.ok(Number.isNaN(wholeOf([undefined, quiet])?.p50));
+  assert.equal(changeWords(NaN, 5e6), "");
 });
 
 test("shares are whole from ten on, changes have a sign", () => {

@@ -54,7 +54,22 @@ TEST(chart, draws_several_series_on_one_scale_and_within_the_terminal)
     sf_buf_done(&out);
 }
 
-TEST(chart, folds_more_steps_than_columns_into_their_mean)
+TEST(chart, marks_estimates)
+{
+    double values[2] = {0.25, 0.5};
+    struct sf_chart_series s[2] = {{SF_STR("p95"), values}, {SF_STR("p50"), values}};
+    struct sf_chart c = {
+        .series = s, .n_series = 1, .n_steps = 2, .unit = SF_CHART_SECONDS, .is_estimate = true};
+    struct sf_buf out = {0};
+    const char *text = draw(&c, 80, &out);
+    assert_non_null(strstr(text, "p95: least ~250 ms, most ~500 ms, last ~500 ms\n"));
+    assert_non_null(strstr(text, "      0 ns |"));
+    c.n_series = 2;
+    assert_non_null(strstr(draw(&c, 80, &out), "   ~250 ms   ~500 ms   ~500 ms\n"));
+    sf_buf_done(&out);
+}
+
+TEST(chart, folds_more_steps_than_columns_into_their_mean_and_says_the_steps_own)
 {
     static double values[6400];
     struct sf_chart_series s = {SF_STR("x"), values};
@@ -62,7 +77,7 @@ TEST(chart, folds_more_steps_than_columns_into_their_mean)
     struct sf_buf out = {0};
     for (int i = 0; i < 6400; i++)
         values[i] = i % 2 ? -4 : 6;
-    assert_non_null(strstr(draw(&c, 80, &out), "x: least 1, most 1, last 1\n"));
+    assert_non_null(strstr(draw(&c, 80, &out), "x: least -4, most 6, last -4\n"));
     sf_buf_done(&out);
 }
 

@@ -27,13 +27,14 @@ export function entriesOf(services: readonly Service[], calls: readonly Call[]):
   return (entries.length > 0 ? entries : services.filter((s) => s.requests.count > 0)).sort((a, b) => b.requests.count - a.requests.count);
 }
 
-/** Sums over the entries; durations of the busiest of them, since quantiles do not add up. */
-function wholeOf(entries: readonly (Service | undefined)[]): Whole | undefined {
+/** Sums over the entries; durations of the first of them, the busiest now, since quantiles do not add up (NaN: it had no requests). */
+export function wholeOf(entries: readonly (Service | undefined)[]): Whole | undefined {
   const some = entries.filter((s): s is Service => s !== undefined && s.requests.count > 0);
-  const [first] = some;
-  if (!first) return undefined;
+  if (some.length === 0) return undefined;
+  const first = entries[0]?.requests;
+  const has = first !== undefined && first.count > 0;
   const count = some.reduce((n, s) => n + s.requests.count, 0);
-  return { rate: some.reduce((n, s) => n + s.requests.ratePerSecond, 0), failed: some.reduce((n, s) => n + s.requests.errors, 0) / count, p50: first.requests.p50Ns, p95: first.requests.p95Ns };
+  return { rate: some.reduce((n, s) => n + s.requests.ratePerSecond, 0), failed: some.reduce((n, s) => n + s.requests.errors, 0) / count, p50: has ? first.p50Ns : NaN, p95: has ? first.p95Ns : NaN };
 }
 
 function Cell(props: { words: string; text: string; change: string; isWorse: boolean; values: readonly (number | null)[]; marks: readonly number[]; hint: string }) {

@@ -32,9 +32,22 @@ export function timeShare(call: Call, of: ReadonlyMap<string, Service>): number 
   return (call.callCount * child.meanNs) / (parent.count * parent.meanNs);
 }
 
+/** A quantile is an estimate; of no request there is none. */
+export function p95Words(r: Service["requests"] | undefined): string {
+  return r && r.count > 0 ? `${ESTIMATE}${duration(r.p95Ns)}` : "";
+}
+
+/** What a service's box says of it. */
+export function nodeWords(r: Service["requests"] | undefined, by: MapBy): string {
+  if (!r) return "no spans";
+  if (r.count === 0) return "no requests enter it";
+  return by === "errors" ? `${percent(r.errorShare)} failed` : `${p95Words(r)} · ${rate(r.ratePerSecond)}`;
+}
+
 export function callWords(call: Call, by: MapBy, of: ReadonlyMap<string, Service>, seconds: number): string {
   if (by === "rate") return rate(call.callCount / seconds);
-  if (by === "errors") return percent(of.get(call.child)?.requests.errorShare ?? NaN);
+  const child = of.get(call.child)?.requests;
+  if (by === "errors") return child && child.count > 0 ? percent(child.errorShare) : "";
   const share = timeShare(call, of);
   return share === undefined ? "" : `${ESTIMATE}${percent(share)}`;
 }
@@ -113,7 +126,7 @@ export function ServiceMap(props: { calls: readonly Call[]; services: readonly S
               {ellipsis(visible(p.name), 17)}
             </text>
             <text x={at.x + 10} y={at.y + 33} class="map-words">
-              {r ? (by === "errors" ? `${percent(r.errorShare)} failed` : `~${duration(r.p95Ns)} · ${rate(r.ratePerSecond)}`) : "no spans"}
+              {nodeWords(r, by)}
             </text>
           </a>
         );

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { countOf, duration, percent, rate } from "../format/units";
+import { countOf, rate } from "../format/units";
 import { neighbours, type Call } from "../overview/map_layout";
-import { callWords, MAP_WORDS, ServiceMap, timeShare, useCalls, type MapBy } from "../overview/service_map";
+import { callWords, MAP_WORDS, p95Words, ServiceMap, timeShare, useCalls, type MapBy } from "../overview/service_map";
 import { useRed } from "../overview/use_red";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -33,8 +33,8 @@ export function MapView(props: { range: Range }) {
     { key: "parent", title: "Caller", by: (c) => c.parent, cell: (c) => <ViewLink to={{ view: "service", service: c.parent }}><Name text={c.parent} /></ViewLink> },
     { key: "child", title: "Calls", by: (c) => c.child, cell: (c) => <ViewLink to={{ view: "service", service: c.child }}><Name text={c.child} /></ViewLink> },
     { key: "rate", title: "Calls per second", isNumber: true, by: (c) => c.callCount, cell: (c) => rate(c.callCount / seconds) },
-    { key: "errors", title: "Failed requests of it", isNumber: true, by: (c) => of.get(c.child)?.requests.errorShare ?? -1, cell: (c) => percent(of.get(c.child)?.requests.errorShare ?? NaN) },
-    { key: "p95", title: "Its p95", isNumber: true, by: (c) => of.get(c.child)?.requests.p95Ns ?? -1, cell: (c) => (of.has(c.child) ? duration(of.get(c.child)?.requests.p95Ns ?? 0) : "–") },
+    { key: "errors", title: "Failed requests of it", isNumber: true, by: (c) => of.get(c.child)?.requests.errorShare ?? -1, cell: (c) => callWords(c, "errors", of, seconds) || "–" },
+    { key: "p95", title: "Its p95", isNumber: true, by: (c) => of.get(c.child)?.requests.p95Ns ?? -1, cell: (c) => p95Words(of.get(c.child)?.requests) || "–" },
     { key: "share", title: "Of the caller's time", hint: "an estimate: time of its requests against the caller's; calls at the same time add up to more than there is", isNumber: true, by: (c) => timeShare(c, of) ?? -1, cell: (c) => callWords(c, "time", of, seconds) || "–" },
   ];
   return (

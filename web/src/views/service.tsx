@@ -4,7 +4,7 @@ import type { MetricAnswer, Operation, Services } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
 import { LineChart, type Mark } from "../charts/line_chart";
 import { visible } from "../format/safe_text";
-import { changeWords, count, duration, percent, rate } from "../format/units";
+import { changeWords, count, duration, ESTIMATE, percent, rate } from "../format/units";
 import { before, ENTRY } from "../overview/use_red";
 import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
 import { Fig } from "../parts/figure";
@@ -63,9 +63,9 @@ function columns(service: string, past: ReadonlyMap<string, Operation>, most: nu
     { key: "name", title: "Operation", by: (o) => o.operation, cell: (o) => <ViewLink to={{ view: "service", service, operation: o.operation }} class="service"><Name text={o.operation} /></ViewLink> },
     { key: "rate", title: "Spans", isNumber: true, by: (o) => o.ratePerSecond, cell: (o) => <Fig text={rate(o.ratePerSecond)} /> },
     { key: "errors", title: "Failed", isNumber: true, by: (o) => o.errorShare, cell: (o) => <span class={o.errors > 0 ? "bad" : "f3"} title={`${count(o.errors)} of ${count(o.spans)}`}><Fig text={percent(o.errorShare)} /></span> },
-    { key: "p50", title: "p50", isNumber: true, by: (o) => o.p50Ns, cell: (o) => <Fig text={duration(o.p50Ns)} /> },
-    { key: "p95", title: "p95", isNumber: true, by: (o) => o.p95Ns, cell: (o) => <Fig text={duration(o.p95Ns)} /> },
-    { key: "p99", title: "p99", isNumber: true, by: (o) => o.p99Ns, cell: (o) => <Fig text={duration(o.p99Ns)} /> },
+    { key: "p50", title: "p50", isNumber: true, by: (o) => o.p50Ns, cell: (o) => <Fig text={`${ESTIMATE}${duration(o.p50Ns)}`} /> },
+    { key: "p95", title: "p95", isNumber: true, by: (o) => o.p95Ns, cell: (o) => <Fig text={`${ESTIMATE}${duration(o.p95Ns)}`} /> },
+    { key: "p99", title: "p99", isNumber: true, by: (o) => o.p99Ns, cell: (o) => <Fig text={`${ESTIMATE}${duration(o.p99Ns)}`} /> },
     {
       key: "change",
       title: "Change of mean",

@@ -3,7 +3,7 @@ import { get } from "../api/client";
 import type { Services, Span, Trace } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
-import { count, countOf, duration, moment, nanoToMs, percent } from "../format/units";
+import { countOf, duration, ESTIMATE, moment, nanoToMs, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { Fig } from "../parts/figure";
 import { Icon } from "../parts/icon";
@@ -102,7 +102,7 @@ function SidePane(props: { trace: Trace; span: Span; range: Range; pane: string 
   );
 }
 
-/** "15× the median": against other requests of the root's operation. */
+/** "~15× the median": against other requests of the root's operation. */
 function AgainstMedian(props: { trace: Trace; range: Range }) {
   const root = props.trace.spans[0];
   const q = { service: root?.service ?? "", ...asked(around(props.trace, props.range)) };
@@ -112,7 +112,8 @@ function AgainstMedian(props: { trace: Trace; range: Range }) {
   const times = props.trace.durationNs / op.p50Ns;
   if (times < 1.5) return null;
   return (
-    <span class={times >= 3 ? "chip bad" : "chip warn"} title={`The median of ${count(op.spans)} is ${duration(op.p50Ns)}`}>
+    <span class={times >= 3 ? "chip bad" : "chip warn"} title={`The median of ${countOf(op.spans, "span")} is ${ESTIMATE}${duration(op.p50Ns)}`}>
+      {ESTIMATE}
       {times >= 10 ? Math.round(times) : times.toFixed(1)}× the median
     </span>
   );
