@@ -371,13 +371,19 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
     if (!err && w.out.n > 0)
         err = find_traces(&w, why);
     explain(&w);
+    double taken_of_all = 0;
     for (uint32_t i = 0; !err && i < w.out.n; i++) {
         struct sf_frame_span *s = &w.list[i];
         double taken = sf_sample_count(&w.type, w.period, s->value, s->n_samples);
         s->few = sf_sample_count_is_few(&w.type, w.period, taken) ? taken : 0;
+        taken_of_all += taken;
     }
-    if (!err && w.out.n > 0)
+    if (!err && w.out.n > 0) {
+        bool is_whole = w.out.n == w.out.n_found;
+        if (is_whole && sf_sample_count_is_few(&w.type, w.period, taken_of_all))
+            w.out.few = taken_of_all;
         fit(&w);
+    }
     if (!err)
         *out = w.out;
     return err;

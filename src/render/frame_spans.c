@@ -45,6 +45,10 @@ void sf_frame_spans_json(const struct sf_frame_spans *f, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("found"), f->n_found);
     sf_json_write_key(&w, SF_STR("value"));
     sf_json_write_i64(&w, f->value);
+    if (f->few > 0) {
+        sf_json_write_key(&w, SF_STR("fewSamples"));
+        sf_json_write_f64(&w, f->few);
+    }
     sf_json_write_key_str(&w, SF_STR("note"), f->note);
     sf_json_write_key_str(&w, SF_STR("reason"), f->reason);
     sf_json_write_key(&w, SF_STR("spans"));
@@ -92,8 +96,14 @@ static void add_span(struct sf_buf *out, const struct sf_frame_spans *f,
 void sf_frame_spans_text(const struct sf_frame_spans *f, struct sf_buf *out)
 {
     if (f->n > 0) {
-        sf_units_amount(out, f->value, f->unit);
-        sf_buf_print(out, " in %llu spans", (unsigned long long)f->n_found);
+        if (f->few > 0) {
+            sf_buf_print(out, "%.0f sample%s", f->few, f->few < 1.5 ? "" : "s");
+        } else {
+            sf_units_amount(out, f->value, f->unit);
+            sf_buf_add_str(out, SF_STR(" sampled"));
+        }
+        sf_buf_print(out, " in %llu span%s", (unsigned long long)f->n_found,
+                     f->n_found == 1 ? "" : "s");
         if (f->n_found > f->n)
             sf_buf_print(out, ", the first %u", f->n);
         sf_buf_print(out, "\n\n%10s%8s  %-19s%-27s%-16s  %s\n", "in them", "of it", "service",

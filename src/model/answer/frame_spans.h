@@ -18,7 +18,8 @@ struct sf_frame_spans {
     sf_str function; /* or the pattern; empty: any code */
     sf_str type, unit;
     uint64_t n_found; /* spans with such samples; `list` has the first of them */
-    int64_t value;    /* of all of them together */
+    int64_t value;    /* of all of them together: what samples stand for, no cut */
+    double few;       /* samples behind it, too few for times; 0: enough */
     const struct sf_frame_span *list;
     uint32_t n;
     sf_str note, reason;

@@ -369,6 +369,7 @@ export interface FrameSpans {
   unit: string;
   found: number;
   value: number;
+  fewSamples?: number;
   note: string;
   reason: string;
   spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number; isCut?: boolean; fewSamples?: number }[];

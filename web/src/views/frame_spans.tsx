@@ -65,7 +65,7 @@ export function FrameSpansView(props: { range: Range }) {
             <>
               <p class="row">
                 <span>
-                  <b>{count(d.found)}</b> spans, <b>{value(d.value, d.unit)}</b> in all; the most expensive first.
+                  <b>{count(d.found)}</b> spans, <b>{d.fewSamples === undefined ? `${value(d.value, d.unit)} sampled` : samples(d.fewSamples)}</b> in all; the most expensive first.
                 </span>
                 <label>
                   At most{" "}
