@@ -16,6 +16,8 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "wire/json.h"
+#include "wire/json_write.h"
+#include "wire/time_text.h"
 
 enum { ARENA_LEN = 4 << 20, CAPTURE_S = 30, CAPTURE_HZ = 100, GRACE_S = 30 };
 
@@ -69,7 +71,21 @@ static enum sf_err write_document(const struct asked *a, struct sf_buf *out, str
     return SF_OK;
 }
 
-/* The members of an object on one line: "enabled true, rate {"cpu":200}". */
+/* "cpu 200 Hz, wall 50 Hz" */
+static void show_rates(struct sf_json *j, struct sf_buf *out)
+{
+    sf_str key;
+    bool has_one = false;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        sf_buf_print(out, "%s%.*s %" PRIu64 " Hz", has_one ? ", " : "", SF_STR_ARG(key),
+                     sf_json_u64(j));
+        has_one = true;
+    }
+}
+
+/* The members of an object on one line: "enabled true, rate cpu 200 Hz, rates end at ...". */
 static void show_object(struct sf_json *j, struct sf_buf *out)
 {
     sf_str key;
@@ -78,13 +94,23 @@ static void show_object(struct sf_json *j, struct sf_buf *out)
         return;
     while (sf_json_key(j, &key)) {
         const char *from;
-        sf_json_peek(j);
-        from = j->at;
-        sf_json_skip(j);
-        if (sf_str_eq(key, SF_STR("service")) || sf_str_eq(key, SF_STR("instance")))
+        if (sf_str_eq(key, SF_STR("service")) || sf_str_eq(key, SF_STR("instance"))) {
+            sf_json_skip(j);
             continue;
-        sf_buf_print(out, "%s%.*s %.*s", out->len > begin ? ", " : "", SF_STR_ARG(key),
-                     (int)(j->at - from), from);
+        }
+        sf_buf_add_str(out, out->len > begin ? SF_STR(", ") : SF_STR_NONE);
+        if (sf_str_eq(key, SF_STR("rate"))) {
+            sf_buf_print(out, "rate ");
+            show_rates(j, out);
+        } else if (sf_str_eq(key, SF_STR("rateUntilMs"))) {
+            sf_buf_print(out, "rates end at ");
+            sf_time_text_add(out, sf_json_u64(j) * SF_NS_PER_MS);
+        } else {
+            sf_json_peek(j);
+            from = j->at;
+            sf_json_skip(j);
+            sf_buf_print(out, "%.*s %.*s", SF_STR_ARG(key), (int)(j->at - from), from);
+        }
     }
     if (out->len == begin)
         sf_buf_print(out, "as configured");
@@ -219,8 +245,10 @@ static enum sf_err begin(const struct asked *a, struct capture *out, struct sf_w
     struct sf_buf path = {0}, answer = {0};
     enum sf_err err;
     add_target(a, "/api/v1/profiling/capture", &path);
-    sf_buf_print(&path, "&wait=false&seconds=%" PRIu64 "&rate=%" PRIu64 "&type=%s",
-                 a->seconds ? a->seconds : CAPTURE_S, a->rate ? a->rate : CAPTURE_HZ, a->type);
+    sf_buf_print(&path, "&wait=false&seconds=%" PRIu64 "&rate=%" PRIu64,
+                 a->seconds ? a->seconds : CAPTURE_S, a->rate ? a->rate : CAPTURE_HZ);
+    sf_ask_param(&path, "type", a->type);
+    sf_ask_param(&path, "format", a->format && strcmp(a->format, "text") != 0 ? a->format : NULL);
     sf_buf_add_u8(&path, 0);
     err = sf_buf_ok(&path) ? sf_client_post(&a->client, (char *)path.p, "application/json",
                                             (sf_bytes){0}, &answer, why)
@@ -259,9 +287,42 @@ static enum sf_err wait_for(const struct asked *a, struct capture *c, struct sf_
     return err;
 }
 
+/* What was captured, of one instance or of all of the service's. */
+static enum sf_err fetch(const struct asked *a, const struct capture *c, const char *instance,
+                         struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_buf path = {0}, selector = {0};
+    enum sf_err err;
+    sf_buf_print(&path, "/api/v1/profile?from=%s&until=%s", c->from, c->until);
+    sf_ask_param(&path, "type", a->type);
+    sf_ask_param(&path, "format",
+                 a->format && strcmp(a->format, "text") != 0 ? a->format
+                 : a->to && !a->format                       ? "pprof"
+                                                             : "flamegraph");
+    if (instance) {
+        struct sf_json_writer w = sf_json_writer_init(&selector);
+        sf_buf_print(&selector, "{service_name=");
+        sf_json_write_str(&w, sf_str_from(service_of(a)));
+        w.needs_comma = false;
+        sf_buf_print(&selector, ",service.instance.id=");
+        sf_json_write_str(&w, sf_str_from(instance));
+        sf_buf_print(&selector, "}");
+        sf_buf_add_u8(&selector, 0);
+        sf_ask_param(&path, "selector", sf_buf_ok(&selector) ? (char *)selector.p : NULL);
+    } else {
+        sf_ask_param(&path, "service", service_of(a));
+    }
+    sf_buf_add_u8(&path, 0);
+    err = sf_buf_ok(&path) && sf_buf_ok(&selector)
+              ? sf_client_get(&a->client, (char *)path.p, "*/*", out, why)
+              : sf_no_memory(why, "the request");
+    sf_buf_done(&path);
+    sf_buf_done(&selector);
+    return err;
+}
+
 static enum sf_err capture(const struct asked *a, struct sf_buf *out, struct sf_why *why)
 {
-    struct sf_buf path = {0};
     struct capture c = {0};
     enum sf_err err = begin(a, &c, why);
     if (!err)
@@ -270,16 +331,16 @@ static enum sf_err capture(const struct asked *a, struct sf_buf *out, struct sf_
         return err;
     if (strcmp(c.state, "done") != 0)
         sf_answer_note("control", "some collectors did not send their part in time");
-    sf_buf_print(&path, "/api/v1/profile?type=%s&from=%s&until=%s&format=%s", a->type, c.from,
-                 c.until,
-                 a->format ? a->format
-                 : a->to   ? "pprof"
-                           : "text");
-    sf_ask_param(&path, "service", service_of(a));
-    sf_buf_add_u8(&path, 0);
-    err = sf_buf_ok(&path) ? sf_client_get(&a->client, (char *)path.p, "*/*", out, why)
-                           : sf_no_memory(why, "the request");
-    sf_buf_done(&path);
+    err = fetch(a, &c, a->instance, out, why);
+    if (err == SF_ERR_NOT_FOUND && a->instance) { /* its profiles do not name it */
+        sf_buf_reset(out);
+        err = fetch(a, &c, NULL, out, why);
+    }
+    if (err == SF_ERR_NOT_FOUND)
+        sf_fail(why, err,
+                "no samples were captured: the program used no CPU time, or its host is overloaded "
+                "and profiling pauses (profiling.load_shedding); `spanflame control collectors` "
+                "says which");
     return err;
 }
 

@@ -182,6 +182,13 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     collector("caught", paused=True)
     done = command("capture", "caught", "--seconds", "1", "--type", "wall", "--format", "folded")
     assert done.returncode == 0 and "watch" in done.stdout, done
+    done = command("capture", "caught", "--seconds", "1", "--rate", "500")
+    assert done.returncode == 0 and "planted_hot" in done.stdout and "<-- HOT PATH" in done.stdout, done
+    begin = time.monotonic()
+    for form in ("text", "xml"):  # said before anybody waits
+        got = SERVER.request("POST", f"/api/v1/profiling/capture?service=caught&seconds=600&format={form}", headers=JSON, timeout=60)
+        assert got.status == 400 and b"flamegraph, svg, json" in got.body, (got.status, got.body)
+    assert command("capture", "caught", "--seconds", "600", "--format", "xml").returncode == 1 and time.monotonic() - begin < 300
     got = SERVER.request("POST", "/api/v1/profiling/capture?service=caught&seconds=1&rate=500&wait=false", headers=JSON)
     assert got.status == 202, (got.status, got.body)
     states = []  # how far it is, while it waits
@@ -197,6 +204,33 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     watched(program)
     got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody", headers=JSON)
     assert got.status == 404 and b"no collector of service nobody" in got.body, got.body
+
+
+def test_a_capture_of_one_instance_has_nothing_of_the_others():
+    other = os.path.join(HOME, "other")
+    with open(other + ".c", "w", encoding="ascii") as f:
+        f.write("#include <unistd.h>\nvolatile int x; void other_hot(void) { for (int i = 0; i < 1000000; i++) x += i; }\n"
+                "int main(void) { int parent = getppid(); while (getppid() == parent) { other_hot(); usleep(1000); } }\n")
+    subprocess.run(["cc", "-O1", "-g", other + ".c", "-o", other], check=True)
+    program = start("pair", "rate", "7", OTEL_RESOURCE_ATTRIBUTES="service.instance.id=pod-1")
+    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME="pair", OTEL_RESOURCE_ATTRIBUTES='service.instance.id=pod"2')
+    second = subprocess.Popen([PROGRAM, "record", "--server", f"http://127.0.0.1:{SERVER.port}", "--cpu", "--", other], env=env)
+    try:
+        for _ in range(600):
+            if len(SERVER.json("/api/v1/collectors?service=pair")["collectors"]) == 2:
+                break
+            time.sleep(0.1)
+        done = command("capture", "pair", "--seconds", "2", "--rate", "500", "--format", "folded")
+        assert "planted_hot" in done.stdout and "other_hot" in done.stdout, done
+        done = command("capture", "pair", "--seconds", "1", "--rate", "500", "--format", "folded", "--instance", "pod-1")
+        assert "planted_hot" in done.stdout and "other_hot" not in done.stdout, done
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=pair&instance=pod%222&seconds=1&rate=500&format=folded", headers=JSON, timeout=60)
+        assert got.status == 200 and b"other_hot" in got.body and b"planted_hot" not in got.body, got.body
+    finally:
+        second.terminate()
+        second.wait(60)
+    change("PUT", "service=pair", {"rate": 7})
+    watched(program)
 
 
 def named_spans(service, from_ns, until_ns):
@@ -247,7 +281,7 @@ def test_the_command_switches_lists_and_tells_who_did():
     assert "enabled false" in command("off", "cmd").stdout
     assert "enabled true" in command("on", "cmd").stdout
     shown = command("set", "cmd", "--rate", "150", "--budget", "0.5%", "--for", "60s")
-    assert 'rate {"cpu":150}' in shown.stdout and "enabled true" in shown.stdout and "0.5%" in shown.stdout, shown
+    assert "rate cpu 150 Hz, rates end at 20" in shown.stdout and "enabled true" in shown.stdout and "0.5%" in shown.stdout, shown
     assert command("get", "cmd").stdout == shown.stdout
     assert "as configured" in command("reset", "cmd").stdout
     assert len(command("audit", "cmd").stdout.splitlines()) == 4

@@ -14,6 +14,7 @@
 #include "serve/own/profile_read.h"
 #include "serve/params.h"
 #include "serve/plain_body.h"
+#include "serve/profile_form.h"
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 
@@ -626,9 +627,10 @@ bool sf_control_calls_capture_get(struct sf_call *call,
 static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bool *waits,
                                 struct sf_why *why)
 {
-    struct sf_buf room = {.max = 64};
+    struct sf_buf room = {.max = 64}, words = {.max = 64};
+    const struct sf_profile_form *form;
     uint64_t seconds = 30, rate = 100;
-    sf_str type;
+    sf_str type, format;
     enum sf_err err = read_target(call, false, &out->target, why);
     if (!err)
         err = sf_params_count(call->request, SF_STR("seconds"), &seconds, why);
@@ -636,6 +638,10 @@ static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bo
         err = sf_params_count(call->request, SF_STR("rate"), &rate, why);
     if (!err)
         err = sf_params_bool(call->request, SF_STR("wait"), waits, why);
+    format = param(call->request, "format", &words);
+    if (!err && format.len) /* before somebody has waited for it */
+        err = sf_profile_form_find(format, false, &form, why);
+    sf_buf_done(&words);
     type = param(call->request, "type", &room);
     if (!type.len)
         type = SF_STR("cpu");
@@ -674,15 +680,54 @@ static enum sf_err begin_capture(struct sf_call *call, struct sf_capture *cap, b
     return err;
 }
 
-/* The profile of what was captured, as GET /api/v1/profile answers it. */
+/* A value of a parameter, or a string in one. */
+static void add_encoded(struct sf_buf *out, const char *before, const char *text, bool is_quoted)
+{
+    sf_buf_print(out, "%s%s", before, is_quoted ? "%22" : "");
+    for (; *text; text++)
+        sf_buf_print(out, "%s%%%02x", is_quoted && (*text == '"' || *text == '\\') ? "%5c" : "",
+                     (unsigned char)*text);
+    sf_buf_print(out, "%s", is_quoted ? "%22" : "");
+}
+
+/* The profile of what was captured, as GET /api/v1/profile answers it; of one instance, or of all
+ * of the service's. */
+static bool answer_of(struct sf_call *call, struct sf_worker *worker, const struct sf_capture *cap,
+                      bool is_one)
+{
+    const struct sf_request *asked = call->request;
+    struct sf_request *r = sf_arena_new(&worker->arena, sizeof(*r));
+    struct sf_buf query = {.max = 8192}, room = {.max = 64};
+    struct sf_why why = {0};
+    sf_str text;
+    bool is_made;
+    sf_buf_print(&query, "type=%s&from=%" PRId64 "&until=%" PRId64 "&format=%.*s&", cap->types,
+                 cap->from_ns, cap->until_ns, SF_STR_ARG(param(asked, "format", &room)));
+    if (is_one) {
+        add_encoded(&query, "selector={service_name=", cap->target.service, true);
+        add_encoded(&query, ",service.instance.id=", cap->target.instance, true);
+        sf_buf_add_u8(&query, '}');
+    } else {
+        add_encoded(&query, "service=", cap->target.service, false);
+    }
+    is_made = r && sf_buf_ok(&query) && sf_arena_copy(&worker->arena, sf_buf_str(&query), &text);
+    sf_buf_done(&query);
+    sf_buf_done(&room);
+    if (!is_made)
+        return sf_call_fail(call, sf_no_memory(&why, "the answer"), &why);
+    *r = *asked;
+    r->query = text;
+    call->request = r; /* the arena's, until this call is answered */
+    sf_profile_read_handle(call, worker);
+    call->request = asked;
+    return true;
+}
+
 static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_capture cap;
-    struct sf_request *r = sf_arena_new(&worker->arena, sizeof(*r));
-    struct sf_buf query = {.max = 4096}, room = {.max = 64};
     struct sf_why why = {0};
-    sf_str format, text;
-    bool is_made;
+    bool is_one;
     if (!sf_control_capture_find(call->service->control_docs, call->capture, &cap) ||
         !cap.from_ns) {
         sf_fail(&why, SF_ERR_DEADLINE,
@@ -690,21 +735,19 @@ static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
                 "each was last heard of");
         return sf_call_fail(call, SF_ERR_DEADLINE, &why);
     }
-    format = param(call->request, "format", &room);
-    sf_buf_print(&query,
-                 "type=%s&from=%" PRId64 "&until=%" PRId64 "&format=%.*s&service=", cap.types,
-                 cap.from_ns, cap.until_ns, SF_STR_ARG(format));
-    for (const char *p = cap.target.service; *p; p++)
-        sf_buf_print(&query, "%%%02x", (unsigned char)*p);
-    is_made = r && sf_buf_ok(&query) && sf_arena_copy(&worker->arena, sf_buf_str(&query), &text);
-    sf_buf_done(&query);
-    sf_buf_done(&room);
-    if (!is_made)
-        return sf_call_fail(call, sf_no_memory(&why, "the answer"), &why);
-    *r = *call->request;
-    r->query = text;
-    call->request = r; /* the arena's, until this call is answered */
-    return sf_profile_read_handle(call, worker);
+    is_one = strcmp(cap.target.instance, "*") != 0;
+    answer_of(call, worker, &cap, is_one);
+    if (is_one && call->response->status == 404) { /* its profiles do not name it */
+        sf_buf_reset(&call->response->body);
+        answer_of(call, worker, &cap, false);
+    }
+    if (call->response->status != 404)
+        return true;
+    sf_buf_reset(&call->response->body);
+    sf_fail(&why, SF_ERR_NOT_FOUND,
+            "no samples were captured: the program used no CPU time, or its host is overloaded and "
+            "profiling pauses (profiling.load_shedding); GET /api/v1/collectors says which");
+    return sf_call_fail(call, SF_ERR_NOT_FOUND, &why);
 }
 
 bool sf_control_calls_capture_post(struct sf_call *call, struct sf_worker *worker)
