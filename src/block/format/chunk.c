@@ -3,10 +3,14 @@
 #define ZSTD_STATIC_LINKING_ONLY /* own allocator for the compressor, none for the decompressor */
 #include <zstd.h>
 
+#include <stdatomic.h>
+
+#include "base/account.h"
 #include "base/heap.h"
+#include "base/invariant.h"
 #include "base/num.h"
 
-enum { LEVEL = 1, MIN_LEN = 48 };
+enum { LEVEL = 1, MIN_LEN = 48, MAX_CONTEXTS = 8 };
 
 struct sf_chunk_packer {
     ZSTD_CCtx *ctx;
@@ -112,12 +116,57 @@ uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes ra
     return SF_CODEC_NONE;
 }
 
+/* Decompressors are kept and used again: making one asks the processor for its features (CPUID),
+ * which a virtual machine answers in microseconds, as long as a small chunk takes. Eight of 160 KB
+ * serve as many threads; a further thread makes one in its own scratch memory. */
+static struct {
+    _Atomic(ZSTD_DCtx *) unused[MAX_CONTEXTS];
+    atomic_uint n_made;
+} contexts;
+
+static ZSTD_DCtx *make_context(void)
+{
+    size_t size = ZSTD_estimateDCtxSize();
+    struct sf_account *paused;
+    void *memory;
+    if (atomic_fetch_add(&contexts.n_made, 1) >= MAX_CONTEXTS) {
+        atomic_fetch_sub(&contexts.n_made, 1);
+        return NULL;
+    }
+    paused = sf_account_pause(); /* later queries use it too */
+    memory = sf_heap_pages(size);
+    sf_account_resume(paused);
+    if (!memory)
+        atomic_fetch_sub(&contexts.n_made, 1);
+    return memory ? ZSTD_initStaticDCtx(memory, size) : NULL;
+}
+
+/* NULL: all are in use. */
+static ZSTD_DCtx *take_context(void)
+{
+    for (unsigned i = 0; i < MAX_CONTEXTS; i++) {
+        ZSTD_DCtx *ctx = atomic_exchange(&contexts.unused[i], NULL);
+        if (ctx)
+            return ctx;
+    }
+    return make_context();
+}
+
+static void give_context(ZSTD_DCtx *ctx)
+{
+    for (unsigned i = 0; i < MAX_CONTEXTS; i++) {
+        ZSTD_DCtx *none = NULL;
+        if (atomic_compare_exchange_strong(&contexts.unused[i], &none, ctx))
+            return;
+    }
+    SF_ASSERT(false); /* there are as many places as contexts */
+}
+
 enum sf_err sf_chunk_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
                             struct sf_arena scratch)
 {
-    size_t size = ZSTD_estimateDCtxSize();
-    void *memory;
-    ZSTD_DCtx *ctx;
+    ZSTD_DCtx *ctx, *kept;
+    size_t got;
 
     if (!sf_chunk_is_plausible(codec, stored.len, raw_len))
         return SF_ERR_CORRUPT;
@@ -126,10 +175,16 @@ enum sf_err sf_chunk_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t 
             memcpy(to, stored.p, raw_len);
         return SF_OK;
     }
-    memory = sf_arena_raw(&scratch, size, 64);
-    ctx = memory ? ZSTD_initStaticDCtx(memory, size) : NULL;
+    ctx = kept = take_context();
+    if (!ctx) {
+        size_t size = ZSTD_estimateDCtxSize();
+        void *memory = sf_arena_raw(&scratch, size, 64);
+        ctx = memory ? ZSTD_initStaticDCtx(memory, size) : NULL;
+    }
     if (!ctx)
         return SF_ERR_LIMIT;
-    return ZSTD_decompressDCtx(ctx, to, raw_len, stored.p, stored.len) == raw_len ? SF_OK
-                                                                                  : SF_ERR_CORRUPT;
+    got = ZSTD_decompressDCtx(ctx, to, raw_len, stored.p, stored.len);
+    if (kept)
+        give_context(kept);
+    return got == raw_len ? SF_OK : SF_ERR_CORRUPT;
 }

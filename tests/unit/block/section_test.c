@@ -1,9 +1,12 @@
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "base/hash.h"
 #include "base/num.h"
 #include "block/format/chunk.h"
 #include "block/format/section.h"
+#include "os/thread.h"
 
 TEST(section, header_comes_back_and_another_format_is_unsupported)
 {
@@ -88,4 +91,53 @@ TEST(section, chunks_are_packed_only_when_that_is_shorter)
     sf_buf_done(&out);
     sf_chunk_packer_free(p);
     sf_arena_done(&a);
+}
+
+struct unpack_job {
+    struct sf_thread thread;
+    sf_bytes packed;
+    const uint8_t *raw;
+    size_t len;
+    unsigned n_wrong;
+};
+
+static void unpack_often(void *arg)
+{
+    struct unpack_job *job = arg;
+    uint8_t *back = malloc(job->len);
+    struct sf_arena a;
+    if (!back || !sf_arena_init(&a, 4 << 20))
+        abort();
+    for (unsigned i = 0; i < 50; i++) {
+        sf_bytes cut = {job->packed.p, job->packed.len - i % 2}; /* every other one is damaged */
+        enum sf_err err = sf_chunk_unpack(SF_CODEC_ZSTD, cut, back, job->len, a);
+        job->n_wrong += i % 2 ? err != SF_ERR_CORRUPT : err || memcmp(back, job->raw, job->len);
+    }
+    sf_arena_done(&a);
+    free(back);
+}
+
+TEST(section, more_threads_unpack_than_contexts_are_kept)
+{
+    enum { N_THREADS = 12, LEN = 40000 };
+    struct sf_chunk_packer *p = sf_chunk_packer_new();
+    struct unpack_job jobs[N_THREADS] = {0};
+    uint8_t *raw = malloc(LEN);
+    struct sf_buf out = {0};
+    assert_non_null(p);
+    assert_non_null(raw);
+    for (size_t i = 0; i < LEN; i++)
+        raw[i] = (uint8_t)(i / 7 % 50);
+    assert_int_equal(sf_chunk_pack(p, &out, (sf_bytes){raw, LEN}), SF_CODEC_ZSTD);
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        jobs[i] = (struct unpack_job){.packed = sf_buf_bytes(&out), .raw = raw, .len = LEN};
+        assert_ok(sf_thread_start(&jobs[i].thread, "unpack", 0, unpack_often, &jobs[i], NULL));
+    }
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        sf_thread_join(&jobs[i].thread);
+        assert_int_equal(jobs[i].n_wrong, 0);
+    }
+    sf_buf_done(&out);
+    sf_chunk_packer_free(p);
+    free(raw);
 }
