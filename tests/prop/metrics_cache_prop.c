@@ -201,7 +201,7 @@ static uint64_t run(uint64_t seed) /* rounds with spans in two blocks */
             compare(&w);
         assert_true(sf_budget_used(&l->budget, SF_LINE_PARTIALS) <=
                     l->budget.cap[SF_LINE_PARTIALS]);
-        n_doubled += l->doubles.n_traces > 0;
+        n_doubled += l->doubles.n_traces[SF_DOUBLES_SPANS] > 0;
     }
     print_message("# %" PRIu64 " granules recalled, %" PRIu64 " not\n", l->partials.n_hits,
                   l->partials.n_misses);

@@ -395,8 +395,8 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
     c->snapshot = sf_snapshot_take(&c->l->snapshots);
     err = sf_trace_read_init(&c->read, c->l, c->snapshot, c->q, columns, c->keys, c->n_keys, why);
     if (!err)
-        err = sf_doubles_find(&c->parted, c->snapshot, c->l, query->from_ns, query->to_ns, c->q,
-                              c->scratch, why);
+        err = sf_doubles_find(&c->parted, c->snapshot, c->l, SF_DOUBLES_SPANS, query->from_ns,
+                              query->to_ns, c->q, c->scratch, why);
     c->filter = (struct sf_run_filter){.q = c->q,
                                        .from_ns = query->from_ns,
                                        .to_ns = query->to_ns,

@@ -192,10 +192,18 @@ static enum sf_err look(struct sf_parted *p, const struct sf_snapshot *s, struct
 
 /* Indexes have half of a hash: of many traces most that seem to be in two runs are two traces. That
  * is told by their ids, which are a tenth of what the ids of spans are. */
+enum sf_err sf_copies_keep_traces(struct sf_parted *p, const struct sf_snapshot *s,
+                                  struct sf_local *l, struct sf_query_ctx *q, uint64_t least,
+                                  struct sf_why *why)
+{
+    bool is_known;
+    return is_worth(p, least) ? look(p, s, l, q, true, &is_known, why) : SF_OK;
+}
+
 enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
                            struct sf_query_ctx *q, uint64_t least, struct sf_why *why)
 {
-    bool is_known;
+    bool is_known = false;
     enum sf_err err;
     if (!is_worth(p, least))
         return SF_OK;

@@ -1,7 +1,7 @@
-/* doubles.c - finds traces that have spans in more than one run. Results for pairs of blocks are
- * remembered as bitmaps of trace numbers, because blocks do not change; parts in memory are
- * compared anew for every query. When not all results fit into memory, all runs are compared for
- * the query instead. */
+/* doubles.c - finds traces that have rows, or the same span, in more than one run. Results for
+ * pairs of blocks are remembered as lists of trace numbers, because blocks do not change; parts in
+ * memory are compared anew for every query. When not all results fit into memory, all runs are
+ * compared for the query instead. */
 #include "store/local/read/doubles.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "store/local/read/granules.h"
 
 enum {
-    MAX_TRACES = 1 << 18, /* remembered; above it all is forgotten and found anew */
+    MAX_TRACES = 1 << 18, /* of a kind; above it all of that kind is forgotten and found anew */
     FILTER_CAP = 64 << 20
 };
 
@@ -31,31 +31,36 @@ void sf_doubles_init(struct sf_doubles *d, struct sf_budget *budget)
 static void count(struct sf_doubles *d)
 {
     size_t len = d->cap * sizeof(*d->list);
-    for (uint32_t i = 0; i < d->n; i++)
-        len += d->list[i].cap * sizeof(*d->list[i].traces);
+    for (uint32_t i = 0; i < d->n; i++) {
+        for (unsigned k = 0; k < SF_DOUBLES_KINDS; k++)
+            len += d->list[i].lists[k].cap * sizeof(*d->list[i].lists[k].traces);
+    }
     sf_budget_sub(d->budget, SF_LINE_PARTIALS, d->counted_len);
     sf_budget_add(d->budget, SF_LINE_PARTIALS, len);
     d->counted_len = len;
 }
 
-static void drop(struct sf_doubles *d, uint32_t at)
+static void forget_list(struct sf_doubles *d, uint32_t at, unsigned kind)
 {
-    d->n_traces -= d->list[at].n;
-    sf_heap_free(d->list[at].traces);
-    d->list[at] = d->list[--d->n];
+    struct sf_doubled_list *list = &d->list[at].lists[kind];
+    d->n_traces[kind] -= list->n;
+    sf_heap_free(list->traces);
+    *list = (struct sf_doubled_list){0};
 }
 
-static void forget_all(struct sf_doubles *d)
+static void drop(struct sf_doubles *d, uint32_t at)
 {
-    while (d->n)
-        drop(d, d->n - 1);
+    for (unsigned k = 0; k < SF_DOUBLES_KINDS; k++)
+        forget_list(d, at, k);
+    d->list[at] = d->list[--d->n];
 }
 
 void sf_doubles_done(struct sf_doubles *d)
 {
     if (!d->budget)
         return;
-    forget_all(d);
+    while (d->n)
+        drop(d, d->n - 1);
     sf_heap_free(d->list);
     sf_budget_sub(d->budget, SF_LINE_PARTIALS, d->counted_len);
     sf_mutex_done(&d->lock);
@@ -81,6 +86,7 @@ void sf_doubles_drop_block(struct sf_doubles *d, uint64_t block)
         drop(d, (uint32_t)(one - d->list));
         count(d);
     }
+    memset(d->is_over, 0, sizeof(d->is_over)); /* those that are left may fit */
     sf_mutex_unlock(&d->lock);
     sf_account_resume(paused);
 }
@@ -96,24 +102,37 @@ static struct sf_doubled *find_or_add(struct sf_doubles *d, uint64_t block)
     return &d->list[d->n++];
 }
 
-static bool add_bits(struct sf_doubles *d, uint64_t block, const uint8_t *bits, size_t len)
+/* Adds the traces that the list does not have yet. */
+static bool add_bits(struct sf_doubles *d, enum sf_doubles_kind kind, uint64_t block,
+                     const uint8_t *bits, size_t len)
 {
     struct sf_doubled *one = find_or_add(d, block);
-    for (size_t i = 0; one && i < len; i++) {
-        for (unsigned bit = 0; bits[i] >> bit; bit++) {
-            if (!(bits[i] >> bit & 1))
+    struct sf_doubled_list *list = one ? &one->lists[kind] : NULL;
+    uint8_t *had = list ? sf_heap_new(len + 1) : NULL;
+    bool has_room = had != NULL;
+    for (uint32_t i = 0; has_room && i < list->n; i++) {
+        if (list->traces[i] / 8 < len)
+            had[list->traces[i] / 8] |= (uint8_t)(1u << list->traces[i] % 8);
+    }
+    for (size_t i = 0; has_room && i < len; i++) {
+        uint8_t more = bits[i] & (uint8_t)~had[i];
+        for (unsigned bit = 0; has_room && more >> bit; bit++) {
+            if (!(more >> bit & 1))
                 continue;
-            if (d->n_traces >= MAX_TRACES || !sf_list_room(&one->traces, one->n, &one->cap, 16))
-                return false;
-            one->traces[one->n++] = (uint32_t)(i * 8 + bit);
-            d->n_traces++;
+            has_room = d->n_traces[kind] < MAX_TRACES &&
+                       sf_list_room(&list->traces, list->n, &list->cap, 16);
+            if (!has_room)
+                break;
+            list->traces[list->n++] = (uint32_t)(i * 8 + bit);
+            d->n_traces[kind]++;
         }
     }
-    return one != NULL;
+    sf_heap_free(had);
+    return has_room;
 }
 
 /* All of what was found, or nothing at all. */
-static void remember(struct sf_doubles *d, const struct sf_parted *found,
+static void remember(struct sf_doubles *d, enum sf_doubles_kind kind, const struct sf_parted *found,
                      const struct sf_snapshot *s, const uint8_t *is_new)
 {
     struct sf_account *paused = sf_account_pause();
@@ -121,17 +140,18 @@ static void remember(struct sf_doubles *d, const struct sf_parted *found,
     sf_mutex_lock(&d->lock);
     for (size_t i = 0; has_room && i < s->n; i++) {
         if (found->bits[i])
-            has_room = add_bits(d, s->runs[i]->row.id, found->bits[i], found->lens[i]);
+            has_room = add_bits(d, kind, s->runs[i]->row.id, found->bits[i], found->lens[i]);
     }
     for (size_t i = 0; has_room && i < s->n; i++) {
         struct sf_doubled *one = is_new[i] ? find_or_add(d, s->runs[i]->row.id) : NULL;
         if (one)
-            one->is_compared = true;
+            one->lists[kind].is_compared = true;
         else
             has_room = !is_new[i];
     }
-    if (!has_room)
-        forget_all(d);
+    for (uint32_t i = 0; !has_room && i < d->n; i++)
+        forget_list(d, i, kind);
+    d->is_over[kind] = !has_room;
     d->n_compared++;
     count(d);
     sf_mutex_unlock(&d->lock);
@@ -174,17 +194,18 @@ static struct sf_snapshot *only(const struct sf_snapshot *s, bool is_parts)
 }
 
 /* Marks blocks that were not compared yet; how many, and their times. */
-static size_t mark_new(struct sf_doubles *d, const struct sf_snapshot *blocks, int64_t from_ns,
-                       int64_t to_ns, uint8_t *is_new, int64_t *out_low, int64_t *out_high)
+static size_t mark_new(struct sf_doubles *d, enum sf_doubles_kind kind,
+                       const struct sf_snapshot *blocks, int64_t from_ns, int64_t to_ns,
+                       uint8_t *is_new, int64_t *out_low, int64_t *out_high)
 {
     size_t n = 0;
     *out_low = INT64_MAX;
     *out_high = INT64_MIN;
     sf_mutex_lock(&d->lock);
-    for (size_t i = 0; i < blocks->n; i++) {
+    for (size_t i = 0; !d->is_over[kind] && i < blocks->n; i++) {
         const struct sf_run *run = blocks->runs[i];
         const struct sf_doubled *one = find(d, run->row.id);
-        is_new[i] = overlaps(run, from_ns, to_ns) && !(one && one->is_compared) &&
+        is_new[i] = overlaps(run, from_ns, to_ns) && !(one && one->lists[kind].is_compared) &&
                     !atomic_load(&run->is_bad);
         if (!is_new[i])
             continue;
@@ -196,8 +217,9 @@ static size_t mark_new(struct sf_doubles *d, const struct sf_snapshot *blocks, i
     return n;
 }
 
-static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *s, int64_t from_ns,
-                                  int64_t to_ns, struct sf_query_ctx *q, struct sf_arena scratch,
+static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *s,
+                                  enum sf_doubles_kind kind, int64_t from_ns, int64_t to_ns,
+                                  struct sf_query_ctx *q, struct sf_arena scratch,
                                   struct sf_why *why)
 {
     struct sf_snapshot *blocks = only(s, false);
@@ -205,12 +227,13 @@ static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *
     struct sf_parted found = {0};
     int64_t low, high;
     enum sf_err err = is_new ? SF_OK : no_memory(why);
-    if (!err && mark_new(&l->doubles, blocks, from_ns, to_ns, is_new, &low, &high)) {
+    if (!err && mark_new(&l->doubles, kind, blocks, from_ns, to_ns, is_new, &low, &high)) {
         err = sf_parted_find(&found, blocks, low, high, q, scratch, why);
         if (!err)
-            err = sf_copies_keep(&found, blocks, l, q, 1, why);
+            err = kind == SF_DOUBLES_SPANS ? sf_copies_keep(&found, blocks, l, q, 1, why)
+                                           : sf_copies_keep_traces(&found, blocks, l, q, 1, why);
         if (!err)
-            remember(&l->doubles, &found, blocks, is_new);
+            remember(&l->doubles, kind, &found, blocks, is_new);
         sf_parted_done(&found);
     }
     sf_heap_free(is_new);
@@ -222,6 +245,7 @@ static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *
 
 struct search {
     struct sf_parted *p;
+    enum sf_doubles_kind kind;
     const struct sf_snapshot *s;
     struct sf_query_ctx *q;
     struct sf_column_read show;
@@ -257,12 +281,14 @@ static bool mark(struct search *w, size_t place, uint64_t n_traces, uint32_t tra
 static bool recall_block(struct search *w, struct sf_doubles *d, size_t place, uint64_t n_traces)
 {
     const struct sf_doubled *one;
+    const struct sf_doubled_list *list;
     bool is_known;
     sf_mutex_lock(&d->lock);
     one = find(d, w->s->runs[place]->row.id);
-    is_known = one && one->is_compared;
-    for (uint32_t i = 0; one && i < one->n; i++)
-        is_known = mark(w, place, n_traces, one->traces[i]) && is_known;
+    list = one ? &one->lists[w->kind] : NULL;
+    is_known = list && list->is_compared;
+    for (uint32_t i = 0; list && i < list->n; i++)
+        is_known = mark(w, place, n_traces, list->traces[i]) && is_known;
     sf_mutex_unlock(&d->lock);
     return is_known;
 }
@@ -364,17 +390,34 @@ static enum sf_err add_parts(struct search *w, struct sf_arena scratch, struct s
     return err;
 }
 
+/* The times of the runs that are asked: a trace in one of them may lie anywhere there. */
+static void find_extent(const struct sf_snapshot *s, int64_t from_ns, int64_t to_ns,
+                        int64_t *out_low, int64_t *out_high)
+{
+    *out_low = INT64_MAX;
+    *out_high = INT64_MIN;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sf_block_row *row = &s->runs[i]->row;
+        if (!overlaps(s->runs[i], from_ns, to_ns))
+            continue;
+        *out_low = row->ts_min_ns < *out_low ? row->ts_min_ns : *out_low;
+        *out_high = row->ts_max_ns > *out_high ? row->ts_max_ns : *out_high;
+    }
+}
+
 /* *out false: something is not remembered after all. */
 static enum sf_err add_blocks(struct search *w, struct sf_doubles *d, int64_t from_ns,
                               int64_t to_ns, bool *out, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
+    int64_t low, high;
     *out = true;
+    find_extent(w->s, from_ns, to_ns, &low, &high);
     for (size_t i = 0; !err && *out && i < w->s->n; i++) {
         struct sf_run *run = w->s->runs[i];
         const struct sf_span_block_reader *reader;
         bool is_asked = overlaps(run, from_ns, to_ns);
-        if (!(is_asked || is_around(run, from_ns, to_ns)) || atomic_load(&run->is_bad))
+        if (!(is_asked || is_around(run, low, high)) || atomic_load(&run->is_bad))
             continue;
         if (sf_run_is_part(run)) {
             w->min_ns = run->row.ts_min_ns < w->min_ns ? run->row.ts_min_ns : w->min_ns;
@@ -413,24 +456,37 @@ static enum sf_err find_by_memory(struct search *w, struct sf_local *l, int64_t 
     sf_column_read_done(&w->show);
     sf_arena_done(&w->filters);
     sf_heap_free(w->traces);
-    return err ? err : sf_copies_keep(p, w->s, l, w->q, SF_COPIES_LEAST, why);
+    return err || w->kind != SF_DOUBLES_SPANS
+               ? err
+               : sf_copies_keep(p, w->s, l, w->q, SF_COPIES_LEAST, why);
+}
+
+/* The same without memory. */
+static enum sf_err find_anew(struct search *w, struct sf_local *l, int64_t from_ns, int64_t to_ns,
+                             struct sf_arena scratch, struct sf_why *why)
+{
+    enum sf_err err;
+    sf_parted_done(w->p);
+    err = sf_parted_find(w->p, w->s, from_ns, to_ns, w->q, scratch, why);
+    if (err)
+        return err;
+    return w->kind == SF_DOUBLES_SPANS
+               ? sf_copies_keep(w->p, w->s, l, w->q, SF_COPIES_LEAST, why)
+               : sf_copies_keep_traces(w->p, w->s, l, w->q, SF_COPIES_LEAST, why);
 }
 
 enum sf_err sf_doubles_find(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                            int64_t from_ns, int64_t to_ns, struct sf_query_ctx *q,
-                            struct sf_arena scratch, struct sf_why *why)
+                            enum sf_doubles_kind kind, int64_t from_ns, int64_t to_ns,
+                            struct sf_query_ctx *q, struct sf_arena scratch, struct sf_why *why)
 {
-    struct search w = {.p = p, .s = s, .q = q, .min_ns = INT64_MAX, .max_ns = INT64_MIN};
+    struct search w = {
+        .p = p, .kind = kind, .s = s, .q = q, .min_ns = INT64_MAX, .max_ns = INT64_MIN};
     bool is_known = false;
-    enum sf_err err = compare_blocks(l, s, from_ns, to_ns, q, scratch, why);
+    enum sf_err err = compare_blocks(l, s, kind, from_ns, to_ns, q, scratch, why);
     if (!err)
         err = find_by_memory(&w, l, from_ns, to_ns, scratch, &is_known, why);
-    if (!err && !is_known) { /* too many to be remembered */
-        sf_parted_done(p);
-        err = sf_parted_find(p, s, from_ns, to_ns, q, scratch, why);
-        if (!err)
-            err = sf_copies_keep(p, s, l, q, SF_COPIES_LEAST, why);
-    }
+    if (!err && !is_known) /* too many to be remembered */
+        err = find_anew(&w, l, from_ns, to_ns, scratch, why);
     if (err)
         sf_parted_done(p);
     return err;

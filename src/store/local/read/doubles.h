@@ -1,10 +1,12 @@
-/* doubles.h - traces with a span that is there twice, remembered for pairs of blocks.
+/* doubles.h - traces that are in two runs, and those with a span in both, remembered for pairs of
+ * blocks.
  *
- * Who looks at spans one by one must know which traces have a span in two runs. Between two blocks
- * the answer never changes, so each block is compared once with the blocks around it (no further
- * away than any trace is long), by the first query that needs it; from then on only the parts in
- * memory are compared, by their traces. What is remembered may name a trace too many, whose other
- * block is gone: it is then put together for nothing. Any thread. */
+ * A query that judges traces granule by granule must know which have rows in another run; one that
+ * counts spans must know which have the same span in two runs. Between two blocks the answer never
+ * changes, so each block is compared once with the blocks around it (no further away than any trace
+ * is long), by the first query that needs it; from then on only the parts in memory are compared,
+ * by their traces. What is remembered may name a trace too many, whose other block is gone: it is
+ * then put together for nothing. Any thread. */
 #pragma once
 #include "os/thread.h"
 #include "store/local/budget.h"
@@ -14,11 +16,21 @@ struct sf_local;
 struct sf_parted; /* parted.h */
 struct sf_snapshot;
 
+enum sf_doubles_kind {
+    SF_DOUBLES_TRACES, /* rows of the trace are in two runs */
+    SF_DOUBLES_SPANS,  /* and one of its spans is in both */
+    SF_DOUBLES_KINDS
+};
+
+struct sf_doubled_list {
+    bool is_compared; /* with all blocks around it; else the list lacks pairs */
+    uint32_t *traces; /* numbers in the block, in no order */
+    uint32_t n, cap;
+};
+
 struct sf_doubled { /* of one block */
     uint64_t block;
-    bool is_compared; /* with all around it; else the list lacks pairs */
-    uint32_t *traces; /* numbers in the block, in no order; some may be there several times */
-    uint32_t n, cap;
+    struct sf_doubled_list lists[SF_DOUBLES_KINDS];
 };
 
 struct sf_doubles {
@@ -26,16 +38,17 @@ struct sf_doubles {
     struct sf_mutex lock; /* guards all below; takes nothing */
     struct sf_doubled *list;
     uint32_t n, cap;
-    size_t n_traces, counted_len;
-    uint64_t n_compared; /* how often blocks were */
+    size_t n_traces[SF_DOUBLES_KINDS], counted_len;
+    bool is_over[SF_DOUBLES_KINDS]; /* too many to be remembered, until a block goes */
+    uint64_t n_compared;            /* how often blocks were */
 };
 
 void sf_doubles_init(struct sf_doubles *d, struct sf_budget *budget);
 void sf_doubles_done(struct sf_doubles *d); /* a zeroed one is fine */
 void sf_doubles_drop_block(struct sf_doubles *d, uint64_t block);
 
-/* Fills `p` with the traces of runs in [from, to] (0 and 0: all) that have a span twice, and
- * perhaps some that do not. */
+/* Fills `p` with the traces of that kind in runs in [from, to] (0 and 0: all), and perhaps some
+ * that are not. */
 enum sf_err sf_doubles_find(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                            int64_t from_ns, int64_t to_ns, struct sf_query_ctx *q,
-                            struct sf_arena scratch, struct sf_why *why);
+                            enum sf_doubles_kind kind, int64_t from_ns, int64_t to_ns,
+                            struct sf_query_ctx *q, struct sf_arena scratch, struct sf_why *why);

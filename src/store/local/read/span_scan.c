@@ -13,6 +13,7 @@
 #include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/conds.h"
+#include "store/local/read/doubles.h"
 #include "store/local/read/pace.h"
 #include "store/local/read/run_filter.h"
 #include "store/local/read/trace_read.h"
@@ -64,7 +65,8 @@ struct cursor {
     struct sf_column_read show; /* the granule being judged */
     struct sf_parted parted;    /* when the judge wants to know, or many traces are loaded */
     bool has_parted;
-    bool is_far_known; /* traces in runs that `parted` did not ask are candidates already */
+    bool is_far_known;  /* traces in runs that `parted` did not ask are candidates already */
+    bool is_far_listed; /* so are all whose runs lie further apart than SF_PARTED_GAP_NS */
     uint32_t n_loads;
     struct sf_trace_read read;   /* of the trace being delivered */
     struct sf_granules searched; /* of the granule being searched */
@@ -462,13 +464,21 @@ static int64_t start_of(const struct cursor *c)
 static enum sf_err find_parted(struct cursor *c, struct sf_why *why)
 {
     c->has_parted = true;
-    return sf_parted_find(&c->parted, c->read.snapshot, c->where.from_ns, c->where.to_ns, c->q,
-                          c->scratch, why);
+    return sf_doubles_find(&c->parted, c->read.snapshot, c->l, SF_DOUBLES_TRACES, c->where.from_ns,
+                           c->where.to_ns, c->q, c->scratch, why);
+}
+
+static void find_around(const struct sf_block_row *row, int64_t *out_from, int64_t *out_to)
+{
+    int64_t low = row->ts_min_ns, high = row->ts_max_ns;
+    *out_from = low > INT64_MIN + SF_PARTED_GAP_NS ? low - SF_PARTED_GAP_NS : INT64_MIN;
+    *out_to = high < INT64_MAX - SF_PARTED_GAP_NS ? high + SF_PARTED_GAP_NS : INT64_MAX;
 }
 
 static enum sf_err load(struct cursor *c, const struct candidate *cand, struct sf_why *why)
 {
     const struct spot *spot = &cand->spot;
+    int64_t from_ns = 0, to_ns = 0; /* all */
     enum sf_err err = SF_OK;
     sf_trace_read_reset(&c->read);
     if (!c->has_parted && c->is_far_known && ++c->n_loads == MANY_LOADS)
@@ -480,7 +490,9 @@ static enum sf_err load(struct cursor *c, const struct candidate *cand, struct s
         !atomic_load(&c->read.snapshot->runs[spot->run]->is_bad))
         return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
                                      c->read.snapshot->runs[spot->run], spot->at, why);
-    return sf_trace_read_load(&c->read, cand->tenant, cand->id, 0, 0, why);
+    if (c->is_far_listed && spot->is_known) /* its other rows are near: ask fewer runs */
+        find_around(&c->read.snapshot->runs[spot->run]->row, &from_ns, &to_ns);
+    return sf_trace_read_load(&c->read, cand->tenant, cand->id, from_ns, to_ns, why);
 }
 
 static void leave_out(struct cursor *c, sf_trace_id id)
@@ -729,8 +741,8 @@ static enum sf_err add_long_traces(struct cursor *c, struct sf_why *why)
     c->is_far_known = true;
     if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
         return SF_OK; /* it looks everywhere */
-    err = sf_long_traces_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
-    c->is_far_known = c->is_far_known || is_everywhere(c);
+    err = sf_long_traces_for_query(c->l, c->read.snapshot, c->q, &c->is_far_listed, why);
+    c->is_far_known = c->is_far_listed || is_everywhere(c);
     c->q->may_miss_far = c->q->may_miss_far || !c->is_far_known;
     return err ? err
                : sf_long_traces_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
