@@ -91,6 +91,9 @@ static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_p
     }
     return (uint8_t *)l->items + l->n * size;
 }
+/* Room for `more` at once, at most 2^16, in a list of less than 2^24. False: full. */
+bool sf_profile_table_room(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
+                           uint32_t more);
 static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t size)
 {
     void *p = sf_arena_new_n(b->a, n, size);

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "decode/json/json_shape.h"
+#include "decode/pprof/pprof.h"
 #include "decode/profile_build.h"
 #include "decode/profile_guess.h"
 
@@ -65,6 +66,8 @@ static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf
 {
     bool is_json = false;
     shape->text = SF_STR_NONE;
+    if (!name.len && sf_pprof_is_whole(bytes))
+        return &sf_pprof_format; /* most uploads: a look at each line of text is saved */
     if (!name.len)
         is_json = sf_json_shape_read(shape, bytes);
     for (size_t i = 0; i < N_FORMATS; i++) {

@@ -6,7 +6,7 @@
 
 enum { MAX_KERNEL_ID = 1 << 22 };
 
-static enum sf_label_role label_role_of(sf_str key)
+enum sf_label_role sf_profile_label_role(sf_str key)
 {
     static const struct {
         sf_str key;
@@ -81,8 +81,14 @@ static void take_thread(struct sf_profile_ids *ids, uint64_t id)
 
 bool sf_profile_label_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 {
+    return sf_profile_label_ids_take_role(ids, sf_profile_label_role(key), key, val);
+}
+
+bool sf_profile_label_ids_take_role(struct sf_profile_ids *ids, enum sf_label_role role, sf_str key,
+                                    sf_str val)
+{
     uint64_t thread;
-    switch (label_role_of(key)) {
+    switch (role) {
     case SF_LABEL_SERIES: return false;
     case SF_LABEL_SPAN_ID: ids->span_id = span_id_of(key, val); break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = span_id_of(key, val); break;
@@ -109,7 +115,7 @@ bool sf_profile_label_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_st
 
 bool sf_profile_label_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val)
 {
-    switch (label_role_of(key)) {
+    switch (sf_profile_label_role(key)) {
     case SF_LABEL_SPAN_ID: ids->span_id = (sf_span_id)val; break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = (sf_span_id)val; break;
     case SF_LABEL_THREAD_ID: take_thread(ids, (uint64_t)val); break;

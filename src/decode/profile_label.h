@@ -32,6 +32,10 @@ struct sf_profile_ids { /* what the labels of one sample say about it */
 /* Text: 16 and 32 hexadecimal digits, or a decimal number under Datadog's keys; anything else is
  * "no id". False: it is a label of the series. */
 bool sf_profile_label_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val);
+/* The same of a key whose role is known. */
+enum sf_label_role sf_profile_label_role(sf_str key);
+bool sf_profile_label_ids_take_role(struct sf_profile_ids *ids, enum sf_label_role role, sf_str key,
+                                    sf_str val);
 /* False: no number we know. */
 bool sf_profile_label_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val);
 /* Into a sample; a zero leaves what is there. */

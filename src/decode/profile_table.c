@@ -17,6 +17,15 @@ static bool profile_list_grow(struct sf_profile_build *b, struct sf_profile_list
     return true;
 }
 
+bool sf_profile_table_room(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
+                           uint32_t more)
+{
+    uint32_t cap = l->cap ? l->cap : 64;
+    while (cap - l->n < more)
+        cap *= 2;
+    return cap == l->cap || profile_list_grow(b, l, size, cap);
+}
+
 sf_str sf_profile_table_copy(struct sf_profile_build *b, sf_str s)
 {
     sf_str out = SF_STR_NONE;

@@ -189,6 +189,7 @@ static void name_types(struct sf_pprof *p)
         if (!sf_profile_type_of_sample(type, b->a, &p->type_names[t]))
             b->is_full = true;
         p->type_units[t] = sf_profile_type_unit_of(unit);
+        p->is_time[t] = sf_profile_type_unit_ns(p->type_units[t]) != 0;
         if (p->count_type == SF_NONE && is_event_count(p, t))
             p->count_type = t;
     }
@@ -256,7 +257,7 @@ static struct sf_pprof *new_reader(struct sf_profile_build *b, sf_str bytes)
         return NULL;
     p->b = b;
     p->body = sf_str_bytes(bytes);
-    p->derived = p->count_type = SF_NONE;
+    p->derived = p->count_type = p->bare_set = p->last_set = SF_NONE;
     p->spy_kind = sf_frame_kind_of_spy(b->hint->spy);
     return p;
 }
@@ -330,6 +331,41 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return decode_pair(b, p);
     read_names(p);
     return b->is_full ? SF_OK : read_content(p);
+}
+
+/* All of it is what a pprof has, and the first string is the empty one, which puts a zero into it:
+ * no text, JSON or file with a magic number is that. */
+bool sf_pprof_is_whole(sf_str bytes)
+{
+    struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes));
+    bool has_type = false, has_string = false;
+    while (sf_pb_next(&pb)) {
+        switch (pb.tag) {
+        case SF_PB_TAG(1, SF_PB_LEN): has_type = true; break;
+        case SF_PB_TAG(6, SF_PB_LEN):
+            if (!has_string && sf_pb_str(&pb).len)
+                return false;
+            if (has_string)
+                sf_pb_skip(&pb);
+            has_string = true;
+            continue;
+        case SF_PB_TAG(2, SF_PB_LEN):
+        case SF_PB_TAG(3, SF_PB_LEN):
+        case SF_PB_TAG(4, SF_PB_LEN):
+        case SF_PB_TAG(5, SF_PB_LEN):
+        case SF_PB_TAG(7, SF_PB_VARINT):
+        case SF_PB_TAG(8, SF_PB_VARINT):
+        case SF_PB_TAG(9, SF_PB_VARINT):
+        case SF_PB_TAG(10, SF_PB_VARINT):
+        case SF_PB_TAG(11, SF_PB_LEN):
+        case SF_PB_TAG(12, SF_PB_VARINT):
+        case SF_PB_TAG(13, SF_PB_LEN):
+        case SF_PB_TAG(14, SF_PB_VARINT): break;
+        default: return false;
+        }
+        sf_pb_skip(&pb);
+    }
+    return has_type && has_string && sf_pb_ok(&pb);
 }
 
 static bool is_pprof(sf_str bytes)

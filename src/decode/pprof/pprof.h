@@ -6,6 +6,8 @@
 #include "decode/profile_build.h"
 #include "wire/pb.h"
 
+enum { SF_PPROF_ROLES = 16 };
+
 struct sf_pprof_value_type {
     int64_t type, unit; /* string numbers */
 };
@@ -33,6 +35,14 @@ struct sf_pprof {
     int64_t derived_ns;
     uint32_t count_type;          /* the one that counts events, or SF_NONE */
     struct sf_profile_list stack; /* of the sample at hand */
+    /* What was found out for samples before: which types are times, roles of labels by the number
+     * of their key, and series of the last set of labels, of which the empty one is the first. */
+    bool is_time[SF_LIMIT_SAMPLE_TYPES];
+    struct {
+        int64_t key;
+        enum sf_label_role role;
+    } roles[SF_PPROF_ROLES];
+    uint32_t bare_set, last_set, last_series[SF_LIMIT_SAMPLE_TYPES];
     /* Of a pair: where sums since process start go instead (NULL: no pair), the later one's place
      * of each sample type, and whether this is the earlier one. */
     struct sf_pprof_delta *delta;
@@ -45,6 +55,8 @@ static inline struct sf_pb sf_pprof_top(const struct sf_pprof *p)
 {
     return sf_pb_init(p->body);
 }
+/* Is it a pprof for sure, without a byte that no pprof has at its top level? */
+bool sf_pprof_is_whole(sf_str bytes);
 /* String number `at`; one out of range is counted and becomes "(unknown)". */
 sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what);
 

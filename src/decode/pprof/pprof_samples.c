@@ -14,6 +14,17 @@ struct sample_read {
     uint64_t nums; /* hash of the numeric labels: buckets of equal stacks differ in them */
 };
 
+/* Samples have the same few keys. */
+static enum sf_label_role role_of(struct sf_pprof *p, int64_t key_at, sf_str key)
+{
+    size_t at = (uint64_t)key_at % SF_PPROF_ROLES;
+    if (p->roles[at].key != key_at) { /* string 0 is no key, so none is there before */
+        p->roles[at].key = key_at;
+        p->roles[at].role = sf_profile_label_role(key);
+    }
+    return p->roles[at].role;
+}
+
 static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
 {
     int64_t key_at = 0, str = 0, num = 0;
@@ -38,7 +49,7 @@ static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read 
         return;
     }
     val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
-    if (sf_profile_label_ids_take_str(&s->ids, key, val) || !val.len ||
+    if (sf_profile_label_ids_take_role(&s->ids, role_of(p, key_at, key), key, val) || !val.len ||
         sf_str_starts(key, SF_STR("__")))
         return;
     if (s->n_labels == SF_LIMIT_SAMPLE_LABELS) {
@@ -67,6 +78,35 @@ static void push_location(struct sf_pprof *p, uint64_t id)
     p->stack.n++;
 }
 
+enum { QUICK_RUN = 1 << 16 };
+
+/* The same for a run of ids that are 1, 2, 3, ...: a number takes a byte at least, so that room is
+ * asked for once. */
+static void push_locations(struct sf_pprof *p, struct sf_pb *run)
+{
+    const uint32_t *places = p->locations.places;
+    uint32_t n_known = p->locations.n, *to;
+    size_t most = (size_t)(run->end - run->at);
+    uint64_t id;
+    if (most > QUICK_RUN || p->stack.n > QUICK_RUN || p->locations.at.n_slots ||
+        !sf_profile_table_room(p->b, &p->stack, sizeof(*to), (uint32_t)most)) {
+        while (sf_pb_run_varint(run, &id) && !p->b->is_full)
+            push_location(p, id);
+        return;
+    }
+    to = (uint32_t *)p->stack.items + p->stack.n;
+    while (sf_pb_run_varint(run, &id)) {
+        if (id - 1 >= n_known) { /* 0 wraps to the far end */
+            sf_profile_build_drop(p->b, &p->b->drops.n_frames,
+                                  "pprof: location %" PRIu64 " is not in the profile", id);
+            continue;
+        }
+        *to = places[id - 1];
+        to += *to != SF_NONE; /* neither name nor address: nothing is lost */
+    }
+    p->stack.n = (uint32_t)(to - (uint32_t *)p->stack.items);
+}
+
 static bool read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
 {
     struct sf_pb msg = sf_pb_msg(pb), run;
@@ -79,8 +119,7 @@ static bool read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read
         switch (msg.field) {
         case 1:
             run = sf_pb_run(&msg);
-            while (sf_pb_run_varint(&run, &v) && !p->b->is_full)
-                push_location(p, v);
+            push_locations(p, &run);
             sf_pb_join(&msg, &run);
             break;
         case 2:
@@ -107,7 +146,7 @@ static uint32_t clamp_count(int64_t n)
 /* Events behind value `t` of a sample. */
 static uint32_t count_of(const struct sf_pprof *p, const struct sample_read *s, uint32_t t)
 {
-    bool is_time = sf_profile_type_unit_ns(p->type_units[t]) != 0;
+    bool is_time = p->is_time[t];
     if (p->count_type != SF_NONE && (is_time || t == p->count_type))
         return clamp_count(s->values[p->count_type]);
     if (is_time && p->period > 0 && sf_str_eq(p->type_units[t], p->period_unit))
@@ -150,11 +189,32 @@ static bool is_wanted(const struct sf_pprof *p, uint32_t t)
            sf_profile_type_is_total(p->type_names[t]) == (part == SF_PROFILE_TOTALS);
 }
 
+/* Most samples have no labels of their own, or those of the one before. */
+static uint32_t set_of(struct sf_pprof *p, const struct sample_read *s)
+{
+    if (s->n_labels)
+        return sf_profile_build_set(p->b, &p->b->me, s->labels, s->n_labels);
+    if (p->bare_set == SF_NONE)
+        p->bare_set = sf_profile_build_set(p->b, &p->b->me, NULL, 0);
+    return p->bare_set;
+}
+
+static uint32_t series_of(struct sf_pprof *p, uint32_t set, uint32_t t)
+{
+    if (p->last_set != set || set == SF_NONE) {
+        p->last_set = set;
+        memset(p->last_series, 0xff, sizeof(p->last_series)); /* SF_NONE */
+    }
+    if (p->last_series[t] == SF_NONE)
+        p->last_series[t] = sf_profile_build_series(p->b, set, p->whats[t]);
+    return p->last_series[t];
+}
+
 static void add_sample(struct sf_pprof *p, const struct sample_read *s)
 {
     struct sf_profile_build *b = p->b;
     struct sf_sample out = {.stack = sf_profile_build_stack(b, p->stack.items, p->stack.n)};
-    uint32_t set = sf_profile_build_set(b, &b->me, s->labels, s->n_labels);
+    uint32_t set = set_of(p, s);
 
     sf_profile_label_ids_put(&s->ids, &out);
     for (uint32_t t = 0; t < p->n_types && sf_profile_build_ok(b); t++) {
@@ -164,7 +224,7 @@ static void add_sample(struct sf_pprof *p, const struct sample_read *s)
         out.count = count_of(p, s, t);
         if (add_to_delta(p, s, set, t, &out))
             continue;
-        out.series = sf_profile_build_series(b, set, p->whats[t]);
+        out.series = series_of(p, set, t);
         sf_profile_build_sample(b, &b->me, &out);
     }
     add_derived(p, s, set, &out);

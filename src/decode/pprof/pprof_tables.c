@@ -52,7 +52,7 @@ static sf_str name_without_shapes(struct sf_pprof *p, sf_str name)
 {
     sf_str mark = SF_STR("[go.shape."), out = name;
     size_t at, end;
-    if (!sf_str_find(name, mark, &at))
+    if (!sf_str_find_char(name, '[', &at) || !sf_str_find(name, mark, &at))
         return name;
     for (end = name.len; end > at && name.p[end - 1] != ']';)
         end--;

@@ -252,6 +252,32 @@ TEST(pprof, ids_in_labels_are_of_the_sample_and_never_of_the_series)
     assert_str(rig.got.series[1].labels[0].key, "endpoint");
 }
 
+/* What samples before had is remembered: a key is another one than that 16 strings before it. */
+TEST(pprof, samples_of_the_same_labels_share_a_series_in_any_order)
+{
+    simple();
+    for (int i = 0; i < 6; i++) {
+        size_t m = begin_sample(1 + i);
+        sf_pb_write_u64(&b, 1, 1);
+        if (i % 3 == 0)
+            add_label(PROFILE_ID, ID16, 0);
+        else if (i % 3 == 1)
+            add_label(PROFILE_ID - 16, PAY, 0);
+        sf_pb_write_end(&b, m);
+    }
+    add_strings();
+    assert_ok(decode());
+    assert_int_equal(rig.got.n_series, 2);
+    assert_int_equal(rig.got.n_samples, 7);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct sf_sample *s = &rig.got.samples[i + 1];
+        assert_int_equal(s->value, 1 + i);
+        assert_int_equal(s->series, i % 3 == 1);
+        assert_int_equal(s->span_id, i % 3 == 0 ? 0xff : 0);
+    }
+    assert_str(rig.got.series[1].labels[0].key, "samples");
+}
+
 TEST(pprof, ids_of_the_upload_are_of_every_sample_and_its_labels_win)
 {
     struct sf_label labels[] = {{SF_STR("span_id"), SF_STR("00000000000000aa")},
