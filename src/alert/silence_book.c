@@ -14,6 +14,7 @@
 #include "base/setting.h"
 #include "base/text.h"
 #include "base/time_unit.h"
+#include "intake/redact.h"
 #include "os/random.h"
 #include "wire/json.h"
 #include "wire/time_text.h"
@@ -38,29 +39,41 @@ void sf_silence_book_done(struct sf_silence_book *b)
 
 /* ---- one ---- */
 
+/* A word that is passed over makes a silence wider than was meant. */
+static void refuse_key(struct sf_json *j, sf_str key, struct sf_why *why, enum sf_err *err)
+{
+    if (!*err)
+        *err = sf_fail(why, SF_ERR_INPUT, "unknown key %.*s in a silence",
+                       SF_STR_ARG(sf_str_part(key, 0, 60)));
+    sf_json_skip(j);
+}
+
 static void read_matcher(struct sf_json *j, struct sf_silence *s, struct sf_why *why,
                          enum sf_err *err)
 {
     struct sf_silence_matcher m = {0};
+    bool has_value = false;
     sf_str key;
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        if (sf_str_eq(key, SF_STR("name")))
+        if (sf_str_eq(key, SF_STR("name"))) {
             m.name = sf_json_str(j);
-        else if (sf_str_eq(key, SF_STR("value")))
+        } else if (sf_str_eq(key, SF_STR("value"))) {
             m.value = sf_json_str(j);
-        else if (sf_str_eq(key, SF_STR("isRegex")))
+            has_value = true;
+        } else if (sf_str_eq(key, SF_STR("isRegex"))) {
             m.is_regex = sf_json_bool(j);
-        else if (sf_str_eq(key, SF_STR("isEqual")))
+        } else if (sf_str_eq(key, SF_STR("isEqual"))) {
             m.is_not = !sf_json_bool(j);
-        else
-            sf_json_skip(j);
+        } else {
+            refuse_key(j, key, why, err);
+        }
     }
     if (*err || !sf_json_ok(j))
         return;
-    if (!m.name.len)
-        *err = sf_fail(why, SF_ERR_INPUT, "a matcher wants the name of a label");
+    if (!m.name.len || !has_value)
+        *err = sf_fail(why, SF_ERR_INPUT, "a matcher wants the name of a label and its value");
     else if (s->n_matchers == SF_LIMIT_SILENCE_MATCHERS)
         *err = sf_fail(why, SF_ERR_LIMIT, "more than %d matchers", SF_LIMIT_SILENCE_MATCHERS);
     else
@@ -108,8 +121,11 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
         } else if (sf_str_eq(key, SF_STR("id"))) {
             id = sf_json_str(j);
             snprintf(s->id, sizeof(s->id), "%.*s", SF_STR_ARG(sf_str_part(id, 0, 16)));
-        } else {
+        } else if (sf_str_eq(key, SF_STR("status")) || sf_str_eq(key, SF_STR("updatedAt")) ||
+                   sf_str_eq(key, SF_STR("annotations"))) { /* of Alertmanager's own answers */
             sf_json_skip(j);
+        } else {
+            refuse_key(j, key, why, &err);
         }
     }
     (void)sf_json_end(j);
@@ -147,6 +163,26 @@ static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
                ? sf_fail(why, SF_ERR_LIMIT, "a silence has at most %d bytes of text",
                          SF_LIMIT_SILENCE_TEXT_LEN)
                : SF_OK;
+}
+
+/* People's words lose their secrets. A matcher that had to change would match something else. */
+static enum sf_err redact(struct sf_silence_book *b, struct sf_silence *s, struct sf_arena *req,
+                          struct sf_why *why)
+{
+    enum sf_err err = sf_redact_text(b->redactor, req, "comment", &s->comment, &b->n_redacted, why);
+    if (!err)
+        err = sf_redact_text(b->redactor, req, "createdBy", &s->by, &b->n_redacted, why);
+    for (size_t i = 0; b->redactor && !err && i < s->n_matchers; i++) {
+        const struct sf_silence_matcher *m = &s->matchers[i];
+        struct sf_attr attr = {m->name, {.type = SF_VALUE_STR, .str = m->value}};
+        uint64_t n = 0;
+        err = sf_redact_attr(b->redactor, req, &attr, &n, why);
+        if (!err && (!sf_str_eq(attr.key, m->name) || !sf_str_eq(attr.val.str, m->value)))
+            err = sf_fail(why, SF_ERR_INPUT,
+                          "a matcher looks like a secret, and silences are kept; labels of alerts "
+                          "have [REDACTED] in its place");
+    }
+    return err;
 }
 
 static sf_str keep(char **to, sf_str text)
@@ -190,7 +226,28 @@ static size_t count_of(const struct sf_silence_book *b, sf_str tenant)
     return n;
 }
 
-static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, struct sf_why *why)
+static bool holds(struct sf_silence_book *b, const struct sf_silence_matcher *m, sf_str value)
+{
+    bool is_equal = m->re ? sf_regex_match(m->re, value, b->regex) == SF_REGEX_FOUND
+                          : sf_str_eq(m->value, value);
+    return is_equal != m->is_not;
+}
+
+/* A matcher that holds of an alert without its label narrows nothing: Alertmanager's rule. */
+static enum sf_err check_width(struct sf_silence_book *b, const struct sf_silence *s,
+                               struct sf_why *why)
+{
+    for (size_t i = 0; i < s->n_matchers; i++) {
+        if (!holds(b, &s->matchers[i], SF_STR_NONE))
+            return SF_OK;
+    }
+    return sf_fail(why, SF_ERR_INPUT,
+                   "a silence wants a matcher that alerts without its label do not meet: all "
+                   "would be silent");
+}
+
+static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, bool is_told,
+                       struct sf_why *why)
 {
     enum sf_err err = check(s, why);
     size_t n = err ? 0 : count_of(b, s->tenant);
@@ -201,6 +258,8 @@ static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, struct s
         err = sf_no_memory(why, "a silence");
     if (!err)
         err = own(s, why);
+    if (!err && is_told)
+        err = check_width(b, s, why);
     if (!err && !sf_list_room(&b->list, b->n, &b->cap, 8))
         err = sf_no_memory(why, "a silence");
     if (err) {
@@ -228,7 +287,9 @@ enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str t
     if (!err)
         err = check_times(&s, why);
     if (!err)
-        err = add(b, &s, why);
+        err = redact(b, &s, &arena, why);
+    if (!err)
+        err = add(b, &s, true, why);
     if (!err)
         *out = &b->list[b->n - 1];
     sf_arena_done(&arena);
@@ -282,13 +343,6 @@ void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns)
             b->list[n++] = b->list[i];
     }
     b->n = n;
-}
-
-static bool holds(struct sf_silence_book *b, const struct sf_silence_matcher *m, sf_str value)
-{
-    bool is_equal = m->re ? sf_regex_match(m->re, value, b->regex) == SF_REGEX_FOUND
-                          : sf_str_eq(m->value, value);
-    return is_equal != m->is_not;
 }
 
 /* The value of a label; empty: it has none. */
@@ -414,7 +468,7 @@ enum sf_err sf_silence_book_read(struct sf_silence_book *b, sf_str text, struct 
         sf_json_init(&j, line, &arena);
         err = read_silence(&j, 0, &s, why);
         if (!err)
-            err = add(b, &s, why);
+            err = add(b, &s, false, why);
     }
     sf_arena_done(&arena);
     if (err)

@@ -28,6 +28,8 @@ struct sf_silence_book {
     struct sf_silence *list;
     size_t n, cap;
     struct sf_regex_scratch *regex;
+    const struct sf_redactor *redactor; /* of what is added; NULL: texts stay as they are */
+    uint64_t n_redacted;
 };
 
 void sf_silence_book_done(struct sf_silence_book *b);

@@ -133,3 +133,16 @@ enum sf_err sf_redact_attr(const struct sf_redactor *r, struct sf_arena *req, st
     *out_n = p.n;
     return SF_OK;
 }
+
+enum sf_err sf_redact_text(const struct sf_redactor *r, struct sf_arena *req, const char *key,
+                           sf_str *io, uint64_t *io_n, struct sf_why *why)
+{
+    struct sf_attr attr = {sf_str_from(key), {.type = SF_VALUE_STR, .str = *io}};
+    uint64_t n = 0;
+    enum sf_err err = r && io->len ? sf_redact_attr(r, req, &attr, &n, why) : SF_OK;
+    if (err)
+        return err;
+    *io = attr.val.str;
+    *io_n += n;
+    return SF_OK;
+}

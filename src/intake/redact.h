@@ -65,6 +65,10 @@ enum sf_err sf_redact_profiles(const struct sf_redactor *r, struct sf_profile_ba
 /* One key and value; what changed is in `req`. */
 enum sf_err sf_redact_attr(const struct sf_redactor *r, struct sf_arena *req, struct sf_attr *attr,
                            uint64_t *out_n, struct sf_why *why);
+/* One text, as the value under `key`; what changed is in `req` and counted in *io_n. `r` may be
+ * NULL: nothing changes. LIMIT, NOMEM: the text must not be used. */
+enum sf_err sf_redact_text(const struct sf_redactor *r, struct sf_arena *req, const char *key,
+                           sf_str *io, uint64_t *io_n, struct sf_why *why);
 
 /* Changes since start by rule, for /metrics: i counts from 0; NULL: no such rule. */
 const char *sf_redactor_rule(const struct sf_redactor *r, size_t i, uint64_t *out_n);

@@ -91,8 +91,8 @@ WALK = [
     ("GET", "/api/v1/findings", "service=shop&" + RANGE, {"service": "bank", "each": f"each=service&{RANGE}", "trace": f"trace={TRACE}", "span": f"span={SPAN}", "q": f"q={ALL}&{RANGE}",
                                                         "left": f"left={ALL}&right={PRICE}&{RANGE}", "right": f"left={ALL}&right={BANK}&{RANGE}",
                                                         "baseline": f"baseline=shop%7Benv=prod%7D&comparison=shop&{RANGE}", "comparison": f"baseline=shop&comparison=bank&{RANGE}",
-                                                        "type": "alloc_space", "format": "text", "leaf": "90%", "stack_depth": "2", "repeated": "repeated=1%&callers=1&" + "service=shop&" + RANGE,
-                                                        "callers": "1", "equal_spans": None, "gc": None, "lock": None, "theme": "1%", **EARLY}),
+                                                        "type": "alloc_space", "format": "text", "leaf": "90%25", "stack_depth": "2", "repeated": "repeated=1%25&callers=1&" + "service=shop&" + RANGE,
+                                                        "callers": "1", "equal_spans": None, "gc": None, "lock": None, "theme": None, **EARLY}),
     ("GET", "/api/v1/keep", RANGE, {"slow": "1ms", "cpu": "1", "errors": "false", "baseline": "50", "format": "text", **EARLY}),
     ("GET", f"/api/v1/keep/{TRACE}", "", {"format": "text"}),
     ("GET", "/api/v1/pins", "", {"format": "text"}),
@@ -110,7 +110,7 @@ ELSEWHERE = {
     "/api/v1/store": {"format": "fleet_flow.py"},  # needs ClickHouse
     "/api/v1/store/verify": {"since": "fleet_flow.py", "format": "fleet_flow.py"},  # where a parameter is tried whose effect takes more than another value
     "/api/v1/trace/{}": {"start": "read_flow.py", "end": "read_flow.py"},  # where to look: what is in memory is found anyway
-    "/api/v1/findings": {"equal_spans": "findings_flow.py", "gc": "findings_flow.py", "lock": "findings_flow.py"},
+    "/api/v1/findings": {"equal_spans": "findings_flow.py", "gc": "findings_flow.py", "lock": "findings_flow.py", "theme": "server_keys_flow.py"},
     "/api/v1/source": dict.fromkeys(("file", "from", "until"), "server_keys_flow.py"),
     "/api/v1/alerts/history": {"rule": "alerts_flow.py", "limit": "alerts_flow.py"},
     "/api/v1/control": dict.fromkeys("service instance wait format rate paused cost host pid agent problem capture from until".split(), "control_flow.py"),
@@ -216,6 +216,35 @@ def test_a_value_that_means_nothing_is_refused():
             query = query_with(base, name, urllib.parse.quote(value))
             status, text = ask(method, path, query)
             assert status in (400, 404), f"{path}?{query}: {status} {text[:200]}"
+
+
+def test_a_slip_in_any_parameter_is_refused_and_a_long_value_is_obeyed():
+    """Unknown, empty, repeated and broken parameters; and one of 5,000 bytes, which calls once read as none."""
+    for method, path, base, others in WALK:
+        is_loose = path in ("/api/v1/profile", "/api/v1/rules")  # addresses that people copy from elsewhere
+        first = ask(method, path, base)
+        more = path + "?" + (base + "&" if base else "")
+        for name in others:
+            for slip in ([] if is_loose else [f"{name.capitalize()}=1", f"{name}=", name]) + [f"{name}=%zz"]:
+                status, text = ask(method, more + slip, "")
+                assert status == 400, f"{more}{slip}: {status} {text[:200]}"
+            if name not in ("call_site", "frame", "not_frame", "frame_regex", "not_frame_regex"):
+                value = others[name] if others[name] and "=" not in others[name] else "1"
+                status, text = ask(method, path, f"{query_with(base, name, value)}&{name}={value}")
+                assert status == 400 and "more than once" in text, f"{more}{name}: {status} {text[:200]}"
+            status, text = ask(method, path, query_with(base, name, "9" * 5000))
+            is_none = name in ("not_frame", "not_frame_regex")  # takes away what is not there
+            assert ((status, text) != first or is_none) and status < 500, f"{more}{name}: 5,000 bytes are passed over"
+            assert ask(method, path, query_with(base, name, "9" * 140000))[0] == 414, more + name
+
+
+def test_a_long_instance_is_not_all_instances():
+    for method, path, body in (("PUT", "/api/v1/profiling", b'{"enabled": false}'), ("POST", "/api/v1/profiling", b'{"enabled": false}'), ("DELETE", "/api/v1/profiling", None),
+                               ("POST", "/api/v1/profiling/capture", b"")):
+        for more in ("instance=" + "x" * 5000, "instance=a&type=" + "x" * 100, "instance=a&service=" + "x" * 5000):
+            answer = server.request(method, f"{path}?service=shop&{more}", body, {"Content-Type": JSON})
+            assert answer.status == 400, (method, path, more[:40], answer.status, answer.text)
+    assert json.loads(server.get("/api/v1/profiling?service=shop").body)["effective"] == {"enabled": True}
 
 
 def test_a_time_beside_a_trace_is_refused():

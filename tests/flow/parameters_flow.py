@@ -75,6 +75,9 @@ def test_the_answer_and_the_log_say_what_went():
     line = [text for text in server.log().splitlines() if "erase" in text][-1]
     for word in ("service:gone", "range=20", "127.0.0.1", "single-tenant", "spans=1"):
         assert word in line, (word, line)
+    erase({"service": "ghp_" + "Hunter2" * 5})
+    line = [text for text in server.log().splitlines() if "erase" in text][-1]
+    assert "service:[REDACTED]" in line and "Hunter2" not in server.log(), line
     is_there(SHOP, BANK)
 
 

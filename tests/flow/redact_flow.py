@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from server import (JSON, PB, TRACE_METHOD, Server, attribute, field, fixed64, tap)  # noqa: E402
@@ -103,6 +104,30 @@ def large(body, trace):
     return body + field(1, field(2, b"".join(filler)))
 
 
+def tell_what_is_kept(s, trace, ok):
+    """What people and collectors send besides telemetry: deploys, notes, silences, documents, and what they are told of them."""
+    def posted(path, body):
+        ok(s.post(path, json.dumps(body).encode(), JSON))
+
+    def quoted(shape):
+        return urllib.parse.quote(secret(shape))
+    posted("/api/v1/deploys", {"service": "shop " + secret("github"), "version": "1 " + secret("pair"), "commit": secret("github"),
+                               "environment": secret("flag"), "comment": "with " + secret("sql"), "url": "https://ci/?token=" + secret("github")})
+    posted(f"/api/v1/pins/{trace}?note={quoted('slack')}", {})
+    posted("/api/v1/silences", {"matchers": [{"name": "alertname", "value": "slow"}], "duration": "2h", "comment": secret("curl"), "createdBy": secret("pair")})
+    for matcher in ({"name": "note", "value": secret("github")}, {"name": "db.password", "value": secret()}, {"name": secret("pair key"), "value": "x"},
+                    {"name": "note", "value": ".*" + secret("vault"), "isRegex": True}):
+        answer = s.post("/api/v1/silences", json.dumps({"matchers": [matcher], "duration": "2h"}), JSON)
+        assert answer.status == 400 and "secret" in answer.text, answer.text
+        look_for_secrets([("refusal", answer.body)])
+    ok(s.get(f"/api/v1/control?service={quoted('github')}&instance={quoted('pair')}&host={quoted('url')}&agent={quoted('github')}&problem={quoted('url')}"))
+    posted(f"/api/v1/profiling?service={quoted('github')}&instance={quoted('github')}", {"enabled": True})
+    for path in ("/api/v1/deploys", "/api/v1/pins", "/api/v1/silences", "/api/v1/collectors", "/api/v1/profiling/audit", "/api/v1/profiling?service=*"):
+        answer = s.get(path)
+        ok(answer)
+        assert "[REDACTED" in answer.text, (path, answer.text)
+
+
 def send_by_every_door(s):
     """Trace ids."""
     traces = [os.urandom(16) for _ in range(9)]
@@ -128,6 +153,7 @@ def send_by_every_door(s):
     ok(s.post("/settings.v1.SettingsService/Set",
               json.dumps({"setting": {"name": "view " + secret("pair"), "value": '{"a":"' + secret("flag") + '"}'}}).encode(), JSON))
     ok(s.post("/settings.v1.SettingsService/Get", b"{}", JSON))
+    tell_what_is_kept(s, traces[0].hex(), ok)
     # What is refused as a whole must not end up in a log either.
     for body, kind in ((request(os.urandom(16))[:-3], PB), (json_request(os.urandom(16))[:-9], JSON)):
         answer = s.post("/v1/traces", body, kind)

@@ -140,6 +140,7 @@ def serve_at_once():
         SERVER.config += f"  - {{targets: {hosts}, job: {path}, service: {path}, path_prefix: /, profiles: [{path}], interval: 1s{more}}}\n"
 
 
+SECRET = "ghp_" + "Hunter2" * 5
 CONFIG = f"""scrape:
   - {{targets: ['127.0.0.1:{PORT}'], service: cart, interval: 1s, seconds: 1, profiles: [profile, heap, allocs],
      labels: {{env: prod}}}}
@@ -147,6 +148,7 @@ CONFIG = f"""scrape:
   - {{url: '{URL}/far', service: far, interval: 1s}}
   - {{url: '{URL}/garbage', service: garbage, interval: 1s}}
   - {{url: '{URL}/huge', service: huge, interval: 1s, max_body: 1MB}}
+  - {{url: '{URL}/none?token={SECRET}', service: lost, interval: 1s, labels: {{note: '{SECRET}'}}}}
   - {{url: '{URL}/slow', service: slow, interval: 1s, timeout: 1s}}
   - {{url: '{URL}/secret', service: secret, interval: 1s, bearer_token_file: HOME/token}}
   - job: found
@@ -239,14 +241,21 @@ def test_3_hostile_targets_say_why_and_cost_nobody_else_anything():
     fails("garbage", "gzip")
     fails("huge", "more than max_body")
     fails("slow", "imed out")
+    fails("lost", "404")
     assert not any(h.get("Authorization") for path, h in ASKED if path != "/secret"), "a token goes to its target only"
     before = target("cart", "/profile")["succeeded"]
     wait_for(lambda: target("cart", "/profile")["succeeded"] > before, "others go on")
     metrics = SERVER.metrics()
     assert 'spanflame_scrape_up{job="cart",instance="127.0.0.1:%d",path="profile",service="cart"' % PORT in metrics
     assert [line for line in metrics.splitlines() if line.startswith('spanflame_scrape_up{job="far"')][0].endswith(" 0")
-    assert SERVER.metric("spanflame_scrape_targets") == 17 + 5 * (TLS is not None) and SERVER.metric("spanflame_scrape_failures_total") > 0
+    assert SERVER.metric("spanflame_scrape_targets") == 18 + 5 * (TLS is not None) and SERVER.metric("spanflame_scrape_failures_total") > 0
     SLOW.set()
+
+
+def test_3_secrets_in_addresses_and_labels_are_not_shown():
+    assert target("lost")["labels"]["note"] == "[REDACTED]" and "token=[REDACTED]" in target("lost")["scrapeUrl"], target("lost")
+    for text in (SERVER.get("/api/v1/targets").text, SERVER.get("/api/v1/targets?format=text").text, SERVER.metrics(), SERVER.log()):
+        assert "Hunter2" not in text, text
 
 
 def test_3a_a_scrape_asks_no_more_at_once_than_it_says():

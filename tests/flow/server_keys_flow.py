@@ -267,8 +267,8 @@ STACKS.update({f"main;caller{i};helper;step{i}": 40 for i in range(10)})
 IS_SENT = []
 
 
-def kinds(server):
-    found = server.json("/api/v1/findings?" + urllib.parse.urlencode({"service": "stands-out"}))["findings"]
+def kinds(server, more=""):
+    found = server.json("/api/v1/findings?" + urllib.parse.urlencode({"service": "stands-out"}) + more)["findings"]
     return {f["kind"]: f["sentence"] for f in found}
 
 
@@ -314,6 +314,7 @@ def test_findings_repeated():
 
 def test_findings_theme():
     check_finding("pattern matching")
+    assert not any("pattern matching" in said for said in kinds(PLAIN, "&theme=60%25").values()), "the same as a parameter"
 
 
 def test_the_page_is_told_where_sources_and_logs_are():

@@ -7,6 +7,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/alerts/alerts_private.h"
+#include "serve/kept_text.h"
 
 static const int64_t RETRY_NS = 5 * SF_NS_PER_S, PIECE_NS = SF_NS_PER_S / 4;
 /* Bodies that are under way: with more of it, the next request waits for the end of one. */
@@ -89,7 +90,7 @@ static void answered(void *arg, enum sf_err err, const struct sf_why *why)
     if (err == SF_ERR_CANCELLED)
         return;
     if (err && !p->to.failed_ns)
-        sf_service_say(s, SF_SAY_WARN, "alerts: not delivered, tried again: %s", why->text);
+        sf_kept_text_warn(s, "alerts: not delivered, tried again", why->text);
     sf_mutex_lock(&a->lock);
     a->n_sent += err ? 0 : p->n;
     a->n_send_failed += err != SF_OK;

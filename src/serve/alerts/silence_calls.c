@@ -54,11 +54,14 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     sf_mutex_lock(&a->lock);
     sf_silence_book_tidy(&a->silences, now_ns - KEPT_NS);
+    a->silences.redactor = call->service->intake.redactor;
+    a->silences.n_redacted = 0;
     err = sf_silence_book_add(&a->silences, body, call->tenant, now_ns, &made, &why);
     if (!err) {
         memcpy(id, made->id, sizeof(id));
         sf_silence_book_write(&a->silences, &text);
     }
+    sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, a->silences.n_redacted);
     sf_mutex_unlock(&a->lock);
     if (!err) {
         err = save(a, &text, &why);

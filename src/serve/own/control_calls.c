@@ -11,6 +11,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "render/units.h"
+#include "serve/kept_text.h"
 #include "serve/own/profile_read.h"
 #include "serve/params.h"
 #include "serve/plain_body.h"
@@ -36,28 +37,40 @@ static sf_str param(const struct sf_request *r, const char *name, struct sf_buf 
     return sf_request_param(r, sf_str_from(name), room) ? sf_buf_str(room) : SF_STR_NONE;
 }
 
-static void copy_param(const struct sf_request *r, const char *name, char *to, size_t cap)
+/* Said by anybody, shown to people: without secrets and control characters. */
+static enum sf_err copy_param(const struct sf_call *call, const char *name, char *to, size_t cap,
+                              struct sf_why *why)
 {
-    struct sf_buf room = {.max = 4096};
-    sf_str text = sf_str_part(param(r, name, &room), 0, cap - 1);
+    struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
+    struct sf_arena kept = {0};
+    sf_str text = param(call->request, name, &room);
     size_t n = 0;
-    for (size_t i = 0; i < text.len; i++) /* said by anybody, shown to people */
+    enum sf_err err = sf_kept_text_clean(call->service, &kept, name, &text, why);
+    text = sf_str_part(text, 0, err ? 0 : cap - 1);
+    for (size_t i = 0; i < text.len; i++)
         to[n++] = (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? ' ' : text.p[i];
     to[sf_utf8_cut((sf_str){to, n}, n)] = 0;
+    sf_arena_done(&kept);
     sf_buf_done(&room);
+    return err;
 }
 
 /* service and instance; `is_one`: a collector's own, which are names and no stars. */
 static enum sf_err read_target(const struct sf_call *call, bool is_one,
                                struct sf_control_target *out, struct sf_why *why)
 {
-    struct sf_buf service = {.max = 4096}, instance = {.max = 4096};
+    struct sf_buf service = {.max = SF_LIMIT_PARAM_LEN}, instance = {.max = SF_LIMIT_PARAM_LEN};
+    struct sf_arena kept = {0};
     sf_str s = param(call->request, "service", &service);
     sf_str i = param(call->request, "instance", &instance);
-    enum sf_err err;
+    enum sf_err err = sf_kept_text_clean(call->service, &kept, "service.name", &s, why);
+    if (!err)
+        err = sf_kept_text_clean(call->service, &kept, "service.instance.id", &i, why);
     if (!i.len && !is_one)
         i = SF_STR("*");
-    if (!s.len)
+    if (err)
+        s = SF_STR_NONE;
+    else if (!s.len)
         err = sf_fail(why, SF_ERR_INPUT, "service is missing: say which, or * for all");
     else if (is_one && (sf_str_eq(s, SF_STR("*")) || sf_str_eq(i, SF_STR("*"))))
         err = sf_fail(why, SF_ERR_INPUT, "a collector says its own service and instance, not *");
@@ -65,6 +78,7 @@ static enum sf_err read_target(const struct sf_call *call, bool is_one,
         err = sf_fail(why, SF_ERR_INPUT, "instance: an instance is one of a service: say which");
     else
         err = sf_control_set_target_make(call->tenant, s, i, out, why);
+    sf_arena_done(&kept);
     sf_buf_done(&service);
     sf_buf_done(&instance);
     return err;
@@ -83,7 +97,7 @@ static bool check_on(struct sf_call *call)
 
 static bool is_text(const struct sf_call *call)
 {
-    struct sf_buf room = {.max = 64};
+    struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
     bool is = sf_str_eq(param(call->request, "format", &room), SF_STR("text"));
     sf_buf_done(&room);
     return is;
@@ -209,9 +223,12 @@ static enum sf_err read_collector(const struct sf_call *call, struct sf_collecto
     out->pid = (uint32_t)pid;
     out->rate_hz = (uint32_t)rate;
     out->cost_per_1000000 = out->has_cost ? (uint32_t)cost : 0;
-    copy_param(r, "host", out->host, sizeof(out->host));
-    copy_param(r, "agent", out->agent, sizeof(out->agent));
-    copy_param(r, "problem", out->problem, sizeof(out->problem));
+    if (!err)
+        err = copy_param(call, "host", out->host, sizeof(out->host), why);
+    if (!err)
+        err = copy_param(call, "agent", out->agent, sizeof(out->agent), why);
+    if (!err)
+        err = copy_param(call, "problem", out->problem, sizeof(out->problem), why);
     read_version(r, out->version);
     out->seen_ms = out->first_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
     return err;
@@ -220,7 +237,7 @@ static enum sf_err read_collector(const struct sf_call *call, struct sf_collecto
 bool sf_control_calls_poll(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     struct sf_collector seen = {0};
-    struct sf_buf lines = {0}, done = {.max = 64};
+    struct sf_buf lines = {0}, done = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_why why = {0};
     uint64_t from_ns = 0, until_ns = 0;
     int64_t wait_ns = 0, deadline_ns;
@@ -454,10 +471,14 @@ static void show_changes(void *arg, const struct sf_control_set *set,
 /* service is optional where a list is asked for: all. */
 static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why *why)
 {
-    struct sf_buf room = {.max = 4096};
+    struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
+    struct sf_arena kept = {0};
     sf_str service = param(call->request, "service", &room);
-    enum sf_err err = sf_control_set_target_make(call->tenant, service.len ? service : SF_STR("*"),
-                                                 SF_STR("*"), &v->target, why);
+    enum sf_err err = sf_kept_text_clean(call->service, &kept, "service.name", &service, why);
+    if (!err)
+        err = sf_control_set_target_make(call->tenant, service.len ? service : SF_STR("*"),
+                                         SF_STR("*"), &v->target, why);
+    sf_arena_done(&kept);
     sf_buf_done(&room);
     v->call = call;
     v->is_text = is_text(call);
@@ -627,7 +648,7 @@ bool sf_control_calls_capture_get(struct sf_call *call,
 static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bool *waits,
                                 struct sf_why *why)
 {
-    struct sf_buf room = {.max = 64}, words = {.max = 64};
+    struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN}, words = {.max = SF_LIMIT_PARAM_LEN};
     const struct sf_profile_form *form;
     uint64_t seconds = 30, rate = 100;
     sf_str type, format;
@@ -697,7 +718,7 @@ static bool answer_of(struct sf_call *call, struct sf_worker *worker, const stru
 {
     const struct sf_request *asked = call->request;
     struct sf_request *r = sf_arena_new(&worker->arena, sizeof(*r));
-    struct sf_buf query = {.max = 8192}, room = {.max = 64};
+    struct sf_buf query = {.max = 8192}, room = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_why why = {0};
     sf_str text;
     bool is_made;

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "base/text.h"
 #include "base/time_unit.h"
+#include "intake/redact.h"
 #include "os/fetch.h"
 #include "os/random.h"
 #include "wire/json.h"
@@ -97,6 +98,21 @@ static enum sf_err check(struct sf_deploy *d, struct sf_why *why)
                ? sf_fail(why, SF_ERR_LIMIT, "a deploy has at most %d bytes of text",
                          SF_LIMIT_DEPLOY_TEXT_LEN)
                : SF_OK;
+}
+
+static enum sf_err redact(struct sf_deploy_book *b, struct sf_deploy *d, struct sf_arena *req,
+                          struct sf_why *why)
+{
+    const struct {
+        const char *key;
+        sf_str *text;
+    } all[] = {{"service.name", &d->service}, {"service.version", &d->version},
+               {"commit", &d->commit},        {"environment", &d->environment},
+               {"comment", &d->comment},      {"url", &d->url}};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++)
+        err = sf_redact_text(b->redactor, req, all[i].key, all[i].text, &b->n_redacted, why);
+    return err;
 }
 
 static enum sf_err own(struct sf_deploy *d, struct sf_why *why)
@@ -211,6 +227,8 @@ enum sf_err sf_deploy_book_add(struct sf_deploy_book *b, sf_str json, sf_str ten
         err = sf_fail(why, SF_ERR_INPUT, "time lies in the future");
     if (!err)
         err = check_url(d.url, why);
+    if (!err)
+        err = redact(b, &d, &arena, why);
     snprintf(d.id, sizeof(d.id), "%016" PRIx64, sf_random_u64());
     if (!err)
         err = add(b, &d, &at, why);

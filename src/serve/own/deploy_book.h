@@ -16,6 +16,8 @@ struct sf_deploy {
 struct sf_deploy_book { /* by time, oldest first */
     struct sf_deploy *list;
     size_t n;
+    const struct sf_redactor *redactor; /* of what is added; NULL: texts stay as they are */
+    uint64_t n_redacted;
 };
 
 void sf_deploy_book_done(struct sf_deploy_book *b);

@@ -91,11 +91,14 @@ bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
     if (err)
         return sf_call_fail(call, err, &why);
     sf_mutex_lock(&d->lock);
+    d->book.redactor = call->service->intake.redactor;
+    d->book.n_redacted = 0;
     err = sf_deploy_book_add(&d->book, body, call->tenant, sf_clock_wall_ns(), &made, &why);
     if (!err) {
         memcpy(id, made->id, sizeof(id));
         sf_deploy_book_write(&d->book, &text);
     }
+    sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, d->book.n_redacted);
     sf_mutex_unlock(&d->lock);
     if (!err)
         err = sf_buf_ok(&text) ? sf_dir_replace(d->dir, book_file, sf_buf_bytes(&text), &why)

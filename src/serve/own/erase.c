@@ -10,6 +10,7 @@
 #include "exec/erase_count.h"
 #include "exec/tenant.h"
 #include "os/clock.h"
+#include "serve/kept_text.h"
 #include "serve/params.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "wire/json.h"
@@ -220,13 +221,18 @@ static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
 {
     const struct sf_selector *w = &e->which;
     struct sf_buf what = {0}, range = {0};
+    struct sf_arena kept = {0};
+    sf_str service = w->service;
+    struct sf_why why;
     char hex[33] = "";
     if (w->what == SF_SELECT_TRACES) {
         sf_hex_encode(w->trace_ids[0].b, sizeof(w->trace_ids[0].b), hex);
         sf_buf_print(&what, w->n_traces > 1 ? "trace:%.32s and %u more" : "trace:%.32s", hex,
                      w->n_traces - 1);
     } else if (w->what == SF_SELECT_SERVICE) {
-        sf_buf_print(&what, "service:%.*s", SF_STR_ARG(sf_str_part(w->service, 0, 40)));
+        if (sf_kept_text_clean(call->service, &kept, "service.name", &service, &why))
+            service = SF_STR_NONE;
+        sf_buf_print(&what, "service:%.*s", SF_STR_ARG(sf_str_part(service, 0, 40)));
     } else {
         sf_buf_print(&what, "all");
     }
@@ -242,6 +248,7 @@ static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
                    SF_STR_ARG(sf_str_part(call->tenant, 0, 40)), SF_STR_ARG(sf_buf_str(&what)),
                    SF_STR_ARG(sf_buf_str(&range)), (unsigned long long)count->n_spans,
                    (unsigned long long)count->n_profiles);
+    sf_arena_done(&kept);
     sf_buf_done(&what);
     sf_buf_done(&range);
 }

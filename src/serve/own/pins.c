@@ -8,6 +8,7 @@
 #include "os/clock.h"
 #include "render/keep_state.h"
 #include "render/units.h"
+#include "serve/kept_text.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "wire/time_text.h"
@@ -88,6 +89,9 @@ static enum sf_err pin(struct sf_call *call, struct sf_worker *worker, struct sf
         return err;
     p->tenant = tenants[0];
     p->note = sf_params_word(call->request, "note", q.req);
+    err = sf_kept_text_clean(call->service, q.req, "note", &p->note, why);
+    if (err)
+        return err;
     p->created_ns = sf_clock_wall_ns();
     p->until_ns = p->created_ns + for_ns;
     p->start_ns = at.start_ns;

@@ -7,7 +7,9 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "intake/intake.h"
+#include "intake/redact.h"
 #include "render/units.h"
+#include "serve/kept_text.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/scrape/scrape_take.h"
@@ -63,7 +65,7 @@ void sf_scraping_replace(struct sf_scraping *s, struct sf_scrape_jobs *jobs)
 static void say(void *arg, const char *sentence)
 {
     struct sf_scrape_taker *t = arg;
-    sf_service_say(t->service, SF_SAY_WARN, "scrape: %s", sentence);
+    sf_kept_text_warn(t->service, "scrape", sentence);
 }
 
 void sf_scraping_run(struct sf_service *service, struct sf_worker *worker, int64_t now_ns,
@@ -128,6 +130,7 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
 
 struct listing {
     struct sf_call *call;
+    const struct sf_arena *scratch;
     struct sf_buf targets, sources, left; /* left: what is not listed */
     size_t n, n_sources, n_up, n_down;
     uint64_t n_over;
@@ -144,6 +147,15 @@ static bool is_ours(const struct sf_call *call, sf_str tenant)
     return false;
 }
 
+/* As profiles of the target have it, whose labels were redacted at intake; in `room`. */
+static sf_str shown(const struct listing *l, struct sf_arena *room, const char *key, sf_str text)
+{
+    const struct sf_redactor *redactor = l->call->service->intake.redactor;
+    uint64_t n = 0;      /* shown many times: not counted */
+    *room = *l->scratch; /* what the last text took is free again */
+    return sf_redact_text(redactor, room, key, &text, &n, NULL) ? SF_STR_NONE : text;
+}
+
 static const char *health_of(const struct sf_scrape_target *t)
 {
     return t->health == SF_TARGET_UP ? "up" : t->health == SF_TARGET_DOWN ? "down" : "unknown";
@@ -152,8 +164,12 @@ static const char *health_of(const struct sf_scrape_target *t)
 static void add_text(struct listing *l, const struct sf_scrape_target *t)
 {
     struct sf_buf *out = &l->targets;
+    struct sf_arena room;
     size_t from = out->len;
-    sf_buf_print(out, "%-8s %.*s  %.*s", health_of(t), SF_STR_ARG(t->service), SF_STR_ARG(t->url));
+    sf_str text = shown(l, &room, "service.name", t->service);
+    sf_buf_print(out, "%-8s %.*s", health_of(t), SF_STR_ARG(text));
+    text = shown(l, &room, "url", t->url);
+    sf_buf_print(out, "  %.*s", SF_STR_ARG(text));
     if (t->last_ns) {
         sf_buf_print(out, "  last ");
         sf_time_text_add(out, (uint64_t)t->last_ns);
@@ -163,7 +179,8 @@ static void add_text(struct listing *l, const struct sf_scrape_target *t)
     sf_units_end_line(out, from);
     from = out->len;
     if (t->why.text[0]) {
-        sf_buf_print(out, "         %s", t->why.text);
+        text = shown(l, &room, "message", sf_str_from(t->why.text));
+        sf_buf_print(out, "         %.*s", SF_STR_ARG(text));
         sf_units_end_line(out, from);
     }
 }
@@ -171,19 +188,23 @@ static void add_text(struct listing *l, const struct sf_scrape_target *t)
 static void add_json(struct listing *l, const struct sf_scrape_target *t)
 {
     struct sf_json_writer j = sf_json_writer_init(&l->targets);
+    struct sf_arena room;
     char interval[32];
     if (l->n > 1)
         sf_buf_add_u8(&l->targets, ',');
     sf_json_write_object(&j);
     sf_json_write_key(&j, SF_STR("labels"));
     sf_json_write_object(&j);
-    sf_json_write_key_str(&j, SF_STR("service_name"), t->service);
-    for (size_t i = 0; i < t->n_labels; i++)
-        sf_json_write_key_str(&j, t->labels[i].key, t->labels[i].val);
+    sf_json_write_key_str(&j, SF_STR("service_name"), shown(l, &room, "service.name", t->service));
+    for (size_t i = 0; i < t->n_labels; i++) {
+        const struct sf_label *label = &t->labels[i];
+        sf_json_write_key_str(&j, label->key, shown(l, &room, label->key.p, label->val));
+    }
     sf_json_write_object_end(&j);
     sf_json_write_key_str(&j, SF_STR("scrapePool"), t->job->name);
-    sf_json_write_key_str(&j, SF_STR("scrapeUrl"), t->url);
-    sf_json_write_key_str(&j, SF_STR("lastError"), sf_str_from(t->why.text));
+    sf_json_write_key_str(&j, SF_STR("scrapeUrl"), shown(l, &room, "url", t->url));
+    sf_json_write_key_str(&j, SF_STR("lastError"),
+                          shown(l, &room, "message", sf_str_from(t->why.text)));
     sf_json_write_key(&j, SF_STR("lastScrape"));
     sf_alert_send_json_time(t->last_ns, &l->targets);
     j.needs_comma = true;
@@ -238,6 +259,8 @@ static void see_source(void *arg, const struct sf_scraper_source *source)
 {
     struct listing *l = arg;
     struct sf_json_writer j = sf_json_writer_init(&l->sources);
+    struct sf_arena room;
+    sf_str text;
     if (!is_ours(l->call, source->tenant))
         return;
     if (source->where.len == 0) {
@@ -247,8 +270,11 @@ static void see_source(void *arg, const struct sf_scraper_source *source)
     if (l->is_text) {
         if (source->why[0]) {
             size_t from = l->sources.len;
-            sf_buf_print(&l->sources, "failed   discovery of %.*s by %.*s: %s",
-                         SF_STR_ARG(source->job), SF_STR_ARG(source->where), source->why);
+            text = shown(l, &room, "url", source->where);
+            sf_buf_print(&l->sources, "failed   discovery of %.*s by %.*s", SF_STR_ARG(source->job),
+                         SF_STR_ARG(text));
+            text = shown(l, &room, "message", sf_str_from(source->why));
+            sf_buf_print(&l->sources, ": %.*s", SF_STR_ARG(text));
             sf_units_end_line(&l->sources, from);
         }
         return;
@@ -257,8 +283,9 @@ static void see_source(void *arg, const struct sf_scraper_source *source)
         sf_buf_add_u8(&l->sources, ',');
     sf_json_write_object(&j);
     sf_json_write_key_str(&j, SF_STR("scrapePool"), source->job);
-    sf_json_write_key_str(&j, SF_STR("source"), source->where);
-    sf_json_write_key_str(&j, SF_STR("lastError"), sf_str_from(source->why));
+    sf_json_write_key_str(&j, SF_STR("source"), shown(l, &room, "url", source->where));
+    sf_json_write_key_str(&j, SF_STR("lastError"),
+                          shown(l, &room, "message", sf_str_from(source->why)));
     sf_json_write_object_end(&j);
 }
 
@@ -266,7 +293,7 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_scraping *s = call->service->scraping;
     struct sf_buf *out = &call->response->body;
-    struct listing l = {.call = call};
+    struct listing l = {.call = call, .scratch = &worker->arena};
     struct sf_scraper_counts n = {0};
     enum sf_err err;
     l.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));

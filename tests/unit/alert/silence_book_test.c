@@ -64,11 +64,24 @@ TEST(silence_book, refuses_what_would_silence_all_or_for_ever)
         "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"endsAt\":\"2001-01-01T00:00:00Z\"}",
         "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"much\"}",
         "{\"matchers\":[{\"name\":\"a\",\"value\":\"(\",\"isRegex\":true}],\"duration\":\"1h\"}",
+        /* slips that would match what nobody meant: alerts without the label */
+        "{\"matchers\":[{\"name\":\"a\"}],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"values\":\"x\",\"value\":\"x\"}],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\"\"}],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\".*\",\"isRegex\":true}],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\",\"isEqual\":false}],\"duration\":\"1h\"}",
+        "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\",\"endAt\":\"\"}",
     };
     struct sf_silence_book b = {0};
     struct sf_buf text = {0};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_err(add(&b, bad[i]), SF_ERR_INPUT);
+    assert_ok(
+        add(&b, "{\"id\":\"\",\"status\":{\"state\":\"active\"},\"updatedAt\":\"x\",\"matchers\":["
+                "{\"name\":\"a\",\"value\":\"\",\"isEqual\":false},{\"name\":\"b\","
+                "\"value\":\".*\",\"isRegex\":true}],\"duration\":\"1h\"}"));
+    assert_true(is_silent(&b, "\"a\":\"x\"", T));
+    assert_false(is_silent(&b, "\"b\":\"x\"", T));
     assert_err(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"400d\"}"),
                SF_ERR_LIMIT); /* SF_LIMIT_SILENCE_DAYS */
     sf_buf_print(&text, "{\"duration\":\"1h\",\"matchers\":[");
