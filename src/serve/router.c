@@ -97,6 +97,7 @@ static struct match find_route(const struct sf_request *r)
         m.has_path = true;
         add_method(&m, route->method == SF_METHOD_GET      ? "GET, HEAD"
                        : route->method == SF_METHOD_DELETE ? "DELETE"
+                       : route->method == SF_METHOD_PUT    ? "PUT"
                                                            : "POST");
         bool is_head = r->method == SF_METHOD_HEAD && route->method == SF_METHOD_GET;
         if (!m.route && (r->method == route->method || is_head)) {

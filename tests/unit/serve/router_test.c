@@ -165,6 +165,9 @@ TEST(router, answers_a_wrong_method_with_those_that_work)
     r = request(SF_METHOD_PUT, "/api/v1/erase");
     assert_int_equal(admit(s, &r), 405);
     assert_true(has_header("allow", "POST, DELETE"));
+    r = request(SF_METHOD_POST, "/api/v1/symbols/00");
+    assert_int_equal(admit(s, &r), 405);
+    assert_true(has_header("allow", "PUT, DELETE"));
     r = request(SF_METHOD_POST, "/ready");
     assert_int_equal(admit(s, &r), 405);
     assert_true(has_header("allow", "GET, HEAD"));
