@@ -214,6 +214,16 @@ def test_no_call_shows_the_names_of_another_tenant():
         bodies = [json.dumps({"start": now - 7200000, "end": now + 10000, "labelSelector": "{}", "name": "service_name", "labelNames": ["service_name"],
                               "profileTypeID": "samples:samples:count::"}).encode(), json.dumps({"id": adhoc, "leftId": adhoc, "rightId": adhoc}).encode()]
         n_asked = n_shown = 0
+        tools = [{"name": name, "arguments": arguments} for name, arguments in
+                 (("services", {}), ("search", {"q": "{}"}), ("why", {"trace": trace}), ("flame", {"trace": trace}), ("findings", {"service": mark}),
+                  ("diff", {"left": mark, "right": mark}), ("compare", {"q": "{}"}), ("spans_with", {"function": mark + "work"}), ("deploys", {}), ("coverage", {"service": mark}))]
+        for tool in tools:
+            question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool})
+            theirs, ours = ([part["text"] for part in json.loads(s.post("/mcp", question, JSON, token=who).body)["result"]["content"]] for who in (blue, red))
+            asked_for = [value for value in tool["arguments"].values() if mark in value]
+            assert asked_for or mark not in theirs[0], (tool, theirs)
+            assert not asked_for or mark not in theirs[0].split("Open:")[0].replace(asked_for[0], ""), (tool, theirs)
+            n_shown += mark in ours[0]
         for method, scope, path in (line.split() for line in s.get("/status/endpoints", token=blue).text.splitlines()):
             path = path.replace("{*}", f"{trace}/{span}" if "/spans/" in path else "resource.service.name").replace("{}", trace)
             if method == "GET" and scope in ("read", "control", "admin") and "pprof" not in path:

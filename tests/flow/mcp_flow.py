@@ -104,6 +104,12 @@ def test_wrong_arguments_are_explained():
                                    ("why", {"trace": "zz"}, "trace"), ("coverage", {"service": 7}, "service must be a string")):
         text, is_error = call(name, **arguments)
         assert is_error and words in text, (name, arguments, text)
+    # What would widen a question without a word.
+    for arguments, words in ('{"service": "shop", "service": "bank"}', "more than once"), ('{"service": ""}', "service is empty"), ('{"since": ""}', "since is empty"):
+        message = json.dumps(rpc("tools/call", {"name": "deploys", "arguments": "HERE"})).replace('"HERE"', arguments)
+        text = json.loads(post(message.encode()).body)["result"]["content"][0]["text"]
+        assert words in text, (arguments, text)
+    assert not call("deploys", service=None, since=None)[1]
     told = json.loads(post(rpc("tools/call", {"name": "erase", "arguments": {"all": True}})).body)
     assert told["error"]["code"] == -32602, told
 

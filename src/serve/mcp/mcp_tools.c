@@ -253,6 +253,7 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
                                   struct sf_why *why)
 {
     struct sf_json j;
+    bool is_seen[MAX_ARGUMENTS] = {0};
     sf_str name;
     sf_json_init(&j, arguments, req);
     if (arguments.len == 0)
@@ -262,11 +263,20 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
     sf_json_object(&j);
     while (sf_json_key(&j, &name)) {
         const struct argument *a = find_argument(tool, name);
+        size_t at = a ? (size_t)(a - tool->arguments) : 0;
+        bool is_null = sf_json_peek(&j) == SF_JSON_NULL; /* the same as left out */
         if (!a)
             return fail_unknown(tool, name, why);
-        if (!read_value(&j, a, req, &values[a - tool->arguments]))
+        if (!read_value(&j, a, req, &values[at]))
             return sf_fail(why, SF_ERR_INPUT, "%s: %s must be a %s", tool->name, a->name,
                            a->kind == NUMBER ? "number" : "string");
+        if (is_seen[at])
+            return sf_fail(why, SF_ERR_INPUT, "%s: %s is there more than once", tool->name,
+                           a->name);
+        if (!is_null && values[at].len == 0)
+            return sf_fail(why, SF_ERR_INPUT, "%s: %s is empty; leave it out, or give it",
+                           tool->name, a->name);
+        is_seen[at] = true;
     }
     return sf_json_why(&j, "arguments", why);
 }
