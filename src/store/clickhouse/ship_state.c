@@ -1,8 +1,8 @@
 #include "store/clickhouse/ship_state.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
+#include "base/checked_lines.h"
 #include "base/text.h"
 
 enum { MAX_LEN = 1024 };
@@ -21,14 +21,24 @@ static bool node(sf_str *rest, uint8_t out[16])
            sf_hex_decode(sf_str_from_at(line, 5), out, 16);
 }
 
+static const char head[] = "spanflame-ship 2 ";
+
+/* What follows the first line; of version 1, which had no checksum, as well. */
+static bool read_head(sf_str *text)
+{
+    const sf_str old = SF_STR("spanflame ship 1\n");
+    bool is_old = sf_str_starts(*text, old);
+    if (is_old)
+        *text = sf_str_from_at(*text, old.len);
+    return is_old || !sf_checked_lines_read(head, SF_SHIP_STATE_NAME, *text, text, NULL);
+}
+
 enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why)
 {
     struct sf_ship_state st = {0};
     uint64_t n_shards;
-    sf_str line;
-    bool is_ours = sf_str_split_next(&text, '\n', &line) &&
-                   sf_str_eq(line, SF_STR("spanflame ship 1"));
-    if (!is_ours || !node(&text, st.node) || !number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
+    if (!read_head(&text) || !node(&text, st.node) ||
+        !number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
         !number(&text, SF_STR("batch "), &st.batch_lsn) ||
         !number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
         !number(&text, SF_STR("lost "), &st.n_lost) || text.len ||
@@ -57,13 +67,17 @@ enum sf_err sf_ship_state_read(struct sf_dir *dir, struct sf_ship_state *out, st
 enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *st,
                                 struct sf_why *why)
 {
-    char hex[33] = "", text[MAX_LEN];
-    int len;
+    struct sf_buf body = {0}, text = {0};
+    char hex[33] = "";
+    enum sf_err err;
     sf_hex_encode(st->node, 16, hex);
-    len = snprintf(text, sizeof(text),
-                   "spanflame ship 1\nnode %s\nshipped %" PRIu64 "\nbatch %" PRIu64
-                   "\nshards %" PRIu32 "\nlost %" PRIu64 "\n",
-                   hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost);
-    return sf_dir_replace(dir, SF_SHIP_STATE_NAME, (sf_bytes){(const uint8_t *)text, (size_t)len},
-                          why);
+    sf_buf_print(&body,
+                 "node %s\nshipped %" PRIu64 "\nbatch %" PRIu64 "\nshards %" PRIu32
+                 "\nlost %" PRIu64 "\n",
+                 hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost);
+    sf_checked_lines_write(head, &body, &text);
+    err = sf_buf_ok(&text) ? sf_dir_replace(dir, SF_SHIP_STATE_NAME, sf_buf_bytes(&text), why)
+                           : sf_no_memory(why, SF_SHIP_STATE_NAME);
+    sf_buf_done(&text);
+    return err;
 }

@@ -1,6 +1,6 @@
 /* ship_state.h - how far the log was shipped: "ship.state" in the data directory.
  *
- *     spanflame ship 1
+ *     spanflame-ship 2 0123456789abcdef          a checksum of what follows
  *     node 0123456789abcdef0123456789abcdef      the store's uuid
  *     shipped 1200                               records up to here are in ClickHouse
  *     batch 1350                                 the next batch ends here; 0: none is begun
@@ -8,7 +8,8 @@
  *     lost 0                                     records that were not in the log any more
  *
  * A batch is written down before its first byte is sent, so that a restart sends the same records
- * under the same number. Replaced whole; durable when the write returns. */
+ * under the same number. Replaced whole; durable when the write returns. Version 1 had the first
+ * line "spanflame ship 1" and no checksum; it is read. */
 #pragma once
 #include "os/dir.h"
 
