@@ -6,11 +6,19 @@
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
+#include "os/text_file.h"
+#include "store/clickhouse/remote_address.h"
 #include "store/clickhouse/schema.h"
+
+enum { PASSWORD_LEN = 4096 };
+#define CONNECT_NS (5 * SF_NS_PER_S)
+#define STEP_NS    (600 * SF_NS_PER_S)
 
 struct asked {
     struct sf_client client;
     const char *output, *database;
+    const char *url, *user, *password_file;
+    bool is_dry_run;
     int64_t since_ns;
 };
 
@@ -53,6 +61,79 @@ static int print_schema(const struct asked *a)
     return sf_answer_write(&out);
 }
 
+/* ---- migrate ---- */
+
+static enum sf_err read_password(const char *path, struct sf_buf *out, struct sf_why *why)
+{
+    size_t at;
+    enum sf_err err = path ? sf_text_file_read(path, PASSWORD_LEN, out, why) : SF_OK;
+    if (err || !path)
+        return err;
+    if (sf_str_find_char(sf_buf_str(out), '\n', &at))
+        out->len = at;
+    sf_buf_add_u8(out, 0);
+    return sf_buf_ok(out) ? SF_OK : sf_no_memory(why, "a password");
+}
+
+/* Says what a shard has, and which statements are missing; runs them unless it is a dry run. */
+static enum sf_err migrate_shard(const struct asked *a, const struct sf_remote_address *address,
+                                 uint32_t i, const char *password, struct sf_buf *out,
+                                 struct sf_why *why)
+{
+    struct sf_shard *shard = NULL;
+    char version[SF_SHARD_VERSION_CAP] = "";
+    uint32_t schema = 0;
+    enum sf_err err = sf_shard_open(&(struct sf_shard_config){.address = address->shards[i],
+                                                              .database = address->database,
+                                                              .user = a->user,
+                                                              .password = password,
+                                                              .ca_file = a->client.ca_file,
+                                                              .connect_ns = CONNECT_NS,
+                                                              .whole_ns = STEP_NS},
+                                    &shard, why);
+    if (!err)
+        err = sf_shard_probe(shard, version, why);
+    if (!err)
+        err = sf_schema_version(shard, address->database, &schema, why);
+    if (!err)
+        sf_buf_print(out, "-- %s (ClickHouse %s): schema %" PRIu32 ", this program's is %d%s\n",
+                     address->shards[i], version, schema, SF_SCHEMA_VERSION,
+                     schema == SF_SCHEMA_VERSION  ? ": nothing to do"
+                     : schema > SF_SCHEMA_VERSION ? ": a newer program is needed"
+                     : a->is_dry_run              ? ": these statements are missing"
+                                                  : ": these statements were run");
+    if (!err && schema < SF_SCHEMA_VERSION)
+        sf_schema_print(schema, address->database, out);
+    if (!err && !a->is_dry_run)
+        err = sf_schema_migrate(shard, address->database, why);
+    sf_shard_close(shard);
+    return err;
+}
+
+static int migrate(const struct asked *a)
+{
+    struct sf_remote_address address;
+    struct sf_buf password = {0}, out = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!a->url)
+        return sf_answer_usage("store", "migrate needs --url clickhouse://HOST:PORT/DATABASE");
+    err = sf_remote_address_parse(sf_str_from(a->url), &address, &why);
+    if (!err)
+        err = read_password(a->password_file, &password, &why);
+    for (uint32_t i = 0; !err && i < address.n_shards; i++)
+        err = migrate_shard(a, &address, i, a->password_file ? (const char *)password.p : NULL,
+                            &out, &why);
+    if (password.p)
+        explicit_bzero(password.p, password.len);
+    sf_buf_done(&password);
+    if (err) {
+        (void)sf_answer_write(&out);
+        return sf_answer_fault("store", &why);
+    }
+    return sf_answer_write(&out);
+}
+
 int sf_store_command_run(int argc, char **argv)
 {
     struct asked a = {.since_ns = SF_NS_PER_DAY};
@@ -61,21 +142,33 @@ int sf_store_command_run(int argc, char **argv)
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
          "of verify: data received in this time (default 1d)"},
         {"database", SF_FLAG_STR, &a.database, "NAME", "of schema (default spanflame)"},
+        {"url", SF_FLAG_STR, &a.url, "URL", "of migrate: store.remote.url"},
+        {"user", SF_FLAG_STR, &a.user, "NAME", "of migrate: store.remote.user"},
+        {"password-file", SF_FLAG_STR, &a.password_file, "FILE",
+         "of migrate: store.remote.password_file"},
+        {"dry-run", SF_FLAG_BOOL, &a.is_dry_run, NULL,
+         "of migrate: print the statements and change nothing"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "store",
-        .usage = "[status] | verify [--since TIME] | schema [--database NAME]",
-        .summary = "Say how far a node's data has reached ClickHouse, verify it, or print the "
-                   "schema.",
-        .details = "status shows the shards, the lag and what waits. verify counts the rows of "
-                   "every batch on every shard and compares them with what was sent; its exit code "
-                   "is 1 when something is missing or there twice. schema prints the statements "
-                   "that a node runs on an empty shard; it asks no server. All of it needs "
-                   "store.remote.url (docs/fleet.md).",
-        .examples = "spanflame store status\n"
-                    "spanflame store verify --since 7d\n"
-                    "spanflame store schema --database spanflame > schema.sql",
+        .usage = "[status] | verify [--since TIME] | schema [--database NAME] | migrate --url URL "
+                 "[--dry-run]",
+        .summary = "Say how far a node's data has reached ClickHouse, verify it, print the "
+                   "schema, or bring shards to it.",
+        .details =
+            "status shows the shards, the lag and what waits. verify counts the rows of "
+            "every batch on every shard and compares them with what was sent; its exit code "
+            "is 1 when something is missing or there twice. schema prints the statements "
+            "that a node runs on an empty shard; it asks no server. migrate asks the shards "
+            "themselves for the version of their schema and runs the steps that are missing, "
+            "as a node does when it starts; with --dry-run it prints them and changes "
+            "nothing. All of it is about store.remote.url (docs/fleet.md).",
+        .examples =
+            "spanflame store status\n"
+            "spanflame store verify --since 7d\n"
+            "spanflame store schema --database spanflame > schema.sql\n"
+            "spanflame store migrate --dry-run --url clickhouse://ch1:8123,ch2:8123/spanflame",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -90,5 +183,7 @@ int sf_store_command_run(int argc, char **argv)
         return verify(&a);
     if (args.n_words == 1 && !strcmp(args.words[0], "schema"))
         return print_schema(&a);
-    return sf_answer_usage("store", "say status, verify or schema");
+    if (args.n_words == 1 && !strcmp(args.words[0], "migrate"))
+        return migrate(&a);
+    return sf_answer_usage("store", "say status, verify, schema or migrate");
 }

@@ -40,6 +40,7 @@
     X(STORE_POOL, "store/local: arenas of decoded granules")                                \
     X(STORE_WAKE, "store/local: what its threads are asked for")                            \
     X(STORE_SHIP, "store/clickhouse: what was shipped, and how that went")                  \
+    X(STORE_UPKEEP, "store/clickhouse: what upkeep did")                                    \
     X(STORE_ACKS, "store/clickhouse: requests that wait for ClickHouse")                    \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \

@@ -147,7 +147,8 @@ class Story:
                 f"/api/v1/compare?q={all_}&by=resource.service.version&left=1&right=2&{own}",
                 f"/api/v1/explain?q={all_}&{own}", f"/api/v1/explain?trace={trace}", f"/api/v1/explain?span={span}",
                 f"/api/v1/findings?service=shop&{own}", f"/api/v1/findings?each=service&{own}", f"/api/v1/findings?trace={trace}",
-                f"/api/v1/coverage?service=shop&{own}", f"/api/v1/balance?service=shop&{own}",
+                # The balance asks for spans one by one, for a while only.
+                f"/api/v1/coverage?service=shop&{own}", f"/api/v1/balance?service=shop&limit=8&{own}",
                 f"/api/v1/frames/spans?function=main&{own}", f"/api/v1/frames/spans?function=regex_match&limit=3&{own}",
                 f"/api/v1/frames/spans?pattern=reg.*&{own}",
                 f"/pyroscope/render?query={urllib.parse.quote(CPU + '{service_name=`shop`}'.replace('`', chr(34)))}&from={at - 10}&until={at + 300}&format=json",

@@ -41,8 +41,8 @@ def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000
     return gzip.compress(out) if zipped else out
 
 
-def otlp(service, stacks, link=None):
-    """An ExportProfilesServiceRequest, protocol version 1.10."""
+def otlp(service, stacks, link=None, at_ns=None):
+    """An ExportProfilesServiceRequest, protocol version 1.10; its profile lasts 10 s, until at_ns (now)."""
     strings = Strings()
     strings[""]
     functions, locations, stack_table = [b""], [b""], [b""]
@@ -60,7 +60,7 @@ def otlp(service, stacks, link=None):
         body = field(1, len(stack_table) - 1) + packed(4, [value])
         samples += field(2, body + (field(3, 1) if link else b""))
     profile = field(1, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + samples
-    now = time.time_ns()
+    now = at_ns or time.time_ns()
     profile += varint(3 << 3 | 1) + (now - 10**10).to_bytes(8, "little") + field(4, 10**10)
     profile += field(5, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + field(6, 10000000)
     resource = field(1, field(1, "service.name") + field(2, field(1, service)))

@@ -1,6 +1,8 @@
-/* The rows of `batches` say what was sent; the tables are counted by batch and compared. Batches of
- * a node follow each other without a gap, since a batch begins with the record after the last one's
- * end. A batch without rows on a shard has its row of `batches` there all the same. */
+/* The rows of `batches` say what was sent; the tables are counted by batch and compared. What was
+ * taken out again is in `removed`; a row that an erasure kept from being sent may be counted there
+ * as well, so fewer rows than were sent are a fault only when more are missing than were removed.
+ * Batches of a node follow each other without a gap, since a batch begins with the record after the
+ * last one's end. A batch without rows on a shard has its row of `batches` there all the same. */
 #include "store/clickhouse/batch_check.h"
 
 #include <inttypes.h>
@@ -15,7 +17,7 @@ enum { ANSWER_LEN = 64 << 20 };
 
 struct sent {
     uint64_t batch, first, last;
-    uint64_t n[SF_REMOTE_TABLES], found[SF_REMOTE_TABLES];
+    uint64_t n[SF_REMOTE_TABLES], found[SF_REMOTE_TABLES], removed[SF_REMOTE_TABLES];
 };
 
 struct checking {
@@ -74,18 +76,12 @@ static enum sf_err read_sent(struct checking *c, struct sf_why *why)
     return err ? err : sf_row_binary_check(&r, why);
 }
 
-static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *why)
+/* Answers of (batch, n): added to what was found or removed. */
+static enum sf_err take_counts(struct checking *c, size_t table, bool is_removed,
+                               struct sf_why *why)
 {
     struct sf_row_reader r;
-    enum sf_err err;
-    sf_buf_reset(&c->sql);
-    sf_buf_print(&c->sql, "SELECT batch, count() FROM %s.%s WHERE day >= (SELECT min(from_day) ",
-                 c->database, sf_remote_table_name(table).p);
-    add_which(c);
-    sf_buf_print(&c->sql, ") AND batch IN (SELECT batch ");
-    add_which(c);
-    sf_buf_print(&c->sql, ") GROUP BY batch FORMAT RowBinary");
-    err = ask(c, why);
+    enum sf_err err = ask(c, why);
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
         uint64_t batch = sf_row_binary_u64(&r), n = sf_row_binary_u64(&r);
@@ -93,10 +89,34 @@ static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *
         uint32_t at;
         while (sf_table_next(&lookup, &at)) {
             if (c->sent[at].batch == batch)
-                c->sent[at].found[table] = n;
+                *(is_removed ? &c->sent[at].removed[table] : &c->sent[at].found[table]) += n;
         }
     }
     return err ? err : sf_row_binary_check(&r, why);
+}
+
+static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *why)
+{
+    sf_buf_reset(&c->sql);
+    sf_buf_print(&c->sql, "SELECT batch, count() FROM %s.%s WHERE day >= (SELECT min(from_day) ",
+                 c->database, sf_remote_table_name(table).p);
+    add_which(c);
+    sf_buf_print(&c->sql, ") AND batch IN (SELECT batch ");
+    add_which(c);
+    sf_buf_print(&c->sql, ") GROUP BY batch FORMAT RowBinary");
+    return take_counts(c, table, false, why);
+}
+
+static enum sf_err count_removed(struct checking *c, size_t table, struct sf_why *why)
+{
+    sf_buf_reset(&c->sql);
+    sf_buf_print(&c->sql,
+                 "SELECT batch, toUInt64(sum(most)) FROM (SELECT batch, by, max(n) AS most FROM "
+                 "%s.removed WHERE rows_of = '%s' AND batch IN (SELECT batch ",
+                 c->database, sf_remote_table_name(table).p);
+    add_which(c);
+    sf_buf_print(&c->sql, ") GROUP BY batch, by) GROUP BY batch FORMAT RowBinary");
+    return take_counts(c, table, true, why);
 }
 
 static void note(struct checking *c, const struct sf_remote_fault *fault)
@@ -118,7 +138,7 @@ static void compare(struct checking *c)
         }
         for (size_t t = 0; t < SF_REMOTE_TABLES; t++) {
             c->io->n_rows += s->found[t];
-            if (s->n[t] == s->found[t])
+            if (s->found[t] <= s->n[t] && s->n[t] - s->found[t] <= s->removed[t])
                 continue;
             fault.table = sf_remote_table_name(t);
             fault.n_sent = s->n[t];
@@ -149,6 +169,8 @@ enum sf_err sf_batch_check(struct sf_shard *shard, const char *database, const u
     err = read_sent(&c, why);
     for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
         err = count_table(&c, t, why);
+    for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
+        err = count_removed(&c, t, why);
     if (!err)
         compare(&c);
     sf_table_done(&c.at);

@@ -194,6 +194,12 @@ static void add_sum(struct adding *a, const struct sf_sample *p)
     a->sums[a->n_sums++] = (struct sum){p->series, p->stack, p->value, p->count};
 }
 
+static bool is_erased(const struct adding *a, const struct sf_series *s, sf_trace_id trace,
+                      int64_t start_ns)
+{
+    return sf_outbox_is_erased(a->o, trace, s->service, (uint64_t)start_ns);
+}
+
 static void add_detail(struct adding *a, const struct sf_sample *p)
 {
     const struct sf_series *s = &a->b->series[p->series];
@@ -209,6 +215,8 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
                                   : sf_hash_str(s->service);
     uint32_t shard = sf_outbox_shard(a->o, place);
     struct sf_buf *row;
+    if (is_erased(a, s, p->trace_id, start_ns))
+        return;
     add_stack(a, shard, day, p->stack);
     add_series(a, shard, day, p->series);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_DETAILS, day);
@@ -256,6 +264,8 @@ static void add_profile(struct adding *a, uint32_t place)
     const struct total *t = &a->totals[place];
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
+    if (is_erased(a, s, (sf_trace_id){0}, s->time_ns))
+        return;
     add_series(a, shard, t->day, place);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_PROFILES, t->day);
     add_tenant_day(row, a->tenant, t->day);
@@ -282,6 +292,8 @@ static void add_aggregate(struct adding *a, const struct sum *x)
     const struct total *t = &a->totals[x->series];
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
+    if (is_erased(a, s, (sf_trace_id){0}, s->time_ns))
+        return;
     add_stack(a, shard, t->day, x->stack);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_AGGREGATES, t->day);
     add_tenant_day(row, a->tenant, t->day);

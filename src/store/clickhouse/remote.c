@@ -12,6 +12,7 @@
 #include "store/clickhouse/batch_check.h"
 #include "store/clickhouse/operation_union.h"
 #include "store/clickhouse/profile_union.h"
+#include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
@@ -19,7 +20,9 @@
 #include "store/clickhouse/tag_union.h"
 #include "store/clickhouse/trace_search.h"
 #include "store/clickhouse/trace_union.h"
+#include "store/clickhouse/upkeep.h"
 #include "store/local/local.h"
+#include "wal/wal.h"
 #include "wire/row_binary.h"
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
@@ -29,6 +32,7 @@
 struct sf_remote {
     struct sf_remote_config config;
     struct sf_shipper *shipper;
+    struct sf_upkeep *upkeep;
     struct sf_acks acks;
 };
 
@@ -353,6 +357,7 @@ static void remote_close(struct sf_store *s)
     if (!s)
         return;
     r = of(s);
+    sf_upkeep_stop(r->upkeep);
     sf_shipper_stop(r->shipper);
     sf_acks_done(&r->acks);
     sf_heap_free(r);
@@ -368,14 +373,39 @@ static enum sf_pressure remote_pressure(struct sf_store *s, bool *out_is_brief)
     return sf_pressure_max(own, local);
 }
 
-/* Rows in ClickHouse would stay, and those that wait in the log would follow. */
+/* The shards are asked one after the other, each until it has no such row any more. What a shard
+ * that is away has is deleted when it is back: the erasure is written down. */
 static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
                                 const struct sf_selector *which, struct sf_why *why)
 {
-    (void)s, (void)tenant, (void)which;
-    return sf_fail(why, SF_ERR_DENIED,
-                   "erasing is not possible while store.remote is set: rows in ClickHouse would "
-                   "stay; docs/fleet.md says how to erase on both sides");
+    struct sf_remote *r = of(s);
+    const char *database = r->config.address.database;
+    struct sf_query_ctx q = {0};
+    struct sf_shard *shard = NULL;
+    struct sf_why own = {0};
+    uint64_t id = 0, n = 0;
+    sf_str name;
+    enum sf_err err = open_shard(r, 0, &q, &shard, why), late = SF_OK;
+    if (!err)
+        err = sf_remote_erase_begin(shard, database, s, tenant, which,
+                                    sf_wal_whole_lsn(sf_local_log(s)), &id, why);
+    sf_shard_close(shard);
+    if (err || !sf_local_tenant_name(s, tenant, &name))
+        return err;
+    for (uint32_t i = 0; i < r->config.address.n_shards; i++) {
+        enum sf_err one = open_shard(r, i, &q, &shard, &own);
+        if (!one)
+            one = sf_remote_erase_rows(shard, database, id, name, which, &n, &own);
+        late = late ? late : one;
+        sf_shard_close(shard);
+        shard = NULL;
+    }
+    return late
+               ? sf_fail(why, late,
+                         "hidden on this node; ClickHouse has not erased all of it yet, and a node "
+                         "goes on: %.150s",
+                         own.text)
+               : SF_OK;
 }
 
 static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state *out,
@@ -398,11 +428,13 @@ static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state 
 static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
 {
     struct sf_remote_counts c;
+    struct sf_upkeep_counts upkeep;
     static const char batches[] = "spanflame_ship_batches",
                       batches_help[] = "Batches for ClickHouse, by what became of them; a retry is "
                                        "an attempt that failed.";
     sf_store_local_ops.figures(s, say, arg);
     sf_shipper_counts(of(s)->shipper, &c);
+    sf_upkeep_counts(of(s)->upkeep, &upkeep);
     const struct sf_store_figure figures[] = {
         {"spanflame_ship_lag_seconds", "Age of the oldest record that is not in ClickHouse.",
          .val = (uint64_t)(c.lag_ns / SF_NS_PER_S)},
@@ -419,6 +451,14 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
          "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
         {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
         {"spanflame_ship_shards_up", "Those of them whose last request worked.", .val = c.n_up},
+        {"spanflame_upkeep_lease", "1 on the node that looks after the data in ClickHouse.",
+         .val = upkeep.has_lease},
+        {"spanflame_upkeep_erasures_open",
+         "Erasures that still look for rows of nodes that have not shipped their logs.",
+         .val = upkeep.n_erasures},
+        {"spanflame_upkeep_failed", "Rounds of upkeep that failed.", true, .val = upkeep.n_failed},
+        {"spanflame_upkeep_partitions_dropped", "Partitions in ClickHouse dropped for their age.",
+         true, .val = upkeep.n_dropped},
     };
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         say(arg, &figures[i]);
@@ -455,7 +495,17 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                                   .replay_arg = local->replay_arg,
                                   .notice = local->notice,
                                   .notice_arg = local->notice_arg};
+    struct sf_upkeep_config upkeep = {.address = &r->config.address,
+                                      .user = r->config.user,
+                                      .password = r->config.password,
+                                      .ca_file = r->config.ca_file,
+                                      .interval_ns = r->config.interval_ns,
+                                      .tenant_rule = local->tenant_rule,
+                                      .tenant_rule_arg = local->tenant_rule_arg,
+                                      .notice = local->notice,
+                                      .notice_arg = local->notice_arg};
     uint8_t none[16] = {0};
+    enum sf_err err;
     if (memcmp(found->node, none, 16) == 0) {
         struct sf_local_stats stats;
         sf_local_figures_stats(store, &stats);
@@ -467,7 +517,10 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                                           "from this one");
     }
     sf_acks_confirm(&r->acks, state.shipped_lsn);
-    return sf_shipper_start(&c, store, &state, &r->shipper, why);
+    err = sf_shipper_start(&c, store, &state, &r->shipper, why);
+    if (!err)
+        err = sf_upkeep_start(&upkeep, store, &r->upkeep, why);
+    return err;
 }
 
 static void fill_ops(void)
@@ -520,6 +573,8 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     if (!err)
         err = start(r, local, &state, store, why);
     if (err) {
+        if (r)
+            sf_shipper_stop(r->shipper);
         if (store)
             store->ops->close(store);
         if (r)

@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "model/batch.h"
 #include "store/clickhouse/schema.h"
+#include "store/local/tombstones.h"
 
 struct sf_outbox_part {
     struct sf_buf rows; /* RowBinary */
@@ -25,7 +26,11 @@ struct sf_remote_outbox {
     struct sf_table known_at;
     uint64_t *known;
     uint32_t n_known, cap_known;
-    bool is_short; /* no memory for something; the batch is to be dropped and made again */
+    /* Rows that these name are left out: store/clickhouse/remote_erase.h. */
+    const struct sf_tombstones *erased;
+    uint64_t record; /* that is being added, */
+    uint32_t tenant; /* and whose it is */
+    bool is_short;   /* no memory for something; the batch is to be dropped and made again */
 };
 
 enum sf_err sf_remote_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards,
@@ -48,6 +53,14 @@ struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
 struct sf_buf *sf_remote_outbox_entry(struct sf_remote_outbox *o, uint32_t shard,
                                       enum sf_ship_table table, sf_str tenant, uint16_t day,
                                       uint64_t id);
+
+/* Is the row one of those that were erased while they waited in the log? */
+static inline bool sf_outbox_is_erased(const struct sf_remote_outbox *o, sf_trace_id trace,
+                                       sf_str service, uint64_t start_ns)
+{
+    return o->erased &&
+           sf_tombstones_hide(o->erased, o->record, o->tenant, trace, service, start_ns);
+}
 
 /* Where something with this number (a hash) goes: the same on every node. */
 static inline uint32_t sf_outbox_shard(const struct sf_remote_outbox *o, uint64_t number)

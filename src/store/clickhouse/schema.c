@@ -203,7 +203,43 @@ static enum sf_err step_2(const char *database,
     return err;
 }
 
-static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2};
+/* What nodes say to each other, and what happens to rows after they came. Tables of `control` have
+ * rows on the first shard only; the others are of each shard.
+ *
+ * leases      who does what must be done once: the first row of a term counts (lease.h)
+ * erasures    what was erased, for nodes whose logs may hold some of it; `erasure_acks`: how far
+ * the log of a node was when it learned of it (remote_erase.h) removed     how many rows of a batch
+ * were taken out again, and by what: store verify adds them */
+static const char *const step_3_tables[] = {
+    "leases (name LowCardinality(String), term UInt64, node FixedString(16), at DateTime64(3) "
+    "DEFAULT now64(3)) ENGINE = ReplacingMergeTree(at) ORDER BY (name, term) SETTINGS "
+    "non_replicated_deduplication_window = 1000",
+    "erasures (id UInt64, tenant String, selector String, at DateTime DEFAULT now()) ENGINE = "
+    "MergeTree PARTITION BY toDate(at) ORDER BY id SETTINGS fsync_after_insert = 1, "
+    "fsync_part_directory = 1",
+    "erasure_acks (id UInt64, node FixedString(16), last_record UInt64, is_done UInt8, at DateTime "
+    "DEFAULT now()) ENGINE = MergeTree PARTITION BY toDate(at) ORDER BY (id, node)",
+    "removed (batch UInt64, rows_of LowCardinality(String), by String, day Date, n UInt64) ENGINE "
+    "= "
+    "ReplacingMergeTree PARTITION BY day ORDER BY (batch, rows_of, by)",
+};
+
+static enum sf_err step_3(const char *database,
+                          enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
+                          void *arg, struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < sizeof(step_3_tables) / sizeof(step_3_tables[0]); i++) {
+        sf_buf_reset(&sql);
+        sf_buf_print(&sql, "CREATE TABLE IF NOT EXISTS %s.%s", database, step_3_tables[i]);
+        err = run(arg, &sql, why);
+    }
+    sf_buf_done(&sql);
+    return err;
+}
+
+static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3};
 
 static enum sf_err walk(uint32_t from, const char *database,
                         enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "store/clickhouse/shard.h"
 
-enum { SF_SCHEMA_VERSION = 2 };
+enum { SF_SCHEMA_VERSION = 3 };
 
 enum sf_ship_table { /* in the order in which they are sent: what rows refer to comes first */
                      SF_SHIP_RESOURCES,

@@ -11,6 +11,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/shard.h"
@@ -47,6 +48,7 @@ struct sf_shipper {
     struct sf_thread thread;
     struct sf_wal_follow *follow;
     struct sf_remote_outbox outbox;
+    struct sf_remote_erase erasures;
     struct sf_deflate *deflate;
     struct sf_buf frame, sql;
     struct target *targets;
@@ -168,6 +170,9 @@ static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed
         if (why)
             *why = own;
     } else {
+        s->outbox.erased = s->erasures.open;
+        s->outbox.record = piece->lsn;
+        s->outbox.tenant = piece->logged.tenant;
         for (const struct sf_batch *b = batch; b; b = b->next) {
             if (b->spans)
                 sf_span_rows_add(&s->outbox, tenant, piece->logged.recv_ns, b->spans);
@@ -211,6 +216,34 @@ static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why 
     sf_mutex_lock(&s->lock);
     s->counts.n_skipped++;
     sf_mutex_unlock(&s->lock);
+}
+
+static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_why *why)
+{
+    char version[SF_SHARD_VERSION_CAP];
+    enum sf_err err;
+    if (t->is_ready)
+        return SF_OK;
+    err = sf_shard_probe(t->shard, version, why);
+    if (!err)
+        err = sf_schema_migrate(t->shard, s->config.address->database, why);
+    t->is_ready = !err;
+    return err;
+}
+
+/* What was erased anywhere must not follow out of this node's log. */
+static enum sf_err learn_erasures(struct sf_shipper *s, struct sf_why *why)
+{
+    struct target *t = &s->targets[0];
+    enum sf_err err = make_ready(s, t, why);
+    if (!err)
+        err = sf_remote_erase_learn(&s->erasures, t->shard, s->config.address->database, s->store,
+                                    sf_wal_whole_lsn(s->wal), s->state.shipped_lsn, why);
+    if (err) {
+        t->is_up = false;
+        t->is_ready = false;
+    }
+    return err;
 }
 
 /* Fills the outbox. NOT_FOUND: there is nothing to ship. */
@@ -257,19 +290,6 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 }
 
 /* ---- sending ---- */
-
-static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_why *why)
-{
-    char version[SF_SHARD_VERSION_CAP];
-    enum sf_err err;
-    if (t->is_ready)
-        return SF_OK;
-    err = sf_shard_probe(t->shard, version, why);
-    if (!err)
-        err = sf_schema_migrate(t->shard, s->config.address->database, why);
-    t->is_ready = !err;
-    return err;
-}
 
 static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_ship_table table,
                               uint64_t *out, struct sf_why *why)
@@ -477,6 +497,7 @@ static bool send_batch(struct sf_shipper *s)
             s->config.failed(s->config.confirmed_arg);
         if (!wait_ns(s, delay_ns))
             return false;
+        (void)learn_erasures(s, NULL); /* what was erased meanwhile is hidden on this node, too */
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
     }
     s->is_resumed = false;
@@ -501,7 +522,9 @@ static void note_caught_up(struct sf_shipper *s)
 /* One batch. False: the server stops, or nothing can be done for now. */
 static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *why)
 {
-    enum sf_err err = read_batch(s, why);
+    enum sf_err err = learn_erasures(s, why);
+    if (!err)
+        err = read_batch(s, why);
     if (err == SF_ERR_NOT_FOUND) {
         note_caught_up(s);
         err = s->is_state_old ? write_state(s, why) : SF_OK;
@@ -598,6 +621,7 @@ static void free_shipper(struct sf_shipper *s)
     sf_heap_free(s->targets);
     sf_wal_follow_close(s->follow);
     sf_remote_outbox_done(&s->outbox);
+    sf_remote_erase_done(&s->erasures);
     sf_deflate_free(s->deflate);
     sf_buf_done(&s->frame);
     sf_buf_done(&s->sql);

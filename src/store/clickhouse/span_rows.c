@@ -348,6 +348,8 @@ void sf_span_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns
     for (uint32_t i = 0; is_ready && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         int64_t at_ns = sf_remote_outbox_time(s->start_ns, recv_ns);
+        if (sf_outbox_is_erased(o, s->trace_id, b->resources[s->resource].service, s->start_ns))
+            continue;
         add_span(&a, s, shard_of(&a, s->trace_id), at_ns);
         note_trace(&a, i, at_ns);
     }

@@ -637,6 +637,18 @@ bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)
     return sf_tenants_name(((struct sf_local *)s)->tenants, tenant, out);
 }
 
+bool sf_local_retention(struct sf_store *s, struct sf_retention *out, int64_t *out_now_ns)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    bool may_age;
+    sf_mutex_lock(&l->rule_lock);
+    *out = l->retention;
+    *out_now_ns = l->now_ns;
+    may_age = !l->is_clock_ahead;
+    sf_mutex_unlock(&l->rule_lock);
+    return may_age;
+}
+
 /* ---- the rest of the table ---- */
 
 static enum sf_pressure local_pressure(struct sf_store *s, bool *out_is_brief)

@@ -1,0 +1,32 @@
+/* upkeep.h - the thread that looks after the data in ClickHouse.
+ *
+ * All nodes have one. What has to be done once is done by the node that has the lease (lease.h):
+ * dropping what is too old, and finishing erasures. */
+#pragma once
+#include "store/clickhouse/remote_address.h"
+#include "store/local/local_config.h"
+#include "store/store.h"
+
+struct sf_upkeep;
+
+struct sf_upkeep_config {
+    const struct sf_remote_address *address; /* borrowed until stop, like all below */
+    const char *user, *password, *ca_file;   /* NULL: none */
+    int64_t interval_ns;                     /* of shipping; a round is twelve of these */
+    void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io); /* may be NULL */
+    void *tenant_rule_arg;
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
+};
+
+struct sf_upkeep_counts {
+    bool has_lease;
+    uint64_t n_dropped, n_deleted; /* partitions; rows */
+    uint64_t n_erasures;           /* not finished */
+    uint64_t n_rounds, n_failed;
+};
+
+enum sf_err sf_upkeep_start(const struct sf_upkeep_config *config, struct sf_store *store,
+                            struct sf_upkeep **out, struct sf_why *why);
+void sf_upkeep_stop(struct sf_upkeep *u); /* NULL is fine */
+void sf_upkeep_counts(struct sf_upkeep *u, struct sf_upkeep_counts *out);

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""What becomes of data in ClickHouse: it gets too old, it is erased, its tables get a newer schema; whatever dies meanwhile."""
+import http.client
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+import clickhouse_bed  # noqa: E402
+from fleet_flow import command, config, need_clickhouse, shipped, spans_of, wait_for  # noqa: E402
+from pprof_make import otlp  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+DAY = 86400 * 10**9
+QUICK = {"interval": "100ms"}  # a round of upkeep is twelve of these, and a lease three rounds
+
+
+def lease(nodes):
+    """The node that has it."""
+    def holder():
+        found = [s for s in nodes if s.metric("spanflame_upkeep_lease") == 1]
+        assert len(found) < 2, "one node at a time"
+        return found[0] if found else None
+    return wait_for(holder)
+
+
+class Gate(http.server.ThreadingHTTPServer):
+    """Between a node and a shard: refuses requests that have a word in their address or body, while there is one."""
+    daemon_threads = True
+
+    def __init__(self, port):
+        gate = self
+        self.word, self.n_refused = None, 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = 500, b"Code: 1000. refused by a test"
+                if gate.word and (gate.word in self.path or gate.word.encode() in body):
+                    gate.n_refused += 1
+                else:
+                    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                    c.request("POST", self.path, body,
+                              {k: v for k, v in self.headers.items() if k.lower() in ("content-encoding", "content-type")})
+                    r = c.getresponse()
+                    status, answer = r.status, r.read()
+                    c.close()
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                except OSError:
+                    pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.handle_error = lambda *_: None  # nodes are killed in the middle of a request
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def gates(bed):
+    made = [Gate(shard.port) for shard in bed.shards]
+    return made, "clickhouse://" + ",".join(f"127.0.0.1:{g.server_address[1]}" for g in made) + "/spanflame"
+
+
+# ---- age ----
+
+def test_days_that_are_too_old_are_dropped_on_every_shard():
+    need_clickhouse()
+    old = time.time_ns() - 5 * DAY
+    rules = "retention: {spans: 3d, profiles: 8d, detail: 4d}\n"
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), **QUICK) + rules) as a, \
+            Server(config(bed.url(), **QUICK) + rules) as b:
+        def send(s, n):
+            trace = os.urandom(16)
+            spans = [make_span(trace=trace if i == 0 else None, service="cart", start=old + i) for i in range(n)]
+            s.send(spans + [make_span(service="web") for _ in range(n)])
+            done = s.post("/v1development/profiles", otlp("cart", {"main;work": 3}, link=(trace, spans[0]["span_id"]), at_ns=old))
+            assert done.status == 200, done.text
+            shipped(s)
+        send(a, 20)
+        wait_for(lambda: bed.count("spanflame.spans") == 20 == bed.count("spanflame.traces"))
+        assert bed.count("spanflame.spans", "service != 'web'") == 0
+        wait_for(lambda: bed.count("spanflame.details") == 0)
+        # Profiles may be 8 days old: they stay, with what they refer to.
+        assert bed.count("spanflame.profiles") == 1 and bed.count("spanflame.aggregates") == 1
+        assert bed.count("spanflame.stacks") > 0 and bed.count("spanflame.series") > 0
+        assert bed.count("spanflame.resources", "day < today() - 3 AND service = 'cart'") > 0, \
+            "entries of a day that still has rows stay"
+        for s in (a, b):
+            flame = s.get(f"/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7Bservice_name%3D%22cart%22%7D"
+                          f"&from={old // 10**9 - 60}&until={old // 10**9 + 60}")
+            assert flame.status == 200 and "work" in flame.text, (flame.status, flame.text[:300])
+        code, text = command(a, "verify")
+        assert code == 0, "what went for its age is not missing: " + text
+        # The node that did it dies; another goes on, and nobody had to tell it.
+        holder = lease((a, b))
+        other = b if holder is a else a
+        holder.kill()
+        send(other, 10)
+        wait_for(lambda: bed.count("spanflame.spans", "service != 'web'") == 0)
+        wait_for(lambda: other.metric("spanflame_upkeep_lease") == 1)
+        assert bed.count("spanflame.spans") == 30 and command(other, "verify")[0] == 0
+        assert other.metric("spanflame_upkeep_partitions_dropped_total") > 0
+        # Verify still sees a row that is really missing: one of each batch.
+        bed.ask("ALTER TABLE spanflame.spans DELETE WHERE (batch, span_id) IN (SELECT batch, max(span_id) FROM spanflame.spans "
+                "GROUP BY batch) SETTINGS mutations_sync = 1")
+        assert command(other, "verify")[0] == 1
+
+
+def test_a_tenant_may_have_a_shorter_age():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed:
+        folder = os.path.join(bed.folder, "own")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "o.yaml"), "w", encoding="ascii") as f:
+            f.write("overrides:\n  brief:\n    retention_spans: 2d\n")
+        more = f"tenancy: {{enabled: true}}\nretention: {{spans: 9d}}\nlimits: {{overrides_file: {folder}/o.yaml}}\n"
+        with Server(config(bed.url(), **QUICK) + more) as s:
+            for name in ("brief", "long"):
+                s.send([make_span(start=time.time_ns() - 4 * DAY), make_span()], headers={"X-Scope-OrgID": name})
+            shipped(s)
+            wait_for(lambda: bed.count("spanflame.spans", "tenant = 'brief'") == 1)
+            assert bed.count("spanflame.spans", "tenant = 'long'") == 2
+            assert command(s, "verify")[0] == 0
+
+
+# ---- erasing ----
+
+def test_erasing_reaches_every_shard_and_every_node_and_what_waits_in_logs():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed:
+        doors, url = gates(bed)
+        with Server(config(bed.url(), **QUICK)) as a, Server(config(url, timeout="3s", **QUICK)) as b:
+            traces = [os.urandom(16) for _ in range(4)]
+            stays = os.urandom(16)
+            for s in (a, b):
+                s.send([make_span(trace=t, service="cart") for t in traces + [stays]])
+                s.post("/v1development/profiles", otlp("cart", {"main;work": 3}, link=(traces[0], os.urandom(8))))
+                shipped(s)
+            for door in doors:
+                door.word = "INSERT%20INTO"
+            b.send([make_span(trace=t, service="cart") for t in traces + [stays]])
+            wait_for(lambda: sum(d.n_refused for d in doors) > 0)
+            b.send([make_span(trace=t, service="cart") for t in traces + [stays]])  # behind the batch that is stuck
+            names = ",".join(t.hex() for t in traces)
+            where = "trace_id IN (" + ",".join(f"unhex('{t.hex()}')" for t in traces) + ")"
+            answer = a.request("DELETE", f"/api/v1/erase?traces={names}")
+            assert answer.status == 200 and json.loads(answer.body)["erased"], (answer.status, answer.text)
+            for table in ("spans", "traces", "details"):
+                assert bed.count("spanflame." + table, where) == 0, "it is gone when the answer comes: " + table
+            assert bed.count("spanflame.spans") == 2
+            assert all(spans_of(a, t)[1] == {} for t in traces)
+            wait_for(lambda: all(spans_of(b, t)[1] == {} for t in traces), seconds=10)
+            wait_for(lambda: a.metric("spanflame_upkeep_erasures_open") + b.metric("spanflame_upkeep_erasures_open") == 1)
+            for door in doors:
+                door.word = None
+            shipped(b)
+            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") == 1)
+            wait_for(lambda: a.metric("spanflame_upkeep_erasures_open") + b.metric("spanflame_upkeep_erasures_open") == 0)
+            for table in ("spans", "traces", "details"):
+                assert bed.count("spanflame." + table, where) == 0, table
+            assert bed.count("spanflame.spans") == 4, "other traces are untouched"
+            for s in (a, b):
+                code, text = command(s, "verify")
+                assert code == 0, text
+            # What comes after an erasure is new.
+            b.send([make_span(trace=traces[0], service="cart")])
+            shipped(b)
+            wait_for(lambda: len(spans_of(a, traces[0])[1]) == 1)
+            time.sleep(1.5)  # a round of upkeep
+            assert bed.count("spanflame.spans", where) == 1
+
+
+def test_an_erasure_is_finished_by_others_when_its_node_dies_in_the_middle():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed:
+        doors, url = gates(bed)
+        with Server(config(url, timeout="3s", **QUICK)) as a, Server(config(bed.url(), **QUICK)) as b:
+            for s in (a, b):
+                s.send([make_span(service="gone") for _ in range(20)] + [make_span(service="stays") for _ in range(20)])
+                s.post("/v1development/profiles", otlp("gone", {"main;work": 3}))
+                shipped(s)
+            doors[1].word = "DELETE WHERE"  # the second shard takes the order from others only
+            answer = a.request("DELETE", "/api/v1/erase?service=gone")
+            assert answer.status >= 500 and "goes on" in answer.text, (answer.status, answer.text)
+            assert bed.shards[0].count("spanflame.spans", "service = 'gone'") == 0
+            a.kill()
+            gone = {"spans": "service = 'gone'", "profiles": "service = 'gone'", "aggregates": "service = 'gone'",
+                    "traces": "has(services, 'gone')"}
+            for table, where in gone.items():
+                wait_for(lambda t=table, w=where: bed.count("spanflame." + t, w) == 0)
+            assert bed.count("spanflame.spans") == 40
+            a.log_file.close()
+            a.start()  # it has learned of it before: it erases nothing twice, and ships what it has
+            a.send([make_span(service="gone")])
+            shipped(a)
+            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") == 1)
+            assert bed.count("spanflame.spans", "service = 'gone'") == 1, "what came later stays"
+            assert command(b, "verify")[0] == 0 == command(a, "verify")[0]
+
+
+# ---- the schema ----
+
+def migrate(url, *words):
+    done = subprocess.run([PROGRAM, "store", "migrate", "--url", url, *words], capture_output=True, text=True, check=False,
+                          timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_an_older_schema_is_brought_forward_with_its_data():
+    need_clickhouse()
+    schema = subprocess.run([PROGRAM, "store", "schema"], capture_output=True, text=True, check=True).stdout
+    steps = schema.split("INSERT INTO spanflame.schema_version (version) VALUES (2);\n")
+    assert len(steps) == 2, "what version 2 was"
+    with clickhouse_bed.Bed(2) as bed:
+        for statement in (steps[0] + "INSERT INTO spanflame.schema_version (version) VALUES (2)").split(";\n"):
+            bed.ask(statement)
+        assert bed.ask("SELECT max(version) FROM spanflame.schema_version") == ["2", "2"]
+        tables = bed.ask("SELECT count() FROM system.tables WHERE database = 'spanflame'")
+        code, text = migrate(bed.url(), "--dry-run")
+        assert code == 0 and text.count("schema 2, this program's is") == 2 and "these statements are missing" in text, text
+        assert "CREATE TABLE IF NOT EXISTS spanflame.leases" in text and "spanflame.spans (" not in text, text
+        assert bed.ask("SELECT count() FROM system.tables WHERE database = 'spanflame'") == tables, "nothing was changed"
+        # Data of that version, as a node of that version sends it, is there under the new one.
+        trace = os.urandom(16)
+        with Server(config(bed.url(database="later"), **QUICK)) as s:
+            s.send([make_span(trace=trace, service="cart"), make_span(service="web")])
+            shipped(s)
+        for table in ("spans", "traces", "resources", "scopes", "batches"):
+            for shard in bed.shards:
+                names = shard.ask(f"SELECT groupArray(name) FROM system.columns WHERE database = 'spanflame' AND table = '{table}'")
+                columns = ", ".join(json.loads(names.replace("'", '"')))
+                shard.ask(f"INSERT INTO spanflame.{table} ({columns}) SELECT {columns} FROM later.{table}")
+        with Server(config(bed.url(), **QUICK)) as s:  # a node brings it forward when it starts
+            s.send([make_span()])
+            shipped(s)
+            assert len(spans_of(s, trace)[1]) == 1
+            assert bed.count("spanflame.spans") == 3
+        code, text = migrate(bed.url(), "--dry-run")
+        assert code == 0 and text.count("nothing to do") == 2 and "CREATE" not in text, text
+        code, text = migrate(bed.url(database="fresh"))
+        assert code == 0 and text.count("were run") == 2, text
+        assert migrate(bed.url(database="fresh"))[1].count("nothing to do") == 2
+        bed.ask("INSERT INTO fresh.schema_version (version) VALUES (999)")
+        code, text = migrate(bed.url(database="fresh"))
+        assert code == 1 and "newer" in text, text
+    assert migrate("clickhouse://127.0.0.1:1/x")[0] == 1
+    assert subprocess.run([PROGRAM, "store", "migrate"], capture_output=True, check=False).returncode == 2
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
