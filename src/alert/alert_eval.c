@@ -59,15 +59,15 @@ static sf_str spans_of(const struct sf_alert_rule *rule, const struct sf_metric_
 }
 
 static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_metrics_result *r,
-                               struct sf_arena *req, struct sf_alert_value *list, size_t *out_n,
-                               struct sf_why *why)
+                               uint32_t step, struct sf_arena *req, struct sf_alert_value *list,
+                               size_t *out_n, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     bool is_present = false;
     struct sf_alert_found f;
     for (uint32_t i = 0; !err && i < r->n_series; i++) {
         const struct sf_metric_series *s = &r->series[i];
-        double value = r->n_steps ? s->values[r->n_steps - 1] : NAN;
+        double value = step < r->n_steps ? s->values[step] : NAN;
         bool is_ok = true;
         is_present |= !isnan(value) && value != 0;
         if (!sf_alert_rule_holds(ask->rule, value))
@@ -90,28 +90,43 @@ static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_m
     return err;
 }
 
-static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                              struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+static enum sf_err run_query(const struct sf_alert_ask *ask, struct sf_metrics_ask *metrics,
+                             struct sf_query_ctx *q, struct sf_metrics_result *out,
+                             struct sf_why *why)
 {
-    struct sf_metrics_ask metrics = {.scratch = ask->scratch};
-    struct sf_metrics_result r = {0};
-    struct sf_alert_value *list;
-    enum sf_err err = sf_query_parse(ask->rule->query, q->req, &metrics.query, NULL, why);
-    if (!err)
-        err = sf_metrics_window_instant(ask->at_ns - ask->rule->window_ns, ask->at_ns,
-                                        &metrics.window, why);
+    enum sf_err err = sf_query_parse(ask->rule->query, q->req, &metrics->query, NULL, why);
+    metrics->scratch = ask->scratch;
     if (!err && q->n_tenants)
-        err = sf_metrics_run(ask->store, &metrics, q, &r, why);
-    if (!err && r.is_cut)
+        err = sf_metrics_run(ask->store, metrics, q, out, why);
+    if (!err && out->is_cut)
         err = sf_fail(why, SF_ERR_LIMIT, "the answer is incomplete: %.*s",
-                      SF_STR_ARG(sf_str_part(r.note, 0, 160)));
-    if (err)
-        return err;
-    list = sf_arena_new_n(q->req, r.n_series + 1u, sizeof(*list));
+                      SF_STR_ARG(sf_str_part(out->note, 0, 160)));
+    return err;
+}
+
+enum sf_err sf_alert_eval_window(const struct sf_alert_ask *ask, const struct sf_metrics_result *r,
+                                 uint32_t step, struct sf_query_ctx *q, struct sf_alert_value **out,
+                                 size_t *out_n, struct sf_why *why)
+{
+    struct sf_alert_value *list = sf_arena_new_n(q->req, r->n_series + 1u, sizeof(*list));
+    *out_n = 0;
     if (!list)
         return sf_no_room(why, "the rule");
     *out = list;
-    return keep_series(ask, &r, q->req, list, out_n, why);
+    return keep_series(ask, r, step, q->req, list, out_n, why);
+}
+
+static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                              struct sf_alert_value **out, size_t *out_n, struct sf_why *why)
+{
+    struct sf_metrics_ask metrics = {0};
+    struct sf_metrics_result r = {0};
+    enum sf_err err = sf_metrics_window_instant(ask->at_ns - ask->rule->window_ns, ask->at_ns,
+                                                &metrics.window, why);
+    if (!err)
+        err = run_query(ask, &metrics, q, &r, why);
+    return err ? err
+               : sf_alert_eval_window(ask, &r, r.n_steps ? r.n_steps - 1 : 0, q, out, out_n, why);
 }
 
 static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
@@ -176,6 +191,32 @@ enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q
         return sf_fail(why, SF_ERR_LIMIT, "%s", said);
     }
     return mark_partial(&own, q->req, *out, *out_n, why);
+}
+
+enum sf_err sf_alert_eval_windows(const struct sf_alert_ask *ask, int64_t from_ns, int64_t to_ns,
+                                  struct sf_query_ctx *q, struct sf_metrics_result *out,
+                                  struct sf_why *why)
+{
+    struct sf_unread own = {0}, *outer = q->unread;
+    struct sf_metrics_ask metrics = {0};
+    char said[200];
+    enum sf_err err = sf_metrics_window_range(from_ns, to_ns, ask->rule->window_ns, &metrics.window,
+                                              why);
+    *out = (struct sf_metrics_result){.from_ns = metrics.window.from_ns,
+                                      .step_ns = metrics.window.step_ns};
+    q->unread = &own;
+    if (!err)
+        err = run_query(ask, &metrics, q, out, why);
+    q->unread = outer;
+    sf_unread_join(outer, &own);
+    if (err || own.n == 0)
+        return err;
+    if (ask->is_partial)
+        *ask->is_partial = true;
+    if (ask->rule->test != SF_ALERT_BELOW && ask->rule->test != SF_ALERT_ABSENT)
+        return SF_OK;
+    sf_unread_say(&own, said, sizeof(said));
+    return sf_fail(why, SF_ERR_LIMIT, "%s", said);
 }
 
 void sf_alert_eval_reason(const struct sf_alert_ask *ask, sf_str spans, struct sf_query_ctx *q,

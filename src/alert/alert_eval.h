@@ -6,6 +6,8 @@
 
 struct sf_watch; /* watch_feed.h */
 
+struct sf_metrics_result; /* model/metrics_result.h */
+
 struct sf_alert_ask {
     struct sf_store *store;
     const struct sf_alert_rule *rule;
@@ -24,6 +26,15 @@ struct sf_alert_ask {
  * read, each value has the annotation `partial`, and what is missing or little is not known. */
 enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                           struct sf_alert_value **out, size_t *out_n, struct sf_why *why);
+/* Of TRACEQL, many moments by one query: the rule's windows one after the other, up to those that
+ * end at `from_ns` and at `to_ns`, multiples of the window. INPUT: too many. Otherwise as above. */
+enum sf_err sf_alert_eval_windows(const struct sf_alert_ask *ask, int64_t from_ns, int64_t to_ns,
+                                  struct sf_query_ctx *q, struct sf_metrics_result *out,
+                                  struct sf_why *why);
+/* Values of one of them; in q->req. */
+enum sf_err sf_alert_eval_window(const struct sf_alert_ask *ask, const struct sf_metrics_result *r,
+                                 uint32_t step, struct sf_query_ctx *q, struct sf_alert_value **out,
+                                 size_t *out_n, struct sf_why *why);
 /* Why it is so, in a sentence; empty when that is not known. `spans` is a query of those that the
  * alert is about; empty: of the rule's. */
 void sf_alert_eval_reason(const struct sf_alert_ask *ask, sf_str spans, struct sf_query_ctx *q,

@@ -151,14 +151,15 @@
 #define SF_LIMIT_PIN_NOTE_LEN  200  /* bytes of the words that say what a pin is for */
 
 /* --- alerts (serve) --- */
-#define SF_LIMIT_ALERT_RULES     256  /* each is a query at every evaluation */
-#define SF_LIMIT_ALERT_SERIES    100  /* alerts of one rule, the rest is counted: by() over ids */
-#define SF_LIMIT_ALERT_LABELS    16   /* of one rule, and as many annotations */
-#define SF_LIMIT_ALERT_TEXT_LEN  4096 /* one text of a rule */
-#define SF_LIMIT_ALERT_RECEIVERS 16   /* each may have a request under way */
-#define SF_LIMIT_ALERT_PINS      5    /* traces that an alert pins: evidence, and not all of it */
-#define SF_LIMIT_ALERT_PIN_DAYS  7    /* how long: alerts fire again and again */
-#define SF_LIMIT_ALERT_MOMENTS   500  /* of the past, in one trial of a rule */
+#define SF_LIMIT_ALERT_RULES     256   /* each is a query at every evaluation */
+#define SF_LIMIT_ALERT_SERIES    100   /* alerts of one rule, the rest is counted: by() over ids */
+#define SF_LIMIT_ALERT_LABELS    16    /* of one rule, and as many annotations */
+#define SF_LIMIT_ALERT_TEXT_LEN  4096  /* one text of a rule */
+#define SF_LIMIT_ALERT_RECEIVERS 16    /* each may have a request under way */
+#define SF_LIMIT_ALERT_PINS      5     /* traces that an alert pins: evidence, and not all of it */
+#define SF_LIMIT_ALERT_PIN_DAYS  7     /* how long: alerts fire again and again */
+#define SF_LIMIT_ALERT_MOMENTS   500   /* of the past, in one trial of a rule */
+#define SF_LIMIT_ALERT_WINDOWS   10000 /* likewise, where one query counts for many of them */
 
 #define SF_LIMIT_WATCH_TENANTS    16   /* with rules of the kind watch: each reads each minute */
 #define SF_LIMIT_WATCH_SERVICES   100  /* that the built-in alerts look at; each is 50 KiB */

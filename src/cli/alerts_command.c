@@ -21,9 +21,11 @@ int sf_alerts_command_run(int argc, char **argv)
         .command = "alerts",
         .usage = "[--test RULE [--since 7d]]",
         .summary = "List alerts that are pending or firing, or say when a rule would have fired.",
-        .details = "Rules stand in the server's configuration (alerts.rules). --test evaluates one "
-                   "of them over the past, at up to 500 moments, and says how far they are apart: "
-                   "what came and went between two of them is not seen.",
+        .details =
+            "Rules stand in the server's configuration (alerts.rules). --test evaluates one "
+            "of them over the past, at up to 500 moments, and says how far they are apart: "
+            "what came and went between two of them is not seen. A rule of TraceQL is tried by "
+            "one window after the other where moments would leave gaps between windows.",
         .examples = "spanflame alerts\n"
                     "spanflame alerts --test errors --since 7d",
         .flags = flags,

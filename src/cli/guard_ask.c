@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
@@ -356,6 +357,8 @@ enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_q
 {
     *out = (struct sf_guard_report){.asked_ns = sf_clock_wall_ns()};
     enum sf_err err = ask_time(client, question, req, out, why);
+    if (!err && !(out->n_left && out->n_right)) /* nothing of a side is nothing to compare */
+        memset(out->rows, 0, sizeof(out->rows));
     if (!err && out->n_left && out->n_right)
         err = ask_alloc(client, question, req, out, why);
     if (!err && out->n_left && out->n_right)

@@ -57,6 +57,8 @@ static enum sf_guard_verdict judge(struct sf_guard_report *r, double max_increas
         struct sf_guard_row *row = &r->rows[i];
         is_worse |= row->is_there && sf_guard_judge(&row->m, max_increase) == SF_GUARD_REGRESSION;
     }
+    for (unsigned i = 0; i < SF_GUARD_N_MEASURES && !has_enough(r, min_spans); i++)
+        r->rows[i].m.verdict = SF_GUARD_UNKNOWN; /* nor is one measure passed */
     if (!has_enough(r, min_spans) || !r->rows[needed].m.has_interval)
         return SF_GUARD_UNKNOWN;
     return is_worse ? SF_GUARD_REGRESSION : SF_GUARD_PASS;

@@ -102,7 +102,7 @@ int sf_mcp_command_run(int argc, char **argv)
         .details = "Reads JSON-RPC messages from standard input, one a line, passes them to the "
                    "server's /mcp and writes its answers to standard output: the stdio transport "
                    "that assistants start by themselves. Tools: services, search, why, flame, "
-                   "compare, diff, findings, spans_with, coverage; all of them only read. "
+                   "compare, diff, findings, spans_with, deploys, coverage; all of them only read. "
                    "Assistants that speak HTTP use http://SERVER/mcp directly.",
         .examples = "spanflame mcp --server http://127.0.0.1:4040",
         .flags = flags,

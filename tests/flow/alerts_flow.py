@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Alerts: rules of the configuration are evaluated, state survives a restart, real receivers on loopback are told of what
 fires and what is over, a bad rule names its line."""
+import calendar
 import http.client
 import http.server
 import json
@@ -206,7 +207,38 @@ def test_6_what_would_have_fired():
     assert len(answer["fired"]) == 1 and answer["stepSeconds"] >= 1, answer
     assert "mean of 5 spans" in answer["fired"][0]["why"] and answer["fired"][0]["why"] in text, answer
     assert SERVER.get("/api/v1/alerts/test?rule=nothing").status == 404
-    assert 490 < SERVER.json("/api/v1/alerts/test?rule=never&from=now-7d")["moments"] <= 500
+    # Moments: of profiles up to 500; of TraceQL one window after the other, where there would be gaps between 500.
+    assert 490 < SERVER.json("/api/v1/alerts/test?rule=much&from=now-30d")["moments"] <= 500
+    week = SERVER.json("/api/v1/alerts/test?rule=never&from=now-7d")
+    assert week["stepSeconds"] == 300 and 2014 <= week["moments"] <= 2016, week
+    assert 490 < SERVER.json("/api/v1/alerts/test?rule=errors&from=now-7d")["moments"] <= 500, "10 s windows of a week are too many"
+
+
+def test_6a_an_outage_of_days_ago_is_found_and_nothing_between_two_moments_is_lost():
+    begin = (time.time_ns() // 10**9 // 300 * 300 - 3 * 86400) * 10**9
+    for minute in range(0, 22):  # ten errors each minute, within a window of five; and one burst
+        SERVER.send([dict(make_span(service="past", name="outage", error=True), start=begin + (minute * 60 + i) * 10**9 + 1,
+                          end=begin + (minute * 60 + i) * 10**9 + 10**6) for i in range(10)])
+    SERVER.send([dict(make_span(service="past", name="burst"), start=begin + 7200 * 10**9 + 1 + i, end=begin + 7201 * 10**9) for i in range(7)])
+    with open(os.path.join(SERVER.home, "rules", "past.yaml"), "w", encoding="utf-8") as f:
+        f.write("rules:\n  - {name: outage, traceql: '{ name = \"outage\" } | count_over_time()', above: 20, for: 10m}\n"
+                "  - {name: burst, traceql: '{ name = \"burst\" } | count_over_time()', above: 6}\n")
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "outage" in rules() and "burst" in rules(), "the rules")
+
+    def seconds(text):
+        return calendar.timegm(time.strptime(text.split(".")[0].rstrip("Z"), "%Y-%m-%dT%H:%M:%S")) - begin // 10**9
+    told = SERVER.json("/api/v1/alerts/test?rule=outage&from=now-7d")["fired"]
+    assert [(seconds(f["activeAt"]), seconds(f["firedAt"]), seconds(f["resolvedAt"]), f["value"]) for f in told] == [(300, 900, 1500, "50")], told
+    assert "mean of 50 spans" in told[0]["why"], told
+    told = SERVER.json("/api/v1/alerts/test?rule=burst&from=now-7d")["fired"]
+    assert [(seconds(f["firedAt"]), seconds(f["resolvedAt"]), f["value"]) for f in told] == [(7500, 7800, "7")], told
+    os.unlink(os.path.join(SERVER.home, "rules", "past.yaml"))
+    SERVER.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "burst" not in rules(), "the rules of before")
+
+
+def test_6aa_the_command_lists_them():
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True,
                           text=True, check=True).stdout
     assert "5 rules" in text, text

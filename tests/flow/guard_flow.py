@@ -106,8 +106,9 @@ def test_lock_time_and_allocation_are_judged():
 def test_too_few_spans_are_no_verdict():
     code, out, _ = guard(SERVER, "1.0", "1.4")
     assert code == 3 and out.startswith("too little data: 80 spans of the baseline, 5 of the candidate; at least 30"), (code, out)
+    assert "  duration    unknown" in out and "pass" not in out, out
     code, out, _ = guard(SERVER, "1.0", "9.9", "--output", "json")
-    assert code == 3 and json.loads(out)["verdict"] == "too_little_data", out
+    assert code == 3 and json.loads(out)["verdict"] == "too_little_data" and not json.loads(out)["measures"], out
 
 
 def test_it_waits_for_spans():

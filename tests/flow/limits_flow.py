@@ -440,7 +440,7 @@ ELSEWHERE = {
     "symbol modules": "tests/unit/symbol/name_cache_test.c",
     "alert rules": "tests/unit/alert/alert_rule_test.c", "alert labels": "tests/unit/alert/alert_rule_test.c",
     "alert text": "tests/unit/alert/alert_rule_test.c", "alert receivers": "tests/unit/alert/alert_rule_test.c",
-    "alert series": "tests/unit/alert/alert_book_test.c", "alert moments": "tests/flow/alerts_flow.py",
+    "alert series": "tests/unit/alert/alert_book_test.c", "alert moments": "tests/flow/alerts_flow.py", "alert windows": "tests/flow/alerts_flow.py",
     "alert pins": "tests/flow/alerts_flow.py", "alert pin days": "tests/flow/alerts_flow.py",
     "deploys": "tests/unit/serve/deploy_book_test.c", "deploy text": "tests/unit/serve/deploy_book_test.c",
     "deploy body": "tests/flow/alert_kinds_flow.py",

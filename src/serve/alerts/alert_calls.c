@@ -8,6 +8,7 @@
 #include "alert/alert_send.h"
 #include "base/time_unit.h"
 #include "exec/tenant.h"
+#include "model/metrics_result.h"
 #include "os/clock.h"
 #include "render/units.h"
 #include "serve/alerts/alert_tenants.h"
@@ -16,7 +17,10 @@
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 
-enum { REASONS = 20 }; /* sentences of one trial: each costs what a query does */
+enum {
+    REASONS = 20,  /* sentences of one trial: each costs what a query does */
+    WINDOWS = 1000 /* of a trial, by one query */
+};
 static const int64_t MOST_NS = 10 * SF_NS_PER_S; /* of a trial by minutes, without a limit */
 
 static bool is_ours(const struct sf_call *call, sf_str tenant)
@@ -261,6 +265,7 @@ struct trial {
     struct sf_watch *watch; /* of a rule of that kind: what it has read so far */
     int64_t stop_ns;        /* monotonic: it ends there, and says so; 0: with the query */
     int64_t last_ns;        /* the last moment that was judged */
+    bool is_by_windows;     /* of TRACEQL: one window after the other, by one query for many */
 };
 
 static void tell(struct trial *t, const struct sf_alert *a)
@@ -322,15 +327,89 @@ static void give_reasons(struct trial *t, const struct sf_alert_ask *ask, struct
     *q->req = before;
 }
 
-static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
-                       struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
+/* One moment later. */
+static enum sf_err step(struct trial *t, const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                        const struct sf_alert_value *values, size_t n, struct sf_why *why)
+{
+    enum sf_err err = sf_alert_book_step(&t->book, t->rule, values, n, *ask->is_partial, ask->at_ns,
+                                         why);
+    if (err)
+        return err;
+    give_reasons(t, ask, q);
+    for (size_t i = 0; i < t->book.n; i++) {
+        struct sf_alert *a = &t->book.list[i];
+        if (a->state != SF_ALERT_RESOLVED || !a->fired_ns)
+            continue;
+        tell(t, a);
+        a->fired_ns = 0;
+    }
+    return SF_OK;
+}
+
+static struct sf_alert_ask ask_of(const struct sf_call *call, const struct trial *t, int64_t at_ns,
+                                  struct sf_arena *scratch, bool *is_partial)
+{
+    return (struct sf_alert_ask){
+        .store = atomic_load(&call->service->store),
+        .rule = t->rule,
+        .at_ns = at_ns,
+        .scratch = scratch,
+        .findings = call->service->finding_limits,
+        .watch = t->watch,
+        .is_partial = is_partial,
+    };
+}
+
+/* Up to WINDOWS moments by one query. */
+static enum sf_err run_windows(struct sf_call *call, struct sf_worker *worker, struct trial *t,
+                               struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
+{
+    struct sf_arena before = worker->arena;
+    enum sf_err err = SF_OK;
+    for (int64_t at_ns = t->from_ns; !err && at_ns <= t->to_ns;) {
+        int64_t most = SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S / t->step_ns;
+        int64_t left = (t->to_ns - at_ns) / t->step_ns, end_ns;
+        struct sf_metrics_result r = {0};
+        struct sf_arena counted;
+        bool is_partial = false;
+        struct sf_alert_ask ask = ask_of(call, t, at_ns, scratch, &is_partial);
+        most = most > WINDOWS ? WINDOWS : most > 1 ? most - 1 : 1;
+        end_ns = at_ns + (left < most ? left > 0 ? left : 1 : most) * t->step_ns;
+        worker->arena = before;
+        err = sf_alert_eval_windows(&ask, at_ns, end_ns, q, &r, why);
+        if (err == SF_ERR_LIMIT && sf_clock_mono_ns() < q->deadline_ns) {
+            for (err = SF_OK; at_ns <= end_ns && at_ns <= t->to_ns; at_ns += t->step_ns) {
+                t->n_moments++;
+                t->n_unknown++;
+                t->last_ns = at_ns;
+            }
+            continue;
+        }
+        counted = worker->arena;
+        /* The first step of a range lies before it and ends at its beginning. */
+        for (uint32_t i = 0; !err && at_ns <= end_ns && at_ns <= t->to_ns; i++) {
+            struct sf_alert_value *values;
+            size_t n;
+            worker->arena = counted;
+            ask.at_ns = at_ns;
+            err = sf_alert_eval_window(&ask, &r, i, q, &values, &n, why);
+            if (!err)
+                err = step(t, &ask, q, values, n, why);
+            t->n_moments++;
+            t->last_ns = at_ns;
+            at_ns += t->step_ns;
+        }
+    }
+    return err;
+}
+
+static enum sf_err run_moments(struct sf_call *call, struct sf_worker *worker, struct trial *t,
+                               struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
 {
     struct sf_arena before = worker->arena;
     for (int64_t at_ns = t->from_ns; at_ns <= t->to_ns; at_ns += t->step_ns) {
         bool is_partial = false;
-        struct sf_alert_ask ask = {
-            atomic_load(&call->service->store), t->rule,  at_ns, scratch,    NULL,
-            call->service->finding_limits,      t->watch, NULL,  &is_partial};
+        struct sf_alert_ask ask = ask_of(call, t, at_ns, scratch, &is_partial);
         struct sf_alert_value *values;
         size_t n;
         enum sf_err err;
@@ -350,21 +429,21 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct tr
             continue;
         }
         if (!err)
-            err = sf_alert_book_step(&t->book, t->rule, values, n, is_partial, at_ns, why);
+            err = step(t, &ask, q, values, n, why);
         if (err)
             return err;
-        give_reasons(t, &ask, q);
-        for (size_t i = 0; i < t->book.n; i++) {
-            struct sf_alert *a = &t->book.list[i];
-            if (a->state != SF_ALERT_RESOLVED || !a->fired_ns)
-                continue;
-            tell(t, a);
-            a->fired_ns = 0;
-        }
     }
-    for (size_t i = 0; i < t->book.n; i++)
-        tell(t, &t->book.list[i]);
     return SF_OK;
+}
+
+static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
+                       struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
+{
+    enum sf_err err = t->is_by_windows ? run_windows(call, worker, t, q, scratch, why)
+                                       : run_moments(call, worker, t, q, scratch, why);
+    for (size_t i = 0; !err && i < t->book.n; i++)
+        tell(t, &t->book.list[i]);
+    return err;
 }
 
 static void answer(struct sf_call *call, const struct trial *t)
@@ -374,9 +453,11 @@ static void answer(struct sf_call *call, const struct trial *t)
     if (t->is_text) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_buf_add_str(out, sf_buf_str(&t->fired));
-        sf_buf_print(out, "%.*s would have fired %zu time%s; asked at %zu moments, %.3f s apart",
+        sf_buf_print(out, "%.*s would have fired %zu time%s; asked at %zu moments, ",
                      SF_STR_ARG(t->rule->name), t->n_fired, t->n_fired == 1 ? "" : "s",
-                     t->n_moments, (double)t->step_ns / SF_NS_PER_S);
+                     t->n_moments);
+        sf_units_duration(out, (uint64_t)t->step_ns);
+        sf_buf_print(out, " apart");
         if (t->n_unknown)
             sf_buf_print(out, "; %zu of them could not be told", t->n_unknown);
         if (t->last_ns + t->step_ns <= t->to_ns) {
@@ -424,6 +505,14 @@ static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
         t->step_ns = rules->interval_ns;
     if (t->rule->kind == SF_ALERT_WATCH)
         t->step_ns = SF_NS_PER_MIN; /* it goes by minutes, as far as time is left */
+    /* Moments that are further apart than a window is long would leave some of the past out. */
+    t->is_by_windows = t->rule->kind == SF_ALERT_TRACEQL && t->step_ns > t->rule->window_ns &&
+                       (t->to_ns - t->from_ns) / t->rule->window_ns < SF_LIMIT_ALERT_WINDOWS;
+    if (t->is_by_windows) {
+        t->step_ns = t->rule->window_ns;
+        t->from_ns = (t->from_ns / t->step_ns + 1) * t->step_ns;
+        return SF_OK;
+    }
     t->from_ns += (t->to_ns - t->from_ns) % t->step_ns; /* the last one is the end */
     return SF_OK;
 }
