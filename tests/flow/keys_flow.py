@@ -150,7 +150,7 @@ CASES = {
 
 # Of the others: the tests that change it and see a difference.
 ELSEWHERE = {
-    "listen": "flow config, auth", "memory": "flow hostile_query, hints",
+    "listen": "flow config, auth",
     "auth.token_file": "flow auth", "auth.header": "flow auth", "auth.proxy.user_header": "flow auth",
     "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "flow auth", "auth.proxy.users_file": "flow auth",
     "server.hosts": "flow browser", "server.sandbox": "flow deploy",
@@ -179,7 +179,7 @@ ELSEWHERE = {
     "findings.leaf": "flow findings", "findings.equal_spans": "flow findings",
 }
 # Each has a test of its name in flow server_keys.
-SERVER_KEYS = ("data log.level store.flush_interval retention.spans retention.detail alerts.pack symbols.max_total "
+SERVER_KEYS = ("data memory log.level store.flush_interval retention.spans retention.detail alerts.pack symbols.max_total "
                "redact.replace metrics.service_graph.wait limits.body limits.body_timeout limits.inflated limits.idle_timeout limits.attributes limits.series limits.value limits.stack_depth redact.builtin redact.match "
                "redact.keys redact.values redact.names redact.files redact.allow auth.allow_public_without_auth retention.full_resolution symbols.timeout symbols.cache symbols.wait store.flush_log "
                "log.format metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "

@@ -19,7 +19,8 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, export_request, first, json_request, make_span, tap  # noqa: E402
 
 PLAIN = Server().start()
-CHANGED = Server("""limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160, series: 5}
+CHANGED = Server("""memory: 192MiB
+limits: {body: 1MiB, inflated: 64KiB, idle_timeout: 200ms, attributes: 3, value: 16, stack_depth: 160, series: 5}
 log: {format: human}
 metrics: {span_metrics: {max_series: 10}, service_graph: {max_series: 10, max_items: 20, wait: 10m}}
 findings: {stack_depth: 2000, callers: 50, gc: 60%, lock: 60%, theme: 60%, repeated: 25%}
@@ -39,6 +40,11 @@ def wait_for(condition, what, seconds=120):
             return
         time.sleep(0.05)
     raise AssertionError(what)
+
+
+def test_memory():
+    plain, changed = both(lambda server: [server.metric(f"spanflame_{of}memory_budget_bytes") for of in ("", "store_")])
+    assert [plain[0], changed[0]] == [256 << 20, 192 << 20] and changed[1] < plain[1], (plain, changed)
 
 
 def test_limits_inflated():
