@@ -43,8 +43,10 @@ struct sf_link_load {
     struct sf_attrs resource; /* of the span it is about */
     uint64_t process;         /* of that span, or the one that is asked what it did meanwhile */
     struct sf_link_beside beside;
-    int64_t after_ns;             /* of what it did meanwhile, only rows that start later */
-    uint32_t first_by_thread;     /* of several spans: samples from here on are given by thread */
+    int64_t after_ns;         /* of what it did meanwhile, only rows that start later */
+    uint32_t first_by_thread; /* of several spans: samples from here on are given by thread */
+    uint32_t n_no_thread;     /* samples with a time that name neither ids nor a thread */
+    bool has_unnamed; /* of a trace: some of them are of a process of which no sample has an id */
     struct sf_other_span *others; /* of other requests, where such samples were */
     uint32_t n_others, cap_others;
     bool is_one_trace;

@@ -43,8 +43,9 @@ struct work {
     struct sf_arena scratch;
     int64_t until_ns;
     uint32_t n_rows;
-    bool is_over;   /* a bound was met */
-    bool has_mixed; /* samples of a process that profiles do not tell from others were dropped */
+    bool is_over;    /* a bound was met */
+    bool has_mixed;  /* samples of a process that profiles do not tell from others were dropped */
+    bool has_untied; /* of a trace: samples that a span asked for alone has */
 };
 
 static int64_t time_of(uint64_t ns)
@@ -336,10 +337,20 @@ static bool names_below(struct work *w, const struct process *p, uint32_t first_
     return sf_link_beside_names_below(&l->beside, &others, n_others, process);
 }
 
+static bool has_threadless(const struct sf_link_spans *s, const struct process *p)
+{
+    uint64_t process = s->origins[p->first].process;
+    for (uint32_t i = p->first; i < s->n; i++)
+        if (s->origins[i].process == process && s->threads[i].id == 0 && s->threads[i].name == 0)
+            return true;
+    return false;
+}
+
 static enum sf_err add_process(struct work *w, const struct process *p, struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
     uint32_t n_ranges = 0, n_samples = l->n_samples, first_other = l->n_others;
+    uint32_t n_no_thread = l->n_no_thread;
     enum sf_err err = find_windows(w, p, why);
     if (err || l->windows.by == SF_LINK_BY_NOBODY)
         return err;
@@ -361,6 +372,12 @@ static enum sf_err add_process(struct work *w, const struct process *p, struct s
     l->after_ns = INT64_MIN;
     sf_arena_reset(&w->scratch);
     bool is_mixed = l->beside.is_of_several || l->windows.is_mixed;
+    l->has_unnamed = l->has_unnamed ||
+                     (l->is_one_trace && !p->is_named && l->n_samples > n_samples);
+    if (l->is_one_trace && !p->is_named &&
+        (l->n_no_thread > n_no_thread ||
+         (l->n_samples > n_samples && has_threadless(&l->spans, p))))
+        w->has_untied = true;
     if (!err && !w->is_over && l->n_samples > n_samples &&
         (is_mixed || (!p->is_java && names_below(w, p, first_other)))) {
         w->has_mixed = w->has_mixed || is_mixed;
@@ -396,7 +413,8 @@ enum sf_err sf_link_meanwhile_add(struct sf_link_load *l, const sf_trace_id *tra
         l->n_others = 0;
     }
     l->set.left_out = (uint8_t)((w.is_over ? SF_LEFT_OUT_MANY : 0) |
-                                (w.has_mixed && !w.is_over ? SF_LEFT_OUT_MIXED : 0));
+                                (w.has_mixed && !w.is_over ? SF_LEFT_OUT_MIXED : 0) |
+                                (w.has_untied && !w.is_over ? SF_LEFT_OUT_UNTIED : 0));
     l->first_by_thread = n_samples;
     return err;
 }
@@ -435,13 +453,16 @@ static bool is_busy(const struct busy *list, uint32_t n, const struct sf_link_sa
            list[low - 1].last_end_ns > key.start_ns;
 }
 
+/* Of a process that names no span, a span that is asked for alone has a part of what is dropped. */
 static void drop_busy(struct sf_link_load *l, const struct busy *list, uint32_t n)
 {
-    uint32_t n_kept = l->first_by_thread;
+    uint32_t n_kept = l->first_by_thread, n_all = l->n_samples;
     for (uint32_t i = l->first_by_thread; i < l->n_samples; i++)
         if (!is_busy(list, n, &l->samples[i]))
             l->samples[n_kept++] = l->samples[i];
     l->n_samples = n_kept;
+    if (n_kept < n_all && l->has_unnamed)
+        l->set.left_out |= SF_LEFT_OUT_UNTIED;
 }
 
 enum sf_err sf_link_meanwhile_settle(struct sf_link_load *l, struct sf_why *why)

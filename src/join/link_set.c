@@ -203,8 +203,10 @@ enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_lis
             !sf_link_beside_name(&l->beside, s.span_id))
             return sf_no_room(why, "the query");
         if (of == SF_LINK_BESIDE_NAMED && !is_elsewhere &&
-            (!sf_link_beside_takes(&s) || s.start_ns <= l->after_ns))
+            (!sf_link_beside_takes(&s) || s.start_ns <= l->after_ns)) {
+            l->n_no_thread += s.has_time && s.thread == 0 && sf_trace_id_is_zero(s.trace_id);
             continue;
+        }
         if (of != SF_LINK_OF_IDS && !is_elsewhere &&
             (of == SF_LINK_BESIDE_NAMED || l->windows.process == 0)) {
             s.process = l->process;
@@ -645,8 +647,10 @@ bool sf_link_set_say_left_out(unsigned left_out, struct sf_arena *req, sf_str *i
         "they are too many, or of too many processes, to be given to these spans by thread and "
         "time",
         "profiles do not say which of the service's processes they are of (give them the "
-        "service.instance.id of the spans)"};
-    for (unsigned i = 0; i < 2; i++)
+        "service.instance.id of the spans)",
+        "no thread ties them to a span of the trace alone; a span by itself has its share of what "
+        "ran at its time, as an estimate"};
+    for (unsigned i = 0; i < 3; i++)
         if (left_out & 1u << i &&
             !sf_arena_print(req, io, "%.*s%ssamples without ids are left out: %s", SF_STR_ARG(*io),
                             io->len > 0 ? "; " : "", words[i]))

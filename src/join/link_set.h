@@ -25,9 +25,11 @@ enum sf_link_source { /* where the samples came from */
                       SF_LINK_AGGREGATE /* profiles without ids and times */
 };
 
-enum sf_left_out {                       /* samples without ids that threads could give */
-                   SF_LEFT_OUT_MANY = 1, /* too many, or of too many processes: none is given */
-                   SF_LEFT_OUT_MIXED = 2 /* nothing says which of several processes they are of */
+enum sf_left_out {                        /* samples without ids that threads could give */
+                   SF_LEFT_OUT_MANY = 1,  /* too many, or of too many processes: none is given */
+                   SF_LEFT_OUT_MIXED = 2, /* nothing says which of several processes they are of */
+                   SF_LEFT_OUT_UNTIED = 4 /* of a trace: no thread ties them to a span of it; a span
+                                             that is asked for alone has them by time */
 };
 
 struct sf_link_set {

@@ -142,6 +142,7 @@ static bool add_claim(struct sf_time_samples *t, const struct sf_time_type *type
         .has_time = p->has_time,
         .is_measured = is_wait && c->is_whole,
         .is_shared = !c->is_whole,
+        .is_guess = !c->is_known,
         .is_filler = type->kind == SF_TIME_WALL,
         .names_span = p->span_id != 0 && p->span_id == set->spans[span].span_id};
     return add(t, &s,

@@ -348,6 +348,24 @@ static void add_moments(struct work *w, const struct sf_ledger_sample *samples, 
     }
 }
 
+/* What estimates add to what is known makes one of the sum, unless it is hardly anything. */
+static void mark_estimates(struct work *w, const struct sf_ledger_sample *samples, uint32_t n)
+{
+    uint64_t guessed_ns[SF_PARTS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_guess = samples[i].is_guess || w->l.roles[i] == SF_LEDGER_ESTIMATE;
+        if (is_guess && is_in(w, i) && samples[i].part < SF_PARTS && samples[i].worth_ns > 0)
+            guessed_ns[samples[i].part] = sf_add_sat_u64(guessed_ns[samples[i].part],
+                                                         (uint64_t)samples[i].worth_ns);
+    }
+    for (int part = 0; part < SF_PART_CHILD; part++) {
+        bool is_seen = w->l.sources[part] == SF_SOURCE_SAMPLES ||
+                       w->l.sources[part] == SF_SOURCE_MEASURED;
+        if (is_seen && guessed_ns[part] > w->l.ns[part] / 20)
+            w->l.sources[part] = SF_SOURCE_ESTIMATE;
+    }
+}
+
 enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
                            const struct sf_ledger_sample *samples, uint32_t n_samples,
                            const struct sf_ledger_exact *exact, struct sf_arena *req,
@@ -374,6 +392,7 @@ enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
         set_exact_wait(&w, (enum sf_ledger_part)part, exact->ns[part]);
     add_moments(&w, samples, n_samples, true);
     add_moments(&w, samples, n_samples, false);
+    mark_estimates(&w, samples, n_samples);
     *out = w.l;
     return SF_OK;
 }

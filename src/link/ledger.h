@@ -42,7 +42,8 @@ enum sf_ledger_part { /* in order of precedence */
 enum sf_ledger_source { /* of a part, best one seen */
                         SF_SOURCE_NONE,
                         SF_SOURCE_SPANS,
-                        SF_SOURCE_ESTIMATE, /* samples that name neither span nor thread */
+                        SF_SOURCE_ESTIMATE, /* samples that name neither span nor thread, or that
+                                               others share: a twentieth of the part or more */
                         SF_SOURCE_SAMPLES,
                         SF_SOURCE_MEASURED, /* waits with a beginning and an end */
                         SF_SOURCE_EXACT     /* the span carries the figure */
@@ -58,6 +59,7 @@ struct sf_ledger_sample { /* of the span itself, not of its children */
     bool has_time, is_measured;
     bool is_filler;  /* says of the time only what nothing else did (and no child spans) */
     bool is_shared;  /* other spans have a part of it, too */
+    bool is_guess;   /* it is not known to be the span's: what it adds is an estimate */
     bool names_span; /* it carries the span's id, whatever its grade */
 };
 

@@ -113,7 +113,13 @@ def check_waterfall(server, world, trace, told):
             most = server.json(f"/api/v1/spans/{trace.hex()}/{row['spanId']}/profile?type=cpu&self={'false' if hot.get('isWithChildren') else 'true'}")
             assert hot["value"] <= most["profile"]["total"] and 0 <= hot["share"] <= 1 and most["known"]["samples"] > 0, (told, row, most["profile"]["total"])
     assert sum(row["criticalNs"] for row in answer["spans"]) + answer["gapNs"] == answer["criticalNs"], (told, answer["criticalNs"])
-    rows = server.json(f"/api/v1/traces/{trace.hex()}/ledgers")["spans"]
+    whole = server.json(f"/api/v1/traces/{trace.hex()}/ledgers")
+    rows = whole["spans"]
+    for row in rows:  # the waterfall's breakdown of a span is that of the span, or says what it leaves out
+        own = server.json(f"/api/v1/spans/{trace.hex()}/{row['spanId']}/ledger")
+        parts = {p["part"]: p["ns"] for p in own["parts"] if p["ns"]}
+        estimates = [p["part"] for p in own["parts"] if p["ns"] and p["source"] == "estimate"]
+        assert (row["parts"], row["estimates"]) == (parts, estimates) or "left out" in whole["note"], (told, row, parts, whole["note"])
     of = {row["spanId"]: row["durationNs"] for row in answer["spans"]}
     assert all(sum(row["parts"].values()) == of[row["spanId"]] for row in rows), (told, rows)
     for by in ("samples", "wall", "critical-path"):

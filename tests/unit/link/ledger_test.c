@@ -303,6 +303,23 @@ TEST(ledger, estimates_cpu_where_the_span_was_the_only_candidate)
     assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
 }
 
+TEST(ledger, calls_what_spans_share_an_estimate)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 25, 10),
+                                   moment(SF_PART_CPU, 45, 1), wait_for(SF_PART_LOCK, 60, 80)};
+    struct sf_ledger l = ledger_of(0, 1, s, 4, &sf_ledger_unsaid);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
+    s[2].is_guess = true; /* two requests ran on its thread; a twentieth is hardly anything */
+    l = ledger_of(0, 1, s, 4, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 21);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
+    s[1].is_guess = s[3].is_guess = true;
+    l = ledger_of(0, 1, s, 4, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 21);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "estimate");
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_LOCK]), "estimate");
+}
+
 TEST(ledger, follows_a_span_that_is_handed_over)
 {
     struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10),     moment(SF_PART_CPU, 15, 10),
