@@ -1,6 +1,7 @@
 /* trace_notes.c - what is written behind the spans of a waterfall. */
 #include "cli/trace_notes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -98,8 +99,8 @@ static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
             read_hot(j, &hot);
         else if (sf_str_eq(key, SF_STR("fewSamples")))
             hot.n_few = sf_json_i64(j);
-        else if (sf_str_eq(key, SF_STR("estimatedSamples")))
-            hot.n_estimated = sf_json_i64(j);
+        else if (sf_str_eq(key, SF_STR("estimatedLooks")))
+            hot.n_estimated = llround(sf_json_f64(j));
         else
             sf_json_skip(j);
     }

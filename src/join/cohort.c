@@ -5,6 +5,7 @@
 #include "join/cohort.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
@@ -15,6 +16,7 @@
 #include "join/set_fates.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
+#include "join/time_samples.h"
 #include "link/share_cut.h"
 #include "link/trust.h"
 
@@ -32,6 +34,7 @@ struct work {
     double taken;             /* samples of the profilers */
     struct sf_set_fates fates;
     double weight;                  /* of the spans looked at */
+    double room_ns;                 /* that they had for samples of time; INFINITY: not known */
     const struct sf_link_set *link; /* of all of them at once; NULL: they were asked for alone */
     struct sf_cohort_view out;
 };
@@ -58,6 +61,99 @@ static void weigh(const struct work *w, const struct sf_cohort_set *c, struct sf
     for (uint32_t i = 0; w->fates.n_weighted > 0 && i < a->n_claims; i++)
         claims[i].value = llround((double)claims[i].value *
                                   weight_of(w, c->link.spans[claims[i].span].trace_id));
+}
+
+/* ---- what there was room for ---- */
+
+struct lane { /* a thread in a span that was asked for */
+    uint32_t span;
+    uint64_t thread;
+};
+
+static int order_lanes(const void *a, const void *b)
+{
+    const struct lane *x = a, *y = b;
+    if (x->span != y->span)
+        return x->span < y->span ? -1 : 1;
+    return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+/* Of each span the one asked for that is above it, and above all others of them, in its process;
+ * SF_NOBODY: none is. NULL: no room. */
+static const uint32_t *find_tops(const struct sf_span_tree *t, const bool *is_asked, bool is_self,
+                                 struct sf_arena *req)
+{
+    uint32_t *tops = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*tops));
+    uint32_t *todo = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*todo)), n = 0;
+    if (!tops || !todo)
+        return NULL;
+    for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++)
+        todo[n++] = t->children[k];
+    while (n > 0) {
+        uint32_t i = todo[--n];
+        uint32_t above = t->places[i].depth > 0 && !is_self ? tops[t->places[i].parent] : SF_NOBODY;
+        tops[i] = above != SF_NOBODY ? above : is_asked[i] ? i : SF_NOBODY;
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            todo[n++] = t->children[k];
+    }
+    return tops;
+}
+
+static double length_of(const struct sf_span_tree *t, uint32_t span)
+{
+    return (double)(t->places[span].end_ns - t->places[span].start_ns);
+}
+
+/* Each span for as long as it lasted, on each thread that its samples name. Over many spans samples
+ * come to what was spent; over few, each worth more than its span, they come to more than there
+ * was. Where one names no thread nobody knows. */
+static bool find_room(struct work *w, const struct sf_cohort_set *c, const struct sf_attribution *a,
+                      const bool *is_asked)
+{
+    const struct sf_span_tree *t = &c->link.tree;
+    struct lane *lanes = sf_arena_new_n(w->q->req, a->n_claims + 1u, sizeof(*lanes));
+    bool *has = sf_arena_new_n(w->q->req, t->n_spans + 1u, sizeof(*has));
+    const uint32_t *tops = find_tops(t, is_asked, w->want->is_self, w->q->req);
+    if (!lanes || !has || !tops)
+        return false;
+    w->room_ns = INFINITY;
+    if (w->fates.n_weighted > 0 || sf_time_samples_kind_of(w->out.type) == SF_TIME_NONE)
+        return true;
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        lanes[i] = (struct lane){tops[a->claims[i].span],
+                                 c->link.samples[a->claims[i].sample].thread};
+        if (lanes[i].thread == 0 || lanes[i].span == SF_NOBODY)
+            return true;
+        has[lanes[i].span] = true;
+    }
+    if (a->n_claims > 0)
+        qsort(lanes, a->n_claims, sizeof(*lanes), order_lanes);
+    w->room_ns = 0;
+    for (uint32_t i = 0; i < a->n_claims; i++)
+        if (i == 0 || order_lanes(&lanes[i - 1], &lanes[i]) != 0)
+            w->room_ns += length_of(t, lanes[i].span);
+    for (uint32_t i = 0; i < t->n_spans; i++)
+        if (tops[i] == i && !has[i])
+            w->room_ns += length_of(t, i);
+    return true;
+}
+
+/* What is left of samples that are cut to fit. */
+static double fit_of(const struct work *w, const struct sf_tree *t)
+{
+    return (double)t->total > w->room_ns ? w->room_ns / (double)t->total : 1;
+}
+
+static bool say_cut(struct work *w)
+{
+    double cut_ns = (double)w->out.view.tree.total * (1 - fit_of(w, &w->out.view.tree));
+    if (cut_ns < 1)
+        return true;
+    return sf_arena_print(w->q->req, &w->out.reason,
+                          "%.*s%scut to fit: the samples stand for %.3g ms more than the spans "
+                          "lasted on the threads they name",
+                          SF_STR_ARG(w->out.reason), w->out.reason.len > 0 ? ". " : "",
+                          cut_ns / 1e6);
 }
 
 /* ---- samples that carry ids: all spans at once ---- */
@@ -89,6 +185,8 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
         !sf_known_claims_keep(&known, &a, w->q->req, &sure))
         return sf_no_room(why, "the query");
     w->out.sure_taken = sf_claims_view_samples(&c->link, known.value, known.n_samples);
+    if (!find_room(w, c, &a, is_asked))
+        return sf_no_room(why, "the query");
     weigh(w, c, &sure);
     weigh(w, c, &a);
     enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
@@ -117,6 +215,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
     w->taken = w->out.sure_taken = 0;
+    w->room_ns = INFINITY; /* each has been cut */
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
             w->set.n = i; /* in order of trace ids: of all times */
@@ -173,14 +272,15 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 /* ---- the answer ---- */
 
 /* What rounding takes from one bar it gives to the next: the total is the mean. */
-static enum sf_err divide(struct work *w, struct sf_tree *t, struct sf_why *why)
+static enum sf_err divide(struct work *w, double fit, struct sf_tree *t, struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));
-    int64_t mean = w->weight > 0 ? llround((double)t->total / w->weight) : 0;
+    double by = w->want->is_sum ? 1 : w->weight;
+    int64_t mean = by > 0 ? llround((double)t->total * fit / by) : 0;
     struct sf_share_cut cut = {.value = mean};
     if (!nodes)
         return sf_no_room(why, "the query");
-    if (w->want->is_sum || t->total <= 0)
+    if ((w->want->is_sum && fit >= 1) || t->total <= 0)
         return SF_OK;
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         nodes[i] = t->nodes[i];
@@ -203,12 +303,11 @@ static bool explain(struct work *w)
                            "spans ran");
     else if (c->known.n_estimated > 0 && c->reason.len == 0 &&
              !sf_arena_print(w->q->req, &c->reason,
-                             "%llu of %llu samples are shared by spans of a request, and do not "
+                             "%.0f of %.0f samples are shared by spans of a request, and do not "
                              "say which of them they are of: an estimate. Ask for its first span "
                              "in this service, which is known to have them, or tag every span "
                              "(spanflame coverage)",
-                             (unsigned long long)c->known.n_estimated,
-                             (unsigned long long)(c->known.n_estimated + c->known.n_samples)))
+                             fmax(1, round(w->taken - c->sure_taken)), w->taken))
         return false;
     c->view.is_estimate = c->known.n_estimated > 0;
     c->view.is_few = c->grades.n_samples > 0 &&
@@ -249,7 +348,7 @@ static enum sf_err look(struct work *w, struct sf_why *why)
 enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
                            struct sf_query_ctx *q, struct sf_cohort_view *out, struct sf_why *why)
 {
-    struct work w = {.store = store, .want = want, .q = q};
+    struct work w = {.store = store, .want = want, .q = q, .room_ns = INFINITY};
     struct sf_span_set_want ask = {.query = want->query,
                                    .from_ns = want->from_ns,
                                    .to_ns = want->to_ns,
@@ -294,12 +393,14 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     for (uint32_t i = 0; i < w.set.n; i++)
         w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.weight *
                                   sf_set_span_weight(&w.set.spans[i]);
-    w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.weight : 0;
+    double fit = fit_of(&w, &w.out.view.tree);
+    w.out.mean_value = w.set.n ? (double)w.out.view.tree.total * fit / w.weight : 0;
     w.out.view.tree.n_samples = w.out.grades.n_samples;
     w.out.known.value = w.out.sure.total;
-    err = explain(&w) ? divide(&w, &w.out.view.tree, why) : sf_no_room(why, "the query");
+    err = explain(&w) && say_cut(&w) ? divide(&w, fit, &w.out.view.tree, why)
+                                     : sf_no_room(why, "the query");
     if (!err)
-        err = divide(&w, &w.out.sure, why);
+        err = divide(&w, fit, &w.out.sure, why);
     if (!err)
         *out = w.out;
     return err;

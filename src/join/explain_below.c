@@ -201,10 +201,11 @@ static bool give_all(struct work *w, struct sf_explain_view *io)
         return false;
     io->duration_ns = ns;
     io->n_spans = (uint64_t)w->n;
-    return sf_arena_print(w->q->req, &io->note,
-                          "%.*s%ssamples carry no ids, so that each span is asked for by itself: "
-                          "%.0f of them, evenly chosen",
-                          SF_STR_ARG(io->note), io->note.len ? "; " : "", w->n);
+    return sf_arena_print(
+        w->q->req, &io->note,
+        "%.*s%sno sample names one of these spans, so that each is asked for by itself: "
+        "%.0f of them, evenly chosen",
+        SF_STR_ARG(io->note), io->note.len ? "; " : "", w->n);
 }
 
 enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_below_want *want,

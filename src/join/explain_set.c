@@ -263,6 +263,9 @@ static void explain_unknown(struct work *w)
         if (p->name != unknown.name || p->ns * 10 <= w->out.duration_ns)
             continue;
         p->reason = w->l.b.n_types == 0 ? SF_STR("no profiles of time from these services")
+                    : w->l.b.n_samples == 0 && w->l.b.n_estimated > 0
+                        ? SF_STR("samples name the request and not these spans: its first span "
+                                 "here has them")
                     : w->l.b.n_samples == 0
                         ? SF_STR("no sample carries the id of one of these spans")
                     : !w->l.b.has_waits ? SF_STR("waits are not profiled")

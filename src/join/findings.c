@@ -80,14 +80,13 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
 }
 
 /* What is not known to be its own is left out, and that is said. */
-static bool say_estimated(struct work *w, const struct sf_known_view *k)
+static bool say_estimated(struct work *w, const struct sf_known_view *k, double taken)
 {
     char id[17];
     if (!sf_arena_print(w->q->req, &w->reason,
-                        "%llu of %llu samples are shared with other spans by an estimate: they are "
+                        "%.0f of %.0f samples are shared with other spans by an estimate: they are "
                         "left out",
-                        (unsigned long long)k->n_estimated,
-                        (unsigned long long)(k->n_estimated + k->n_samples)))
+                        fmax(1, round(taken - w->taken)), taken))
         return false;
     sf_span_id_render(k->span, id);
     if (k->span != 0)
@@ -117,7 +116,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     w->taken = p.sure_taken;
     w->period = p.view.period;
     w->reason = p.n_samples ? SF_STR_NONE : p.reason;
-    if (p.known.n_estimated > 0 && !say_estimated(w, &p.known))
+    if (p.known.n_estimated > 0 && !say_estimated(w, &p.known, p.taken))
         return sf_no_room(why, "the query");
     err = find_loops_below(w, why);
     return err ? err : keep(w, &p.sure, p.name, why);
@@ -131,6 +130,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     struct sf_attribution a;
     struct sf_known_claims known;
     struct sf_known_view level;
+    int64_t sent = 0;
     enum sf_err err = set ? sf_link_set_load(w->store, w->want->trace, &ask, w->q, set, why)
                           : sf_no_room(why, "the query");
     if (err)
@@ -154,7 +154,11 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->spans = set->spans;
     if (!sf_link_set_say_left_out(set->left_out, w->q->req, &w->note))
         return sf_no_room(why, "the query");
-    if (known.n_estimated > 0 && !say_estimated(w, &level))
+    for (uint32_t i = 0; i < a.n_claims; i++)
+        sent = sf_add_sat_i64(sent, a.claims[i].value);
+    if (known.n_estimated > 0 &&
+        !say_estimated(w, &level,
+                       sf_claims_view_samples(set, sent, known.n_samples + known.n_estimated)))
         return sf_no_room(why, "the query");
     if (set->n_samples == 0)
         w->reason = SF_STR("no samples carry ids of this trace: only its spans were checked");
@@ -229,7 +233,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->reason = c.reason;
     w->note = c.note;
     w->said_left_out = c.left_out;
-    if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
+    if (c.known.n_estimated > 0 && !say_estimated(w, &c.known, c.view.taken))
         return sf_no_room(why, "the query");
     err = keep(w, &c.sure, w->want->query, why);
     w->n_requests = 1; /* a mean per span */
@@ -411,6 +415,14 @@ static double per_request(const struct work *w, const struct sf_finding *f)
     return is_time && w->n_requests > 0 ? (double)f->value / w->n_requests : NAN;
 }
 
+/* More than its requests lasted: a service works for itself, too, and its profiles do not say which
+ * part of it. */
+static bool is_beyond(const struct work *w, const struct sf_finding_view *v)
+{
+    return w->want->service.len > 0 && w->in_waits.request_ns > 0 &&
+           v->per_request > w->in_waits.request_ns;
+}
+
 /* "... of the CPU time of pricing, in about 2 % of requests, 60 ms each, in price > tax: ..." */
 static bool say_rare(struct work *w, struct sf_finding_view *v)
 {
@@ -438,7 +450,7 @@ static bool find_spread(struct work *w, struct sf_finding_view *v)
     if (!sf_request_findings_share(&w->in_requests.samples, v->subject, w->q->req,
                                    &v->request_share))
         return false;
-    return v->request_share >= RARE || say_rare(w, v);
+    return v->request_share >= RARE || is_beyond(w, v) || say_rare(w, v);
 }
 
 /* The name of the spans that its code runs in. */
@@ -500,6 +512,9 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
         rank(&items[i]);
     }
     sort_views(items, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (is_beyond(w, &items[i]))
+            items[i].per_request = NAN;
     if (w->in_stuck.is_found) { /* first: what is stuck costs the requests that never end */
         memmove(&items[1], items, n++ * sizeof(*items));
         items[0] = view_of(w, &w->in_stuck.finding);

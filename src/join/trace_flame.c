@@ -1,6 +1,8 @@
 /* trace_flame.c - a whole request as one flame graph, out of the store. */
 #include "join/trace_flame.h"
 
+#include <math.h>
+
 #include "base/num.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
@@ -44,8 +46,13 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
     return *out ? SF_OK : sf_no_room(why, "the query");
 }
 
+struct sent { /* what samples stood for before they were cut to fit */
+    int64_t all, sure;
+};
+
 static bool count_spans(const struct sf_link_set *set, const struct sf_attribution *a,
-                        struct sf_arena *req, struct sf_trace_flame_view *v)
+                        const struct sent *sent, struct sf_arena *req,
+                        struct sf_trace_flame_view *v)
 {
     bool *has = sf_arena_new_n(req, set->n_own + 1u, sizeof(*has));
     struct sf_known_claims known;
@@ -64,6 +71,9 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
     v->n_spans = set->n_own;
     v->n_samples = set->n_samples - a->n_samples[SF_GRADE_NONE];
     v->keep = set->keep;
+    double taken = v->view.taken = sf_claims_view_samples(set, sent->all, v->n_samples);
+    double sure_taken = sf_claims_view_samples(set, sent->sure, known.n_samples);
+    v->trust = sf_trust_name(sf_trust_of((uint64_t)sure_taken));
     if (set->is_thinned)
         return sf_thinned_say(&set->keep, req, &v->reason);
     if (set->n_types == 0)
@@ -76,12 +86,11 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
                            "tag samples");
     else if (known.n_estimated > 0 &&
              !sf_arena_print(req, &v->reason,
-                             "%llu of %llu samples do not say which span they are of: how they are "
+                             "%.0f of %.0f samples do not say which span they are of: how they are "
                              "shared among the spans of a request is an estimate, what a service "
                              "did for it is not. spanflame coverage has the lines that tag every "
                              "span",
-                             (unsigned long long)known.n_estimated,
-                             (unsigned long long)(known.n_estimated + known.n_samples)))
+                             fmax(1, round(taken - sure_taken)), taken))
         return false;
     return sf_known_level_say(&v->known, req, &v->reason) &&
            sf_link_set_say_left_out(set->left_out, req, &v->reason);
@@ -106,10 +115,13 @@ static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,
         .samples = set->samples,
         .claims = &a,
         .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
-    int64_t cut, seen = 0;
+    struct sent sent = {0};
+    int64_t cut;
     err = sf_link_set_attribute(set, NULL, q->req, &a, why);
-    for (uint32_t i = 0; !err && i < a.n_claims; i++)
-        seen = sf_add_sat_i64(seen, a.claims[i].value);
+    for (uint32_t i = 0; !err && i < a.n_claims; i++) {
+        sent.all = sf_add_sat_i64(sent.all, a.claims[i].value);
+        sent.sure = sf_add_sat_i64(sent.sure, a.claims[i].is_known ? a.claims[i].value : 0);
+    }
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, q->req, &cut, why);
     if (!err)
@@ -117,18 +129,14 @@ static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,
     if (!err)
         err = has_waits ? sf_trace_time_make(store, trace, draw.weights_ns, q, &v.view.tree, why)
                         : sf_trace_flame(&draw, q->req, &v.view.tree, why);
-    if (!err && (!count_spans(set, &a, q->req, &v) ||
+    if (!err && (!count_spans(set, &a, &sent, q->req, &v) ||
                  !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
         err = sf_no_room(why, "the query");
     if (err)
         return err;
     v.view.tree.n_samples = v.n_samples;
-    v.trust = sf_trust_name(
-        sf_trust_of((uint64_t)sf_claims_view_samples(set, v.known.value, v.known.n_samples)));
-    double taken = sf_claims_view_samples(set, seen, v.n_samples);
-    v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, taken);
+    v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, v.view.taken);
     v.view.is_few = v.view.has_no_hot && by == SF_TRACE_FLAME_SAMPLES;
-    v.view.taken = taken;
     v.view.type = has_waits ? (struct sf_profile_type){.name = SF_STR("ledger"),
                                                        .sample_type = SF_STR("time"),
                                                        .sample_unit = SF_STR("nanoseconds")}

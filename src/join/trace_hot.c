@@ -1,6 +1,7 @@
 /* trace_hot.c - beside every span of a trace, the function its own samples are mostly in. */
 #include "join/trace_hot.h"
 
+#include "base/num.h"
 #include "flame/batch_tree.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
@@ -8,9 +9,15 @@
 #include "link/hottest.h"
 #include "link/trust.h"
 
+struct sent { /* of a span's samples, before they are cut to fit */
+    int64_t own, estimated;
+    int64_t below; /* of a local root: of all spans of its tree */
+};
+
 struct hots {
     const struct sf_hot *own;   /* by span: of its own samples */
     const struct sf_hot *below; /* by local root: of all spans of its tree */
+    const struct sent *sent;    /* by span: how many samples these are */
     const uint32_t *within;     /* by span: what has its estimated samples, or SF_NOBODY */
 };
 
@@ -38,6 +45,25 @@ static bool lift(const struct sf_link_set *set, const struct sf_attribution *a,
     return true;
 }
 
+static bool add_up(const struct sf_link_set *set, const struct sf_attribution *a,
+                   struct sf_arena *req, struct hots *out)
+{
+    struct sent *sent = sf_arena_new_n(req, set->tree.n_spans + 1u, sizeof(*sent));
+    for (uint32_t i = 0; sent && i < a->n_claims; i++) {
+        const struct sf_claim *c = &a->claims[i];
+        int64_t *to = c->is_known ? &sent[c->span].own : &sent[c->span].estimated;
+        *to = sf_add_sat_i64(*to, c->value);
+        if (c->within != SF_NOBODY || c->is_known)
+            to = &sent[c->within == SF_NOBODY ? c->span : set->tree.places[c->span].local_root]
+                      .below;
+        else
+            continue;
+        *to = sf_add_sat_i64(*to, c->value);
+    }
+    out->sent = sent;
+    return sent;
+}
+
 static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, struct hots *out,
                         struct sf_why *why)
 {
@@ -45,6 +71,8 @@ static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, struct ho
     uint32_t *within = sf_arena_new_n(req, set->n_own + 1u, sizeof(*within));
     int64_t cut;
     enum sf_err err = sf_link_set_attribute(set, NULL, req, &a, why);
+    if (!err && !add_up(set, &a, req, out))
+        err = sf_no_room(why, "the query");
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, req, &cut, why);
     if (!err && (!within || !lift(set, &a, req, &lifted, within)))
@@ -68,7 +96,10 @@ static void give(const struct sf_link_set *set, const struct hots *hots, uint32_
     if (row->is_hot_below)
         hot = &hots->below[span]; /* of it alone nothing is known */
     row->n_samples = hot->n_samples;
-    double taken = sf_claims_view_samples(set, hot->all, hot->n_samples);
+    row->estimated_taken = sf_claims_view_samples(set, hots->sent[span].estimated,
+                                                  row->n_estimated);
+    int64_t sent = row->is_hot_below ? hots->sent[span].below : hots->sent[span].own;
+    double taken = row->taken = sf_claims_view_samples(set, sent, hot->n_samples);
     if (hot->n_samples == 0 || sf_claims_view_is_few(set, taken))
         return; /* how many there are is all that is known */
     row->hot = hot->function;

@@ -76,13 +76,13 @@ static void sample_words(const struct sf_cohort_view *c, struct sf_buf *out)
         sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
         sf_buf_add_str(out, SF_STR(" sampled"));
     }
-    sf_buf_print(out, "\n%s in %s%llu samples", c->is_sum ? "sums" : "per span",
-                 c->view.is_estimate ? SF_ESTIMATE_MARK : "",
-                 (unsigned long long)c->grades.n_samples);
-    sf_grades_words(&c->grades, out);
+    double taken = fmax(c->view.taken, (double)c->grades.n_samples);
+    sf_buf_print(out, "\n%s, from %s%.0f sample%s", c->is_sum ? "sums" : "mean per span",
+                 c->view.is_estimate ? SF_ESTIMATE_MARK : "", taken,
+                 taken > 0.5 && taken < 1.5 ? "" : "s");
+    sf_grades_words(&c->grades, taken, out);
     if (c->view.is_estimate)
-        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
-                     (unsigned long long)c->known.n_samples);
+        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %.0f known)\n", c->sure_taken);
     else
         sf_buf_print(out, " (%s)\n", sf_grades_trust(c->trust));
 }

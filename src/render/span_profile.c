@@ -143,10 +143,10 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     if (p->n_threads > 1)
         sf_buf_print(out, " on %s%u threads", p->are_threads_named ? "" : "at least ",
                      p->n_threads);
-    sf_grades_words(&p->grades, out);
+    sf_grades_words(&p->grades, p->taken, out);
     if (p->view.is_estimate)
-        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
-                     (unsigned long long)p->known.n_samples);
+        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %.0f known)\n",
+                     sf_grades_taken(&p->grades, p->taken, p->known.value, p->known.n_samples));
     else
         sf_buf_print(out, " (%s)\n", sf_grades_trust(p->trust));
     if (p->n_shares > 0) {

@@ -1,6 +1,8 @@
 /* trace_flame.c - a whole request as one flame graph, as JSON. */
 #include "render/trace_flame.h"
 
+#include <math.h>
+
 #include "render/clocks.h"
 #include "render/grades.h"
 #include "render/keep_state.h"
@@ -48,12 +50,12 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
         sf_known_few(out, &v->view);
     else
         sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
-    sf_buf_print(out, ", %u of %u spans have samples (%llu", v->n_sampled, v->n_spans,
-                 (unsigned long long)v->n_samples);
-    sf_grades_words(&v->grades, out);
+    double taken = fmax(v->view.taken, (double)v->n_samples);
+    sf_buf_print(out, ", %u of %u spans have samples (%.0f", v->n_sampled, v->n_spans, taken);
+    sf_grades_words(&v->grades, taken, out);
     if (v->view.is_estimate)
-        sf_buf_print(out, "; " SF_ESTIMATE_MARK " estimate, %llu known)\n",
-                     (unsigned long long)v->known.n_samples);
+        sf_buf_print(out, "; " SF_ESTIMATE_MARK " estimate, %.0f known)\n",
+                     sf_grades_taken(&v->grades, taken, v->known.value, v->known.n_samples));
     else
         sf_buf_print(out, "; %s)\n", sf_grades_trust(v->trust));
     if (v->reason.len > 0) {

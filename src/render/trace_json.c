@@ -1,5 +1,7 @@
 #include "render/trace_json.h"
 
+#include <math.h>
+
 #include "base/num.h"
 #include "render/clocks.h"
 #include "render/otlp_value.h"
@@ -109,10 +111,12 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
 {
     if (row->n_estimated > 0) {
         sf_json_write_key_u64(w, SF_STR("estimatedSamples"), row->n_estimated);
+        sf_json_write_key(w, SF_STR("estimatedLooks"));
+        sf_json_write_f64(w, row->estimated_taken);
         span_id(w, SF_STR("knownSpanId"), row->known_id);
     }
     if (row->hot.len == 0 && row->n_samples > 0) /* too few for more than their number */
-        sf_json_write_key_u64(w, SF_STR("fewSamples"), row->n_samples);
+        sf_json_write_key_u64(w, SF_STR("fewSamples"), (uint64_t)llround(row->taken));
     if (row->hot.len == 0)
         return;
     sf_json_write_key(w, SF_STR("hot"));

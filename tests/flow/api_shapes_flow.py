@@ -110,7 +110,7 @@ ANSWERS = {
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
-             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of", "few_samples", "thinned", "rules",
+             "symbolisedShare", "estimatedSamples", "estimatedLooks", "knownSpanId", "isWithChildren", "of", "few_samples", "thinned", "rules",
              "hourUnixNano", "ruleSet", "id"}
 
 

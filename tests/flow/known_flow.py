@@ -115,7 +115,7 @@ def test_a_trace_names_no_hottest_function_that_is_a_guess():
     text = run("trace", TRACE)
     said = " ".join(run("why", TRACE).split())
     assert "samples of go name the request and not its spans" in said and f"spanflame flame --span {ROOT} has them" in said, said
-    assert text.count("~2 samples") == 2 and "workA 50 ms, 71 % with children" in text and "~ estimate" in text, text
+    assert "~3 samples" in text and "~4 samples" in text and "workA 50 ms, 71 % with children" in text and "~ estimate" in text, text
 
 
 def test_a_trace_flame_graph_marks_no_hot_path_in_spans_that_share():
@@ -312,6 +312,48 @@ def test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads():
     query = urllib.parse.quote('{ resource.service.name = "long" && name = "outer" } | sum_over_time(profile.cpu)')
     series = server.json(f"/api/metrics/query?q={query}&since=1h")["series"]
     assert abs(series[0]["value"] - 0.1) < 1e-9, series  # over many spans, samples add up to what was spent
+
+
+def test_samples_worth_more_than_their_span_are_cut_in_every_answer():
+    """One record of nine samples of 10 ms, on one thread, in the one span of its service, of 12 ms."""
+    trace, own = os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": "tight", "start": NOW, "end": NOW + 12 * MS}])
+    body = pprof({("main;wal", (("span_id", own.hex()), ("thread_id", "7"))): 90 * MS}, when=NOW)
+    assert server.post("/api/v1/profile?service=tight", body).status == 200
+    query = urllib.parse.quote('{ resource.service.name = "tight" }')
+    wait_for(query)
+    row = server.json(f"/api/v1/trace/{trace.hex()}")["spans"][0]
+    assert "fewSamples" not in row and row["hot"]["value"] == 12 * MS, row  # nine samples are not one
+    answer = server.json(f"/api/v1/cohort?q={query}&from=now-1h")
+    assert answer["meanValue"] == answer["profile"]["total"] == 12 * MS and "cut to fit" in answer["reason"], answer
+    for args in (("flame", "--q", '{ resource.service.name = "tight" }'), ("flame", "--span", own.hex())):
+        text = run(*args)
+        assert "9 samples, 9 exact" in text and "90 ms" not in text, text
+    assert "90 ms" not in run("top", "--q", '{ resource.service.name = "tight" }')
+    # Of the service it is what was sampled, and no request can have had it.
+    found = server.json("/api/v1/findings?service=tight&from=now-1h")["findings"]
+    assert found[0]["subject"] == "wal" and found[0]["value"] == 90 * MS and found[0]["perRequestNs"] is None, found
+    assert "per request" not in run("findings", "--service", "tight")
+
+
+def test_a_trace_says_what_a_span_alone_has_more():
+    """Samples with times and without ids or threads: a span that is asked for gets them by time, a trace does not."""
+    trace, own = os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": "untied", "start": NOW, "end": NOW + 200 * MS}])
+    words = ["", "cpu", "nanoseconds", "work"]
+    samples = [{"stackIndex": 1, "values": [str(10 * MS)], "timestampsUnixNano": [str(NOW + i * 10 * MS)]} for i in range(1, 10)]
+    kind = {"typeStrindex": 1, "unitStrindex": 2}
+    body = {"resourceProfiles": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "untied"}}]}, "scopeProfiles": [{"profiles": [
+        {"sampleType": kind, "samples": samples, "timeUnixNano": str(NOW), "durationNano": str(1000 * MS), "periodType": kind, "period": str(10 * MS)}]}]}],
+        "dictionary": {"stringTable": words, "linkTable": [{}], "attributeTable": [{}], "functionTable": [{}, {"nameStrindex": 3}],
+                       "locationTable": [{}, {"lines": [{"functionIndex": 1}]}], "stackTable": [{}, {"locationIndices": [1]}], "mappingTable": [{}]}}
+    assert server.post("/v1development/profiles", json.dumps(body), "application/json").status == 200
+    parts = {p["part"]: p for p in server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/ledger")["parts"] if p["ns"]}
+    assert parts["cpu"]["ns"] == 90 * MS and parts["cpu"]["source"] == "estimate", parts
+    for path, key in ((f"traces/{trace.hex()}/ledgers", "note"), (f"trace/{trace.hex()}", "note"), (f"traces/{trace.hex()}/flame", "reason")):
+        answer = server.json(f"/api/v1/{path}")
+        assert "no thread ties them to a span of the trace alone; a span by itself" in answer[key], (path, answer[key])
+    assert server.json(f"/api/v1/traces/{trace.hex()}/ledgers")["spans"][0]["parts"] == {"unknown": 200 * MS}
 
 
 def wait_for(query):

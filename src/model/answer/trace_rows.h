@@ -24,6 +24,8 @@ struct sf_trace_row {
     double hot_low, hot_high; /* its 95 % interval */
     uint64_t n_samples;       /* known to be its own */
     uint64_t n_estimated;     /* that may be its own */
+    double taken;             /* samples of the profiler behind n_samples records, */
+    double estimated_taken;   /* and behind n_estimated */
     sf_span_id known_id;      /* the span that has all of those, with what is below it; 0: none */
     bool is_hot_below;        /* `hot` is of the samples of all spans below it too */
 };

@@ -95,8 +95,9 @@ export interface Span {
   hot?: Hot;
   /** Samples of its own, too few to say where its time went */
   fewSamples?: number;
-  /** Samples that may be its own: others share them */
+  /** Records of samples that may be its own, since others share them, and the samples behind them */
   estimatedSamples?: number;
+  estimatedLooks?: number;
   /** The span that is known to have all of those, with its children; empty: none */
   knownSpanId?: string;
 }

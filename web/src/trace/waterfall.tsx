@@ -73,7 +73,7 @@ export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string
   if (hot && hot.isWithChildren !== true && (part === "" || part === "cpu") && unit === "nanoseconds") return `${visible(hot.function)} ${percent(hot.value / whole)}`;
   if (part !== "" && ns / whole >= 0.02) return `${mark}${percent(ns / whole)} ${PART_WORDS[part] ?? part}`;
   if (hot) return `${visible(hot.function)} ${hot.isWithChildren === true ? "with children" : value(hot.value, unit ?? "")}`;
-  return span.estimatedSamples !== undefined ? `${ESTIMATE}${String(span.estimatedSamples)} samples` : "";
+  return span.estimatedSamples !== undefined ? `${ESTIMATE}${samples(span.estimatedLooks ?? span.estimatedSamples)}` : "";
 }
 
 /** "on CPU ~3 ms, lock 1 ms"; of a few samples their number and no time. */
