@@ -188,8 +188,10 @@ TEST(intake_profiles, survive_every_failing_allocation)
         err = sf_intake_profiles(&how, b, &result, &why);
         sf_heap_fail_after(0);
         sf_batch_free(b);
-        if (!err)
+        if (!err) {
+            assert_int_equal(result.n_samples, 60);
             break;
+        }
         assert_int_equal(err, SF_ERR_NOMEM);
         assert_true(n < 1000);
     }

@@ -574,14 +574,14 @@ TEST(intake, survives_every_failed_allocation)
 {
     struct sf_redactor *r = new_redactor();
     struct sf_intake_config config = {.redactor = r};
-    for (uint64_t n = 1; n < 80; n++) {
+    enum sf_err err = SF_ERR_NOMEM;
+    for (uint64_t n = 1; n < 400 && err; n++) {
         struct sf_buf body = {0};
         struct sf_intake_request request = {
             .kind = SF_LOG_OTLP_TRACES_PB, .coding = SF_LOG_GZIP, .tenant = 3, .body = &body};
         struct sf_intake_result got = {0};
         struct sf_batch *again = NULL;
         struct sf_otlp_make make;
-        enum sf_err err;
         sf_otlp_make_init(&make, 7, 0);
         sf_otlp_make_request(&make, 20, &body, NULL);
         write_half_bad(&body);
@@ -599,5 +599,6 @@ TEST(intake, survives_every_failed_allocation)
         sf_batch_free(again);
         sf_buf_done(&body);
     }
+    assert_ok(err);
     sf_redactor_free(r);
 }

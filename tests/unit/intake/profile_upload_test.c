@@ -14,7 +14,7 @@ TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
     struct sf_profile_upload u = {.config = &config,
                                   .tools = sf_intake_tools_new(),
                                   .tenant = 1,
-                                  .recv_ns = hint.now_ns,
+                                  .recv_ns = hint.now_ns - INT64_C(90000) * 1000000000,
                                   .max_len = 1 << 20};
     struct sf_why why;
     struct sf_buf deep = {0};
@@ -31,6 +31,7 @@ TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
     assert_int_equal(u.n, 2);
     assert_int_equal(u.sum.n_samples, 3);
     assert_int_equal(u.sum.n_series, 2);
+    assert_int_equal(u.sum.n_retimed, 2); /* they say tomorrow */
     assert_int_equal(u.drops.n_cut_stacks, 1);
     b = sf_profile_upload_take(&u);
     for (const struct sf_batch *at = b; at; at = at->next)
@@ -40,4 +41,19 @@ TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
     sf_profile_upload_done(&u);
     sf_intake_tools_free(u.tools);
     sf_buf_done(&deep);
+}
+
+TEST(profile_upload, knows_what_carries_its_own_time)
+{
+    static const char *const dated[] = {
+        "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "FLR\0\0\2",
+        "{\"meta\":{\"interval\":1,\"startTime\":1,\"version\":24},\"threads\":[],\"libs\":[]}",
+        "{\"resourceProfiles\":[]}"};
+    for (size_t i = 0; i < sizeof(dated) / sizeof(dated[0]); i++) {
+        size_t len = i == 2 ? 6 : strlen(dated[i]);
+        if (!sf_profile_upload_is_dated((sf_str){dated[i], len}))
+            fail_msg("%zu", i);
+    }
+    assert_false(sf_profile_upload_is_dated(SF_STR("main;work 7\n")));
+    assert_false(sf_profile_upload_is_dated(SF_STR("")));
 }

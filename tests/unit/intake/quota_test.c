@@ -182,3 +182,50 @@ TEST(quota, queries_are_counted_for_every_tenant_they_name)
     assert_true(sf_quota_query_begin(quota, SF_STR("red"), NOW_NS, &over));
     sf_quota_free(quota);
 }
+
+TEST(quota, tenants_that_are_idle_make_room_and_others_lose_nothing)
+{
+    char name[32];
+    size_t n_tenants, n_services;
+    begin();
+    set(SF_STR("*"), NONE, SF_QUOTA_SPANS_RATE, 10);
+    use();
+    for (unsigned i = 0; i < SF_LIMIT_QUOTA_TENANTS; i++) {
+        snprintf(name, sizeof(name), "t-%u", i);
+        sf_quota_charge(quota, sf_str_from(name), NONE, i == 7 ? 100000 : 10, 0, NOW_NS);
+    }
+    sf_quota_charge(quota, SF_STR("late"), NONE, 1000, 0, NOW_NS + 2 * SF_NS_PER_S);
+    sf_quota_count(quota, &n_tenants, &n_services);
+    assert_int_equal(n_tenants, 2); /* the one in debt, and the new one */
+    assert_true(is_over(SF_STR("t-7"), NONE));
+    assert_false(is_over(SF_STR("t-8"), NONE));
+    assert_true(is_over(SF_STR("late"), NONE));
+    sf_quota_free(quota);
+}
+
+TEST(quota, rules_say_what_they_are_of)
+{
+    uint64_t longest = 100;
+    sf_str got;
+    begin();
+    assert_false(sf_quota_rules_has_stores(rules));
+    set(SF_STR("red"), NONE, SF_QUOTA_RETAIN_SPANS, 50);
+    set(SF_STR("red"), SF_STR("shop"), SF_QUOTA_SPANS_RATE, 5);
+    assert_false(sf_quota_rules_has_stores(rules)); /* of a service nothing that is stored */
+    sf_quota_rules_longest(rules, SF_QUOTA_RETAIN_SPANS, &longest);
+    assert_int_equal(longest, 100);
+    set(SF_STR("blue"), NONE, SF_QUOTA_RETAIN_SPANS, 200);
+    set(SF_STR("red"), SF_STR("bank"), SF_QUOTA_RETAIN_SPANS, 900);
+    assert_true(sf_quota_rules_has_stores(rules));
+    sf_quota_rules_longest(rules, SF_QUOTA_RETAIN_SPANS, &longest);
+    assert_int_equal(longest, 200);
+    set(SF_STR("green"), NONE, SF_QUOTA_RETAIN_SPANS, 0); /* for ever */
+    sf_quota_rules_longest(rules, SF_QUOTA_RETAIN_SPANS, &longest);
+    assert_int_equal(longest, 0);
+    assert_true(sf_quota_rules_service(rules, SF_STR("red"), 0, &got));
+    assert_true(sf_quota_rules_service(rules, SF_STR("red"), 1, &got));
+    assert_false(sf_quota_rules_service(rules, SF_STR("red"), 2, &got));
+    assert_false(sf_quota_rules_service(rules, SF_STR("blue"), 0, &got));
+    sf_quota_rules_free(rules);
+    sf_quota_free(quota);
+}

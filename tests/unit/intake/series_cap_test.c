@@ -67,3 +67,23 @@ TEST(series_cap, survives_a_flood_of_label_sets)
     sf_arena_done(&req);
     sf_series_cap_free(c);
 }
+
+TEST(series_cap, folds_only_what_is_new_when_that_makes_a_known_set)
+{
+    struct sf_series_cap *c = sf_series_cap_new(2);
+    struct sf_arena req = {0};
+    static const char *const sets[][2] = {{"other", "prod"}, {"a", "prod"}, {"b", "prod"}};
+    struct sf_label labels[2];
+    struct sf_series s;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    for (size_t i = 0; i < 3; i++) {
+        labels[0] = (struct sf_label){SF_STR("zone"), sf_str_from(sets[i][0])};
+        labels[1] = (struct sf_label){SF_STR("env"), sf_str_from(sets[i][1])};
+        s = (struct sf_series){.service = SF_STR("shop"), .labels = labels, .n_labels = 2};
+        (void)sf_series_cap_admit(c, 1, &s, (struct sf_series_limits){0}, 5, &req);
+    }
+    assert_str(s.labels[0].val, "other");
+    assert_str(s.labels[1].val, "prod");
+    sf_arena_done(&req);
+    sf_series_cap_free(c);
+}
