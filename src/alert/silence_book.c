@@ -226,6 +226,32 @@ static size_t count_of(const struct sf_silence_book *b, sf_str tenant)
     return n;
 }
 
+static size_t patterns_of(const struct sf_silence *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_matchers; i++)
+        n += s->matchers[i].is_regex;
+    return n;
+}
+
+static enum sf_err check_patterns(const struct sf_silence_book *b, const struct sf_silence *s,
+                                  struct sf_why *why)
+{
+    size_t all = patterns_of(s), own = all;
+    if (!all)
+        return SF_OK;
+    for (size_t i = 0; i < b->n; i++) {
+        size_t n = patterns_of(&b->list[i]);
+        all += n;
+        own += sf_str_eq(b->list[i].tenant, s->tenant) ? n : 0;
+    }
+    return all > SF_LIMIT_SILENCE_PATTERNS || own > SF_LIMIT_SILENCE_PATTERNS / 2
+               ? sf_fail(why, SF_ERR_LIMIT,
+                         "silences have %d patterns (isRegex) together, half of them of one tenant",
+                         SF_LIMIT_SILENCE_PATTERNS)
+               : SF_OK;
+}
+
 static bool holds(struct sf_silence_book *b, const struct sf_silence_matcher *m, sf_str value)
 {
     bool is_equal = m->re ? sf_regex_match(m->re, value, b->regex) == SF_REGEX_FOUND
@@ -254,6 +280,8 @@ static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, bool is_
     if (!err && (b->n == SF_LIMIT_SILENCES || n >= SF_LIMIT_SILENCES / 2))
         err = sf_fail(why, SF_ERR_LIMIT, "there are %zu silences already",
                       b->n == SF_LIMIT_SILENCES ? b->n : n);
+    if (!err && is_told)
+        err = check_patterns(b, s, why);
     if (!err && !b->regex && !(b->regex = sf_regex_scratch_new()))
         err = sf_no_memory(why, "a silence");
     if (!err)

@@ -166,7 +166,9 @@
 #define SF_LIMIT_WATCH_OPERATIONS 8    /* of each, the first that have requests: names may be ids */
 #define SF_LIMIT_ALERT_HISTORY    1000 /* alerts that fired, remembered; the oldest go */
 #define SF_LIMIT_SILENCES         1000 /* half of them of one tenant: a script that silences each alert */
-#define SF_LIMIT_SILENCE_MATCHERS 16    /* of one silence */
+#define SF_LIMIT_SILENCE_MATCHERS 16 /* of one silence */
+#define SF_LIMIT_SILENCE_PATTERNS \
+    1000 /* of all, half of them of one tenant: compiled, a kilobyte to a dozen each */
 #define SF_LIMIT_SILENCE_TEXT_LEN 4096  /* bytes of its texts */
 #define SF_LIMIT_SILENCE_BODY_LEN 65536 /* of one request for a silence */
 #define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: one that somebody forgot */

@@ -446,7 +446,7 @@ ELSEWHERE = {
     "deploy body": "tests/flow/alert_kinds_flow.py",
     "watch tenants": "tests/unit/serve/alert_tenants_test.c", "watch services": "tests/flow/watch_flow.py",
     "alert history": "tests/unit/alert/silence_book_test.c", "silences": "tests/unit/alert/silence_book_test.c",
-    "silence matchers": "tests/unit/alert/silence_book_test.c", "silence text": "tests/unit/alert/silence_book_test.c",
+    "silence matchers": "tests/unit/alert/silence_book_test.c", "silence patterns": "tests/unit/alert/silence_book_test.c", "silence text": "tests/unit/alert/silence_book_test.c",
     "silence days": "tests/unit/alert/silence_book_test.c", "silence body": "tests/flow/alerts_flow.py",
     "scrape jobs": "tests/unit/scrape/scrape_job_test.c", "scrape static": "tests/unit/scrape/scrape_job_test.c",
     "scrape at once": "tests/unit/scrape/scrape_job_test.c", "scrape body": "tests/flow/scrape_flow.py",

@@ -124,6 +124,31 @@ TEST(silence_book, a_tenant_leaves_room_for_others)
     sf_silence_book_done(&b);
 }
 
+TEST(silence_book, patterns_are_few_and_shared)
+{
+    struct sf_silence_book b = {0};
+    struct sf_silence *made;
+    struct sf_buf text = {0};
+    static const char *const tenants[] = {"t", "u"};
+    enum { EACH = 10 };
+    sf_buf_print(&text, "{\"duration\":\"1h\",\"matchers\":[");
+    for (int i = 0; i < EACH; i++)
+        sf_buf_print(&text, "%s{\"name\":\"a\",\"value\":\"x|y\",\"isRegex\":true}", i ? "," : "");
+    sf_buf_print(&text, "]}");
+    for (size_t k = 0; k < 2; k++) {
+        sf_str tenant = sf_str_from(tenants[k]);
+        for (int i = 0; i < SF_LIMIT_SILENCE_PATTERNS / 2 / EACH; i++)
+            assert_ok(sf_silence_book_add(&b, sf_buf_str(&text), tenant, T, &made, &why));
+        assert_err(sf_silence_book_add(&b, sf_buf_str(&text), tenant, T, &made, &why),
+                   SF_ERR_LIMIT);
+    }
+    assert_err(sf_silence_book_add(&b, sf_buf_str(&text), SF_STR("v"), T, &made, &why),
+               SF_ERR_LIMIT);
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\"}"));
+    sf_buf_done(&text);
+    sf_silence_book_done(&b);
+}
+
 TEST(silence_book, is_read_back_and_damage_is_found)
 {
     struct sf_silence_book b = {0}, again = {0};
