@@ -246,6 +246,11 @@ TEST(rebuild, fsck_finds_what_is_wrong_and_changes_nothing)
     flip_byte(&r, some_block, 400);
     assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 0);
+    flip_byte(&r, "tenants.log", -4); /* a copy of what the catalogue has */
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_int_equal(n_faults, 1);
+    assert_non_null(strstr(last_said, "tenants.log"));
+    flip_byte(&r, "tenants.log", -4);
     assert_ok(sf_dir_unlink(r.dir, some_block, &r.why));
     assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 1);

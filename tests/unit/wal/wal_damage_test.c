@@ -45,6 +45,25 @@ TEST(wal_damage, fsck_names_the_very_last_record_and_its_slot)
     rig_done(&r);
 }
 
+/* What is gone held no records: only its length tells. */
+TEST(wal_damage, fsck_tells_a_slot_that_was_cut_behind_its_last_record)
+{
+    struct rig r;
+    struct said s;
+    char path[600], line[100];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    rig_close(&r);
+    rig_slot_path(&r, rig_slot_of(&r, 1), path, sizeof(path));
+    assert_int_equal(truncate(path, 5L * 4096), 0);
+    s = verify(&r);
+    assert_int_equal(s.n_faults, 1);
+    snprintf(line, sizeof(line), "wal/%04u.wal: was cut to 20480 bytes\n", rig_slot_of(&r, 1));
+    assert_non_null(strstr(s.text, line));
+    rig_done(&r);
+}
+
 TEST(wal_damage, fsck_tells_a_batch_that_was_never_finished)
 {
     struct rig r;
