@@ -46,8 +46,7 @@ void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
     if (!v->is_few && !sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* not said already */
         sf_buf_add_str(out, SF_STR(" ("));
         sf_units_count(out, v->tree.n_samples);
-        /* A profile that adds up equal stacks has one for several samples. */
-        sf_buf_print(out, " record%s)", v->tree.n_samples == 1 ? "" : "s");
+        sf_buf_print(out, " sample%s)", v->tree.n_samples == 1 ? "" : "s");
     }
     if (v->service.len) {
         sf_buf_add_str(out, SF_STR(" in "));

@@ -15,7 +15,7 @@ struct sf_top_text {
     bool has_color;
 };
 
-/* "percentages are of 12.3 s cpu (1.2 k records) in order-service": the base, named. */
+/* "percentages are of 12.3 s cpu (1.2 k samples) in order-service": the base, named. */
 void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out);
 enum sf_err sf_top_text_table(const struct sf_top_text *t, struct sf_arena scratch,
                               struct sf_buf *out, struct sf_why *why);

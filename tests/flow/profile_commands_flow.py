@@ -186,7 +186,7 @@ def test_an_export_keeps_the_ids_of_samples():
 def test_a_selector_says_how_many_samples_it_has():
     for _ in range(2):  # text repeats legitimately
         run("upload", "-", "--service", "twice", "--type", "cpu:cpu:nanoseconds", stdin=b"a;b 7\na;c 3\n")
-    assert "(4 records) in twice" in text("top", "twice"), text("top", "twice")
+    assert "(4 samples) in twice" in text("top", "twice"), text("top", "twice")
 
 
 def serve_once(body):
