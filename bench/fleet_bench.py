@@ -55,7 +55,7 @@ def load(s):
 
 
 def disk(folder):
-    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(folder) for f in files if not f.startswith("wal"))
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(os.path.join(folder, "spans")) for f in files)
 
 
 def shipped(s):
@@ -75,8 +75,7 @@ class Questions:
         now = int(time.time())
         self.times = f"start={now - 3600}&end={now + 60}"
         self.own = f"from={now - 3600}&until={now + 60}"
-        rows = s.json(f"/api/v1/services?{self.own}")["services"]
-        self.service = max(rows, key=lambda x: x.get("spans", x.get("requests", 0)))["name"]
+        self.service = s.json("/jaeger/api/services")["data"][0]
         names = s.json("/jaeger/api/services/" + self.service + "/operations")["data"]
         self.name = next(n if isinstance(n, str) else n["name"] for n in names)
         self.q = urllib.parse.quote(f'{{ resource.service.name = "{self.service}" && name = "{self.name}" }}')

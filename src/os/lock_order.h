@@ -42,6 +42,7 @@
     X(STORE_SHIP, "store/clickhouse: what was shipped, and how that went")                  \
     X(STORE_UPKEEP, "store/clickhouse: what upkeep did")                                    \
     X(STORE_ACKS, "store/clickhouse: requests that wait for ClickHouse")                    \
+    X(STORE_MEMO, "store/clickhouse: answers of shards to requests in hand")                \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
     X(SYMBOL, "symbol: names that were found, and files that are asked for")                \

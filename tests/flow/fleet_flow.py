@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
@@ -221,6 +222,39 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
         assert "late_function" in one.get(story.late_profile()).text
 
 
+def test_an_answer_takes_few_questions_to_a_shard():
+    need_clickhouse()
+    story = fleet_answers.Story(500)
+    at = story.t // fleet_answers.S
+    trace, span = (story.roots[0][k].hex() for k in ("trace_id", "span_id"))
+    query = urllib.parse.quote('{ resource.service.name = "shop" && name = "GET /cart" }')
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), timeout="60s")) as one:
+        story.send(one)
+        shipped(one)
+        proxies = [Proxy(shard.port, share=0) for shard in bed.shards]
+        url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
+        with Server(config(url, timeout="60s", interval="10m")) as reader:
+            def questions(path):
+                before = [p.n_requests for p in proxies]
+                answer = reader.get(path, {"Accept": "application/json"}, timeout=60)
+                assert answer.status == 200, (path, answer.text)
+                return max(p.n_requests - b for p, b in zip(proxies, before)), answer
+            # Every shard is seen to be there, and the upkeep of the start is over.
+            wait_for(lambda: [x.get("schema") for x in reader.json("/api/v1/store")["shards"]].count(None) == 0)
+            n = -1
+            while n != sum(p.n_requests for p in proxies):
+                n = sum(p.n_requests for p in proxies)
+                time.sleep(0.5)
+            # The page's view of a trace asks twice more for each service that has no samples of its own here: cart.
+            for most, path in ((6, f"/api/v2/traces/{trace}"), (8, f"/api/v1/trace/{trace}"), (8, f"/api/v1/spans/{trace}/{span}/profile"),
+                               (8, f"/api/v1/spans/{trace}/{span}/ledger"), (8, f"/api/v1/traces/{trace}/flame"),
+                               (20, f"/api/v1/cohort?q={query}&from={at - 10}&until={at + 2300}")):
+                n, answer = questions(path)
+                print(f"# {path.split('?')[0]}: {n} questions")
+                assert 0 < n <= most, (path, n, most)
+            assert json.loads(answer.text)["found"] == 500, "and the span set has 500 spans"
+
+
 def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
     need_clickhouse()
     more = "tenancy: {enabled: true}\n"
@@ -286,7 +320,7 @@ class Proxy(http.server.ThreadingHTTPServer):
     def __init__(self, port, seed=1, share=0.5, certificate=None):
         proxy = self
         self.random = random.Random(seed)
-        self.share, self.n_spoiled, self.seen = share, 0, set()
+        self.share, self.n_spoiled, self.seen, self.n_requests = share, 0, set(), 0
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -295,6 +329,7 @@ class Proxy(http.server.ThreadingHTTPServer):
                 pass
 
             def do_POST(self):
+                proxy.n_requests += 1
                 proxy.seen.add((self.headers["X-ClickHouse-User"], self.headers["X-ClickHouse-Key"]))
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)

@@ -9,6 +9,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "store/clickhouse/acks.h"
+#include "store/clickhouse/answer_memo.h"
 #include "store/clickhouse/batch_check.h"
 #include "store/clickhouse/operation_union.h"
 #include "store/clickhouse/profile_union.h"
@@ -34,6 +35,7 @@ struct sf_remote {
     struct sf_shipper *shipper;
     struct sf_upkeep *upkeep;
     struct sf_acks acks;
+    struct sf_answer_memo memo;
 };
 
 static struct sf_remote *of(struct sf_store *s)
@@ -163,7 +165,8 @@ static struct sf_remote_source source_of(struct sf_store *s)
                                      .node = sf_remote_source_node(sf_local_uuid(s)),
                                      .shipped_lsn = shipped_lsn,
                                      .open = open_to_read,
-                                     .arg = r};
+                                     .arg = r,
+                                     .memo = &r->memo};
 }
 
 static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_ask *asks,
@@ -360,6 +363,7 @@ static void remote_close(struct sf_store *s)
     sf_upkeep_stop(r->upkeep);
     sf_shipper_stop(r->shipper);
     sf_acks_done(&r->acks);
+    sf_answer_memo_done(&r->memo);
     sf_heap_free(r);
     sf_local_ride(s, &sf_store_local_ops, NULL);
     sf_store_local_ops.close(s);
@@ -562,6 +566,8 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
                         : sf_no_memory(why, "the remote store");
     if (r)
         sf_acks_init(&r->acks);
+    if (r)
+        sf_answer_memo_init(&r->memo);
     if (err == SF_ERR_NOT_FOUND)
         err = SF_OK;
     if (!err) {
@@ -577,8 +583,10 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
             sf_shipper_stop(r->shipper);
         if (store)
             store->ops->close(store);
-        if (r)
+        if (r) {
             sf_acks_done(&r->acks);
+            sf_answer_memo_done(&r->memo);
+        }
         sf_heap_free(r);
         return err;
     }

@@ -7,6 +7,7 @@
 #include "base/time_unit.h"
 #include "model/profile.h"
 #include "os/clock.h"
+#include "store/clickhouse/answer_memo.h"
 #include "store/clickhouse/shard.h"
 #include "store/local/local.h"
 
@@ -80,11 +81,19 @@ enum sf_err sf_remote_source_ask(const struct sf_remote_source *r, uint32_t i,
                                  struct sf_why *why)
 {
     struct sf_shard *shard = NULL;
-    enum sf_err err = sf_buf_ok(sql) ? r->open(r->arg, i, q, &shard, why)
-                                     : sf_no_memory(why, "a question to ClickHouse");
+    enum sf_err err;
+    size_t before = out->len;
+    if (!sf_buf_ok(sql))
+        return sf_no_memory(why, "a question to ClickHouse");
+    if (r->memo && sf_answer_memo_get(r->memo, q->begun_ns, i, sf_buf_str(sql), out))
+        return sf_buf_ok(out) ? SF_OK : sf_no_memory(why, "the answer of a shard");
+    err = r->open(r->arg, i, q, &shard, why);
     if (!err)
         err = sf_shard_ask(shard, sf_buf_str(sql), q->deadline_ns, out, why);
     sf_shard_close(shard);
+    if (!err && r->memo)
+        sf_answer_memo_put(r->memo, q->begun_ns, i, sf_buf_str(sql),
+                           (sf_bytes){out->p + before, out->len - before});
     return err;
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "store/store.h"
 
+struct sf_answer_memo;
 struct sf_shard;
 
 struct sf_remote_source {
@@ -19,6 +20,7 @@ struct sf_remote_source {
     enum sf_err (*open)(void *arg, uint32_t shard, const struct sf_query_ctx *q,
                         struct sf_shard **out, struct sf_why *why);
     void *arg;
+    struct sf_answer_memo *memo; /* of the store; may be NULL */
 };
 
 /* A batch's number: the node's in its high 22 bits, so that a node can leave out its own rows from
@@ -41,7 +43,7 @@ void sf_remote_source_tenants(const struct sf_remote_source *r, const struct sf_
 /* Which of the query's tenants has that name; SF_NONE: none. */
 uint32_t sf_remote_source_tenant(const struct sf_remote_source *r, const struct sf_query_ctx *q,
                                  sf_str name);
-/* Asks shard `i`, for at most out->max bytes. */
+/* Asks shard `i`, for at most out->max bytes; or has the answer from earlier in this request. */
 enum sf_err sf_remote_source_ask(const struct sf_remote_source *r, uint32_t i,
                                  struct sf_query_ctx *q, struct sf_buf *sql, struct sf_buf *out,
                                  struct sf_why *why);

@@ -9,7 +9,6 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "store/clickhouse/shard.h"
 #include "store/clickhouse/span_answer.h"
 
 enum { CHUNK = 128, ANSWER_LEN = 64 << 20, ARENA_LEN = 128 << 20 };
@@ -48,9 +47,8 @@ struct cursor {
 
 /* ---- asking ---- */
 
-static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
+static void print_which(const struct cursor *c, size_t from, struct sf_buf *sql)
 {
-    sf_buf_print(sql, "SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns, c->source.database);
     sf_remote_source_tenants(&c->source, &c->own_q, sql);
     sf_buf_print(sql, " AND trace_id IN (");
     for (size_t i = from; i < c->chunk_end; i++) {
@@ -58,7 +56,23 @@ static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
         sf_hex_encode(c->asks[i].id.b, 16, hex);
         sf_buf_print(sql, "%stoFixedString(unhex('%s'), 16)", i > from ? "," : "", hex);
     }
-    sf_buf_print(sql, ") FORMAT RowBinary");
+    sf_buf_print(sql, ")");
+}
+
+/* The index says on which days a trace has spans: it is sorted by trace, `spans` is not. A row of
+ * it has the first day of what one request brought, and all of that lies within its length. */
+static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
+{
+    sf_buf_print(sql,
+                 "WITH (SELECT (min(day), max(toDate(toUInt16(least(65535, toUInt16(day) + 1 + "
+                 "intDiv(greatest(end_ns, start_ns) - start_ns, 86400000000000)))))) FROM "
+                 "%s.traces WHERE ",
+                 c->source.database);
+    print_which(c, from, sql);
+    sf_buf_print(sql, ") AS days SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns,
+                 c->source.database);
+    print_which(c, from, sql);
+    sf_buf_print(sql, " AND day >= days.1 AND day <= days.2 FORMAT RowBinary");
 }
 
 static void print_ids(struct sf_buf *sql, const uint64_t *ids, uint32_t n)
@@ -88,24 +102,21 @@ static void print_entries(const struct cursor *c, struct sf_buf *sql)
 static enum sf_err ask_shard(struct cursor *c, uint32_t i, size_t from, struct sf_why *why)
 {
     struct sf_buf sql = {0}, *spans = &c->answers[2 * i], *entries = &c->answers[2 * i + 1];
-    struct sf_shard *shard = NULL;
     uint32_t n_before = c->found.n_rows;
-    enum sf_err err = c->source.open(c->source.arg, i, c->q, &shard, why);
+    enum sf_err err;
     spans->max = entries->max = ANSWER_LEN;
     print_spans(c, from, &sql);
-    if (!err)
-        err = sf_shard_ask(shard, sf_buf_str(&sql), c->q->deadline_ns, spans, why);
+    err = sf_remote_source_ask(&c->source, i, c->q, &sql, spans, why);
     if (!err)
         err = sf_span_answer_add(&c->found, sf_buf_bytes(spans), why);
     if (!err && c->found.n_rows > n_before) {
         sf_buf_reset(&sql);
         print_entries(c, &sql);
-        err = sf_shard_ask(shard, sf_buf_str(&sql), c->q->deadline_ns, entries, why);
+        err = sf_remote_source_ask(&c->source, i, c->q, &sql, entries, why);
         if (!err)
             err = sf_span_answer_add_entries(&c->found, sf_buf_bytes(entries), why);
     }
     sf_buf_done(&sql);
-    sf_shard_close(shard);
     return err;
 }
 
