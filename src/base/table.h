@@ -104,6 +104,15 @@ static inline void sf_table_put(struct sf_table *t, uint64_t hash, uint32_t plac
     sf_table_keep(t, &lookup, place);
 }
 
+/* What a look would come to first, for fetching its record before the look; false: nothing. */
+static inline bool sf_table_peek(const struct sf_table *t, uint64_t hash, uint32_t *out)
+{
+    uint32_t half = (uint32_t)(hash >> 32);
+    uint64_t slot = t->n_slots ? t->slots[half & (t->n_slots - 1)] : 0;
+    *out = (uint32_t)slot - 1;
+    return slot && slot >> 32 == half;
+}
+
 static inline void sf_table_prefetch(const struct sf_table *t, uint64_t hash)
 {
     if (t->n_slots)

@@ -28,6 +28,9 @@ bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code);
  * is true when `s` is the entry given last; else hash and prefetch; then add with the hash. */
 static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s);
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash);
+/* Two further steps of a dictionary that is in no near cache: where its bytes are, and they. */
+static inline void sf_dict_prefetch_entry(const struct sf_dict *d, uint64_t hash);
+static inline void sf_dict_prefetch_bytes(const struct sf_dict *d, uint64_t hash);
 /* `hash` is sf_key of it. */
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code);
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code);
@@ -74,4 +77,16 @@ static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s)
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash)
 {
     sf_table_prefetch(&d->at, hash);
+}
+static inline void sf_dict_prefetch_entry(const struct sf_dict *d, uint64_t hash)
+{
+    uint32_t code;
+    if (sf_table_peek(&d->at, hash, &code))
+        __builtin_prefetch(&d->ends[code]);
+}
+static inline void sf_dict_prefetch_bytes(const struct sf_dict *d, uint64_t hash)
+{
+    uint32_t code;
+    if (sf_table_peek(&d->at, hash, &code))
+        __builtin_prefetch(sf_dict_get(d, code).p);
 }

@@ -33,14 +33,30 @@ static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
     return text.len == 0 || sf_dict_add(&s->strings, text, out);
 }
 
-bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_function *f,
-                                uint32_t *out)
+/* Functions of one file share its name, also the bytes of it: then nothing is hashed or compared.
+ */
+static bool add_file(struct sf_profile_set *s, struct sf_profile_map *m, sf_str text, uint32_t *out)
+{
+    uint64_t at = ((uintptr_t)text.p * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    struct sf_profile_map_file *known = &m->files[at % SF_PROFILE_MAP_FILES];
+    *out = known->code;
+    if (known->text.p == text.p && known->text.len == text.len && known->stamp == m->stamp)
+        return true;
+    if (!add_string(s, text, out))
+        return false;
+    *known = (struct sf_profile_map_file){text, *out, m->stamp};
+    return true;
+}
+
+bool sf_profile_intern_function(struct sf_profile_set *s, struct sf_profile_map *m,
+                                const struct sf_function *f, uint64_t name_hash, uint32_t *out)
 {
     struct sf_profile_function key = {.start_line = f->start_line};
     struct sf_table_lookup lookup;
     uint64_t hash;
-    if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
-        !add_string(s, f->file, &key.file) ||
+    if ((f->name.len && !sf_dict_add_hashed(&s->strings, f->name, name_hash, &key.name)) ||
+        !add_string(s, f->system_name, &key.system_name) ||
+        !(m ? add_file(s, m, f->file, &key.file) : add_string(s, f->file, &key.file)) ||
         !sf_profile_intern_room((void **)&s->functions, s->n_functions, &s->cap_functions,
                                 sizeof(key)) ||
         !sf_table_more(&s->function_at))
@@ -60,7 +76,7 @@ bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_functi
     return true;
 }
 
-static uint64_t hash_location(const struct sf_profile_location *l, const struct sf_line *lines)
+uint64_t sf_profile_intern_hash(const struct sf_profile_location *l, const struct sf_line *lines)
 {
     uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)l->module << 32 | l->kind), l->addr);
     for (uint32_t i = 0; i < l->n_lines; i++)
@@ -84,12 +100,12 @@ static bool is_location(const struct sf_profile_set *s, uint32_t place,
 }
 
 bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profile_location *l,
-                                const struct sf_line *lines, uint32_t *out)
+                                const struct sf_line *lines, uint64_t hash, uint32_t *out)
 {
     struct sf_table_lookup lookup;
     if (!sf_table_more(&s->location_at))
         return false;
-    lookup = sf_table_lookup(&s->location_at, hash_location(l, lines));
+    lookup = sf_table_lookup(&s->location_at, hash);
     while (sf_table_next(&lookup, out)) {
         if (is_location(s, *out, l, lines))
             return true;

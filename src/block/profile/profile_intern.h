@@ -11,11 +11,13 @@ static inline sf_str sf_profile_key(const void *record, size_t len)
 
 /* A list with room for one more than `n`. */
 bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size);
-bool sf_profile_intern_function(struct sf_profile_set *s, const struct sf_function *f,
-                                uint32_t *out);
-/* `first_line` of what is given does not count. */
+/* `name_hash` is sf_key of its name; `m` remembers names of files, and may be NULL. */
+bool sf_profile_intern_function(struct sf_profile_set *s, struct sf_profile_map *m,
+                                const struct sf_function *f, uint64_t name_hash, uint32_t *out);
+/* `first_line` of what is given does not count; `hash` is of both. */
 bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profile_location *l,
-                                const struct sf_line *lines, uint32_t *out);
+                                const struct sf_line *lines, uint64_t hash, uint32_t *out);
+uint64_t sf_profile_intern_hash(const struct sf_profile_location *l, const struct sf_line *lines);
 /* `key` is scratch. */
 bool sf_profile_intern_series(struct sf_profile_set *s, const struct sf_profile_series *from,
                               struct sf_buf *key, uint32_t *out);

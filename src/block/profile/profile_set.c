@@ -80,11 +80,16 @@ struct adding {
     struct sf_profile_map *m;
     const struct sf_profile_batch *b;
     struct sf_buf key;
-    struct sf_line *lines; /* of one location; grows */
-    uint32_t cap_lines;
-    uint32_t *stack; /* of one sample; grows */
-    uint32_t cap_stack;
+    uint32_t *rows;               /* of each series, or SF_NONE */
+    uint32_t *stacks, *locations; /* of the batch, in the order in which samples name them */
+    uint32_t n_stacks, n_locations;
+    struct sf_stack_path *paths; /* STEP of them */
 };
+
+/* A service's tables are in no near cache when its next profile comes. What is looked up in them is
+ * taken STEP at a time: first everything is hashed and its place in the table is fetched, then the
+ * record there, then it is looked up. */
+enum { STEP = 16 };
 
 static bool is_mapped(struct sf_profile_map *m, int which, uint32_t i, uint32_t *out)
 {
@@ -98,14 +103,69 @@ static void map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
     m->places[which][i] = place;
 }
 
-static bool map_function(struct adding *a, uint32_t i, uint32_t *out)
+/* True when it is seen for the first time; it is mapped later. */
+static bool is_first(struct sf_profile_map *m, int which, uint32_t i)
 {
-    if (is_mapped(a->m, FUNCTIONS, i, out))
-        return true;
-    if (!sf_profile_intern_function(a->s, &a->b->functions[i], out))
-        return false;
-    map(a->m, FUNCTIONS, i, *out);
+    bool is_new = m->stamps[which][i] != m->stamp;
+    m->stamps[which][i] = m->stamp;
+    return is_new;
+}
+
+static void gather(struct adding *a)
+{
+    for (uint32_t i = 0; i < a->b->n_samples; i++) {
+        const struct sf_sample *p = &a->b->samples[i];
+        const struct sf_stack *from = &a->b->stacks[p->stack];
+        if (a->rows[p->series] == SF_NONE || !is_first(a->m, STACKS, p->stack))
+            continue;
+        a->stacks[a->n_stacks++] = p->stack;
+        for (uint32_t k = 0; k < from->n; k++) {
+            if (is_first(a->m, LOCATIONS, from->locations[k]))
+                a->locations[a->n_locations++] = from->locations[k];
+        }
+    }
+}
+
+static bool map_functions(struct adding *a, const uint32_t *functions, uint32_t n)
+{
+    struct sf_dict *strings = &a->s->strings;
+    uint64_t hashes[STEP];
+    for (uint32_t i = 0; i < n; i++) {
+        hashes[i] = sf_key_str(a->b->functions[functions[i]].name);
+        sf_dict_prefetch(strings, hashes[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        sf_dict_prefetch_entry(strings, hashes[i]);
+    for (uint32_t i = 0; i < n; i++)
+        sf_dict_prefetch_bytes(strings, hashes[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place;
+        if (!sf_profile_intern_function(a->s, a->m, &a->b->functions[functions[i]], hashes[i],
+                                        &place))
+            return false;
+        map(a->m, FUNCTIONS, functions[i], place);
+    }
     return true;
+}
+
+/* Of the gathered locations. */
+static bool map_all_functions(struct adding *a)
+{
+    uint32_t functions[STEP], n = 0;
+    for (uint32_t i = 0; i < a->n_locations; i++) {
+        const struct sf_location *from = &a->b->locations[a->locations[i]];
+        for (uint32_t k = 0; k < from->n_lines; k++) {
+            if (!is_first(a->m, FUNCTIONS, from->lines[k].function))
+                continue;
+            functions[n++] = from->lines[k].function;
+            if (n < STEP)
+                continue;
+            if (!map_functions(a, functions, n))
+                return false;
+            n = 0;
+        }
+    }
+    return map_functions(a, functions, n);
 }
 
 static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
@@ -125,45 +185,86 @@ static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
     return true;
 }
 
-static bool map_location(struct adding *a, uint32_t i, uint32_t *out)
+/* Up to STEP of them; their lines are in `scratch` meanwhile. */
+static bool map_locations(struct adding *a, const uint32_t *locations, uint32_t n,
+                          struct sf_arena scratch)
 {
-    const struct sf_location *from = &a->b->locations[i];
-    struct sf_profile_location l = {
-        .addr = from->addr, .n_lines = from->n_lines, .kind = from->kind};
-    if (is_mapped(a->m, LOCATIONS, i, out))
-        return true;
-    if (!map_mapping(a, from->mapping, &l.module))
-        return false;
-    for (uint32_t k = 0; k < from->n_lines; k++) {
-        if (!sf_profile_intern_room((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
-            !map_function(a, from->lines[k].function, &a->lines[k].function))
+    struct sf_profile_location to[STEP];
+    struct sf_line *lines[STEP];
+    uint64_t hashes[STEP];
+    uint32_t place;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_location *from = &a->b->locations[locations[i]];
+        to[i] = (struct sf_profile_location){
+            .addr = from->addr, .n_lines = from->n_lines, .kind = from->kind};
+        lines[i] = sf_arena_raw(&scratch, ((size_t)from->n_lines + 1) * sizeof(**lines), 8);
+        if (!lines[i] || !map_mapping(a, from->mapping, &to[i].module))
             return false;
-        a->lines[k].line = from->lines[k].line;
+        for (uint32_t k = 0; k < from->n_lines; k++)
+            lines[i][k] = (struct sf_line){a->m->places[FUNCTIONS][from->lines[k].function],
+                                           from->lines[k].line};
+        hashes[i] = sf_profile_intern_hash(&to[i], lines[i]);
+        sf_table_prefetch(&a->s->location_at, hashes[i]);
     }
-    if (!sf_profile_intern_location(a->s, &l, a->lines, out))
-        return false;
-    map(a->m, LOCATIONS, i, *out);
+    for (uint32_t i = 0; i < n; i++) {
+        if (sf_table_peek(&a->s->location_at, hashes[i], &place))
+            __builtin_prefetch(&a->s->locations[place]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (sf_table_peek(&a->s->location_at, hashes[i], &place))
+            __builtin_prefetch(&a->s->lines[a->s->locations[place].first_line]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!sf_profile_intern_location(a->s, &to[i], lines[i], hashes[i], &place))
+            return false;
+        map(a->m, LOCATIONS, locations[i], place);
+    }
     return true;
 }
 
-static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
+static bool map_stacks(struct adding *a, const uint32_t *stacks, uint32_t n,
+                       struct sf_arena scratch)
 {
-    const struct sf_stack *from = &a->b->stacks[i];
-    if (is_mapped(a->m, STACKS, i, out))
-        return true;
-    while (a->cap_stack < from->n) {
-        if (!sf_profile_intern_room((void **)&a->stack, a->cap_stack, &a->cap_stack,
-                                    sizeof(*a->stack)))
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_stack *from = &a->b->stacks[stacks[i]];
+        uint32_t *to = sf_arena_raw(&scratch, ((size_t)from->n + 1) * sizeof(*to), 8);
+        if (!to)
+            return false;
+        for (uint32_t k = 0; k < from->n; k++)
+            to[k] = a->m->places[LOCATIONS][from->locations[k]];
+        if (!sf_stack_tree_path(&a->s->tree, to, from->n, &a->paths[i]))
             return false;
     }
-    for (uint32_t k = 0; k < from->n; k++) {
-        if (!is_mapped(a->m, LOCATIONS, from->locations[k], &a->stack[k]) &&
-            !map_location(a, from->locations[k], &a->stack[k]))
+    for (uint32_t i = 0; i < n; i++)
+        sf_stack_tree_fetch(&a->s->tree, &a->paths[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node;
+        if (!sf_stack_tree_add_path(&a->s->tree, &a->paths[i], &node))
             return false;
+        map(a->m, STACKS, stacks[i], node);
     }
-    if (!sf_stack_tree_add_stack(&a->s->tree, a->stack, from->n, out))
+    return true;
+}
+
+static uint32_t step_of(uint32_t left)
+{
+    return left < STEP ? left : STEP;
+}
+
+/* Everything that samples of this service name. */
+static bool map_symbols(struct adding *a, struct sf_arena scratch)
+{
+    gather(a);
+    if (!map_all_functions(a))
         return false;
-    map(a->m, STACKS, i, *out);
+    for (uint32_t i = 0; i < a->n_locations; i += STEP) {
+        if (!map_locations(a, a->locations + i, step_of(a->n_locations - i), scratch))
+            return false;
+    }
+    for (uint32_t i = 0; i < a->n_stacks; i += STEP) {
+        if (!map_stacks(a, a->stacks + i, step_of(a->n_stacks - i), scratch))
+            return false;
+    }
     return true;
 }
 
@@ -231,9 +332,8 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
     struct sf_profile_set *s = a->s;
     struct sf_profile_row *r = &s->rows[row];
     bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
-    uint32_t node;
-    if (!map_stack(a, p->stack, &node) ||
-        !sf_profile_intern_room((void **)&s->entries, s->n_entries, &s->cap_entries,
+    uint32_t node = a->m->places[STACKS][p->stack];
+    if (!sf_profile_intern_room((void **)&s->entries, s->n_entries, &s->cap_entries,
                                 sizeof(*s->entries)))
         return false;
     s->entries[s->n_entries++] = (struct sf_profile_entry){node, row, p->value};
@@ -267,24 +367,29 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
                                const struct sf_profile_index *index, struct sf_arena scratch,
                                struct sf_why *why)
 {
-    struct adding a = {.s = s, .m = m, .b = b};
-    uint32_t *rows = sf_arena_raw(&scratch, ((size_t)b->n_series + 1) * sizeof(*rows), 16);
-    bool is_ok = rows != NULL;
-    if (!rows)
+    struct adding a = {
+        .s = s,
+        .m = m,
+        .b = b,
+        .rows = sf_arena_raw(&scratch, ((size_t)b->n_series + 1) * sizeof(uint32_t), 16),
+        .stacks = sf_arena_raw(&scratch, ((size_t)b->n_stacks + 1) * sizeof(uint32_t), 16),
+        .locations = sf_arena_raw(&scratch, ((size_t)b->n_locations + 1) * sizeof(uint32_t), 16),
+        .paths = sf_arena_raw(&scratch, STEP * sizeof(struct sf_stack_path), 16)};
+    bool is_ok = true;
+    if (!a.rows || !a.stacks || !a.locations || !a.paths)
         return sf_fail(why, SF_ERR_LIMIT, "store: a profile with too many series");
     m->stamp++;
     for (uint32_t i = 0; is_ok && i < b->n_series; i++) {
-        rows[i] = SF_NONE;
+        a.rows[i] = SF_NONE;
         if (sf_str_eq(b->series[i].service, s->service))
-            is_ok = add_row(&a, &b->series[i], index, &rows[i]);
+            is_ok = add_row(&a, &b->series[i], index, &a.rows[i]);
     }
+    is_ok = is_ok && map_symbols(&a, scratch);
     for (uint32_t i = 0; is_ok && i < b->n_samples; i++) {
-        if (rows[b->samples[i].series] != SF_NONE)
-            is_ok = add_sample(&a, &b->samples[i], rows[b->samples[i].series]);
+        if (a.rows[b->samples[i].series] != SF_NONE)
+            is_ok = add_sample(&a, &b->samples[i], a.rows[b->samples[i].series]);
     }
     sf_buf_done(&a.key);
-    sf_heap_free(a.lines);
-    sf_heap_free(a.stack);
     return is_ok ? SF_OK : sf_profile_intern_no_memory(why);
 }
 

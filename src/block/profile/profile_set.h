@@ -48,9 +48,15 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s);
 
 /* What of a batch is known to the set: of the batch's tables, which places they have here. One for
  * all services of a batch. */
+enum { SF_PROFILE_MAP_FILES = 256 };
+struct sf_profile_map_file {
+    sf_str text;
+    uint32_t code, stamp;
+};
 struct sf_profile_map {
     uint32_t *stamps[4], *places[4]; /* functions, mappings, locations, stacks */
     uint32_t stamp;
+    struct sf_profile_map_file files[SF_PROFILE_MAP_FILES]; /* by where their names are */
 };
 bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
                              struct sf_arena *scratch); /* false: no room */

@@ -91,7 +91,7 @@ static bool join_function(struct sf_profile_set *s, const struct sf_profile_symb
                                 .system_name = from->strings[f->system_name],
                                 .file = from->strings[f->file],
                                 .start_line = f->start_line};
-    return sf_profile_intern_function(s, &named, out);
+    return sf_profile_intern_function(s, NULL, &named, sf_key_str(named.name), out);
 }
 
 static bool join_locations(struct sf_profile_set *s, const struct sf_profile_symbols *from,
@@ -106,7 +106,7 @@ static bool join_locations(struct sf_profile_set *s, const struct sf_profile_sym
         }
         if (l.module != SF_NONE)
             l.module = modules[l.module];
-        if (!sf_profile_intern_location(s, &l, lines, &out[i]))
+        if (!sf_profile_intern_location(s, &l, lines, sf_profile_intern_hash(&l, lines), &out[i]))
             return false;
     }
     return true;

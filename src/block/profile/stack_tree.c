@@ -2,7 +2,6 @@
 
 #include "base/heap.h"
 #include "base/invariant.h"
-#include "base/limits.h"
 
 enum { FIRST_NODES = 64 };
 
@@ -73,19 +72,14 @@ bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t locati
 
 /* ---- stack by stack ---- */
 
-struct path {                  /* a stack, and the hashes of its root-most frames */
-    const uint32_t *locations; /* leaf first */
-    uint32_t n;
-    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* of the root-most 0, 2, 4, ... */
-};
-
-static uint32_t path_location(const struct path *p, uint32_t depth) /* from 1, at the root */
+static uint32_t path_location(const struct sf_stack_path *p,
+                              uint32_t depth) /* from 1, at the root */
 {
     return p->locations[p->n - depth];
 }
 
 /* Two frames a step: each step waits for the one before. */
-static void path_init(struct path *p, const uint32_t *locations, uint32_t n)
+static void path_init(struct sf_stack_path *p, const uint32_t *locations, uint32_t n)
 {
     uint64_t hash = sf_key_secret[4];
     p->locations = locations;
@@ -98,7 +92,7 @@ static void path_init(struct path *p, const uint32_t *locations, uint32_t n)
     }
 }
 
-static uint64_t path_hash(const struct path *p, uint32_t depth)
+static uint64_t path_hash(const struct sf_stack_path *p, uint32_t depth)
 {
     uint64_t hash = p->evens[depth / 2];
     if (depth % 2)
@@ -107,7 +101,7 @@ static uint64_t path_hash(const struct path *p, uint32_t depth)
 }
 
 /* Is `node` the end of the root-most `depth` frames? */
-static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct path *p,
+static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct sf_stack_path *p,
                     uint32_t depth)
 {
     for (; depth; depth--) {
@@ -119,7 +113,7 @@ static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct p
 }
 
 /* What may be the end of the root-most `depth` frames: hash and location are those. */
-static bool guess(const struct sf_stack_tree *t, const struct path *p, uint32_t depth,
+static bool guess(const struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t depth,
                   uint32_t *out)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, depth));
@@ -130,7 +124,7 @@ static bool guess(const struct sf_stack_tree *t, const struct path *p, uint32_t 
     return false;
 }
 
-static bool find_leaf(const struct sf_stack_tree *t, const struct path *p, uint32_t *out)
+static bool find_leaf(const struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, p->n));
     while (sf_table_next(&lookup, out)) {
@@ -142,7 +136,8 @@ static bool find_leaf(const struct sf_stack_tree *t, const struct path *p, uint3
 
 /* How many of the root-most frames are known, and their end. Equal hashes of other paths may
  * mislead the search by halves; then one frame is asked for after the other. */
-static uint32_t find_callers(const struct sf_stack_tree *t, const struct path *p, uint32_t *out)
+static uint32_t find_callers(const struct sf_stack_tree *t, const struct sf_stack_path *p,
+                             uint32_t *out)
 {
     uint32_t low = 0, high = p->n, node = 0, depth = 0;
     while (high - low > 1) {
@@ -170,29 +165,52 @@ static uint32_t find_callers(const struct sf_stack_tree *t, const struct path *p
     return depth;
 }
 
-bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
-                             uint32_t *out)
+bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
+                        struct sf_stack_path *out)
 {
-    struct path p;
+    if (n > SF_LIMIT_FRAMES)
+        return false;
+    path_init(out, locations, n);
+    sf_table_prefetch(&t->paths, path_hash(out, n));
+    return true;
+}
+
+void sf_stack_tree_fetch(const struct sf_stack_tree *t, const struct sf_stack_path *p)
+{
+    uint32_t node;
+    if (sf_table_peek(&t->paths, path_hash(p, p->n), &node))
+        __builtin_prefetch(&t->nodes[node]);
+}
+
+bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out)
+{
     uint32_t node = 0, depth;
     SF_ASSERT(t->at.n == 0);
     *out = 0;
-    if (n == 0)
+    if (p->n == 0)
         return true;
-    if (n > SF_LIMIT_FRAMES || !sf_table_more(&t->paths))
+    if (!sf_table_more(&t->paths))
         return false;
-    path_init(&p, locations, n);
-    if (find_leaf(t, &p, out))
+    if (find_leaf(t, p, out))
         return true;
-    depth = find_callers(t, &p, &node);
-    if (!room_for_nodes(t, n - depth) || !sf_table_reserve(&t->paths, n - depth))
+    depth = find_callers(t, p, &node);
+    if (!room_for_nodes(t, p->n - depth) || !sf_table_reserve(&t->paths, p->n - depth))
         return false;
-    while (depth < n) {
+    for (uint32_t i = depth + 1; i <= p->n; i++)
+        sf_table_prefetch(&t->paths, path_hash(p, i));
+    while (depth < p->n) {
         depth++;
-        t->nodes[t->n] = (struct sf_profile_node){node, path_location(&p, depth)};
-        sf_table_put(&t->paths, path_hash(&p, depth), t->n);
+        t->nodes[t->n] = (struct sf_profile_node){node, path_location(p, depth)};
+        sf_table_put(&t->paths, path_hash(p, depth), t->n);
         node = t->n++;
     }
     *out = node;
     return true;
+}
+
+bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
+                             uint32_t *out)
+{
+    struct sf_stack_path p;
+    return sf_stack_tree_path(t, locations, n, &p) && sf_stack_tree_add_path(t, &p, out);
 }

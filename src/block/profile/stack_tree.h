@@ -9,7 +9,7 @@
  * are searched by halves, since the callers of a known node are known; what is below them is new
  * without asking. Node by node, it is looked up by its parent and its location. */
 #pragma once
-#include "base/buf.h"
+#include "base/limits.h"
 #include "base/table.h"
 #include "block/profile/profile_block.h"
 
@@ -30,3 +30,15 @@ bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t locati
  * SF_LIMIT_FRAMES, which no decoder gives. */
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out);
+
+/* The same in steps, so that several stacks wait for memory together: init, which borrows the
+ * locations, fetch, then add. */
+struct sf_stack_path {
+    const uint32_t *locations; /* leaf first */
+    uint32_t n;
+    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* hashes of the root-most 0, 2, 4, ... frames */
+};
+bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
+                        struct sf_stack_path *out); /* false: more than SF_LIMIT_FRAMES */
+void sf_stack_tree_fetch(const struct sf_stack_tree *t, const struct sf_stack_path *p);
+bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out);
