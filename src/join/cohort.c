@@ -151,9 +151,9 @@ static bool say_cut(struct work *w)
         return true;
     return sf_arena_print(w->q->req, &w->out.reason,
                           "%.*s%scut to fit: the samples stand for %.3g ms more than the spans "
-                          "lasted on the threads they name",
+                          "lasted on %s",
                           SF_STR_ARG(w->out.reason), w->out.reason.len > 0 ? ". " : "",
-                          cut_ns / 1e6);
+                          cut_ns / 1e6, w->link ? "the threads they name" : "one thread each");
 }
 
 /* ---- samples that carry ids: all spans at once ---- */
@@ -211,11 +211,12 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     struct sf_tree_builder b, sure;
     enum sf_err err = SF_OK;
     int64_t until_ns = sf_time_part(w->q, ALONE_TIME);
+    double room_ns = 0;
     sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
     w->taken = w->out.sure_taken = 0;
-    w->room_ns = INFINITY; /* each has been cut */
+    w->room_ns = INFINITY; /* none of them says on how many threads it ran */
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
             w->set.n = i; /* in order of trace ids: of all times */
@@ -250,6 +251,8 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         w->out.known.n_samples += p.known.n_samples;
         w->out.known.n_estimated += p.known.n_estimated;
         w->out.n_sampled++;
+        if (p.are_threads_named) /* of which one is counted below */
+            room_ns += (double)(p.n_threads - 1) * (double)p.duration_ns;
         w->taken += p.taken;
         w->out.sure_taken += p.sure_taken;
         w->out.grades.n_samples += p.n_samples;
@@ -260,6 +263,12 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         if (w->out.reason.len == 0 && !sf_arena_copy(w->q->req, p.reason, &w->out.reason))
             err = sf_no_room(why, "the query");
     }
+    /* Where all is a share of what the process did meanwhile there is room as of one span. */
+    for (uint32_t i = 0; i < w->set.n; i++)
+        room_ns += (double)w->set.spans[i].duration_ns;
+    if (w->fates.n_weighted == 0 && sf_time_samples_kind_of(w->out.type) != SF_TIME_NONE &&
+        w->out.grades.rows[SF_GRADE_ROW_WINDOW].n_samples == w->out.grades.n_samples)
+        w->room_ns = room_ns;
     if (!err)
         err = sf_tree_builder_take(&b, w->out.view.type.sample_unit, &w->out.view.tree, why);
     if (!err)

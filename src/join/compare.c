@@ -48,6 +48,7 @@ struct work {
     uint32_t n_functions;
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
     uint64_t n_estimated;         /* samples that may be of these spans: not compared */
+    uint64_t n_window;            /* of these, such as name no request either */
     struct sf_comparison out;
     const struct sf_link_set *link; /* of all of them at once; NULL: there is none */
 };
@@ -297,6 +298,8 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK; /* its service has no such profiles, or it was erased meanwhile */
     w->n_estimated += err ? 0 : p.known.n_estimated;
+    w->n_window += err || p.known.n_estimated == 0 ? 0
+                                                   : p.grades.rows[SF_GRADE_ROW_WINDOW].n_samples;
     if (err || p.known.n_samples == 0)
         return err;
     s->view.n_sampled++;
@@ -421,6 +424,11 @@ static void explain(struct work *w, const struct sf_cohort_result *r)
     else if (w->out.type.len == 0)
         *reason = SF_STR("none of these spans' services sent profiles around this time: no "
                          "functions to compare");
+    else if (w->n_estimated > 0 && w->n_window >= w->n_estimated &&
+             (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0))
+        *reason = SF_STR("profiles of this type name no spans: what these spans have of them is an "
+                         "estimate, and estimates are not compared. Compare the service's profiles "
+                         "(spanflame diff), or tag every span (spanflame coverage)");
     else if (w->n_estimated > 0 && (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0))
         *reason = SF_STR("samples do not say which of these spans they are of: their shares are "
                          "estimates, and estimates are not compared. Compare the requests' first "

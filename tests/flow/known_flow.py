@@ -426,6 +426,12 @@ def test_profiles_without_ids_are_known_of_the_service():
     assert answer["isEstimate"] and answer["shares"] == [] and of["service"] == "it's" and "spanId" not in of, answer
     assert int(of["fromUnixNano"]) <= NOW < int(of["untilUnixNano"]), of
     assert of["command"].startswith("spanflame flame 'it'\\''s' --time-range "), of
+    query = urllib.parse.quote('{ resource.service.name = "it\'s" }')
+    wait_for(query)
+    answer_of_set = server.json(f"/api/v1/cohort?q={query}&from=now-1h")
+    assert answer_of_set["isEstimate"] and answer_of_set["meanValue"] == 100 * MS and "cut to fit" in answer_of_set["reason"], answer_of_set
+    said = server.json(f"/api/v1/compare?left={query}&right={query}&from=now-1h")["reason"]
+    assert "profiles of this type name no spans" in said and "first spans" not in said, said
     # 500 ms of the process: at most what the span lasted on one thread.
     assert answer["profile"]["total"] == 100 * MS and "cut to fit" in answer["reason"], answer["reason"]
     shown = subprocess.run([PROGRAM, "flame", "it's", "--time-range", of["command"].split()[-1], "--server",
