@@ -74,6 +74,23 @@ def test_every_tool_is_listed_and_answers():
     assert f"view=trace&id={TRACE}&span={SPAN}" in call("flame", trace=TRACE, span=SPAN)[0]
 
 
+def test_flame_graphs_say_of_how_many_samples_they_are():
+    for arguments, words in (({"trace": TRACE, "span": SPAN}, ("applyLegacyTax", "380 ms in 38 samples of about 40 expected, 1 exact")),
+                             ({"span": SPAN}, ("applyLegacyTax", "1 exact")),
+                             ({"trace": TRACE}, (f"trace {TRACE} by samples: 380 ms", "applyLegacyTax", "1 of 1 spans have samples", "1 exact")),
+                             ({"service": "shop"}, ("applyLegacyTax", "work", "\nsamples: ")),
+                             ({"service": "shop", "frame": "applyLegacyTax"}, ("applyLegacyTax", "\nsamples: ")),
+                             ({"trace": TRACE, "span": SPAN, "frame": "applyLegacyTax"}, ("applyLegacyTax", "\nsamples: "))):
+        text, is_error = call("flame", **arguments)
+        assert not is_error and all(word in text for word in words), (arguments, text)
+    text, is_error = call("flame", service="shop", frame="applyLegacyTax")
+    assert not is_error and "work" not in text, text
+    text, is_error = call("flame", trace=TRACE, frame="work")
+    assert is_error and "frame goes with a span or a service" in text, text
+    text, is_error = call("flame", trace="zz")
+    assert is_error and "trace" in text, text
+
+
 def test_links_open_the_same_on_the_page():
     q = '{ name = "POST /orders" }'
     for env in ("old", "new"):

@@ -207,14 +207,26 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
 }
 
 /* What the answer's headers say of it: assistants see the text alone. */
-static void add_notes(struct sf_call *call, struct sf_buf *text)
+static void add_notes(struct sf_call *call, bool has_counts, struct sf_buf *text)
 {
+    static const struct {
+        const char *header, *before, *behind;
+    } counts[] = {
+        {"x-spanflame-samples", "\nsamples: ", "\n"},
+        {"x-spanflame-few", "\nnote: few samples, ", ": too few for exact shares\n"},
+        {"x-spanflame-estimate", "\nnote: an estimate (", "): some of it may be of others\n"},
+    };
     const struct sf_response *r = call->response;
     sf_call_say_unread(call);
     for (uint32_t i = 0; i < r->n_headers; i++) {
         if (sf_str_ieq(r->headers[i].name, SF_STR("x-spanflame-partial")) ||
             sf_str_ieq(r->headers[i].name, SF_STR("x-spanflame-limit")))
             sf_buf_print(text, "\nnote: %.*s\n", SF_STR_ARG(r->headers[i].val));
+        for (size_t k = 0; has_counts && k < sizeof(counts) / sizeof(counts[0]); k++) {
+            if (sf_str_ieq(r->headers[i].name, sf_str_from(counts[k].header)))
+                sf_buf_print(text, "%s%.*s%s", counts[k].before, SF_STR_ARG(r->headers[i].val),
+                             counts[k].behind);
+        }
     }
 }
 
@@ -226,19 +238,22 @@ static struct sf_buf ask(struct sf_call *call, struct sf_worker *worker,
     const struct sf_request *request = call->request;
     struct sf_request sub = *request;
     enum sf_error_form form = call->form;
+    sf_str arg = call->arg;
     struct sf_buf text;
     sub.method = SF_METHOD_GET;
     sub.path = q->path;
     sub.query = sf_buf_str(&q->query);
     sub.n_headers = 0; /* Accept is about this protocol's answer */
     call->request = &sub;
+    call->arg = q->arg;
     q->handle(call, worker);
     call->request = request;
+    call->arg = arg;
     call->form = form;
     *out_is_error = call->response->status >= 400;
     text = call->response->body;
     if (!*out_is_error)
-        add_notes(call, &text);
+        add_notes(call, q->has_counts, &text);
     call->response->body = (struct sf_buf){.max = text.max};
     call->response->retry_after_s = 0;
     return text;

@@ -15,6 +15,7 @@
 #include "serve/own/frame_spans.h"
 #include "serve/own/profile_read.h"
 #include "serve/own/services.h"
+#include "serve/own/spans.h"
 #include "serve/params.h"
 #include "serve/tempo/search.h"
 #include "wire/json.h"
@@ -79,8 +80,8 @@ static const struct sf_mcp_tool tools[] = {
       {"trace", TEXT, "trace_id", "id", "trace id of the span", false},
       {"span", TEXT, "span_id", "span", "span id", false},
       {"type", TEXT, "type", "type", "profile type: cpu, wall, alloc_space, mutex, ...", false},
-      {"frame", TEXT, "frame", NULL, "only stacks with this function", false},
-      SINCE_ARGUMENT}},
+      {"frame", TEXT, "frame", NULL, "only stacks with this function; of a span or a service", false},
+      {"since", SINCE_IF_GIVEN, "from", NULL, "of a service: how far to look back (default 1h)", false}}},
     {"compare", "What do slow requests do that fast ones do not, or one version against another? Time and functions per request with confidence intervals.",
      sf_compare_handle, "/api/v1/compare", "format=text", "compare", {{0}},
      {{"q", TEXT, "q", "q", "TraceQL query whose spans are split", false},
@@ -335,6 +336,33 @@ static void add_shown(const struct sf_mcp_tool *tool, const sf_str values[MAX_AR
         add_parameter(link, "baseLabels", base_labels);
 }
 
+/* A span's and a trace's flame graphs are calls of their own, which join samples with spans and say
+ * how well. A filter of frames is of profiles. */
+static enum sf_err choose_flame(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
+                                struct sf_arena *req, struct sf_mcp_question *out,
+                                struct sf_why *why)
+{
+    sf_str trace = value_of(tool, values, "trace"), span = value_of(tool, values, "span");
+    sf_str type = value_of(tool, values, "type");
+    bool has_frame = value_of(tool, values, "frame").len > 0;
+    if (has_frame && trace.len && !span.len)
+        return sf_fail(why, SF_ERR_INPUT, "flame: frame goes with a span or a service");
+    if (has_frame || !(trace.len || span.len))
+        return SF_OK;
+    out->has_counts = false;
+    out->handle = span.len ? sf_spans_profile : sf_spans_trace_flame;
+    out->path = span.len ? SF_STR("/api/v1/spans/{}/profile") : SF_STR("/api/v1/traces/{}/flame");
+    out->arg = trace;
+    if (span.len && !sf_arena_print(req, &out->arg, "%.*s/%.*s",
+                                    SF_STR_ARG(trace.len ? trace : SF_STR("-")), SF_STR_ARG(span)))
+        return sf_no_room(why, "the question");
+    sf_buf_reset(&out->query);
+    sf_buf_print(&out->query, "format=text");
+    if (type.len)
+        add_parameter(&out->query, "type", type);
+    return SF_OK;
+}
+
 enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str arguments, int64_t now_s,
                                   struct sf_arena *req, struct sf_mcp_question *out,
                                   struct sf_why *why)
@@ -342,6 +370,7 @@ enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str argumen
     sf_str values[MAX_ARGUMENTS] = {{0}};
     enum sf_err err = read_arguments(tool, arguments, values, req, why);
     out->handle = tool->handle;
+    out->has_counts = tool->handle == sf_profile_read_handle;
     out->path = sf_str_from(tool->path);
     sf_buf_print(&out->query, "%s", tool->fixed);
     sf_buf_print(&out->link, "view=%s", view_of(tool, values));
@@ -363,6 +392,8 @@ enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str argumen
     }
     if (!err)
         add_shown(tool, values, &out->link);
+    if (!err && tool->handle == sf_profile_read_handle)
+        err = choose_flame(tool, values, req, out, why);
     if (!err && (!sf_buf_ok(&out->query) || !sf_buf_ok(&out->link)))
         err = sf_no_memory(why, "the question");
     return err;

@@ -17,6 +17,8 @@ void sf_mcp_tools_list(struct sf_json_writer *w);
 struct sf_mcp_question {
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
     sf_str path;         /* constant */
+    sf_str arg;          /* what stands in its place in the path; empty: none */
+    bool has_counts;     /* the answer's headers say how many samples it is of, its text does not */
     struct sf_buf query; /* of the request; owned */
     struct sf_buf link;  /* "/?view=..." of the page; owned */
 };
