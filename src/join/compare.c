@@ -24,6 +24,11 @@
 enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 
+struct length {
+    uint64_t ns;
+    double weight;
+};
+
 struct side {
     struct sf_span_set set; /* found, then kept */
     uint64_t n_found;
@@ -31,6 +36,7 @@ struct side {
     uint32_t cap_costs;
     struct sf_cohort cohort;
     struct sf_cohort_when *when; /* of its spans */
+    struct length *lengths;      /* the same */
     struct sf_set_fates fates;
     double weight; /* of all of them */
     struct sf_comparison_side view;
@@ -187,6 +193,7 @@ static uint32_t add_span(struct side *s, const struct sf_set_span *span)
     double weight = sf_set_span_weight(span);
     s->when[s->cohort.n_spans] = (struct sf_cohort_when){sf_trace_id_hash(span->trace, 0),
                                                          span->start_ns, weight};
+    s->lengths[s->cohort.n_spans] = (struct length){span->duration_ns, weight};
     s->view.mean_duration_ns += (double)span->duration_ns * weight;
     s->weight += weight;
     return s->cohort.n_spans++;
@@ -223,7 +230,9 @@ static enum sf_err inspect_once(struct work *w, struct sf_why *why)
     sf_span_set_sort(&w->right.set);
     w->left.when = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.when));
     w->right.when = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.when));
-    if (!w->left.when || !w->right.when ||
+    w->left.lengths = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.lengths));
+    w->right.lengths = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.lengths));
+    if (!w->left.when || !w->right.when || !w->left.lengths || !w->right.lengths ||
         !sf_span_pair_make(&w->left.set, &w->right.set, w->q->req, b))
         return sf_no_room(why, "the query");
     if (b->n == 0)
@@ -344,8 +353,32 @@ static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
     return err;
 }
 
+static int by_length(const void *a, const void *b)
+{
+    const struct length *x = a, *y = b;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* Durations at even parts of the weight: how they are spread, in a few numbers. */
+static void spread(struct side *s)
+{
+    uint32_t n = s->cohort.n_spans, at = 0;
+    double below = 0; /* weight of those before `at` */
+    if (n == 0)
+        return;
+    qsort(s->lengths, n, sizeof(*s->lengths), by_length);
+    for (uint32_t i = 0; i < SF_COMPARISON_QUANTILES; i++) {
+        double want = s->weight * i / (SF_COMPARISON_QUANTILES - 1);
+        while (at + 1 < n && below + s->lengths[at].weight < want)
+            below += s->lengths[at++].weight;
+        s->view.durations_ns[i] = s->lengths[at].ns;
+    }
+    s->view.durations_ns[SF_COMPARISON_QUANTILES - 1] = s->lengths[n - 1].ns;
+}
+
 static void sum_up(struct side *s)
 {
+    spread(s);
     s->cohort.costs = s->costs;
     s->cohort.when = s->when;
     s->view.n_found = s->n_found;

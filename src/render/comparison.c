@@ -27,6 +27,11 @@ static void write_side(struct sf_json_writer *w, const char *key,
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), s->n_sampled);
     write_f64(w, "meanDurationNs", s->mean_duration_ns);
     write_f64(w, "meanValue", s->mean_value);
+    sf_json_write_key(w, SF_STR("durationsNs"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; s->n_spans > 0 && i < SF_COMPARISON_QUANTILES; i++)
+        sf_json_write_u64(w, s->durations_ns[i]);
+    sf_json_write_array_end(w);
     sf_json_write_object_end(w);
 }
 
@@ -64,6 +69,10 @@ static void write_functions(struct sf_json_writer *w, const struct sf_comparison
     for (uint32_t i = 0; i < n; i++) {
         sf_json_write_object(w);
         sf_json_write_key_str(w, SF_STR("function"), rows[i].function);
+        if (rows[i].file.len > 0) {
+            sf_json_write_key_str(w, SF_STR("file"), rows[i].file);
+            sf_json_write_key_u64(w, SF_STR("line"), rows[i].line);
+        }
         write_row(w, &rows[i]);
         sf_json_write_object_end(w);
     }

@@ -323,6 +323,8 @@ def check_parts(answer):
     for side in ("left", "right"):
         assert time_[f"{side}Spans"] == answer[side]["spans"], time_
         mean = answer[side]["meanDurationNs"]
+        spread = answer[side]["durationsNs"]
+        assert len(spread) == 33 and spread == sorted(spread) and spread[0] <= mean <= spread[-1], (side, mean, spread)
         assert abs(sum(p[side] for p in time_["parts"]) - mean) < 1e-6 * mean, (side, time_)
         assert all(p[side] > -1 for p in time_["parts"]), (side, time_)
         assert abs(time_["duration"][side] - mean) < 1e-6 * mean, (side, time_)
@@ -341,6 +343,8 @@ def test_slow_spans_are_told_from_fast_ones():
     assert first["leftSpans"] == 0 and first["rightSpans"] == 10
     assert 180 * MS < first["delta"] < 190 * MS and first["low"] < first["delta"] < first["high"]
     check_parts(answer)
+    # The shortest of the slow ones is where they were split, and no fast one is as long.
+    assert answer["left"]["durationsNs"][-1] < answer["right"]["durationsNs"][0], (answer["left"], answer["right"])
     part = answer["time"]["parts"][0]
     assert part["part"] == "cpu" and part["isSignificant"] and not part["isEstimate"], answer["time"]
     assert part["functions"][0]["function"] == "applyLegacyTax" and part["functions"][0]["isSignificant"], part

@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "model/ids.h"
 
+enum { SF_COMPARISON_QUANTILES = 33 };
+
 struct sf_comparison_side {
     sf_str words;       /* "duration < p95 (12 ms)", or the query */
     uint64_t n_found;   /* spans the query found */
@@ -12,6 +14,7 @@ struct sf_comparison_side {
     double mean_duration_ns;
     double mean_value; /* per span, in the profile's unit */
     uint64_t first_ns; /* when the first of them began; 0: there are none */
+    uint64_t durations_ns[SF_COMPARISON_QUANTILES]; /* shortest, the 1/32 quantile, ... longest */
 };
 
 struct sf_comparison_row {
