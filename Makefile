@@ -23,7 +23,7 @@ demo: all ## start a server and a shop with planted problems, and find them (DEM
 	@build/spanflame demo $(DEMO_ARGS)
 
 shots: ## pictures of the page for README.md and docs/page.md, from the recorded demo
-	@tools/deps build test page
+	@tools/deps build test page shots
 	@tools/page --tests
 	@tools/build release
 	@SOURCE_ROOT='$(CURDIR)' BUILD_ROOT='$(CURDIR)/build' SPANFLAME='$(CURDIR)/build/spanflame' tests/page/demo_page.py --shots
@@ -33,7 +33,7 @@ check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check
 
 check-all: ## all of it, in hours: valgrind, all static checks, long properties, kill cycles, clients, soak
-	@tools/deps build test page
+	@tools/deps build test page shots
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check --all
 
 check-clickhouse: ## nodes that ship to ClickHouse, at full scale; gets its library (566 MB) when it is not there

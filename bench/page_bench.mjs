@@ -45,6 +45,46 @@ async function zooming() {
   await page.context().close();
 }
 
+/** The main thread's work, all of it: scripts, style, layout, painting. */
+async function workOf(page) {
+  const tab = await page.context().newCDPSession(page);
+  await tab.send("Performance.enable");
+  return async () => (await tab.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+}
+
+const frame = (page) => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0))));
+
+/** What asking for a frame and for the figure costs by itself is taken off. */
+async function working(page, work, act, times) {
+  const all = [];
+  for (let i = 0; i < times; i++) {
+    const a = await work();
+    await frame(page);
+    const b = await work();
+    await act(i);
+    await frame(page);
+    all.push(Math.max(0, (await work()) - b - (b - a)));
+  }
+  return all.sort((x, y) => x - y);
+}
+
+/** The pointer goes over a graph of 100,000 bars, from bar to bar; then clicks zoom in, and Escape out. */
+async function hovering() {
+  const page = await open("/?view=profiles&service=large");
+  await canvas(page).waitFor();
+  await page.waitForFunction(() => Number(document.querySelector(".flame-canvas")?.dataset.nodes) > 100000);
+  const work = await workOf(page);
+  const box = await canvas(page).boundingBox();
+  const hover = await working(page, work, (i) => page.mouse.move(box.x + 20 + ((i * 37) % (box.width - 40)), box.y + box.height - 10 - 20 * (i % 8)), 60);
+  tell("page_flame_hover_work", middle(hover));
+  tell("page_flame_hover_work_most_of_20", hover[Math.floor(hover.length * 0.95)]);
+  await canvas(page).focus();
+  const zoom = await working(page, work, (i) => (i % 6 === 5 ? page.keyboard.press("Escape") : page.mouse.click(box.x + 30 + i * 7, box.y + box.height - 10 - 20 * ((i % 6) + 1))), 60);
+  tell("page_flame_click_zoom_work", middle(zoom));
+  tell("page_flame_click_zoom_work_most_of_20", zoom[Math.floor(zoom.length * 0.95)]);
+  await page.context().close();
+}
+
 async function scrolling() {
   const page = await open(`/?view=trace&id=${ids.big}`);
   await page.locator("[role=treegrid]").waitFor();
@@ -63,9 +103,14 @@ async function scrolling() {
     return times;
   });
   tell("page_waterfall_scroll_frame", middle(frames));
+  const work = await workOf(page);
+  const scroll = await working(page, work, () => page.evaluate(() => void (document.querySelector(".waterfall-scroll").scrollTop += 400)), 60);
+  tell("page_waterfall_scroll_work", middle(scroll));
+  tell("page_waterfall_scroll_work_most_of_20", scroll[Math.floor(scroll.length * 0.95)]);
   await page.context().close();
 }
 
+await hovering();
 await zooming();
 await scrolling();
 await firstView("page_first_overview", "/", "/api/v1/services", "tbody tr");

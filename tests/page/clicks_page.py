@@ -60,7 +60,7 @@ with contextlib.ExitStack() as servers:
         return servers.enter_context(Server(text))
     main = begin(SCRAPE)
     chromium.need_page(main)
-    told = {"url": address(main), "ids": seed.fill(main)}
+    told = {"url": address(main), "ids": seed.fill(main), "program": PROGRAM}
     {"trace": for_trace, "view": for_view, "state": for_state}[part](begin, main, told)
     code = chromium.drive(part + ".mjs", told, "page-shots")
 sys.exit(code)

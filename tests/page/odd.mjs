@@ -34,12 +34,12 @@ test("200 services are a table that is filtered, and a map that folds", async ()
 
 test("one service without profiles has its figures, and says what profiles would add", async () => {
   const page = await open("/", { base: at.lone });
-  const row = page.getByRole("row", { name: /alone/ });
+  const row = page.getByRole("row", { name: /^alone / });
   await row.getByText("no profiles").waitFor();
   await page.getByText("No service calls another in this time").waitFor();
   await page.screenshot({ path: `${story.shots}/one-service.png` });
   const copy = await open("/", { base: at.lone });
-  await copy.getByRole("row", { name: /alone/ }).getByText("no profiles").waitFor();
+  await copy.getByRole("row", { name: /^alone / }).getByText("no profiles").waitFor();
   await pictures(copy, "one-service");
   await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().click();
   await page.locator(".side [data-answer]").filter({ hasText: /unknown/ }).waitFor();
@@ -59,7 +59,7 @@ test("profiles without traces lead to the profiles", async () => {
 test("data outside of the range leads to the data", async () => {
   const page = await open("/?from=now-5m&until=now-4m", { base: at.lone });
   await page.getByRole("link", { name: "Show the last 6h" }).click();
-  await page.getByRole("row", { name: /alone/ }).waitFor();
+  await page.getByRole("row", { name: /^alone / }).waitFor();
   await done(page);
 });
 

@@ -1,6 +1,7 @@
 // trace.mjs STORY: what a person does with the page, in a real browser against a real server; traces, spans and their flame graphs. Prints TAP.
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { canvas, done, isAccessible, looksLike, open, params, run, story, test, trace } from "./tab.mjs";
 
 const { ids } = story;
@@ -18,6 +19,11 @@ test("a click on a bar says why, in a sentence and a table that add up, with a g
   assert.ok(Math.abs(sum - 880) < 5, `${rows} add up to the span`);
   assert.ok(Number(await canvas(page).getAttribute("data-bars")) > 8);
   await page.getByText("% of 880 ms").waitFor();
+  await page.getByText("Match quality: known").waitFor();
+  await page.getByRole("button", { name: "What is the time breakdown?" }).click();
+  await page.getByText("The parts add up to the duration.").waitFor();
+  await isAccessible(page);
+  await page.keyboard.press("Escape");
   // A part alone, and all of it again.
   await page.getByRole("table", { name: "Time breakdown" }).getByRole("button", { name: "running" }).click();
   await page.waitForURL(/part=cpu/);
@@ -29,10 +35,17 @@ test("a click on a bar says why, in a sentence and a table that add up, with a g
   assert.ok(share >= 0.7, `the graph has ${share} of the pane`);
   await page.keyboard.press("f");
   await page.waitForFunction(() => !location.search.includes("brief"));
-  // Samples of one type, of the span alone and of other types.
+  // Samples of one type, of the span alone and of other types: the graph has the room at once, its shares are of the span.
   await page.getByRole("button", { name: "CPU", exact: true }).click();
   await page.waitForURL(/mode=cpu/);
   await page.getByText("750 ms").first().waitFor();
+  await page.getByRole("button", { name: "Show the whole answer" }).waitFor();
+  const ofPane = await page.evaluate(() => document.querySelector(".flame-body").getBoundingClientRect().height / document.querySelector(".side").getBoundingClientRect().height);
+  assert.ok(ofPane >= 0.7, `the graph of samples has ${ofPane} of the pane`);
+  await page.getByRole("button", { name: "Percent of the span's duration, 880 ms" }).click();
+  await page.getByRole("dialog", { name: "Percent of" }).getByRole("button", { name: /the span's CPU/ }).click();
+  await page.waitForURL(/fb=cpu/);
+  await page.getByRole("button", { name: "Percent of the span's CPU (time), 750 ms" }).waitFor();
   await page.getByRole("button", { name: "Self", exact: true }).click();
   await page.waitForFunction(() => document.querySelector(".span-profile b")?.textContent !== "750 ms");
   await page.getByLabel("Other profiles").selectOption({ label: "heap in use" });
@@ -92,9 +105,9 @@ test("the call tree nests callees and names what 100 % is", async () => {
   const row = page.getByRole("table", { name: "Call tree" }).getByRole("row", { name: /lookupRate/ });
   await row.waitFor();
   assert.match(await row.innerText(), /↳/);
-  assert.match(await row.innerText(), /56 %/);
+  assert.match(await row.innerText(), /48 %/, "of the span's duration");
   await page.locator("th select").selectOption({ index: 1 });
-  await page.waitForFunction(() => /48 %/.test([...document.querySelectorAll("tr")].map((r) => r.innerText).join("\n")));
+  await page.waitForFunction(() => /56 %/.test([...document.querySelectorAll("tr")].map((r) => r.innerText).join("\n")));
   await done(page, "call-tree");
 });
 
@@ -125,7 +138,7 @@ test("the flame graph is driven by keys", async () => {
   await canvas(page).focus();
   await page.keyboard.press("/");
   await page.keyboard.type("^apply");
-  await page.getByText(/1 matches, 64 % through them/).waitFor();
+  await page.getByText(/1 matches, 55 % through them/).waitFor();
   await page.keyboard.press("Escape");
   await canvas(page).focus();
   for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowUp");
@@ -302,6 +315,35 @@ test("exports are files with the profile in them", async () => {
     assert.match(readFileSync(await download.path(), "latin1"), words);
   }
   await done(page);
+});
+
+test("a difference and all time are exported in every format, too", async () => {
+  const inner = 'name = "order.calculate_totals"';
+  const sides = { left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` };
+  const type = "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
+  const paths = { difference: `/?${new URLSearchParams({ view: "compare", type, fd: "absolute", ...sides })}`, "all time": trace(ids.slow, `&span=${ids.slowSpan}`) };
+  for (const [what, path] of Object.entries(paths)) {
+    const page = await open(path);
+    await canvas(page).waitFor();
+    await page.getByRole("button", { name: "More of the graph" }).click();
+    const files = {};
+    for (const format of ["folded", "svg", "speedscope", "png", "pprof"]) {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export").selectOption(format)]);
+      files[format] = readFileSync(await download.path());
+    }
+    assert.match(files.folded.toString(), what === "difference" ? /applyLegacyTax;lookupRate 0 5040000000/ : /applyLegacyTax;lookupRate 77000000/, "running: 110 ms of its own");
+    assert.match(files.svg.toString(), /<title>lookupRate/);
+    assert.match(files.png.toString("latin1"), /PNG/);
+    const told = JSON.parse(files.speedscope.toString());
+    assert.deepEqual(told.profiles.map((p) => p.name), what === "difference" ? ["baseline", "comparison"] : ["profile"]);
+    // The program itself reads both: twelve slow requests of 420 ms, or what one ran by itself.
+    for (const [name, content, ...more] of [["a.pb", files.pprof, ...(what === "difference" ? ["--type", "comparison"] : [])], ["a.speedscope.json", files.speedscope]]) {
+      writeFileSync(`${story.shots}/${name}`, content);
+      const read = execFileSync(story.program, ["export", `${story.shots}/${name}`, "--format", "folded", ...more], { encoding: "utf8" });
+      assert.match(read, what === "difference" ? /lookupRate 5040000000/ : /lookupRate 77000000/, `${what}, ${name}: ${read.slice(0, 400)}`);
+    }
+    await done(page);
+  }
 });
 
 test("what lost its samples by outcome says thinned, with the rule, and never that there were none", async () => {

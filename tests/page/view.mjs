@@ -9,7 +9,7 @@ test("the overview lists services with rate, errors and latency", async () => {
   const row = page.getByRole("row", { name: /order-service/ });
   await row.waitFor();
   assert.match(await row.innerText(), /ms/);
-  await page.waitForFunction(() => /cores/.test(document.body.innerText) && /420\sMiB/.test(document.body.textContent));
+  await page.waitForFunction(() => /cores/.test(document.body.textContent) && /420\sMiB/.test(document.body.textContent));
   await row.getByRole("link", { name: /takes|calls|regex/ }).first().waitFor();
   // Figures of requests, not of spans: a dozen spans of a service are one request of it.
   const kpis = page.getByRole("region", { name: "Entry requests" });

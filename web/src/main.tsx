@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import { loadLinks } from "./state/links";
+import { loadOrder } from "./state/service_order";
 import { applyTheme } from "./state/theme";
 import { start } from "./state/url";
 import "uplot/dist/uPlot.min.css";
@@ -12,4 +13,6 @@ applyTheme();
 start();
 void loadLinks();
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+void loadOrder().then(() => {
+  if (root) render(<App />, root);
+});

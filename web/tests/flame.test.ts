@@ -1,6 +1,8 @@
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
+import { baseAmount, basesOf } from "../src/flame/base";
 import { folded, svg } from "../src/flame/export";
+import { pprof, speedscope } from "../src/flame/export_profile";
 import { amount, measureOf, share } from "../src/format/units";
 import { patternOf, search, widest } from "../src/flame/search";
 import { stateOf } from "../src/flame/flame_state";
@@ -261,4 +263,71 @@ test("links keep to their host, whatever is put into them", () => {
   assert.equal(filled("https://git.example/x/{file}#L{line}", put), "https://git.example/x//src/a%20b.c%3Fx%23y#L7");
   assert.equal(filled("https://git.example/?q={function}", put), "https://git.example/?q=%7Bline%7D%3Ca%3E");
   for (const wrong of ["javascript:alert({line})", "//git.example/{file}", "https://{file}/", "", "data:text/html,{file}"]) assert.equal(filled(wrong, put), "");
+});
+
+test("shares are of a base that is named, the first one unless another was chosen", () => {
+  const duration = { name: "duration", words: "the span's duration", value: 500, isMeasured: true };
+  assert.deepEqual(basesOf([duration], "what is shown", 25).map((b) => b.name), ["duration", "view"]);
+  assert.deepEqual(basesOf([duration], "what is shown", 500).map((b) => b.name), ["duration"], "the same twice is one");
+  assert.deepEqual(basesOf([], "all", 7), [{ name: "view", words: "all", value: 7 }]);
+  const few = measureOf({ unit: "nanoseconds", total: 20e6, isFew: true, looks: 2 });
+  assert.equal(baseAmount({ name: "duration", words: "", value: 500e6, isMeasured: true }, few), "500 ms");
+  assert.equal(baseAmount({ name: "cpu", words: "", value: 20e6 }, few), "2 samples");
+});
+
+/** A message of protobuf: numbers and bytes by field. */
+function fieldsOf(bytes: Uint8Array): { field: number; n: bigint; bytes: Uint8Array }[] {
+  const out: { field: number; n: bigint; bytes: Uint8Array }[] = [];
+  let at = 0;
+  const varint = () => {
+    let n = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const b = bytes[at++] ?? 0;
+      n |= BigInt(b & 127) << shift;
+      if (b < 128) return n;
+    }
+  };
+  while (at < bytes.length) {
+    const key = varint();
+    const n = varint();
+    const isBytes = (key & 7n) === 2n;
+    out.push({ field: Number(key >> 3n), n, bytes: isBytes ? bytes.subarray(at, (at += Number(n))) : new Uint8Array() });
+  }
+  return out;
+}
+function packed(bytes: Uint8Array): number[] {
+  const out: number[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    let n = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const b = bytes[at++] ?? 0;
+      n |= BigInt(b & 127) << shift;
+      if (b < 128) break;
+    }
+    out.push(Number(BigInt.asIntN(64, n)));
+  }
+  return out;
+}
+
+test("pprof of a difference has both sides and what the second has more", () => {
+  const t = diffOf(profile({ "main;a": 4, "main;ü": 3 }), profile({ "main;a": 1, "main;b": 300 }));
+  const all = fieldsOf(pprof(t));
+  const strings = all.filter((f) => f.field === 6).map((f) => new TextDecoder().decode(f.bytes));
+  const text = (n: bigint | undefined) => strings[Number(n ?? 0n)];
+  assert.equal(strings[0], "");
+  assert.deepEqual(all.filter((f) => f.field === 1).map((f) => fieldsOf(f.bytes).map((x) => text(x.n))), [["baseline", "nanoseconds"], ["comparison", "nanoseconds"], ["difference", "nanoseconds"]]);
+  const names = new Map(all.filter((f) => f.field === 5).map((f) => [Number(fieldsOf(f.bytes)[0]?.n), text(fieldsOf(f.bytes)[1]?.n)]));
+  const stacks = all.filter((f) => f.field === 2).map((f) => {
+    const [where, values] = fieldsOf(f.bytes);
+    return `${packed(where?.bytes ?? new Uint8Array()).map((id) => names.get(id)).join("<")} ${packed(values?.bytes ?? new Uint8Array()).join(",")}`;
+  });
+  assert.deepEqual(stacks.sort(), ["a<main 4,1,-3", "b<main 0,300,300", "ü<main 3,0,-3"]);
+});
+
+test("speedscope of a difference has a profile for each side, of one graph one", () => {
+  const t = diffOf(profile({ "main;a": 4 }), profile({ "main;a": 1, "main;b": 3 }));
+  const file = JSON.parse(speedscope(t)) as { shared: { frames: { name: string }[] }; profiles: { name: string; unit: string; endValue: number; samples: number[][]; weights: number[] }[] };
+  const told = file.profiles.map((p) => [p.name, p.unit, p.endValue, Object.fromEntries(p.samples.map((s, i) => [s.map((f) => file.shared.frames[f]?.name).join(";"), p.weights[i]]))]);
+  assert.deepEqual(told, [["baseline", "nanoseconds", 4, { "main;a": 4 }], ["comparison", "nanoseconds", 4, { "main;a": 1, "main;b": 3 }]]);
+  assert.deepEqual((JSON.parse(speedscope(treeOf(profile({ x: 2 }, "bytes")))) as typeof file).profiles.map((p) => [p.name, p.unit]), [["profile", "bytes"]]);
 });

@@ -35,7 +35,8 @@ const TEXTS: Readonly<Record<string, string>> = {
 const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   "flame/lanes.ts": [["of path", "isCut = true"], ["a[0] - b[0])", "left: of.size - lanes.length"], ["(a.until - a.from))", "left: all.length - shown.length"]],
   "overview/deploy_list.tsx": [["props.deploys", "and {count(more)} more"]],
-  "overview/slow_requests.tsx": [["rows)", "All traces past p99"]],
+  "overview/slow_requests.tsx": [["rows)", "All traces past p99"], ["all", "one of each cause"], ["each.includes(r))", "one of each cause"], ["LEAST - each.length))]", "one of each cause"]],
+  "overview/services_table.tsx": [["s.requests.count > 0)", "of the first ${String(MOST_TIMES)} services"]],
   "parts/first_of.tsx": [["rows", "Show {count(Math.min(more, max))} more"]],
   "parts/label_chips.tsx": [["found", "values of"], ["known", "labels: "]],
   "parts/sort_table.tsx": [["sorted", "The first {max} of {sorted.length} rows"]],
@@ -49,6 +50,8 @@ const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "views/coverage.tsx": [["d.services", "{shown} of {d.services.length} services"]],
   "views/findings.tsx": [["open", "{shown} of {open.length} findings"], ["r.services", "and ${count(r.services.length - NAMED)} more"]],
   "views/overview.tsx": [["some.includes(f))]", "{first.length} of {told.length} findings"]],
+  "trace/trace_time.ts": [["b.durationNs - a.durationNs)", "all.length - chosen.length"]],
+  "views/search.tsx": [["b.ns - a.ns))", "where the time went is asked of"]],
   "views/profiles.tsx": [["all", "{lines.length} of {lines.length + left} services are drawn"]],
   "why/set_why.tsx": [["Shown[])", "Best examples"]],
 };

@@ -168,9 +168,9 @@ export async function remove(path: string, signal: AbortSignal): Promise<void> {
   await request(path, {}, signal, "DELETE");
 }
 
-/** A Connect call of the profile API. */
-export async function call<T>(method: string, body: unknown, signal: AbortSignal): Promise<Answer<T>> {
-  const response = await request(`/querier.v1.QuerierService/${method}`, body, signal);
+/** A Connect call, of the profile API unless another service is named. */
+export async function call<T>(method: string, body: unknown, signal: AbortSignal, service = "/querier.v1.QuerierService/"): Promise<Answer<T>> {
+  const response = await request(service + method, body, signal);
   const partial = missing(response);
   return { data: (await response.json()) as T, partial };
 }

@@ -264,6 +264,8 @@ export interface CompareSide {
   sampledSpans: number;
   meanDurationNs: number;
   meanValue: number;
+  /** The shortest, the 1/32 quantile, … the longest; of servers before it: not there */
+  durationsNs?: number[];
 }
 export interface ComparedFigure {
   left: number;
@@ -277,6 +279,8 @@ export interface ComparedFigure {
 }
 export interface ComparedFunction extends ComparedFigure {
   function: string;
+  file?: string;
+  line?: number;
 }
 export interface ComparedPart extends ComparedFigure {
   part: string;

@@ -19,7 +19,8 @@ const TOP = 22;
 
 /** The scale of the colours, with both its ends. */
 export function HeatKey(props: { max: number; stepS: number }) {
-  const per = props.stepS >= 3600 ? `${String(props.stepS / 3600)} h` : props.stepS >= 60 ? `${String(props.stepS / 60)} min` : `${String(props.stepS)} s`;
+  const of = (n: number, unit: string) => (n === 1 ? unit : `${String(n)} ${unit}`);
+  const per = props.stepS >= 3600 ? of(props.stepS / 3600, "h") : props.stepS >= 60 ? of(props.stepS / 60, "min") : of(props.stepS, "s");
   return (
     <span class="heatkey" role="img" aria-label={`Colours from 1 to ${countOf(props.max, "span")} per ${per}`}>
       1
@@ -139,7 +140,7 @@ export function Heatmap(props: { heat: Heat; fromMs: number; untilMs: number; on
       />
       {width > 0 && joined(props.marks ?? [], x).map((m) => (
         <span key={m.marks[0]?.words} class={m.x > LEFT + plot.w * 0.8 ? "dep l" : "dep"} style={{ left: px(m.x), top: "4px", height: px(HEIGHT - BOTTOM - 4) }}>
-          <button type="button" title={`${m.marks.map((k) => `${visible(k.words)} at ${moment(k.ms).slice(11, 19)}`).join(", ")}: before and after`} onClick={() => m.marks[0] && props.onMark?.(m.marks[0])}>
+          <button type="button" title={`Why slow? Before and after ${m.marks.map((k) => `${visible(k.words)} at ${moment(k.ms).slice(11, 19)}`).join(", ")}`} onClick={() => m.marks[0] && props.onMark?.(m.marks[0])}>
             {m.marks.length === 1 ? visible(m.marks[0]?.words ?? "").slice(0, 18) : `${String(m.marks.length)} deploys`}
           </button>
         </span>

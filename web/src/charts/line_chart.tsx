@@ -20,6 +20,7 @@ export interface Mark {
 }
 
 const LEFT = 56;
+const LABEL = 52;
 
 function inked(color: string): string {
   const m = /^var\(--([\w-]+)\)$/.exec(color);
@@ -65,7 +66,7 @@ export function LineChart(props: {
           padding: [6, 4, 0, 0],
           scales: { x: { time: true, range: [props.fromMs / 1e3, props.untilMs / 1e3] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
           axes: [
-            { ...axis, grid: { show: false }, size: 20, gap: 3, splits: (u) => timeTicks(props.fromMs, props.untilMs, Math.max(2, Math.floor(u.bbox.width / (devicePixelRatio || 1) / 90))).map((t) => t / 1e3), values: (_, all) => all.map((s) => clock(s * 1e3, span)) },
+            { ...axis, grid: { show: false }, size: 20, gap: 3, splits: (u) => inside(timeTicks(props.fromMs, props.untilMs, Math.max(2, Math.floor(u.bbox.width / (devicePixelRatio || 1) / 90))), props.fromMs, props.untilMs, u.bbox.width / (devicePixelRatio || 1)).map((t) => t / 1e3), values: (_, all) => all.map((s) => clock(s * 1e3, span)) },
             { ...axis, size: LEFT, gap: 6, space: 26, values: (_, all) => all.map((v) => (v === 0 ? "0" : props.format(v))) },
           ],
           series: [
@@ -128,7 +129,7 @@ export function LineChart(props: {
         {width > 0 &&
           joined(props.marks ?? [], x).map((m) => (
             <span key={`${m.marks[0]?.words ?? ""}${String(m.x)}`} class={m.x > width * 0.75 ? "dep l" : "dep"} style={{ left: `${m.x.toFixed(1)}px`, top: "4px", height: `${String(height - 24)}px` }}>
-              <button type="button" title={`${m.marks.map((k) => `${visible(k.words)} at ${moment(k.ms).slice(11, 19)}`).join(", ")}${props.onMark ? ": before and after" : ""}`} onClick={() => m.marks[0] && props.onMark?.(m.marks[0])}>
+              <button type="button" title={`${props.onMark ? "Why slow? Before and after " : ""}${m.marks.map((k) => `${visible(k.words)} at ${moment(k.ms).slice(11, 19)}`).join(", ")}`} onClick={() => m.marks[0] && props.onMark?.(m.marks[0])}>
                 {m.marks.length === 1 ? visible(m.marks[0]?.words ?? "").slice(0, 18) : `${String(m.marks.length)} deploys`}
               </button>
             </span>
@@ -136,6 +137,12 @@ export function LineChart(props: {
       </div>
     </figure>
   );
+}
+
+/** Without ticks whose label would be cut at an edge, or stand on that of the other axis. */
+function inside(ticks: readonly number[], fromMs: number, untilMs: number, width: number): number[] {
+  const margin = (LABEL / 2 / Math.max(1, width)) * (untilMs - fromMs);
+  return ticks.filter((t) => t >= fromMs + margin && t <= untilMs - margin);
 }
 
 /** Points are drawn where a line would not be seen: a value without neighbours. */

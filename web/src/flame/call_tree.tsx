@@ -1,15 +1,9 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { amount, share, value } from "../format/units";
+import { amount, share } from "../format/units";
 import { Name } from "../parts/name";
+import { baseAmount, type Base } from "./base";
 import { nameOf, nodeAtPlace, placeOf, type Tree } from "./tree";
-
-/** What 100 % is. */
-export interface Base {
-  readonly name: string;
-  readonly words: string;
-  readonly value: number;
-}
 
 /** Opens what matters: the way down while one child has most of it. */
 function hotPath(t: Tree): Set<number> {
@@ -38,7 +32,7 @@ function rowsOf(t: Tree, open: ReadonlySet<number>, max: number): number[] {
 export function CallTree(props: {
   tree: Tree;
   bases: readonly Base[];
-  base: string;
+  base: Base;
   turned: string;
   selected: string;
   onBase: (name: string) => void;
@@ -55,8 +49,7 @@ export function CallTree(props: {
     return out;
   }, [tree, turned]);
   const rows = useMemo(() => rowsOf(tree, open, 2000), [tree, open]);
-  const bases: readonly Base[] = [...props.bases, { name: "view", words: "this view", value: tree.total[0] ?? 0 }];
-  const base = bases.find((b) => b.name === props.base) ?? bases[0];
+  const { base } = props;
   const toggle = (node: number) => {
     const all = new Set(turned === "" ? [] : turned.split("_"));
     const place = placeOf(tree, node);
@@ -74,10 +67,10 @@ export function CallTree(props: {
             <th class="number">
               <label>
                 % of{" "}
-                <select value={base?.name ?? ""} onChange={(e) => props.onBase(e.currentTarget.value)}>
-                  {bases.map((b) => (
+                <select value={base.name} onChange={(e) => props.onBase(e.currentTarget.value)}>
+                  {props.bases.map((b) => (
                     <option key={b.name} value={b.name}>
-                      {b.words} ({b.name === "duration" ? value(b.value, tree.measure.unit) : amount(b.value, tree.measure)})
+                      {b.words} ({baseAmount(b, tree.measure)})
                     </option>
                   ))}
                 </select>
@@ -107,8 +100,8 @@ export function CallTree(props: {
                 <td class="number">{amount(total, tree.measure)}</td>
                 <td class="number">{amount(tree.self[node] ?? 0, tree.measure)}</td>
                 <td class="number">
-                  <span class="share-bar" style={{ width: `${String(Math.min(100, (total / (base?.value || 1)) * 100) * 0.6)}px` }} />
-                  {share(total / (base?.value || 1), tree.measure)}
+                  <span class="share-bar" style={{ width: `${String(Math.min(100, (total / (base.value || 1)) * 100) * 0.6)}px` }} />
+                  {share(total / (base.value || 1), tree.measure)}
                 </td>
               </tr>
             );

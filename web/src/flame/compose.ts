@@ -43,6 +43,8 @@ export function composed(parts: readonly PartStacks[], isEstimate: boolean): Tre
   return { ...b.finish(measureOf({ unit: "nanoseconds", total: 0, isEstimate }), false), sources };
 }
 
+const ALL_OF = 0.97;
+
 /** Frames from the root to the first fork are what starts a thread, and say nothing about the request: without them, but
  * for the last two. `rows`: how many were left out. */
 export function withoutStart(t: Tree): { tree: Tree; rows: number } {
@@ -55,10 +57,13 @@ export function withoutStart(t: Tree): { tree: Tree; rows: number } {
   // Beside the root's one stack there may be waits and child spans that nobody has a stack for.
   const chain: number[] = [];
   const tops = childrenOf(0).filter(isCode);
-  for (let node = tops.length === 1 ? (tops[0] ?? -1) : -1; node > 0; ) {
+  const code = tops.reduce((n, c) => n + (t.size[c] ?? 0), 0);
+  const top = tops[0] ?? -1;
+  for (let node = tops.length === 1 || (t.size[top] ?? 0) >= ALL_OF * code ? top : -1; node > 0; ) {
     const below = childrenOf(node);
     const only = below[0];
-    if (below.length !== 1 || only === undefined || (t.self[node] ?? 0) > 0 || !isCode(only)) break;
+    // Beside the way to the work there may be slivers: what a thread does before its first request.
+    if (only === undefined || (t.size[only] ?? 0) < ALL_OF * (t.size[node] ?? 0) || !isCode(only)) break;
     chain.push(node);
     node = only;
   }

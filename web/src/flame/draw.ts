@@ -64,6 +64,9 @@ function label(t: Tree, node: number, width: number): string {
   if (t.otherTotal && node > 0) {
     if ((t.total[node] ?? 0) <= 0) text = `+ ${text}`;
     else if ((t.otherTotal[node] ?? 0) <= 0) text = `− ${text}`;
+  } else if (t.otherTotal) {
+    const whole = `${text} ${amount(t.total[0] ?? 0, t.measure)} → ${amount(t.otherTotal[0] ?? 0, t.measure)}`;
+    if (whole.length <= room) text = whole;
   } else if (waitOf(t.frames[t.frame[node] ?? -1]) !== "" || node === 0) {
     const whole = `${text} ${amount(t.total[node] ?? 0, t.measure)}`;
     if (whole.length <= room) text = whole;

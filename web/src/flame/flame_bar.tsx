@@ -2,6 +2,7 @@ import type { ComponentChildren, Ref } from "preact";
 import { share, type Measure } from "../format/units";
 import { Icon } from "../parts/icon";
 import { Popover } from "../parts/popover";
+import type { Base } from "./base";
 import type { DiffBy } from "./colors";
 import type { Change, FlameState, Mode } from "./flame_state";
 import type { Matches } from "./search";
@@ -30,12 +31,12 @@ interface Props {
   hasRequests: boolean;
   /** Threads whose samples have times; 0: none */
   threads: number;
-  hasServer: boolean;
   onExport: (format: string) => void;
   note: string;
   /** Before the views: what the graph is of */
   before?: ComponentChildren;
-  /** "% of 500 ms" */
+  /** What shares may be of, and which of these they are of; none: there are no shares */
+  bases: readonly (Base & { text: string })[];
   base: string;
 }
 
@@ -61,6 +62,18 @@ function Menu(props: Props) {
           <option value="library">libraries</option>
         </select>
       </label>
+      {props.bases.length > 1 && (
+        <label>
+          Percent of
+          <select aria-label="Percent of" value={props.base} onChange={(e) => change({ b: e.currentTarget.value === props.bases[0]?.name ? "" : e.currentTarget.value })}>
+            {props.bases.map((b) => (
+              <option key={b.name} value={b.name}>
+                {b.words} ({b.text})
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       {props.threads > 0 && (
         <label>
           Order
@@ -112,11 +125,39 @@ function Menu(props: Props) {
           <option value="png">PNG</option>
           <option value="svg">SVG</option>
           <option value="folded">folded text</option>
-          {props.hasServer && <option value="pprof">pprof</option>}
-          {props.hasServer && <option value="speedscope">speedscope</option>}
+          <option value="pprof">pprof</option>
+          <option value="speedscope">speedscope</option>
         </select>
       </label>
     </div>
+  );
+}
+
+/** "% of 500 ms": what 100 % is, and what else it may be. */
+function BaseChoice(props: Props) {
+  const now = props.bases.find((b) => b.name === props.base);
+  if (!now) return null;
+  if (props.bases.length === 1) return <span class="f3 sm nw opt">% of {now.text}</span>;
+  return (
+    <Popover label={`Percent of ${now.words}, ${now.text}`} panel="Percent of" class="plain sm f2 nw base-choice" title="What 100 % is" button={<>% of {now.text} ▾</>}>
+      {(close) => (
+        <div class="menu-list">
+          {props.bases.map((b, i) => (
+            <button
+              type="button"
+              key={b.name}
+              aria-pressed={b.name === props.base}
+              onClick={() => {
+                close();
+                props.change({ b: i === 0 ? "" : b.name });
+              }}
+            >
+              {b.words} <span class="faint">{b.text}</span>
+            </button>
+          ))}
+        </div>
+      )}
+    </Popover>
   );
 }
 
@@ -159,7 +200,7 @@ export function FlameBar(props: Props) {
           {props.matches.nodes} matches, {share(props.matches.share, props.measure)} through them
         </span>
       ) : (
-        <span class="f3 sm nw opt">{props.base}</span>
+        <BaseChoice {...props} />
       )}
       <input
         ref={props.input}

@@ -26,6 +26,8 @@ export interface CanvasProps {
   whole: number;
   /** What everything is: "the span" */
   wholeWords?: string;
+  /** The graph is taller than its room */
+  onDeep?: () => void;
 }
 
 const TIP_MS = 120;
@@ -43,6 +45,16 @@ function neighbour(t: Tree, node: number, key: string, icicle: boolean): number 
   let before = node;
   for (let c = t.first[t.parent[node] ?? 0] ?? -1; c >= 0 && c !== node; c = t.next[c] ?? -1) before = c;
   return before;
+}
+
+/** The bar that costs most by itself. */
+function hottestOf(t: Tree): number {
+  let [best, most] = [0, 0];
+  for (let i = 1; i < t.n; i++) {
+    const own = (t.self[i] ?? 0) + (t.otherSelf?.[i] ?? 0);
+    if (own > most) [best, most] = [i, own];
+  }
+  return best;
 }
 
 /** A bar in words: name, amount, shares, place. */
@@ -70,7 +82,10 @@ export function FlameCanvas(props: CanvasProps) {
   const selected = useRef(-1);
   const tipTimer = useRef(0);
   const scroll = useRef(0);
-  const atRoot = useRef(true);
+  /** Where the graph was opened, and whether it still is there */
+  const start = useRef(0);
+  const atStart = useRef(true);
+  const hot = useMemo(() => hottestOf(tree), [tree]);
   const marked = useMemo(() => (props.picked ? Uint8Array.from(tree.frames, (f) => (f.function === props.picked ? 1 : 0)) : undefined), [tree, props.picked]);
   const contentHeight = (tree.maxDepth + 1 - skip) * ROW;
   // A small graph stands right below what belongs to it, not at the far end of a large screen.
@@ -141,20 +156,33 @@ export function FlameCanvas(props: CanvasProps) {
   }, [tree, zoom, icicle, size, height, contentHeight, skip, props.matches, marked, props.diffBy, mark, tell]);
 
   useLayoutEffect(paint, [paint, themed]);
-  // The root is where one begins to read: at the bottom of a flame, at the top of an icicle. It stays in sight when the
-  // space around changes, unless somebody scrolled away from it.
-  const toRoot = () => {
+  const reveal = (node: number) => {
+    const element = box.current;
+    if (!element) return;
+    const row = (tree.depth[node] ?? 0) - skip;
+    const top = icicle ? row * ROW : contentHeight - (row + 1) * ROW;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + ROW > element.scrollTop + height) element.scrollTop = top + ROW - height;
+  };
+  // The root is where one begins to read: at the bottom of a flame, at the top of an icicle. Where it and what costs most
+  // do not fit, the latter is seen. It stays so when the space around changes, unless somebody scrolled away.
+  const toStart = () => {
     const element = box.current;
     if (!element) return;
     element.scrollTop = icicle ? 0 : element.scrollHeight;
-    scroll.current = element.scrollTop;
-    atRoot.current = true;
+    reveal(hot);
+    start.current = scroll.current = element.scrollTop;
+    atStart.current = true;
     paint();
   };
-  useLayoutEffect(toRoot, [tree, icicle, contentHeight]);
+  useLayoutEffect(toStart, [tree, icicle, contentHeight]);
   useLayoutEffect(() => {
-    if (atRoot.current) toRoot();
+    if (atStart.current) toStart();
   }, [height]);
+  const { onDeep } = props;
+  useEffect(() => {
+    if (size.height > 0 && contentHeight > size.height + ROW / 2) onDeep?.();
+  }, [tree, size.height, contentHeight, onDeep]);
   useEffect(() => {
     selected.current = -1;
     hover.current = -1;
@@ -176,15 +204,6 @@ export function FlameCanvas(props: CanvasProps) {
     }
     const { left, scale } = windowOf(tree, zoom, size.width);
     return scale > 0 ? nodeUnder(tree, left + (e.clientX - r.left) / scale, depth) : -1;
-  };
-
-  const reveal = (node: number) => {
-    const element = box.current;
-    if (!element) return;
-    const row = (tree.depth[node] ?? 0) - skip;
-    const top = icicle ? row * ROW : contentHeight - (row + 1) * ROW;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + ROW > element.scrollTop + height) element.scrollTop = top + ROW - height;
   };
 
   useEffect(() => reveal(zoom), [zoom]);
@@ -232,8 +251,8 @@ export function FlameCanvas(props: CanvasProps) {
           const { scrollTop } = e.currentTarget;
           scroll.current = scrollTop;
           if (size.height === 0) return;
-          // By the size that was drawn: the element may have shrunk since, which is no scrolling away.
-          atRoot.current = icicle ? scrollTop < 2 : scrollTop + height > contentHeight - 2;
+          // An element that has another size than what was drawn was not scrolled by anybody.
+          if (e.currentTarget.clientHeight === size.height) atStart.current = Math.abs(scrollTop - start.current) < 2;
           paint();
         }}
       >

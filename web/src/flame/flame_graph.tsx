@@ -5,14 +5,15 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Query } from "../api/client";
 import type { Profile } from "../api/types";
 import { visible } from "../format/safe_text";
-import { amount } from "../format/units";
 import { copyText } from "../parts/copy_button";
 import { sourceAddress } from "../state/links";
 import { goTo, params, within } from "../state/url";
-import { CallTree, type Base } from "./call_tree";
+import { baseAmount, basesOf, type Base } from "./base";
+import { CallTree } from "./call_tree";
 import type { DiffBy } from "./colors";
 import { withoutStart } from "./compose";
 import { folded, save, saveFromServer, svg } from "./export";
+import { pprof, speedscope } from "./export_profile";
 import { FlameBar } from "./flame_bar";
 import { FlameCanvas } from "./flame_canvas";
 import { FlameMenu } from "./flame_menu";
@@ -40,7 +41,7 @@ export interface FlameProps {
   /** What it shows unless the address says otherwise */
   diffBy?: DiffBy;
   /** Samples that have times, and the profile whose nodes they name */
-  timeline?: { profile: Profile; moments: readonly Moment[]; wholeNs: number } | undefined;
+  timeline?: { profile: Profile; moments: readonly Moment[]; wholeNs: number; names?: readonly string[] } | undefined;
   /** Whose spans a function's menu lists; none: of every service */
   service?: string;
   /** What stands before the views in the toolbar: what the graph is of */
@@ -53,6 +54,8 @@ export interface FlameProps {
   mayHideStart?: boolean;
   /** Somebody looks into the graph: what stands above may make room */
   onEnter?: () => void;
+  /** The graph is taller than its room */
+  onDeep?: () => void;
 }
 
 const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls", "5": "time" };
@@ -111,6 +114,8 @@ export function FlameGraph(props: FlameProps) {
   const matches = useMemo(() => search(tree, text), [tree, text]);
   const sides = useMemo(() => (mode === "sandwich" && state.centre !== "" ? sandwich(tree, state.centre) : undefined), [tree, mode, state.centre]);
   const picked = walked === "" ? state.picked : walked;
+  const bases = useMemo(() => basesOf(props.bases ?? [], props.wholeWords ?? "all", measured.total[0] ?? 0), [props.bases, props.wholeWords, measured]);
+  const base = bases.find((b) => b.name === state.base) ?? bases[0] ?? { name: "", words: "all", value: 0 };
 
   const onZoom = useCallback(
     (node: number) => {
@@ -159,7 +164,9 @@ export function FlameGraph(props: FlameProps) {
       box.current?.querySelector("canvas")?.toBlob((b) => b && save(b, "flame.png"));
     } else if (format === "svg") save(new Blob([svg(tree, zoom, icicle, diffBy)], { type: "image/svg+xml" }), "flame.svg");
     else if (format === "folded") save(new Blob([folded(tree)], { type: "text/plain" }), "profile.folded.txt");
-    else if (props.server) void saveFromServer(props.server.path, props.server.query, format).catch(failed);
+    else if (props.server && !tree.otherTotal) void saveFromServer(props.server.path, props.server.query, format).catch(failed);
+    else if (format === "pprof") save(new Blob([pprof(tree)], { type: "application/octet-stream" }), "profile.pb");
+    else save(new Blob([speedscope(tree)], { type: "application/json" }), "profile.speedscope.json");
   };
 
   const onMenu = (what: string) => {
@@ -198,8 +205,9 @@ export function FlameGraph(props: FlameProps) {
       picked={picked}
       diffBy={diffBy}
       label={label}
-      whole={measured.total[0] ?? 0}
-      wholeWords={props.wholeWords ?? "all"}
+      whole={base.value}
+      wholeWords={base.words}
+      {...(t === tree && props.onDeep ? { onDeep: props.onDeep } : {})}
     />
   );
 
@@ -209,9 +217,10 @@ export function FlameGraph(props: FlameProps) {
         state={{ ...state, mode, isTimed }}
         icicle={icicle}
         before={props.before}
-        base={tree.otherTotal || threads > 0 ? "" : `% of ${amount(measured.total[0] ?? 0, measured.measure)}`}
+        bases={tree.otherTotal ? [] : bases.map((b) => ({ ...b, text: baseAmount(b, measured.measure) }))}
+        base={base.name}
         change={change}
-        matches={matches}
+        matches={matches && !tree.otherTotal ? { ...matches, share: (matches.share * (tree.total[0] ?? 0)) / (base.value || 1) } : matches}
         measure={tree.measure}
         input={input}
         onLeave={() => box.current?.querySelector<HTMLElement>("canvas, .flame-table")?.focus()}
@@ -220,7 +229,6 @@ export function FlameGraph(props: FlameProps) {
         diffBy={tree.otherTotal && diffBy}
         hasRequests={requests !== undefined}
         threads={threads}
-        hasServer={props.server !== undefined}
         onExport={exportAs}
         note={note}
       />
@@ -237,12 +245,12 @@ export function FlameGraph(props: FlameProps) {
           </>
         ) : (
           <>
-            {(mode === "both" || mode === "table") && <TopTable tree={tree} search={text} selected={picked} onPick={pickName} />}
+            {(mode === "both" || mode === "table") && <TopTable tree={tree} whole={base.value} search={text} selected={picked} onPick={pickName} />}
             {mode === "calls" && (
               <CallTree
                 tree={tree}
-                bases={props.bases ?? []}
-                base={state.base}
+                bases={bases}
+                base={base}
                 turned={state.turned}
                 selected={picked}
                 onBase={(b) => change({ b })}

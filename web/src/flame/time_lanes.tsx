@@ -42,8 +42,10 @@ function heightOf(l: Lane): number {
   return HEAD + Math.max(1, l.rows.length) * ROW + 6;
 }
 
-export function TimeLanes(props: { profile: Profile; moments: readonly Moment[]; whole: number; zoom: string; onZoom: (text: string) => void; search: string; label: string }) {
-  const { whole } = props;
+export function TimeLanes(props: { profile: Profile; moments: readonly Moment[]; whole: number; zoom: string; onZoom: (text: string) => void; search: string; label: string; names?: readonly string[] }) {
+  const { whole, names } = props;
+  /** Whose lane it is: a thread's number, or what the caller calls it. */
+  const nameOf = useCallback((thread: number) => (names?.[thread] === undefined ? `thread ${String(thread + 1)}` : visible(names[thread] ?? "")), [names]);
   const made = useMemo(() => lanesOf(props.profile, props.moments), [props.profile, props.moments]);
   const window = useMemo(() => stretchIn(props.zoom, whole), [props.zoom, whole]);
   const tops = useMemo(() => {
@@ -75,9 +77,9 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
       if (!status.current) return;
       const f = made.frames[b?.frame ?? -1];
       const place = placeText(f);
-      status.current.textContent = b && at && f ? `${visible(f.function)}, thread ${String((made.lanes[at.lane]?.thread ?? 0) + 1)}, from ${duration(b.from)} to ${duration(b.until)} (${duration(b.until - b.from)}, ${countOf(b.samples, "sample")})${place === "" ? "" : ` · ${visible(place)}`}` : `${duration(window.from)} to ${duration(window.until)} of ${duration(whole)}`;
+      status.current.textContent = b && at && f ? `${visible(f.function)}, ${nameOf(made.lanes[at.lane]?.thread ?? 0)}, from ${duration(b.from)} to ${duration(b.until)} (${duration(b.until - b.from)}, ${countOf(b.samples, "sample")})${place === "" ? "" : ` · ${visible(place)}`}` : `${duration(window.from)} to ${duration(window.until)} of ${duration(whole)}`;
     },
-    [made, window, whole],
+    [made, window, whole, nameOf],
   );
 
   const paint = useCallback(() => {
@@ -110,7 +112,7 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
       g.fillStyle = token("sunken");
       g.fillRect(0, top, width, HEAD - 3);
       g.fillStyle = token("ink-2");
-      g.fillText(`Thread ${String(lane.thread + 1)} · ${countOf(lane.samples, "sample")} · ${duration(lane.covered)}`, 6, top + HEAD / 2 - 1);
+      g.fillText(`${nameOf(lane.thread).replace(/^thread /, "Thread ")} · ${countOf(lane.samples, "sample")} · ${duration(lane.covered)}`, 6, top + HEAD / 2 - 1);
       lane.rows.forEach((row, depth) => {
         const y = top + HEAD + depth * ROW;
         let first = 0;
@@ -164,7 +166,7 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
     }
     c.dataset["bars"] = String(bars);
     c.dataset["lanes"] = String(made.lanes.length);
-  }, [made, tops, high, width, window, hits]);
+  }, [made, tops, high, width, window, hits, nameOf]);
 
   useEffect(() => {
     const element = box.current;
@@ -313,7 +315,7 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
             <tbody>
               {table.shown.map((t) => (
                 <tr key={`${String(t.thread)} ${String(t.from)}`}>
-                  <td>{t.thread + 1}</td>
+                  <td>{names?.[t.thread] === undefined ? t.thread + 1 : visible(names[t.thread] ?? "")}</td>
                   <td class="number">{duration(t.from)}</td>
                   <td class="number">{duration(t.until - t.from)}</td>
                   <td class="number">{count(t.samples)}</td>

@@ -9,7 +9,7 @@ import { topRows, type TopRow } from "./transform";
 import type { Tree } from "./tree";
 
 /** Functions by what they cost; a click marks one in the graph, and the graph's mark is marked here. */
-export function TopTable(props: { tree: Tree; search: string; selected: string; onPick: (name: string) => void }) {
+export function TopTable(props: { tree: Tree; whole: number; search: string; selected: string; onPick: (name: string) => void }) {
   const { tree } = props;
   const rows = useMemo(() => {
     const all = topRows(tree);
@@ -18,7 +18,7 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
     return all.filter((r) => pattern.test(r.name));
   }, [tree, props.search]);
   const columns = useMemo((): Column<TopRow>[] => {
-    const whole = tree.total[0] ?? 0;
+    const { whole } = props;
     const part = (n: number) => <span class="faint share">{share(n / (whole || 1), tree.measure)}</span>;
     const name: Column<TopRow> = {
       key: "name",
@@ -48,7 +48,7 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
       { key: "self", title: "Self", isNumber: true, by: (r) => r.self, cell: (r) => <>{amount(r.self, tree.measure)} {part(r.self)}</> },
       { key: "total", title: "Total", isNumber: true, by: (r) => r.total, cell: (r) => <>{amount(r.total, tree.measure)} {part(r.total)}</> },
     ];
-  }, [tree, props.onPick]);
+  }, [tree, props.whole, props.onPick]);
   return (
     <div class="flame-table" tabIndex={0} role="region" aria-label="Functions">
       <SortTable

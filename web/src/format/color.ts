@@ -1,5 +1,6 @@
-// Services have one of twelve colours, given out in order of first sight and remembered in this browser: up to twelve of
-// them never share one. The next twelve have them as rings, the rest is grey and told by its name.
+// Services have one of twelve colours, given out in order of first sight: up to twelve of them never share one. The next
+// twelve have them as rings, the rest is grey and told by its name. The order is kept by the server, so that a service has
+// one colour for everybody; a browser that may not write there, or hears nothing from it, goes by its own.
 
 export function hash(text: string): number {
   let h = 2166136261;
@@ -11,14 +12,31 @@ const SLOTS = 12;
 const MOST = 4 * SLOTS;
 const KEY = "spanflame.services";
 let order: string[] | undefined;
+let onNew: (() => void) | undefined;
 
-function read(): string[] {
+/** What somebody kept: names, each once. */
+export function orderOf(text: string | null | undefined): string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((n): n is string => typeof n === "string").slice(0, MOST) : [];
+    const kept: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(kept) ? [...new Set(kept.filter((n): n is string => typeof n === "string" && n.length < 200))].slice(0, MOST) : [];
   } catch {
     return [];
   }
+}
+
+function read(): string[] {
+  return orderOf(typeof localStorage === "undefined" ? null : localStorage.getItem(KEY));
+}
+
+export function knownOrder(): readonly string[] {
+  order ??= read();
+  return order;
+}
+
+/** The server's order comes first, what only this browser has seen behind it. `tell`: called when a name is new. */
+export function setOrder(first: readonly string[], tell?: () => void): void {
+  order = [...new Set([...first, ...knownOrder()])].slice(0, MOST);
+  if (tell) onNew = tell;
 }
 
 /** Place in the order of first sight, from 0. */
@@ -33,6 +51,7 @@ export function serviceAt(name: string): number {
     } catch {
       // then the order is this tab's own
     }
+    onNew?.();
   }
   return at < 0 ? MOST : at;
 }

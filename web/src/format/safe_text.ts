@@ -12,6 +12,16 @@ export function visible(text: string): string {
   });
 }
 
+/** A sentence of the server without the commands it names for a terminal: the page does the same by a click. */
+export function said(text: string): string {
+  return visible(
+    text
+      .replace(/ \(spanflame [^)]*\)/g, "")
+      .replace(/: spanflame (findings|flame) --span \S+( has them)?/g, "")
+      .replace(/([.;] )?spanflame coverage has/g, (_, end?: string) => `${end ?? ""}${end === "; " ? "the view Coverage has" : "Coverage has"}`),
+  );
+}
+
 /** For Markdown: no mark-up, no link, no picture, no mention of anybody. */
 export function markdownText(text: string): string {
   return visible(text)

@@ -1,6 +1,7 @@
 import { exactly } from "../flame/search";
 import { visible } from "../format/safe_text";
 import { duration, percent } from "../format/units";
+import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -87,8 +88,8 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
           {costOf(f)}
         </span>
         {props.onDismiss && (
-          <button type="button" class="btn s" onClick={props.onDismiss}>
-            Dismiss
+          <button type="button" class="btn icon s ghost" aria-label="Dismiss" title="Dismiss" onClick={props.onDismiss}>
+            <Icon name="close" size={12} />
           </button>
         )}
       </footer>

@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Service } from "../api/types";
+import { ApiError } from "../api/client";
+import type { Explain, Service } from "../api/types";
 import { Sparkline } from "../charts/sparkline";
 import { serviceColor } from "../format/color";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { changeWords, count, countOf, duration, percent, rate } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
@@ -14,7 +15,9 @@ import { useUrl } from "../state/use_url";
 import { evidenceOf, shortFact } from "./answer_cards";
 import { ranked, type AllFindings } from "./use_findings";
 import type { RedData } from "./use_red";
+import { MOST_TIMES, useTimes } from "./use_times";
 import { isNews, worstFirst } from "./worst";
+import { BreakdownBar, PartLegend } from "../why/parts";
 import type { Asked } from "../api/use_ask";
 import { useCosts } from "../views/use_costs";
 import type { Range } from "../state/range";
@@ -53,8 +56,27 @@ function Says(props: { service: string; findings: Asked<AllFindings>; first: Ret
   if (own?.error !== undefined && own.error !== "") return <span class="bad sm" title={visible(own.error)}>failed: {visible(own.error)}</span>;
   if (!own) return <span class="faint sm">not examined: the question took too long</span>;
   return (
-    <span class="faint sm" title={visible(own.reason)}>
-      {own.samples === 0 ? "no profiles" : own.reason === "" ? "nothing stands out" : visible(own.reason)}
+    <span class="faint sm" title={said(own.reason)}>
+      {own.samples === 0 ? "no profiles" : own.reason === "" ? "nothing stands out" : said(own.reason)}
+    </span>
+  );
+}
+
+function TimeCell(props: { time: Explain | ApiError | undefined; meanNs: number; hasRequests: boolean }) {
+  const { time } = props;
+  if (!props.hasRequests) return null;
+  const mean = (
+    <span class="nw">
+      <Fig text={duration(props.meanNs)} />
+    </span>
+  );
+  if (!time || time instanceof ApiError || time.parts.length === 0) return <span class="row one" title={time instanceof ApiError ? visible(time.message) : ""}><span class="bd-room" />{mean}</span>;
+  return (
+    <span class="row one" title={visible(time.sentence)}>
+      <span class="bd-room">
+        <BreakdownBar parts={time.parts} whole={time.duration_ns} label="Time per request" />
+      </span>
+      {mean}
     </span>
   );
 }
@@ -67,6 +89,8 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
   const costs = useCosts(props.range);
   const fit = useMemo(() => props.services.filter((s) => s.service.toLowerCase().includes(text.toLowerCase())), [props.services, text]);
   const rows = useMemo(() => sorted(fit, order, props.red.before), [fit, order, props.red.before]);
+  const times = useTimes(rows.filter((s) => s.requests.count > 0).slice(0, MOST_TIMES).map((s) => s.service), props.range);
+  const parts = useMemo(() => new Set([...times.values()].flatMap((e) => (e instanceof ApiError ? [] : e.parts.map((p) => (p.part === "on_cpu" ? "cpu" : p.part))))), [times]);
   const told = useMemo(() => {
     const out = new Map<string, ReturnType<typeof ranked>[number]>();
     for (const f of ranked(props.findings.data)) if (!out.has(f.service)) out.set(f.service, f);
@@ -114,13 +138,14 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
               <th class="c-hide" />
               {head("p95", "p95")}
               <th class="number">Change</th>
-              <th class="number c-hide" title="cores, as profiles say">CPU</th>
+              <th class="c-hide" title={`where a request spends its time, on average; of the first ${String(MOST_TIMES)} services`}>Time per request</th>
+              <th class="number c-hide2" title="cores, as profiles say">CPU</th>
               <th class="number c-hide2" title="heap in use, as profiles say">Memory</th>
               <th>What stands out</th>
             </tr>
           </thead>
           <tbody>
-            {begin > 0 && <tr aria-hidden="true" class="space"><td colSpan={9} style={{ height: `${String(begin * ROW)}px` }} /></tr>}
+            {begin > 0 && <tr aria-hidden="true" class="space"><td colSpan={10} style={{ height: `${String(begin * ROW)}px` }} /></tr>}
             {rows.slice(begin, end).map((s) => {
               const r = s.requests;
               const was = props.red.before.get(s.service)?.requests;
@@ -145,7 +170,10 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                   <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the time before, ${countOf(was.count, "request")}` : "no requests in the time before"}>
                     {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
-                  <td class="number c-hide">{cell(cost?.cores, (n) => `${short(n)} cores`)}</td>
+                  <td class="time-cell c-hide">
+                    <TimeCell time={times.get(s.service)} meanNs={r.meanNs} hasRequests={r.count > 0} />
+                  </td>
+                  <td class="number c-hide2">{cell(cost?.cores, (n) => `${short(n)} cores`)}</td>
                   <td class="number c-hide2">{cell(cost?.memory, bytes)}</td>
                   <td class="wide">
                     <Says service={s.service} findings={props.findings} first={told.get(s.service)} />
@@ -153,11 +181,21 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                 </tr>
               );
             })}
-            {end < rows.length && <tr aria-hidden="true" class="space"><td colSpan={9} style={{ height: `${String((rows.length - end) * ROW)}px` }} /></tr>}
+            {end < rows.length && <tr aria-hidden="true" class="space"><td colSpan={10} style={{ height: `${String((rows.length - end) * ROW)}px` }} /></tr>}
           </tbody>
         </table>
       </div>
       {rows.length === 0 && <p class="state">No service has “{visible(text)}” in its name.</p>}
+      {parts.size > 0 && (
+        <p class="legend pad-x parts-legend c-hide">
+          <PartLegend has={parts} />
+          {parts.has("child") && (
+            <span>
+              <i class="key p p-child" aria-hidden="true" /> child spans
+            </span>
+          )}
+        </p>
+      )}
       {props.red.sparkError !== "" && <p class="note bad pad">The lines failed: {visible(props.red.sparkError)}</p>}
     </div>
   );

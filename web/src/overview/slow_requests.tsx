@@ -8,9 +8,13 @@ import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
 import { askedSeconds, type Range } from "../state/range";
+import { CauseBar, CauseWords, oneOfEach, useCauses } from "../why/causes";
 
 const SHOWN = 5;
 const READ = 100;
+/** So many of the slowest are asked why; of those one of each cause is shown. */
+const ASKED = 8;
+const LEAST = 3;
 
 interface Slow {
   readonly rows: readonly { id: string; name: string; service: string; ms: number; ns: number }[];
@@ -19,7 +23,7 @@ interface Slow {
   readonly isPart: boolean;
 }
 
-/** The slowest of each entry: many of one kind say no more than one. */
+/** The slowest of each entry: many of one kind say no more than a few. */
 async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promise<Slow> {
   // The quantile is an estimate: a little less, so that something is mostly above it.
   const q = `{ nestedSetParent < 0 && duration >= ${queryDuration(p99Ns * 0.85, Math.floor)} }`;
@@ -33,18 +37,23 @@ async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promis
   const some = rows.filter((r) => {
     const n = (kinds.get(`${r.service}\0${r.name}`) ?? 0) + 1;
     kinds.set(`${r.service}\0${r.name}`, n);
-    return n <= 2;
+    return n <= ASKED / 2;
   });
-  return { rows: (some.length >= 3 ? some : rows).slice(0, SHOWN), q, isPart: rows.length >= READ };
+  return { rows: (some.length >= LEAST ? some : rows).slice(0, ASKED), q, isPart: rows.length >= READ };
 }
 
 export function SlowRequests(props: { range: Range; p99Ns: number }) {
   const { range } = props;
   const asked = useAsk<Slow>(props.p99Ns > 0 ? `slowest ${JSON.stringify(range)} ${String(props.p99Ns)}` : "", async (s) => ({ data: await slowest(range, props.p99Ns, s), partial: "" }));
+  const all = asked.data?.rows ?? [];
+  const causes = useCauses(all.map((r) => r.id));
+  const isKnown = all.every((r) => causes.has(r.id));
+  const each = isKnown ? oneOfEach(all, (r) => r.id, causes) : all.slice(0, LEAST);
+  const rows = [...each, ...all.filter((r) => !each.includes(r)).slice(0, Math.max(0, LEAST - each.length))].slice(0, SHOWN);
   return (
-    <div class="card">
+    <div class="card slow-requests">
       <header>
-        <h2>Slowest requests</h2>
+        <h2>Slow requests, one of each cause</h2>
         <span class="spring" />
         {asked.data && (
           <ViewLink to={{ view: "search", q: asked.data.q }} class="link sm">
@@ -58,10 +67,10 @@ export function SlowRequests(props: { range: Range; p99Ns: number }) {
       {asked.data && asked.data.rows.length > 0 && (
         <table aria-label="Slowest requests">
           <tbody>
-            {asked.data.rows.map((r) => (
+            {rows.map((r) => (
               <tr key={r.id}>
                 <td class="f3 num nw">{moment(r.ms).slice(11, 19)}</td>
-                <td class="wide">
+                <td>
                   <ViewLink to={{ view: "trace", id: r.id }} class="service">
                     <ServiceMark name={r.service} />
                     <Name text={r.name} />
@@ -69,6 +78,12 @@ export function SlowRequests(props: { range: Range; p99Ns: number }) {
                 </td>
                 <td class="number">
                   <Fig text={duration(r.ns)} />
+                </td>
+                <td class="bar-cell s-hide">
+                  <CauseBar cause={causes.get(r.id)} />
+                </td>
+                <td class="wide">
+                  <CauseWords cause={causes.get(r.id)} />
                 </td>
                 <td class="number">
                   <ViewLink to={{ view: "trace", id: r.id, pane: "why" }} class="btn s" label={`Why slow? ${visible(r.name)}, ${duration(r.ns)}`}>

@@ -134,12 +134,9 @@ export function markdownOf(title: string, address: string, root: ParentNode, pic
   return lines.join("\n");
 }
 
-export function ShareMenu() {
-  const [done, setDone] = useState("");
-  const say = (words: string) => {
-    setDone(words);
-    setTimeout(() => setDone(""), 2000);
-  };
+/** What was done stays said while the menu is open. */
+function Ways() {
+  const [done, say] = useState("");
   const copy = (what: string, words: string) => {
     void copyText(what).then((ok) => say(ok ? `${words} copied` : "The browser did not allow copying"));
   };
@@ -149,6 +146,28 @@ export function ShareMenu() {
     return path === "" ? "" : location.origin + path;
   };
   const link = () => location.origin + fixedAddress(params(), Date.now());
+  return (
+    <div class="menu-list">
+      <button type="button" onClick={() => copy(link(), "Link")}>
+        Copy the link <span class="faint">with the time as it is now</span>
+      </button>
+      <button type="button" onClick={() => copy(commandOf(params(), Date.now(), location.origin), "Command")}>
+        Copy the command <span class="faint">for a terminal</span>
+      </button>
+      <button type="button" onClick={() => copy(markdownOf(document.title.replace(/ · Spanflame$/, ""), link(), document, picture()), "Markdown")}>
+        Copy as Markdown <span class="faint">for an incident{picture() === "" ? "" : ", with a link to the picture"}</span>
+      </button>
+      <button type="button" onClick={() => void copyPicture(document.title.replace(/ · Spanflame$/, "")).then(say).catch((e: unknown) => say(String(e)))}>
+        Copy the picture <span class="faint">of the graph, to paste below it</span>
+      </button>
+      <p class="note" role="status">
+        {done}
+      </p>
+    </div>
+  );
+}
+
+export function ShareMenu() {
   return (
     <Popover
       label="Share"
@@ -161,25 +180,7 @@ export function ShareMenu() {
         </>
       }
     >
-      {() => (
-        <div class="menu-list">
-          <button type="button" onClick={() => copy(link(), "Link")}>
-            Copy the link <span class="faint">with the time as it is now</span>
-          </button>
-          <button type="button" onClick={() => copy(commandOf(params(), Date.now(), location.origin), "Command")}>
-            Copy the command <span class="faint">for a terminal</span>
-          </button>
-          <button type="button" onClick={() => copy(markdownOf(document.title.replace(/ · Spanflame$/, ""), link(), document, picture()), "Markdown")}>
-            Copy as Markdown <span class="faint">for an incident{picture() === "" ? "" : ", with a link to the picture"}</span>
-          </button>
-          <button type="button" onClick={() => void copyPicture(document.title.replace(/ · Spanflame$/, "")).then(say).catch((e: unknown) => say(String(e)))}>
-            Copy the picture <span class="faint">of the graph, to paste below it</span>
-          </button>
-          <p class="note" role="status">
-            {done}
-          </p>
-        </div>
-      )}
+      {() => <Ways />}
     </Popover>
   );
 }

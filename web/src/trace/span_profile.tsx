@@ -1,14 +1,16 @@
 // The flame graph of one span, beside the waterfall: no question is asked first.
 
-import type { ComponentChildren } from "preact";
+import { Fragment, type ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Coverage, GradeName, Known, Profile, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
+import type { Base } from "../flame/base";
 import { FlameGraph } from "../flame/flame_graph";
 import { profileWithin, treeOf } from "../flame/tree";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { amount, count, countOf, duration, ESTIMATE, measureOf, percent } from "../format/units";
+import { Help } from "../parts/help";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
@@ -43,7 +45,7 @@ export function inOrder(types: readonly string[]): string[] {
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
   return (
-    <p class="matched pad-x" role="note" title="Match quality: how samples came to this span">
+    <div class="matched pad-x" role="note" aria-label="Match quality: how samples came to this span">
       {p.isEstimate === true ? (
         <span class="trust none" title="Samples that other spans share: no intervals and no conclusions are made from them">
           {ESTIMATE} estimate
@@ -67,7 +69,19 @@ function Grades(props: { p: SpanProfile }) {
           {p.isEstimate === true && " of what is known"}
         </span>
       )}
-    </p>
+      <Help of="match quality">
+        <p>How samples came to this span:</p>
+        <dl class="facts">
+          {GRADES.map(([g, words]) => (
+            <Fragment key={g}>
+              <dt>{g}</dt>
+              <dd>{words}</dd>
+            </Fragment>
+          ))}
+        </dl>
+        <p>The first three are known to be of the span. Of the others ~ marks every figure, and no conclusion is drawn from them.</p>
+      </Help>
+    </div>
   );
 }
 
@@ -95,14 +109,14 @@ function More(props: { traceId: string; span: Span }) {
   const [open, setOpen] = useState(false);
   const coverage = useAsk<Coverage>(open ? path : "", (s) => get(path, {}, s), true);
   return (
-    <details class="note" onToggle={(e) => setOpen(e.currentTarget.open)}>
+    <details class="note pad-x" onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>How to have more samples here</summary>
       {coverage.isLoading && <p>…</p>}
       {coverage.error && <p class="bad">{visible(coverage.error.message)}</p>}
       {coverage.data?.missing.length === 0 && <p>Nothing is missing that the server can see; only few samples of this span came.</p>}
       {coverage.data?.missing.map((m) => (
         <div key={m.kind} class="missing">
-          <b>{visible(m.sentence)}</b>
+          <b>{said(m.sentence)}</b>
           {m.lines.length > 0 && <pre>{m.lines.map(visible).join("\n")}</pre>}
         </div>
       ))}
@@ -159,7 +173,7 @@ function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
 }
 
 /** Samples of one type, of a span alone or with its children. */
-export function SpanProfilePane(props: { traceId: string; span: Span; before?: ComponentChildren; onEnter?: () => void }) {
+export function SpanProfilePane(props: { traceId: string; span: Span; before?: ComponentChildren; onEnter?: () => void; onDeep?: () => void }) {
   const url = useUrl();
   const { traceId, span } = props;
   const isSelf = url["self"] === "1";
@@ -176,21 +190,36 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
     return { profile, wholeNs: data?.durationNs ?? 0, moments: (data?.timeline ?? []).filter(([start]) => profile !== inGap || !gap || (start >= gap.from && start < gap.until)) };
   }, [profile, data]);
   const total = tree?.total[0] ?? 0;
-  const isTime = data?.profile.unit === "nanoseconds";
+  // Shares are of the span's duration, unless there are too few samples to say any time.
+  const isTime = data?.profile.unit === "nanoseconds" && data.profile.isFew !== true;
+  const bases = useMemo((): Base[] => {
+    if (!data) return [];
+    const own = { name: "cpu", words: `the span's ${typeWords(data.profile.type)}`, value: data.profile.total };
+    return isTime ? [{ name: "duration", words: "the span's duration", value: data.durationNs, isMeasured: true }, own] : [own];
+  }, [data, isTime]);
   return (
     <div class="span-profile">
       <AskedFrame asked={{ ...asked, data }}>
         {(p) => (
           <>
-            <Tabs p={p} isSelf={isSelf} total={total} />
+            <div class="span-tabs">
+              <Tabs p={p} isSelf={isSelf} total={total} />
+              <Grades p={p} />
+            </div>
             {p.keep?.state === "thinned" && (
               <p class="pad-x">
                 <ThinnedMark keep={p.keep} />
               </p>
             )}
-            <Grades p={p} />
             <Narrowed p={p} gap={gap} inGap={inGap} />
-            {p.reason !== "" && total > 0 && <p class="note">{visible(p.reason)}</p>}
+            {p.reason !== "" && total > 0 && (
+              <p class="note few-note pad-x">
+                {said(p.reason)}{" "}
+                <ViewLink to={{ view: "compare", q: `{ resource.service.name = ${JSON.stringify(span.service)} && name = ${JSON.stringify(span.name)} }`, split: "all" }} class="link">
+                  All spans like it, in one graph
+                </ViewLink>
+              </p>
+            )}
             <KnownOf traceId={traceId} known={p.known} />
             {p.keep?.state !== "thinned" && (p.trust === "none" || p.trust === "thin" || p.isEstimate === true) && <More traceId={traceId} span={span} />}
             {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
@@ -199,26 +228,21 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
                 tree={tree}
                 {...(props.before === undefined ? {} : { before: props.before })}
                 {...(props.onEnter ? { onEnter: props.onEnter } : {})}
+                {...(props.onDeep ? { onDeep: props.onDeep } : {})}
+                mayHideStart={true}
                 wholeWords={`the span's ${typeWords(p.profile.type)}`}
                 label={`Flame graph of ${visible(span.name)}`}
                 server={{ path, query }}
                 timeline={timeline}
                 service={span.service}
-                bases={
-                  isTime
-                    ? [
-                        { name: "cpu", words: `the span's ${typeWords(p.profile.type)}`, value: p.profile.total },
-                        { name: "duration", words: "the span's duration", value: p.durationNs },
-                      ]
-                    : []
-                }
+                bases={bases}
               />
             ) : (
               <>
               <div class="flame-bar">{props.before}</div>
               <Empty>
                 <p>{p.keep?.state === "thinned" ? "The samples of this span were removed." : "There is no profile of this span."}</p>
-                <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : visible(p.reason)}</p>
+                <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : said(p.reason)}</p>
               </Empty>
               </>
             )}

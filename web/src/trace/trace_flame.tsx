@@ -1,22 +1,23 @@
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { Profile, TraceFlame } from "../api/types";
+import type { Profile, Trace, TraceFlame } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { ESTIMATE } from "../format/units";
 import { AskedFrame } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { ThinnedMark } from "./keep_marks";
+import { MOST_ENTRIES, useTraceTime } from "./trace_time";
 import { PartLegend } from "../why/parts";
 import { typeWords } from "./span_profile";
 
 const WEIGHTS: readonly (readonly [string, string])[] = [
-  ["critical-path", "critical path"],
-  ["wall", "wall clock"],
-  ["samples", "samples"],
+  ["critical-path", "Critical path"],
+  ["wall", "Wall clock"],
+  ["samples", "Samples"],
 ];
 
 /** Which parts of time have frames of their own; what runs is code. */
@@ -32,17 +33,19 @@ export function partsIn(p: Profile): ReadonlySet<string> {
 }
 
 /** The whole request, over all its services, as one graph. */
-export function TraceFlamePane(props: { traceId: string }) {
+export function TraceFlamePane(props: { trace: Trace }) {
   const url = useUrl();
   const by = url["by"] ?? "critical-path";
-  const path = `/api/v1/traces/${props.traceId}/flame`;
+  const path = `/api/v1/traces/${props.trace.traceId}/flame`;
   // Bars of time are filled with all of it, waits included; samples are of one type of profile.
   const isTime = by !== "samples";
   const query = isTime ? { by, waits: "true" } : { by, type: url["type"] };
   const asked = useAsk<TraceFlame>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
+  const time = useTraceTime(props.trace, isTime || !asked.data || asked.data.profile.total === 0 ? undefined : asked.data.profile.type);
+  const timeline = time.data && time.data.moments.length > 0 ? time.data : undefined;
   const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
   return (
-    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{visible(d.reason) || "This trace has no samples."}</p></> : undefined)}>
+    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{said(d.reason) || "This trace has no samples."}</p></> : undefined)}>
       {(d) => (
         <div class="trace-flame">
           <div class="row">
@@ -72,8 +75,10 @@ export function TraceFlamePane(props: { traceId: string }) {
               </span>
             )}
           </div>
-          {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
-          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" icicle={isTime} server={{ path, query }} />}
+          {d.reason !== "" && <p class="note">{said(d.reason)}</p>}
+          {time.error && <p class="note bad pad-x">The order of time could not be asked: {visible(time.error.message)}</p>}
+          {timeline && timeline.left > 0 && url["fv"] === "time" && <p class="note pad-x">The {MOST_ENTRIES} longest calls into a process are shown, {timeline.left} are not.</p>}
+          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" icicle={isTime} wholeWords="the trace" mayHideStart={true} server={{ path, query }} timeline={timeline} />}
           {isTime && (
             <p class="legend wf-legend pad-x">
               <PartLegend has={partsIn(d.profile)} />

@@ -61,11 +61,14 @@ const percentText = (n: number) => `${n.toFixed(3)}%`;
 /** Where a bar begins: what is short at the end of the trace is still inside. */
 const leftText = (n: number) => `min(${percentText(n)}, calc(100% - 3px))`;
 
-/** "95 % waiting for a CPU", "regexMatch 41 %": the largest part of a span's own time, in a few words. */
-export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string | undefined): string {
+/** "95 % waiting for a CPU", "regexMatch 41 %": the largest part of a span's own time, in a few words. `roomNs`: how long no
+ * child span ran; a wait for a call is longer, and the call's own row says what that is. */
+export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string | undefined, roomNs = Infinity): string {
   const own = ledger ? Object.entries(ledger.parts).filter(([p]) => p !== "child" && p !== "remote" && p !== "unknown") : [];
   own.sort((a, b) => b[1] - a[1]);
-  const [part, ns] = own[0] ?? ["", 0];
+  const scale = Math.min(1, roomNs / Math.max(1, own.reduce((n, [, v]) => n + v, 0)));
+  const part = own[0]?.[0] ?? "";
+  const ns = (own[0]?.[1] ?? 0) * scale;
   const whole = span.durationNs || 1;
   const mark = ledger?.estimates.includes(part) === true ? ESTIMATE : "";
   const { hot } = span;
@@ -111,7 +114,7 @@ function Bar(props: BarProps) {
   const words = `${duration(span.durationNs)}${span.criticalNs > 0 ? `, ${duration(span.criticalNs)} on the critical path` : ""}`;
   const said = props.ledger ? ledgerWords(span, props.ledger) : "";
   const inside = (x0: number, x1: number) => ({ left: leftText(Math.max(x0, 0)), width: percentText(Math.max(Math.min(x1, 100) - Math.max(x0, 0), 0)) });
-  const hot = hottest(span, props.ledger, trace.hotUnit);
+  const hot = hottest(span, props.ledger, trace.hotUnit, row.below < 2000 ? stretches.reduce((n, g) => n + g.durationNs, 0) : undefined);
   const isError = span.status === "STATUS_CODE_ERROR";
   const isThin = !props.byService && pieces.length > 0;
   return (

@@ -5,9 +5,10 @@ import { useMemo } from "preact/hooks";
 import { call, get } from "../api/client";
 import type { CompareSide, ComparedFunction, Comparison, Profile, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
+import { Distribution, type Spread } from "../charts/distribution";
 import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { count, countOf, duration, ESTIMATE, moment, signed, value } from "../format/units";
 import { DEPLOY_ENTRY, deployLink, hasSides, KEYS, sidesOf, useDeploys } from "../overview/use_deploys";
 import { Icon } from "../parts/icon";
@@ -18,7 +19,7 @@ import { AskedFrame } from "../parts/states";
 import { TypeChoice } from "../parts/type_choice";
 import { withCondition } from "../search/queries";
 import { useHead } from "../state/head";
-import { asked, readMoment, type Range } from "../state/range";
+import { asked, askedSeconds, readMoment, type Range } from "../state/range";
 import { change, goTo, params, within, type Params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder as typesInOrder } from "../trace/span_profile";
@@ -71,9 +72,9 @@ function columns(unit: string): Column<ComparedFunction>[] {
       key: "interval",
       title: "95 % interval",
       isNumber: true,
-      cell: (f) => (f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${value(f.low, unit)} to ${value(f.high, unit)}`),
+      cell: (f) => (f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${signed(value(f.low, unit), f.low)} to ${signed(value(f.high, unit), f.high)}`),
     },
-    { key: "sure", title: "", cell: (f) => (f.isSignificant ? <span class="tag">significant</span> : <span class="faint">not significant</span>) },
+    { key: "sure", title: "", cell: (f) => (f.isSignificant ? <span class="chip acc">significant</span> : <span class="faint">may be chance</span>) },
   ];
 }
 
@@ -89,7 +90,7 @@ function DiffGraph(props: { left: string; right: string; range: Range; type: str
   const tree = useMemo(() => (both.data ? diffOf(both.data.left.profile, both.data.right.profile) : undefined), [both.data]);
   const requests = useMemo(() => (both.data && both.data.left.spans > 0 && both.data.right.spans > 0 ? { left: both.data.left.spans, right: both.data.right.spans } : undefined), [both.data]);
   return (
-    <AskedFrame asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{visible(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
+    <AskedFrame asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{said(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
       {() => tree && <FlameGraph tree={tree} label="Difference per span" diffBy={requests ? "request" : "absolute"} requests={requests} icicle={props.type === undefined} mayHideStart={true} />}
     </AskedFrame>
   );
@@ -174,6 +175,10 @@ function Bridge(props: { c: Comparison }) {
   );
 }
 
+function spreadOf(words: string, color: string, s: CompareSide): Spread {
+  return { words, color, spans: s.spans, meanNs: s.meanDurationNs, durationsNs: s.durationsNs ?? [] };
+}
+
 /** Which profile the difference graph is of. */
 function DiffTypes(props: { type: string; range: Range }) {
   const q = { start: String(Math.floor(props.range.fromMs)), end: String(Math.ceil(props.range.untilMs)) };
@@ -189,11 +194,29 @@ function DiffTypes(props: { type: string; range: Range }) {
   );
 }
 
+interface Attribute {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+const ATTRIBUTES = ["resource.host.name", "resource.service.instance.id", "resource.deployment.environment", "span.http.route", "span.http.request.method", "resource.service.version", "resource.commit"];
+
+/** The first of some attributes that has two values: an example that has an answer. */
+async function attributeOf(range: Range, signal: AbortSignal): Promise<Attribute> {
+  for (const key of ATTRIBUTES) {
+    const answer = await get<{ tagValues?: { value: string }[] }>(`/api/v2/search/tag/${key}/values`, askedSeconds(range), signal);
+    const values = (answer.data.tagValues ?? []).map((v) => v.value);
+    if (values.length >= 2) return { key, values };
+  }
+  return { key: ATTRIBUTES[0] ?? "", values: [] };
+}
+
 /** Forms, when nothing was asked yet: each with what is there. */
 function Start(props: { range: Range }) {
   const q = asked(props.range);
   const services = useAsk<Services>(`services ${JSON.stringify(q)}`, (s) => get("/api/v1/services", q, s));
   const { deploys } = useDeploys(props.range);
+  const attribute = useAsk<Attribute>(`attribute ${JSON.stringify(q)}`, async (s) => ({ data: await attributeOf(props.range, s), partial: "" }));
   const busiest = [...(services.data?.services ?? [])].sort((a, b) => b.requests.ratePerSecond * b.requests.meanNs - a.requests.ratePerSecond * a.requests.meanNs)[0];
   const op = busiest?.operations.find((o) => o.requests.count > 0)?.operation;
   const example = busiest ? `{ resource.service.name = ${JSON.stringify(busiest.service)}${op === undefined ? "" : ` && name = ${JSON.stringify(op)}`} }` : "{ }";
@@ -230,7 +253,7 @@ function Start(props: { range: Range }) {
   );
   const d = deploys.find(hasSides);
   const middle = (props.range.fromMs + props.range.untilMs) / 2;
-  const t = (ms: number) => moment(ms).slice(0, 16);
+  const t = (ms: number) => moment(ms).slice(0, props.range.untilMs - props.range.fromMs < 3600e3 ? 19 : 16);
   return (
     <div class="starts">
       {form(
@@ -240,8 +263,8 @@ function Start(props: { range: Range }) {
           {spans("q", "Spans", example)}
           <label>
             Slow from
-            <select name="split" defaultValue="p95">
-              {SPLITS.filter((s) => s !== "errors").map((s) => <option key={s}>{s}</option>)}
+            <select name="split">
+              {SPLITS.filter((s) => s !== "errors" && s !== "all").map((s) => <option key={s} selected={s === "p95"}>{s}</option>)}
             </select>
           </label>
         </>,
@@ -254,9 +277,9 @@ function Start(props: { range: Range }) {
         "Two values of one attribute: two hosts, two customers, two regions.",
         <>
           {spans("q", "Spans", example)}
-          {spans("key", "Attribute", "resource.host.name")}
-          {spans("a", "Baseline has", "host-1")}
-          {spans("b", "Comparison has", "host-2")}
+          {spans("key", "Attribute", attribute.data?.key ?? "")}
+          {spans("a", "Baseline has", attribute.data?.values[0] ?? "")}
+          {spans("b", "Comparison has", attribute.data?.values[1] ?? "")}
         </>,
         (of) => ({ left: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("a"))}`), right: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("b"))}`) }),
       )}
@@ -310,7 +333,8 @@ export function Compare(props: { range: Range }) {
         ? { q: query.q, ...(isAll ? { focus: url["focus"] } : { split: query.split }), ...asked(props.range) }
         : undefined;
   const why = useExplain(explained);
-  useHead("Compare", has ? (url["q"] ?? "two queries") : "");
+  const isDeploy = url["version"] !== undefined;
+  useHead(isDeploy ? `${visible(url["service"] ?? "")} ${visible(url["version"] ?? "")} against ${visible(url["against"] ?? "")}` : "Compare", isDeploy ? `${url["service"] ?? ""} ${url["version"] ?? ""}` : has ? (url["q"] ?? "two queries") : "", isDeploy ? (url["service"] ?? "") : "");
   if (!has)
     return (
       <section aria-labelledby="page-title">
@@ -365,7 +389,7 @@ export function Compare(props: { range: Range }) {
             </div>
             {!explained && <div class="card why">
               <p class="says" data-answer>
-                {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary)}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : visible(c.reason || c.note)}
+                {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary)}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : said(c.reason || c.note)}
               </p>
               <div class="meta">
                 <span class={c.time.duration.isSignificant ? (c.time.duration.delta > 0 ? "chip bad" : "chip good") : "chip"}>{c.time.duration.isSignificant ? "Significant, 95 %" : "May be chance"}</span>
@@ -378,11 +402,14 @@ export function Compare(props: { range: Range }) {
                   </ViewLink>
                 )}
               </div>
-              {c.note !== "" && c.time.summary !== "" && <p class="note">{visible(c.note)}</p>}
-              {c.reason !== "" && c.time.summary !== "" && <p class="note warn">{visible(c.reason)}</p>}
+              {c.note !== "" && c.time.summary !== "" && <p class="note">{said(c.note)}</p>}
+              {c.reason !== "" && c.time.summary !== "" && <p class="note warn">{said(c.reason)}</p>}
             </div>}
-            {explained && c.note !== "" && <p class="note">{visible(c.note)}</p>}
-            {c.time.parts.length > 0 && <Bridge c={c} />}
+            {explained && c.note !== "" && <p class="note">{said(c.note)}</p>}
+            <div class="two-cards">
+              {c.time.parts.length > 0 && <Bridge c={c} />}
+              <Distribution sides={[spreadOf("before", "var(--less-3)", c.left), spreadOf("after", "var(--more-3)", c.right)]} />
+            </div>
             <TimeParts time={c.time} />
             {c.functions.length > 0 && (
               <div class="card">

@@ -1,10 +1,11 @@
 // The whole duration of two sets of spans, part by part, with the functions and child spans in each part.
 
 import { useState } from "preact/hooks";
-import type { ComparedFigure, ComparedPart, ComparedTime } from "../api/types";
-import { visible } from "../format/safe_text";
+import type { ComparedFigure, ComparedFunction, ComparedPart, ComparedTime } from "../api/types";
+import { said, visible } from "../format/safe_text";
 import { duration, ESTIMATE, percent, signed } from "../format/units";
 import { Name } from "../parts/name";
+import { sourceAddress } from "../state/links";
 import { partClass } from "../why/parts";
 
 const FUNCTIONS = 5;
@@ -41,11 +42,25 @@ function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolea
         <b class={f.delta > 0 ? "more" : "less"}>{mark + signed(duration(f.delta), f.delta)}</b>
       </td>
       <td class="number">{props.share === undefined ? "" : mark + percent(props.share)}</td>
-      <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${mark}${duration(f.low)} to ${mark}${duration(f.high)}`}</td>
+      <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${mark}${signed(duration(f.low), f.low)} to ${mark}${signed(duration(f.high), f.high)}`}</td>
       <td class="ci-cell">
         <Whisker f={f} scale={props.scale} />
       </td>
       <td>{f.isSignificant ? <span class="chip acc">significant</span> : <span class="faint">may be chance</span>}</td>
+    </>
+  );
+}
+
+/** "order_service.c:156", a link where somebody said to where. */
+function Place(props: { of: ComparedFunction }) {
+  const { file = "", line = 0 } = props.of;
+  if (file === "") return null;
+  const words = `${file.slice(file.lastIndexOf("/") + 1)}${line > 0 ? `:${String(line)}` : ""}`;
+  const href = sourceAddress({ function: props.of.function, file, line });
+  return (
+    <>
+      {" "}
+      {href === "" ? <bdi class="mono f3">{visible(words)}</bdi> : <a class="mono" href={href} target="_blank" rel="noopener noreferrer">{visible(words)}</a>}
     </>
   );
 }
@@ -65,6 +80,7 @@ function Part(props: { part: ComparedPart; scale: Scale }) {
         <tr key={f.function} class="inner">
           <td class="wide">
             <Name text={f.function} class="mono" />
+            <Place of={f} />
           </td>
           <Figures f={f} isEstimate={part.isEstimate} scale={props.scale} />
         </tr>
@@ -92,7 +108,7 @@ function Part(props: { part: ComparedPart; scale: Scale }) {
 /** The parts add up to the duration, their differences to its difference. */
 export function TimeParts(props: { time: ComparedTime }) {
   const { time } = props;
-  if (time.parts.length === 0) return time.reason === "" ? null : <p class="note warn">{visible(time.reason)}</p>;
+  if (time.parts.length === 0) return time.reason === "" ? null : <p class="note warn">{said(time.reason)}</p>;
   const all = [time.duration, ...time.parts];
   const scale = { low: Math.min(0, ...all.map((f) => f.low ?? f.delta)), high: Math.max(0, ...all.map((f) => f.high ?? f.delta)) };
   return (
@@ -124,7 +140,7 @@ export function TimeParts(props: { time: ComparedTime }) {
           ))}
         </tbody>
       </table>
-      {time.reason !== "" && <p class="note">{visible(time.reason)}</p>}
+      {time.reason !== "" && <p class="note">{said(time.reason)}</p>}
     </div>
   );
 }

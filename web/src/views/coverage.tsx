@@ -4,9 +4,10 @@ import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Coverage, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { count, countOf, duration, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
+import { CoverageHelp } from "../parts/help";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -20,9 +21,9 @@ function Share(props: { words: string; share: number | undefined; hint: string }
   if (props.share === undefined) return null;
   return (
     <>
-      <dt title={props.hint}>{props.words}</dt>
+      <dt>{props.words}</dt>
       <dd>
-        <meter min={0} max={1} low={0.5} high={0.9} optimum={1} value={props.share} aria-label={props.words} /> {percent(props.share)}
+        {percent(props.share)} <span class="f3 sm">{props.hint}</span>
       </dd>
     </>
   );
@@ -44,9 +45,13 @@ function OfService(props: { service: string; range: Range }) {
             {c.missing.map((m) => (
               <div key={m.kind} class="missing">
                 <p>
-                  <b>{visible(m.sentence)}</b>
+                  <b>{said(m.sentence)}</b>
                 </p>
-                {m.lines.length > 0 && (
+                {m.kind === "low_rate" ? (
+                  <ViewLink to={{ view: "compare", q: `{ resource.service.name = ${JSON.stringify(props.service)} }`, split: "all" }} class="btn s">
+                    All of its spans in one graph
+                  </ViewLink>
+                ) : m.lines.length > 0 && (
                   <div class="code-box">
                     <CopyButton text={m.lines.join("\n")} />
                     <pre>
@@ -79,7 +84,7 @@ function OfService(props: { service: string; range: Range }) {
             </dl>
             {(c.notes ?? []).map((n) => (
               <p key={n.kind} class="note">
-                {visible(n.sentence)}
+                {said(n.sentence)}
               </p>
             ))}
           </>
@@ -167,8 +172,8 @@ function Row(props: { service: string; spans: number; range: Range; isChosen: bo
       {cells ? cells.map((x, i) => <td key={i} class="mark"><Cell {...x} /></td>) : <td colSpan={4} class="f3">{answer.error ? <span class="bad">failed: {visible(answer.error.message)}</span> : "…"}</td>}
       <td class="wide">
         {first ? (
-          <span class="says" title={c.missing.map((m) => visible(m.sentence)).join("\n")}>
-            {visible(first.sentence)}
+          <span class="says two" title={c.missing.map((m) => said(m.sentence)).join("\n")}>
+            {said(first.sentence)}
             {c.missing.length > 1 && <span class="f3"> and {c.missing.length - 1} more</span>}
           </span>
         ) : (
@@ -204,6 +209,7 @@ export function CoverageView(props: { range: Range }) {
           <div class="card">
             <div class="toolbar">
               <h2>How well traces and profiles are joined</h2>
+              <CoverageHelp />
               <span class="f3">{countOf(d.services.length, "service")}</span>
               <span class="spring" />
               <span class="f3 sm">● arrives · ◐ in part · ○ does not</span>

@@ -1,14 +1,15 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Findings } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { count } from "../format/units";
 import { AnswerCard } from "../overview/answer_cards";
 import { KIND_WORDS, ranked, reasonsOf, useFindings, type AllFindings, type Told } from "../overview/use_findings";
 import { ViewLink } from "../parts/link";
 import { ServiceMark } from "../parts/service_mark";
 import { AskedFrame } from "../parts/states";
+import { tellFindings } from "../shell/badges";
 import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
@@ -96,7 +97,7 @@ function OfService(props: { service: string; range: Range }) {
     <AskedFrame asked={found}>
       {(d) => (
         <>
-          {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
+          {d.reason !== "" && <p class="note">{said(d.reason)}</p>}
           {(d.note ?? "") !== "" && <p class="note">{visible(d.note ?? "")}</p>}
           <Cards told={told} checked={d.reason === "" ? CHECKED : ""} />
           {(d.more ?? 0) > 0 && <p class="note">… and {d.more} more, smaller ones</p>}
@@ -116,6 +117,9 @@ export function FindingsView(props: { range: Range }) {
   const one = url["service"];
   const found = useFindings(props.range);
   const told = useMemo(() => ranked(found.data), [found.data]);
+  useEffect(() => {
+    if (one === undefined && found.data) tellFindings(told, true);
+  }, [told, one]);
   useHead(one === undefined ? "Findings" : `Findings of ${visible(one)}`, one ?? "", one ?? "");
   const shown = url["kind"] === undefined ? told : told.filter((f) => f.kind === url["kind"]);
   if (one !== undefined)
@@ -142,7 +146,7 @@ export function FindingsView(props: { range: Range }) {
             {reasonsOf(d).map((r) => (
               <p key={r.services.join(" ")} class="note">
                 {r.services.slice(0, NAMED).map(visible).join(", ")}
-                {r.services.length > NAMED && ` and ${count(r.services.length - NAMED)} more`}: {visible(r.reason)}
+                {r.services.length > NAMED && ` and ${count(r.services.length - NAMED)} more`}: {said(r.reason)}
               </p>
             ))}
             {failedOf(d).map((f) => (

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { FrameSpans } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { count, duration, moment, nanoToMs, percent, samples, value } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -60,7 +60,7 @@ export function FrameSpansView(props: { range: Range }) {
       {name === "" ? (
         <p class="state">Which function? Its menu in a flame graph leads here.</p>
       ) : (
-        <AskedFrame asked={found} empty={(d) => (d.spans.length === 0 ? <p>{visible(d.reason) || "No span's samples have this function in the time range."}</p> : undefined)}>
+        <AskedFrame asked={found} empty={(d) => (d.spans.length === 0 ? <p>{said(d.reason) || "No span's samples have this function in the time range."}</p> : undefined)}>
           {(d) => (
             <>
               <p class="row">
@@ -74,7 +74,7 @@ export function FrameSpansView(props: { range: Range }) {
                   </select>
                 </label>
               </p>
-              {d.note !== "" && <p class="note">{visible(d.note)}</p>}
+              {d.note !== "" && <p class="note">{said(d.note)}</p>}
               <div class="panel">
                 <SortTable label="Spans" columns={shown} rows={d.spans} rowKey={(s) => `${s.traceId}${s.spanId}`} first="value" stateKey="sort" max={1000} />
               </div>

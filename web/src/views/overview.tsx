@@ -15,6 +15,7 @@ import { useRed } from "../overview/use_red";
 import { ViewLink } from "../parts/link";
 import { Segment } from "../parts/segment";
 import { AskedFrame } from "../parts/states";
+import { tellFindings } from "../shell/badges";
 import { tellServices } from "../shell/use_known_services";
 import { useHead } from "../state/head";
 import type { Range } from "../state/range";
@@ -93,6 +94,9 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
     return out;
   }, [deploys, range]);
   useEffect(() => tellServices(services.map((s) => s.service)), [services]);
+  useEffect(() => {
+    if (findings.data) tellFindings(told, false);
+  }, [told]);
   return (
     <>
       <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} />

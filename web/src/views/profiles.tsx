@@ -205,6 +205,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
                 label="Flame graph"
                 deeper={deeper}
                 service={service}
+                mayHideStart={true}
                 requests={isSide ? undefined : d.requests}
                 {...(tree.otherTotal ? {} : { server: { path: "/api/v1/profile", query: queryOf(own) } })}
               />

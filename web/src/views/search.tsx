@@ -7,6 +7,7 @@ import { duration, moment, nanoToMs } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { Segment } from "../parts/segment";
 import { ServiceMark } from "../parts/service_mark";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
@@ -22,6 +23,7 @@ import { asked, askedSeconds, type Range } from "../state/range";
 import { change, goTo, within } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { plain } from "../trace/rows";
+import { CauseWords, oneOfEach, useCauses, type Causes } from "../why/causes";
 import { Latency } from "./latency";
 
 interface Row {
@@ -45,7 +47,12 @@ const attribute = (r: Row, key: string) => plain(r.span?.attributes?.find((a) =>
 const rootName = (r: Row) => r.trace.rootTraceName ?? "(root not received)";
 const to = (r: Row) => ({ view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "why" });
 
-function columnsOf(mostNs: number): readonly Column<Row>[] {
+interface Told {
+  readonly of: Causes;
+  readonly isAsked: (r: Row) => boolean;
+}
+
+function columnsOf(mostNs: number, causes: Told): readonly Column<Row>[] {
   return [
     { key: "start", title: "Started", by: (r) => Number(r.trace.startTimeUnixNano), cell: (r) => <span class="f3 num">{moment(nanoToMs(r.trace.startTimeUnixNano)).slice(5, 23)}</span> },
     {
@@ -56,15 +63,24 @@ function columnsOf(mostNs: number): readonly Column<Row>[] {
         <ViewLink to={to(r)} class="service">
           <ServiceMark name={r.trace.rootServiceName ?? ""} />
           <Name text={rootName(r)} />
+          <Name text={r.trace.rootServiceName ?? ""} class="faint sm" />
         </ViewLink>
       ),
     },
-    { key: "service", title: "Service", by: (r) => r.trace.rootServiceName ?? "", cell: (r) => <Name text={r.trace.rootServiceName ?? ""} /> },
     { key: "duration", title: "Trace", isNumber: true, by: (r) => r.ns, cell: (r) => <Fig text={duration(r.ns)} /> },
     { key: "bar", title: "", cell: (r) => <span class="len"><i style={{ width: `${String((r.ns / mostNs) * 100)}%` }} /></span> },
     { key: "span", title: "Matching span", isNumber: true, by: (r) => Number(r.span?.durationNanos ?? 0), cell: (r) => (r.span ? <Fig text={duration(Number(r.span.durationNanos))} /> : "") },
     { key: "matched", title: "Matches", isNumber: true, by: (r) => r.matched, cell: (r) => String(r.matched) },
-    { key: "id", title: "Trace id", cell: (r) => <span class="mono faint">{r.trace.traceID.slice(0, 12)}…</span> },
+    { key: "cause", title: "Where its time went", hint: `asked of the first ${String(EXPLAINED)}`, isWide: true, cell: (r) => (causes.isAsked(r) ? <CauseWords cause={causes.of.get(r.trace.traceID)} /> : "") },
+    {
+      key: "why",
+      title: "",
+      cell: (r) => (
+        <ViewLink to={{ view: "trace", id: r.trace.traceID, pane: "why" }} class="btn s" label={`Why slow? ${visible(rootName(r))}, ${duration(r.ns)}`}>
+          Why slow?
+        </ViewLink>
+      ),
+    },
   ];
 }
 
@@ -115,6 +131,9 @@ function FormFields(props: { range: Range; onRun: (q: string) => void }) {
 }
 
 const COMPARES = "Slow against fast";
+const EXPLAINED = 20;
+const SLOWEST = "duration-down";
+const ORDERS: readonly (readonly [string, string])[] = [["", "Newest"], [SLOWEST, "Slowest"], ["cause", "One of each cause"]];
 
 export function Search(props: { range: Range }) {
   const url = useUrl();
@@ -131,15 +150,20 @@ export function Search(props: { range: Range }) {
   const found = useAsk<Found>(isChart ? "" : JSON.stringify(query), (s) => get("/api/search", query, s), true);
   const rows = useMemo(() => rowsOf(found.data ?? {}), [found.data]);
   const most = Math.max(1, ...rows.map((r) => r.ns));
+  const order = url["sort"] ?? "";
+  // Why costs the server more than what: the first rows of the list are asked.
+  const first = useMemo(() => (order === "" ? rows : [...rows].sort((a, b) => b.ns - a.ns)).slice(0, EXPLAINED), [rows, order]);
+  const causes = useCauses(first.map((r) => r.trace.traceID));
+  const shown = useMemo(() => (order === "cause" ? oneOfEach(first, (r) => r.trace.traceID, causes) : rows), [order, first, rows, causes]);
   const columns = useMemo(
     (): Column<Row>[] => [
-      ...columnsOf(most),
+      ...columnsOf(most, { of: causes, isAsked: (r) => first.includes(r) }),
       ...extra.map((c) => {
         const key = c.replace(/^(span|resource|event|link|instrumentation)?\./, "");
         return { key: c, title: c, by: (r: Row) => attribute(r, key), cell: (r: Row) => <Name text={attribute(r, key)} /> };
       }),
     ],
-    [extra, most],
+    [extra, most, causes, first],
   );
   const inner = innerOf(q);
   const run = (text: string) => {
@@ -183,8 +207,9 @@ export function Search(props: { range: Range }) {
             <div class="toolbar">
               <h2>Traces</h2>
               <span class="f3" role="status">
-                {found.data ? `${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}, ${url["sort"] === undefined ? "newest first" : "sorted"}` : ""}
+                {found.data ? `${order !== "cause" && rows.length > EXPLAINED ? `where the time went is asked of ${String(EXPLAINED)}; ` : ""}${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}${order === "cause" ? `; ${String(shown.length)} causes of the ${String(first.length)} slowest` : ""}` : ""}
               </span>
+              <Segment label="Order" value={order === "" ? "" : order === "cause" ? "cause" : order === SLOWEST ? SLOWEST : "other"} of={ORDERS} onChange={(o) => change({ sort: o })} />
               <span class="spring" />
               <label class="row one">
                 Columns{" "}
@@ -206,7 +231,7 @@ export function Search(props: { range: Range }) {
             <AskedFrame asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. Zoom out for a wider range, or ask for less.</p> : undefined)}>
               {() => (
                 <div class="table-scroll">
-                  <SortTable label="Traces" columns={columns} rows={rows} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, to(r)))} max={200} stateKey="sort" />
+                  <SortTable label="Traces" columns={columns} rows={shown} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, to(r)))} max={200} stateKey="sort" />
                 </div>
               )}
             </AskedFrame>

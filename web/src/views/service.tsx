@@ -4,7 +4,7 @@ import type { MetricAnswer, Operation, Services } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
 import { LineChart, type Mark } from "../charts/line_chart";
 import { visible } from "../format/safe_text";
-import { changeWords, count, duration, ESTIMATE, percent, rate } from "../format/units";
+import { changeWords, count, countOf, duration, ESTIMATE, percent, rate } from "../format/units";
 import { before, ENTRY } from "../overview/use_red";
 import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
 import { Fig } from "../parts/figure";
@@ -47,7 +47,7 @@ function Charts(props: { inner: string; range: Range; marks: readonly Mark[]; on
       </div>
       <div class={hasErrors ? "card pad" : "card pad folded"}>
         {failure("Could not count errors", errors)}
-        {errors.error ? null : hasErrors ? <LineChart title="Failed" {...b} format={perSecond} {...common} /> : <p class="f2">{errors.isLoading ? "Failed…" : "No errors in this time."}</p>}
+        {errors.error ? null : hasErrors ? <LineChart title="Failed" {...b} format={perSecond} {...common} /> : <p class="f2">{errors.isLoading ? "Failed…" : `No errors in ${countOf(Math.round(a.lines.reduce((n, l) => n + l.values.reduce((m: number, v) => m + (v ?? 0), 0), 0) * step), "request")}.`}</p>}
       </div>
       <div class="card pad">
         {failure("Could not ask for durations", quantiles)}
@@ -79,7 +79,7 @@ function columns(service: string, past: ReadonlyMap<string, Operation>, most: nu
         return <span class={isNews ? (o.meanNs > was.meanNs ? "up" : "down") : "f3"}>{changeWords(was.meanNs, o.meanNs)}</span>;
       },
     },
-    { key: "bar", title: "Time per span", by: (o) => o.meanNs, cell: (o) => <span class="row one"><span class="len wide"><i style={{ width: `${String((o.meanNs / most) * 100)}%` }} /></span><Fig text={duration(o.meanNs)} /></span> },
+    { key: "bar", title: "Time per span", by: (o) => o.meanNs, cell: (o) => <span class="row one"><span class="len wide"><i style={{ width: `${String((o.meanNs / most) * 100)}%` }} /></span><span class="nw"><Fig text={duration(o.meanNs)} /></span></span> },
     {
       key: "do",
       title: "",

@@ -28,6 +28,7 @@ import { TraceStats } from "../trace/trace_stats";
 import { useLedgers } from "../trace/use_ledgers";
 import { Waterfall } from "../trace/waterfall";
 import { PartLegend } from "../why/parts";
+import { withoutIntervals } from "../why/causes";
 import { Sentence } from "../why/sentence";
 import { SpanWhy } from "../why/span_why";
 import { useExplain } from "../why/use_explain";
@@ -94,7 +95,7 @@ function SidePane(props: { trace: Trace; span: Span; range: Range; pane: string 
         <LogsLink trace={trace} span={span} />
       </div>
       <div class="side-body" role="tabpanel">
-        {pane === "why" && <SpanWhy traceId={trace.traceId} span={span} />}
+        {pane === "why" && <SpanWhy traceId={trace.traceId} traceNs={trace.durationNs} span={span} />}
         {pane === "details" && <SpanDetails trace={trace} span={span} />}
         {pane === "compare" && <SpanCompare traceId={trace.traceId} span={span} range={around(trace, props.range)} />}
       </div>
@@ -140,7 +141,7 @@ function TitleRow(props: { trace: Trace; range: Range }) {
         </span>
       )}
       <span class="t-says f2" data-answer title={visible(explain.data?.sentence ?? "")}>
-        {explain.data && <Sentence text={explain.data.sentence.replace(/^[^:]*: /, "")} parts={explain.data.parts} />}
+        {explain.data && <Sentence text={withoutIntervals(explain.data.sentence.replace(/^[^:]*: /, ""))} parts={explain.data.parts} />}
         {explain.error && <span class="bad">why it took as long could not be asked: {visible(explain.error.message)}</span>}
       </span>
       <span class="f3 sm nw" title={moment(nanoToMs(trace.startTimeUnixNano))}>
@@ -270,7 +271,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
           </>
         )}
       </div>
-      {tab === "flame" && <TraceFlamePane traceId={trace.traceId} />}
+      {tab === "flame" && <TraceFlamePane trace={trace} />}
       {tab === "stats" && <TraceStats trace={trace} />}
       {tab === "" && (
         <>

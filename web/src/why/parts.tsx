@@ -2,7 +2,7 @@
 
 import type { ExplainPart } from "../api/types";
 import { partToken } from "../flame/colors";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { duration, ESTIMATE, percent, samples } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
@@ -76,7 +76,7 @@ function Where(props: { part: ExplainPart }) {
         {place !== "" && (href === "" ? <bdi class="mono f3"> {visible(place)}</bdi> : <> <a class="mono" href={href} target="_blank" rel="noopener noreferrer">{visible(place)}</a></>)} {duration(f.ns)}
         {f.library !== "" && <> in {visible(f.library)}</>}
         {(props.part.functions?.length ?? 0) > 1 && <span class="f3"> and {(props.part.functions?.length ?? 1) - 1} more</span>}
-        {(props.part.reason ?? "") !== "" && <span class="f3" title={visible(props.part.reason ?? "")}>, {visible(props.part.reason ?? "")}</span>}
+        {(props.part.reason ?? "") !== "" && <span class="f3" title={said(props.part.reason ?? "")}>, {said(props.part.reason ?? "")}</span>}
       </span>
     );
   }
@@ -92,7 +92,7 @@ function Where(props: { part: ExplainPart }) {
       </span>
     );
   }
-  return <span class="f3 where" title={visible(props.part.reason ?? "")}>{visible(props.part.reason ?? "")}</span>;
+  return <span class="f3 where" title={said(props.part.reason ?? "")}>{said(props.part.reason ?? "")}</span>;
 }
 
 /** The parts with shares of a named base; a row narrows the graph below to it. */

@@ -6,7 +6,7 @@ import type { Explain, Profile } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
-import { visible } from "../format/safe_text";
+import { said } from "../format/safe_text";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import { asked as times, type Range } from "../state/range";
@@ -26,7 +26,7 @@ export function SetGraph(props: { q: string; range: Range }) {
   const found = useAsk<AllTime>(`set ${JSON.stringify(query)}`, (s) => get(path, query, s), true);
   const tree = useMemo(() => (found.data ? treeOf(found.data.profile) : undefined), [found.data]);
   return (
-    <AskedFrame asked={found} empty={(d) => (d.profile.total === 0 ? <p>{visible(d.reason) || "Nothing of these spans is known."}</p> : undefined)}>
+    <AskedFrame asked={found} empty={(d) => (d.profile.total === 0 ? <p>{said(d.reason) || "Nothing of these spans is known."}</p> : undefined)}>
       {() => tree && <FlameGraph tree={tree} label="All time of these spans, mean per span" icicle={true} mayHideStart={true} wholeWords="the mean span" server={{ path, query }} />}
     </AskedFrame>
   );

@@ -1,7 +1,7 @@
 // Why a set of spans is slow, or a version slower than the one before: the sentence, and the spans that show it best.
 
 import type { Explain } from "../api/types";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
@@ -39,7 +39,7 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
   return (
     <div class="card why">
       <p class="says" data-answer>
-        <Sentence text={e.sentence || e.reason} parts={e.parts} />
+        <Sentence text={(e.sentence || e.reason).replace(/^slow spans/, "Slow spans")} parts={e.parts} />
       </p>
       <div class="meta">
         {e.of === "difference" && <span class={isSure ? (e.duration_ns > 0 ? "chip bad" : "chip good") : "chip"}>{isSure ? "Significant, 95 %" : e.low_ns === null ? "Too little data" : "May be chance"}</span>}
@@ -52,8 +52,8 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
         ))}
         <CopyButton text={`${e.sentence}\n\n\`${e.evidence.command}\``} label="Copy the answer" />
       </div>
-      {e.note !== "" && <p class="note">{visible(e.note)}</p>}
-      {e.sentence !== "" && e.reason !== "" && <p class="note">{visible(e.reason)}</p>}
+      {e.note !== "" && <p class="note">{said(e.note)}</p>}
+      {e.sentence !== "" && e.reason !== "" && <p class="note">{said(e.reason)}</p>}
     </div>
   );
 }

@@ -1,14 +1,16 @@
 // Why a span took as long: the sentence, the parts, and a graph of all of its time.
 
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Explain, ExplainPart, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
+import type { Base } from "../flame/base";
 import { composed, type PartStacks } from "../flame/compose";
 import { FlameGraph } from "../flame/flame_graph";
-import { markdownText, visible } from "../format/safe_text";
+import { markdownText, said, visible } from "../format/safe_text";
 import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
+import { BreakdownHelp } from "../parts/help";
 import { ViewLink } from "../parts/link";
 import { Segment } from "../parts/segment";
 import { Empty, Failure, Progress } from "../parts/states";
@@ -22,6 +24,7 @@ import { useExplain } from "./use_explain";
 
 export type GraphMode = "all" | "cpu" | "wait" | "type";
 
+const PHONE = 640;
 const WAITS = new Set(["run_queue", "lock", "disk", "net", "io", "sleep", "gc"]);
 const keyOf = (p: ExplainPart) => (p.part === "on_cpu" ? "cpu" : p.part);
 
@@ -51,9 +54,17 @@ function markdown(e: Explain, title: string): string {
   return [`**${markdownText(title)}**`, "", markdownText(e.sentence), "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, "```sh", visible(e.evidence.command), "```"].join("\n");
 }
 
+/** How sure it is that the samples behind an answer are of this span; "": there are none. */
+export function matchOf(e: Explain): { words: string; isSure: boolean } {
+  if (e.evidence.samples <= 0) return { words: "", isSure: true };
+  if (e.parts.some((p) => p.estimate === true)) return { words: "estimate", isSure: false };
+  return e.parts.some((p) => p.few_samples !== undefined) ? { words: "few samples", isSure: false } : { words: "known", isSure: true };
+}
+
 function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: string }) {
   const e = props.explain;
   const { span } = props;
+  const match = matchOf(e);
   const like = `{ resource.service.name = ${JSON.stringify(span.service)} && name = ${JSON.stringify(span.name)} }`;
   return (
     <>
@@ -63,6 +74,11 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
         </p>
         {!props.brief && (
           <div class="meta">
+            {match.words !== "" && (
+              <span class={match.isSure ? "chip acc" : "chip warn"} title={match.isSure ? "The samples are known to be of this span" : match.words === "estimate" ? "Some of the samples may be of other spans" : "Too few samples for exact times"}>
+                Match quality: {match.words}
+              </span>
+            )}
             <span>{e.evidence.samples > 0 ? countOf(e.evidence.samples, "sample") : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
             <ViewLink to={{ view: "compare", q: like, split: "p95" }} class="link">
               Slow against fast of these
@@ -71,6 +87,7 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
               Spans like it
             </ViewLink>
             <CopyButton text={markdown(e, `${span.name} ${duration(span.durationNs)}`)} label="Copy as Markdown" />
+            <BreakdownHelp />
           </div>
         )}
       </div>
@@ -82,15 +99,15 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
           <div class="lt-box">
             <BreakdownTable parts={e.parts} whole={e.duration_ns} chosen={props.chosen} onPart={(part) => change({ part, mode: "", type: "", gap: "", fz: "" })} />
           </div>
-          {e.note !== "" && <p class="note pad-x">{visible(e.note)}</p>}
-          {e.reason !== "" && <p class="note pad-x">{visible(e.reason)}</p>}
+          {e.note !== "" && <p class="note pad-x">{said(e.note)}</p>}
+          {e.reason !== "" && <p class="note pad-x">{said(e.reason)}</p>}
         </>
       )}
     </>
   );
 }
 
-function Graph(props: { traceId: string; span: Span; explain: Explain; mode: GraphMode; chosen: string; isBrief: boolean; onEnter: () => void }) {
+function Graph(props: { traceId: string; traceNs: number; span: Span; explain: Explain; mode: GraphMode; chosen: string; onEnter: () => void; onDeep: () => void }) {
   const { traceId, span, explain, mode } = props;
   const url = useUrl();
   const asked = useAsk<Stacks>(`stacks ${traceId} ${span.spanId}`, async (s) => ({ data: await stacksOf(traceId, span, inOrder(explain.parts), s), partial: "" }), true);
@@ -100,6 +117,10 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
     const shown = data.parts.filter((p) => (props.chosen !== "" ? keyOf(p.part) === props.chosen : mode === "wait" ? WAITS.has(p.part.part) : true));
     return composed(shown, shown.some((p) => p.part.estimate === true));
   }, [data, mode, props.chosen]);
+  const bases = useMemo((): Base[] => [
+    { name: "duration", words: "the span's duration", value: explain.duration_ns, isMeasured: true },
+    ...(props.traceNs > explain.duration_ns ? [{ name: "trace", words: "the trace's duration", value: props.traceNs, isMeasured: true }] : []),
+  ], [explain, props.traceNs]);
   const hasWaits = explain.parts.some((p) => WAITS.has(p.part) && p.ns > 0);
   const path = `/api/v1/spans/${traceId}/${span.spanId}/profile`;
   const modes: (readonly [GraphMode, string])[] = [["all", "All time"], ["cpu", "CPU"], ...(hasWaits ? ([["wait", "Waiting"]] as const) : [])];
@@ -119,7 +140,7 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
       )}
     </>
   );
-  if (mode === "cpu" || mode === "type") return <SpanProfilePane traceId={traceId} span={span} before={before} onEnter={props.onEnter} />;
+  if (mode === "cpu" || mode === "type") return <SpanProfilePane traceId={traceId} span={span} before={before} onEnter={props.onEnter} onDeep={props.onDeep} />;
   if (asked.error) return <Failure sentence={asked.error.message} status={asked.error.status} retryAfterS={asked.error.retryAfterS} again={asked.again} />;
   if (!tree) return <div class="state">{asked.isSlow ? "Still working…" : "Loading…"}</div>;
   if ((tree.total[0] ?? 0) <= 0) return <Empty><p>{explain.reason.startsWith("thinned:") ? "The samples of this span were removed." : "Nothing of this span is known to wait."}</p></Empty>;
@@ -141,27 +162,39 @@ function Graph(props: { traceId: string; span: Span; explain: Explain; mode: Gra
         before={before}
         icicle={true}
         mayHideStart={true}
-        wholeWords={props.chosen === "" && mode === "all" ? "the span" : "what is shown"}
+        wholeWords="what is shown"
+        bases={bases}
         onEnter={props.onEnter}
+        onDeep={props.onDeep}
         {...(query ? { server: { path, query } } : {})}
       />
     </>
   );
 }
 
-export function SpanWhy(props: { traceId: string; span: Span }) {
+export function SpanWhy(props: { traceId: string; traceNs: number; span: Span }) {
   const { traceId, span } = props;
   const url = useUrl();
   const explain = useExplain({ trace: traceId, span: span.spanId, focus: url["focus"] });
   const e = explain.data;
   const part = url["part"] ?? "";
   const mode: GraphMode = url["type"] !== undefined ? "type" : url["mode"] === "cpu" || url["gap"] !== undefined || url["self"] !== undefined ? "cpu" : url["mode"] === "wait" ? "wait" : "all";
-  const isBrief = url["brief"] === "1";
+  // A stack deeper than its room folds the answer to a sentence and the bar, unless somebody said otherwise.
+  const here = `${span.spanId} ${mode} ${part} ${url["type"] ?? ""}`;
+  const [deep, setDeep] = useState("");
+  // Samples of one type are asked for to see the graph.
+  const mayFold = deep === here || (mode !== "all" && mode !== "wait" && innerWidth > PHONE);
+  const isBrief = url["brief"] === "1" || (url["brief"] !== "0" && mayFold);
+  const onDeep = useCallback(() => {
+    if (innerWidth > PHONE) setDeep(here);
+  }, [here]);
+  const turn = useRef<() => void>(() => undefined);
+  turn.current = () => change({ brief: isBrief ? (mayFold ? "0" : "") : "1" }, true);
   const enter = useCallback(() => change({ brief: "1" }, true), []);
   useEffect(() => {
     const onKey = (k: KeyboardEvent) => {
       if (k.key !== "f" || k.ctrlKey || k.metaKey || k.altKey || (k.target instanceof Element && k.target.closest("input,textarea,select,dialog"))) return;
-      change({ brief: params()["brief"] === "1" ? "" : "1" }, true);
+      turn.current();
       k.preventDefault();
     };
     addEventListener("keydown", onKey);
@@ -178,11 +211,11 @@ export function SpanWhy(props: { traceId: string; span: Span }) {
       )}
       {e && <Answer explain={e} span={span} brief={isBrief} chosen={part} />}
       {e && (
-        <button type="button" class="fold-answer" aria-expanded={!isBrief} aria-label={isBrief ? "Show the whole answer" : "Fold the answer"} title={isBrief ? "Show the whole answer (f)" : "Fold the answer: more room for the graph (f)"} onClick={() => change({ brief: isBrief ? "" : "1" }, true)}>
+        <button type="button" class="fold-answer" aria-expanded={!isBrief} aria-label={isBrief ? "Show the whole answer" : "Fold the answer"} title={isBrief ? "Show the whole answer (f)" : "Fold the answer: more room for the graph (f)"} onClick={() => turn.current()}>
           {isBrief ? "▾" : "▴"}
         </button>
       )}
-      {e && <Graph traceId={traceId} span={span} explain={e} mode={mode} chosen={part} isBrief={isBrief} onEnter={enter} />}
+      {e && <Graph traceId={traceId} traceNs={props.traceNs} span={span} explain={e} mode={mode} chosen={part} onEnter={enter} onDeep={onDeep} />}
       {explain.error && <SpanProfilePane traceId={traceId} span={span} />}
     </div>
   );
