@@ -153,6 +153,18 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, err = run("redact", "--dry-run", good)
     check("a file of something else exits 1 with a sentence", code == 1 and err.startswith("spanflame redact: "), err)
 
+# What people copy from the docs is taken as it stands there.
+for page, number, before in (("alerts", 0, ""), ("alerts", 1, "alerts:\n  rules:\n"), ("scrape", 0, ""), ("redaction", 0, ""), ("symbols", 0, ""),
+                             ("limits-per-tenant", 0, None), ("configuration", 0, ""), ("configuration", 1, "")):
+    with open(os.path.join(SOURCE, "docs", page + ".md"), encoding="utf-8") as f:
+        block = re.findall(r"```yaml\n(.*?)```", f.read(), re.S)[number]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "example.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write((before or "") + block)
+        code, out, err = run("check-config", *(("--set", "limits.overrides_file=" + path) if before is None else ("--config", path)))
+    check(f"example {number + 1} of docs/{page}.md is a configuration", code == 0, err)
+
 print(f"1..{len(checks)}")
 for i, (name, is_fine, detail) in enumerate(checks, 1):
     print(f"{'ok' if is_fine else 'not ok'} {i} - {name}")
