@@ -230,7 +230,8 @@ def redacted(s, traces):
     look_for_secrets([("/metrics", s.metrics().encode()), ("services", s.get("/api/v1/services").body)])
 
 
-def story(config=""):
+def story(config="", is_brief=False):
+    """`is_brief`: what restarts and merges do is known from a story before; the log and the blocks are looked at."""
     s = Server(config, ["--set", "log.level=debug"])
     if "hash_key_file" in config:
         with open(os.path.join(s.home, "key"), "wb") as f:
@@ -239,12 +240,13 @@ def story(config=""):
     with s:
         traces = send_by_every_door(s)
         nowhere(s, "in the log of the store")
-        redacted(s, traces)
-        s.stop(signal.SIGKILL)
-        nowhere(s, "after kill -9")
-        s.start()
-        redacted(s, traces)
-        traces += send_by_every_door(s)
+        if not is_brief:
+            redacted(s, traces)
+            s.stop(signal.SIGKILL)
+            nowhere(s, "after kill -9")
+            s.start()
+            redacted(s, traces)
+            traces += send_by_every_door(s)
         s.stop(signal.SIGKILL)
         s.start()
         assert s.post("/api/v1/flush", b"", "application/json").status == 200
@@ -259,7 +261,7 @@ def test_nothing_planted_is_in_a_file_or_a_log():
 
 
 def test_nothing_planted_is_there_with_keyed_hashes():
-    story("redact:\n  replace: hash\n  hash_key_file: HOME/key\n")
+    story("redact:\n  replace: hash\n  hash_key_file: HOME/key\n", is_brief=float(os.environ.get("CHECK_SCALE", "1")) < 1)
 
 
 def test_the_same_search_finds_them_when_redaction_is_off():
