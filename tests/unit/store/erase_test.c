@@ -419,6 +419,26 @@ TEST(erase, is_not_over_while_a_reader_keeps_the_old_file)
     store_rig_done(&r);
 }
 
+/* Without its line in erase.log an erasure would end with the catalogue. */
+TEST(erase, that_cannot_be_written_down_is_refused_and_takes_nothing)
+{
+    struct store_rig r;
+    struct sf_selector which = {.what = SF_SELECT_ALL};
+    uint32_t n;
+    fill(&r);
+    n = count_scanned(&r);
+    assert_true(n > 0);
+    (void)sf_dir_unlink(r.dir, "erase.log", NULL);
+    assert_ok(sf_dir_make(r.dir, "erase.log", &r.why)); /* no file can take its name */
+    assert_err(r.store->ops->erase(r.store, 1, &which, &r.why), SF_ERR_IO);
+    assert_int_equal(count_scanned(&r), n);
+    assert_int_equal(n_tombstones(&r), 0);
+    assert_ok(sf_dir_remove(r.dir, "erase.log", &r.why));
+    assert_ok(r.store->ops->erase(r.store, 1, &which, &r.why));
+    assert_int_equal(count_scanned(&r), 0);
+    store_rig_done(&r);
+}
+
 TEST(erase, refuses_a_selector_that_selects_nothing)
 {
     struct store_rig r;
