@@ -222,7 +222,8 @@ def test_6a_an_outage_of_days_ago_is_found_and_nothing_between_two_moments_is_lo
     SERVER.send([dict(make_span(service="past", name="burst"), start=begin + 7200 * 10**9 + 1 + i, end=begin + 7201 * 10**9) for i in range(7)])
     with open(os.path.join(SERVER.home, "rules", "past.yaml"), "w", encoding="utf-8") as f:
         f.write("rules:\n  - {name: outage, traceql: '{ name = \"outage\" } | count_over_time()', above: 20, for: 10m}\n"
-                "  - {name: burst, traceql: '{ name = \"burst\" } | count_over_time()', above: 6}\n")
+                "  - {name: burst, traceql: '{ name = \"burst\" } | count_over_time()', above: 6}\n"
+                "  - {name: middle, traceql: '{ name = \"burst\" } | quantile_over_time(duration, .5)', above: 1ms}\n")
     SERVER.process.send_signal(signal.SIGHUP)
     wait_for(lambda: "outage" in rules() and "burst" in rules(), "the rules")
 
@@ -233,6 +234,9 @@ def test_6a_an_outage_of_days_ago_is_found_and_nothing_between_two_moments_is_lo
     assert "mean of 50 spans" in told[0]["why"], told
     told = SERVER.json("/api/v1/alerts/test?rule=burst&from=now-7d")["fired"]
     assert [(seconds(f["firedAt"]), seconds(f["resolvedAt"]), f["value"]) for f in told] == [(7500, 7800, "7")], told
+    assert "isEstimate" not in told[0], told
+    told = SERVER.json("/api/v1/alerts/test?rule=middle&from=now-7d")["fired"]  # a quantile is read off buckets
+    assert len(told) == 1 and told[0]["isEstimate"] and f", value ~{told[0]['value']}  " in SERVER.get("/api/v1/alerts/test?rule=middle&from=now-7d&format=text").text, told
     os.unlink(os.path.join(SERVER.home, "rules", "past.yaml"))
     SERVER.process.send_signal(signal.SIGHUP)
     wait_for(lambda: "burst" not in rules(), "the rules of before")

@@ -5,6 +5,7 @@ import { ApiError, get, send } from "../api/client";
 import { needCredentials } from "../api/token";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
+import { ESTIMATE } from "../format/units";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame, Failure } from "../parts/states";
@@ -18,6 +19,8 @@ interface Alert {
   readonly state: string;
   readonly activeAt: string;
   readonly value: string;
+  /** A quantile: read off buckets */
+  readonly isEstimate?: boolean;
   readonly silenced?: boolean;
 }
 
@@ -86,7 +89,7 @@ function alertColumns(silence: (labels: Labels) => void): readonly Column<Alert>
     { key: "name", title: "Alert", by: (a) => a.labels["alertname"] ?? "", cell: (a) => <Name text={a.labels["alertname"] ?? ""} /> },
     { key: "state", title: "State", by: (a) => a.state, cell: (a) => (a.state === "firing" ? <span class="bad">firing{a.silenced === true ? ", silenced" : ""}</span> : visible(a.state)) },
     { key: "since", title: "Since", by: (a) => a.activeAt, cell: (a) => <time dateTime={a.activeAt}>{visible(when(a.activeAt))}</time> },
-    { key: "value", title: "Value", isNumber: true, by: (a) => Number(a.value), cell: (a) => visible(a.value) },
+    { key: "value", title: "Value", isNumber: true, by: (a) => Number(a.value), cell: (a) => `${a.isEstimate === true ? ESTIMATE : ""}${visible(a.value)}` },
     { key: "labels", title: "Labels", by: (a) => others(a.labels), cell: (a) => visible(others(a.labels)) },
     { key: "why", title: "Why", isWide: true, by: (a) => a.annotations["why"] ?? "", cell: (a) => visible(a.annotations["why"] ?? a.annotations["summary"] ?? "") },
     {
