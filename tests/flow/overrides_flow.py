@@ -314,6 +314,8 @@ def test_the_limits_in_effect_are_shown():
     text = SERVER.get("/status/overrides/mixed?mode=diff").text
     assert 'services:\n  "noisy":\n    spans_per_second: 1\n' in text and "no limit" not in text, text
     assert "compaction:\n  block_retention: 3600s\n" in SERVER.get("/status/overrides/short").text
+    assert "# retention_spans:" not in SERVER.get("/status/overrides/short").text
+    assert "\n# retention_spans: as retention.spans of the server\n" in SERVER.get("/status/overrides/bytes").text
     assert "not named in the file" in SERVER.get("/status/overrides/nobody").text
     assert SERVER.get("/status/overrides/a%20b").status == 400
     assert "/status/overrides/noisy-profiles" in SERVER.get("/status/overrides").text

@@ -4,7 +4,7 @@
 Two loops keep both processors busy. The library's threads have CPU times of their own, which are exact. Samples are taken on
 the program's threads: what one takes is measured in a program whose profilers are on and off in turn, unit of work by unit of
 work, until it is known well enough; times the samples that a program took, it is its other part. Both are held against the
-library's own figure. No bound depends on how long anything takes."""
+library's own figure. On a host so busy that the program gets less than a tenth of a CPU, the budget is that of a tenth."""
 import math
 import multiprocessing
 import os
@@ -19,6 +19,7 @@ from server import PROGRAM, Server, tap  # noqa: E402
 
 TOIL, BARE = os.environ["TOIL"], os.environ["TOIL_BARE"]
 BUDGET = 1.0  # percent
+IDLE_CPUS = 0.1  # a program that gets less of a CPU counts as one that gets so much (docs/c-library.md)
 UNITS = os.environ.get("OWN_COST_UNITS", "15000")
 PHASES, MOST_RUNS = 300, int(os.environ.get("OWN_COST_RUNS", "12"))
 GOOD_ERROR = 0.05  # percent of a program that is sampled as usual
@@ -50,8 +51,9 @@ class End:
     def __init__(self, process):
         said, self.problems = process.communicate(timeout=600)
         assert process.returncode == 0, (said, self.problems)
-        ns, threads_ns, own_ns, self.n_samples = (int(n) for n in said.split())
+        ns, threads_ns, own_ns, self.n_samples, wall_ns = (int(n) for n in said.split())
         self.cpu_s = ns / 1e9
+        self.budget = BUDGET * max(1, IDLE_CPUS * wall_ns / ns)
         self.threads, self.own = 100 * threads_ns / ns, 100 * own_ns / ns  # percent
 
 
@@ -101,8 +103,8 @@ def hold(name, with_it, without, of):
     rate = with_it.n_samples / with_it.cpu_s
     samples, error, threads = 100 * of.s * rate, 100 * of.error_s * rate, with_it.threads - without.threads
     print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second), threads "
-          f"{threads:.2f} % of {with_it.cpu_s:.1f} CPU seconds; the library's own figure {with_it.own:.2f} %", flush=True)
-    assert with_it.n_samples > 0 and samples + threads <= BUDGET, (name, samples, threads, error)
+          f"{threads:.2f} % of {with_it.cpu_s:.1f} CPU seconds; the library's own figure {with_it.own:.2f} %, allowed are {with_it.budget:.2f} %", flush=True)
+    assert with_it.n_samples > 0 and samples + threads <= with_it.budget, (name, samples, threads, error)
     assert abs(with_it.own - threads - samples) <= 0.4 + 3 * error, (name, with_it.own, threads, samples, error)
 
 
@@ -121,7 +123,7 @@ def test_the_library_that_pauses_as_it_does_by_default():
     env = environment("defaults", LOAD_SHEDDING_ENABLED="true", ADAPTIVE_INTERVAL="1s", LOAD_SHEDDING_CPU_THRESHOLD="20%")
     paused, without = End(start([TOIL, UNITS], env)), End(start(*off()))
     print(f"# library, paused: {paused.threads - without.threads:.2f} %, {paused.n_samples} samples", flush=True)
-    assert paused.n_samples == 0 and paused.threads - without.threads <= BUDGET, vars(paused)
+    assert paused.n_samples == 0 and paused.threads - without.threads <= paused.budget, vars(paused)
 
 
 def test_the_library_that_goes_on_sampling():

@@ -195,6 +195,10 @@ static void add_limits(const struct overrides *o, const struct sf_quota_rules *r
         bool is_own = k == SF_QUOTA_RETAIN_SPANS || k == SF_QUOTA_RETAIN_PROFILES;
         if (is_set || (o->mode == MODE_ALL && !is_own && !service.len))
             add_value(o->out, before, sf_quota_key_infos[k].name, (enum sf_quota_key)k, value);
+        else if (o->mode == MODE_ALL && is_own && !service.len)
+            sf_buf_print(o->out, "# %s: as retention.%s of the server\n",
+                         sf_quota_key_infos[k].name,
+                         k == SF_QUOTA_RETAIN_SPANS ? "spans" : "profiles");
     }
 }
 
@@ -227,10 +231,14 @@ static void add_other_names(const struct overrides *o, const struct sf_quota_rul
         {SF_QUOTA_RETAIN_PROFILES, NULL, "compactor_blocks_retention_period"},
     };
     const char *section = "";
+    bool has_head = false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         uint64_t value;
         if (!sf_quota_rules_get(rules, o->tenant, SF_STR_NONE, names[i].key, &value))
             continue;
+        if (!has_head)
+            sf_buf_print(o->out, "# the same under the names of Tempo and Pyroscope\n");
+        has_head = true;
         if (names[i].section && names[i].section != section)
             sf_buf_print(o->out, "%s:\n", names[i].section);
         section = names[i].section ? names[i].section : "";
@@ -251,7 +259,6 @@ static void show_tenant(void *arg, const struct sf_quota_rules *rules)
     add_services_of(o, rules, o->tenant, &has_head);
     if (!sf_str_eq(o->tenant, SF_STR("*")))
         add_services_of(o, rules, SF_STR("*"), &has_head);
-    sf_buf_print(o->out, "# the same under the names of Tempo and Pyroscope\n");
     add_other_names(o, rules);
 }
 
