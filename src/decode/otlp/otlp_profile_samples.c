@@ -500,6 +500,7 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
         if (!p->n_types) /* said by nobody: a count of something */
             p->types[p->n_types++] = (struct value_type){SF_STR("samples"), SF_STR("count")};
         name_types(r, p);
+        sf_profile_table_expect(r->b, p->n_samples);
         each_sample(r, again, p, pb);
     }
     r->n_profiles++;

@@ -61,7 +61,9 @@ bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, 
     if (r->b->is_full)
         return false;
     walk(r, holder, is_dictionary, false);
-    return true;
+    sf_profile_table_expect_symbols(r->b, r->tables[SF_OTLP_FUNCTIONS].n,
+                                    r->tables[SF_OTLP_LOCATIONS].n, r->tables[SF_OTLP_STACKS].n);
+    return !r->b->is_full;
 }
 
 sf_str sf_otlp_profile_tables_str(const struct sf_otlp_reader *r, uint64_t at)
@@ -283,12 +285,16 @@ uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
         finish_location(r, &l, mapping, has_mapping, said != SF_FRAME_UNKNOWN ? said : kind));
 }
 
+enum { QUICK_RUN = 1 << 16 };
+
 uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
 {
     struct sf_otlp_table *t = &r->tables[SF_OTLP_STACKS];
+    const struct sf_otlp_table *locations = &r->tables[SF_OTLP_LOCATIONS];
     uint32_t place, *to;
     uint64_t location;
     struct sf_pb pb, run;
+    bool is_room;
 
     if (at == 0)
         return sf_profile_build_stack(r->b, NULL, 0);
@@ -304,13 +310,22 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
             continue;
         }
         run = sf_pb_run(&pb);
+        if (run.end - run.at > QUICK_RUN || r->path.n > QUICK_RUN)
+            is_room = false;
+        else
+            is_room = sf_profile_table_room(
+                r->b, &r->path, sizeof(*to),
+                (uint32_t)(run.end - run.at)); /* a byte each at least */
         while (sf_pb_run_varint(&run, &location) && !r->b->is_full) {
             if (location == 0)
                 continue;
-            place = sf_otlp_profile_tables_location(r, location);
+            /* Most are known: then it is not worth a call. */
+            if (location >= locations->n || !known(locations, location, &place))
+                place = sf_otlp_profile_tables_location(r, location);
             if (place == SF_NONE)
                 return learn(t, at, SF_NONE);
-            to = sf_profile_list_more(r->b, &r->path, sizeof(*to));
+            to = is_room ? (uint32_t *)r->path.items + r->path.n
+                         : sf_profile_list_more(r->b, &r->path, sizeof(*to));
             if (to) {
                 *to = place;
                 r->path.n++;
