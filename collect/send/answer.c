@@ -33,7 +33,7 @@ static bool header_line(struct sf_answer *a, sf_str line)
     val = sf_str_trim(sf_str_from_at(line, at + 1));
     if (sf_str_ieq(name, SF_STR("content-length"))) {
         if (!sf_str_to_u64(val, &number) || (a->has_length && number != a->left))
-            return wrong(a, "content-length is no number");
+            return wrong(a, "content-length is not a number");
         a->left = number;
         a->has_length = true;
     } else if (sf_str_ieq(name, SF_STR("transfer-encoding"))) {

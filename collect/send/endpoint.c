@@ -87,7 +87,8 @@ enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct s
     e.port = port ? port : (e.is_tls ? 443 : 80);
     if (port_text.len) {
         if (!sf_str_to_u64(port_text, &number) || !number || number > UINT16_MAX)
-            return sf_fail(why, SF_ERR_INPUT, "endpoint: '%.*s' is no port", SF_STR_ARG(port_text));
+            return sf_fail(why, SF_ERR_INPUT, "endpoint: '%.*s' is not a port",
+                           SF_STR_ARG(port_text));
         e.port = (uint16_t)number;
     }
     err = set_path(sf_str_from_at(rest, authority.len), append, &e, why);

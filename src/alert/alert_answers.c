@@ -50,8 +50,8 @@ enum sf_err sf_alert_answers_ledger(const struct sf_alert_ask *ask, struct sf_qu
     enum sf_err err = view ? sf_explain_set(ask->store, &want, q, view, why)
                            : sf_no_room(why, "the rule");
     if (!err && view->n_spans < MIN_BROKEN_DOWN && view->is_partial)
-        err = sf_fail(why, SF_ERR_DEADLINE, "time was up before %d spans were broken down",
-                      MIN_BROKEN_DOWN);
+        err = sf_fail(why, SF_ERR_DEADLINE,
+                      "the time limit was reached before %d spans were analysed", MIN_BROKEN_DOWN);
     if (err || view->n_spans < MIN_BROKEN_DOWN)
         return err;
     for (uint32_t i = 0; i < view->n_parts; i++) {

@@ -38,7 +38,7 @@ static enum sf_err parse_selectors(const struct sf_alert_rule *rule, struct sf_a
         return sf_no_room(why, "the rule");
     err = sf_label_selector_parse_loose(text, req, part, why);
     if (!err && part->n == all->n)
-        err = sf_fail(why, SF_ERR_INPUT, "label wants a name and a value, such as env=prod");
+        err = sf_fail(why, SF_ERR_INPUT, "label needs a name and a value, such as env=prod");
     return err;
 }
 
@@ -62,7 +62,7 @@ enum sf_err sf_alert_code_check(struct sf_alert_rules *r, struct sf_alert_rule *
     if (rule->selector.len == 0 ||
         (rule->function.len > 0) + (rule->package.len > 0) + (rule->label.len > 0) != 1)
         return sf_fail(why, SF_ERR_INPUT,
-                       "%s wants a selector and one of function, package and label", kind);
+                       "%s expects a selector and one of function, package and label", kind);
     err = parse_selectors(rule, &room, &all, &part, why);
     if (!err)
         err = make_filter(rule, &filter, why);
@@ -83,9 +83,9 @@ enum sf_err sf_alert_code_check(struct sf_alert_rules *r, struct sf_alert_rule *
                    : sf_fail(why, SF_ERR_INPUT, "a share is above or below; amount can be absent");
     if (rule->kind == SF_ALERT_SHARE &&
         (rule->unit != SF_ALERT_PERCENT || rule->threshold > 1 || rule->threshold < 0))
-        return sf_fail(why, SF_ERR_INPUT, "share wants a percentage from 0%% to 100%%, as 20%%");
+        return sf_fail(why, SF_ERR_INPUT, "share expects a percentage from 0%% to 100%%, as 20%%");
     if (rule->kind == SF_ALERT_AMOUNT && rule->unit == SF_ALERT_PERCENT)
-        return sf_fail(why, SF_ERR_INPUT, "amount wants a time, a size or a number, not %%");
+        return sf_fail(why, SF_ERR_INPUT, "amount expects a time, a size or a number, not %%");
     return SF_OK;
 }
 

@@ -144,8 +144,8 @@ static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
     case SF_ALERT_WATCH:
         return ask->watch ? sf_alert_watch(ask, ask->watch, q, out, out_n, why)
                           : sf_fail(why, SF_ERR_INPUT,
-                                    "a rule of the kind watch is judged minute by minute, by one "
-                                    "that keeps what it has read");
+                                    "watch rules are evaluated incrementally, minute by minute, "
+                                    "and cannot be tested over past data");
     }
     return SF_OK;
 }

@@ -70,7 +70,7 @@ static enum sf_err copy_urls(struct sf_alert_rules *r, const char *const *from, 
         if (!(is_http || sf_str_starts(url, SF_STR("https://"))) || url.len < (is_http ? 8 : 9) ||
             url.len > SF_LIMIT_ALERT_TEXT_LEN)
             return sf_fail(why, SF_ERR_INPUT,
-                           "alerts: %.100s is no address to send to; write http://HOST:PORT",
+                           "alerts: %.100s is not an address to send to; write http://HOST:PORT",
                            from[i]);
         if (!sf_arena_print(&r->arena, &copy, "%s", from[i]))
             return sf_no_room(why, "the rules");
@@ -117,7 +117,8 @@ static bool is_label_name(sf_str s)
 static enum sf_err set_pair(struct sf_alert_pairs *p, sf_str key, sf_str val, struct sf_why *why)
 {
     if (!is_label_name(key))
-        return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no name of a label: letters, digits and _",
+        return sf_fail(why, SF_ERR_INPUT,
+                       "\"%.*s\" is not a valid label name: letters, digits and _",
                        SF_STR_ARG(sf_str_part(key, 0, 60)));
     if (sf_str_eq(key, SF_STR("alertname")))
         return sf_fail(why, SF_ERR_INPUT, "alertname is the rule's name and cannot be set");
@@ -153,7 +154,7 @@ static enum sf_err set_threshold(struct sf_alert_rule *rule, enum sf_alert_test 
     if (val.len && val.p[val.len - 1] == '%') {
         number.len--;
         if (!sf_str_to_f64(sf_str_trim(number), &rule->threshold))
-            return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no percentage",
+            return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is not a percentage",
                            SF_STR_ARG(sf_str_part(val, 0, 40)));
         rule->threshold /= 100;
         rule->unit = SF_ALERT_PERCENT;
@@ -169,7 +170,7 @@ static enum sf_err set_threshold(struct sf_alert_rule *rule, enum sf_alert_test 
         rule->unit = SF_ALERT_SIZE;
         return SF_OK;
     }
-    return sf_fail(why, SF_ERR_INPUT, "%s wants a number, 20%%, 50ms or 10MB, not \"%.*s\"",
+    return sf_fail(why, SF_ERR_INPUT, "%s expects a number, 20%%, 50ms or 10MB, not \"%.*s\"",
                    test == SF_ALERT_ABOVE ? "above" : "below", SF_STR_ARG(sf_str_part(val, 0, 40)));
 }
 
@@ -177,7 +178,7 @@ static enum sf_err set_absent(struct sf_alert_rule *rule, sf_str val, struct sf_
 {
     bool is_on;
     if (!sf_setting_flag_parse(val, &is_on) || !is_on)
-        return sf_fail(why, SF_ERR_INPUT, "absent is true, or not written");
+        return sf_fail(why, SF_ERR_INPUT, "absent must be true or omitted");
     if (rule->test != SF_ALERT_NO_TEST)
         return sf_fail(why, SF_ERR_INPUT, "a rule has one of above, below, absent, not two");
     rule->test = SF_ALERT_ABSENT;
@@ -189,7 +190,7 @@ static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int6
 {
     if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL) || *out < least_ns ||
         *out > LONGEST_NS)
-        return sf_fail(why, SF_ERR_INPUT, "%s wants a time up to 1d, such as 5m, not \"%.*s\"",
+        return sf_fail(why, SF_ERR_INPUT, "%s expects a time up to 1d, such as 5m, not \"%.*s\"",
                        name, SF_STR_ARG(sf_str_part(val, 0, 40)));
     return SF_OK;
 }
@@ -371,7 +372,7 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
                                 struct sf_why *why)
 {
     if (rule->name.len == 0 || rule->name.len > 128)
-        return sf_fail(why, SF_ERR_INPUT, "a rule wants a name of 1 to 128 bytes");
+        return sf_fail(why, SF_ERR_INPUT, "a rule needs a name of 1 to 128 bytes");
     if (rule->tenant.len == 0)
         rule->tenant = SF_STR("single-tenant");
     else if (sf_tenant_check_name(rule->tenant, why))
@@ -384,14 +385,14 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
     }
     if (rule->kind == SF_ALERT_NO_KIND)
         return sf_fail(why, SF_ERR_INPUT,
-                       "a rule wants one of traceql, share, amount, change, ledger, finding, "
+                       "a rule needs one of traceql, share, amount, change, ledger, finding, "
                        "coverage, watch");
     if (rule->is_significant && rule->kind != SF_ALERT_CHANGE)
         return sf_fail(why, SF_ERR_INPUT, "only change can be significant");
     if (rule->kind >= SF_ALERT_CHANGE)
         return sf_alert_rule_spans_check(r, rule, why);
     if (rule->test == SF_ALERT_NO_TEST)
-        return sf_fail(why, SF_ERR_INPUT, "a rule wants one of above, below, absent");
+        return sf_fail(why, SF_ERR_INPUT, "a rule needs one of above, below, absent");
     return rule->kind == SF_ALERT_TRACEQL ? check_query(r, rule, why)
                                           : sf_alert_code_check(r, rule, why);
 }

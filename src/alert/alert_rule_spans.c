@@ -86,7 +86,7 @@ static enum sf_err check_spans(struct sf_alert_rules *r, const struct sf_alert_r
     struct sf_arena room = r->arena;
     const struct sf_query *query;
     if (!rule->spans.len)
-        return sf_fail(why, SF_ERR_INPUT, "%s wants q, a TraceQL query of spans", kind);
+        return sf_fail(why, SF_ERR_INPUT, "%s expects q, a TraceQL query of spans", kind);
     if (sf_query_parse(rule->spans, &room, &query, NULL, why)) {
         sf_why_prefix(why, "%s.q", kind);
         return SF_ERR_INPUT;
@@ -117,7 +117,7 @@ static enum sf_err check_by(struct sf_alert_rules *r, const struct sf_alert_rule
     if (!sf_query_parse(text, &room, &query, NULL, why))
         return SF_OK;
     return sf_fail(why, SF_ERR_INPUT,
-                   "change.by: \"%.*s\" is no attribute; write resource.service.version",
+                   "change.by: \"%.*s\" is not an attribute; write resource.service.version",
                    SF_STR_ARG(sf_str_part(rule->by, 0, 60)));
 }
 
@@ -145,9 +145,9 @@ static enum sf_err check_change(struct sf_alert_rules *r, struct sf_alert_rule *
     if (rule->test != SF_ALERT_NO_TEST && rule->test != SF_ALERT_ABOVE)
         return sf_fail(why, SF_ERR_INPUT, "change is above a percentage, or significant");
     if (rule->test == SF_ALERT_ABOVE && rule->unit != SF_ALERT_PERCENT)
-        return sf_fail(why, SF_ERR_INPUT, "change wants a percentage, as above: 20%%");
+        return sf_fail(why, SF_ERR_INPUT, "change expects a percentage, as above: 20%%");
     if (rule->test == SF_ALERT_NO_TEST && !rule->is_significant)
-        return sf_fail(why, SF_ERR_INPUT, "change wants above, significant: true, or both");
+        return sf_fail(why, SF_ERR_INPUT, "change expects above, significant: true, or both");
     rule->test = SF_ALERT_ABOVE;
     if (!rule->has_window)
         rule->window_ns = CHANGE_WINDOW_NS;
@@ -167,19 +167,19 @@ static enum sf_err check_ledger(struct sf_alert_rules *r, struct sf_alert_rule *
     /* What no profile tells is not 0: only much of it can be known. */
     return rule->test == SF_ALERT_ABOVE && rule->unit == SF_ALERT_TIME
                ? SF_OK
-               : sf_fail(why, SF_ERR_INPUT, "ledger wants a time per request, as above: 50ms");
+               : sf_fail(why, SF_ERR_INPUT, "ledger expects a time per request, as above: 50ms");
 }
 
 static enum sf_err check_finding(struct sf_alert_rules *r, struct sf_alert_rule *rule,
                                  struct sf_why *why)
 {
     if ((rule->service.len > 0) == (rule->spans.len > 0))
-        return sf_fail(why, SF_ERR_INPUT, "finding wants a service or q, one of them");
+        return sf_fail(why, SF_ERR_INPUT, "finding needs either a service or q");
     if (rule->spans.len && check_spans(r, rule, "finding", why))
         return SF_ERR_INPUT;
     if (rule->test != SF_ALERT_NO_TEST &&
         (rule->test != SF_ALERT_ABOVE || rule->unit != SF_ALERT_PERCENT))
-        return sf_fail(why, SF_ERR_INPUT, "finding wants nothing, or a share as above: 20%%");
+        return sf_fail(why, SF_ERR_INPUT, "finding takes no threshold, or a share, as above: 20%%");
     if (rule->test == SF_ALERT_NO_TEST)
         rule->threshold = -1; /* any */
     rule->test = SF_ALERT_ABOVE;
@@ -189,7 +189,7 @@ static enum sf_err check_finding(struct sf_alert_rules *r, struct sf_alert_rule 
 static enum sf_err check_coverage(struct sf_alert_rule *rule, struct sf_why *why)
 {
     if (!rule->service.len)
-        return sf_fail(why, SF_ERR_INPUT, "coverage wants a service");
+        return sf_fail(why, SF_ERR_INPUT, "coverage needs a service");
     if (!rule->part.len)
         rule->part = SF_STR("spans");
     if (!sf_str_eq(rule->part, SF_STR("spans")) && !sf_str_eq(rule->part, SF_STR("tagged")) &&
@@ -199,7 +199,7 @@ static enum sf_err check_coverage(struct sf_alert_rule *rule, struct sf_why *why
                        "samples (against the window before)");
     return rule->test == SF_ALERT_BELOW && rule->unit == SF_ALERT_PERCENT
                ? SF_OK
-               : sf_fail(why, SF_ERR_INPUT, "coverage wants a percentage, as below: 50%%");
+               : sf_fail(why, SF_ERR_INPUT, "coverage needs a percentage, as below: 50%%");
 }
 
 static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_rule *rule,
@@ -223,8 +223,7 @@ static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_r
                        "stopped, new_function");
     if (rule->test != SF_ALERT_NO_TEST)
         return sf_fail(why, SF_ERR_INPUT,
-                       "watch has no above, below or absent: it finds itself "
-                       "what is unusual");
+                       "watch has no above, below or absent: it detects unusual values itself");
     if (n_tenants > SF_LIMIT_WATCH_TENANTS)
         return sf_fail(why, SF_ERR_LIMIT, "rules of the kind watch for more than %d tenants",
                        SF_LIMIT_WATCH_TENANTS);

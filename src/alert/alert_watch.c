@@ -157,7 +157,7 @@ enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
     bool is_behind = false;
     enum sf_err err = sf_watch_feed_catch_up(w, ask, q, &is_behind, why);
     if (!err && is_behind)
-        err = sf_fail(why, SF_ERR_CANCELLED, "minutes of the past are still being read");
+        err = sf_fail(why, SF_ERR_CANCELLED, "history is still being read");
     if (err || !find_kind(ask->rule->part, &kind))
         return err;
     f.list = sf_arena_new_n(q->req, w->n * SF_LIMIT_WATCH_OPERATIONS + 1u, sizeof(*f.list));

@@ -4,8 +4,8 @@
 
 struct sf_watch; /* watch_feed.h */
 
-/* As sf_alert_eval(), of the services of one tenant. CANCELLED: minutes of the past are still being
- * read; the alerts stay as they are. *ask->found_spans gets a query of the first alarm's spans. */
+/* As sf_alert_eval(), of the services of one tenant. CANCELLED: history is still being read; the
+ * alerts stay as they are. *ask->found_spans gets a query of the first alarm's spans. */
 enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
                            struct sf_query_ctx *q, struct sf_alert_value **out, size_t *out_n,
                            struct sf_why *why);

@@ -73,7 +73,7 @@ static void read_matcher(struct sf_json *j, struct sf_silence *s, struct sf_why 
     if (*err || !sf_json_ok(j))
         return;
     if (!m.name.len || !has_value)
-        *err = sf_fail(why, SF_ERR_INPUT, "a matcher wants the name of a label and its value");
+        *err = sf_fail(why, SF_ERR_INPUT, "a matcher needs the name of a label and its value");
     else if (s->n_matchers == SF_LIMIT_SILENCE_MATCHERS)
         *err = sf_fail(why, SF_ERR_LIMIT, "more than %d matchers", SF_LIMIT_SILENCE_MATCHERS);
     else
@@ -85,7 +85,7 @@ static int64_t read_time(struct sf_json *j, const char *what, struct sf_why *why
     sf_str text = sf_json_str(j);
     int64_t ns = 0;
     if (text.len && !sf_time_text_parse(text, 0, &ns) && !*err)
-        *err = sf_fail(why, SF_ERR_INPUT, "%s is no time: write 2026-01-31T12:00:00Z", what);
+        *err = sf_fail(why, SF_ERR_INPUT, "%s is not a time: write 2026-01-31T12:00:00Z", what);
     return ns;
 }
 
@@ -145,7 +145,8 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
 static enum sf_err check_times(const struct sf_silence *s, struct sf_why *why)
 {
     if (s->end_ns <= s->start_ns)
-        return sf_fail(why, SF_ERR_INPUT, "a silence wants endsAt, behind startsAt, or duration");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a silence needs endsAt, later than startsAt, or duration");
     return sf_sub_sat_i64(s->end_ns, s->start_ns) > LONGEST_NS
                ? sf_fail(why, SF_ERR_LIMIT, "a silence lasts at most %d days",
                          SF_LIMIT_SILENCE_DAYS)
@@ -156,7 +157,8 @@ static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
 {
     size_t len = s->comment.len + s->by.len;
     if (s->n_matchers == 0)
-        return sf_fail(why, SF_ERR_INPUT, "a silence wants matchers: without, all would be silent");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a silence needs matchers: without them it would silence every alert");
     for (size_t i = 0; i < s->n_matchers; i++)
         len += s->matchers[i].name.len + s->matchers[i].value.len;
     return len > SF_LIMIT_SILENCE_TEXT_LEN
@@ -268,7 +270,7 @@ static enum sf_err check_width(struct sf_silence_book *b, const struct sf_silenc
             return SF_OK;
     }
     return sf_fail(why, SF_ERR_INPUT,
-                   "a silence wants a matcher that alerts without its label do not meet: all "
+                   "a silence needs a matcher that alerts without its label do not meet: all "
                    "would be silent");
 }
 

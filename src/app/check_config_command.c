@@ -71,12 +71,12 @@ int sf_check_config_command_run(int argc, char **argv)
     struct sf_args args = {
         .command = "check-config",
         .usage = "[--config FILE] [--output text|json] [--keys | --example]",
-        .summary = "Checks the configuration and prints what is in effect.",
+        .summary = "Check the configuration and print the values in effect.",
         .details = "Settings come from a YAML file, from the environment (retention.spans is "
-                   "SPANFLAME_RETENTION_SPANS) and from flags, later ones winning. Each line shows "
-                   "a key, its value and where the value came from. A mistake is said with its "
-                   "line and the nearest known key, and the exit code is 1. The file of "
-                   "limits.overrides_file is checked along.",
+                   "SPANFLAME_RETENTION_SPANS) and from flags; later sources override earlier "
+                   "ones. Each line shows a key, its value and the source of the value. An error "
+                   "is printed with its line and the most similar known key, and the exit code is "
+                   "1. The file named by limits.overrides_file is checked as well.",
         .examples = "spanflame check-config --config /etc/spanflame/spanflame.yaml\n"
                     "spanflame check-config --set retention.spans=3d\n"
                     "spanflame check-config --example > spanflame.yaml",
@@ -92,9 +92,10 @@ int sf_check_config_command_run(int argc, char **argv)
     memcpy(flags, config_flags.table, sizeof(config_flags.table));
     flags[SF_CONFIG_N_FLAGS] = (struct sf_flag){
         "keys", SF_FLAG_BOOL, &has_keys, NULL,
-        "print every key with type, default and meaning as a Markdown table"};
-    flags[SF_CONFIG_N_FLAGS + 1] = (struct sf_flag){"example", SF_FLAG_BOOL, &has_example, NULL,
-                                                    "print a file with every key commented out"};
+        "print all keys with type, default and description as a Markdown table"};
+    flags[SF_CONFIG_N_FLAGS + 1] = (struct sf_flag){
+        "example", SF_FLAG_BOOL, &has_example, NULL,
+        "print an example file with all keys commented out"};
     flags[SF_CONFIG_N_FLAGS + 2] = (struct sf_flag){"output", SF_FLAG_STR, &output, "FORM",
                                                     "text or json (default text)"};
     switch (sf_args_parse(&args, argc, argv)) {

@@ -146,7 +146,7 @@ static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why
             sf_str_distance(name, sf_str_from(known)) > 2)
             continue;
         if (!sf_arena_print(&c->arena, &sentence,
-                            "the environment has %.*s, which is no setting; did you mean %s?",
+                            "the environment has %.*s, which is not a setting; did you mean %s?",
                             SF_STR_ARG(name), known))
             return sf_no_memory(why, "the configuration");
         return warn(c, sentence, why);
@@ -248,7 +248,7 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
 {
     if (!c->data_dir)
         return sf_config_value_fail(c, origin_at(c, "data"), why,
-                                    "data wants the name of a directory");
+                                    "data expects the name of a directory");
     if (c->auth.header && !is_header_name(sf_str_from(c->auth.header)))
         return sf_config_value_fail(c, origin_at(c, "auth.header"), why,
                                     "auth.header: \"%s\" is not the name of a header",
@@ -391,12 +391,12 @@ void sf_config_flags_init(struct sf_config_flags *f)
 {
     struct sf_flag table[SF_CONFIG_N_FLAGS] = {
         {"config", SF_FLAG_STR, &f->config, "FILE", "YAML file with settings"},
-        {"data", SF_FLAG_STR, &f->data, "DIR", "directory for everything that is kept"},
+        {"data", SF_FLAG_STR, &f->data, "DIR", "data directory"},
         {"listen", SF_FLAG_LIST, &f->listen, "HOST:PORT",
          "address to listen on instead of the defaults; may be repeated"},
-        {"memory", SF_FLAG_STR, &f->memory, "SIZE", "the server's memory, such as 256MiB"},
+        {"memory", SF_FLAG_STR, &f->memory, "SIZE", "memory limit of the server, such as 256MiB"},
         {"allow-public-without-auth", SF_FLAG_BOOL, &f->allow_public_without_auth, NULL,
-         "let anybody who can reach a public address read and write"},
+         "accept requests on public addresses without authentication"},
         {"set", SF_FLAG_LIST, &f->set, "KEY=VALUE",
          "any setting by its path, such as retention.spans=3d; may be repeated"},
     };
@@ -425,7 +425,8 @@ enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_conf
     for (size_t i = 0; i < f->set.n; i++) {
         const char *equals = strchr(f->set.items[i], '=');
         if (!equals)
-            return sf_fail(why, SF_ERR_INPUT, "--set wants KEY=VALUE, not \"%s\"", f->set.items[i]);
+            return sf_fail(why, SF_ERR_INPUT, "--set expects KEY=VALUE, not \"%s\"",
+                           f->set.items[i]);
         snprintf(paths[i], sizeof(paths[i]), "%.*s", (int)(equals - f->set.items[i]),
                  f->set.items[i]);
         settings[in.n_flags++] = (struct sf_config_setting){"--set", paths[i], equals + 1};

@@ -31,14 +31,14 @@ enum sf_err sf_config_address_parse(struct sf_config *c, sf_str text, struct sf_
     if (text.len && text.p[0] == '[') {
         is_six = sf_str_find_char(text, ']', &end) && end + 1 < text.len && text.p[end + 1] == ':';
         if (!is_six)
-            return sf_config_value_fail(c, at, why, "\"%.*s\" is no address: write [IPv6]:PORT",
+            return sf_config_value_fail(c, at, why, "\"%.*s\" is not an address: write [IPv6]:PORT",
                                         SF_STR_ARG(text));
         host = sf_str_part(text, 1, end - 1);
         port_text = sf_str_from_at(text, end + 2);
     } else {
         if (!sf_str_find_char(text, ':', &end))
             return sf_config_value_fail(
-                c, at, why, "\"%.*s\" is no address: write HOST:PORT, such as 127.0.0.1:4317",
+                c, at, why, "\"%.*s\" is not an address: write HOST:PORT, such as 127.0.0.1:4317",
                 SF_STR_ARG(text));
         host = sf_str_part(text, 0, end);
         port_text = sf_str_from_at(text, end + 1);
@@ -54,7 +54,8 @@ enum sf_err sf_config_address_parse(struct sf_config *c, sf_str text, struct sf_
     if (err)
         return err;
     if (is_six ? inet_pton(AF_INET6, host_copy, &six) != 1 : !is_host_name(host))
-        return sf_config_value_fail(c, at, why, "\"%.*s\" is no address: \"%.*s\" is no host",
+        return sf_config_value_fail(c, at, why,
+                                    "\"%.*s\" is not an address: \"%.*s\" is not a host",
                                     SF_STR_ARG(text), SF_STR_ARG(host));
     *out = (struct sf_listen_address){.host = host_copy, .port = (uint16_t)port};
     return SF_OK;

@@ -38,7 +38,7 @@ static enum sf_err set_word(struct sf_profiling *p, uint32_t *flagged, sf_str *s
     sf_str value = word, name;
     const struct sf_profiling_key *key;
     if (!sf_str_split_next(&value, '=', &name) || name.len == word.len || value.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "wants words as name=value, not \"%.*s\"",
+        return sf_fail(why, SF_ERR_INPUT, "expects words as name=value, not \"%.*s\"",
                        SF_STR_ARG(word));
     if (sf_str_eq(name, SF_STR("service"))) {
         *service = value;
@@ -48,7 +48,7 @@ static enum sf_err set_word(struct sf_profiling *p, uint32_t *flagged, sf_str *s
         *flagged = sf_str_eq(value, SF_STR("sampled")) ? SF_KEEP_FLAG_SAMPLED : SF_KEEP_FLAG_DEBUG;
         return *flagged || sf_str_eq(value, SF_STR("debug"))
                    ? SF_OK
-                   : sf_fail(why, SF_ERR_INPUT, "flagged wants debug or sampled");
+                   : sf_fail(why, SF_ERR_INPUT, "flagged expects debug or sampled");
     }
     key = find_key(name);
     if (!key)
@@ -71,7 +71,7 @@ static enum sf_err read_item(struct sf_config *c, const char *item, struct sf_ke
             err = set_word(&p, &flagged, &service, word, why);
     }
     if (!err && service.len == 0)
-        err = sf_fail(why, SF_ERR_INPUT, "wants the name of a service: service=checkout");
+        err = sf_fail(why, SF_ERR_INPUT, "expects the name of a service: service=checkout");
     out->service = service;
     out->rule = rule_of(&p, flagged);
     return err;

@@ -37,7 +37,7 @@ static enum sf_err check(sf_str link, const char *key, const char *const *known,
         return sf_fail(why, SF_ERR_INPUT, "%s is longer than %d bytes", key, SF_LIMIT_LINK_LEN);
     if (path == 0)
         return sf_fail(why, SF_ERR_INPUT,
-                       "%s wants an address that begins with http:// or https://", key);
+                       "%s expects an address that begins with http:// or https://", key);
     for (size_t i = 0; i < link.len; i++) {
         if ((unsigned char)link.p[i] <= ' ' || link.p[i] == 0x7f || link.p[i] == '"' ||
             link.p[i] == '<' || link.p[i] == '>' || link.p[i] == '\\')

@@ -171,11 +171,11 @@ static unsigned open_sections(struct sf_buf *out, const char *open, const char *
 void sf_config_render_example(struct sf_buf *out)
 {
     const char *open = "";
-    sf_buf_print(out,
-                 "# The configuration of Spanflame. Every key is optional; each stands here with "
-                 "its default.\n# Remove the # in front of a section and of the keys in it to "
-                 "change them.\n# `spanflame check-config --config FILE` says what is in effect "
-                 "and where it came from.\n");
+    sf_buf_print(
+        out,
+        "# The configuration of Spanflame. Every key is optional and shown with its default.\n# To "
+        "change a key, remove the # in front of it and of its section.\n# `spanflame check-config "
+        "--config FILE` prints the values in effect and where each was set.\n");
     for (size_t i = 0; i < sf_config_n_keys; i++) {
         const struct sf_config_key *key = &sf_config_keys[i];
         const char *word;

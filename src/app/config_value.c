@@ -162,11 +162,11 @@ static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *k
         const char *is; /* "memory" ... "a size such as" ... */
     } kinds[] = {
         {SF_CONFIG_BOOL, SF_SETTING_BOOL, "is true or false"},
-        {SF_CONFIG_COUNT, SF_SETTING_COUNT, "wants a whole number"},
-        {SF_CONFIG_RATE, SF_SETTING_RATE, "wants a whole number"},
-        {SF_CONFIG_SIZE, SF_SETTING_SIZE, "wants a size such as 512KB, 64MiB or 50GB"},
-        {SF_CONFIG_DURATION, SF_SETTING_DURATION, "wants a duration such as 500ms, 1h30m or 7d"},
-        {SF_CONFIG_PERCENT, SF_SETTING_PERCENT, "wants a percentage such as 80%"},
+        {SF_CONFIG_COUNT, SF_SETTING_COUNT, "expects a whole number"},
+        {SF_CONFIG_RATE, SF_SETTING_RATE, "expects a whole number"},
+        {SF_CONFIG_SIZE, SF_SETTING_SIZE, "expects a size such as 512KB, 64MiB or 50GB"},
+        {SF_CONFIG_DURATION, SF_SETTING_DURATION, "expects a duration such as 500ms, 1h30m or 7d"},
+        {SF_CONFIG_PERCENT, SF_SETTING_PERCENT, "expects a percentage such as 80%"},
     };
     struct sf_why reason = {""};
     uint64_t value = 0;

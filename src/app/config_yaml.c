@@ -30,7 +30,7 @@ static bool take_file_name(struct walk *w, const char *what, const char **out)
     if (!sf_yaml_next(&w->yaml))
         return false;
     if (w->yaml.event.type != YAML_SCALAR_EVENT || sf_yaml_scalar(&w->yaml).len == 0)
-        return sf_yaml_refuse(&w->yaml, "listen: %s wants the name of a file", what);
+        return sf_yaml_refuse(&w->yaml, "listen: %s expects the name of a file", what);
     w->yaml.err = sf_config_value_copy(w->c, sf_yaml_scalar(&w->yaml), origin_of(w), out,
                                        w->yaml.why);
     return !w->yaml.err;
@@ -46,7 +46,7 @@ static bool parse_tls(struct walk *w, struct sf_listen_address *address)
     if (!sf_yaml_next(&w->yaml))
         return false;
     if (w->yaml.event.type != YAML_MAPPING_START_EVENT)
-        return sf_yaml_refuse(&w->yaml, "listen: tls wants a map: {cert: FILE, key: FILE}");
+        return sf_yaml_refuse(&w->yaml, "listen: tls needs a map: {cert: FILE, key: FILE}");
     for (;;) {
         const char **to;
         if (!sf_yaml_next(&w->yaml))
@@ -54,7 +54,7 @@ static bool parse_tls(struct walk *w, struct sf_listen_address *address)
         if (w->yaml.event.type == YAML_MAPPING_END_EVENT)
             break;
         if (w->yaml.event.type != YAML_SCALAR_EVENT)
-            return sf_yaml_refuse(&w->yaml, "listen: tls wants words as keys");
+            return sf_yaml_refuse(&w->yaml, "listen: tls needs words as keys");
         to = sf_str_eq(sf_yaml_scalar(&w->yaml), SF_STR("cert"))        ? &tls->cert_file
              : sf_str_eq(sf_yaml_scalar(&w->yaml), SF_STR("key"))       ? &tls->key_file
              : sf_str_eq(sf_yaml_scalar(&w->yaml), SF_STR("client_ca")) ? &tls->client_ca_file
@@ -91,7 +91,7 @@ static bool parse_listen_map(struct walk *w, struct sf_listen_address *out)
             if (!sf_yaml_next(&w->yaml))
                 return false;
             if (w->yaml.event.type != YAML_SCALAR_EVENT)
-                return sf_yaml_refuse(&w->yaml, "listen: address wants HOST:PORT, not %s",
+                return sf_yaml_refuse(&w->yaml, "listen: address expects HOST:PORT, not %s",
                                       sf_yaml_kind(&w->yaml));
             w->yaml.err = sf_config_address_parse(w->c, sf_yaml_scalar(&w->yaml), origin_of(w),
                                                   &address, w->yaml.why);
@@ -120,7 +120,7 @@ static bool parse_listen(struct walk *w, size_t key, struct sf_config_origin at)
     size_t n = 0;
 
     if (w->yaml.event.type != YAML_SEQUENCE_START_EVENT)
-        return sf_yaml_refuse(&w->yaml, "listen wants a list of addresses, not %s",
+        return sf_yaml_refuse(&w->yaml, "listen expects a list of addresses, not %s",
                               sf_yaml_kind(&w->yaml));
     list = sf_arena_new_n(&w->c->arena, SF_CONFIG_MAX_ITEMS, sizeof(*list));
     if (!list)
@@ -142,7 +142,7 @@ static bool parse_listen(struct walk *w, size_t key, struct sf_config_origin at)
             if (!parse_listen_map(w, &list[n]))
                 return false;
         } else {
-            return sf_yaml_refuse(&w->yaml, "listen wants addresses in its list, not %s",
+            return sf_yaml_refuse(&w->yaml, "listen expects addresses in its list, not %s",
                                   sf_yaml_kind(&w->yaml));
         }
         n++;
@@ -171,7 +171,7 @@ static bool parse_item_map(struct walk *w, sf_str *out)
         if (w->yaml.event.type != YAML_SCALAR_EVENT || sf_yaml_scalar(&w->yaml).len == 0 ||
             memchr(sf_yaml_scalar(&w->yaml).p, ' ', sf_yaml_scalar(&w->yaml).len) ||
             memchr(sf_yaml_scalar(&w->yaml).p, '=', sf_yaml_scalar(&w->yaml).len)) {
-            sf_yaml_refuse(&w->yaml, "%s wants maps of single words in its list", w->path);
+            sf_yaml_refuse(&w->yaml, "%s expects maps of single words in its list", w->path);
             break;
         }
         sf_buf_print(&text, is_key && text.len ? " " : "%s", is_key ? "" : "=");
@@ -190,7 +190,8 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
     size_t n = 0;
 
     if (w->yaml.event.type != YAML_SEQUENCE_START_EVENT)
-        return sf_yaml_refuse(&w->yaml, "%s wants a list, not %s", w->path, sf_yaml_kind(&w->yaml));
+        return sf_yaml_refuse(&w->yaml, "%s expects a list, not %s", w->path,
+                              sf_yaml_kind(&w->yaml));
     items = sf_arena_new_n(&w->c->arena, SF_CONFIG_MAX_ITEMS, sizeof(*items));
     if (!items)
         return sf_yaml_refuse(&w->yaml, "too large");
@@ -208,7 +209,7 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
             continue;
         }
         if (w->yaml.event.type != YAML_SCALAR_EVENT)
-            return sf_yaml_refuse(&w->yaml, "%s wants words in its list, not %s", w->path,
+            return sf_yaml_refuse(&w->yaml, "%s expects words in its list, not %s", w->path,
                                   sf_yaml_kind(&w->yaml));
         if (!sf_arena_copy(&w->c->arena, sf_yaml_scalar(&w->yaml), &items[n++]))
             return sf_yaml_refuse(&w->yaml, "too large");
@@ -220,7 +221,7 @@ static bool parse_list(struct walk *w, size_t key, struct sf_config_origin at)
 static bool parse_rules(struct walk *w, size_t key, struct sf_config_origin at)
 {
     if (w->yaml.event.type != YAML_SEQUENCE_START_EVENT)
-        return sf_yaml_refuse(&w->yaml, "%s wants a list of maps, not %s", w->path,
+        return sf_yaml_refuse(&w->yaml, "%s expects a list of maps, not %s", w->path,
                               sf_yaml_kind(&w->yaml));
     w->c->alerts.rules = sf_alert_rules_new();
     if (!w->c->alerts.rules)
@@ -232,7 +233,7 @@ static bool parse_rules(struct walk *w, size_t key, struct sf_config_origin at)
 static bool parse_scrape(struct walk *w, size_t key, struct sf_config_origin at)
 {
     if (w->yaml.event.type != YAML_SEQUENCE_START_EVENT)
-        return sf_yaml_refuse(&w->yaml, "%s wants a list of maps, not %s", w->path,
+        return sf_yaml_refuse(&w->yaml, "%s expects a list of maps, not %s", w->path,
                               sf_yaml_kind(&w->yaml));
     w->c->scrape = sf_scrape_jobs_new();
     if (!w->c->scrape)
@@ -269,7 +270,7 @@ static bool parse_value(struct walk *w, size_t key)
     if (type == SF_CONFIG_LIST)
         return parse_list(w, key, at);
     if (w->yaml.event.type != YAML_SCALAR_EVENT)
-        return sf_yaml_refuse(&w->yaml, "%s wants one value, not %s", w->path,
+        return sf_yaml_refuse(&w->yaml, "%s expects one value, not %s", w->path,
                               sf_yaml_kind(&w->yaml));
     w->yaml.err = sf_config_value_set_text(w->c, key, sf_yaml_scalar(&w->yaml), at, w->yaml.why);
     return !w->yaml.err;
@@ -318,7 +319,7 @@ static bool parse_map(struct walk *w)
                     return false;
             } else if (!sf_yaml_is_null(&w->yaml)) {
                 return sf_yaml_refuse(
-                    &w->yaml, "%s is a section: it wants keys below it, not %s", w->path,
+                    &w->yaml, "%s is a section: it expects keys below it, not %s", w->path,
                     w->yaml.event.type == YAML_SCALAR_EVENT ? "one value" : "a list");
             }
         } else {

@@ -40,10 +40,10 @@ static int run_version(int argc, char **argv)
 static const struct sf_command own[] = {
     {"serve", "run the server", sf_serve_command_run, NULL},
     {"server", "run the server", sf_serve_command_run, "serve"},
-    {"check-config", "check the configuration and show what is in effect",
+    {"check-config", "check the configuration and show the values in effect",
      sf_check_config_command_run, NULL},
     {"redact", "show what redaction would change in a file", sf_redact_command_run, NULL},
-    {"token", "make a token for a server that asks for one", sf_token_command_run, NULL},
+    {"token", "create a token for a server with token authentication", sf_token_command_run, NULL},
     {"version", "print the version", run_version, NULL},
 };
 enum { N_OWN = sizeof(own) / sizeof(own[0]), MAX_COMMANDS = 64 };

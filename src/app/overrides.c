@@ -46,16 +46,16 @@ static bool set_value(struct walk *w, size_t key)
     if (!sf_yaml_next(&w->yaml))
         return false;
     if (w->yaml.event.type != YAML_SCALAR_EVENT)
-        return sf_yaml_refuse(&w->yaml, "%s wants one value", info->name);
+        return sf_yaml_refuse(&w->yaml, "%s expects one value", info->name);
     if (sf_setting_parse(info->kind, sf_yaml_scalar(&w->yaml), &value, &reason))
-        return sf_yaml_refuse(&w->yaml, "%s wants %s, not \"%.*s\"%s%s", info->name,
+        return sf_yaml_refuse(&w->yaml, "%s expects %s, not \"%.*s\"%s%s", info->name,
                               info->kind == SF_SETTING_SIZE       ? "a size such as 512KB or 50GB"
                               : info->kind == SF_SETTING_DURATION ? "a duration such as 12h or 7d"
                                                                   : "a whole number",
                               SF_STR_ARG(sf_str_part(sf_yaml_scalar(&w->yaml), 0, 40)),
                               reason.text[0] ? ": " : "", reason.text);
     if (value && (value < info->min || value > info->max))
-        return sf_yaml_refuse(&w->yaml, "%s: %.*s is too %s; 0 is no limit", info->name,
+        return sf_yaml_refuse(&w->yaml, "%s: %.*s is too %s; 0 means no limit", info->name,
                               SF_STR_ARG(sf_str_part(sf_yaml_scalar(&w->yaml), 0, 40)),
                               value < info->min ? "little" : "much");
     if (sf_quota_rules_set(w->rules, sf_str_from(w->tenant), sf_str_from(w->service),

@@ -55,7 +55,7 @@ static enum sf_err check_rules(sf_str text, struct sf_why *why)
         else if (!sf_tokens_parse_scopes(rule.scopes, &scopes))
             (void)sf_fail(
                 &what, SF_ERR_INPUT,
-                "\"%.*s\" are no scopes: write read, write, admin or control, with commas "
+                "\"%.*s\" are not scopes: write read, write, admin or control, with commas "
                 "between them",
                 SF_STR_ARG(sf_str_part(rule.scopes, 0, 40)));
         else if (rule.has_tenants && rule.tenants.len == 0) /* forgotten, and not all of them */

@@ -285,17 +285,17 @@ int sf_redact_command_run(int argc, char **argv)
         {"config", SF_FLAG_STR, &file, "FILE", "YAML file with the redact: section to try"},
         {"set", SF_FLAG_LIST, &set, "KEY=VALUE", "any setting by its path; may be repeated"},
         {"format", SF_FLAG_STR, &format, "NAME",
-         "a profile in this format (default: found by content)"},
+         "format of a profile (default: detected from content)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "redact",
         .usage = "--dry-run FILE [--config FILE] [--format NAME] [--output text|json]",
-        .summary = "Shows what redaction would change in a file of OTLP traces or a profile.",
+        .summary = "Show what redaction would change in a file of OTLP traces or a profile.",
         .details = "The file is an OTLP trace request, protobuf or JSON, or a profile in any "
-                   "format that spanflame upload reads; plain, gzip or zstd. Each line is one "
-                   "change: the place, the rule and how long the secret is. Nothing is sent or "
-                   "written; the server redacts by the same rules before it writes anything.",
+                   "format that spanflame upload reads; uncompressed, gzip or zstd. Each line is "
+                   "one change: the location, the rule and the length of the secret. Nothing is "
+                   "sent or written; the server applies the same rules before it writes data.",
         .examples = "spanflame redact --dry-run traces.json\n"
                     "spanflame redact --dry-run cpu.pprof --set redact.functions=substring\n"
                     "spanflame redact --dry-run traces.pb --config /etc/spanflame/spanflame.yaml\n"
@@ -316,7 +316,7 @@ int sf_redact_command_run(int argc, char **argv)
     }
     if (!is_dry_run || args.n_words != 1) {
         fprintf(stderr, "spanflame redact: %s: spanflame redact --dry-run FILE\n",
-                is_dry_run ? "wants one file" : "files are never changed; say --dry-run");
+                is_dry_run ? "expects one file" : "files are never changed; say --dry-run");
         return 2;
     }
     form = sf_answer_output("redact", output, false);

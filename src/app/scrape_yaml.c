@@ -52,7 +52,7 @@ static bool parse_value(struct walk *w, const char *path, int depth) // NOLINT(m
         return !w->yaml->err;
     }
     if (w->yaml->event.type != YAML_SEQUENCE_START_EVENT)
-        return sf_yaml_refuse(w->yaml, "%s wants a value", path);
+        return sf_yaml_refuse(w->yaml, "%s expects a value", path);
     for (unsigned i = 0; sf_yaml_next(w->yaml); i++) {
         if (w->yaml->event.type == YAML_SEQUENCE_END_EVENT)
             return true;

@@ -200,13 +200,13 @@ int sf_serve_command_run(int argc, char **argv)
     struct sf_args args = {
         .command = "serve",
         .usage = "[--data DIR] [--config FILE] [--listen HOST:PORT]...",
-        .summary = "Runs the server in the foreground.",
+        .summary = "Run the server in the foreground.",
         .details =
-            "Takes OTLP traces and answers queries on every address it listens on, by default "
+            "It receives OTLP data and serves queries on every listening address, by default "
             "127.0.0.1 and ::1 on 4317, 4318, 4040 and 3200. --listen replaces these. Addresses "
-            "other machines can reach need auth.token_file, TLS client certificates or "
-            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens, "
-            "the limits of tenants, the rules of alerts and what is scraped again.",
+            "that other machines can reach require auth.token_file, TLS client certificates or "
+            "--allow-public-without-auth. SIGTERM shuts it down cleanly; SIGHUP reloads tokens, "
+            "tenant limits, alert rules and scrape targets.",
         .examples = "spanflame serve --data /var/lib/spanflame\n"
                     "spanflame serve --listen 127.0.0.1:4319 --listen [::1]:4319\n"
                     "spanflame serve --config /etc/spanflame/spanflame.yaml --memory 512MB",

@@ -56,21 +56,20 @@ int sf_token_command_run(int argc, char **argv)
     struct sf_why why;
     enum sf_output form;
     struct sf_flag flags[] = {
-        {"name", SF_FLAG_STR, &name, "NAME", "whose token it is, for the operator's eyes"},
+        {"name", SF_FLAG_STR, &name, "NAME", "name of the token, shown to operators only"},
         {"scopes", SF_FLAG_STR, &scope_text, "LIST",
-         "what it may do: read, write, admin, control, with commas between them (read,write)"},
+         "scopes, separated by commas: read, write, admin, control (default read,write)"},
         {"tenants", SF_FLAG_STR, &tenants, "LIST",
-         "the only tenants it may name, with commas between them (all)"},
+         "tenants the token is limited to, separated by commas (default all)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "token",
         .usage = "new --name NAME [--scopes LIST] [--tenants LIST]",
-        .summary = "Makes a token for a server that asks for one.",
-        .details =
-            "Prints the token once and the line to add to the token file. The file keeps "
-            "only a hash: a lost token cannot be read back, make a new one. A running server "
-            "reads the file again on SIGHUP.",
+        .summary = "Create a token for a server with token authentication.",
+        .details = "Prints the token once and the line to add to the token file. The file contains "
+                   "only a hash: a lost token cannot be recovered; create a new one. A running "
+                   "server reloads the file on SIGHUP.",
         .examples = "spanflame token new --name ci --scopes write\n"
                     "spanflame token new --name red-team --scopes read --tenants red",
         .flags = flags,
@@ -88,17 +87,18 @@ int sf_token_command_run(int argc, char **argv)
         return 2;
     }
     if (!name || !sf_tokens_is_name(sf_str_from(name))) {
-        fprintf(stderr, "spanflame token: --name wants 1 to 64 letters, digits, dots or dashes\n");
+        fprintf(stderr,
+                "spanflame token: --name expects 1 to 64 letters, digits, dots or dashes\n");
         return 2;
     }
     if (!sf_tokens_parse_scopes(sf_str_from(scope_text), &scopes)) {
         fprintf(stderr,
-                "spanflame token: --scopes wants any of read,write,admin,control, not \"%s\"\n",
+                "spanflame token: --scopes expects any of read,write,admin,control, not \"%s\"\n",
                 scope_text);
         return 2;
     }
     if (tenants && (!tenants[0] || sf_tokens_check_tenants(sf_str_from(tenants), &why))) {
-        fprintf(stderr, "spanflame token: --tenants wants names such as red,blue%s%s\n",
+        fprintf(stderr, "spanflame token: --tenants expects names such as red,blue%s%s\n",
                 tenants[0] ? ": " : "", tenants[0] ? why.text : "");
         return 2;
     }

@@ -105,7 +105,7 @@ static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why
         return sf_fail(why, SF_ERR_INPUT, "a name is 1 to 64 letters, digits, dots or dashes");
     if (!sf_tokens_parse_scopes(scopes, &out->scopes))
         return sf_fail(why, SF_ERR_INPUT,
-                       "\"%.*s\" are no scopes: write read, write, admin or control, with "
+                       "\"%.*s\" are not scopes: write read, write, admin or control, with "
                        "commas between them",
                        SF_STR_ARG(sf_str_part(scopes, 0, 40)));
     bool has_tenants = sf_str_find_char(rest, ':', &at);

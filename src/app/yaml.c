@@ -116,7 +116,7 @@ bool sf_yaml_enter_map(struct sf_yaml_reader *r, const char *what)
         return true;
     if (sf_yaml_is_null(r))
         return false;
-    return sf_yaml_refuse(r, "%s wants keys below it, not %s", what, sf_yaml_kind(r));
+    return sf_yaml_refuse(r, "%s expects keys below it, not %s", what, sf_yaml_kind(r));
 }
 
 uint32_t sf_yaml_line(const struct sf_yaml_reader *r)

@@ -42,58 +42,59 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
     KEY("wall.enabled", BOOL, has_wall, "false", 0, 0,                                             \
         "collectors sample all threads, running or waiting")                                       \
     KEY("wall.sample_rate", RATE, wall_rate, "20", 1, 1000,                                        \
-        "samples per second of threads that wait")                                                 \
-    KEY("mutex.enabled", BOOL, has_mutex, "false", 0, 0, "collectors take waits for locks")        \
+        "samples per second for each waiting thread")                                              \
+    KEY("mutex.enabled", BOOL, has_mutex, "false", 0, 0, "collectors record waits for locks")      \
     KEY("block.enabled", BOOL, has_block, "false", 0, 0,                                           \
-        "collectors take waits of blocking calls")                                                 \
+        "collectors record waits in blocking calls")                                               \
     KEY("threads.enabled", BOOL, has_threads, "false", 0, 0,                                       \
         "collectors count threads by stack and state")                                             \
     KEY("conditional.slow_request_threshold", DURATION, slow_request_ns, "1s", 0,                  \
         86400000000000ull,                                                                         \
-        "requests that took this long keep their span ids where share is below 100 %, and on the " \
-        "server their samples past retention.tail_delay")                                          \
+        "a request at least this slow is selected: the server keeps its samples after "            \
+        "retention.tail_delay, and collectors keep its span ids when share is below 100 %")        \
     KEY("conditional.cpu_threshold_percent", PERCENT, cpu_threshold_per_10000, "80%", 0, 0,        \
-        "so do those that used this share of a CPU")                                               \
-    KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0, "and those that failed")     \
+        "a request that uses at least this share of a CPU is selected")                            \
+    KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0,                              \
+        "a request that fails is selected")                                                        \
     KEY("conditional.baseline", PERCENT, baseline_per_10000, "1%", 0, 0,                           \
-        "share of all requests, chosen by trace id, that keeps its samples on the server; "        \
+        "share of all requests, selected by trace id, whose samples the server keeps; "            \
         "conditional.share is never below it")                                                     \
     KEY("conditional.share", PERCENT, share_per_10000, "100%", 0, 0,                               \
-        "requests whose samples name their spans, chosen by trace id; all samples count in "       \
-        "totals")                                                                                  \
+        "share of requests, selected by trace id, whose samples carry span ids; all samples "      \
+        "count in totals")                                                                         \
     KEY("conditional.escalate", BOOL, has_escalation, "false", 0, 0,                               \
-        "a request that runs for slow_request_threshold is sampled at adaptive.max_rate until it " \
-        "ends")
+        "sample a request at adaptive.max_rate from the moment it exceeds slow_request_threshold " \
+        "until it ends")
 #define SF_PROFILING_KEYS_LAST(KEY)                                                              \
     KEY("max_stack_depth", COUNT, max_stack_depth, "64", 1, SF_PROFILING_DEPTH_MAX,              \
-        "frames a collector walks")                                                              \
+        "maximum number of frames a collector unwinds")                                          \
     KEY("max_profile_size", SIZE, max_profile_len, "10MB", 1ull << 16, 1ull << 26,               \
-        "one profile a collector sends")                                                         \
+        "maximum size of one profile that a collector sends")                                    \
     KEY("upload_interval", DURATION, upload_interval_ns, "10s", 100000000ull, 3600000000000ull,  \
-        "how often it sends")                                                                    \
+        "how often a collector sends profiles")                                                  \
     KEY("adaptive.enabled", BOOL, is_adaptive, "false", 0, 0,                                    \
         "lower the sampling rate above the thresholds below")                                    \
     KEY("adaptive.base_rate", RATE, adaptive_base_rate, "0", 0, 1000,                            \
         "samples per second below the thresholds; 0: as profiling.cpu.sample_rate")              \
     KEY("adaptive.max_rate", RATE, adaptive_max_rate, "1000", 1, 1000,                           \
-        "samples per second at most")                                                            \
+        "maximum samples per second")                                                            \
     KEY("adaptive.cpu_threshold", PERCENT, adaptive_cpu_per_10000, "80%", 0, 0,                  \
-        "lower the rate from this share on: of the host's CPU in use, of the process's CPUs in " \
-        "use, or of time in which a task waited for a CPU")                                      \
+        "lower the rate when one of these reaches the share: host CPU use, the process's CPU "   \
+        "use, time in which a task waited for a CPU")                                            \
     KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                   \
-        "lower the rate from this memory of the process or its control group on; 0: never")      \
+        "lower the rate when the process or its control group uses this much memory; 0: never")  \
     KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                       \
-        "CPU time of profiling itself, at most, as a share of the process's: rates are lowered " \
-        "and symbols put off to keep to it, also while enabled is false")                        \
+        "maximum CPU time of profiling itself, as a share of the process's: rates are lowered "  \
+        "and symbolization is delayed to keep it, even if enabled is false")                     \
     KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                \
         3600000000000ull, "time between two decisions of adaptive and load_shedding")            \
     KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                               \
         "pause profiling while the host is overloaded")                                          \
     KEY("load_shedding.cpu_threshold", PERCENT, shedding_cpu_per_10000, "90%", 0, 0,             \
-        "pause when this share of the host's CPU is in use for two intervals; go on ten points " \
-        "below it")                                                                              \
+        "pause when host CPU use reaches this share for two intervals; resume ten points below " \
+        "it")                                                                                    \
     KEY("control.enabled", BOOL, has_control, "true", 0, 0,                                      \
-        "collectors ask the server what to do (/api/v1/control), and obey")
+        "collectors poll the server for profiling settings (/api/v1/control) and apply them")
 
 struct sf_profiling_key {
     const char *path; /* with "profiling." in front */

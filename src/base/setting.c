@@ -98,7 +98,7 @@ static enum sf_err no_unit(sf_str name, const char *known, struct sf_why *why)
 {
     if (name.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "a number has no unit (%s)", known);
-    return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no unit (%s)",
+    return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is not a unit (%s)",
                    SF_STR_ARG(sf_str_part(name, 0, 20)), known);
 }
 
@@ -161,7 +161,7 @@ enum sf_err sf_setting_size_parse(sf_str text, uint64_t *out_len, struct sf_why 
     text = sf_str_trim(text); /* "512 KB" is how people write it */
     if (text.len == 0) {
         if (q.has_point)
-            return sf_fail(why, SF_ERR_INPUT, "a part of a byte is no size");
+            return sf_fail(why, SF_ERR_INPUT, "a part of a byte is not a size");
         *out_len = q.whole;
         return SF_OK;
     }

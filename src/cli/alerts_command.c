@@ -12,20 +12,20 @@ int sf_alerts_command_run(int argc, char **argv)
     int64_t since_ns = SF_NS_PER_DAY;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"test", SF_FLAG_STR, &rule, "RULE", "say when this rule would have fired"},
+        {"test", SF_FLAG_STR, &rule, "RULE", "show when this rule would have fired"},
         {"since", SF_FLAG_DURATION, &since_ns, "TIME",
-         "of --test: look back this long (default 1d)"},
+         "with --test: how far to look back (default 1d)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "alerts",
         .usage = "[--test RULE [--since 7d]]",
-        .summary = "List alerts that are pending or firing, or say when a rule would have fired.",
-        .details =
-            "Rules stand in the server's configuration (alerts.rules). --test evaluates one "
-            "of them over the past, at up to 500 moments, and says how far they are apart: "
-            "what came and went between two of them is not seen. A rule of TraceQL is tried by "
-            "one window after the other where moments would leave gaps between windows.",
+        .summary = "List pending and firing alerts, or show when a rule would have fired.",
+        .details = "Rules are defined in the server's configuration (alerts.rules). --test "
+                   "evaluates one of them over past data at up to 500 points in time and prints "
+                   "the interval between them; a condition that held only between two points is "
+                   "missed. A rule of TraceQL is tried by "
+                   "one window after the other where moments would leave gaps between windows.",
         .examples = "spanflame alerts\n"
                     "spanflame alerts --test errors --since 7d",
         .flags = flags,

@@ -64,7 +64,7 @@ static int flag_label(const struct sf_flag *flag, char *to, size_t cap)
 static void add_flags(struct sf_buf *out, const struct sf_args *args, size_t width)
 {
     static const struct sf_flag help = {
-        .name = "help", .kind = SF_FLAG_BOOL, .help = "show this and exit"};
+        .name = "help", .kind = SF_FLAG_BOOL, .help = "print usage and exit"};
     size_t longest = 0;
     char label[96];
 
@@ -202,21 +202,21 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
     case SF_FLAG_LIST:
         list = flag->to;
         if (list->n == sizeof(list->items) / sizeof(list->items[0]))
-            return bad(args, "--%s may be given at most %zu times", flag->name, list->n);
+            return bad(args, "--%s is allowed at most %zu times", flag->name, list->n);
         list->items[list->n++] = value;
         break;
     case SF_FLAG_U64:
         if (!sf_str_to_u64(text, flag->to))
-            return bad(args, "--%s wants a whole number, not \"%s\"", flag->name, value);
+            return bad(args, "--%s expects a whole number, not \"%s\"", flag->name, value);
         break;
     case SF_FLAG_DURATION:
         if (sf_setting_duration_parse(text, SF_DURATION_PLAIN, flag->to, &why))
-            return bad(args, "--%s wants a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
+            return bad(args, "--%s expects a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
                        flag->name, value, why.text);
         break;
     case SF_FLAG_SIZE:
         if (sf_setting_size_parse(text, flag->to, &why))
-            return bad(args, "--%s wants a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
+            return bad(args, "--%s expects a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
                        flag->name, value, why.text);
         break;
     }
@@ -248,7 +248,7 @@ static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char
         return SF_ARGS_RUN;
     }
     if (*at + 1 >= argc)
-        return bad(args, "--%s wants a value: --%s %s", flag->name, flag->name,
+        return bad(args, "--%s expects a value: --%s %s", flag->name, flag->name,
                    flag->value_name ? flag->value_name : "VALUE");
     return set_flag(args, flag, argv[++*at]);
 }
@@ -263,7 +263,7 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
         enum sf_args_result result;
         if (!has_flags || arg[0] != '-' || arg[1] == 0) {
             if (args->n_words == sizeof(args->words) / sizeof(args->words[0]))
-                return bad(args, "at most %zu words may be given", args->n_words);
+                return bad(args, "at most %zu arguments are allowed", args->n_words);
             args->words[args->n_words++] = arg;
             continue;
         }
@@ -278,7 +278,7 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
         if (strcmp(arg, "--manual") == 0)
             return print_manual(args);
         if (arg[1] != '-')
-            return bad(args, "flags begin with two dashes: \"%s\" is none", arg);
+            return bad(args, "flags begin with two dashes: \"%s\" does not", arg);
         result = parse_flag(args, argc, argv, &i);
         if (result != SF_ARGS_RUN)
             return result;

@@ -89,7 +89,7 @@ static enum sf_err explain(const struct sf_client *c, CURLcode code, const char 
     switch (code) {
     case CURLE_COULDNT_CONNECT:
         if (c->is_foreign)
-            return sf_fail(why, SF_ERR_IO, "nothing answers at %s", server);
+            return sf_fail(why, SF_ERR_IO, "no response from %s", server);
         return sf_fail(why, SF_ERR_IO,
                        "no server answers at %s; start one with `spanflame serve`, or name another "
                        "with --server URL",
@@ -269,11 +269,11 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
     switch (c->is_foreign ? 0 : answer->status) {
     case 401:
         err = sf_fail(why, SF_ERR_DENIED,
-                      "%s wants a token: set SPANFLAME_TOKEN or --token-file FILE",
+                      "%s requires a token: set SPANFLAME_TOKEN or --token-file FILE",
                       sf_client_server(c));
         break;
     case 403:
-        err = sf_fail(why, SF_ERR_DENIED, "the token may not do this: %.*s", SF_STR_ARG(words));
+        err = sf_fail(why, SF_ERR_DENIED, "the token lacks permission: %.*s", SF_STR_ARG(words));
         break;
     case 404:
         err = sf_fail(why, SF_ERR_NOT_FOUND, "%.*s",

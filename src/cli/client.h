@@ -18,17 +18,16 @@ struct sf_client {          /* fill with the flags below, or by hand; zero means
 };
 
 /* The flags every command that talks to a server has; put them into its table. */
-#define SF_CLIENT_FLAGS(client)                                                     \
-    {"server", SF_FLAG_STR, &(client).server, "URL",                                \
-     "the server (default http://127.0.0.1:4040)"},                                 \
-        {"token-file", SF_FLAG_STR, &(client).token_file, "FILE",                   \
-         "file that holds the bearer token"},                                       \
-        {"tenant", SF_FLAG_STR, &(client).tenant, "NAME", "the tenant to ask for"}, \
-        {"ca-file", SF_FLAG_STR, &(client).ca_file, "FILE",                         \
-         "certificate authority to trust (PEM)"},                                   \
-    {                                                                               \
-        "timeout", SF_FLAG_DURATION, &(client).timeout_ns, "TIME",                  \
-            "give up after this long (default 30s)"                                 \
+#define SF_CLIENT_FLAGS(client)                                                                  \
+    {"server", SF_FLAG_STR, &(client).server, "URL",                                             \
+     "the server (default http://127.0.0.1:4040)"},                                              \
+        {"token-file", SF_FLAG_STR, &(client).token_file, "FILE", "file with the bearer token"}, \
+        {"tenant", SF_FLAG_STR, &(client).tenant, "NAME", "the tenant to query"},                \
+        {"ca-file", SF_FLAG_STR, &(client).ca_file, "FILE",                                      \
+         "PEM file of CA certificates to trust"},                                                \
+    {                                                                                            \
+        "timeout", SF_FLAG_DURATION, &(client).timeout_ns, "TIME",                               \
+            "time limit of a request (default 30s)"                                              \
     }
 
 struct sf_client_answer {

@@ -14,16 +14,20 @@ int sf_compare_command_run(int argc, char **argv)
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"slow-vs-fast", SF_FLAG_STR, &query, "QUERY",
-         "one TraceQL query: its slow spans against the rest"},
+         "compare the slow spans of this TraceQL query with its other spans"},
         {"errors-vs-ok", SF_FLAG_STR, &errors, "QUERY",
-         "one TraceQL query: its failed spans against the others"},
-        {"q", SF_FLAG_STR, &query_by, "QUERY", "one TraceQL query, whose spans --by tells apart"},
-        {"by", SF_FLAG_STR, &by, "ATTRIBUTE", "with --q: --left and --right are values of this"},
-        {"split", SF_FLAG_STR, &at, "QUANTILE", "where slow begins (default p95)"},
-        {"left", SF_FLAG_STR, &left, "QUERY", "two queries: the baseline"},
-        {"right", SF_FLAG_STR, &right, "QUERY", "and the spans that are compared with them"},
+         "compare the failed spans of this TraceQL query with its other spans"},
+        {"q", SF_FLAG_STR, &query_by, "QUERY",
+         "a TraceQL query; --by divides its spans into two sets"},
+        {"by", SF_FLAG_STR, &by, "ATTRIBUTE",
+         "with --q: the attribute; --left and --right are its values"},
+        {"split", SF_FLAG_STR, &at, "QUANTILE",
+         "quantile from which a span counts as slow (default p95)"},
+        {"left", SF_FLAG_STR, &left, "QUERY", "TraceQL query of the baseline (with --by: a value)"},
+        {"right", SF_FLAG_STR, &right, "QUERY",
+         "TraceQL query compared with the baseline (with --by: a value)"},
         {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "how far to look back (default 1h)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
@@ -31,13 +35,15 @@ int sf_compare_command_run(int argc, char **argv)
         .usage = "--slow-vs-fast QUERY [--split p95] | --errors-vs-ok QUERY | --left QUERY "
                  "--right QUERY | --q QUERY --by ATTRIBUTE --left VALUE --right VALUE",
         .summary = "Compare the time and the code of two sets of spans, per span.",
-        .details = "A TraceQL query is a set of spans. First the whole duration: the mean per span "
-                   "of both sides, divided into parts (on CPU, lock, child spans, unknown and so "
+        .details = "A TraceQL query selects a set of spans. The first table shows the duration: "
+                   "the mean per span of "
+                   "both sides, divided into parts (on CPU, lock, child spans, unknown and so "
                    "on) whose differences add up to the difference in duration, with the functions "
-                   "and child spans in each part. Then the functions of one type of profile. \"At "
+                   "and child spans in each part. The second table shows the functions of one "
+                   "profile type. \"At "
                    "least\" and \"at most\" are the 95 % confidence interval of a difference, "
                    "corrected for all rows of a table (block bootstrap over time); a difference "
-                   "whose interval holds 0 is not significant. An estimate is marked with ~.",
+                   "whose interval includes 0 is not significant. An estimate is marked with ~.",
         .examples = "spanflame compare --slow-vs-fast '{ name = \"order.calculate_totals\" }'\n"
                     "spanflame compare --errors-vs-ok '{ resource.service.name = \"shop\" }'\n"
                     "spanflame compare --q '{ name = \"GET /cart\" }' --by "

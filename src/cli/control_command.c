@@ -50,9 +50,9 @@ static enum sf_err write_document(const struct asked *a, struct sf_buf *out, str
     uint32_t budget;
     int n = 0;
     if (!a->rate && !a->wall_rate && !a->budget)
-        return sf_fail(why, SF_ERR_INPUT, "say what to set: --rate, --wall-rate or --budget");
+        return sf_fail(why, SF_ERR_INPUT, "specify what to set: --rate, --wall-rate or --budget");
     if (a->budget && !sf_setting_percent_parse(sf_str_from(a->budget), &budget))
-        return sf_fail(why, SF_ERR_INPUT, "--budget wants a percentage such as 1%%");
+        return sf_fail(why, SF_ERR_INPUT, "--budget expects a percentage such as 1%%");
     sf_buf_add_u8(out, '{');
     if (a->rate || a->wall_rate) {
         sf_buf_print(out, "\"rate\":{");
@@ -385,9 +385,9 @@ static int run(struct asked *a)
     else if (!strcmp(what, "audit") && a->args.n_words <= 2)
         err = list(a, "/api/v1/profiling/audit", &out, &why);
     else
-        return sf_answer_usage("control",
-                               "say what to do: get, on, off, set, reset or capture SERVICE, "
-                               "collectors or audit");
+        return sf_answer_usage(
+            "control",
+            "specify an action: get, on, off, set, reset or capture SERVICE, collectors or audit");
     if (!err && a->to && !strcmp(what, "capture"))
         err = write_file(a->to, &out, &why);
     return sf_answer_end("control", err, &out, &why);
@@ -398,15 +398,20 @@ int sf_control_command_run(int argc, char **argv)
     struct asked a = {.type = "cpu"};
     const struct sf_flag flags[] = {
         {"instance", SF_FLAG_STR, &a.instance, "ID", "one instance of the service (default: all)"},
-        {"rate", SF_FLAG_U64, &a.rate, "HZ", "CPU samples per second; of a capture: its rate"},
-        {"wall-rate", SF_FLAG_U64, &a.wall_rate, "HZ", "samples per second of threads that wait"},
-        {"budget", SF_FLAG_STR, &a.budget, "SHARE", "CPU time of profiling itself, such as 1%"},
+        {"rate", SF_FLAG_U64, &a.rate, "HZ",
+         "CPU samples per second (of profiling, or of a capture)"},
+        {"wall-rate", SF_FLAG_U64, &a.wall_rate, "HZ",
+         "samples per second for each waiting thread"},
+        {"budget", SF_FLAG_STR, &a.budget, "SHARE",
+         "maximum CPU share of profiling itself, such as 1%"},
         {"for", SF_FLAG_DURATION, &a.for_ns, "TIME",
-         "the rates end after this (raised ones: 10m, 1h at most)"},
+         "how long the rates apply (raised rates: default 10m, at most 1h)"},
         {"seconds", SF_FLAG_U64, &a.seconds, "N", "length of a capture (default 30)"},
-        {"type", SF_FLAG_STR, &a.type, "TYPE", "of a capture: cpu (default) or wall"},
-        {"format", SF_FLAG_STR, &a.format, "FORM", "of a capture: text, pprof, folded, json, ..."},
-        {"to", SF_FLAG_STR, &a.to, "FILE", "write the capture here, as pprof unless said"},
+        {"type", SF_FLAG_STR, &a.type, "TYPE", "type of a capture: cpu (default) or wall"},
+        {"format", SF_FLAG_STR, &a.format, "FORM",
+         "format of a capture: text, pprof, folded, json, ..."},
+        {"to", SF_FLAG_STR, &a.to, "FILE",
+         "write the capture to this file, as pprof unless --format is given"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text (default) or json"},
         SF_CLIENT_FLAGS(a.client),
     };
@@ -416,13 +421,14 @@ int sf_control_command_run(int argc, char **argv)
         .summary = "Switch the profiling of running programs on and off, change its rate, or "
                    "capture a profile now.",
         .details =
-            "Programs with the library, and those under `spanflame record`, ask the server what "
-            "to do and obey within seconds; `*` stands for all services. What is said of an "
-            "instance goes before what is said of its service, and that before `*`.\n\n"
-            "on and off switch profiling; set changes rates and the budget; reset takes back all "
-            "that was said of the target; capture samples for some seconds, also where profiling "
-            "is off, and shows the profile. collectors lists who asks, what they have applied, "
-            "their own cost and problems; audit lists who changed what, when and from where.\n\n"
+            "Programs that use the library or run under `spanflame record` poll the server for "
+            "these settings and apply them within seconds; `*` means all services. A setting for "
+            "an instance overrides that for its service, which overrides `*`.\n\n"
+            "on and off switch profiling; set changes rates and the budget; reset removes all "
+            "settings of the target; capture samples for some seconds, even if profiling is off, "
+            "and shows the profile. collectors lists the connected programs with their applied "
+            "settings, profiling overhead and errors; audit lists past changes with user, time and "
+            "address.\n\n"
             "With tokens, changes need the scope control.",
         .examples = "spanflame control off shop\n"
                     "spanflame control set shop --rate 200 --for 10m\n"

@@ -15,24 +15,25 @@ int sf_coverage_command_run(int argc, char **argv)
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"service", SF_FLAG_STR, &service, "NAME", "the same as SERVICE"},
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
-        {"span", SF_FLAG_STR, &span, "ID", "instead of a service: one span, and around it"},
-        {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace; found when left out"},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "how far to look back (default 1h)"},
+        {"span", SF_FLAG_STR, &span, "ID", "check one span instead of a service"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace (default: searched)"},
         {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
         {"balance", SF_FLAG_BOOL, &has_balance, NULL,
-         "instead: what of all samples spans got, and what no span got"},
+         "account for all samples: attributed to spans, and to none"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "coverage",
         .usage = "SERVICE [--since 1h] [--balance] | --span ID [--trace ID]",
-        .summary = "Say how well a service's traces and profiles are joined, and what is missing.",
-        .details = "Which profiles came and how often, with gaps; how many samples some spans have "
-                   "of those their time allows; how many samples name spans and have names; "
-                   "clocks that contradict each other. What is missing comes with the two lines "
-                   "that add it in the service's language. With --balance every span is asked "
-                   "for its own samples: what they have together, by how surely it is theirs, "
-                   "and what is left. That takes a while.",
+        .summary =
+            "Report how well a service's traces and profiles are linked, and what is missing.",
+        .details =
+            "Shows which profiles arrive and how often, with gaps; how many of the expected "
+            "samples spans have; how many samples carry span ids and symbols; and clocks that "
+            "disagree. For everything missing, it prints the lines to add in the service's "
+            "language. With --balance, all samples are accounted for: those attributed to spans, "
+            "by match quality, and those attributed to none. This takes a while.",
         .examples = "spanflame coverage order-service --since 15m\n"
                     "spanflame coverage order-service --since 15m --balance\n"
                     "spanflame coverage --span eee19b7ec3c1b174",
@@ -48,7 +49,7 @@ int sf_coverage_command_run(int argc, char **argv)
     if (args.n_words + (service != NULL) + (span != NULL) != 1 || (trace && !span))
         return sf_answer_usage("coverage", "name one service, or a span with --span ID");
     if (has_balance && span)
-        return sf_answer_usage("coverage", "--balance is of a service");
+        return sf_answer_usage("coverage", "--balance needs a service");
     if (args.n_words == 1)
         service = args.words[0];
     if (has_balance)

@@ -79,11 +79,11 @@ static void print_ready(const struct demo *d)
     if (!s->listen)
         return;
     if (s->token[0])
-        printf("Other machines can reach it; it asks for this token:\n    %s\n"
+        printf("Other machines can reach it; it requires this token:\n    %s\n"
                "For the commands below: export SPANFLAME_TOKEN=%s\n",
                s->token, s->token);
     else if (s->is_open)
-        printf("Everybody who can reach this machine can read and change it.\n");
+        printf("Everyone who can reach this machine can read and change it.\n");
 }
 
 static enum sf_err open_all(struct demo *d, struct sf_why *why)
@@ -107,7 +107,7 @@ static enum sf_err open_all(struct demo *d, struct sf_why *why)
     d->shop.switches = d->switches.path;
     err = sf_demo_shop_open(&d->shop, "abc123", why);
     if (!err && !d->shop.has_python) {
-        printf("There is no python3 here: the shop does without its service in Python.\n");
+        printf("python3 is not installed: the shop runs without its service in Python.\n");
         if (sf_demo_switch_problem_find(SF_STR("python"), &at))
             err = sf_demo_switches_set(&d->switches, at, true, why);
     }
@@ -171,20 +171,20 @@ int sf_demo_command_run(int argc, char **argv)
     static struct demo d = {.seconds = 40, .shop = {.rate = 20, .seed = 1}};
     struct sf_flag flags[] = {
         {"once", SF_FLAG_BOOL, &d.is_once, NULL,
-         "tell the story and exit; not 0 if any step came out empty"},
+         "run all steps once and exit; the exit code is not 0 if a step finds nothing"},
         {"keep", SF_FLAG_BOOL, &d.is_kept, NULL, "keep the data directory"},
-        {"load", SF_FLAG_U64, &d.shop.rate, "N", "orders a second (default 20)"},
+        {"load", SF_FLAG_U64, &d.shop.rate, "N", "orders per second (default 20)"},
         {"seconds", SF_FLAG_U64, &d.seconds, "N",
-         "sell this long before the story, half of it with each commit (default 40)"},
+         "seconds of load before the first step, half with each commit (default 40)"},
         {"seed", SF_FLAG_U64, &d.shop.seed, "N", "number of the first order (default 1)"},
         {"off", SF_FLAG_STR, &d.off, "A,B",
-         "leave these problems out: regex, json, serialiser, n+1, lock, allocation, database, "
+         "problems to leave out: regex, json, serialiser, n+1, lock, allocation, database, "
          "legacy, regression, failure, leak, python, or all"},
         {"listen", SF_FLAG_STR, &d.server.listen, "HOST[:PORT]",
-         "the page's address (default 127.0.0.1:4040); one that other machines reach asks for a "
-         "token, which is printed"},
+         "address of the page (default 127.0.0.1:4040); an address that other machines can reach "
+         "requires a token, which is printed"},
         {"allow-public-without-auth", SF_FLAG_BOOL, &d.server.is_open, NULL,
-         "let other machines in without a token"},
+         "accept requests from other machines without a token"},
     };
     struct sf_args args = {
         .command = "demo",
@@ -193,12 +193,12 @@ int sf_demo_command_run(int argc, char **argv)
         .summary = "Start a server and a small shop with planted problems, and find them.",
         .details = "The shop is four services in C with libspanflame, one in Python where there is "
                    "a python3, a supplier and a shopper, "
-                   "all on loopback, with twelve problems planted in them. After a while one slow "
-                   "order is explained, ten questions are asked, each with the command that asks "
-                   "it again, and a table says what was planted, what was measured and what was "
-                   "found; demo/README.md shows the code of every problem. The page has a bar that "
-                   "switches problems on and off and deploys a bad commit. Busy ports are replaced "
-                   "by free ones, but for one that --listen names.",
+                   "all on loopback, with twelve problems planted in them. It then explains one "
+                   "slow order, runs ten queries, each printed with its command, and ends with a "
+                   "table of planted cost, measured cost and findings; demo/README.md shows the "
+                   "code of every problem. The page has a bar that "
+                   "switches problems on and off and deploys a bad commit. Ports in use are "
+                   "replaced by free ones, except one given with --listen.",
         .examples = "spanflame demo\nspanflame demo --once\nspanflame demo --off all --once\n"
                     "spanflame demo --listen 0.0.0.0",
         .flags = flags,

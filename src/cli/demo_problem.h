@@ -17,7 +17,7 @@ struct sf_demo_problem {
     const char *what;
     const char *cost; /* planted, of an order, in few words */
     const char *service;
-    const char *finding; /* a word of the sentence that finds it; NULL: compare does */
+    const char *finding; /* a word of the finding's sentence; NULL: only compare finds it */
     enum sf_demo_from from;
     const char *query, *more, *subject;
     double planted;    /* 0: what the spans' stopwatch says: */

@@ -188,7 +188,7 @@ static void read_part(struct sf_json *j, const struct sf_demo_problem *p, struct
 
 static void read_function(struct sf_json *j, sf_str subject, struct measured *out)
 {
-    struct measured m = {0};
+    struct measured m = {.low = NAN, .high = NAN};
     sf_str key;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("function")))
@@ -487,11 +487,12 @@ static bool tell(struct score *s, const struct sf_demo_problem *p)
     if (!err && p->finding)
         err = find_finding(s, p, &finding, &why);
     if (err) {
-        printf("%-11s could not be asked: %s\n", p->name, why.text);
+        printf("%-11s could not be measured: %s\n", p->name, why.text);
         return false;
     }
-    bool is_found = p->finding ? finding > 0 : m.is_there && m.is_significant && m.low > 0;
-    if (finding)
+    bool is_compared = m.is_there && m.is_significant && m.low > 0;
+    bool is_found = is_compared || finding > 0;
+    if (finding && !is_compared)
         snprintf(found, sizeof(found), "yes, finding %u of %s", finding, p->service);
     else
         snprintf(found, sizeof(found), "%s",
@@ -512,12 +513,11 @@ uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *s
     if (n_off == SF_DEMO_PROBLEMS)
         return 0;
     if (!sf_arena_init(&s.req, ANSWER_LEN)) {
-        printf("\nThere is no memory to hold what was planted against what was found.\n");
+        printf("\nNot enough memory to compare planted and found problems.\n");
         return 0;
     }
-    printf(
-        "\nWhat was planted, and what was found (95 %% intervals)\n\n%-11s %-36s %8s  %-30s  %s\n",
-        "problem", "", "planted", "measured", "found");
+    printf("\nPlanted and found problems (95 %% intervals)\n\n%-11s %-36s %8s  %-30s  %s\n",
+           "problem", "", "planted", "measured", "found");
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
         if (switches->was_off[i]) /* for some requests at least: its cost is not the planted one */
             continue;

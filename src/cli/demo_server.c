@@ -262,7 +262,7 @@ enum sf_err sf_demo_server_start(struct sf_demo_server *s, struct sf_why *why)
     struct sf_dir *dir = NULL;
     enum sf_err err;
     if (!read_place(s->listen ? s->listen : "127.0.0.1", &place))
-        return sf_fail(why, SF_ERR_INPUT, "\"%s\" is no HOST or HOST:PORT", s->listen);
+        return sf_fail(why, SF_ERR_INPUT, "\"%s\" is not a HOST or HOST:PORT", s->listen);
     snprintf(s->data, sizeof(s->data), "%s/data", s->home);
     snprintf(s->log, sizeof(s->log), "%s/server.log", s->home);
     if (!choose_ports(s, &place))

@@ -381,14 +381,14 @@ enum sf_err sf_demo_steps_tell(const struct sf_demo_story *story, struct sf_why 
         note_failure(s, err, &said);
     else
         tell_one_order(s);
-    STEP("What runs, how often, how slow, how broken", "order-service", "services", "--since",
+    STEP("Services, with request rate, latency and errors", "order-service", "services", "--since",
          "2m");
     if (!err)
         tell_its_span(s);
     STEP("Some prices take much longer: what do slow ones do that fast ones do not?",
          "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }", "--split",
          "p98");
-    STEP("Some orders fail: which ones, and what do they say?", "SUMMER-24", "search",
+    STEP("Some orders fail: which ones, and with which message?", "SUMMER-24", "search",
          "{ name = \"order.apply_coupon\" && status = error }", "--select",
          "statusMessage,span.order.coupon", "--limit", "5");
     if (!err)
@@ -397,8 +397,8 @@ enum sf_err sf_demo_steps_tell(const struct sf_demo_story *story, struct sf_why 
     STEP("def456 was deployed half way: what did it change?", "evaluateRules", "diff", "--baseline",
          "order-service{commit=abc123}", "--comparison", "order-service{commit=def456}",
          "--time-range", "15m", "--measure", "share");
-    STEP("What stands out, and what people do about it", "regexMatch", "findings", "--service",
-         "order-service");
+    STEP("Performance problems that it found, with suggested fixes", "regexMatch", "findings",
+         "--service", "order-service");
     STEP(NULL, "order-service", "coverage", "order-service");
     if (s->err)
         *why = s->why;

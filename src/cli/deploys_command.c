@@ -71,28 +71,29 @@ int sf_deploys_command_run(int argc, char **argv)
     struct asked a = {.since_ns = SF_NS_PER_DAY};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(a.client),
-        {"service", SF_FLAG_STR, &a.service, "NAME", "of this service"},
+        {"service", SF_FLAG_STR, &a.service, "NAME", "the service"},
         {"version", SF_FLAG_STR, &a.version, "VERSION",
-         "of post: what began; of compare: the newer one"},
+         "post: the deployed version; compare: the newer version"},
         {"against", SF_FLAG_STR, &a.against, "VERSION",
-         "of compare: the older one (default: the one before)"},
-        {"commit", SF_FLAG_STR, &a.commit, "ID", "of post: instead of a version, or beside it"},
-        {"environment", SF_FLAG_STR, &a.environment, "NAME", "of post: where"},
-        {"comment", SF_FLAG_STR, &a.comment, "TEXT", "of post: what people should know"},
-        {"url", SF_FLAG_STR, &a.url, "URL", "of post: the pipeline that did it"},
-        {"time", SF_FLAG_STR, &a.time, "TIME", "of post: when, as RFC 3339 (default now)"},
-        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "look back this long (default 1d)"},
+         "compare: the older version (default: the previous one)"},
+        {"commit", SF_FLAG_STR, &a.commit, "ID",
+         "post: the commit, instead of or in addition to a version"},
+        {"environment", SF_FLAG_STR, &a.environment, "NAME", "post: the environment"},
+        {"comment", SF_FLAG_STR, &a.comment, "TEXT", "post: a comment"},
+        {"url", SF_FLAG_STR, &a.url, "URL", "post: link to the pipeline"},
+        {"time", SF_FLAG_STR, &a.time, "TIME", "post: time of the deploy, RFC 3339 (default now)"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "how far to look back (default 1d)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "deploys",
         .usage = "[list] [--service NAME] | post --service NAME --version VERSION | compare "
                  "--service NAME --version VERSION [--against VERSION]",
-        .summary = "List which versions of services began when, tell of one, or compare two.",
-        .details = "A version is what service.version or commit of spans says, or what a pipeline "
-                   "posted. compare says what the newer version does more of, per request, and "
-                   "whether that is significant; spanflame guard does the same for pipelines, "
-                   "with an exit code.",
+        .summary = "List deploys of services, record one, or compare two versions.",
+        .details = "A version is taken from service.version or commit of spans, or posted by a "
+                   "pipeline. compare shows what the newer version costs more per request and "
+                   "whether the difference is significant; spanflame guard does the same for "
+                   "pipelines, with an exit code.",
         .examples = "spanflame deploys --since 7d\n"
                     "spanflame deploys post --service cart --version 1.5 --url "
                     "https://ci.example.com/7\n"
@@ -110,10 +111,10 @@ int sf_deploys_command_run(int argc, char **argv)
     if (args.n_words == 1 && !strcmp(args.words[0], "post"))
         return a.service && (a.version || a.commit)
                    ? post(&a)
-                   : sf_answer_usage("deploys", "post wants --service, and --version or --commit");
+                   : sf_answer_usage("deploys", "post needs --service, and --version or --commit");
     if (args.n_words == 1 && !strcmp(args.words[0], "compare"))
         return a.service && a.version
                    ? compare(&a)
-                   : sf_answer_usage("deploys", "compare wants --service and --version");
-    return sf_answer_usage("deploys", "say list, post or compare");
+                   : sf_answer_usage("deploys", "compare needs --service and --version");
+    return sf_answer_usage("deploys", "specify list, post or compare");
 }

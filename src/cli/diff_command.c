@@ -61,16 +61,18 @@ int sf_diff_command_run(int argc, char **argv)
     struct asked a = {.limit = 20, .min_share = 0.01};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
-        {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "both profiles as one tree"},
+        {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "show both profiles as one call tree"},
         {"measure", SF_FLAG_STR, &a.measure, "WHAT",
-         "value (default), or share: profiles of different length compare"},
-        {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
-        {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
+         "value (default), or share, for profiles of different length"},
+        {"limit", SF_FLAG_U64, &a.limit, "N", "maximum number of rows (default 20)"},
+        {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: minimum share to show (default 1)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
-        {"baseline", SF_FLAG_STR, &a.words[0], "PROFILE", "what it was: a selector, file or URL"},
-        {"comparison", SF_FLAG_STR, &a.words[1], "PROFILE", "what it is now"},
-        {"baseline-range", SF_FLAG_STR, &a.ranges[0], "RANGE", "a --time-range of the baseline"},
-        {"comparison-range", SF_FLAG_STR, &a.ranges[1], "RANGE", "and of the comparison"},
+        {"baseline", SF_FLAG_STR, &a.words[0], "PROFILE",
+         "the profile before: a selector, file or URL"},
+        {"comparison", SF_FLAG_STR, &a.words[1], "PROFILE",
+         "the profile after: a selector, file or URL"},
+        {"baseline-range", SF_FLAG_STR, &a.ranges[0], "RANGE", "--time-range of the baseline"},
+        {"comparison-range", SF_FLAG_STR, &a.ranges[1], "RANGE", "--time-range of the comparison"},
         SF_PROFILE_SERVER_FLAGS(a.profile),
     };
     struct sf_args args = {
@@ -78,11 +80,10 @@ int sf_diff_command_run(int argc, char **argv)
         .usage = "BEFORE AFTER | --baseline PROFILE --comparison PROFILE [--tree] "
                  "[--measure share]",
         .summary = "Compare two profiles: what got slower, what got faster.",
-        .details = "BEFORE and AFTER are files, URLs or selectors as in `spanflame flame`; the "
-                   "same label with two values compares two versions, one selector with two "
-                   "ranges compares two times. Functions are ranked by how much their own cost "
-                   "changed; absolute and relative changes stand "
-                   "side by side.",
+        .details = "BEFORE and AFTER are files, URLs or selectors as in `spanflame flame`; to "
+                   "compare versions, use two values of a label; to compare times, use one "
+                   "selector with two ranges. Functions are ranked by the change of their self "
+                   "cost; absolute and relative changes are shown.",
         .examples = "spanflame diff before.pb.gz after.pb.gz\n"
                     "spanflame diff --baseline 'svc{commit=abc123}' --comparison "
                     "'svc{commit=def456}' --time-range 1h\n"

@@ -142,13 +142,13 @@ static const char *find_fault(const struct what *w)
     if (w->service && !w->service[0])
         return "--service is empty";
     if ((w->from && !w->from[0]) || (w->until && !w->until[0]))
-        return "--from and --until want a time, not nothing";
+        return "--from and --until expect a time";
     if ((w->args->n_words > 0) + (w->service != NULL) + w->is_all > 1)
-        return "say one of: trace ids, --service, --all";
+        return "specify only one of: trace ids, --service, --all";
     if (!w->args->n_words && !w->service && !w->is_all)
-        return w->from || w->until ? "a range alone is everything in it: say --all as well, or "
-                                     "trace ids or --service"
-                                   : "say what: trace ids, --service, or --all";
+        return w->from || w->until ? "to erase everything in a time range, add --all; otherwise "
+                                     "add trace ids or --service"
+                                   : "specify what to erase: trace ids, --service, or --all";
     return NULL;
 }
 
@@ -186,7 +186,7 @@ static int run(const struct sf_client *client, const struct what *w, bool is_sur
     print_counted(&c, stdout);
     printf(is_dry_run
                ? ". Nothing was erased.\n"
-               : ". Hidden from now on; the bytes leave the disk as blocks are rewritten.\n");
+               : ". It is hidden from now on and removed from disk as blocks are rewritten.\n");
     return 0;
 }
 
@@ -201,21 +201,22 @@ int sf_erase_command_run(int argc, char **argv)
         SF_CLIENT_FLAGS(client),
         {"service", SF_FLAG_STR, &w.service, "NAME", "everything of this service"},
         {"from", SF_FLAG_STR, &w.from, "TIME",
-         "only from here on: unix seconds, RFC 3339 or now-15m"},
-        {"until", SF_FLAG_STR, &w.until, "TIME", "only up to here"},
+         "start of the time range: unix seconds, RFC 3339 or now-15m"},
+        {"until", SF_FLAG_STR, &w.until, "TIME", "end of the time range"},
         {"all", SF_FLAG_BOOL, &w.is_all, NULL, "everything of the tenant"},
-        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only count what would go"},
-        {"yes", SF_FLAG_BOOL, &is_sure, NULL, "do not ask"},
+        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only count what would be erased"},
+        {"yes", SF_FLAG_BOOL, &is_sure, NULL, "do not ask for confirmation"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "erase",
         .usage = "TRACE-ID... | --service NAME | --all [--from TIME] [--until TIME] [--dry-run]",
-        .summary =
-            "Erase traces, a service or a time range: hidden at once, gone from disk soon after.",
-        .details = "Needs a token with scope admin where tokens are in use. A time range narrows "
-                   "each of the forms; everything in a range is --all with the range. On a "
-                   "terminal the command counts what would go and asks; elsewhere it needs --yes.",
+        .summary = "Erase traces, a service or a time range. The data is hidden at once and "
+                   "removed from disk soon after.",
+        .details = "Needs a token with scope admin where tokens are in use. Each form can be "
+                   "limited to a time range; to erase everything in a range, use --all with the "
+                   "range. On a terminal the command counts what would be erased and asks for "
+                   "confirmation; otherwise it requires --yes.",
         .examples = "spanflame erase 5b8efff798038103d269b633813fc60c\n"
                     "spanflame erase --service checkout --dry-run\n"
                     "spanflame erase --service checkout --from 2026-01-01T00:00:00Z --until "

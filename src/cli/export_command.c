@@ -98,13 +98,12 @@ int sf_export_command_run(int argc, char **argv)
         .usage = "FILE|URL|SELECTOR --format FORMAT",
         .summary = "Write a profile in another format, to standard output.",
         .details =
-            "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
-            "speedscope and svg go by names of functions, the others keep lines, files and "
+            "pprof is gzip-compressed; otlp is an ExportProfilesServiceRequest. folded, speedscope "
+            "and svg contain function names only; the other formats keep lines, files and "
             "addresses. Totals are the same in all of them. Trace and span ids of samples are "
-            "kept in pprof (labels) and otlp (links); of a selector those of samples taken in the "
-            "time range, as long as the server has single samples. "
-            "Files, URLs and "
-            "selectors as in `spanflame flame`.",
+            "kept in pprof (labels) and otlp (links); for a selector, those of samples in the time "
+            "range, as long as the server still has individual samples. "
+            "Files, URLs and selectors are those of `spanflame flame`.",
         .examples = "spanflame export recording.jfr --format pprof >cpu.pb.gz\n"
                     "spanflame export cpu.pb.gz --format svg >cpu.svg\n"
                     "spanflame export cpu.pb.gz --format folded --focus json",

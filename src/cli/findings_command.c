@@ -78,17 +78,17 @@ int sf_findings_command_run(int argc, char **argv)
         SF_CLIENT_FLAGS(a.client),
         {"service", SF_FLAG_STR, &a.service, "NAME", "the same as SERVICE"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "look back this long, but of a trace or span (default 1h)"},
+         "how far to look back, except for a trace or span (default 1h)"},
         {"trace", SF_FLAG_STR, &a.trace, "ID", "findings of this trace"},
-        {"span", SF_FLAG_STR, &a.span, "ID", "findings of this span; its trace is found"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "findings of this span; its trace is searched"},
         {"q", SF_FLAG_STR, &a.query, "QUERY", "findings of the spans of this TraceQL query"},
-        {"left", SF_FLAG_STR, &a.left, "QUERY", "of two queries: what it was"},
-        {"right", SF_FLAG_STR, &a.right, "QUERY", "and the other side of the comparison"},
-        {"baseline", SF_FLAG_STR, &a.baseline, "SELECTOR", "of two label selectors: what it was"},
-        {"comparison", SF_FLAG_STR, &a.comparison, "SELECTOR",
-         "and the other side of the comparison"},
+        {"left", SF_FLAG_STR, &a.left, "QUERY", "comparison of two queries: the baseline"},
+        {"right", SF_FLAG_STR, &a.right, "QUERY", "the other side of the comparison"},
+        {"baseline", SF_FLAG_STR, &a.baseline, "SELECTOR",
+         "comparison of two label selectors: the baseline"},
+        {"comparison", SF_FLAG_STR, &a.comparison, "SELECTOR", "the other side of the comparison"},
         {"threshold", SF_FLAG_LIST, &a.thresholds, "NAME=VALUE",
-         "from where on something is said, such as leaf=20%; repeatable"},
+         "threshold of a finding, such as leaf=20%; repeatable"},
         {"type", SF_FLAG_STR, &a.type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
     };
@@ -96,14 +96,15 @@ int sf_findings_command_run(int argc, char **argv)
         .command = "findings",
         .usage = "SERVICE [--since 1h] | --span ID | --trace ID | --q QUERY | --left QUERY --right "
                  "QUERY | --baseline SELECTOR --comparison SELECTOR",
-        .summary = "Say what stands out in a service, a trace, a span, a query's spans or between "
-                   "two of them, and what people do about it.",
-        .details = "Functions with at least 10 % by themselves, one function under five or more "
-                   "callers, stacks deeper than 100, ten or more equal sibling spans, what most "
-                   "requests parse again, shares of garbage collection, allocator and locks from "
-                   "10 %, and of pattern matching, JSON, serialisation, cryptography and logging "
-                   "from 15 %. The server's configuration (findings.*) and --threshold change "
-                   "these.",
+        .summary = "List performance problems of a service, a trace, a span, a span set or a "
+                   "comparison, each with a suggested fix.",
+        .details =
+            "Reported are: functions with a self share of at least 10 %, functions with five or "
+            "more callers, stacks deeper than 100 frames, ten or more identical sibling spans, "
+            "data that most requests parse again, garbage collection, allocator and locks from 10 "
+            "%, and pattern matching, JSON, serialisation, cryptography and logging from 15 %. The "
+            "server's configuration (findings.*) and --threshold change "
+            "these.",
         .examples = "spanflame findings order-service --since 15m\n"
                     "spanflame findings --trace 5b8efff798038103d269b633813fc60c\n"
                     "spanflame findings --q '{ name = \"order.calculate_totals\" }' "

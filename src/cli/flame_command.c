@@ -104,12 +104,12 @@ static int ask_server(struct asked *a)
     enum sf_err err;
     int code;
     if (a->span && a->by)
-        return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
+        return sf_answer_usage("flame", "--by is for a whole trace, not for a span");
     if (a->has_waits && (a->span || !a->by))
-        return sf_answer_usage("flame", "--waits is of a trace by time, or of a query: add --by "
-                                        "critical-path; spanflame why explains a span");
+        return sf_answer_usage("flame", "--waits is for a query, or for a trace with --by "
+                                        "critical-path; for a span, use spanflame why");
     if (!a->span && (a->is_self || a->part))
-        return sf_answer_usage("flame", "--self and --part are of a span: add --span ID");
+        return sf_answer_usage("flame", "--self and --part are for a span: add --span ID");
     if (a->span) {
         sf_ask_span(&path, a->trace, a->span, "profile?");
     } else {
@@ -156,7 +156,7 @@ static int ask_cohort(const struct asked *a)
     struct sf_buf path = {0};
     if (a->span || a->trace || a->by || a->part)
         return sf_answer_usage("flame",
-                               "--q picks spans itself: leave out --span, --trace, --by, --part");
+                               "--q selects the spans: remove --span, --trace, --by, --part");
     sf_buf_print(&path, "/api/v1/cohort?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
@@ -171,23 +171,23 @@ int sf_flame_command_run(int argc, char **argv)
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
         {"order", SF_FLAG_STR, &a.order, "ORDER",
-         "of siblings: total (largest first), name, or seen (as in the file; default of text)"},
-        {"min", SF_FLAG_STR, &a.min, "PERCENT", "draw frames from this share on (default 1)"},
-        {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
+         "order of siblings: total (largest first), name, or seen (as in the file; default for "
+         "text)"},
+        {"min", SF_FLAG_STR, &a.min, "PERCENT", "minimum share of a frame to be drawn (default 1)"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "the profile of this span, from a server"},
         {"trace", SF_FLAG_STR, &a.trace, "ID",
-         "all of this trace; of a span: its trace, found when left out"},
+         "the profile of this whole trace; with --span: the span's trace (default: searched)"},
         {"part", SF_FLAG_STR, &a.part, "PART",
-         "of a span: the code in one part of its time breakdown: cpu, lock, disk, net, sleep, gc, "
-         "..."},
+         "with --span: only one part of its time breakdown: cpu, lock, disk, net, sleep, gc, ..."},
         {"q", SF_FLAG_STR, &a.query, "QUERY",
-         "of a server: the spans of this TraceQL query, per span"},
+         "the profile of the spans of this TraceQL query, mean per span"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "with --q: look back this long (default 1h)"},
-        {"self", SF_FLAG_BOOL, &a.is_self, NULL, "of a span or query: without children"},
+         "with --q: how far to look back (default 1h)"},
+        {"self", SF_FLAG_BOOL, &a.is_self, NULL, "with --span or --q: without child spans"},
         {"by", SF_FLAG_STR, &a.by, "WEIGHT",
-         "of a trace: samples (default), wall or critical-path"},
+         "with --trace: weight by samples (default), wall or critical-path"},
         {"waits", SF_FLAG_BOOL, &a.has_waits, NULL,
-         "of a trace by wall or critical path, or of a query: all time, with waits as frames"},
+         "with --q, or --trace by wall or critical-path: include waiting time as frames"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_PROFILE_SERVER_FLAGS(a.profile),
     };
@@ -197,16 +197,17 @@ int sf_flame_command_run(int argc, char **argv)
                  "[--by critical-path] | --q QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
-            "FILE is a profile in any format that is known by its content: pprof (protobuf, "
+            "FILE is a profile; its format is detected from its content: pprof (protobuf, "
             "legacy, "
             "-raw, -traces), JFR, OTLP, perf.data and perf script, V8 .cpuprofile and "
             ".heapprofile, Chrome and Firefox profiles, trace events, speedscope, stackprof, "
             "Austin, py-spy, async-profiler, Pyroscope and folded stacks; compressed or not; - is "
-            "standard input. A URL is fetched, with a countdown while it is being measured. No "
-            "server is needed for these. SELECTOR names series of a server: a service, and labels "
-            "in braces, with or without quotes. With --span, --trace or --q a server is asked "
-            "which code ran there; ROW is the number of a span that `spanflame search` or "
-            "`spanflame trace` showed last on this user's terminal.\n\n"
+            "standard input. A URL is fetched, with a countdown while the profile is being taken. "
+            "No "
+            "server is needed for these. SELECTOR selects series on a server: a service, and "
+            "labels in braces, with or without quotes. With --span, --trace or --q, the profile is "
+            "read from a server; ROW is the number of a span in the last output of `spanflame "
+            "search` or `spanflame trace` on this user's terminal.\n\n"
             "Percentages are shares of the whole view. At most five frames are marked "
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"

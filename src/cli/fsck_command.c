@@ -69,7 +69,7 @@ static int check(const char *path, bool is_json, struct sf_why *why)
         return sf_answer_write(&out) != 0 || n_faults ? 1 : 0;
     }
     if (n_faults == 0)
-        printf("%s: everything is as it should be\n", path);
+        printf("%s: no errors found\n", path);
     else
         printf("%s: %" PRIu64
                " fault%s; nothing was changed. The server quarantines damaged blocks by itself and "
@@ -88,8 +88,8 @@ int sf_fsck_command_run(int argc, char **argv)
         .usage = "DIR [--output text|json]",
         .summary = "Verify a data directory: every checksum of log, blocks and catalogue. Changes "
                    "nothing.",
-        .details = "Run it while no server uses the directory. Exits 0 when all is well, 1 when "
-                   "something is not; each finding is one plain sentence.",
+        .details = "Run it while no server uses the directory. The exit code is 0 if no error was "
+                   "found and 1 otherwise; each error is printed as one sentence.",
         .examples = "spanflame fsck /var/lib/spanflame",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),

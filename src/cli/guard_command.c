@@ -117,27 +117,34 @@ int sf_guard_command_run(int argc, char **argv)
     int64_t wait_ns = 0;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"q", SF_FLAG_STR, &question.query, "QUERY", "which requests: a TraceQL query"},
+        {"q", SF_FLAG_STR, &question.query, "QUERY", "TraceQL query that selects the requests"},
         {"by", SF_FLAG_STR, &question.by, "ATTRIBUTE",
-         "what tells the versions apart (default resource.service.version)"},
-        {"baseline", SF_FLAG_STR, &question.left, "VALUE", "the attribute's value before"},
-        {"candidate", SF_FLAG_STR, &question.right, "VALUE", "and after"},
+         "attribute that holds the version (default resource.service.version)"},
+        {"baseline", SF_FLAG_STR, &question.left, "VALUE",
+         "version before: a value of the attribute"},
+        {"candidate", SF_FLAG_STR, &question.right, "VALUE",
+         "version after: a value of the attribute"},
         {"max-increase", SF_FLAG_STR, &increase, "PERCENT",
-         "how much a measure may grow (default 5%)"},
-        {"min-spans", SF_FLAG_U64, &min_spans, "N", "spans each side needs (default 30)"},
-        {"wait", SF_FLAG_DURATION, &wait_ns, "TIME", "wait this long for them (default 0s)"},
-        {"since", SF_FLAG_DURATION, &question.since_ns, "TIME", "look back this long (default 1h)"},
+         "maximum allowed increase of a measure (default 5%)"},
+        {"min-spans", SF_FLAG_U64, &min_spans, "N",
+         "minimum number of spans per side (default 30)"},
+        {"wait", SF_FLAG_DURATION, &wait_ns, "TIME",
+         "how long to wait for that many spans (default 0s)"},
+        {"since", SF_FLAG_DURATION, &question.since_ns, "TIME",
+         "how far to look back (default 1h)"},
         {"baseline-profiles", SF_FLAG_STR, &before, "PATH",
-         "without a server: a profile file of the old build, or a folder of them, one per run"},
-        {"candidate-profiles", SF_FLAG_STR, &after, "PATH", "and of the new one"},
+         "without a server: profile file of the old build, or directory of them, one per run"},
+        {"candidate-profiles", SF_FLAG_STR, &after, "PATH", "the same for the new build"},
         {"baseline-command", SF_FLAG_STR, &bench.commands[0], "COMMAND",
-         "without a server: a benchmark of the old build, run under spanflame record"},
-        {"candidate-command", SF_FLAG_STR, &bench.commands[1], "COMMAND", "and of the new one"},
-        {"runs", SF_FLAG_U64, &runs, "N", "runs of each command, in turn (default 10)"},
+         "without a server: benchmark command of the old build, run under spanflame record"},
+        {"candidate-command", SF_FLAG_STR, &bench.commands[1], "COMMAND",
+         "the same for the new build"},
+        {"runs", SF_FLAG_U64, &runs, "N",
+         "number of runs of each command, alternating (default 10)"},
         {"type", SF_FLAG_STR, &type, "TYPE",
-         "of files and commands: what is measured (default CPU time)"},
+         "for files and commands: profile type (default CPU time)"},
         {"svg", SF_FLAG_STR, &svg, "FILE",
-         "write the flame graph of the difference there; --output markdown shows it"},
+         "write the differential flame graph to this file; --output markdown embeds it"},
         {"output", SF_FLAG_STR, &output, "FORM", "text, json, junit or markdown (default text)"},
     };
     struct sf_args args = {
@@ -146,14 +153,14 @@ int sf_guard_command_run(int argc, char **argv)
             "--q QUERY --baseline VALUE --candidate VALUE [--by ATTRIBUTE] [--max-increase "
             "5%] [--wait 10m] | --baseline-profiles PATH --candidate-profiles PATH [--type TYPE] | "
             "--baseline-command COMMAND --candidate-command COMMAND [--runs 10]",
-        .summary = "Fail when a new version of a service costs more than the old one.",
+        .summary = "Fail if a new version of a service costs more per request than the old one.",
         .details =
             "Compares the same requests of two versions per span: duration, CPU, time spent "
             "waiting for locks, allocated bytes, and the share that failed. A measure is a "
             "regression when its confidence interval lies above zero (95 %, corrected for all "
             "measures of time; 99 % for failures) and it grew by more than --max-increase. Exit "
             "code: 0 pass, 1 regression, 2 wrong usage, 3 too little data, 4 the server cannot be "
-            "asked. For pipelines: --output junit, or --output markdown for a comment. "
+            "reached. For pipelines: --output junit, or --output markdown for a comment. "
             "--baseline-profiles and --candidate-profiles compare profile files of the same work "
             "instead, each of one run, at least eight of each build: what a run costs in all, and "
             "the function that grew most; two single files are judged by their samples alone. "
@@ -196,7 +203,7 @@ int sf_guard_command_run(int argc, char **argv)
     if (!write)
         return sf_answer_usage("guard", "--output is text, json, junit or markdown");
     if (!sf_setting_percent_parse(sf_str_from(increase), &percent))
-        return sf_answer_usage("guard", "--max-increase wants a percentage such as 5%");
+        return sf_answer_usage("guard", "--max-increase expects a percentage such as 5%");
     if (!sf_arena_init(&req, ARENA_LEN))
         return sf_answer_fault("guard", &(struct sf_why){.text = "no memory"});
     enum sf_err err;

@@ -88,7 +88,7 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
         return;
     }
     if (s->verdict == SF_GUARD_PASS) {
-        sf_buf_print(out, "pass: no measure grew by more than %g %% for certain",
+        sf_buf_print(out, "pass: no measure grew significantly by more than %g %%",
                      100 * s->max_increase);
         return;
     }

@@ -48,25 +48,25 @@ int sf_keep_command_run(int argc, char **argv)
     int64_t since_ns = SF_NS_PER_DAY, for_ns = PIN_DAYS * SF_NS_PER_DAY;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only say what would be kept"},
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1d)"},
+        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only show what would be kept"},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "how far to look back (default 1d)"},
         {"slow", SF_FLAG_STR, &slow, "TIME",
-         "keep requests that took this long (default: as configured, 1s)"},
+         "keep requests at least this slow (default: as configured, 1s)"},
         {"cpu", SF_FLAG_STR, &cpu, "PERCENT",
-         "keep requests that used this share of a CPU (default: as configured, 80)"},
-        {"no-errors", SF_FLAG_BOOL, &is_without_errors, NULL, "do not keep those that failed"},
+         "keep requests that used at least this share of a CPU (default: as configured, 80)"},
+        {"no-errors", SF_FLAG_BOOL, &is_without_errors, NULL, "do not keep failed requests"},
         {"baseline", SF_FLAG_STR, &baseline, "PERCENT",
          "keep this share of all requests (default: as configured, 1)"},
-        {"trace", SF_FLAG_STR, &trace, "ID", "say whether a trace was kept, and by which rule"},
-        {"for", SF_FLAG_DURATION, &for_ns, "TIME", "of pin: until then (default 7d)"},
-        {"note", SF_FLAG_STR, &note, "TEXT", "of pin: what it is for"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "show whether a trace was kept, and by which rule"},
+        {"for", SF_FLAG_DURATION, &for_ns, "TIME", "pin: how long (default 7d)"},
+        {"note", SF_FLAG_STR, &note, "TEXT", "pin: a note"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "keep",
         .usage = "--dry-run [--since 1d] [--slow 1s] [--cpu 80] [--baseline 1] | --trace ID | "
                  "pin ID [--for 7d] [--note TEXT] | unpin ID | list",
-        .summary = "Say what rules keep of the samples of single requests; pin requests.",
+        .summary = "Show which requests' samples the retention rules keep; pin requests.",
         .details =
             "Samples that carry a span id are all kept for retention.tail_delay (1h). After that, "
             "only those of interesting requests stay, until retention.detail: requests that "

@@ -75,10 +75,11 @@ int sf_labels_command_run(int argc, char **argv)
 {
     struct asked a = {0};
     struct sf_flag flags[] = {
-        {"of", SF_FLAG_STR, &a.selector, "SELECTOR", "only of these series: 'shop{env=prod}'"},
+        {"of", SF_FLAG_STR, &a.selector, "SELECTOR", "only for these series: 'shop{env=prod}'"},
         {"time-range", SF_FLAG_STR, &a.range, "RANGE",
-         "1h back from now (default), or FROM..UNTIL: now-2h..now-1h"},
-        {"all", SF_FLAG_BOOL, &a.has_own, NULL, "also the labels made of the type: __type__, ..."},
+         "time range: 1h (default, back from now) or FROM..UNTIL: now-2h..now-1h"},
+        {"all", SF_FLAG_BOOL, &a.has_own, NULL,
+         "include labels derived from the profile type: __type__, ..."},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_CLIENT_FLAGS(a.client),
     };
@@ -86,10 +87,9 @@ int sf_labels_command_run(int argc, char **argv)
         .command = "labels",
         .usage = "[NAME] [--of SELECTOR] [--time-range 1h]",
         .summary = "List the labels of profiles, or the values of one.",
-        .details =
-            "Labels tell series of profiles apart: service_name, env, version, and what else "
-            "their senders give them. service_name has the services, __profile_type__ the "
-            "types there are.",
+        .details = "Labels identify series of profiles: service_name, env, version, and others set "
+                   "by the sender. The values of service_name are the services, those of "
+                   "__profile_type__ the profile types.",
         .examples = "spanflame labels\n"
                     "spanflame labels service_name\n"
                     "spanflame labels commit --of 'order-service{env=prod}' --time-range 24h",

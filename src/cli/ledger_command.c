@@ -9,18 +9,18 @@ int sf_ledger_command_run(int argc, char **argv)
     const char *output = NULL, *trace = NULL;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"trace", SF_FLAG_STR, &trace, "ID", "the trace the span is in; found when left out"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace (default: searched)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "ledger",
         .usage = "SPAN|ROW [--trace ID]",
         .summary = "Show where a span's time went: CPU, locks, I/O, sleep, children, unknown.",
-        .details = "The parts add up to the span's duration. They come from the profiles its "
-                   "service sends: off-CPU or wall clock profiles tell waits apart, CPU profiles "
-                   "tell time on the CPU; what nothing explains is unknown. `spanflame trace ID` "
-                   "shows the spans of a trace with their ids; ROW is the number of a span that it "
-                   "or `spanflame search` showed last on this user's terminal.",
+        .details = "The parts add up to the span's duration. They are computed from the profiles "
+                   "of its service: off-CPU or wall clock profiles for waits, CPU profiles for "
+                   "time on the CPU; the rest is unknown. `spanflame trace ID` "
+                   "shows the spans of a trace with their ids; ROW is the number of a span in the "
+                   "last output of that command or of `spanflame search` on this user's terminal.",
         .examples = "spanflame ledger eee19b7ec3c1b174\n"
                     "spanflame ledger 3\n"
                     "spanflame ledger eee19b7ec3c1b174 --trace 5b8efff798038103d269b633813fc60c",

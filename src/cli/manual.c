@@ -84,7 +84,7 @@ static void add_flags(struct sf_buf *out, const struct sf_args *args)
         sf_buf_add_u8(out, '\n');
         add_text(out, sf_str_from(f->help));
     }
-    sf_buf_add_str(out, SF_STR(".It Fl \\-help\nshow the command's usage and exit\n.El\n"));
+    sf_buf_add_str(out, SF_STR(".It Fl \\-help\nprint usage and exit\n.El\n"));
 }
 
 static void add_examples(struct sf_buf *out, const char *examples)
@@ -116,9 +116,8 @@ void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
         add_paragraphs(out, args->details);
     }
     add_flags(out, args);
-    sf_buf_add_str(out, SF_STR(".Sh EXIT STATUS\n0 when it worked, 1 when it did not (a sentence "
-                               "on standard error says "
-                               "why), 2 when the command line was wrong.\n"));
+    sf_buf_add_str(out, SF_STR(".Sh EXIT STATUS\n0 on success, 1 on failure (the reason is printed "
+                               "on standard error), 2 on invalid usage.\n"));
     if (args->examples && *args->examples)
         add_examples(out, args->examples);
     sf_buf_add_str(out, SF_STR(".Sh SEE ALSO\n.Xr spanflame 1\n"));
@@ -127,12 +126,12 @@ void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
 void sf_manual_main(const struct sf_command *const *commands, size_t n, struct sf_buf *out)
 {
     begin(out, "", SF_STR("traces and profiles in one store, joined"));
-    sf_buf_add_str(out, SF_STR(".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Sh DESCRIPTION\n"
-                               "Spanflame takes OpenTelemetry traces and profiles, keeps them in "
-                               "one store, and shows\n"
-                               "which code made a request slow.\nEach command has a page of its "
-                               "own and explains itself with\n"
-                               ".Fl \\-help .\n.Sh COMMANDS\n.Bl -tag -width check-config\n"));
+    sf_buf_add_str(out,
+                   SF_STR(".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Sh DESCRIPTION\n"
+                          "Spanflame stores OpenTelemetry traces and profiles together and shows\n"
+                          "which code made a request slow.\nEach command has its own manual page "
+                          "and prints its usage with\n"
+                          ".Fl \\-help .\n.Sh COMMANDS\n.Bl -tag -width check-config\n"));
     for (size_t i = 0; i < n; i++) {
         if (commands[i]->alias_of)
             continue;
@@ -141,9 +140,9 @@ void sf_manual_main(const struct sf_command *const *commands, size_t n, struct s
         sf_buf_add_u8(out, '\n');
         add_text(out, sf_str_from(commands[i]->summary));
     }
-    sf_buf_add_str(out, SF_STR(".El\n.Sh ENVIRONMENT\n.Bl -tag -width SPANFLAME_SERVER\n"
-                               ".It Ev SPANFLAME_SERVER\nthe server that commands ask, when\n.Fl "
-                               "\\-server\nis not given\n"
-                               ".It Ev SPANFLAME_TOKEN\nthe bearer token they show it\n"
-                               ".It Ev NO_COLOR\nwhen set, no colours\n.El\n"));
+    sf_buf_add_str(
+        out, SF_STR(".El\n.Sh ENVIRONMENT\n.Bl -tag -width SPANFLAME_SERVER\n"
+                    ".It Ev SPANFLAME_SERVER\nURL of the server, if\n.Fl \\-server\nis not given\n"
+                    ".It Ev SPANFLAME_TOKEN\nthe bearer token for requests to it\n"
+                    ".It Ev NO_COLOR\nif set, output has no colours\n.El\n"));
 }

@@ -98,12 +98,13 @@ int sf_mcp_command_run(int argc, char **argv)
     struct sf_args args = {
         .command = "mcp",
         .usage = "[--server URL]",
-        .summary = "Let an assistant ask a server, over the Model Context Protocol.",
-        .details = "Reads JSON-RPC messages from standard input, one a line, passes them to the "
-                   "server's /mcp and writes its answers to standard output: the stdio transport "
-                   "that assistants start by themselves. Tools: services, search, why, flame, "
-                   "compare, diff, findings, spans_with, deploys, coverage; all of them only read. "
-                   "Assistants that speak HTTP use http://SERVER/mcp directly.",
+        .summary = "Connect an AI assistant to a server over the Model Context Protocol (MCP).",
+        .details =
+            "Reads JSON-RPC messages from standard input, one per line, forwards them to the "
+            "server's /mcp and writes the responses to standard output: the stdio transport that "
+            "assistants start themselves. Tools: services, search, why, flame, "
+            "compare, diff, findings, spans_with, deploys, coverage; all are read-only. "
+            "Assistants with HTTP transport use http://SERVER/mcp directly.",
         .examples = "spanflame mcp --server http://127.0.0.1:4040",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),

@@ -328,10 +328,10 @@ int sf_metrics_command_run(int argc, char **argv)
     struct flags f = {0};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        SF_TIME_RANGE_FLAGS(f.range, "spans that start after this time",
-                            "spans that start before it (default now)"),
+        SF_TIME_RANGE_FLAGS(f.range, "only spans that start after this time",
+                            "only spans that start before this time (default now)"),
         {"step", SF_FLAG_DURATION, &f.step_ns, "TIME",
-         "one number for each of these (default: as many as fit the terminal)"},
+         "resolution (default: as fine as fits the terminal)"},
         {"output", SF_FLAG_STR, &f.output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
@@ -339,10 +339,10 @@ int sf_metrics_command_run(int argc, char **argv)
         .usage = "'QUERY' [--since 1h | --from T --until T] [--step 15s]",
         .summary = "Count spans over time by a TraceQL metrics query, and draw a chart.",
         .details = "QUERY is TraceQL that ends in a metrics function; - reads it from standard "
-                   "input. Lines that start with # are left out. A mistake in it is shown where "
-                   "it is, and the exit status is 2. Times are unix seconds, RFC 3339 "
-                   "(2026-01-02T03:04:05Z), now, or now-15m; they are shown in UTC. At most 24 "
-                   "hours at once.",
+                   "input. Lines that start with # are ignored. A syntax error is shown with its "
+                   "position, and the exit status is 2. Times are unix seconds, RFC 3339 "
+                   "(2026-01-02T03:04:05Z), now, or now-15m; they are shown in UTC. The range is "
+                   "at most 24 hours.",
         .examples =
             "spanflame metrics '{ status = error } | rate() by (resource.service.name)'\n"
             "spanflame metrics '{ name = \"GET /cart\" } | quantile_over_time(duration, .5, .99)'\n"

@@ -20,20 +20,20 @@ struct sf_profile_flags { /* zero: the default */
 #define SF_PROFILE_FLAGS(f)                                                                      \
     {"type", SF_FLAG_STR, &(f).type, "TYPE", "what is measured: cpu, alloc_space, inuse_space"}, \
         {"input", SF_FLAG_STR, &(f).input, "FORMAT",                                             \
-         "where content does not tell: trie, lines, folded, ..."},                               \
+         "input format, if it is not recognized by content: trie, lines, folded, ..."},          \
         {"group-by", SF_FLAG_STR, &(f).group, "WHAT",                                            \
          "function (default), line, file, package or module"},                                   \
-        {"focus", SF_FLAG_STR, &(f).focus, "REGEX", "only stacks with such a frame"},            \
-        {"ignore", SF_FLAG_STR, &(f).ignore, "REGEX", "no stacks with such a frame"},            \
-        {"hide", SF_FLAG_STR, &(f).hide, "REGEX", "leave such frames out"},                      \
+        {"focus", SF_FLAG_STR, &(f).focus, "REGEX", "keep only stacks with a matching frame"},   \
+        {"ignore", SF_FLAG_STR, &(f).ignore, "REGEX", "drop stacks with a matching frame"},      \
+        {"hide", SF_FLAG_STR, &(f).hide, "REGEX", "hide matching frames"},                       \
     {                                                                                            \
-        "from", SF_FLAG_STR, &(f).from, "REGEX", "stacks from the first such frame on"           \
+        "from", SF_FLAG_STR, &(f).from, "REGEX", "start stacks at the first matching frame"      \
     }
 
 /* Of commands that take selectors too. */
-#define SF_PROFILE_SERVER_FLAGS(f)                                                 \
-    {"time-range", SF_FLAG_STR, &(f).range, "RANGE",                               \
-     "of a selector: 1h back from now (default), or FROM..UNTIL: now-2h..now-1h"}, \
+#define SF_PROFILE_SERVER_FLAGS(f)                                                            \
+    {"time-range", SF_FLAG_STR, &(f).range, "RANGE",                                          \
+     "time range of a selector: 1h (default, back from now) or FROM..UNTIL: now-2h..now-1h"}, \
         SF_CLIENT_FLAGS((f).client)
 
 struct sf_profile_source {

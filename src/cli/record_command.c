@@ -256,21 +256,24 @@ int sf_record_command_run(int argc, char **argv)
 {
     struct record r = {.rate = 100, .heap_rate = 512 * 1024};
     struct sf_flag flags[] = {
-        {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "CPU time; what is recorded unless said"},
+        {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "record CPU time (the default)"},
         {"wall", SF_FLAG_BOOL, &r.is_on[WALL], NULL,
-         "where threads are, whether they run or wait; interrupts no call"},
-        {"heap", SF_FLAG_BOOL, &r.is_on[HEAP], NULL, "memory: who allocates it, and who keeps it"},
-        {"mutex", SF_FLAG_BOOL, &r.is_on[MUTEX], NULL, "waiting for pthread mutexes and rwlocks"},
+         "record wall-clock time of running and waiting threads; does not interrupt system calls"},
+        {"heap", SF_FLAG_BOOL, &r.is_on[HEAP], NULL, "record memory allocated and memory in use"},
+        {"mutex", SF_FLAG_BOOL, &r.is_on[MUTEX], NULL,
+         "record waits for pthread mutexes and rwlocks"},
         {"block", SF_FLAG_BOOL, &r.is_on[BLOCK], NULL,
-         "blocking calls: I/O, sleeps, conditions, children"},
-        {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
+         "record blocking calls: I/O, sleeps, conditions, children"},
+        {"out", SF_FLAG_STR, &r.out, "FILE",
+         "write pprof to this file instead of drawing a flame graph"},
         {"server", SF_FLAG_STR, &r.server, "URL",
-         "send to that server instead, as the service OTEL_SERVICE_NAME or the program's name; "
-         "with --out to both"},
+         "send profiles to this server, as the service OTEL_SERVICE_NAME or the program's name; "
+         "with --out, do both"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ",
-         "samples per second of CPU time, 1 to 1000 (100); above 100 at any cost"},
+         "samples per second of CPU time, 1 to 1000 (default 100); above 100 the overhead budget "
+         "does not apply"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
-         "one sample per that many allocated bytes, on average (512KiB)"},
+         "average number of allocated bytes per sample (default 512KiB)"},
     };
     struct sf_args args = {
         .command = "record",
@@ -280,15 +283,14 @@ int sf_record_command_run(int argc, char **argv)
         .summary = "Run a program and show where its time and memory went.",
         .details =
             "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
-            "Its output, its "
-            "exit status and its signals stay its own; the flame graph goes to standard "
-            "error when it "
-            "ends. With several kinds of profile, --out names the file of the first, and the "
-            "others' names say their kind: out.pb.gz, out-heap.pb.gz. Only the program itself is "
-            "sampled, not its children. A program that crashes leaves the profile up to then; one "
-            "that is killed (SIGKILL) leaves none. Programs that are linked statically or with "
-            "musl, and setuid programs, run as they are and cannot be recorded this way. A program "
-            "that is not there gives 127, one that cannot be run 126, as in a shell.",
+            "Its output, exit status and signals are unchanged; the flame graph is written to "
+            "standard error when it ends. With several profile types, --out names the file of the "
+            "first; the type is added to the names of the others: out.pb.gz, out-heap.pb.gz. Only "
+            "the program itself is "
+            "sampled, not its children. If the program crashes, the profile up to then is kept; if "
+            "it is killed (SIGKILL), there is none. Programs that are statically linked, linked "
+            "with musl or setuid run unchanged and cannot be recorded. The exit status is 127 if "
+            "the program does not exist and 126 if it cannot be run, as in a shell.",
         .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
                     "spanflame record --heap --mutex -- ./shop --port 8080\n"
                     "spanflame record --server http://localhost:4318 --wall -- ./shop\n"

@@ -384,10 +384,11 @@ int sf_search_command_run(int argc, char **argv)
     struct flags f = {.limit = 20};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        SF_TIME_RANGE_FLAGS(f.range, "traces that end after this time",
-                            "traces that start before it (default now)"),
-        {"limit", SF_FLAG_U64, &f.limit, "N", "the newest N traces (default 20)"},
-        {"select", SF_FLAG_STR, &f.select, "A,B", "show these attributes of the spans as well"},
+        SF_TIME_RANGE_FLAGS(f.range, "only traces that end after this time",
+                            "only traces that start before this time (default now)"),
+        {"limit", SF_FLAG_U64, &f.limit, "N",
+         "maximum number of traces, newest first (default 20)"},
+        {"select", SF_FLAG_STR, &f.select, "A,B", "also show these attributes of the spans"},
         {"output", SF_FLAG_STR, &f.output, "FORM", "text, json or csv (default text)"},
     };
     struct sf_args args = {
@@ -395,13 +396,13 @@ int sf_search_command_run(int argc, char **argv)
         .usage = "'QUERY' [--since 1h | --from T --until T] [--limit N] [--select A,B]",
         .summary = "Find traces by a TraceQL query, newest first.",
         .details =
-            "QUERY is TraceQL; - reads it from standard input. Lines that start with # "
-            "are left out. A mistake in it is shown where it is, and the exit status is "
-            "2. Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or "
-            "now-15m. Times are shown in UTC. A row is a trace: how many of its spans match, "
-            "and the id of the longest of those, which `spanflame flame --span` takes. On a "
-            "terminal rows have numbers, and the list is kept for this user for a day: "
-            "`spanflame trace 3`, `flame 3`, `top 3` and `ledger 3` take the third.",
+            "QUERY is TraceQL; - reads it from standard input. Lines that start with # are "
+            "ignored. A syntax error is shown with its position, and the exit status is 2. Times "
+            "are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or "
+            "now-15m. Times are shown in UTC. Each row is a trace, with the number of matching "
+            "spans and the id of the longest of them, for use with `spanflame flame --span`. On a "
+            "terminal rows are numbered, and the list is remembered for this user for a day: "
+            "`spanflame trace 3`, `flame 3`, `top 3` and `ledger 3` refer to the third row.",
         .examples =
             "spanflame search '{ resource.service.name = \"cart\" && duration > 500ms }'\n"
             "spanflame search '{ status = error }' --since 24h --select name,span.http.route\n"

@@ -294,21 +294,21 @@ int sf_series_command_run(int argc, char **argv)
     struct asked a = {0};
     struct sf_flag flags[] = {
         {"type", SF_FLAG_STR, &a.type, "TYPE", "what is measured: cpu (default), alloc_space, ..."},
-        {"by", SF_FLAG_LIST, &a.by, "LABEL", "a line for each value of this label; repeatable"},
+        {"by", SF_FLAG_LIST, &a.by, "LABEL", "one line per value of this label; repeatable"},
         {"time-range", SF_FLAG_STR, &a.range, "RANGE",
-         "1h back from now (default), or FROM..UNTIL: now-2h..now-1h"},
+         "time range: 1h (default, back from now) or FROM..UNTIL: now-2h..now-1h"},
         {"step", SF_FLAG_DURATION, &a.step_ns, "TIME",
-         "one value for each of these (default: as many as fit the terminal, at least 15s)"},
+         "resolution (default: as fine as fits the terminal, at least 15s)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_CLIENT_FLAGS(a.client),
     };
     struct sf_args args = {
         .command = "series",
         .usage = "[SELECTOR] [--by LABEL] [--type TYPE] [--time-range 1h]",
-        .summary = "Show how much profiles measured over time, a line for each series.",
-        .details = "SELECTOR is a service with labels in braces, as in `spanflame flame`; all "
-                   "profiles without one. CPU time is shown as cores in use. All lines have one "
-                   "scale, the largest comes first. Times are UTC.",
+        .summary = "Show the values of profiles over time, one line per series.",
+        .details = "SELECTOR is a service with labels in braces, as in `spanflame flame`; without "
+                   "one, all profiles. CPU time is shown as cores in use. All lines have the same "
+                   "scale; the largest comes first. Times are UTC.",
         .examples = "spanflame series --by service_name\n"
                     "spanflame series 'order-service{env=prod}' --by commit --time-range 24h\n"
                     "spanflame series order-service --type alloc_space --step 5m",

@@ -173,7 +173,7 @@ int sf_services_command_run(int argc, char **argv)
     bool has_operations = false;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "how far to look back (default 1h)"},
         {"operations", SF_FLAG_BOOL, &has_operations, NULL,
          "list the operations of each service too"},
         {"service", SF_FLAG_STR, &service, "NAME", "only this service, with its operations"},

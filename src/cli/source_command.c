@@ -63,11 +63,12 @@ static void show_file(const struct asked *a, const struct sf_profile_view *v,
         .unit = v->tree.unit,
         .whole = v->tree.total,
         .source = is_read ? sf_buf_str(&source) : SF_STR_NONE,
-        .why = rows[0].line == 0 ? SF_STR("The profile has no lines of it: build with debug "
-                                          "information, or upload it (spanflame symbols)")
+        .why = rows[0].line == 0
+                   ? SF_STR("The profile has no line numbers for it: build with debug information, "
+                            "or upload the debug file (spanflame symbols)")
                : rows[0].file.len == 0
-                   ? SF_STR("The profile does not say which file it is in")
-                   : SF_STR("The source cannot be read here: --root FOLDER says where it is"),
+                   ? SF_STR("The profile does not contain its file name")
+                   : SF_STR("The source file cannot be read: set its directory with --root FOLDER"),
         .context = CONTEXT,
         .is_estimate = v->is_estimate};
     sf_source_text(&t, out);
@@ -115,11 +116,10 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
     if (err)
         return err;
     if (n == 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "no sample is in a function called %.80s",
-                       a->function);
+        return sf_fail(why, SF_ERR_NOT_FOUND, "no samples in a function named %.80s", a->function);
     if (s->view.is_few)
         return sf_fail(why, SF_ERR_NOT_FOUND,
-                       "%.0f samples are too few to say which lines cost: merge many spans (--q)",
+                       "%.0f samples are too few for costs per line: use many spans (--q)",
                        s->view.taken);
     if (a->is_json) {
         write_json(&s->view, rows, n, out);
@@ -160,13 +160,15 @@ int sf_source_command_run(int argc, char **argv)
     struct asked a = {.since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
         {"type", SF_FLAG_STR, &a.profile.type, "TYPE", "what is measured: cpu, wall, alloc_space"},
-        {"q", SF_FLAG_STR, &a.query, "QUERY", "of the spans of this TraceQL query, per span"},
-        {"span", SF_FLAG_STR, &a.span, "ID", "of this span and its children in its process"},
-        {"trace", SF_FLAG_STR, &a.trace, "ID", "the trace the span is in; found when left out"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY",
+         "cost in the spans of this TraceQL query, mean per span"},
+        {"span", SF_FLAG_STR, &a.span, "ID",
+         "cost in this span and its child spans in the same process"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID", "the span's trace (default: searched)"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "with --q: look back this long (default 1h)"},
+         "with --q: how far to look back (default 1h)"},
         {"root", SF_FLAG_STR, &a.root, "FOLDER",
-         "where the source is, when it was built in another place"},
+         "directory of the source, if it was built elsewhere"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_PROFILE_SERVER_FLAGS(a.profile),
     };
@@ -174,11 +176,11 @@ int sf_source_command_run(int argc, char **argv)
         .command = "source",
         .usage = "FUNCTION --span ID | --q QUERY | FUNCTION FILE|URL|SELECTOR",
         .summary = "Show a function's source with what each line cost.",
-        .details = "Self is what ran on a line itself, total with everything called from it. The "
-                   "source is read here, from the path that the profile has or below --root; where "
-                   "it cannot be read the lines and their costs are listed. FUNCTION is a whole "
-                   "name, or a word of it. Instead of a span or a query, a profile may be named as "
-                   "in `spanflame top`.",
+        .details = "Self is the cost of the line itself, total includes everything called from it. "
+                   "The source is read on this machine, from the path in the profile or below "
+                   "--root; if it cannot be read, line numbers and costs are listed. FUNCTION is a "
+                   "full function name or a word of it. Instead of a span or a query, a profile "
+                   "can be given as in `spanflame top`.",
         .examples = "spanflame source checkPriceRules --span eee19b7ec3c1b174\n"
                     "spanflame source RegexMatch --q '{ name = \"GET /price\" }' --root ~/shop\n"
                     "spanflame source checkPriceRules cpu.pb.gz",

@@ -14,22 +14,23 @@ int sf_spans_with_command_run(int argc, char **argv)
     uint64_t limit = 20;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"regex", SF_FLAG_BOOL, &is_pattern, NULL, "FUNCTION is a pattern of whole names"},
-        {"service", SF_FLAG_STR, &service, "NAME", "only of this service"},
+        {"regex", SF_FLAG_BOOL, &is_pattern, NULL,
+         "FUNCTION is a regular expression that matches full names"},
+        {"service", SF_FLAG_STR, &service, "NAME", "only spans of this service"},
         {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
-        {"limit", SF_FLAG_U64, &limit, "N", "spans listed (default 20)"},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "how far to look back (default 1h)"},
+        {"limit", SF_FLAG_U64, &limit, "N", "maximum number of spans (default 20)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "spans-with",
         .usage = "FUNCTION [--regex] [--service NAME] [--since 1h]",
         .summary = "List the spans that ran a function, most expensive first.",
-        .details = "By samples that carry a span's id: time in them with the function anywhere in "
-                   "the stack, and its share of the span's samples. When no function has "
-                   "the whole name, those count that have it as a word of theirs: RegexMatch "
-                   "finds regexp.(*Regexp).RegexMatch. `spanflame trace` and `spanflame flame "
-                   "--span` go on from there.",
+        .details = "Based on samples that carry a span id: the time of samples with the function "
+                   "anywhere in the stack, and its share of the span's samples. If no function has "
+                   "this full name, functions that contain it as a word match: RegexMatch finds "
+                   "regexp.(*Regexp).RegexMatch. Use `spanflame trace` and `spanflame flame "
+                   "--span` for details.",
         .examples = "spanflame spans-with checkPriceRules\n"
                     "spanflame spans-with 'json.*' --regex --service order-service --since 15m",
         .flags = flags,

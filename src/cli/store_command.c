@@ -140,10 +140,10 @@ int sf_store_command_run(int argc, char **argv)
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(a.client),
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "of verify: data received in this time (default 1d)"},
-        {"database", SF_FLAG_STR, &a.database, "NAME", "of schema (default spanflame)"},
-        {"url", SF_FLAG_STR, &a.url, "URL", "of migrate: store.remote.url"},
-        {"user", SF_FLAG_STR, &a.user, "NAME", "of migrate: store.remote.user"},
+         "verify: only data received in this time (default 1d)"},
+        {"database", SF_FLAG_STR, &a.database, "NAME", "schema: database name (default spanflame)"},
+        {"url", SF_FLAG_STR, &a.url, "URL", "migrate: store.remote.url"},
+        {"user", SF_FLAG_STR, &a.user, "NAME", "migrate: store.remote.user"},
         {"password-file", SF_FLAG_STR, &a.password_file, "FILE",
          "of migrate: store.remote.password_file"},
         {"dry-run", SF_FLAG_BOOL, &a.is_dry_run, NULL,
@@ -154,16 +154,16 @@ int sf_store_command_run(int argc, char **argv)
         .command = "store",
         .usage = "[status] | verify [--since TIME] | schema [--database NAME] | migrate --url URL "
                  "[--dry-run]",
-        .summary = "Say how far a node's data has reached ClickHouse, verify it, print the "
-                   "schema, or bring shards to it.",
+        .summary = "Show how much of a node's data has reached ClickHouse, verify it, print the "
+                   "schema, or migrate shards to it.",
         .details =
-            "status shows the shards, the lag and what waits. verify counts the rows of "
-            "every batch on every shard and compares them with what was sent; its exit code "
-            "is 1 when something is missing or there twice. schema prints the statements "
-            "that a node runs on an empty shard; it asks no server. migrate asks the shards "
-            "themselves for the version of their schema and runs the steps that are missing, "
-            "as a node does when it starts; with --dry-run it prints them and changes "
-            "nothing. All of it is about store.remote.url (docs/fleet.md).",
+            "status shows the shards, the lag and the amount of pending data. verify counts the "
+            "rows of "
+            "every batch on every shard and compares them with what was sent; the exit code is 1 "
+            "if rows are missing or duplicated. schema prints the statements that a node runs on "
+            "an empty shard; it needs no server. migrate reads the schema version of each shard "
+            "and runs the missing steps, as a node does when it starts; with --dry-run it only "
+            "prints them. See store.remote.url (docs/fleet.md).",
         .examples =
             "spanflame store status\n"
             "spanflame store verify --since 7d\n"

@@ -247,15 +247,15 @@ int sf_symbols_command_run(int argc, char **argv)
     a.args = (struct sf_args){
         .command = "symbols",
         .usage = "upload FILE... | list | delete BUILD-ID...",
-        .summary = "Send, list or delete programs and debug files that name the code in profiles.",
+        .summary = "Upload, list or delete executables and debug files used to symbolize profiles.",
         .details =
-            "Profilers such as OpenTelemetry's eBPF profiler send native code as build ids and "
-            "offsets. The server names such frames, with lines and inlined functions, from files "
-            "with the same build id, also in profiles that came before the file.\n\n"
-            "Send what has the debug information: the program as it was linked, or the file that "
-            "was split off from it (objcopy --only-keep-debug, a distribution's -dbgsym package). "
-            "A stripped program has no names, but its unwind tables tell its functions apart. A "
-            "build id may have one file of each kind.",
+            "Profilers such as OpenTelemetry's eBPF profiler report native code as build ids and "
+            "offsets. The server symbolizes such frames, with lines and inlined functions, from "
+            "files with the same build id, including in profiles received before the file.\n\n"
+            "Upload the file with the debug information: the linked program, or the debug file "
+            "split off from it (objcopy --only-keep-debug, a distribution's -dbgsym package). "
+            "A stripped program has no symbols, but its unwind tables give the boundaries of its "
+            "functions. A build id can have one file of each kind.",
         .examples = "spanflame symbols upload build/shop /usr/lib/debug/.build-id/93/ac61ec.debug\n"
                     "spanflame symbols list\n"
                     "spanflame symbols delete 93ac61ec5a8eb1396f9fbd350e3169a558528a40\n",
@@ -279,7 +279,7 @@ int sf_symbols_command_run(int argc, char **argv)
         err = delete_all(&a, &out, &why);
     else
         return sf_answer_usage("symbols",
-                               "say what to do: upload FILE..., list or delete BUILD-ID...");
+                               "specify an action: upload FILE..., list or delete BUILD-ID...");
     if (err && out.len) { /* what was done before the fault */
         (void)sf_answer_write(&out);
         return sf_answer_fault("symbols", &why);

@@ -207,9 +207,9 @@ int sf_tags_command_run(int argc, char **argv)
         SF_CLIENT_FLAGS(client),
         {"scope", SF_FLAG_STR, &a.scope, "SCOPE",
          "only resource, span, event, link, instrumentation or intrinsic"},
-        {"query", SF_FLAG_STR, &a.query, "QUERY", "only of spans that match this TraceQL filter"},
-        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "look back this long (default 24h)"},
-        {"limit", SF_FLAG_U64, &a.limit, "N", "at most N values, or names of each scope"},
+        {"query", SF_FLAG_STR, &a.query, "QUERY", "only for spans that match this TraceQL filter"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "how far to look back (default 24h)"},
+        {"limit", SF_FLAG_U64, &a.limit, "N", "maximum number of values, or of names per scope"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
@@ -217,7 +217,7 @@ int sf_tags_command_run(int argc, char **argv)
         .usage = "[NAME] [--scope SCOPE] [--query QUERY] [--since 24h] [--output text|json]",
         .summary = "List the attributes of spans, or the values of one, most frequent first.",
         .details =
-            "NAME is spelled as in a query: resource.service.name, span.http.route, .region, "
+            "NAME is written as in a query: resource.service.name, span.http.route, .region, "
             "name.",
         .examples = "spanflame tags --scope span\n"
                     "spanflame tags span.http.route\n"
@@ -238,7 +238,7 @@ int sf_tags_command_run(int argc, char **argv)
     if (a.name && a.scope)
         return sf_answer_usage("tags", "--scope goes with names; write it before the name: span.x");
     if (a.since_ns <= 0)
-        return sf_answer_usage("tags", "--since must be more than nothing");
+        return sf_answer_usage("tags", "--since must be greater than zero");
     if (a.name && !check_name(a.name))
         return 2;
     form = sf_answer_output("tags", output, false);

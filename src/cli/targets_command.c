@@ -13,10 +13,9 @@ int sf_targets_command_run(int argc, char **argv)
     struct sf_args args = {
         .command = "targets",
         .usage = "",
-        .summary = "List the addresses a server scrapes for profiles, and how that went.",
-        .details =
-            "Targets are defined in the server's configuration (scrape). A target that is down and "
-            "a discovery that failed are listed with the reason.",
+        .summary = "List the targets that a server scrapes for profiles, with their status.",
+        .details = "Targets are defined in the server's configuration (scrape). Failed targets and "
+                   "failed service discovery are listed with the reason.",
         .examples = "spanflame targets\n"
                     "spanflame targets --output json",
         .flags = flags,

@@ -13,9 +13,9 @@ const char *sf_time_range_read(const struct sf_time_range *range, int64_t now_ns
     if (range->until && !range->from)
         return "--until needs --from";
     if (range->until && !sf_time_text_parse(sf_str_from(range->until), now_ns, &until_ns))
-        return "--until is no time; use unix seconds, RFC 3339, now or now-15m";
+        return "--until is not a time; use unix seconds, RFC 3339, now or now-15m";
     if (range->from && !sf_time_text_parse(sf_str_from(range->from), now_ns, &from_ns))
-        return "--from is no time; use unix seconds, RFC 3339, now or now-15m";
+        return "--from is not a time; use unix seconds, RFC 3339, now or now-15m";
     if (from_ns >= until_ns)
         return "--from must be before --until";
     *out_from_ns = from_ns > 0 ? from_ns : 0;

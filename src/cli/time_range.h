@@ -8,11 +8,11 @@ struct sf_time_range {
 };
 
 /* Put them into a command's table of flags. */
-#define SF_TIME_RANGE_FLAGS(range, from_help, until_help)                                       \
-    {"since", SF_FLAG_DURATION, &(range).since_ns, "TIME", "look back this long (default 1h)"}, \
-        {"from", SF_FLAG_STR, &(range).from, "TIME", from_help},                                \
-    {                                                                                           \
-        "until", SF_FLAG_STR, &(range).until, "TIME", until_help                                \
+#define SF_TIME_RANGE_FLAGS(range, from_help, until_help)                                        \
+    {"since", SF_FLAG_DURATION, &(range).since_ns, "TIME", "how far to look back (default 1h)"}, \
+        {"from", SF_FLAG_STR, &(range).from, "TIME", from_help},                                 \
+    {                                                                                            \
+        "until", SF_FLAG_STR, &(range).until, "TIME", until_help                                 \
     }
 
 /* The hour before now when nothing was given. Returns what is wrong, or NULL. */

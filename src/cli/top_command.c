@@ -139,16 +139,16 @@ int sf_top_command_run(int argc, char **argv)
     struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
-        {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "callees nested below their caller"},
+        {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "show callees nested below their callers"},
         {"by", SF_FLAG_STR, &a.by, "WHAT", "self (default) or total"},
-        {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
-        {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
-        {"q", SF_FLAG_STR, &a.query, "QUERY", "of a server: the spans of this TraceQL query"},
-        {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
+        {"limit", SF_FLAG_U64, &a.limit, "N", "maximum number of rows (default 20)"},
+        {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: minimum share to show (default 1)"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY", "the profile of the spans of this TraceQL query"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "the profile of this span, from a server"},
         {"trace", SF_FLAG_STR, &a.trace, "ID",
-         "all of this trace; of a span: its trace, found when left out"},
+         "the profile of this whole trace; with --span: the span's trace (default: searched)"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "with --q: look back this long (default 1h)"},
+         "with --q: how far to look back (default 1h)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
         SF_PROFILE_SERVER_FLAGS(a.profile),
     };
@@ -156,13 +156,13 @@ int sf_top_command_run(int argc, char **argv)
         .command = "top",
         .usage = "FILE|URL|SELECTOR | ROW | --span ID [--trace ID] | --trace ID | --q QUERY "
                  "[--tree] [--by self|total] [--limit N]",
-        .summary = "List the functions of a profile that cost most.",
+        .summary = "List the most expensive functions of a profile.",
         .details =
-            "Self is what a function took itself, total with everything it called. The "
-            "first line names what the percentages are of. Files, URLs and selectors as in "
-            "`spanflame flame`. With --span, --trace or --q a server is asked what code ran "
-            "there; of a query's spans values are means per span. ROW is the number of a span that "
-            "`spanflame search` or `spanflame trace` showed last on this user's terminal.",
+            "Self is the cost of a function itself, total includes everything it called. The first "
+            "line states what the percentages refer to. Files, URLs and selectors are those of "
+            "`spanflame flame`. With --span, --trace or --q, the profile is read from a server; "
+            "for a query, values are means per span. ROW is the number of a span in the last "
+            "output of `spanflame search` or `spanflame trace` on this user's terminal.",
         .examples = "spanflame top cpu.pb.gz\n"
                     "spanflame top 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame top cpu.pb.gz --tree --focus ServeHTTP\n"
@@ -181,7 +181,7 @@ int sf_top_command_run(int argc, char **argv)
     }
     is_asked = a.query || a.span || a.trace;
     if (a.query && (a.span || a.trace))
-        return sf_answer_usage("top", "--q picks spans itself: leave out --span and --trace");
+        return sf_answer_usage("top", "--q selects the spans: remove --span and --trace");
     if (args.n_words != (is_asked ? 0 : 1))
         return sf_answer_usage("top", "name one profile: a file, a URL, a selector, or - for "
                                       "standard input; or --span ID, --trace ID, --q QUERY");

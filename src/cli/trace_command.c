@@ -155,9 +155,9 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
     sf_buf_add_u8(out, '\n');
     sf_last_list_hint(client, rows[0].span->span_id, w.has_numbers, out);
     if (notes->has_estimates)
-        sf_buf_add_str(out, SF_STR("\n~ estimate: spans share these samples, so no function of "
-                                   "theirs is known;\n  the first span of the service says what "
-                                   "is, with its children\n"));
+        sf_buf_add_str(out, SF_STR("\n~ estimate: several spans share these samples, so their "
+                                   "functions are not known individually;\n  see the first span of "
+                                   "the service, which includes its child spans\n"));
     if (notes->left_out.len > 0) {
         sf_buf_add_str(out, SF_STR("\nnote: "));
         sf_units_prose(out, notes->left_out, 6, 0);
@@ -207,8 +207,10 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
     if (!err)
         err = read_answer(sf_buf_bytes(&body), &req, &batch, &note, why);
     if (!err && batch.n_spans == 0)
-        err = sf_fail(why, SF_ERR_NOT_FOUND,
-                      "no trace %s here; spans may still be on their way, or past retention", id);
+        err = sf_fail(
+            why, SF_ERR_NOT_FOUND,
+            "trace %s not found; its spans may not have arrived yet, or retention has deleted them",
+            id);
     if (!err) {
         sf_trace_notes_ask(client, id, &req, &notes);
         err = draw(client, &batch, &notes, &req, out, why);
@@ -294,7 +296,8 @@ int sf_trace_command_run(int argc, char **argv)
     const char *output = NULL, *query = NULL, *shown, *span;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"search", SF_FLAG_STR, &query, "QUERY", "the newest trace that matches this TraceQL"},
+        {"search", SF_FLAG_STR, &query, "QUERY",
+         "show the newest trace that matches this TraceQL query"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"}};
     struct sf_args args = {
         .command = "trace",
@@ -302,13 +305,13 @@ int sf_trace_command_run(int argc, char **argv)
         .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
         .details =
             "'#' marks time on the critical path: the time that, if removed, would have "
-            "made the trace shorter. '=' is the rest of a span, '!' an error. Where profiles "
-            "name the span, the function it spent most in is written behind it, with the "
-            "time and its share of the span's samples. Where the clocks of two hosts contradict "
-            "each other, spans are drawn corrected, and a line below says by how much. ID is "
-            "hexadecimal; leading zeros may be left out. ROW is the number of a row that "
-            "`spanflame search` showed last on this user's terminal. Spans have their ids in "
-            "front, and on a terminal a number: `spanflame flame 3` is what span 3 ran.",
+            "made the trace shorter. '=' is the rest of a span, '!' an error. If samples carry the "
+            "span's id, the function with the most time follows the span, with that time and its "
+            "share of the span's samples. If the clocks of two hosts disagree, spans are drawn "
+            "with corrected times, and a note states the correction. ID is hexadecimal; leading "
+            "zeros can be omitted. ROW is the number of a row in the last output of `spanflame "
+            "search` on this user's terminal. Each span is shown with its id and, on a terminal, a "
+            "number: `spanflame flame 3` shows the profile of span 3.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"
             "spanflame trace --search '{ status = error }'\n"

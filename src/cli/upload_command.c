@@ -212,15 +212,16 @@ int sf_upload_command_run(int argc, char **argv)
     struct asked a = {.client = {.timeout_ns = 5 * SF_NS_PER_MIN}};
     struct sf_flag flags[] = {
         {"service", SF_FLAG_STR, &a.service, "NAME",
-         "whose profile it is, where the file does not say"},
-        {"type", SF_FLAG_STR, &a.type, "TYPE", "what text measures: cpu, alloc_space, ..."},
-        {"trace-id", SF_FLAG_STR, &a.trace, "ID", "the trace that every sample belongs to"},
-        {"span-id", SF_FLAG_STR, &a.span, "ID", "and the span"},
-        {"label", SF_FLAG_LIST, &a.labels, "KEY=VALUE", "a label of the series; repeatable"},
+         "service of the profile, if the file does not contain it"},
+        {"type", SF_FLAG_STR, &a.type, "TYPE",
+         "profile type of a text format: cpu, alloc_space, ..."},
+        {"trace-id", SF_FLAG_STR, &a.trace, "ID", "trace id to attach to every sample"},
+        {"span-id", SF_FLAG_STR, &a.span, "ID", "span id to attach to every sample"},
+        {"label", SF_FLAG_LIST, &a.labels, "KEY=VALUE", "label of the series; repeatable"},
         {"input", SF_FLAG_STR, &a.format, "FORMAT",
-         "where content does not tell: trie, lines, folded, ..."},
+         "input format, if it is not recognized by content: trie, lines, folded, ..."},
         {"output", SF_FLAG_STR, &a.output, "FORM",
-         "text or json, a line for each file (default text)"},
+         "text or json, one line per file (default text)"},
         SF_CLIENT_FLAGS(a.client),
     };
     struct sf_args args = {
@@ -228,11 +229,11 @@ int sf_upload_command_run(int argc, char **argv)
         .usage = "FILE|URL... [--service NAME] [--label KEY=VALUE]...",
         .summary = "Send profiles to a server.",
         .details =
-            "Files of any format that `spanflame flame` draws; - is standard input. A URL is "
-            "fetched first, with a countdown while it is being measured. Every file is "
-            "acknowledged when it is on the server's disk. With --trace-id or --span-id the "
-            "file is one request's: found under that span, and not added to its service. "
-            "The first file that cannot be sent ends the command; those before it are kept.",
+            "Accepts every file format of `spanflame flame`; - is standard input. A URL is fetched "
+            "first, with a countdown while the profile is being taken. A file is acknowledged when "
+            "it is on the server's disk. With --trace-id or --span-id, the profile belongs to one "
+            "request: it is shown for that trace or span and left out of service totals. "
+            "The command stops at the first file that cannot be sent; files sent before are kept.",
         .examples = "spanflame upload cpu.pb.gz --service order-service --label env=prod\n"
                     "spanflame upload recording.jfr --service cart --label commit=abc123\n"
                     "spanflame upload 'http://localhost:6060/debug/pprof/profile?seconds=30' "
@@ -264,7 +265,7 @@ int sf_upload_command_run(int argc, char **argv)
     for (size_t i = 0; !err && i < args.n_words; i++) {
         err = upload(&a, args.words[i], &out, &why);
         if (!err && sf_answer_write(&out)) /* each file is said when it is done */
-            err = sf_fail(&why, SF_ERR_IO, "standard output went away");
+            err = sf_fail(&why, SF_ERR_IO, "standard output was closed");
         out = (struct sf_buf){0};
     }
     sf_buf_done(&a.path);

@@ -61,33 +61,36 @@ int sf_why_command_run(int argc, char **argv)
     struct asked a = {0};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"trace", SF_FLAG_STR, &a.trace, "ID", "the trace the span is in; found when left out"},
-        {"q", SF_FLAG_STR, &a.query, "QUERY", "a TraceQL query: the mean of its spans"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID", "the span's trace (default: searched)"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY",
+         "explain the mean of the spans of this TraceQL query"},
         {"split", SF_FLAG_STR, &a.split, "QUANTILE",
-         "with --q: its slow spans, from there on, against the rest (p95)"},
-        {"service", SF_FLAG_STR, &a.service, "NAME", "with --deploy: whose requests"},
+         "with --q: compare spans from this quantile on with the others (p95)"},
+        {"service", SF_FLAG_STR, &a.service, "NAME", "with --deploy: the service"},
         {"deploy", SF_FLAG_STR, &a.deploy, "VERSION",
-         "a service.version, against the one that served before it"},
-        {"against", SF_FLAG_STR, &a.against, "VERSION", "with --deploy: against this one"},
+         "a service.version, compared with the previous one"},
+        {"against", SF_FLAG_STR, &a.against, "VERSION",
+         "with --deploy: the version to compare with"},
         {"focus", SF_FLAG_STR, &a.focus, "NAME",
-         "say how much of it a function takes with all it calls, or child spans of that name"},
+         "also report the total of this function, or of child spans of this name"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
-         "look back this long, but of a trace or span (default 1h)"},
+         "how far to look back, except for a trace or span (default 1h)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "why",
         .usage = "SPAN|TRACE|ROW | --q QUERY [--split p95] | --service NAME --deploy VERSION",
-        .summary = "Say why a span, a trace, a set of spans or a deploy takes so long.",
-        .details = "One sentence, then a table whose parts add up to the duration: running, with "
-                   "the functions it ran in, waiting for a CPU, a lock, a disk, the network or "
-                   "other services, sleeping, in child spans, unknown. Time of libraries is that "
-                   "of the service's function that called them. Of a trace all spans are opened "
-                   "along its critical path; of a query it is the mean per span; with --split or "
-                   "--deploy it is the difference per span, with its 95 % interval. A range in "
-                   "parentheses is a 95 % interval; an estimate is marked with ~. ROW is the "
-                   "number of a span that `spanflame trace` or `spanflame search` showed last on "
-                   "this user's terminal.",
+        .summary = "Explain why a span, a trace, a span set or a deploy is slow.",
+        .details =
+            "Prints one sentence, then a table whose parts add up to the duration: running, with "
+            "the functions, waiting for a CPU, a lock, a disk, the network or "
+            "other services, sleeping, in child spans, unknown. Time in libraries is attributed to "
+            "the service's function that called them. For a trace, the spans on its critical path "
+            "are expanded; for a query, values are means per span; with --split or --deploy, "
+            "differences per span with their 95 % intervals. A range in "
+            "parentheses is a 95 % interval; an estimate is marked with ~. ROW is the number of a "
+            "span in the last output of `spanflame trace` or `spanflame search` on this user's "
+            "terminal.",
         .examples = "spanflame why eee19b7ec3c1b174\n"
                     "spanflame why 5b8efff798038103d269b633813fc60c\n"
                     "spanflame why --q '{ name = \"GET /price\" }' --split p95\n"

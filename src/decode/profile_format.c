@@ -106,7 +106,7 @@ enum sf_err sf_profile_format_decode(sf_str bytes, const struct sf_profile_hint 
     enum sf_err err;
 
     if (!f && name.len)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: no format is called \"%.*s\"",
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: there is no format named \"%.*s\"",
                        SF_STR_ARG(name));
     if (!f)
         return sf_profile_guess_fail(bytes, shape.text.len ? &shape : NULL, why);

@@ -177,14 +177,14 @@ enum sf_err sf_profile_guess_fail(sf_str bytes, const struct sf_json_shape *shap
         return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: %s is not read. " READ_ARE, other);
     if (!sf_str_trim(bytes).len)
         return sf_fail(why, SF_ERR_INPUT, "profile: %s. " READ_ARE,
-                       bytes.len ? "there is nothing but blanks" : "there is nothing: 0 bytes");
+                       bytes.len ? "it contains only whitespace" : "it is empty");
     if (shape)
         print_json(&look, shape);
     else
         print_bytes(&look, bytes);
     sf_buf_add_u8(&look, 0);
-    err = sf_fail(why, SF_ERR_INPUT, "profile: no format we know: %.*s. " READ_ARE, MAX_LOOK_LEN,
-                  look.len ? (const char *)look.p : "");
+    err = sf_fail(why, SF_ERR_INPUT, "profile: unknown profile format: %.*s. " READ_ARE,
+                  MAX_LOOK_LEN, look.len ? (const char *)look.p : "");
     sf_buf_done(&look);
     return err;
 }

@@ -97,11 +97,11 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     *out = (struct sf_dependencies){.list = r.list, .n = r.n};
     if (err == SF_ERR_DEADLINE && r.n) {
         out->is_partial = true;
-        out->note = SF_STR("the query's time was up: older traces were not counted");
+        out->note = SF_STR("the query's time limit was reached: older traces were not counted");
         err = SF_OK;
     } else if (r.is_full) {
         out->is_partial = true;
-        out->note = SF_STR("more pairs of services than an answer holds: some are missing");
+        out->note = SF_STR("too many pairs of services for one answer: some are missing");
     } else if (left_out.len) {
         out->is_partial = true;
         out->note = left_out;

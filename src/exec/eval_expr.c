@@ -241,7 +241,7 @@ bool sf_eval_goes_on(struct sf_eval *e)
     if (e->err || !q)
         return !e->err;
     if (q->cancel && atomic_load(q->cancel))
-        e->err = sf_fail(&e->why, SF_ERR_CANCELLED, "query: the caller went away");
+        e->err = sf_fail(&e->why, SF_ERR_CANCELLED, "query: the client disconnected");
     else if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         e->err = sf_fail(&e->why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
     return !e->err;

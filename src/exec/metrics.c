@@ -77,12 +77,12 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     else
         sf_metrics_count_finish(&c, out);
     if (!r->q->is_exact)
-        note_unread(r->result, SF_STR("some of what is stored could not be read: values may be "
-                                      "too low; GET /ready says why"));
+        note_unread(r->result, SF_STR("some stored data could not be read: values may be too low; "
+                                      "GET /ready shows the reason"));
     r->result->n_inspected_traces += c.n_traces;
     r->result->n_inspected_spans += c.n_spans;
     if (c.is_late)
-        note(r->result, SF_STR("the query's time was up: older spans were not counted"));
+        note(r->result, SF_STR("the query's time limit was reached: older spans were not counted"));
     if (c.left_out.len)
         note(r->result, c.left_out);
     if (c.is_lossy)
@@ -179,8 +179,8 @@ static void cut_samples(struct run *r, struct sf_metrics_set *set)
     if (set->n <= max)
         return;
     if (!sf_arena_print(r->q->req, &text,
-                        "%u series of %u steps are more than an answer holds: %u of them are told; "
-                        "take larger steps or a shorter range",
+                        "%u series of %u steps exceed the maximum size of an answer: only %u are "
+                        "returned; use larger steps or a shorter range",
                         set->n, n_steps, max))
         text = SF_STR("the answer would be too long: series are missing");
     set->n = max;

@@ -385,8 +385,8 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
 sf_str sf_profile_conds_note(const struct sf_profile_conds *c)
 {
     if (c && c->is_damaged)
-        return SF_STR("some of the profiles stored could not be read: spans may be missing; "
-                      "GET /ready says why");
+        return SF_STR("some stored profiles could not be read: spans may be missing; GET /ready "
+                      "shows the reason");
     if (c && c->is_cut)
         return SF_STR("there are more spans with samples than a query may hold: narrow the time "
                       "range");

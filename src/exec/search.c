@@ -390,7 +390,8 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         }
     }
     if (err == SF_ERR_DEADLINE && r->n + r->n_matched > 0) {
-        mark_partial(out, SF_STR("the query's time was up: older traces were not searched"));
+        mark_partial(out,
+                     SF_STR("the query's time limit was reached: older traces were not searched"));
         return SF_OK;
     }
     return err;
@@ -428,8 +429,8 @@ static enum sf_err look_through(struct run *r, struct sf_trace_stream *stream,
     if (!out->is_partial && left_out.len)
         mark_partial(out, left_out);
     if (!out->is_partial && !r->q->is_exact)
-        mark_partial(out, SF_STR("some of what is stored could not be read: traces may be "
-                                 "missing; GET /ready says why"));
+        mark_partial(out, SF_STR("some stored data could not be read: traces may be missing; GET "
+                                 "/ready shows the reason"));
     if (!out->is_partial && r->q->may_miss_far)
         mark_partial(out, SF_MISSES_FAR);
     stream->cursor->close(stream->cursor);

@@ -306,14 +306,14 @@ static void note_limits(const struct run *r, bool is_whole, struct sf_tags_resul
     out->n_blocks = r->q->stats.n_blocks;
     out->is_partial = true;
     if (r->is_late)
-        out->note = SF_STR("the query's time was up: older spans were not read");
+        out->note = SF_STR("the query's time limit was reached: older spans were not read");
     else if (r->left_out.len)
         out->note = r->left_out;
     else if (r->is_damaged)
-        out->note = SF_STR("some of what is stored could not be read: names and values may be "
-                           "missing; GET /ready says why");
+        out->note = SF_STR("some stored data could not be read: names and values may be missing; "
+                           "GET /ready shows the reason");
     else if (!is_whole)
-        out->note = SF_STR("more than the limit: the most frequent ones are given");
+        out->note = SF_STR("more than the limit: only the most frequent ones are returned");
     else
         out->is_partial = false;
 }

@@ -18,7 +18,7 @@ enum sf_err sf_tenant_check_name(sf_str name, struct sf_why *why)
         return sf_fail(why, SF_ERR_INPUT, "X-Scope-OrgID: a tenant's name has at most %d bytes",
                        SF_LIMIT_TENANT_LEN);
     if (sf_str_eq(name, SF_STR(".")) || sf_str_eq(name, SF_STR("..")))
-        return sf_fail(why, SF_ERR_INPUT, "X-Scope-OrgID: '.' and '..' are no names");
+        return sf_fail(why, SF_ERR_INPUT, "X-Scope-OrgID: '.' and '..' are not names");
     for (size_t i = 0; i < name.len; i++) {
         if (!is_allowed(name.p[i]))
             return sf_fail(

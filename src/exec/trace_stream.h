@@ -29,7 +29,8 @@ sf_str sf_trace_stream_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena
 sf_str sf_trace_stream_note(const struct sf_trace_stream *s, struct sf_arena *req);
 
 /* What sf_query_ctx.may_miss_far means for who asked. */
-#define SF_MISSES_FAR                                                                            \
-    SF_STR("traces that go on for more than 10 minutes outside the range may be missing: spans " \
-           "that came lately are not compared with older ones yet; ask again in a minute or "    \
-           "widen the range")
+#define SF_MISSES_FAR                                                                             \
+    SF_STR(                                                                                       \
+        "traces that go on for more than 10 minutes outside the range may be missing: spans "     \
+        "that arrived recently have not been compared with older ones yet; retry in a minute or " \
+        "widen the range")

@@ -127,9 +127,9 @@ static enum sf_h1_event parse_first_line(struct sf_h1_parser *p, sf_str line)
         return bad(p, 400, "the request line is not METHOD TARGET VERSION");
     version = sf_str_from_at(line, last);
     if (version.len != 8 || !sf_str_starts(version, SF_STR("HTTP/")) || version.p[6] != '.')
-        return bad(p, 400, "the request line names no HTTP version");
+        return bad(p, 400, "the request line has no HTTP version");
     if (version.p[5] != '1' || version.p[7] < '0' || version.p[7] > '9')
-        return bad(p, 505, "this server speaks HTTP/1.1 and HTTP/2");
+        return bad(p, 505, "this server supports HTTP/1.1 and HTTP/2");
     p->is_1_0 = version.p[7] == '0';
     if (!sf_head_method(p->head, sf_str_part(line, 0, first)) ||
         !sf_head_target(p->head, sf_str_part(line, first + 1, last - first - 2)))
@@ -182,7 +182,7 @@ static bool find_framing(struct sf_h1_parser *p)
     if (n_coding && p->is_1_0)
         return sf_head_fail(h, 400, "HTTP/1.0 has no transfer encodings");
     if (n_coding > 1 || (n_coding && !sf_str_ieq(coding, SF_STR("chunked"))))
-        return sf_head_fail(h, 501, "the only transfer encoding known here is chunked");
+        return sf_head_fail(h, 501, "the only supported transfer encoding is chunked");
     p->has_len = n_len > 0;
     p->is_chunked = n_coding > 0;
     return true;
@@ -202,7 +202,7 @@ static bool find_connection(struct sf_h1_parser *p)
     p->keeps_alive = !closes && (keeps || !p->is_1_0);
     if (find_field(&p->request, SF_STR("expect"), &val)) {
         if (!sf_str_ieq(val, SF_STR("100-continue")))
-            return sf_head_fail(p->head, 417, "the only expectation known here is 100-continue");
+            return sf_head_fail(p->head, 417, "the only supported expectation is 100-continue");
         p->expects_continue = !p->is_1_0;
     }
     return true;

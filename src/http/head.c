@@ -105,7 +105,7 @@ bool sf_head_target(struct sf_head *h, sf_str target)
     for (size_t i = 0; i < target.len; i++) {
         uint8_t c = (uint8_t)target.p[i];
         if (c <= 0x20 || c == 0x7f || c == '#')
-            return sf_head_fail(h, 400, "the request target holds a byte it must not");
+            return sf_head_fail(h, 400, "the request target contains an invalid byte");
     }
     return keep(h, target, &h->target_off, &h->target_len);
 }

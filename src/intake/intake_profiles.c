@@ -82,11 +82,11 @@ static enum sf_err admit_series(const struct sf_intake_profiles *how, struct sf_
     case SF_SERIES_NO_ROOM: return full(why);
     case SF_SERIES_REFUSED:
         out->is_over_series = true;
-        return sf_fail(why, SF_ERR_BUSY,
-                       "tenant %.*s is over its limit series: %u; the service %.*s is new and has "
-                       "to wait",
-                       SF_STR_ARG(sf_str_part(how->tenant_name, 0, 60)), limits.of_tenant,
-                       SF_STR_ARG(sf_str_part(s->service, 0, 60)));
+        return sf_fail(
+            why, SF_ERR_BUSY,
+            "tenant %.*s is over its limit series: %u; the new service %.*s is refused for now",
+            SF_STR_ARG(sf_str_part(how->tenant_name, 0, 60)), limits.of_tenant,
+            SF_STR_ARG(sf_str_part(s->service, 0, 60)));
     case SF_SERIES_TAKEN: break;
     }
     return SF_OK;

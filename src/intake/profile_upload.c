@@ -46,7 +46,7 @@ static enum sf_err decode(struct sf_profile_upload *u, struct sf_batch *b, sf_st
     enum sf_err err = sf_profile_format_unwrap(sf_intake_tools_inflate(u->tools), bytes, u->max_len,
                                                &b->plain, &plain, why);
     if (!err && plain.len > u->max_len)
-        err = sf_fail(why, SF_ERR_LIMIT, "profile: %zu bytes, %zu are the most", plain.len,
+        err = sf_fail(why, SF_ERR_LIMIT, "profile: %zu bytes exceed the limit of %zu", plain.len,
                       u->max_len);
     if (!err)
         err = sf_profile_format_decode(plain, hint, &b->arena, profiles, why);

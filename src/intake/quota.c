@@ -328,13 +328,11 @@ void sf_quota_explain(const struct sf_quota_refusal *r, sf_str tenant, sf_str se
     const char *name = sf_quota_key_infos[r->key].name;
     if (service.len)
         sf_fail(out, SF_ERR_BUSY,
-                "service %.*s of tenant %.*s is over its limit %s: %" PRIu64
-                "; send it again in %u s",
+                "service %.*s of tenant %.*s is over its limit %s: %" PRIu64 "; retry in %u s",
                 SF_STR_ARG(sf_str_part(service, 0, 60)), SF_STR_ARG(sf_str_part(tenant, 0, 60)),
                 name, r->limit, r->wait_s);
     else
-        sf_fail(out, SF_ERR_BUSY,
-                "tenant %.*s is over its limit %s: %" PRIu64 "; come back in %u s",
+        sf_fail(out, SF_ERR_BUSY, "tenant %.*s is over its limit %s: %" PRIu64 "; retry in %u s",
                 SF_STR_ARG(sf_str_part(tenant, 0, 60)), name, r->limit, r->wait_s);
 }
 

@@ -13,34 +13,30 @@
 
 const struct sf_quota_key_info sf_quota_key_infos[SF_QUOTA_KEYS] = {
     [SF_QUOTA_SPANS_RATE] = {"spans_per_second", SF_SETTING_COUNT, 1, SF_TOKEN_MAX,
-                             "spans a second, on average"},
+                             "average spans per second"},
     [SF_QUOTA_SPANS_BURST] = {"spans_burst", SF_SETTING_COUNT, 1, SF_TOKEN_MAX,
-                              "spans that may come at once after a pause; without it, those of a "
-                              "second"},
+                              "burst size in spans; default: the spans of one second"},
     [SF_QUOTA_BYTES_RATE] = {"bytes_per_second", SF_SETTING_SIZE, 1, SF_TOKEN_MAX,
-                             "bytes of request bodies, decompressed, a second, on average"},
+                             "average bytes of decompressed request bodies per second"},
     [SF_QUOTA_BYTES_BURST] = {"bytes_burst", SF_SETTING_SIZE, 1, SF_TOKEN_MAX,
-                              "bytes that may come at once after a pause; without it, those of a "
-                              "second"},
+                              "burst size in bytes; default: the bytes of one second"},
     [SF_QUOTA_SERIES] = {"series", SF_SETTING_COUNT, 1, 10000000,
                          "profile label sets within an hour; further ones get the value \"other\", "
-                         "and a service that is new beyond them is refused"},
+                         "and further new services are refused"},
     [SF_QUOTA_QUERIES] = {"queries", SF_SETTING_COUNT, 1, 1000000,
-                          "queries that run or wait at a time"},
+                          "queries running or waiting at the same time"},
     [SF_QUOTA_QUERY_MEMORY] = {"query_memory", SF_SETTING_SIZE, 1024 * KIB, 64 * KIB *KIB *KIB,
-                               "memory of one query, all it holds"},
-    [SF_QUOTA_RETAIN_SPANS] =
-        {"retention_spans", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
-         "age at which its spans go, instead of retention.spans; of a service: sooner than its "
-         "tenant's"},
+                               "total memory of one query"},
+    [SF_QUOTA_RETAIN_SPANS] = {"retention_spans", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
+                               "age at which its spans are deleted, instead of retention.spans; "
+                               "for a service: only sooner than its tenant's"},
     [SF_QUOTA_RETAIN_PROFILES] =
         {"retention_profiles", SF_SETTING_DURATION, SF_NS_PER_S, YEARS,
-         "age at which its profiles go, instead of retention.profiles; of a service: sooner "
-         "than its tenant's"},
-    [SF_QUOTA_DISK] =
-        {"disk", SF_SETTING_SIZE, 1, UINT64_MAX,
-         "bytes of its blocks; above it the oldest of them go. Of a service: of its share of "
-         "their rows"},
+         "age at which its profiles are deleted, instead of retention.profiles; for a service: "
+         "only sooner than its tenant's"},
+    [SF_QUOTA_DISK] = {"disk", SF_SETTING_SIZE, 1, UINT64_MAX,
+                       "bytes of its blocks; above it the oldest blocks are deleted. For a "
+                       "service: its share of their rows"},
 };
 
 struct rule {
@@ -131,7 +127,7 @@ enum sf_err sf_quota_rules_set(struct sf_quota_rules *r, sf_str tenant, sf_str s
     if (!rule && !(rule = add(r, tenant, service)))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for the limits of tenants");
     if (rule->given & 1u << key)
-        return sf_fail(why, SF_ERR_INPUT, "%s is said twice", sf_quota_key_infos[key].name);
+        return sf_fail(why, SF_ERR_INPUT, "%s is given twice", sf_quota_key_infos[key].name);
     rule->given |= 1u << key;
     rule->values[key] = value;
     return SF_OK;

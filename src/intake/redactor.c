@@ -194,7 +194,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
         return add_regex(r, pattern, why);
     if (!sf_secret_words_init(&to->word, pattern))
         return sf_fail(why, SF_ERR_INPUT,
-                       "redact.patterns: \"%.*s\" is no word of at most %d letters; write an "
+                       "redact.patterns: \"%.*s\" is not a word of at most %d letters; write an "
                        "expression between slashes: /.../",
                        pattern.len > 60 ? 60 : (int)pattern.len, pattern.p, SF_WORDS_MAX_LEN);
     builtin = find_builtin_word(r, &to->word);

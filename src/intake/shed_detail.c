@@ -32,8 +32,8 @@ enum sf_err sf_shed_detail(const struct sf_shed_detail *how, struct sf_arena *re
             continue;
         if (p->series[s->series].is_request)
             return sf_fail(why, SF_ERR_BUSY,
-                           "the server is under load and takes no profiles of single requests just "
-                           "now; send it again");
+                           "the server is overloaded and does not accept profiles of individual "
+                           "requests at the moment; retry");
         if (!own) {
             own = sf_arena_new_n(req, p->n_samples, sizeof(*own));
             if (!own)

@@ -246,17 +246,18 @@ static enum sf_err ask_spans(struct work *w, struct sf_why *why)
 static bool say_why(struct work *w)
 {
     if (w->is_cut)
-        return sf_arena_print(w->q->req, &w->out.reason,
-                              "what a span may have is more than fits a query's memory "
-                              "(limits.query_memory)");
+        return sf_arena_print(
+            w->q->req, &w->out.reason,
+            "the candidate samples of a span do not fit a query's memory (limits.query_memory)");
     if (w->out.is_part)
-        return sf_arena_print(w->q->req, &w->out.reason,
-                              "%" PRIu64 " spans start in this part: more than can be asked one by "
-                              "one in a query's time",
-                              w->out.n_spans);
+        return sf_arena_print(
+            w->q->req, &w->out.reason,
+            "%" PRIu64
+            " spans start in this part: too many to be checked one by one within a query's time",
+            w->out.n_spans);
     return sf_arena_print(w->q->req, &w->out.reason,
-                          "more spans than can be asked one by one in a query's time (at most "
-                          "%d): ask for a shorter time, or part by part (limit=)",
+                          "too many spans to be checked one by one within a query's time (at most "
+                          "%d): use a shorter time range, or check in parts (limit=)",
                           SF_BALANCE_SPANS);
 }
 

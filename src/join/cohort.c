@@ -311,12 +311,12 @@ static bool explain(struct work *w)
         c->reason = SF_STR("these spans' services send profiles, but none of this type while the "
                            "spans ran");
     else if (c->known.n_estimated > 0 && c->reason.len == 0 &&
-             !sf_arena_print(w->q->req, &c->reason,
-                             "%.0f of %.0f samples are shared by spans of a request, and do not "
-                             "say which of them they are of: an estimate. Ask for its first span "
-                             "in this service, which is known to have them, or tag every span "
-                             "(spanflame coverage)",
-                             fmax(1, round(w->taken - c->sure_taken)), w->taken))
+             !sf_arena_print(
+                 w->q->req, &c->reason,
+                 "%.0f of %.0f samples belong to the request but not to a known span of it: this "
+                 "is an estimate. Open the request's first span in this service, which includes "
+                 "all of them, or tag every span (spanflame coverage)",
+                 fmax(1, round(w->taken - c->sure_taken)), w->taken))
         return false;
     c->view.is_estimate = c->known.n_estimated > 0;
     c->view.is_few = c->grades.n_samples > 0 &&

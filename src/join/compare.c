@@ -463,10 +463,10 @@ static void explain(struct work *w, const struct sf_cohort_result *r)
                          "estimate, and estimates are not compared. Compare the service's profiles "
                          "(spanflame diff), or tag every span (spanflame coverage)");
     else if (w->n_estimated > 0 && (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0))
-        *reason = SF_STR("samples do not say which of these spans they are of: their shares are "
-                         "estimates, and estimates are not compared. Compare the requests' first "
-                         "spans in this service, which are known to have them, or tag every span "
-                         "(spanflame coverage)");
+        *reason = SF_STR(
+            "samples cannot be assigned to single spans of these requests: their shares are "
+            "estimates, and estimates are not compared. Compare the requests' first spans in this "
+            "service, which include all of them, or tag every span (spanflame coverage)");
     else if (w->left.view.n_sampled == 0 && w->right.view.n_sampled == 0)
         *reason = SF_STR("these spans' services send profiles, but none of this type while the "
                          "spans ran: no functions to compare");

@@ -279,11 +279,10 @@ static bool summarize(struct work *w)
         return true;
     if (!has_bounds)
         sf_buf_print(&text,
-                     fabs(d->delta) < 1e9
-                         ? "right spans take %.3g ms %s on average, from too few spans to tell "
-                           "whether that is chance"
-                         : "right spans take %.0f ms %s on average, from too few spans to tell "
-                           "whether that is chance",
+                     fabs(d->delta) < 1e9 ? "right spans take %.3g ms %s on average, from too few "
+                                            "spans to tell whether that is chance"
+                                          : "right spans take %.0f ms %s on average, from too few "
+                                            "spans to tell whether that is chance",
                      fabs(d->delta) / 1e6, d->delta < 0 ? "less" : "more");
     else if (d->is_significant)
         sf_buf_print(&text,
@@ -329,18 +328,19 @@ static void explain(struct work *w)
         return;
     t->reason = w->b.n_types == 0
                     ? SF_STR("no profiles of time from these spans' services around this time: the "
-                             "parts come from child spans and from figures the spans carry, the "
+                             "parts are computed from child spans and from span attributes, the "
                              "rest of the duration is unknown")
                 : w->b.n_samples == 0 && w->b.n_estimated > 0
-                    ? SF_STR("samples do not say which of these spans they are of: they are "
-                             "estimates, and the parts come from child spans and from figures the "
-                             "spans carry. spanflame coverage has the lines that tag samples")
+                    ? SF_STR("samples cannot be assigned to single spans: they are estimates, and "
+                             "the parts are computed from child spans and from span attributes. "
+                             "spanflame coverage prints the lines that tag samples")
                 : w->b.n_samples == 0
-                    ? SF_STR("these spans' services send profiles, but no sample carries the id of "
-                             "one of these spans: the parts come from child spans and from figures "
-                             "the spans carry. spanflame coverage has the lines that tag samples")
+                    ? SF_STR(
+                          "these spans' services send profiles, but no sample carries the id of "
+                          "one of these spans: the parts are computed from child spans and from "
+                          "span attributes. spanflame coverage prints the lines that tag samples")
                     : SF_STR("much of the duration is unknown: the profiles of these spans do not "
-                             "cover it. Wall clock or off-CPU profiles tell waits");
+                             "cover it. Send wall clock or off-CPU profiles to see waits");
 }
 
 /* ---- all of it ---- */
@@ -429,8 +429,8 @@ enum sf_err sf_compare_time_make(struct sf_store *store, const struct sf_compare
     }
     if (err != SF_ERR_LIMIT && err != SF_ERR_DEADLINE)
         return err;
-    if (!sf_arena_print(q->req, &out->reason,
-                        "the parts of the duration are missing, what failed is: %s", why->text))
+    if (!sf_arena_print(q->req, &out->reason, "the parts of the duration are missing: %s",
+                        why->text))
         return sf_no_room(why, "the query");
     return SF_OK;
 }

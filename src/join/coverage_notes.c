@@ -18,8 +18,8 @@ static const struct sf_coverage_note notes[NOTES] = {
     [ABOVE_TICK] = {"above_tick",
                     "profilers that are driven by a timer get at most one sample per kernel tick "
                     "(usually 250 a second) and count each as the interval that was asked for: "
-                    "above that rate they report less CPU time than was used. 100 a second is "
-                    "right everywhere"},
+                    "above that rate they report less CPU time than was used. 100 per second works "
+                    "everywhere"},
     [PAUSED] = {"profiling_paused",
                 "profiling paused for a part of this time: the host was overloaded "
                 "(profiling.load_shedding), or it was switched off. Spans of that part have no "

@@ -335,11 +335,11 @@ static bool explain_unknown(struct work *w)
         char id[17];
         sf_span_id_render(named, id);
         return named ? sf_arena_print(w->q->req, &p->reason,
-                                      "samples of %.*s name the request and not its spans: "
-                                      "spanflame flame --span %s has them",
+                                      "samples of %.*s carry only the id of the request: "
+                                      "spanflame flame --span %s",
                                       SF_STR_ARG(who), id)
-                     : sf_arena_print(w->q->req, &p->reason, "no sample of %.*s is tied to it",
-                                      SF_STR_ARG(who));
+                     : sf_arena_print(w->q->req, &p->reason,
+                                      "no sample of %.*s could be assigned to it", SF_STR_ARG(who));
     }
     if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
         return sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",

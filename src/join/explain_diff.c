@@ -367,8 +367,8 @@ static enum sf_err find_previous(struct work *w, sf_str version, sf_str *out, st
         }
     return err ? err
                : sf_fail(why, SF_ERR_NOT_FOUND,
-                         "no other version of %.*s served before %.*s in this time: name one "
-                         "(against=), or ask for more time",
+                         "no other version of %.*s served requests before %.*s in this time: set "
+                         "one (against=), or use a longer time range",
                          SF_STR_ARG(sf_str_part(w->want->service, 0, 80)),
                          SF_STR_ARG(sf_str_part(version, 0, 80)));
 }

@@ -256,7 +256,7 @@ enum sf_err sf_explain_times_load(struct sf_explain_times *t, struct sf_store *s
                              : sf_no_room(why, "the query");
     if (!err && t->whole.spans.n_spans == 0) {
         sf_trace_id_render(trace, id);
-        err = sf_fail(why, SF_ERR_NOT_FOUND, "no trace %s here", id);
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "trace %s not found", id);
     }
     if (!err)
         err = sf_link_set_load(store, trace, &want, q, t->set, why);

@@ -90,13 +90,14 @@ static bool say_estimated(struct work *w, const struct sf_known_view *k, double 
         return false;
     sf_span_id_render(k->span, id);
     if (k->span != 0)
-        return sf_arena_print(w->q->req, &w->reason,
-                              "%.*s. Known is the span %.*s with its children: spanflame findings "
-                              "--span %s",
-                              SF_STR_ARG(w->reason), SF_STR_ARG(k->name), id);
+        return sf_arena_print(
+            w->q->req, &w->reason,
+            "%.*s. Use the span %.*s with its children instead: spanflame findings "
+            "--span %s",
+            SF_STR_ARG(w->reason), SF_STR_ARG(k->name), id);
     if (k->service.len > 0)
         return sf_arena_print(w->q->req, &w->reason,
-                              "%.*s. Known is what %.*s did in this time: ask for the service",
+                              "%.*s. Use the profile of the service %.*s in this time instead",
                               SF_STR_ARG(w->reason), SF_STR_ARG(k->service));
     return true;
 }
@@ -190,8 +191,8 @@ static bool say_left_out(struct work *w)
 {
     if (w->in_waits.is_too_large &&
         !sf_arena_print(w->q->req, &w->note,
-                        "%.*s%swhat requests wait for is left out: it does not fit a query's "
-                        "memory (limits.query_memory)",
+                        "%.*s%swaits of requests are left out: they do not fit a query's memory "
+                        "(limits.query_memory)",
                         SF_STR_ARG(w->note), w->note.len > 0 ? "; " : ""))
         return false;
     return sf_link_set_say_left_out(
@@ -315,7 +316,7 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
 static bool say_few(struct work *w)
 {
     return sf_arena_print(w->q->req, &w->reason,
-                          "%.*s%s%.0f sample%s %s too few to say where the time went",
+                          "%.*s%s%.0f sample%s %s too few to show where the time went",
                           SF_STR_ARG(w->reason), w->reason.len > 0 ? ". " : "", w->taken,
                           w->taken < 1.5 ? "" : "s", w->taken < 1.5 ? "is" : "are");
 }

@@ -183,7 +183,7 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
     return sf_arena_print(q->req, &out->reason,
                           "%sthe baseline is multiplied by %.3g: both sides have the same sum, so "
                           "that shares are compared",
-                          out->list.n == 0 ? "nothing stands out; " : "", by)
+                          out->list.n == 0 ? "no findings; " : "", by)
                ? SF_OK
                : sf_no_room(why, "the query");
 }

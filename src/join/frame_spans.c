@@ -324,7 +324,7 @@ static void say_names(struct work *w, struct sf_why *text)
     struct sf_buf names = {.max = sizeof(text->text)};
     for (uint32_t i = 0; i < w->n_names && i < SHOWN_NAMES; i++)
         sf_buf_print(&names, "%s%.*s", i ? ", " : "", SF_STR_ARG(w->names[i]));
-    sf_fail(text, SF_ERR_NOT_FOUND, "no function is called %.*s; these spans ran %.*s%s",
+    sf_fail(text, SF_ERR_NOT_FOUND, "no function is named %.*s; these spans ran %.*s%s",
             SF_STR_ARG(w->want->function), SF_STR_ARG(sf_buf_str(&names)),
             w->n_names > SHOWN_NAMES ? " and others" : "");
     sf_buf_done(&names);
@@ -339,8 +339,8 @@ static void explain(struct work *w)
     if (w->out.type.len == 0)
         w->out.reason = SF_STR("no profiles in this time");
     else if (w->out.n == 0)
-        w->out.reason = SF_STR("no sample with such a function carries a span's id in this time: "
-                               "it did not run, or its profiler does not tag samples with spans");
+        w->out.reason = SF_STR("no sample with this function carries a span id in this time: it "
+                               "did not run, or its profiler does not tag samples with span ids");
 }
 
 enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_spans_want *want,

@@ -43,7 +43,7 @@ enum sf_err sf_keep_plan_make(struct sf_store *store, const struct sf_keep_plan_
         return err;
     if (walk.is_cut)
         plan.reason = SF_STR("not all spans and samples fit a query's memory "
-                             "(limits.query_memory): ask for a shorter time");
+                             "(limits.query_memory): use a shorter time range");
     *out = plan;
     return SF_OK;
 }

@@ -53,10 +53,11 @@ bool sf_known_level_say(const struct sf_known_view *k, struct sf_arena *req, sf_
     if (k->n_estimated == 0 || k->command.len == 0)
         return true;
     if (k->span != 0)
-        return sf_arena_print(req, reason, "%.*s%sKnown is the span %.*s with its children: %.*s",
+        return sf_arena_print(req, reason,
+                              "%.*s%sUse the span %.*s with its children instead: %.*s",
                               SF_STR_ARG(*reason), reason->len > 0 ? ". " : "", SF_STR_ARG(k->name),
                               SF_STR_ARG(k->command));
-    return sf_arena_print(req, reason, "%.*s%sKnown is the profile of %.*s in this time: %.*s",
+    return sf_arena_print(req, reason, "%.*s%sUse the profile of %.*s in this time instead: %.*s",
                           SF_STR_ARG(*reason), reason->len > 0 ? ". " : "", SF_STR_ARG(k->service),
                           SF_STR_ARG(k->command));
 }

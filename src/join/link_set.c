@@ -33,8 +33,8 @@ static enum sf_err find_span(struct sf_link_load *l, struct sf_why *why)
         return SF_OK;
     if (l->set.is_partial)
         return sf_fail(why, SF_ERR_LIMIT,
-                       "span %s is not in the part of its trace that fits a query's memory; "
-                       "limits.query_memory sets it",
+                       "span %s is not in the part of its trace that fits a query's memory "
+                       "(limits.query_memory)",
                        id);
     return sf_fail(why, SF_ERR_NOT_FOUND, "the trace has no span %s", id);
 }
@@ -644,10 +644,10 @@ enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted
 bool sf_link_set_say_left_out(unsigned left_out, struct sf_arena *req, sf_str *io)
 {
     static const char *const words[] = {
-        "they are too many, or of too many processes, to be given to these spans by thread and "
-        "time",
-        "profiles do not say which of the service's processes they are of (give them the "
-        "service.instance.id of the spans)",
+        "there are too many, or from too many processes, to assign them to these spans by thread "
+        "and time",
+        "profiles do not identify the process they come from (set the same service.instance.id as "
+        "for the spans)",
         "no thread ties them to a span of the trace alone; a span by itself has its share of what "
         "ran at its time, as an estimate"};
     for (unsigned i = 0; i < 3; i++)

@@ -43,7 +43,7 @@ static enum sf_err say_candidates(sf_str text, const struct sf_prof_span *spans,
     for (size_t i = 0; i < n && len + 20 < sizeof(list); i++)
         len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%016" PRIx64, len ? ", " : "",
                                 spans[i].id);
-    return sf_fail(why, SF_ERR_INPUT, "span_id %.*s begins several: %s%s", SF_STR_ARG(text), list,
+    return sf_fail(why, SF_ERR_INPUT, "span_id %.*s is ambiguous: %s%s", SF_STR_ARG(text), list,
                    n >= CANDIDATES ? ", ..." : "");
 }
 

@@ -42,7 +42,7 @@ enum sf_err sf_profile_ids(struct sf_store *store, const struct sf_prof_query *q
     enum sf_err err = store->ops->detail_list(store, &ask, q, &list, why);
     if (err == SF_ERR_LIMIT)
         return sf_fail(why, err,
-                       "too many samples with ids for one answer: ask for a shorter time, "
+                       "too many samples with ids for one answer: use a shorter time range, "
                        "or without ids");
     if (err)
         return err;

@@ -53,14 +53,13 @@ bool sf_set_fates_note(const struct sf_set_fates *f, const char *of, struct sf_a
         return true;
     if (f->n_weighted == 0)
         return sf_arena_print(req, note,
-                              "%.*s%s%sthe samples of %llu spans were thinned, and none of the "
-                              "baseline is left to stand for them: only requests that a rule kept "
-                              "are counted",
+                              "%.*s%s%sthe samples of %llu spans were thinned, and no baseline is "
+                              "left to represent them: only requests kept by a rule are counted",
                               SF_STR_ARG(*note), note->len ? "; " : "", of,
                               (unsigned long long)f->n_thinned);
     return sf_arena_print(req, note,
                           "%.*s%s%sthe samples of %llu spans were thinned; %llu spans of the "
-                          "baseline stand for them, with weights up to %.0f",
+                          "baseline represent them, with weights up to %.0f",
                           SF_STR_ARG(*note), note->len ? "; " : "", of,
                           (unsigned long long)f->n_thinned, (unsigned long long)f->n_weighted,
                           f->most);

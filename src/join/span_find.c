@@ -85,7 +85,7 @@ enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, int64_t from_n
     q->stats = inner.stats;
     sf_span_id_render(span, id);
     if (!err && f.n == 0)
-        err = sf_fail(why, SF_ERR_NOT_FOUND, "no span %s here", id);
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "span %s not found", id);
     if (!err && f.n > 1) {
         sf_trace_id_render(f.traces[0], first);
         sf_trace_id_render(f.traces[1], second);

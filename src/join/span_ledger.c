@@ -137,8 +137,8 @@ static bool explain(const struct sf_time_samples *h, const struct sf_link_set *s
         return sf_arena_print(
             req, &v->reason,
             "unknown is large: the profiles of %.*s carry neither this span's id nor its thread, "
-            "so what the process did meanwhile is listed apart and not counted; spanflame coverage "
-            "has the lines that tag samples",
+            "so the process's activity during the span is listed separately and not counted; "
+            "spanflame coverage prints the lines that tag samples",
             SF_STR_ARG(v->service));
     if (l->n_samples == 0)
         return sf_arena_print(req, &v->reason,
@@ -153,11 +153,11 @@ static bool explain(const struct sf_time_samples *h, const struct sf_link_set *s
             !sends_off    ? "wall clock"
             : !sends_wall ? "off-CPU"
                           : "wall clock and off-CPU");
-    return sf_arena_print(
-        req, &v->reason,
-        "unknown is large: what %.*s sends tells %s; wall clock or off-CPU profiles would tell "
-        "the waits",
-        SF_STR_ARG(v->service), l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
+    return sf_arena_print(req, &v->reason,
+                          "unknown is large: the profiles of %.*s cover %s; send wall clock or "
+                          "off-CPU profiles to see waits",
+                          SF_STR_ARG(v->service),
+                          l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
 }
 
 /* ---- the answers ---- */
@@ -227,16 +227,17 @@ static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stack
 {
     const char *words = sf_ledger_part_words(part);
     if (l->ns[part] == 0)
-        return sf_arena_print(req, &p->reason, "none of this span's time is known as: %s", words);
+        return sf_arena_print(req, &p->reason, "no time of this span is attributed to: %s", words);
     if (part == SF_PART_UNKNOWN)
         return sf_arena_print(req, &p->reason,
-                              "no sample explains this time; the time breakdown says what would");
+                              "no sample covers this time; the time breakdown shows what to send");
     if (made->rest_ns == 0)
         return true;
     return sf_arena_print(
         req, &p->reason, "%.3g ms of it have no stack: %s", (double)made->rest_ns / 1e6,
-        l->sources[part] == SF_SOURCE_EXACT ? "the span itself carries the figure, samples saw less"
-                                            : "what was measured came without one");
+        l->sources[part] == SF_SOURCE_EXACT
+            ? "the figure is an attribute of the span, and samples cover less of it"
+            : "it was measured without stacks");
 }
 
 static void count_grades(const struct sf_time_samples *h, const struct sf_ledger *l,

@@ -84,22 +84,22 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && set->is_of_others)
         return sf_arena_print(req, &p->reason,
-                              "profiles from %.*s in this time are of other processes: none names "
-                              "the one that this span ran in",
+                              "profiles from %.*s in this time come from other processes, none "
+                              "from the process of this span",
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && set->source == SF_LINK_NOTHING)
         return sf_arena_print(req, &p->reason,
                               "%.*s sends profiles, but none of this type while the span ran: "
-                              "ask for another type, or let its profiler run all the time",
+                              "select another type, or run its profiler continuously",
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && set->left_out)
-        return sf_arena_print(req, &p->reason, "no sample of %.*s names this span",
+        return sf_arena_print(req, &p->reason, "no sample of %.*s carries this span's id",
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && !sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
         return sf_arena_print(
             req, &p->reason,
-            "no sample of %.*s fell into this span: it did too little of this to be sampled, or "
-            "nothing; %llu samples belong to other spans. Merge many spans like it (spanflame "
+            "no sample of %.*s fell into this span: it used too little to be sampled, or nothing; "
+            "%llu samples belong to other spans. Merge many spans like it (spanflame "
             "flame --q), or sample more often",
             SF_STR_ARG(service),
             (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
@@ -109,32 +109,32 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
             "no sample of %.*s fell into this span%s: the span is shorter than the sampling "
             "interval, or it was not running; %llu samples belong to other spans. Merge many spans "
             "like it (spanflame flame --q), or sample more often",
-            SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was to be expected)" : "",
+            SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was expected)" : "",
             (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
     if (set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE)
         return sf_arena_print(
             req, &p->reason,
-            "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the "
-            "%s did during this span, shared among the requests it worked on. "
-            "spanflame coverage has the lines that tag them",
+            "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the %s "
+            "did during this span, divided among its concurrent requests. "
+            "spanflame coverage prints the lines that tag them",
             SF_STR_ARG(service), set->is_by_service ? "service" : "process");
     if (set->n_by_thread > 0 && p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
         return sf_arena_print(
             req, &p->reason,
             "%.*s's samples lose the request's id while it runs: %llu that carry none are this "
-            "span's by thread and time. spanflame coverage has the lines that tag every span",
+            "span's by thread and time. spanflame coverage prints the lines that tag every span",
             SF_STR_ARG(service), (unsigned long long)p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples);
     if (p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
-        return sf_arena_print(
-            req, &p->reason,
-            "a profile uploaded for this request holds threads of %.*s that nothing ties to it: "
-            "what they did meanwhile is an estimate",
-            SF_STR_ARG(service));
+        return sf_arena_print(req, &p->reason,
+                              "a profile uploaded for this request contains threads of %.*s that "
+                              "cannot be assigned to it: their activity is an estimate",
+                              SF_STR_ARG(service));
     if (p->grades.rows[SF_GRADE_ROW_SHARED].n_samples > 0)
         return sf_arena_print(
             req, &p->reason,
             "%.*s tags samples with the request's first span and no time: each span gets its "
-            "share by self time, an estimate; spanflame coverage has the lines that tag every span",
+            "share by self time, an estimate; spanflame coverage prints the lines that tag every "
+            "span",
             SF_STR_ARG(service));
     return true;
 }
@@ -192,10 +192,10 @@ static bool say_threads(struct sf_span_profile *p, struct sf_arena *req)
 {
     if (p->are_threads_named || p->n_threads < 2)
         return true;
-    return sf_arena_print(req, &p->reason,
-                          "%.*s%sno sample names its thread: it takes at least %u to run for so "
-                          "long in this time",
-                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->n_threads);
+    return sf_arena_print(
+        req, &p->reason,
+        "%.*s%ssamples carry no thread ids: at least %u threads are needed for this much time",
+        SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->n_threads);
 }
 
 /* Of the known samples. */

@@ -156,7 +156,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
                                                       : ldexp(1, (int)g.sieve.level);
     set.note = found.is_partial ? found.note
                : g.has_more     ? SF_STR("there are more: these are of the newest traces")
-               : set.n_cut > 0  ? SF_STR("of a trace at most 100 spans are taken")
+               : set.n_cut > 0  ? SF_STR("at most 100 spans of a trace are used")
                                 : SF_STR_NONE;
     *out = set;
     return SF_OK;
@@ -220,8 +220,8 @@ bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_
     struct sf_buf text = {0};
     if (c->n_used < c->n_found)
         sf_buf_print(&text,
-                     "%sa sample: %llu of %s%llu spans, drawn evenly over all of the time, "
-                     "the same ones whenever this is asked",
+                     "%sa sample: %llu of %s%llu spans, selected evenly over the time range, the "
+                     "same ones for the same query",
                      of, (unsigned long long)c->n_used, c->is_estimate ? "~" : "",
                      (unsigned long long)c->n_found);
     if (c->note.len > 0)

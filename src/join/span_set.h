@@ -21,9 +21,9 @@ struct sf_span_set {
 };
 
 /* Where samples carry no ids each span is asked for by itself, and only so long. */
-#define SF_SPAN_SET_TIME_UP                                                                      \
-    SF_STR("samples carry no ids, so that each span is asked for by itself: time was up before " \
-           "more were; ask for less time, or for a type that is tagged")
+#define SF_SPAN_SET_TIME_UP                                                                  \
+    SF_STR("samples carry no ids, so each span is looked up separately: the time limit was " \
+           "reached before all were; use a shorter time range, or a profile type with span ids")
 
 /* How much of what matches was looked at. */
 struct sf_set_cut {

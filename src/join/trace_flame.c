@@ -80,15 +80,15 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
         v->reason = SF_STR("none of these services sent profiles around this time: point their "
                            "profilers at this server");
     else if (a->n_claims == 0)
-        v->reason = SF_STR("profiles of this type carry no ids of this trace, and no thread gives "
-                           "them to its spans: open a span to see "
-                           "what its process did meanwhile; spanflame coverage has the lines that "
-                           "tag samples");
+        v->reason = SF_STR(
+            "profiles of this type carry no ids of this trace and cannot be assigned to its spans "
+            "by thread: open a span to see its process's activity during it; spanflame coverage "
+            "prints the lines that tag samples");
     else if (known.n_estimated > 0 &&
              !sf_arena_print(req, &v->reason,
-                             "%.0f of %.0f samples do not say which span they are of: how they are "
-                             "shared among the spans of a request is an estimate, what a service "
-                             "did for it is not. spanflame coverage has the lines that tag every "
+                             "%.0f of %.0f samples carry no span id: their division among the "
+                             "spans of a request is an estimate, the totals of a service are "
+                             "exact. spanflame coverage prints the lines that tag every "
                              "span",
                              fmax(1, round(taken - sure_taken)), taken))
         return false;

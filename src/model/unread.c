@@ -36,6 +36,6 @@ void sf_unread_say(const struct sf_unread *m, char *out, size_t cap)
     if (m->n > 1)
         snprintf(others, sizeof(others), " and %s%u other%s", m->has_more ? "more than " : "",
                  m->n - 1, m->n == 2 ? "" : "s");
-    snprintf(out, cap, "some of what is stored could not be read: %s%s; GET /ready says more",
-             m->first, others);
+    snprintf(out, cap, "some stored data could not be read: %s%s; GET /ready says more", m->first,
+             others);
 }

@@ -170,7 +170,7 @@ enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct s
                        "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return sf_fail(why, SF_ERR_INPUT, "%s is no regular file", path);
+        return sf_fail(why, SF_ERR_INPUT, "%s is not a regular file", path);
     }
     out->fd_plus_1 = fd + 1;
     return SF_OK;
@@ -214,7 +214,7 @@ enum sf_err sf_file_open_beneath(const char *folder, const char *path, struct sf
                        "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return sf_fail(why, SF_ERR_INPUT, "%s is no regular file", path);
+        return sf_fail(why, SF_ERR_INPUT, "%s is not a regular file", path);
     }
     out->fd_plus_1 = fd + 1;
     return SF_OK;

@@ -390,7 +390,7 @@ static struct operand combine_sets(struct sf_parser *p, const struct set_sign *s
     }
     if (r->is_wrapped && !l->is_wrapped) {
         sf_parser_fail(p, SF_ERR_INPUT, r->place,
-                       "syntax error: unexpected (: a pipeline to the right of %s wants one in "
+                       "syntax error: unexpected (: a pipeline to the right of %s expects one in "
                        "parentheses to its left",
                        sign->sign);
         return out;

@@ -139,7 +139,8 @@ enum sf_err sf_query_parse_attr(sf_str text, struct sf_arena *req, struct sf_que
         return sf_fail(why, SF_ERR_LIMIT, "attribute name is too long");
     if (sf_query_parse(whole, req, &q, NULL, NULL) || !q->pipeline || q->pipeline->n_stages != 2 ||
         q->n_hints)
-        return sf_fail(why, SF_ERR_INPUT, "%.*s is no attribute such as span.http.route or name",
+        return sf_fail(why, SF_ERR_INPUT,
+                       "%.*s is not an attribute such as span.http.route or name",
                        SF_STR_ARG(sf_str_part(text, 0, 100)));
     s = &q->pipeline->stages[1];
     if (s->kind != SF_STAGE_SELECT || s->n_attrs != 1)

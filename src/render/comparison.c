@@ -251,7 +251,10 @@ static void add_time(struct sf_buf *out, const struct sf_comparison *c)
 static void add_functions(struct sf_buf *out, const struct sf_comparison *c)
 {
     struct sf_buf title = {.max = 256};
-    sf_buf_print(&title, "%.*s per span", SF_STR_ARG(sf_str_part(c->type, 0, NAME - 10)));
+    sf_str rest = c->type, what = c->type; /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */
+    for (int i = 0; i < 2; i++)
+        (void)sf_str_split_next(&rest, ':', &what);
+    sf_buf_print(&title, "%.*s per span", SF_STR_ARG(sf_str_part(what, 0, NAME - 10)));
     sf_buf_add_u8(&title, 0);
     for (uint32_t i = 0; i < c->n_rows && i < MAX_ROWS; i++) {
         if (i == 0)

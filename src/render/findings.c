@@ -115,7 +115,7 @@ void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
     if (v->n_more > 0)
         sf_buf_print(out, "... and %u more, smaller ones\n", v->n_more);
     if (v->n == 0 && v->reason.len == 0) {
-        sf_buf_add_str(out, SF_STR("nothing stands out in "));
+        sf_buf_add_str(out, SF_STR("no findings in "));
         sf_units_text(out, v->of, SIZE_MAX);
         sf_buf_print(out, " (%llu samples)\n", (unsigned long long)v->n_samples);
     }

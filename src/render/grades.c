@@ -46,6 +46,8 @@ void sf_grades_words(const struct sf_grades *g, double taken, struct sf_buf *out
 const char *sf_grades_trust(const char *trust)
 {
     return strcmp(trust, "thin") == 0   ? "few samples"
+           : strcmp(trust, "fair") == 0 ? "fair precision"
+           : strcmp(trust, "good") == 0 ? "good precision"
            : strcmp(trust, "none") == 0 ? "no samples"
                                         : trust;
 }

@@ -95,17 +95,17 @@ enum sf_err sf_relabel_check(struct sf_relabel *r, struct sf_why *why)
     if (!r->has_replacement)
         r->replacement = SF_STR("$1");
     if (writes && !r->target.len)
-        return sf_fail(why, SF_ERR_INPUT, "relabel: %s wants a target_label",
+        return sf_fail(why, SF_ERR_INPUT, "relabel: %s expects a target_label",
                        action_names[r->action]);
     if (r->action == SF_RELABEL_KEEP_EQUAL || r->action == SF_RELABEL_DROP_EQUAL ||
         r->action >= SF_RELABEL_LOWER) {
         if (!is_label_name(r->target))
-            return sf_fail(why, SF_ERR_INPUT, "relabel: \"%.*s\" is no name of a label",
+            return sf_fail(why, SF_ERR_INPUT, "relabel: \"%.*s\" is not a valid label name",
                            SF_STR_ARG(sf_str_part(r->target, 0, 60)));
     }
     if ((r->action == SF_RELABEL_HASH_MOD) != (r->modulus > 0))
         return sf_fail(why, SF_ERR_INPUT,
-                       "relabel: hashmod wants a modulus, and nothing else does");
+                       "relabel: hashmod expects a modulus, and nothing else does");
     err = sf_regex_new_grouped(r->pattern, &r->re, why);
     if (err)
         sf_why_prefix(why, "relabel: regex");

@@ -87,7 +87,7 @@ static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int6
     if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL)) {
         uint64_t s; /* "seconds: 10" */
         if (!sf_str_to_u64(val, &s) || s > (uint64_t)(most_ns / SF_NS_PER_S))
-            return sf_fail(why, SF_ERR_INPUT, "%s wants a time such as 15s, not \"%.*s\"", name,
+            return sf_fail(why, SF_ERR_INPUT, "%s expects a time such as 15s, not \"%.*s\"", name,
                            SF_STR_ARG(sf_str_part(val, 0, 40)));
         *out = (int64_t)s * SF_NS_PER_S;
     }
@@ -136,14 +136,14 @@ static enum sf_err set_tls(struct sf_scrape_job *job, sf_str key, sf_str val, st
 static enum sf_err set_size(sf_str val, uint64_t *out, struct sf_why *why)
 {
     return sf_setting_size_parse(val, out, NULL) || *out < 1024 || *out > SF_LIMIT_SCRAPE_BODY_LEN
-               ? sf_fail(why, SF_ERR_INPUT, "max_body wants a size from 1KB to 32MiB")
+               ? sf_fail(why, SF_ERR_INPUT, "max_body expects a size from 1KB to 32MiB")
                : SF_OK;
 }
 
 static enum sf_err set_label(struct sf_scrape_job *job, sf_str key, sf_str val, struct sf_why *why)
 {
     if (!key.len || sf_str_starts(key, SF_STR("__")))
-        return sf_fail(why, SF_ERR_INPUT, "labels: \"%.*s\" is no name for a label",
+        return sf_fail(why, SF_ERR_INPUT, "labels: \"%.*s\" is not a valid label name",
                        SF_STR_ARG(sf_str_part(key, 0, 60)));
     return sf_relabel_label_put(&job->labels, key, val, why);
 }
@@ -295,7 +295,7 @@ static enum sf_err check_addresses(struct sf_scrape_job *job, struct sf_why *why
                   (job->http_sd.n > 0);
     if (n_kinds == 0)
         return sf_fail(why, SF_ERR_INPUT,
-                       "a scrape wants one of url, targets, file_sd and http_sd");
+                       "a scrape needs one of url, targets, file_sd and http_sd");
     if (job->url.len && n_kinds > 1)
         return sf_fail(why, SF_ERR_INPUT, "a scrape with url has no targets, file_sd or http_sd");
     if (job->url.len)
@@ -323,7 +323,7 @@ static enum sf_err check_paths(struct sf_scrape_jobs *j, struct sf_scrape_job *j
         for (size_t k = 0; k < job->paths.list[i].len; k++) {
             unsigned char c = (unsigned char)job->paths.list[i].p[k];
             if (c <= ' ' || c >= 127)
-                return sf_fail(why, SF_ERR_INPUT, "profiles: \"%.*s\" is no path",
+                return sf_fail(why, SF_ERR_INPUT, "profiles: \"%.*s\" is not a path",
                                SF_STR_ARG(sf_str_part(job->paths.list[i], 0, 60)));
         }
     }
@@ -374,12 +374,12 @@ enum sf_err sf_scrape_job_check(struct sf_scrape_jobs *j, struct sf_scrape_job *
         job->seconds_ns = job->interval_ns;
     }
     if (!job->name.len && !job->service.len && job->url.len)
-        return sf_fail(why, SF_ERR_INPUT, "a scrape with url wants the name of a service");
+        return sf_fail(why, SF_ERR_INPUT, "a scrape with url needs the name of a service");
     err = name_job(j, job, why);
     if (err)
         return err;
     if ((job->cert_file.len > 0) != (job->key_file.len > 0))
-        return sf_fail(why, SF_ERR_INPUT, "tls wants both cert and key");
+        return sf_fail(why, SF_ERR_INPUT, "tls needs both cert and key");
     for (size_t i = 0; !err && i < job->n_relabel; i++)
         err = sf_relabel_check(&job->relabel[i], why);
     return err;

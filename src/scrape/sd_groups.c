@@ -31,7 +31,7 @@ enum sf_err sf_sd_groups_target(struct sf_sd_groups *g, struct sf_sd_group *grou
                                 struct sf_arena *req, struct sf_why *why)
 {
     if (!sf_sd_groups_is_address(address))
-        return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no address: write HOST:PORT",
+        return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is not an address: write HOST:PORT",
                        SF_STR_ARG(sf_str_part(address, 0, 60)));
     if (g->n_targets == SF_LIMIT_SCRAPE_TARGETS)
         return sf_fail(why, SF_ERR_LIMIT, "more than %d targets", SF_LIMIT_SCRAPE_TARGETS);
@@ -56,7 +56,7 @@ enum sf_err sf_sd_groups_label(struct sf_sd_group *group, sf_str key, sf_str val
                                struct sf_arena *req, struct sf_why *why)
 {
     if (!key.len || !sf_utf8_is_valid(key) || !sf_utf8_is_valid(val))
-        return sf_fail(why, SF_ERR_INPUT, "a label without a name, or that is no UTF-8");
+        return sf_fail(why, SF_ERR_INPUT, "a label without a name, or that is not UTF-8");
     if (!sf_arena_copy(req, key, &key) || !sf_arena_copy(req, val, &val))
         return sf_no_room(why, "labels");
     return sf_relabel_label_put(&group->labels, key, val, why);

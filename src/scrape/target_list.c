@@ -75,7 +75,7 @@ static enum sf_err check(const struct sf_target_update *u, const struct sf_scrap
     for (size_t i = 0; i < s->prefix.len; i++)
         is_ok = is_ok && (unsigned char)s->prefix.p[i] > ' ' && (unsigned char)s->prefix.p[i] < 127;
     return is_ok ? SF_OK
-                 : sf_fail(why, SF_ERR_INPUT, "job %.*s: %.*s://%.*s%.*s is no address",
+                 : sf_fail(why, SF_ERR_INPUT, "job %.*s: %.*s://%.*s%.*s is not an address",
                            SF_STR_ARG(sf_str_part(u->job->name, 0, 40)),
                            SF_STR_ARG(sf_str_part(s->scheme, 0, 20)),
                            SF_STR_ARG(sf_str_part(s->address, 0, 60)),

@@ -13,7 +13,7 @@ static void say_naming(const struct sf_call *call)
     if (call->naming.n_pending && !call->is_answer_begun && call->response->status < 300)
         sf_response_header(call->response, "x-spanflame-symbols",
                            SF_STR("some frames have no names yet: their symbol files are being "
-                                  "read or fetched; ask again"));
+                                  "read or fetched; retry"));
 }
 
 /* Said once: an answer may have said it already, in its own words. */

@@ -245,12 +245,12 @@ static enum sf_err make_room(struct sf_lane *l, const struct party *c, struct sf
     }
     *out_refused = left ? left : call;
     if (left)
-        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
+        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
     if (most && most->n_waiting > c->n_waiting + 1) {
         *out_refused = cut_last(most);
         count(l, most, -1, 0);
     }
-    return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
+    return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
 }
 
 static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
@@ -264,7 +264,7 @@ static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call 
     *out_after_s = 1;
     c = client_of(l, call->client);
     if (!c)
-        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
+        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
     err = check_client(l, c, why);
     if (err) {
         *out_after_s = seconds_of(least_wait_ns(l, c));
@@ -368,10 +368,10 @@ static enum sf_err wait_for_large(struct sf_lane *l, int64_t deadline_ns, const 
     while (l->is_large_taken) {
         int64_t now_ns = sf_clock_mono_ns(), until_ns = now_ns + LOOK_NS;
         if (cancel && atomic_load(cancel))
-            return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+            return sf_fail(why, SF_ERR_CANCELLED, "query: the client disconnected");
         if (deadline_ns && now_ns >= deadline_ns)
             return sf_fail(why, SF_ERR_DEADLINE,
-                           "query: others that need much memory took all its time; ask again");
+                           "query: its time limit passed while it waited for memory; retry");
         (void)sf_condvar_wait_until(&l->large_passed, &l->lock, until_ns);
     }
     return SF_OK;
@@ -384,7 +384,7 @@ enum sf_err sf_lane_take_large(struct sf_lane *l, bool waits, int64_t deadline_n
     sf_mutex_lock(&l->lock);
     if (l->is_large_taken && (!waits || l->has_large_waiter)) {
         err = sf_fail(why, SF_ERR_BUSY,
-                      "query: others that need much memory are before it; ask again");
+                      "query: other queries that need much memory are waiting; retry");
     } else {
         l->has_large_waiter = l->is_large_taken;
         if (l->is_large_taken) {

@@ -10,7 +10,7 @@ static void refuse(struct sf_call *call)
     sf_service_count_shed(call->service, call->tenant,
                           sf_ingest_wait_is_spans(call->route) ? SF_SHED_SPANS : SF_SHED_PROFILES);
     sf_call_refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
-                   "too many large requests are waiting; send it again");
+                   "too many large requests are waiting; retry");
 }
 
 enum sf_large_turn sf_large_turn_take(struct sf_call *call)

@@ -13,7 +13,7 @@ static enum sf_err read_time(const struct sf_request *r, const char *name, int64
     if (sf_request_param(r, sf_str_from(name), &val) && val.len > 0 &&
         !sf_time_text_parse(sf_buf_str(&val), now_ns, out_ns))
         err = sf_fail(why, SF_ERR_INPUT,
-                      "%s=%.*s is no time; use unix seconds, RFC 3339, now or now-15m", name,
+                      "%s=%.*s is not a time; use unix seconds, RFC 3339, now or now-15m", name,
                       SF_STR_ARG(sf_str_part(sf_buf_str(&val), 0, 60)));
     sf_buf_done(&val);
     return err;

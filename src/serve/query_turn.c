@@ -171,7 +171,7 @@ static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
 static bool fail_busy(struct sf_call *call, const struct answer *before)
 {
     struct sf_why why;
-    sf_fail(&why, SF_ERR_BUSY, "query: others hold the memory that it needs; ask again");
+    sf_fail(&why, SF_ERR_BUSY, "query: others hold the memory that it needs; retry");
     return fail(call, before, SF_ERR_BUSY, &why);
 }
 
@@ -181,7 +181,7 @@ static bool fail_late(struct sf_call *call, const struct answer *before)
     bool is_gone = atomic_load(sf_exchange_cancel(call->ex));
     enum sf_err err = is_gone ? SF_ERR_CANCELLED : SF_ERR_DEADLINE;
     sf_fail(&why, err,
-            is_gone ? "query: the caller went away"
+            is_gone ? "query: the client disconnected"
                     : "query: took too long; narrow the time range");
     return fail(call, before, err, &why);
 }

@@ -411,7 +411,7 @@ static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class
 static bool refuse_full_queue(struct sf_call *call)
 {
     return refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
-                  "too many requests are waiting %s; send it again",
+                  "too many requests are waiting %s; retry",
                   call->route->class == SF_CLASS_CONTROL ? "for an answer" : "to be decoded");
 }
 
@@ -447,7 +447,7 @@ static bool admit_under_load(struct sf_call *call)
     if (is_full)
         return refuse_full_queue(call);
     return refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
-                  "the server is under load and takes %s; send it again",
+                  "the server is under load and takes %s; retry",
                   is_spans ? "half of the requests" : "no profiles just now");
 }
 
@@ -619,8 +619,7 @@ static bool is_in_time(struct sf_call *call)
         return !sf_call_fail(call, SF_ERR_CANCELLED, NULL);
     if (deadline_ns <= 0 || sf_clock_mono_ns() < deadline_ns)
         return true;
-    sf_fail(&why, SF_ERR_DEADLINE,
-            "the query waited for a thread until its time was over; ask again");
+    sf_fail(&why, SF_ERR_DEADLINE, "the query waited for a thread until its time was over; retry");
     return !sf_call_fail(call, SF_ERR_DEADLINE, &why);
 }
 

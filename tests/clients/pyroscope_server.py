@@ -66,7 +66,7 @@ class Pyroscope:
 
 
 def request(port, method, path, body=None):
-    """(status, body); a body that is no text goes as JSON."""
+    """(status, body); a body that is not text goes as JSON."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, json.dumps(body) if isinstance(body, dict) else body, {"Content-Type": "application/json"})
     answer = connection.getresponse()

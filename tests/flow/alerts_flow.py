@@ -413,10 +413,10 @@ def test_9_what_could_not_be_read_is_said():
     tried = SERVER.get("/api/v1/alerts/test?rule=gone&from=now-1s")
     assert json.loads(tried.body)["unknown"] == json.loads(tried.body)["moments"] > 0 and tried.getheader("x-spanflame-partial"), tried.text
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True, text=True, check=True)
-    assert "partial   hot: some of what is stored could not be read: block" in text.stdout, text
+    assert "partial   hot: some stored data could not be read: block" in text.stdout, text
     assert SERVER.metric("spanflame_alerts_evaluations_partial_total") > 0
     wait_for(lambda: 'spanflame_recording_partial_total{rule="' in SERVER.metrics(), "the recording rule")
-    assert "sums are too low: some of what is stored could not be read: block" in SERVER.log()
+    assert "sums are too low: some stored data could not be read: block" in SERVER.log()
     # Minutes that are not whole are left out of what is watched, and that is said.
     wait_for(lambda: rules()["slow"].get("partial"), "the watch")
 
@@ -424,10 +424,10 @@ def test_9_what_could_not_be_read_is_said():
 def test_9a_assistants_and_commands_say_it_too():
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "services", "arguments": {}}}
     told = SERVER.post("/mcp", json.dumps(ask), "application/json").text
-    assert "note: some of what is stored could not be read: block" in told, told
+    assert "note: some stored data could not be read: block" in told, told
     for words in (["services"], ["flame", "order-service"], ["coverage", "--service", "shop"]):
         done = subprocess.run([PROGRAM, *words, "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True, text=True, check=False)
-        assert "note: some of what is stored could not be read: block" in done.stderr, (words, done)
+        assert "note: some stored data could not be read: block" in done.stderr, (words, done)
 
 
 if __name__ == "__main__":

@@ -300,7 +300,7 @@ def test_samples_of_spans_that_nobody_knows():
     assert server.post("/api/v1/profile?service=ghost", body).status == 200
     for path in (f"/api/v1/spans/-/{ghost}/profile", f"/api/v1/spans/-/{ghost}/ledger", f"/api/v1/spans/-/{ghost}/coverage"):
         answer = server.get(path)
-        assert answer.status == 404 and "no span" in answer.text, (path, answer.status, answer.text)
+        assert answer.status == 404 and "not found" in answer.text, (path, answer.status, answer.text)
     # Its samples are there all the same.
     assert "haunt" in server.get(f"/api/v1/profile?span_id={ghost}&format=folded").text
     told = server.json("/api/v1/frames/spans?function=haunt")

@@ -157,7 +157,7 @@ def test_parts_of_a_balance_add_up():
         assert server.get(f"{path}&limit={limit}").status == 400, limit
 
 
-LEFT_OUT = "samples without ids are left out: they are too many, or of too many processes"
+LEFT_OUT = "samples without ids are left out: there are too many, or from too many processes"
 
 
 def ask_program(words):

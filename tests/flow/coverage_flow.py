@@ -103,7 +103,7 @@ def test_the_first_span_s_id_alone_is_not_every_span_s():
     assert "known       0 of 15 samples" in text and ", 15 shared" in text, text
     # What sends people here is what they find here.
     answer = server.json(f"/api/v1/spans/{spans[1]['trace_id'].hex()}/{spans[1]['span_id'].hex()}/profile")
-    assert "spanflame coverage has the lines that tag every span" in answer["reason"], answer["reason"]
+    assert "spanflame coverage prints the lines that tag every span" in answer["reason"], answer["reason"]
     # With its children, the root is known; each of them is not.
     every = family("every", {"main;own": (0, 40), "main;workA": (1, 60), "main;workC": (2, 50)})
     for of in (None, every[1]):

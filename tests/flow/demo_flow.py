@@ -388,13 +388,46 @@ def test_the_pages_by_task_work_as_they_are_written():
             assert done.returncode == (words[0] == "guard") and len(done.stdout.splitlines()) >= 2, (line, done)
 
 
+def shape(line):
+    """Words and columns without figures, which differ when estimates are improved."""
+    line = re.sub(r"[-+~]?\d[\d.,]*(?: ?(?:ns|us|ms|s|[KMG]?B|k|M|%))?(?![\w:])", "N", line)
+    return re.sub(r"=+", "=", re.sub(r"\s+", " ", line)).strip()
+
+
+def test_the_readme_of_the_demo_shows_what_its_commands_print():
+    if not os.environ.get("DEMO_RECORDED"):
+        raise tap.Skip("its output is of the recording")
+    path = os.path.join(os.environ["SOURCE_ROOT"], "demo", "README.md")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    blocks = re.findall(r"^```\n\$ spanflame (.*)\n((?:.*\n)*?)```$", text, re.M)
+    assert len(blocks) >= 14, len(blocks)
+    for line, output in blocks:
+        done = subprocess.run([PROGRAM, *shlex.split(line), "--server", f"http://127.0.0.1:{planted.port}"],
+                              capture_output=True, text=True, timeout=120, check=False, env=planted.env)
+        assert done.returncode == 0 and done.stdout, (line, done)
+        if output == "":  # a problem that is newer than the recording
+            continue
+        shown, printed = output.splitlines(), [x.rstrip() for x in done.stdout.splitlines()]
+        if shown[-1] == "...":
+            printed = printed[:len(shown) - 1] + ["..."]
+        if os.environ.get("SF_GOLDEN_WRITE"):
+            text = text.replace(f"$ spanflame {line}\n{output}```", "\n".join([f"$ spanflame {line}", *printed, "```"]))
+            continue
+        assert [shape(x) for x in shown] == [shape(x) for x in printed], \
+            f"{line}: SF_GOLDEN_WRITE=1 meson test -C build demo_recorded writes it again:\n" + "\n".join(printed)
+    if os.environ.get("SF_GOLDEN_WRITE"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
 def test_source_is_shown_with_the_cost_of_its_lines():
     needs_true_times()
     def run(*flags):
         return subprocess.run([PROGRAM, "source", "checkPriceRules", "--q", TOTALS, "--since", "100000h", "--server",
                                f"http://127.0.0.1:{planted.port}", *flags], capture_output=True, text=True, timeout=120, check=False)
     listed = run()
-    assert "The source cannot be read here" in listed.stdout or "regexMatch(" in listed.stdout, listed
+    assert "The source file cannot be read" in listed.stdout or "regexMatch(" in listed.stdout, listed
     shown_here = run("--root", os.environ["SOURCE_ROOT"])
     line = next(line for line in shown_here.stdout.splitlines() if "9*9*9*9*x" in line)
     assert re.match(r"\s+(\.|[\d.]+ \w+)\s+[\d.]+ ms\s+\d+  ", line), shown_here.stdout

@@ -162,7 +162,7 @@ def test_wall_samples_fill_what_block_profiles_leave_unknown():
         # Of another process, and of a time before they were switched on, those profiles are missing.
         for number in (9001, 9002):
             known, reason = parts(number)
-            assert known == {"cpu": 40, "unknown": 260} and "wall clock or off-CPU profiles would tell the waits" in reason, (number, known, reason)
+            assert known == {"cpu": 40, "unknown": 260} and "send wall clock or off-CPU profiles to see waits" in reason, (number, known, reason)
 
 
 def text_of(*args):

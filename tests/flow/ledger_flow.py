@@ -83,7 +83,7 @@ def test_a_figure_the_span_carries_is_the_total():
     found = opened(alone["trace_id"].hex(), alone["span_id"].hex())
     assert found["cpu"] == (40 * MS, {"sum": 10 * MS, "sort": 20 * MS, "(without a stack)": 10 * MS}), found
     queue = server.json(f"/api/v1/spans/{alone['trace_id'].hex()}/{alone['span_id'].hex()}/profile?part=run_queue")
-    assert by_name(queue["profile"]) == {"(without a stack)": 5 * MS} and "carries the figure" in queue["reason"], queue
+    assert by_name(queue["profile"]) == {"(without a stack)": 5 * MS} and "an attribute of the span" in queue["reason"], queue
 
 
 def test_the_command_draws_a_part():
@@ -98,7 +98,7 @@ def test_the_command_draws_a_part():
     assert code == 0 and 'its part "lock" of 100 ms' in out and "12 ms in 1 sample, 1 exact" in out, (code, out, err)
     assert "pthread_mutex_lock" in out, out
     code, out, err = run("--span", span, "--trace", trace, "--part", "disk")
-    assert code == 0 and "none of this span's time is known as: disk I/O" in out, (code, out, err)
+    assert code == 0 and "no time of this span is attributed to: disk I/O" in out, (code, out, err)
     code, out, err = run("--span", span, "--trace", trace, "--part", "love")
     assert code != 0 and "run_queue, lock" in err, (code, err)
     code, out, err = run("--trace", trace, "--part", "lock")
@@ -108,7 +108,7 @@ def test_the_command_draws_a_part():
 def test_parts_nobody_can_open_are_refused():
     trace, span = request("refused")
     path = f"/api/v1/spans/{trace}/{span}/profile?part="
-    assert "time breakdown says what would" in server.json(path + "unknown")["reason"]
+    assert "time breakdown shows what to send" in server.json(path + "unknown")["reason"]
     for more, status, words in (("love", 400, "part is cpu"), ("cpu&type=wall", 400, "all types")):
         answer = server.get(path + more)
         assert answer.status == status and words in answer.text, (more, answer.text)

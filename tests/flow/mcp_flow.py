@@ -61,7 +61,7 @@ def test_every_tool_is_listed_and_answers():
              "diff": {"baseline": "shop", "comparison": "shop"}, "findings": {"service": "shop"},
              "spans_with": {"function": "applyLegacyTax"}, "coverage": {"service": "shop"}, "deploys": {"service": "shop"}}
     named = {"services": "shop", "search": TRACE.lstrip("0"), "why": "applyLegacyTax", "flame": "applyLegacyTax", "compare": "applyLegacyTax",
-             "diff": "", "findings": "applyLegacyTax", "spans_with": SPAN, "coverage": "shop", "deploys": "version"}
+             "diff": "", "findings": "applyLegacyTax", "spans_with": SPAN, "coverage": "shop", "deploys": "deploys"}
     assert set(tools) == set(asked), set(tools) ^ set(asked)
     for name, arguments in asked.items():
         schema = tools[name]["inputSchema"]
@@ -117,7 +117,7 @@ def test_wrong_arguments_are_explained():
     for name, arguments, words in (("search", {}, "search needs q"), ("search", {"q": "{ nonsense"}, "parse error"),
                                    ("search", {"query": "{}"}, "takes no 'query'; it takes q, limit, since"),
                                    ("search", {"q": "{}", "limit": "many"}, "limit must be a number"),
-                                   ("search", {"q": "{}", "since": "yesterday"}, "is no duration"),
+                                   ("search", {"q": "{}", "since": "yesterday"}, "is not a duration"),
                                    ("why", {"trace": "zz"}, "trace"), ("coverage", {"service": 7}, "service must be a string")):
         text, is_error = call(name, **arguments)
         assert is_error and words in text, (name, arguments, text)

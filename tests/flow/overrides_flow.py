@@ -347,11 +347,11 @@ def test_a_mistake_at_start_ends_the_server():
         f.write("overrides:\n  single-tenant:\n    disk: much\n")
     with broken as server:
         server.process.wait(60)
-        assert server.process.returncode == 1 and "limits.yaml:3: disk wants a size" in server.log(), server.log()
+        assert server.process.returncode == 1 and "limits.yaml:3: disk expects a size" in server.log(), server.log()
         path = os.path.join(broken.home, "limits.yaml")
         done = subprocess.run([PROGRAM, "check-config", "--set", f"limits.overrides_file={path}"], capture_output=True, text=True,
                               check=False)
-        assert done.returncode == 1 and "limits.yaml:3: disk wants a size" in done.stderr, done
+        assert done.returncode == 1 and "limits.yaml:3: disk expects a size" in done.stderr, done
 
 
 tap.run(sys.modules[__name__])

@@ -102,7 +102,7 @@ def test_the_command_counts_asks_and_refuses_slips():
     assert code == 1 and "1 span, 1 profile" in said and "Nothing was erased" in said, said
     for args, word in ((["--service", "", "--yes"], "empty"), (["--from", "now-1h", "--yes"], "--all"),
                        (["--from", "", "--all", "--yes"], "--from"), (["--service", "shop", "--all", "--yes"], "one of"),
-                       (["--yes"], "say what"), (["--service", "shop"], "--yes")):
+                       (["--yes"], "specify what"), (["--service", "shop"], "--yes")):
         code, said = command(*args)
         assert code == 2 and word in said, (args, said)
     is_there(SHOP, BANK)

@@ -127,7 +127,7 @@ def test_an_upload_may_be_one_requests():
         done = run("flame", *ids)
         assert done.returncode == 0 and b"regex" in done.stdout and b"HOT PATH" in done.stdout, (ids, done)
         assert b"itself is not here" in done.stderr and b"percentages are of 10 samples" in done.stdout, (ids, done)
-    assert "no span" in fault("flame", "--span", "1234")
+    assert "not found" in fault("flame", "--span", "1234")
 
 
 def values(content):

@@ -236,7 +236,7 @@ WRONG = {  # one wrong input of each command, and what it is told
     "series": (("--output", "xml"), "--output xml"), "labels": (("--since", "x"), "--since"), "upload": (("/no/such.pb", "--service", "a"), "/no/such.pb"),
     "symbols": (("upload", "/no/such.so"), "/no/such.so"), "export": (("x.pb", "--format", "mp3"), "--format is pprof"),
     "record": (("--type", "x", "true"), "no flag --type"), "fsck": (("/no/such/data",), "/no/such/data"), "erase": ((), "erase"),
-    "control": (("launch",), "say what to do"), "keep": ((), "--dry-run"),
+    "control": (("launch",), "specify an action"), "keep": ((), "--dry-run"),
 }
 
 

@@ -39,7 +39,7 @@ test("a click on a bar says why, in a sentence and a table that add up, with a g
   await page.getByRole("button", { name: "CPU", exact: true }).click();
   await page.waitForURL(/mode=cpu/);
   await page.getByText("750 ms").first().waitFor();
-  await page.getByRole("button", { name: "Show the whole answer" }).waitFor();
+  await page.getByRole("button", { name: "Expand the answer" }).waitFor();
   const ofPane = await page.evaluate(() => document.querySelector(".flame-body").getBoundingClientRect().height / document.querySelector(".side").getBoundingClientRect().height);
   assert.ok(ofPane >= 0.7, `the graph of samples has ${ofPane} of the pane`);
   await page.getByRole("button", { name: "Percent of the span's duration, 880 ms" }).click();
@@ -86,7 +86,7 @@ test("a gap without child spans says what ran in it", async () => {
   await page.getByText("60 samples", { exact: false }).first().waitFor(); // four records of a pprof add them up
   await page.getByRole("button", { name: "Why slow? SELECT prices" }).last().click();
   await page.getByRole("button", { name: "CPU", exact: true }).click();
-  await page.getByText("How to have more samples here").click();
+  await page.getByText("How to get more samples here").click();
   await page.locator(".missing, details p").first().waitFor();
   await done(page, "gap");
 });
@@ -227,7 +227,7 @@ test("looks of a graph are in the address: focus, hiding, groups, folds, recursi
   await menu("Focus: only stacks through it");
   await page.waitForURL(/fx=/);
   await page.getByRole("button", { name: "Focus ✕" }).click();
-  await menu("Hide: give it to its callers");
+  await menu("Hide: merge it into its callers");
   await page.waitForURL(/fh=/);
   await page.getByRole("button", { name: "More of the graph" }).click();
   await page.getByLabel("Bars stand for").selectOption("package");

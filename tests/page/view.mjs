@@ -309,7 +309,7 @@ test("deploys are those that the server lists: seen, told, or both", async () =>
   assert.equal(await told.getByRole("link", { name: "Details" }).getAttribute("href"), "https://ci.example/7");
   await told.getByText(/may be chance|slower|faster|too little data/).waitFor();
   const nowhere = table.getByRole("row", { name: /nowhere/ });
-  await nowhere.getByText("told, but not seen in spans or profiles yet").waitFor();
+  await nowhere.getByText("reported, but not seen in spans or profiles yet").waitFor();
   assert.equal(await nowhere.getByRole("link", { name: /Before and after|Details/ }).count(), 0);
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   await isAccessible(page);

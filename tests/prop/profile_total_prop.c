@@ -172,7 +172,7 @@ static void check_folder(struct profile_rig *files, const char *folder, unsigned
         snprintf(name, sizeof(name), "%s/%s", folder, e->d_name);
         files->hint = (struct sf_profile_hint){.now_ns = sf_clock_wall_ns()};
         if (profile_decode_fixture(files, name) || files->got.n_samples == 0)
-            continue; /* what is no profile is another test's matter */
+            continue; /* what is not a profile is another test's matter */
         check(name, &files->got);
         (*n_read)++;
     }

@@ -26,7 +26,7 @@ WORDS = {
 }
 PATTERN = re.compile(r"\b(" + "|".join(f"(?:{w})" for w in WORDS) + r")\b", re.I)
 # Commands, calls, fields, files and keys of alert rules keep their names.
-NAMES = re.compile(r"`[^`]*`|spanflame[- ](ledger|cohort)\b|\bledger\.\w+|change, ledger\b|\bledger: \{|^ledger wants |/api/v1/\S*|\]\([^)]*\)|https?://\S+", re.I)
+NAMES = re.compile(r"`[^`]*`|spanflame[- ](ledger|cohort)\b|\bledger\.\w+|change, ledger\b|\bledger: \{|^ledger expects |/api/v1/\S*|\]\([^)]*\)|https?://\S+", re.I)
 
 
 def plain(text):

@@ -58,7 +58,7 @@ function viewOf(url: Params, range: Range) {
     default:
       return (
         <Empty>
-          <p>There is no such view. The link may be cut, or from a newer version.</p>
+          <p>There is no such view. The link may be truncated, or from a newer version.</p>
           <ViewLink to={{}} class="btn">
             Go to the services
           </ViewLink>

@@ -315,7 +315,8 @@ static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why
     enum sf_err err;
 
     if (r->len < SF_BLOCK_HEADER_LEN + SF_BLOCK_TAIL_LEN)
-        return sf_fail(why, SF_ERR_CORRUPT, "%llu bytes are no block", (unsigned long long)r->len);
+        return sf_fail(why, SF_ERR_CORRUPT, "%llu bytes are not a block",
+                       (unsigned long long)r->len);
     if (r->memory.p) {
         memcpy(header, r->memory.p, sizeof(header));
         memcpy(raw_tail, r->memory.p + r->len - sizeof(raw_tail), sizeof(raw_tail));

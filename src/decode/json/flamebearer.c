@@ -225,7 +225,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return err;
     if (sf_str_eq(r->format, SF_STR("double")))
         return sf_fail(b->why, SF_ERR_UNSUPPORTED,
-                       "flamebearer: a comparison of two profiles is no profile");
+                       "flamebearer: a comparison of two profiles is not a profile");
     open_type(r);
     open_names(r);
     return take_levels(r);

@@ -187,9 +187,9 @@ static void add_raw(struct reader *r)
         bool is_good = true;
         if (!sf_str_to_u64(raw[at++], &depth) || depth >= r->raw.n - at ||
             !sf_str_to_u64(raw[at + (uint32_t)depth], &count)) {
-            sf_profile_build_drop(r->b, &r->b->drops.n_parts,
-                                  "stackprof: raw[%" PRIu32 "] is no stack, the rest is left out",
-                                  from);
+            sf_profile_build_drop(
+                r->b, &r->b->drops.n_parts,
+                "stackprof: raw[%" PRIu32 "] is not a stack, the rest is left out", from);
             return;
         }
         r->path.n = 0;

@@ -286,13 +286,13 @@ static void write_value(struct reader *r, unsigned depth, bool is_key)
     case '{':
     case '}':
         if (is_key)
-            fail(r, "a key that is no word");
+            fail(r, "a key that is not a word");
         else if (type == '[')
             write_array(r, depth);
         else
             write_hash(r, depth, type == '}');
         break;
-    default: fail(r, "an object that is no part of a profile"); break;
+    default: fail(r, "an object that is not part of a profile"); break;
     }
 }
 

@@ -335,7 +335,7 @@ static void take_line(struct reader *r, sf_str line)
     if (!sf_str_find_char(line, '@', &at)) {
         if (!take_attribute(r, line) && !sf_str_starts(line, SF_STR("---")))
             sf_profile_build_drop(r->b, &r->b->drops.n_parts,
-                                  "legacy profile: line %" PRIu64 " is no sample", r->n_line);
+                                  "legacy profile: line %" PRIu64 " is not a sample", r->n_line);
         return;
     }
     close_sample(r);

@@ -122,7 +122,7 @@ static void take_line(struct reader *r, sf_str line)
     if (sf_str_starts(line, SF_STR("--- "))) {
         if (!open_sample(r, line) && !sf_str_find(line, SF_STR("profile ---"), &at))
             sf_profile_build_drop(r->b, &r->b->drops.n_parts,
-                                  "async-profiler: line %" PRIu64 " is no stack", r->n_line);
+                                  "async-profiler: line %" PRIu64 " is not a stack", r->n_line);
     } else if (line.p[0] == '[' && r->is_open) {
         if (sf_str_find_char(line, ']', &at) && r->frames.n < 4 * SF_LIMIT_FRAMES)
             push(r, sf_str_trim(sf_str_from_at(line, at + 1)));
@@ -134,7 +134,7 @@ static void take_line(struct reader *r, sf_str line)
             open_types(r, word);
     } else if (r->is_flat && line.p[0] >= '0' && line.p[0] <= '9' && !take_flat(r, line)) {
         sf_profile_build_drop(r->b, &r->b->drops.n_parts,
-                              "async-profiler: line %" PRIu64 " is no leaf", r->n_line);
+                              "async-profiler: line %" PRIu64 " is not a leaf", r->n_line);
     }
 }
 

@@ -203,7 +203,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
             sf_austin_metadata(&a, sf_str_trim(sf_str_part(line, 1, colon - 1)),
                                sf_str_trim(sf_str_from_at(line, colon + 1)));
         else if (line.len > SF_LIMIT_LINE_LEN || (line.p[0] != '#' && !take_sample(&a, line)))
-            sf_profile_build_drop(b, &b->drops.n_parts, "Austin: line %" PRIu64 " is no sample", n);
+            sf_profile_build_drop(b, &b->drops.n_parts, "Austin: line %" PRIu64 " is not a sample",
+                                  n);
     }
     return SF_OK;
 }

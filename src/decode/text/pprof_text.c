@@ -256,7 +256,7 @@ static void open_sample(struct reader *r, sf_str line, size_t colon)
     }
     if (n != r->n_types || sf_text_word(&rest, &word)) {
         sf_profile_build_drop(r->b, &r->b->drops.n_samples,
-                              "pprof -raw: line %" PRIu64 " has not as many values as types",
+                              "pprof -raw: line %" PRIu64 " does not have one value per type",
                               r->n_line);
         return;
     }
@@ -488,7 +488,7 @@ static enum sf_err decode_traces(struct sf_profile_build *b, sf_str bytes)
         } /* else a label, or a line of the head */
     }
     if (!r.n_types && sf_profile_build_ok(b))
-        return sf_fail(b->why, SF_ERR_INPUT, "pprof -traces: it does not say its type");
+        return sf_fail(b->why, SF_ERR_INPUT, "pprof -traces: the profile type is missing");
     if (is_open && sf_profile_build_ok(b))
         sf_profile_build_drop(b, &b->drops.n_samples,
                               "pprof -traces: cut short, the stack at its end is left out");

@@ -15,7 +15,7 @@ enum sf_err sf_stack_text_init(struct sf_stack_text *t, struct sf_profile_build 
     if (!hint->type_word.len && hint->type.sample_type.len)
         what.type = hint->type;
     else if (!sf_profile_type_of_word(word, has_rate, &what.type, &is_time))
-        return sf_fail(b->why, SF_ERR_INPUT, "profile: \"%.*s\" is no type of profile we know",
+        return sf_fail(b->why, SF_ERR_INPUT, "profile: \"%.*s\" is not a known profile type",
                        SF_STR_ARG(word));
     if (is_time)
         t->factor = what.period = SF_NS_PER_S / (int64_t)hint->sample_rate;

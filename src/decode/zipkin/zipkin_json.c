@@ -126,7 +126,7 @@ enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_b
     struct sf_json j;
     sf_json_init(&j, (sf_str){(const char *)body.p, body.len}, req);
     if (sf_json_peek(&j) != SF_JSON_ARRAY)
-        sf_json_fault(&j, "a list of spans is wanted");
+        sf_json_fault(&j, "expected a list of spans");
     if (sf_json_array(&j)) {
         while (sf_json_item(&j)) {
             struct sf_zipkin_span s = {.fields = fields};

@@ -23,7 +23,7 @@ struct sf_profile_view {
     uint32_t n_labels;
     int64_t time_ns, duration_ns; /* 0: unknown */
     int64_t period;
-    bool is_few;      /* samples: too few to say where the time went; `taken` counts them */
+    bool is_few;      /* samples: too few to show where the time went; `taken` counts them */
     bool is_estimate; /* some of it may belong to others */
     bool has_no_hot;  /* the same where bars are times of spans: no function is named */
     double taken;     /* samples the profiler took, when there are few */

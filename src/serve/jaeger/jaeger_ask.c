@@ -168,7 +168,7 @@ static enum sf_err read_time(sf_str name, sf_str val, int64_t *out_ns, struct sf
 {
     if (sf_time_text_parse(val, sf_clock_wall_ns(), out_ns))
         return SF_OK;
-    return sf_fail(why, SF_ERR_INPUT, "unable to parse param '%.*s': %.*s is no time",
+    return sf_fail(why, SF_ERR_INPUT, "unable to parse param '%.*s': %.*s is not a time",
                    SF_STR_ARG(name), SF_STR_ARG(sf_str_part(val, 0, 60)));
 }
 
@@ -177,7 +177,7 @@ static enum sf_err add_duration(struct sf_jaeger_ask *a, sf_str name, sf_str val
 {
     int64_t ns;
     if (!sf_params_parse_duration(val, &ns))
-        return sf_fail(why, SF_ERR_INPUT, "unable to parse param '%.*s': %.*s is no duration",
+        return sf_fail(why, SF_ERR_INPUT, "unable to parse param '%.*s': %.*s is not a duration",
                        SF_STR_ARG(name), SF_STR_ARG(sf_str_part(val, 0, 60)));
     sf_buf_print(&a->query, " && duration %s %lldns", op, (long long)ns);
     return SF_OK;

@@ -79,7 +79,7 @@ static enum sf_err read_message(sf_str body, struct sf_arena *req, struct messag
     sf_str key, version = SF_STR_NONE;
     sf_json_init(&j, body, req);
     if (sf_json_peek(&j) == SF_JSON_ARRAY)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "send one message a request, not a batch");
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "send one message per request, not a batch");
     if (sf_json_peek(&j) != SF_JSON_OBJECT)
         return sf_fail(why, SF_ERR_INPUT, "a JSON-RPC message is expected");
     sf_json_object(&j);
@@ -183,7 +183,7 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
     sf_buf_add_str(&shown, fitting);
     if (fitting.len < text.len)
         sf_buf_print(&shown,
-                     "\n[cut: %zu of %zu bytes are shown; narrow the question, or open the link]",
+                     "\n[cut: %zu of %zu bytes are shown; narrow the query, or open the link]",
                      fitting.len, text.len);
     if (!is_error)
         sf_buf_print(&shown, "\nOpen: %s://%.*s/?%.*s\n", call->request->is_tls ? "https" : "http",
@@ -271,7 +271,7 @@ static bool call_tool(struct sf_call *call, struct sf_worker *worker, const stru
     enum sf_err err;
     if (!tool)
         return answer_error(call, m, BAD_PARAMS,
-                            "there is no tool of that name; tools/list names them");
+                            "there is no tool of that name; tools/list lists them");
     err = sf_mcp_tools_question(tool, find_param(m->params, "arguments", true, req),
                                 call->request->recv_ns / SF_NS_PER_S, req, &q, &why);
     if (err)

@@ -82,11 +82,11 @@ static const struct sf_mcp_tool tools[] = {
       {"type", TEXT, "type", "type", "profile type: cpu, wall, alloc_space, mutex, ...", false},
       {"frame", TEXT, "frame", NULL, "only stacks with this function; of a span or a service", false},
       {"since", SINCE_IF_GIVEN, "from", NULL, "of a service: how far to look back (default 1h)", false}}},
-    {"compare", "What do slow requests do that fast ones do not, or one version against another? Time and functions per request with confidence intervals.",
+    {"compare", "Compare slow requests with fast ones, or one version with another: time and functions per request with confidence intervals.",
      sf_compare_handle, "/api/v1/compare", "format=text", "compare", {{0}},
      {{"q", TEXT, "q", "q", "TraceQL query whose spans are split", false},
       {"split", TEXT, "split", "split", "p95 (default), any quantile, or errors", false},
-      {"by", TEXT, "by", "by", "attribute that tells both sides apart, such as resource.service.version", false},
+      {"by", TEXT, "by", "by", "attribute whose values are the two sides, such as resource.service.version", false},
       {"left", TEXT, "left", "left", "value of `by` or a query: the baseline", false},
       {"right", TEXT, "right", "right", "value of `by` or a query: compared with it", false},
       {"type", TEXT, "type", "type", "profile type", false},
@@ -96,7 +96,7 @@ static const struct sf_mcp_tool tools[] = {
      {{"baseline", TEXT, "baseline", NULL, "selector before", true},
       {"comparison", TEXT, "comparison", NULL, "selector after", true},
       SINCE_ARGUMENT}},
-    {"findings", "What stands out in a service, trace or query: hot functions, locks, repeated work, with evidence.",
+    {"findings", "Performance problems of a service, trace or query: hot functions, locks, repeated work, with evidence.",
      sf_findings_handle, "/api/v1/findings", "format=text", "findings", {{"id", "trace"}, {"q", "search"}},
      {{"service", TEXT, "service", "service", "one of service, trace and q", false},
       {"trace", TEXT, "trace", "id", "trace id", false},
@@ -111,7 +111,7 @@ static const struct sf_mcp_tool tools[] = {
      sf_deploys_list, "/api/v1/deploys", "format=text", "deploys", {{0}},
      {{"service", TEXT, "service", NULL, "of this service only", false},
       {"since", SINCE, "from", NULL, "how far to look back: 1h, 7d (default 1h)", false}}},
-    {"coverage", "How well are a service's traces and profiles joined, and what is missing?",
+    {"coverage", "How well are a service's traces and profiles linked, and what is missing?",
      sf_coverage_handle, "/api/v1/coverage", "format=text", "coverage", {{0}},
      {{"service", TEXT, "service", "service", "the service", true},
       SINCE_ARGUMENT}},
@@ -190,7 +190,7 @@ static enum sf_err add_since(const struct argument *a, sf_str value, int64_t now
     int64_t since_ns = DEFAULT_SINCE_S * SF_NS_PER_S, since_s;
     char text[40];
     if (value.len && !sf_params_parse_duration(value, &since_ns))
-        return sf_fail(why, SF_ERR_INPUT, "since: '%.*s' is no duration; 15m, 1h and 7d are",
+        return sf_fail(why, SF_ERR_INPUT, "since: '%.*s' is not a duration; 15m, 1h and 7d are",
                        SF_STR_ARG(sf_str_part(value, 0, 40)));
     since_s = since_ns / SF_NS_PER_S;
     if (a->kind == SINCE_SECONDS) {

@@ -44,7 +44,8 @@ static bool refuse(struct sf_call *call, const struct signal *signal)
 {
     struct sf_why why;
     sf_counters_add(call->service->counters, signal->count, 1);
-    sf_fail(&why, SF_OK, "OTLP %s are not kept here; send them elsewhere", signal->word);
+    sf_fail(&why, SF_OK, "OTLP %s are not stored by this server; send them elsewhere",
+            signal->word);
     return sf_call_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route, why.text);
 }
 
@@ -70,7 +71,7 @@ static bool drop(struct sf_call *call, struct sf_worker *worker, const struct si
         return sf_call_fail(call, err, &why);
     if (!atomic_exchange(said, true))
         sf_service_say(s, SF_SAY_INFO,
-                       "serve: OTLP %s are accepted and discarded; this is said once "
+                       "serve: OTLP %s are accepted and discarded; this is logged once "
                        "(other_signals: reject refuses them)",
                        signal->word);
     sf_otlp_partial_answer(call, signal->member, c.n,

@@ -21,7 +21,7 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
     if (want->query.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "give a TraceQL query, q={ name = \"...\" }");
     if (time.len > 0 && !*is_time)
-        return sf_fail(why, SF_ERR_INPUT, "time is all, or left out, not '%.*s'",
+        return sf_fail(why, SF_ERR_INPUT, "time must be all or omitted, not '%.*s'",
                        SF_STR_ARG(sf_str_part(time, 0, 40)));
     if (per.len > 0 && !want->is_sum && !sf_str_eq(per, SF_STR("span")))
         return sf_fail(why, SF_ERR_INPUT, "per is span or all, not '%.*s'",

@@ -176,7 +176,8 @@ static void run(void *arg)
                 pass_on(p.call);
             } else if (p.capture) {
                 struct sf_why why;
-                sf_fail(&why, SF_ERR_BUSY, "the server stops; capture again when it is back");
+                sf_fail(&why, SF_ERR_BUSY,
+                        "the server is stopping; retry the capture after the restart");
                 sf_call_fail(p.call, SF_ERR_BUSY, &why);
                 sf_call_finish(p.call);
             } else {

@@ -71,11 +71,12 @@ static enum sf_err read_target(const struct sf_call *call, bool is_one,
     if (err)
         s = SF_STR_NONE;
     else if (!s.len)
-        err = sf_fail(why, SF_ERR_INPUT, "service is missing: say which, or * for all");
+        err = sf_fail(why, SF_ERR_INPUT, "service is missing: set a service, or * for all");
     else if (is_one && (sf_str_eq(s, SF_STR("*")) || sf_str_eq(i, SF_STR("*"))))
-        err = sf_fail(why, SF_ERR_INPUT, "a collector says its own service and instance, not *");
+        err = sf_fail(why, SF_ERR_INPUT,
+                      "a collector must send its own service and instance, not *");
     else if (sf_str_eq(s, SF_STR("*")) && !sf_str_eq(i, SF_STR("*")))
-        err = sf_fail(why, SF_ERR_INPUT, "instance: an instance is one of a service: say which");
+        err = sf_fail(why, SF_ERR_INPUT, "instance: the service of the instance is missing");
     else
         err = sf_control_set_target_make(call->tenant, s, i, out, why);
     sf_arena_done(&kept);
@@ -752,8 +753,8 @@ static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
     if (!sf_control_capture_find(call->service->control_docs, call->capture, &cap) ||
         !cap.from_ns) {
         sf_fail(&why, SF_ERR_DEADLINE,
-                "no collector sent the capture in time; `spanflame control collectors` says when "
-                "each was last heard of");
+                "no collector sent the capture in time; `spanflame control collectors` shows when "
+                "each was last seen");
         return sf_call_fail(call, SF_ERR_DEADLINE, &why);
     }
     is_one = strcmp(cap.target.instance, "*") != 0;

@@ -162,9 +162,9 @@ enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *r
     if (err)
         return err;
     if (!d.has)
-        return sf_fail(why, SF_ERR_INPUT, "document: it says nothing");
+        return sf_fail(why, SF_ERR_INPUT, "document: it is empty");
     if (for_ms && !(d.has & (SF_CONTROL_CPU | SF_CONTROL_WALL)))
-        return sf_fail(why, SF_ERR_INPUT, "document: for: only rates end by themselves");
+        return sf_fail(why, SF_ERR_INPUT, "document: for applies to rates only");
     if (!for_ms && (d.cpu_hz > CPU_HZ || d.wall_hz > WALL_HZ))
         for_ms = FOR_DEFAULT_MS;
     d.rates_until_ms = for_ms ? now_ms + for_ms : 0;

@@ -331,8 +331,8 @@ static enum sf_err set_aside(const struct sf_control_set *s, struct sf_dir *dir,
         err = sf_control_set_save(dir, &text, why);
     sf_buf_done(&text);
     snprintf(notice, 240,
-             "control: %zu lines of the file cannot be read and are left out: collectors may do "
-             "what documents had forbidden; the file is kept as %s",
+             "control: %zu lines of the file cannot be read and are left out: collectors may run "
+             "with settings that those lines changed; the file is kept as %s",
              n_bad, damaged_name);
     return err;
 }

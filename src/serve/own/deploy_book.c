@@ -57,7 +57,8 @@ static enum sf_err read_deploy(struct sf_json *j, bool is_told, struct sf_deploy
         } else if (sf_str_eq(key, SF_STR("time"))) {
             sf_str text = sf_json_str(j);
             if (text.len && !sf_time_text_parse(text, 0, &d->time_ns) && !err)
-                err = sf_fail(why, SF_ERR_INPUT, "time is no time: write 2026-01-31T12:00:00Z");
+                err = sf_fail(why, SF_ERR_INPUT,
+                              "time is not a valid time: write 2026-01-31T12:00:00Z");
         } else if (sf_str_eq(key, SF_STR("timeUnixNano"))) {
             d->time_ns = sf_json_i64(j);
         } else if (sf_str_eq(key, SF_STR("id"))) {
@@ -88,11 +89,11 @@ static enum sf_err check(struct sf_deploy *d, struct sf_why *why)
     if (!d->version.len)
         d->version = d->commit;
     if (!d->service.len || !d->version.len)
-        return sf_fail(why, SF_ERR_INPUT, "a deploy wants a service, and a version or a commit");
+        return sf_fail(why, SF_ERR_INPUT, "a deploy needs a service, and a version or a commit");
     for (size_t i = 0; i < N_TEXTS; i++) {
         len += texts[i]->len;
         if (!sf_utf8_is_valid(*texts[i]))
-            return sf_fail(why, SF_ERR_INPUT, "a text that is no UTF-8");
+            return sf_fail(why, SF_ERR_INPUT, "a text that is not UTF-8");
     }
     return len > SF_LIMIT_DEPLOY_TEXT_LEN
                ? sf_fail(why, SF_ERR_LIMIT, "a deploy has at most %d bytes of text",

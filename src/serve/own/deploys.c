@@ -382,7 +382,7 @@ static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
         sf_units_end_line(out, from);
     }
     if (f->n == 0)
-        sf_buf_print(out, "no service began a new version in this time\n");
+        sf_buf_print(out, "no deploys in this time\n");
     if (note.len)
         sf_buf_print(out, "not whole: %.*s\n", SF_STR_ARG(note));
 }

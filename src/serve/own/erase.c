@@ -42,20 +42,19 @@ static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
         snprintf(text, sizeof(text), v < 9e9 ? "%.9f" : "%.0f", v);
         return sf_time_text_parse(sf_str_from(text), now_ns, out_ns)
                    ? SF_OK
-                   : sf_fail(why, SF_ERR_INPUT, "%s is no time", text);
+                   : sf_fail(why, SF_ERR_INPUT, "%s is not a time", text);
     }
     sf_str text = sf_json_str(j);
     if (!sf_json_ok(j) || sf_time_text_parse(text, now_ns, out_ns))
         return SF_OK;
-    return sf_fail(why, SF_ERR_INPUT, "%.*s is no time; use unix seconds, RFC 3339 or now-15m",
+    return sf_fail(why, SF_ERR_INPUT, "%.*s is not a time; use unix seconds, RFC 3339 or now-15m",
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
 }
 
 /* 0 stands for no end, so that a variable that was never set would erase everything. */
 static enum sf_err check_until(int64_t until_ns, struct sf_why *why)
 {
-    return until_ns > 0 ? SF_OK
-                        : sf_fail(why, SF_ERR_INPUT, "until is 1970 or before: nothing is so old");
+    return until_ns > 0 ? SF_OK : sf_fail(why, SF_ERR_INPUT, "until must be later than 1970");
 }
 
 static enum sf_err read_traces(struct sf_json *j, struct sf_erase_request *e, struct sf_arena *req,
@@ -116,8 +115,7 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
             return sf_fail(why, SF_ERR_INPUT, "%.*s is there more than once", SF_STR_ARG(key));
         seen |= 1u << w;
         if (sf_json_peek(&j) == SF_JSON_NULL)
-            return sf_fail(why, SF_ERR_INPUT, "%.*s is null; leave it out, or give it",
-                           SF_STR_ARG(key));
+            return sf_fail(why, SF_ERR_INPUT, "%.*s is null; omit it, or set it", SF_STR_ARG(key));
         switch (w) {
         case TRACES: err = read_traces(&j, &e, req, why); break;
         case SERVICE: err = read_service(&j, &e, why); break;
@@ -142,7 +140,7 @@ static enum sf_err param_time(const struct sf_request *r, const char *name, int6
     if (!sf_request_param(r, sf_str_from(name), room) ||
         sf_time_text_parse(sf_buf_str(room), now_ns, out_ns))
         return SF_OK;
-    return sf_fail(why, SF_ERR_INPUT, "%s=%.*s is no time", name,
+    return sf_fail(why, SF_ERR_INPUT, "%s=%.*s is not a time", name,
                    SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)));
 }
 
@@ -187,12 +185,13 @@ enum sf_err sf_erase_check(struct sf_erase_request *e, struct sf_why *why)
     bool has_range = w->from_ns || w->to_ns;
     int n = (w->n_traces > 0) + (w->service.len > 0) + e->is_all;
     if (n > 1)
-        return sf_fail(why, SF_ERR_INPUT, "name traces, or a service, or all: only one of them");
+        return sf_fail(why, SF_ERR_INPUT, "set only one of traces, service and all");
     if (n == 0)
-        return sf_fail(why, SF_ERR_INPUT,
-                       has_range ? "a range alone is everything in it: say all as well, or name "
-                                   "traces or a service"
-                                 : "nothing to erase was named: give traces, service or all");
+        return sf_fail(
+            why, SF_ERR_INPUT,
+            has_range
+                ? "to erase everything in a time range, add all; otherwise set traces or a service"
+                : "nothing to erase: set traces, service or all");
     if (has_range && w->to_ns == 0)
         w->to_ns = INT64_MAX;
     if (has_range && w->from_ns >= w->to_ns)

@@ -11,9 +11,8 @@
 #include "serve/own/split.h"
 #include "serve/params.h"
 
-static const char one_of[] =
-    "ask for one of span=ID (and trace=ID), trace=ID, q=QUERY, q=QUERY and "
-    "split=p95, service=NAME with version= (and against=)";
+static const char one_of[] = "set one of span=ID (and trace=ID), trace=ID, q=QUERY, q=QUERY and "
+                             "split=p95, service=NAME with version= (and against=)";
 
 struct asked {
     struct sf_explain_trace_want one;

@@ -10,7 +10,7 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 
-static const char one_of[] = "ask for one of service=NAME, trace=ID, span=ID, q=QUERY, left= and "
+static const char one_of[] = "set one of service=NAME, trace=ID, span=ID, q=QUERY, left= and "
                              "right= (two queries), baseline= and comparison= (two selectors), or "
                              "each=service";
 
@@ -27,7 +27,7 @@ static enum sf_err read_share(const struct sf_request *r, const char *name, stru
     if (text.p[text.len - 1] == '%')
         digits = sf_str_part(text, 0, text.len - 1);
     if (!sf_str_to_f64(digits, &percent) || !(percent >= 0 && percent <= 100))
-        return sf_fail(why, SF_ERR_INPUT, "%s wants a percentage such as 10%%, not '%.*s'", name,
+        return sf_fail(why, SF_ERR_INPUT, "%s expects a percentage such as 10%%, not '%.*s'", name,
                        SF_STR_ARG(sf_str_part(text, 0, 20)));
     *io = percent / 100;
     return SF_OK;
@@ -39,7 +39,7 @@ static enum sf_err read_number(const struct sf_request *r, const char *name, uin
     uint64_t n = *io;
     enum sf_err err = sf_params_count(r, sf_str_from(name), &n, why);
     if (!err && (n == 0 || n > UINT32_MAX))
-        return sf_fail(why, SF_ERR_INPUT, "%s wants a number from 1 on", name);
+        return sf_fail(why, SF_ERR_INPUT, "%s expects a number from 1 on", name);
     *io = (uint32_t)n;
     return err;
 }
@@ -94,7 +94,7 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
     sf_str each = sf_params_word(r, "each", req);
     *is_each = sf_str_eq(each, SF_STR("service"));
     if (each.len > 0 && !*is_each)
-        return sf_fail(why, SF_ERR_INPUT, "each wants the word service, not '%.*s'",
+        return sf_fail(why, SF_ERR_INPUT, "each expects the word service, not '%.*s'",
                        SF_STR_ARG(sf_str_part(each, 0, 20)));
     sf_str trace = sf_params_word(r, "trace", req), span = sf_params_word(r, "span", req);
     want->service = sf_params_word(r, "service", req);

@@ -12,7 +12,8 @@
 static const char without_page[] =
     "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Spanflame</title>\n"
     "<h1>Spanflame</h1>\n"
-    "<p>This server was built without its web page: Node was not there. To have it, install Node "
+    "<p>This server was built without its web page because Node was missing. To build it, install "
+    "Node "
     "18 or newer with npm (on Debian: <code>apt-get install nodejs npm</code>) and run "
     "<code>make</code> again.</p>\n"
     "<p>Everything else works: <code>spanflame --help</code>, and the API on this address.</p>\n";
@@ -88,6 +89,6 @@ bool sf_page_asset(struct sf_call *call, __attribute__((unused)) struct sf_worke
     const struct sf_page_file *f = find_file(call->request->path);
     if (!f)
         return sf_call_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
-                              "no such file of the page; load / again");
+                              "the page has no such file; reload /");
     return answer(call, f, SF_STR("public, max-age=31536000, immutable"));
 }

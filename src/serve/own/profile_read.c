@@ -69,7 +69,7 @@ static enum sf_err take_stack_param(sf_str name, sf_str val, struct asked *a, st
     if ((!is_site && kind == n_kinds) || val.len == 0)
         return SF_OK;
     if (is_site && a->n_sites == MAX_SITES)
-        return sf_fail(why, SF_ERR_INPUT, "more than %d times call_site", MAX_SITES);
+        return sf_fail(why, SF_ERR_INPUT, "more than %d call_site parameters", MAX_SITES);
     if (!is_site && a->n_terms == SF_STACK_TERMS)
         return sf_fail(why, SF_ERR_INPUT, "more than %d names and patterns of frames",
                        SF_STACK_TERMS);
@@ -106,7 +106,8 @@ static enum sf_err read_ids(sf_str text, struct asked *a, struct sf_why *why)
         !sf_str_eq(a->format, SF_STR("otlp")))
         return sf_fail(why, SF_ERR_INPUT, "ids=true: only the formats pprof and otlp keep them");
     if (a->ask.has_ids && a->ask.span_id.len)
-        return sf_fail(why, SF_ERR_INPUT, "ids=true is not for span_id: all of it is of that span");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "ids=true cannot be combined with span_id: all samples belong to that span");
     return SF_OK;
 }
 

@@ -78,7 +78,7 @@ static enum sf_err read_one(struct asked *a, sf_str name, sf_str val, int64_t no
         return read_id(a, name, val, why);
     else if (sf_str_eq(name, SF_STR("sample_rate"))) {
         if (!sf_str_to_u64(val, &number) || number > UINT32_MAX)
-            return sf_fail(why, SF_ERR_INPUT, "sample_rate=%.*s is no number of Hz",
+            return sf_fail(why, SF_ERR_INPUT, "sample_rate=%.*s is not a number of Hz",
                            SF_STR_ARG(sf_str_part(val, 0, 60)));
         a->hint.has_sample_rate = true;
         a->hint.sample_rate = (uint32_t)number;
@@ -86,7 +86,7 @@ static enum sf_err read_one(struct asked *a, sf_str name, sf_str val, int64_t no
         int64_t *to = sf_str_eq(name, SF_STR("from")) ? &a->hint.from_ns : &a->hint.until_ns;
         if (!sf_time_text_parse(val, now_ns, to))
             return sf_fail(why, SF_ERR_INPUT,
-                           "%.*s=%.*s is no time; use unix seconds, RFC 3339, now or now-15m",
+                           "%.*s=%.*s is not a time; use unix seconds, RFC 3339, now or now-15m",
                            SF_STR_ARG(name), SF_STR_ARG(sf_str_part(val, 0, 60)));
     }
     return SF_OK;

@@ -15,7 +15,7 @@ static enum sf_err begin(struct sf_call *call, struct sf_worker *worker, uint32_
     *out = atomic_load(&call->service->store);
     if (!err && !(*out)->ops->remote_state)
         err = sf_fail(why, SF_ERR_NOT_FOUND,
-                      "this server ships nothing: store.remote.url is not set");
+                      "this server does not ship data: store.remote.url is not set");
     return err;
 }
 

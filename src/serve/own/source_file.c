@@ -56,7 +56,7 @@ static enum sf_err open_source(const struct sf_service *s, sf_str file, struct s
     while (rest.len > 0 && rest.p[0] == '/')
         rest = sf_str_from_at(rest, 1);
     if (rest.len >= sizeof(path) || !is_plain(rest))
-        return sf_fail(why, SF_ERR_INPUT, "file= is no plain path of a source file");
+        return sf_fail(why, SF_ERR_INPUT, "file= is not a plain path of a source file");
     if (!is_source(rest))
         return sf_fail(why, SF_ERR_INPUT, "file= does not end as files of source code do");
     enum sf_err err = SF_ERR_NOT_FOUND;
@@ -140,7 +140,7 @@ bool sf_source_file_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_file_read_all(&file, SF_LIMIT_SOURCE_LEN, &text, &why);
     sf_file_close(&file);
     if (!err && !is_text(sf_buf_str(&text)))
-        err = sf_fail(&why, SF_ERR_INPUT, "the file is no text");
+        err = sf_fail(&why, SF_ERR_INPUT, "the file is not text");
     if (!err) {
         sf_call_ok(call, "application/json");
         write_lines(path, sf_buf_str(&text), from, until, &call->response->body);

@@ -158,7 +158,7 @@ static void read_sample_json(struct sf_json *j, struct sf_arena *req, struct ser
             sf_str text = sf_json_str(j);
             struct sf_buf raw = {0};
             if (!sf_base64_decode(&raw, text) || !sf_arena_copy(req, sf_buf_str(&raw), out))
-                sf_json_fault(j, "is no base64");
+                sf_json_fault(j, "is not base64");
             sf_buf_done(&raw);
         } else if (sf_str_eq(key, SF_STR("ID"))) {
             sf_json_skip(j);

@@ -11,7 +11,7 @@ enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_w
 {
     if (ask->calls_of == SF_QUERIER_CALLS_UNSET || ask->calls_to == SF_QUERIER_CALLS_NOWHERE)
         return sf_fail(why, SF_ERR_INPUT,
-                       "format_options.function_tree wants a selection and a direction");
+                       "format_options.function_tree expects a selection and a direction");
     if (ask->calls_depth < 0 || ask->calls_depth > SF_QUERIER_CALLS_DEPTH)
         return sf_fail(why, SF_ERR_INPUT, "format_options.function_tree.max_depth is 0 to %d",
                        SF_QUERIER_CALLS_DEPTH);

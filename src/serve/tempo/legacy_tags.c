@@ -69,7 +69,7 @@ static enum sf_err add_condition(struct sf_buf *out, sf_str key, sf_str val, str
         add_part(out, val);
     } else if (sf_str_eq(key, SF_STR("http.status_code"))) {
         if (!sf_str_to_i64(val, &code))
-            return sf_fail(why, SF_ERR_INPUT, "invalid tags: http.status_code=%.*s is no number",
+            return sf_fail(why, SF_ERR_INPUT, "invalid tags: http.status_code=%.*s is not a number",
                            SF_STR_ARG(sf_str_part(val, 0, 40)));
         sf_buf_print(out, "span.http.status_code = %lld", (long long)code);
     } else if (sf_str_eq(key, SF_STR("status.code"))) {

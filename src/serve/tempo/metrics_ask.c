@@ -44,9 +44,10 @@ static enum sf_err read_time(const struct sf_request *r, sf_str name, int64_t *o
     enum sf_err err = SF_OK;
     if (sf_request_param(r, name, &text) && text.len &&
         !sf_time_text_parse(sf_buf_str(&text), sf_clock_wall_ns(), out_ns))
-        err = sf_fail(why, SF_ERR_INPUT,
-                      "invalid %.*s: %.*s is no time; use unix seconds or nanoseconds or RFC 3339",
-                      SF_STR_ARG(name), SF_STR_ARG(sf_str_part(sf_buf_str(&text), 0, 60)));
+        err = sf_fail(
+            why, SF_ERR_INPUT,
+            "invalid %.*s: %.*s is not a time; use unix seconds or nanoseconds or RFC 3339",
+            SF_STR_ARG(name), SF_STR_ARG(sf_str_part(sf_buf_str(&text), 0, 60)));
     sf_buf_done(&text);
     return err;
 }

@@ -44,7 +44,7 @@ static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *wo
 }
 
 static const sf_str unread_note = SF_STR(
-    "some of what is stored could not be read: spans may be missing; GET /ready says why");
+    "some stored data could not be read: spans may be missing; GET /ready says why");
 
 /* What is missing; empty: nothing. */
 static sf_str missing(struct sf_call *call, struct found *f)

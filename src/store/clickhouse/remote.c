@@ -455,7 +455,7 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
          "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
         {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
         {"spanflame_ship_shards_up", "Those of them whose last request worked.", .val = c.n_up},
-        {"spanflame_upkeep_lease", "1 on the node that looks after the data in ClickHouse.",
+        {"spanflame_upkeep_lease", "1 on the node that maintains the data in ClickHouse.",
          .val = upkeep.has_lease},
         {"spanflame_upkeep_erasures_open",
          "Erasures that still look for rows of nodes that have not shipped their logs.",

@@ -65,7 +65,7 @@ enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
     if (len <= b->cap[SF_LINE_QUERIES])
         return sf_fail(why, SF_ERR_BUSY,
                        "query: holds %zu KB, and with the others more than the %zu KB that all "
-                       "queries may hold to read; ask again",
+                       "queries may hold to read; retry",
                        len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
     return sf_fail(why, SF_ERR_LIMIT,
                    "query: needs %zu KB to read and all queries may hold %zu KB together; narrow "

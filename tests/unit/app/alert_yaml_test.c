@@ -26,12 +26,12 @@ TEST(alert_yaml, a_bad_rule_names_its_line)
     static const struct {
         const char *yaml, *said;
     } cases[] = {
-        {"alerts:\n  rules: 5\n", "f.yaml:2: alerts.rules wants a list"},
+        {"alerts:\n  rules: 5\n", "f.yaml:2: alerts.rules expects a list"},
         {"alerts:\n  rules:\n    - errors\n", "f.yaml:3: a rule is a map"},
-        {"alerts:\n  rules:\n    - {name: a}\n", "f.yaml:3: a rule wants one of traceql"},
+        {"alerts:\n  rules:\n    - {name: a}\n", "f.yaml:3: a rule needs one of traceql"},
         {"alerts:\n  rules:\n    - name: a\n      traceql: '{'\n      above: 1\n",
          "f.yaml:3: traceql: "},
-        {"alerts:\n  rules:\n    - name: a\n      for: x\n", "f.yaml:4: for wants a time"},
+        {"alerts:\n  rules:\n    - name: a\n      for: x\n", "f.yaml:4: for expects a time"},
         {"alerts:\n  rules:\n    - name: a\n      change: {q: x}\n", "f.yaml:3: change.q: "},
         {"alerts:\n  rules:\n    - name: a\n      share: {selector: {x: y}}\n",
          "f.yaml:4: a rule has texts"},
@@ -44,7 +44,7 @@ TEST(alert_yaml, a_bad_rule_names_its_line)
          "f.yaml:3: scrape \"b\" names a tenant and tenancy.enabled is false"},
         {"tenancy: {enabled: true}\nscrape:\n  - {url: 'http://x/p', service: b, tenant: 'a|b'}\n",
          "f.yaml:3: "},
-        {"alerts:\n  webhook: ['ftp://x']\n", "no address to send to"},
+        {"alerts:\n  webhook: ['ftp://x']\n", "not an address to send to"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sf_config *c = NULL;

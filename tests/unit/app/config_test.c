@@ -131,47 +131,50 @@ TEST(config, names_the_line_and_the_nearest_key)
 
 TEST(config, refuses_wrong_types_in_words)
 {
-    assert_refused("memory: lots\n", "f.yaml:1: memory wants a size such as 512KB, 64MiB or 50GB, "
-                                     "not \"lots\": it does not begin with a number");
+    assert_refused("memory: lots\n",
+                   "f.yaml:1: memory expects a size such as 512KB, 64MiB or 50GB, "
+                   "not \"lots\": it does not begin with a number");
     assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is too little; the least is 64MiB");
     assert_refused("limits: {header_timeout: 2d}\n",
                    "f.yaml:1: limits.header_timeout: 2d is too much; the most is 1h");
-    assert_refused("retention: {spans: 7}\n", "f.yaml:1: retention.spans wants a duration such as "
-                                              "500ms, 1h30m or 7d, not \"7\": a number has no unit "
-                                              "(ns, us, ms, s, m, h, d)");
+    assert_refused("retention: {spans: 7}\n",
+                   "f.yaml:1: retention.spans expects a duration such as "
+                   "500ms, 1h30m or 7d, not \"7\": a number has no unit "
+                   "(ns, us, ms, s, m, h, d)");
     assert_refused("retention:\n  spans: [7d]\n",
-                   "f.yaml:2: retention.spans wants one value, not a list");
+                   "f.yaml:2: retention.spans expects one value, not a list");
     assert_refused("retention: 7d\n",
-                   "f.yaml:1: retention is a section: it wants keys below it, not one value");
+                   "f.yaml:1: retention is a section: it expects keys below it, not one value");
     assert_refused("tenancy: {enabled: maybe}\n",
                    "f.yaml:1: tenancy.enabled is true or false, not \"maybe\"");
     assert_refused("other_signals: discart\n", "f.yaml:1: other_signals is one of discard|reject, "
                                                "not \"discart\"; did you mean discard?");
     assert_refused("limits: {connections: -1}\n",
-                   "f.yaml:1: limits.connections wants a whole number, not \"-1\"");
+                   "f.yaml:1: limits.connections expects a whole number, not \"-1\"");
     assert_refused("profiling: {conditional: {baseline: 101%}}\n",
-                   "f.yaml:1: profiling.conditional.baseline wants a percentage such as 80%, not "
+                   "f.yaml:1: profiling.conditional.baseline expects a percentage such as 80%, not "
                    "\"101%\"");
     assert_refused("redact: {patterns: {a: b}}\n",
-                   "f.yaml:1: redact.patterns wants a list, not a map");
+                   "f.yaml:1: redact.patterns expects a list, not a map");
     assert_refused("redact: {patterns: [[a]]}\n",
-                   "f.yaml:1: redact.patterns wants words in its list, not a list");
+                   "f.yaml:1: redact.patterns expects words in its list, not a list");
     assert_refused("data: \"a\\0b\"\n", "f.yaml:1: a zero byte has no place in a setting");
     assert_refused("- a\n", "f.yaml:1: a configuration is a map: lines of the form  key: value");
 }
 
 TEST(config, refuses_bad_addresses)
 {
-    assert_refused("listen: [4317]\n", "f.yaml:1: \"4317\" is no address: write HOST:PORT, such as "
-                                       "127.0.0.1:4317");
+    assert_refused("listen: [4317]\n",
+                   "f.yaml:1: \"4317\" is not an address: write HOST:PORT, such as "
+                   "127.0.0.1:4317");
     assert_refused("listen: [\"::1:4317\"]\n",
                    "f.yaml:1: \"::1:4317\": put an IPv6 address in brackets: [::1]:4317");
     assert_refused("listen: [\"a:70000\"]\n",
                    "f.yaml:1: \"a:70000\": a port is a number up to 65535");
     assert_refused("listen: [\"[zz]:1\"]\n",
-                   "f.yaml:1: \"[zz]:1\" is no address: \"zz\" is no host");
+                   "f.yaml:1: \"[zz]:1\" is not an address: \"zz\" is not a host");
     assert_refused("listen: [\"a/b:1\"]\n",
-                   "f.yaml:1: \"a/b:1\" is no address: \"a/b\" is no host");
+                   "f.yaml:1: \"a/b:1\" is not an address: \"a/b\" is not a host");
     assert_refused("listen: []\n",
                    "f.yaml:1: listen is empty: a server needs at least one address");
     assert_refused("listen: [{tls: {cert: a, key: b}}]\n",
@@ -274,7 +277,7 @@ TEST(config, lets_environment_win_over_file_and_flags_over_both)
     assert_int_equal(c->warnings.n, 1);
     assert_string_equal(
         c->warnings.items[0],
-        "the environment has SPANFLAME_RETENTON_SPANS, which is no setting; did you "
+        "the environment has SPANFLAME_RETENTON_SPANS, which is not a setting; did you "
         "mean SPANFLAME_RETENTION_SPANS?");
     for (size_t i = 0; i < sf_config_n_keys; i++) {
         sf_buf_reset(&text);
@@ -302,7 +305,7 @@ TEST(config, names_the_variable_or_flag_in_a_mistake)
     struct sf_config_inputs in = {.env = env};
     struct sf_config *c = NULL;
     assert_err(sf_config_load(&in, &c, &why), SF_ERR_INPUT);
-    assert_string_equal(why.text, "SPANFLAME_MEMORY: memory wants a size such as 512KB, 64MiB or "
+    assert_string_equal(why.text, "SPANFLAME_MEMORY: memory expects a size such as 512KB, 64MiB or "
                                   "50GB, not \"lots\": it does not begin with a number");
     in = (struct sf_config_inputs){.flags = &flag, .n_flags = 1};
     assert_err(sf_config_load(&in, &c, &why), SF_ERR_INPUT);

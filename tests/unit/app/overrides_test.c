@@ -82,21 +82,21 @@ TEST(overrides, a_mistake_is_named_with_its_line)
     refuses("overrides:\n  red:\n    spans_per_secnd: 1\n",
             "f:3: there is no limit spans_per_secnd; did you mean spans_per_second?");
     refuses("overrides:\n  red:\n    series: many\n",
-            "f:3: series wants a whole number, not \"many\"");
-    refuses(
-        "overrides:\n  red:\n    disk: 5XB\n",
-        "f:3: disk wants a size such as 512KB or 50GB, not \"5XB\": \"XB\" is no unit (B, KB, KiB, "
-        "MB, MiB, GB, GiB, ...)");
+            "f:3: series expects a whole number, not \"many\"");
+    refuses("overrides:\n  red:\n    disk: 5XB\n",
+            "f:3: disk expects a size such as 512KB or 50GB, not \"5XB\": \"XB\" is not a unit "
+            "(B, KB, KiB, "
+            "MB, MiB, GB, GiB, ...)");
     refuses("overrides:\n  red:\n    query_memory: 1KB\n",
-            "f:3: query_memory: 1KB is too little; 0 is no limit");
-    refuses("overrides:\n  red:\n    series: 5\n    series: 6\n", "f:4: series is said twice");
+            "f:3: query_memory: 1KB is too little; 0 means no limit");
+    refuses("overrides:\n  red:\n    series: 5\n    series: 6\n", "f:4: series is given twice");
     refuses("overrides:\n  red:\n    services:\n      web: {queries: 5}\n",
             "f:4: queries is a limit of a tenant, not of a service");
     refuses("overrides:\n  \"a b\": {series: 1}\n",
             "f:2: X-Scope-OrgID: ' ' is not allowed; letters, digits and ! - _ . * ' ( )");
     refuses("limits: {}\n", "f:1: the file has one key, overrides");
     refuses("- a\n", "f:1: the file has one key, overrides, and tenants below it");
-    refuses("overrides:\n  red: 5\n", "f:2: a tenant wants keys below it, not one value");
+    refuses("overrides:\n  red: 5\n", "f:2: a tenant expects keys below it, not one value");
     refuses("overrides:\n  red: &a {series: 1}\n", "f:2: anchors (&name) are not allowed here");
     refuses("overrides: {}\n---\noverrides: {}\n",
             "f:2: only one YAML document is read; here a second begins");

@@ -69,7 +69,7 @@ TEST(tokens, names_the_line_of_a_mistake)
                 "makes such lines"},
         {"\na b:read:" ABC "\n", ":2: a name is 1 to 64 letters, digits, dots or dashes"},
         {"a:reed:" ABC "\n",
-         ":1: \"reed\" are no scopes: write read, write, admin or control, with commas "
+         ":1: \"reed\" are not scopes: write read, write, admin or control, with commas "
          "between them"},
         {"a:read:123\n", ":1: the hash of a is not the 64 digits of a SHA-256; spanflame token new "
                          "makes such lines"},

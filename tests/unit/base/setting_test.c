@@ -100,7 +100,7 @@ TEST(setting, says_what_is_wrong)
     } wrong[] = {{"", "nothing is given"},
                  {"h", "it does not begin with a number"},
                  {"5", "a number has no unit (ns, us, ms, s, m, h, d)"},
-                 {"5x", "\"x\" is no unit (ns, us, ms, s, m, h, d)"},
+                 {"5x", "\"x\" is not a unit (ns, us, ms, s, m, h, d)"},
                  {"1.2.3s", "a number has digits around one point"},
                  {"300000d", "it is longer than 292 years"}};
     struct sf_why why;
@@ -112,8 +112,8 @@ TEST(setting, says_what_is_wrong)
         assert_string_equal(why.text, wrong[i].says);
     }
     assert_int_equal(sf_setting_size_parse(SF_STR("1.5"), &len, &why), SF_ERR_INPUT);
-    assert_string_equal(why.text, "a part of a byte is no size");
+    assert_string_equal(why.text, "a part of a byte is not a size");
     assert_int_equal(sf_setting_size_parse(SF_STR("7 apples"), &len, &why), SF_ERR_INPUT);
-    assert_non_null(strstr(why.text, "\"apples\" is no unit"));
+    assert_non_null(strstr(why.text, "\"apples\" is not a unit"));
     assert_true(ns == 17 && len == 17);
 }

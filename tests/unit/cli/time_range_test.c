@@ -43,8 +43,8 @@ TEST(time_range, says_what_is_wrong)
         {{.from = "now-1h", .since_ns = 5}, "not both"},
         {{.until = "now", .since_ns = 5}, "not both"},
         {{.until = "now"}, "needs --from"},
-        {{.from = "yesterday"}, "--from is no time"},
-        {{.from = "now-1h", .until = "soon"}, "--until is no time"},
+        {{.from = "yesterday"}, "--from is not a time"},
+        {{.from = "now-1h", .until = "soon"}, "--until is not a time"},
         {{.from = "now", .until = "now-1h"}, "before"},
         {{.from = "now", .until = "now"}, "before"},
     };

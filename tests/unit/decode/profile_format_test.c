@@ -105,8 +105,8 @@ TEST(profile_format, an_error_says_what_the_file_looks_like_and_what_is_read)
     static const struct {
         const char *text, *says;
     } files[] = {
-        {"", "there is nothing: 0 bytes"},
-        {" \n\n", "nothing but blanks"},
+        {"", "it is empty"},
+        {" \n\n", "only whitespace"},
         {"{\"nodes\":[{\"id\":1}],\"samples\":[1]}", "JSON with `nodes` and no `timeDeltas`."},
         {"{\"nodes\":[{\"id\":1}],\"samples\":[1", "cut short at byte 32: JSON with `nodes`"},
         {"{\"nodes\":[{\"id\":1}],\"sam", "cut short at byte 24: JSON with `nodes`"},

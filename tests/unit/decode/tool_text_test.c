@@ -232,10 +232,10 @@ TEST(tool_text, stackprof_dumps_are_rubys_marshal)
     static const struct {
         sf_str bytes;
         const char *word;
-    } bad[] = {{SF_STR("\x04\x08{\x06:\x06xo:\x06Y\x00"), "no part of a profile"},
+    } bad[] = {{SF_STR("\x04\x08{\x06:\x06xo:\x06Y\x00"), "not part of a profile"},
                {SF_STR("\x04\x08{\x06:\x06x@\x0a"), "link to nothing"},
                {SF_STR("\x04\x08{\x06:\x06x;\x0a"), "not there before"},
-               {SF_STR("\x04\x08{\x06[\x00\x30"), "no word"},
+               {SF_STR("\x04\x08{\x06[\x00\x30"), "not a word"},
                {SF_STR("\x04\x08{\x04\xff\xff\xff\x7f"), "length"}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_err(profile_decode_text(&rig, bad[i].bytes), SF_ERR_INPUT);

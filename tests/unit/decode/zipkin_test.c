@@ -171,8 +171,8 @@ TEST(zipkin, a_shared_span_becomes_two)
 TEST(zipkin, what_is_wrong_is_refused_with_its_place)
 {
     static const char *const cases[][2] = {
-        {"{}", "a list of spans is wanted"},
-        {"", "a list of spans is wanted"},
+        {"{}", "expected a list of spans"},
+        {"", "expected a list of spans"},
         {"[{}]", "a span without a trace id"},
         {"[{\"traceId\":\"00000000000000aa\"}]", "a span without an id"},
         {"[{\"traceId\":\"00aa\",\"id\":\"0000000000000001\"}]", "16 or 32 hexadecimal digits"},
@@ -288,7 +288,7 @@ TEST(zipkin, scopes_have_older_names_and_part_spans)
     assert_int_equal(r.got.spans[0].scope, r.got.spans[1].scope);
     assert_str(r.got.scopes[r.got.spans[2].scope].version, "2");
     assert_str(r.got.scopes[r.got.spans[3].scope].name, "");
-    assert_int_equal(r.got.spans[0].attrs.n, 0); /* a scope is no attribute as well */
+    assert_int_equal(r.got.spans[0].attrs.n, 0); /* a scope is not an attribute as well */
     assert_int_equal(r.got.spans[3].attrs.n, 1);
     sf_buf_done(&list);
     done(&r);

@@ -71,7 +71,7 @@ TEST(quota, a_tenant_that_is_over_says_when_to_come_back)
     assert_int_equal(over.wait_s, 3); /* a debt of 250 */
     sf_quota_explain(&over, SF_STR("red"), NONE, &why);
     assert_string_equal(why.text,
-                        "tenant red is over its limit spans_per_second: 100; come back in 3 s");
+                        "tenant red is over its limit spans_per_second: 100; retry in 3 s");
     assert_false(sf_quota_is_over(quota, SF_STR("red"), NONE, false, NOW_NS, &over)); /* profiles */
     assert_false(is_over(SF_STR("blue"), NONE));
     sf_quota_refund(quota, SF_STR("red"), NONE, 350, 10);

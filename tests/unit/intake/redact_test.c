@@ -480,7 +480,7 @@ TEST(redact, hides_secrets_inside_keys)
     sf_redactor_free(r);
 }
 
-/* A flag of nothing but dashes is no name of a name of a name. */
+/* A flag of nothing but dashes is not a name of a name of a name. */
 TEST(redact, survives_a_flag_without_end)
 {
     struct sf_redactor *r = new_redactor(usual);

@@ -314,7 +314,7 @@ TEST(cohort_set, says_that_a_cohort_is_a_sample)
     assert_true(v.mean_duration_ns > 4.6 * MS && v.mean_duration_ns < 6.4 * MS);
     check_text(&v, " spans of ~2");
     check_text(&v, "a sample: ");
-    check_text(&v, "over all of the time");
+    check_text(&v, "over the time range");
     want.to_ns = NOW_NS + INT64_C(2399) * MS; /* 600 traces: all are found, some are looked at */
     assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
     assert_true(v.is_sample && !v.is_estimate && v.n_found == 2400);

@@ -218,7 +218,7 @@ TEST(profile_conds, compare_what_a_span_spent)
     expect("{ profile.cpu = 60ms }", "11000");
     expect("{ profile.cpu > 10ms && profile.cpu < 50ms }", "00010");
     expect("{ 30ms > profile.cpu }", "00010");
-    expect("{ profile.cpu = nil }", "00101"); /* counts are no time */
+    expect("{ profile.cpu = nil }", "00101"); /* counts are not time */
     expect("{ profile.wall = 70ms }", "00100");
     expect("{ profile.alloc >= 4096 }", "00001");
     expect("{ profile.lock > 0ms || profile.block > 0ms || profile.off_cpu > 0ms }", "00000");
@@ -291,7 +291,7 @@ TEST(profile_conds, say_when_profiles_could_not_be_looked_at)
     *used = &ops;
     assert_ok(ask("{ profile.cpu > 50ms }", &r, &why));
     assert_true(r.is_partial);
-    assert_true(sf_str_find(r.note, SF_STR("profiles stored could not be read"), &at));
+    assert_true(sf_str_find(r.note, SF_STR("stored profiles could not be read"), &at));
     assert_ok(ask("{ duration >= 0ms }", &r, &why));
     assert_false(r.is_partial);
     *used = &sf_store_local_ops;

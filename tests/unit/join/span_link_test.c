@@ -353,7 +353,7 @@ TEST(span_link, never_mixes_replicas)
     assert_int_equal(self_of(&p, "two"), 200 * MS);
     p = request_profile(2);
     assert_int_equal(p.view.tree.total, 0);
-    assert_true(sf_str_find(p.reason, SF_STR("are of other processes"), &found));
+    assert_true(sf_str_find(p.reason, SF_STR("come from other processes"), &found));
     end();
 }
 

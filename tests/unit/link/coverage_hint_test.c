@@ -111,7 +111,7 @@ TEST(coverage_hint, a_name_cannot_leave_its_place)
     assert_str(fill("nodejs", SF_MISSING_PROFILES, "appName", "a' + b\xe2\x80\xa8'", &out),
                "Pyroscope.init({ serverAddress: 'http://s:1', appName: 'a\\' + b?\\'' }); "
                "Pyroscope.start();");
-    /* Bytes that are no text, and characters that turn the line around. */
+    /* Bytes that are not text, and characters that turn the line around. */
     assert_str(fill("", SF_MISSING_SPANS, "OTEL_SERVICE_NAME", "a\xff\xe2\x80\xae.b", &out),
                "OTEL_SERVICE_NAME='a??.b'");
     sf_buf_done(&out);

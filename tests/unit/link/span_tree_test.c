@@ -80,7 +80,7 @@ TEST(span_tree, knows_a_spans_time_outside_all_its_children)
     assert_true(sf_arena_init(&a, 1 << 20));
     assert_ok(sf_span_tree_build(list, origins, 4, &a, &t, NULL));
     assert_int_equal(t.places[0].self_ns, 80);
-    assert_int_equal(sf_span_tree_own_ns(&t, &a)[0], 50); /* remote ones are no time of its own */
+    assert_int_equal(sf_span_tree_own_ns(&t, &a)[0], 50); /* remote ones are not time of its own */
     sf_arena_done(&a);
 }
 

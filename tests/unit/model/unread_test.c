@@ -16,14 +16,14 @@ TEST(unread, counts_each_part_once_and_names_the_first)
     assert_string_equal(said(&m), "");
     sf_unread_add(&m, 17, "block 17 is damaged");
     sf_unread_add(&m, 17, "block 17 is damaged");
-    assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged; "
+    assert_string_equal(said(&m), "some stored data could not be read: block 17 is damaged; "
                                   "GET /ready says more");
     sf_unread_add(&m, 3, "block 3 is damaged");
-    assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged "
+    assert_string_equal(said(&m), "some stored data could not be read: block 17 is damaged "
                                   "and 1 other; GET /ready says more");
     for (uint64_t i = 100; i < 100 + SF_UNREAD_PARTS; i++)
         sf_unread_add(&m, i, "one more");
-    assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged "
+    assert_string_equal(said(&m), "some stored data could not be read: block 17 is damaged "
                                   "and more than 7 others; GET /ready says more");
 }
 
@@ -35,7 +35,7 @@ TEST(unread, lists_are_joined)
     sf_unread_add(&other, 3, "block 3 is damaged");
     sf_unread_join(&m, &other);
     sf_unread_join(&m, &other);
-    assert_string_equal(said(&m), "some of what is stored could not be read: block 17 is damaged "
+    assert_string_equal(said(&m), "some stored data could not be read: block 17 is damaged "
                                   "and 1 other; GET /ready says more");
     assert_int_equal(m.n, 2);
 }

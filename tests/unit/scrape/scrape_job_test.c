@@ -59,9 +59,9 @@ TEST(scrape_job, takes_what_the_file_says)
 
 TEST(scrape_job, names_mistakes)
 {
-    refused("service=cart", "wants one of url, targets");
+    refused("service=cart", "needs one of url, targets");
     refused("url=http://h:1/x|targets=a:1|service=s", "has no targets");
-    refused("url=http://h:1/x", "wants the name of a service");
+    refused("url=http://h:1/x", "needs the name of a service");
     refused("url=file:///etc/passwd|service=s", "is not an address");
     refused("url=http://user:secret@h:1/x|service=s", "no names and passwords");
     refused("http_sd=http://u:p@h/|job=x", "no names and passwords");
@@ -70,11 +70,11 @@ TEST(scrape_job, names_mistakes)
     refused("targets=a:1|job=x|path_prefix=debug", "begins with a slash");
     refused("targets=a:1|job=x|intervall=5s", "did you mean interval?");
     refused("targets=a:1|job=x|tls.cert=/a", "both cert and key");
-    refused("targets=a:1|job=x|relabel.0.regex=a", "wants a target_label");
+    refused("targets=a:1|job=x|relabel.0.regex=a", "expects a target_label");
     refused("targets=a:1|job=x|relabel.99.regex=a", "more than 32 rules");
     refused("targets=a:1|job=x|max_body=1GB", "from 1KB to 32MiB");
     refused("targets=a:1|job=x|concurrency=1000", "from 1 to 64");
-    refused("targets=a:1|job=x|labels.__address__=b", "no name for a label");
+    refused("targets=a:1|job=x|labels.__address__=b", "not a valid label name");
 }
 
 TEST(scrape_job, keeps_names_apart)

@@ -161,7 +161,7 @@ TEST(target_list, refuses_labels_that_make_no_address)
                                    bad[i], i == 1 ? ",\"to\":\"u@h:1\"" : ""));
         assert_ok(sf_sd_groups_read(json, &arena, &groups, &why));
         assert_err(sf_target_list_update_groups(&u, &groups, &why), SF_ERR_INPUT);
-        assert_non_null(strstr(why.text, "is no address"));
+        assert_non_null(strstr(why.text, "is not an address"));
         sf_target_list_update_drop(&u);
     }
     end(&l, j);

@@ -188,7 +188,7 @@ TEST(auth, tokens_work_beside_a_proxy)
     assert_int_equal(g.scopes, SF_MAY_READ);
     assert_ok(verdict(s, PROXY, token, &g, &why)); /* it hands a program through */
     assert_err(verdict(s, PROXY, both, &g, &why), SF_ERR_DENIED);
-    assert_ok(verdict(s, NOBODY, both, &g, &why)); /* the word of no proxy is no word */
+    assert_ok(verdict(s, NOBODY, both, &g, &why)); /* the word of no proxy is not a word */
     assert_int_equal(g.scopes, SF_MAY_READ);
     free(s);
 }

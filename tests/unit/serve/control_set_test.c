@@ -76,14 +76,14 @@ TEST(control_set, raised_rates_end_and_others_need_not)
     assert_refused("{\"rate\": 200, \"for\": \"61m\"}", "1s to 1h");
     assert_refused("{\"rate\": 1001}", "1 to 1000");
     assert_refused("{\"rate\": {\"heap\": 1}}", "cpu and wall");
-    assert_refused("{\"enabled\": true, \"for\": \"1m\"}", "only rates end");
+    assert_refused("{\"enabled\": true, \"for\": \"1m\"}", "rates only");
     assert_refused("{\"enabled\": 1}", "enabled");
     assert_refused("{\"budget\": \"many\"}", "percentage");
     assert_refused("{\"enable\": true}", "not a key");
     assert_refused("{\"conditions\": {\"share\": \"101%\"}}", "conditions.share");
     assert_refused("{\"conditions\": {\"share\": \"1%\\nenabled false\"}}", "conditions.share");
     assert_refused("{\"conditions\": {\"slow\": \"1s\"}}", "not a condition");
-    assert_refused("{}", "says nothing");
+    assert_refused("{}", "is empty");
     assert_refused("[]", "object");
     assert_refused("", "object");
     assert_refused("{\"enabled\": true} x", "");

@@ -83,7 +83,7 @@ TEST(search_ask, refuses_with_sentences_clients_know)
     assert_refused("tags=a", "at byte 1");
     assert_refused("tags=ok%3D1%20%22b", "at byte 6");
     assert_refused("tags=a%3D%22b", "at byte 1");
-    assert_refused("tags=http.status_code%3Dbad", "is no number");
+    assert_refused("tags=http.status_code%3Dbad", "is not a number");
     assert_refused("tags=status.code%3Dbad", "unset, ok or error");
     assert_refused("minDuration=2s&maxDuration=1s", "must be greater than minDuration");
     assert_refused("minDuration=soon", "is not a duration");

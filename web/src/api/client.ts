@@ -133,7 +133,7 @@ async function sent(url: string, body: unknown, signal: AbortSignal, method: str
 function missing(response: Response): string {
   const cut = response.headers.get("x-spanflame-partial") ?? "";
   if (cut !== "") return cut;
-  if (response.headers.get("x-spanflame-exact") === "false") return "not exact: the edges of the range are rounded, or only profiles of single requests were found";
+  if (response.headers.get("x-spanflame-exact") === "false") return "not exact: the edges of the range are rounded, or only profiles of individual requests were found";
   return response.headers.get("x-spanflame-symbols") ?? "";
 }
 

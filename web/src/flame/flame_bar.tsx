@@ -79,7 +79,7 @@ function Menu(props: Props) {
           Order
           <select
             aria-label="Order"
-            title="Heaviest callee first, or as the samples came in time"
+            title="Largest callee first, or in order of time"
             value={state.isTimed ? String(state.thread) : ""}
             onChange={(e) => change({ c: e.currentTarget.value === "" ? "" : "1", n: e.currentTarget.value === "0" ? "" : e.currentTarget.value, z: "", o: "" })}
           >

@@ -62,7 +62,7 @@ const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "
 
 function CutNote(props: { whole: Whole; name: string; onAll: () => void }) {
   const { whole } = props;
-  if (whole.error) return <p class="note bad">What was summed up could not be had: {visible(whole.error.message)}</p>;
+  if (whole.error) return <p class="note bad">Could not load collapsed frames: {visible(whole.error.message)}</p>;
   if (whole.isLoading) return <p class="note" role="status">Asking for what was summed up below {visible(props.name)}…</p>;
   if (!whole.isCut) return null;
   return (

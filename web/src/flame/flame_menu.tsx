@@ -19,7 +19,7 @@ export function FlameMenu(props: { x: number; y: number; frame: Frame | undefine
     ["sandwich", "Callers and callees"],
     ["spans", "Spans that ran this"],
     ["search", "Mark this function"],
-    ["hide", "Hide: give it to its callers"],
+    ["hide", "Hide: merge it into its callers"],
     ["lines", "Cost per line"],
     ["name", "Copy the name"],
     ["stack", "Copy the stack"],

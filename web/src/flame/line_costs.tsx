@@ -94,14 +94,14 @@ export function LineCosts(props: { tree: Tree; name: string; service: string; on
         <h3 class="mono">
           <bdi>{visible(name)}</bdi>
         </h3>
-        <span class="f3 sm">cost per line: by itself, and with what it calls</span>
+        <span class="f3 sm">cost per line: self, and total with callees</span>
         <span class="spring" />
         <button type="button" class="btn s" onClick={props.onClose}>
           Close
         </button>
       </header>
       {rows.length === 0 ? (
-        <p class="note pad-x">The profile has no lines of this function.</p>
+        <p class="note pad-x">The profile has no line numbers for this function.</p>
       ) : (
         files.map((of) => {
           const list = <LineTable rows={of} name={name} service={props.service} tree={tree} />;

@@ -244,8 +244,8 @@ export function TimeLanes(props: { profile: Profile; moments: readonly Moment[];
     <div class="flame-one lanes">
       {(made.left > 0 || made.isCut) && (
         <p class="note pad-x">
-          {made.left > 0 && `${count(made.lanes.length)} threads with most samples are drawn, ${count(made.left)} are not. `}
-          {made.isCut && "Stacks are deeper than what is drawn."}
+          {made.left > 0 && `${count(made.lanes.length)} threads with the most samples are shown, ${count(made.left)} are not. `}
+          {made.isCut && "Stacks are deeper than shown."}
         </p>
       )}
       <div class="flame-scroll" ref={box}>

@@ -68,7 +68,7 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   if (!now) return null;
   const of = entries.length > 1 ? ` of ${visible(entries[0]?.service ?? "")}` : "";
   const worse = (a: number | undefined, b: number) => a !== undefined && a > 0 && b / a - 1 > NOISE;
-  const hint = `Against the time before, of the same length; coloured when it grew by more than a tenth${lines.error ? `. The lines failed: ${visible(lines.error.message)}` : ""}`;
+  const hint = `Compared with the preceding period of the same length; coloured if it grew by more than 10 %${lines.error ? `. The lines failed: ${visible(lines.error.message)}` : ""}`;
   const common = { marks: props.marks, hint };
   const moved = (a: number | undefined, b: number) => (a === undefined ? "" : changeWords(a, b));
   return (

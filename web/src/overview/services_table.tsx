@@ -54,10 +54,10 @@ function Says(props: { service: string; findings: Asked<AllFindings>; first: Ret
   if (!findings.data) return <span class="faint">…</span>;
   const own = findings.data.services.find((s) => s.service === props.service);
   if (own?.error !== undefined && own.error !== "") return <span class="bad sm" title={visible(own.error)}>failed: {visible(own.error)}</span>;
-  if (!own) return <span class="faint sm">not examined: the question took too long</span>;
+  if (!own) return <span class="faint sm">not examined: the query took too long</span>;
   return (
     <span class="faint sm" title={said(own.reason)}>
-      {own.samples === 0 ? "no profiles" : own.reason === "" ? "nothing stands out" : said(own.reason)}
+      {own.samples === 0 ? "no profiles" : own.reason === "" ? "no findings" : said(own.reason)}
     </span>
   );
 }
@@ -123,7 +123,7 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
         </span>
         <input type="search" class="filter" placeholder="Filter services" aria-label="Filter services" value={text} onInput={(e) => change({ filter: e.currentTarget.value }, true)} />
         <span class="spring" />
-        <span class="f3 sm m-hide" title="Change is of p95 against the time before, of the same length; grey within a tenth or with fewer than 30 requests, coloured beyond">
+        <span class="f3 sm m-hide" title="Change of p95 compared with the preceding period of the same length; grey within 10 % or with fewer than 30 requests">
           {props.red.beforeError === "" ? "against the time before" : <span class="bad">the time before failed: {visible(props.red.beforeError)}</span>}
         </span>
         <Segment label="Order" value={order === "name" ? "name" : "worst"} of={[["worst", "Worst first"], ["name", "A–Z"]]} onChange={(o) => change({ sort: o === "worst" ? "" : o })} />
@@ -139,9 +139,9 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
               {head("p95", "p95")}
               <th class="number">Change</th>
               <th class="c-hide" title={`where a request spends its time, on average; of the first ${String(MOST_TIMES)} services`}>Time per request</th>
-              <th class="number c-hide2" title="cores, as profiles say">CPU</th>
-              <th class="number c-hide2" title="heap in use, as profiles say">Memory</th>
-              <th>What stands out</th>
+              <th class="number c-hide2" title="cores in use, from profiles">CPU</th>
+              <th class="number c-hide2" title="heap in use, from profiles">Memory</th>
+              <th>Findings</th>
             </tr>
           </thead>
           <tbody>
@@ -166,8 +166,8 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                   <td class="sp c-hide">
                     <Sparkline values={props.red.sparks.get(s.service)?.values ?? []} color={serviceColor(s.service)} width={64} height={22} marks={props.marks.get(s.service) ?? []} />
                   </td>
-                  <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No request enters it: it has child spans only">–</span>}</td>
-                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the time before, ${countOf(was.count, "request")}` : "no requests in the time before"}>
+                  <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No requests enter this service: it has child spans only">–</span>}</td>
+                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the preceding period, ${countOf(was.count, "request")}` : "no requests in the time before"}>
                     {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
                   <td class="time-cell c-hide">

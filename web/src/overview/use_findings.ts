@@ -56,7 +56,7 @@ export function reasonsOf(all: AllFindings): readonly { reason: string; services
 export const KIND_WORDS: Readonly<Record<string, string>> = {
   hot_function: "Hot function",
   repeated_function: "Called from many places",
-  repeated_parse: "Parsed again and again",
+  repeated_parse: "Parsed repeatedly",
   repeated_spans: "Repeated calls",
   deep_stack: "Deep stack",
   gc: "Garbage collection",

@@ -73,7 +73,7 @@ function Form(props: { id: string; selector: string; range: Range; onAdd: (m: Ma
         Add
       </button>
       <p class="note" role="status">
-        {failed ? `Labels could not be asked: ${visible(failed.message)}` : isKnown ? `${String(found.length)} values of ${visible(name)}` : `${String(known.length)} labels: ${visible(known.slice(0, 8).join(", "))}${known.length > 8 ? ", …" : ""}`}
+        {failed ? `Labels could not be loaded: ${visible(failed.message)}` : isKnown ? `${String(found.length)} values of ${visible(name)}` : `${String(known.length)} labels: ${visible(known.slice(0, 8).join(", "))}${known.length > 8 ? ", …" : ""}`}
       </p>
     </form>
   );

@@ -43,7 +43,7 @@ export function SettingsDialog(props: { turn: number }) {
               {fault}
             </p>
           )}
-          <p class="note">Kept in this browser, and used before what the server’s configuration says (page.source_link, page.logs_link). The page itself asks only this server; such a link opens when you click it.</p>
+          <p class="note">Stored in this browser; overrides the server’s configuration (page.source_link, page.logs_link). The page itself contacts only this server; such a link opens when you click it.</p>
           <div class="row">
             <button type="submit" class="main">
               Keep

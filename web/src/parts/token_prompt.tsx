@@ -24,7 +24,7 @@ export function TokenPrompt() {
   return (
     <dialog ref={dialog} class="token" aria-labelledby="token-title" onClose={() => setSentence("")}>
       <form onSubmit={submit}>
-        <h2 id="token-title">This server asks who you are</h2>
+        <h2 id="token-title">This server requires authentication</h2>
         <p class="note">{sentence}</p>
         <label>
           Token

@@ -20,9 +20,9 @@ import { ThinnedMark } from "./keep_marks";
 const GRADES: readonly (readonly [GradeName, string])[] = [
   ["exact", "samples that name this very span"],
   ["subtree", "samples that name a span below it"],
-  ["inherited", "samples that name the request's first span in this process, at a moment this one ran"],
-  ["shared", "samples that name only the request, shared among its spans by time"],
-  ["window", "samples of the process meanwhile, which name no request: an estimate"],
+  ["inherited", "samples that carry the id of the request's first span in this process, taken while this span ran"],
+  ["shared", "samples that carry only the request's id, divided among its spans by time"],
+  ["window", "samples of the process during the span that carry no request id: an estimate"],
 ];
 
 /** What these say of a span is never known, unless no other can have it. */
@@ -45,9 +45,9 @@ export function inOrder(types: readonly string[]): string[] {
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
   return (
-    <div class="matched pad-x" role="note" aria-label="Match quality: how samples came to this span">
+    <div class="matched pad-x" role="note" aria-label="Match quality: how samples were assigned to this span">
       {p.isEstimate === true ? (
-        <span class="trust none" title="Samples that other spans share: no intervals and no conclusions are made from them">
+        <span class="trust none" title="Samples shared with other spans: no intervals and no conclusions are derived from them">
           {ESTIMATE} estimate
         </span>
       ) : (
@@ -110,10 +110,10 @@ function More(props: { traceId: string; span: Span }) {
   const coverage = useAsk<Coverage>(open ? path : "", (s) => get(path, {}, s), true);
   return (
     <details class="note pad-x" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>How to have more samples here</summary>
+      <summary>How to get more samples here</summary>
       {coverage.isLoading && <p>…</p>}
       {coverage.error && <p class="bad">{visible(coverage.error.message)}</p>}
-      {coverage.data?.missing.length === 0 && <p>Nothing is missing that the server can see; only few samples of this span came.</p>}
+      {coverage.data?.missing.length === 0 && <p>The setup is complete as far as the server can see; this span just has few samples.</p>}
       {coverage.data?.missing.map((m) => (
         <div key={m.kind} class="missing">
           <b>{said(m.sentence)}</b>
@@ -141,8 +141,8 @@ function Narrowed(props: { p: SpanProfile; gap: { from: number; until: number } 
           {inGap && inGap.samples > 0
             ? `Below is what its ${countOf(inGap.samples, "sample")} of these ${duration(gap.until - gap.from)} say.`
             : (p.timeline ?? []).length === 0
-              ? "Its samples have no times of their own; below is all the span itself did."
-              : "No sample of this type fell into it; below is all the span itself did."}
+              ? "Its samples have no timestamps; showing the whole span."
+              : "No samples of this type in this gap; showing the whole span."}
         </span>
         <button type="button" onClick={() => change({ gap: "", self: "", fz: "" })}>
           The whole span
@@ -222,7 +222,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
             )}
             <KnownOf traceId={traceId} known={p.known} />
             {p.keep?.state !== "thinned" && (p.trust === "none" || p.trust === "thin" || p.isEstimate === true) && <More traceId={traceId} span={span} />}
-            {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
+            {p.isPartial && <p class="note warn">This answer was truncated by a limit.</p>}
             {tree && total > 0 ? (
               <FlameGraph
                 tree={tree}
@@ -241,8 +241,8 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
               <>
               <div class="flame-bar">{props.before}</div>
               <Empty>
-                <p>{p.keep?.state === "thinned" ? "The samples of this span were removed." : "There is no profile of this span."}</p>
-                <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : said(p.reason)}</p>
+                <p>{p.keep?.state === "thinned" ? "The samples of this span were removed." : "This span has no profile."}</p>
+                <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample was taken during it.` : said(p.reason)}</p>
               </Empty>
               </>
             )}

@@ -70,7 +70,7 @@ export function TraceFlamePane(props: { trace: Trace }) {
             </span>
             <ThinnedMark keep={d.keep} />
             {d.isEstimate === true && (
-              <span class="trust none" title="How samples are shared among the spans of a request is an estimate; what a service did is not">
+              <span class="trust none" title="The division of samples among the spans of a request is an estimate; the totals of a service are exact">
                 {ESTIMATE} estimate
               </span>
             )}

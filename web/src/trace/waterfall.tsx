@@ -152,7 +152,7 @@ function Bar(props: BarProps) {
                 class="gap"
                 tabIndex={-1}
                 style={inside(x0, x1)}
-                aria-label={`${duration(g.durationNs)} of ${visible(span.name)} without a child span: what ran`}
+                aria-label={`${duration(g.durationNs)} of ${visible(span.name)} without a child span: code that ran`}
                 title={`${duration(g.durationNs)} without a child span: ${did}`}
                 onClick={(e) => {
                   e.stopPropagation();
@@ -236,7 +236,7 @@ const SpanRow = memo(function SpanRow(props: RowProps) {
         {span.clockShiftNs !== undefined && <span class="chip" title={`Its host's clock was corrected by ${duration(Math.abs(span.clockShiftNs))}`}>clock</span>}
         {span.links.length > 0 && <span class="chip" title="Links to other spans: see Details">{span.links.length === 1 ? "link" : `${String(span.links.length)} links`}</span>}
         {row.isFolded && <span class="chip">+{row.below}</span>}
-        {row.run > 0 && <span class="chip" title={`${String(row.run)} like spans after one another`}>×{row.run}</span>}
+        {row.run > 0 && <span class="chip" title={`${String(row.run)} similar spans in a row`}>×{row.run}</span>}
       </div>
       <div class="span-time" role="gridcell">
         <Bar row={row} trace={trace} zoom={props.zoom} ledger={props.ledger} byService={props.byService} onWhy={props.onWhy} onGap={props.onGap} />
@@ -355,7 +355,7 @@ export function Waterfall(props: Props) {
         role="rowgroup"
         ref={box}
         tabIndex={0}
-        aria-label="Spans: arrows move and fold, Enter says why it took as long, z zooms to the span, Escape out"
+        aria-label="Spans: arrows move and fold, Enter explains the duration, z zooms to the span, Escape zooms out"
         onKeyDown={onKey}
         onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight, width: e.currentTarget.clientWidth })}
       >

@@ -69,7 +69,7 @@ function useSilence(onDone: () => void) {
       setError(undefined);
       send("/api/v1/silences", {}, { matchers, duration: FOR, createdBy: "page", comment: "silenced on the page" }, stop.current.signal)
         .then(() => {
-          setSaid(`Silenced ${labels["alertname"] ?? ""} for ${FOR}: nobody is told, it is evaluated as ever.`);
+          setSaid(`Silenced ${labels["alertname"] ?? ""} for ${FOR}: no notifications are sent; it is still evaluated.`);
           onDone();
         })
         .catch((e: unknown) => {
@@ -160,7 +160,7 @@ export function AlertsView() {
           </article>
         )}
       </AskedFrame>
-      <AskedFrame asked={rules} empty={(d) => (d.data.groups.length === 0 ? <p>This server has no rules of alerts: write some below alerts.rules in its configuration.</p> : undefined)}>
+      <AskedFrame asked={rules} empty={(d) => (d.data.groups.length === 0 ? <p>This server has no alert rules: add some under alerts.rules in its configuration.</p> : undefined)}>
         {(d) => (
           <article class="card">
             <h2 class="row pad">Rules</h2>

@@ -157,7 +157,7 @@ function Buttons(props: { target: Target; doing: ReturnType<typeof useSwitch>; c
           type="button"
           disabled={doing.isBusy || doing.capture?.state === "running"}
           aria-label={`Capture: ${name}`}
-          title={`CPU samples for ${CAPTURE.seconds} s at ${CAPTURE.rate} a second, also where profiling is off`}
+          title={`CPU samples for ${CAPTURE.seconds} s at ${CAPTURE.rate} per second, even if profiling is off`}
           onClick={() => doing.begin(target)}
         >
           Capture
@@ -172,7 +172,7 @@ function columns(doing: ReturnType<typeof useSwitch>): readonly Column<Collector
     { key: "instance", title: "Instance", isWide: true, by: (c) => c.instance, cell: (c) => <Name text={c.instance} /> },
     { key: "host", title: "Host, process", by: (c) => c.host, cell: (c) => `${visible(c.host)}${c.pid ? `, ${String(c.pid)}` : ""}` },
     { key: "agent", title: "Collector", by: (c) => c.agent, cell: (c) => <Name text={c.agent} /> },
-    { key: "rate", title: "Rate", hint: "CPU samples a second in effect", isNumber: true, by: (c) => (c.paused ? -1 : c.rate), cell: (c) => (c.paused ? "paused" : c.rate === 0 ? "off" : `${String(c.rate)} Hz`) },
+    { key: "rate", title: "Rate", hint: "CPU samples per second in effect", isNumber: true, by: (c) => (c.paused ? -1 : c.rate), cell: (c) => (c.paused ? "paused" : c.rate === 0 ? "off" : `${String(c.rate)} Hz`) },
     { key: "cost", title: "Own cost", hint: "of the process's CPU time", isNumber: true, by: (c) => c.ownCostPercent ?? -1, cell: (c) => (c.ownCostPercent === null ? "not told" : percent(c.ownCostPercent / 100)) },
     { key: "seen", title: "Last seen", isNumber: true, by: (c) => c.secondsAgo, cell: (c) => <time dateTime={c.lastSeen} title={c.lastSeen}>{c.waiting ? "connected" : `${String(c.secondsAgo)} s ago`}</time> },
     { key: "version", title: "Version applied", hint: "of the document that it has applied", by: (c) => c.version, cell: (c) => <code>{c.version === "" ? "none" : visible(c.version)}</code> },
@@ -201,7 +201,7 @@ export function CollectorsView() {
       {doing.capture && <CaptureState capture={doing.capture} />}
       <AskedFrame
         asked={answer}
-        empty={(d) => (d.collectors.length === 0 ? <p>No collector has asked this server since it was started. Programs with libspanflame, or under spanflame record --server, do so by themselves.</p> : undefined)}
+        empty={(d) => (d.collectors.length === 0 ? <p>No collector has polled this server since it was started. Programs that use libspanflame or run under spanflame record --server do so automatically.</p> : undefined)}
       >
         {(d) =>
           [...new Set(d.collectors.map((c) => c.service))].sort().map((service) => (

@@ -188,7 +188,7 @@ function DiffTypes(props: { type: string; range: Range }) {
     <TypeChoice
       types={all}
       type={props.type}
-      first={{ words: "All time", title: "What ran, and waits as hatched frames: the difference adds up" }}
+      first={{ words: "All time", title: "Running code, and waits as hatched frames: the parts add up to the difference" }}
       onType={(t) => change({ type: t, fz: "" })}
     />
   );
@@ -258,7 +258,7 @@ function Start(props: { range: Range }) {
     <div class="starts">
       {form(
         "Slow against fast",
-        "What slow spans do that fast ones do not.",
+        "Compare slow spans with fast ones.",
         <>
           {spans("q", "Spans", example)}
           <label>
@@ -270,8 +270,8 @@ function Start(props: { range: Range }) {
         </>,
         (of) => ({ q: of("q"), split: of("split") }),
       )}
-      {form("Failed against the others", "What failed spans do that others do not.", spans("q", "Spans", example), (of) => ({ q: of("q"), split: "errors" }))}
-      {form("Two queries", "Any spans against any others.", <>{spans("left", "Baseline", example)}{spans("right", "Comparison", withCondition(example, "duration > 100ms"))}</>, (of) => ({ left: of("left"), right: of("right") }))}
+      {form("Failed and successful", "Compare failed spans with the others.", spans("q", "Spans", example), (of) => ({ q: of("q"), split: "errors" }))}
+      {form("Two queries", "Compare any two span sets.", <>{spans("left", "Baseline", example)}{spans("right", "Comparison", withCondition(example, "duration > 100ms"))}</>, (of) => ({ left: of("left"), right: of("right") }))}
       {form(
         "By an attribute",
         "Two values of one attribute: two hosts, two customers, two regions.",
@@ -285,7 +285,7 @@ function Start(props: { range: Range }) {
       )}
       {form(
         "Two versions",
-        d ? "Before and after a deploy." : "No new version began in this time; name two.",
+        d ? "Before and after a deploy." : "No new version in this time; enter two versions.",
         <>
           {spans("service", "Service", d?.service ?? busiest?.service ?? "")}
           {spans("a", "Before", d?.against ?? "")}
@@ -348,7 +348,7 @@ export function Compare(props: { range: Range }) {
           Another comparison
         </ViewLink>
         {url["left"] !== undefined && (
-          <button type="button" class="btn" title="The other way round" onClick={() => change({ left: url["right"], right: url["left"] })}>
+          <button type="button" class="btn" title="Swap sides" onClick={() => change({ left: url["right"], right: url["left"] })}>
             <Icon name="swap" /> Swap
           </button>
         )}

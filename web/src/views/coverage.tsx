@@ -1,4 +1,4 @@
-// How well traces and profiles are joined, and what to add where they are not.
+// How well traces and profiles are linked, and what to add where they are not.
 
 import { useState } from "preact/hooks";
 import { get } from "../api/client";
@@ -101,7 +101,7 @@ function Type(props: { t: Coverage["types"][number] }) {
     <>
       <dt title={t.type}>{typeWords(t.type)}</dt>
       <dd>
-        {countOf(t.profiles, "profile")}, {countOf(t.samples, "sample")}{t.rateHz > 0 ? `, ${count(t.rateHz)} a second` : ""}
+        {countOf(t.profiles, "profile")}, {countOf(t.samples, "sample")}{t.rateHz > 0 ? `, ${count(t.rateHz)} per second` : ""}
         {t.spacingNs > 0 ? `, one every ${duration(t.spacingNs)}` : ""}
         {t.gapNs > 0 && <span class="bad"> · {duration(t.gapNs)} without any</span>}
       </dd>
@@ -142,14 +142,14 @@ function stateOf(c: Coverage, is: (type: string) => boolean): { state: State; wo
 /** What came is never more than what is said to be possible: spans that run on several threads have more than one thread could. */
 export function samplesHint(link: NonNullable<Coverage["link"]>): string {
   const came = count(link.receivedSamples);
-  return link.receivedSamples > link.expectedSamples ? `${came}, on several threads at once` : `${came} of about ${count(link.expectedSamples)} that ${countOf(link.spans, "span")} could have had on one thread each`;
+  return link.receivedSamples > link.expectedSamples ? `${came}, on several threads at once` : `${came} of about ${count(link.expectedSamples)} expected for ${countOf(link.spans, "span")} on one thread each`;
 }
 
 function quality(c: Coverage): { state: State; words: string } {
   const { link } = c;
   if (!link || link.receivedSamples <= 0) return { state: "none", words: "no samples are joined to spans" };
   const share = (link.knownSamples ?? 0) / link.receivedSamples;
-  const words = `${percent(Math.min(1, share))} of the samples are known to be of their span`;
+  const words = `${percent(Math.min(1, share))} of the samples are assigned to their span with certainty`;
   return { state: share >= 0.9 ? "full" : share > 0 ? "half" : "none", words };
 }
 
@@ -182,7 +182,7 @@ function Row(props: { service: string; spans: number; range: Range; isChosen: bo
       </td>
       <td>
         {first && (
-          <ViewLink to={{ view: "coverage", service: props.service }} class="btn s" label={`How to mend ${visible(props.service)}`}>
+          <ViewLink to={{ view: "coverage", service: props.service }} class="btn s" label={`How to fix ${visible(props.service)}`}>
             How
           </ViewLink>
         )}
@@ -208,7 +208,7 @@ export function CoverageView(props: { range: Range }) {
         {(d) => (
           <div class="card">
             <div class="toolbar">
-              <h2>How well traces and profiles are joined</h2>
+              <h2>How well traces and profiles are linked</h2>
               <CoverageHelp />
               <span class="f3">{countOf(d.services.length, "service")}</span>
               <span class="spring" />
@@ -223,7 +223,7 @@ export function CoverageView(props: { range: Range }) {
                     <th>CPU</th>
                     <th>Waiting</th>
                     <th>Memory</th>
-                    <th title="Whether samples are known to be of their span">Match quality</th>
+                    <th title="Whether samples are assigned to their span with certainty">Match quality</th>
                     <th>Missing</th>
                     <th />
                   </tr>

@@ -13,7 +13,7 @@ export function DeployVerdict(props: { deploy: Deploy; range: Range }) {
   const knows = d.key === KEYS[0] && d.against !== "";
   const q = { service: d.service, version: d.version, against: d.against, ...asked(props.range) };
   const answer = useAsk<Explain>(knows ? `verdict ${JSON.stringify(q)}` : "", (s) => get("/api/v1/explain", q, s));
-  if (!d.isSeen) return <span class="f3 sm">told, but not seen in spans or profiles yet</span>;
+  if (!d.isSeen) return <span class="f3 sm">reported, but not seen in spans or profiles yet</span>;
   if (d.key === "") return <span class="f3 sm">seen in profiles, not in spans</span>;
   if (!knows) return <span class="f3 sm">{hasSides(d) ? "told by its commit" : "the version before it is not known"}</span>;
   if (answer.error) return <span class="bad sm">failed: {visible(answer.error.message)}</span>;

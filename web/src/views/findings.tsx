@@ -39,7 +39,7 @@ function Cards(props: { told: readonly Told[]; checked: string }) {
           </button>
         </p>
       )}
-      {open.length === 0 && props.checked !== "" && <p class="state">Nothing stands out. {props.checked}</p>}
+      {open.length === 0 && props.checked !== "" && <p class="state">No findings. {props.checked}</p>}
       <div class="answers many">
         {open.slice(0, shown).map((f) => (
           <AnswerCard key={`${f.service} ${f.kind} ${f.subject} ${f.path}`} finding={f} onDismiss={() => put(f, true)} />
@@ -87,7 +87,7 @@ function Facets(props: { all: readonly Told[] }) {
   );
 }
 
-const CHECKED = "Checked were functions by themselves, repeated calls and parses, locks, garbage collection and kinds of work.";
+const CHECKED = "Checked: self time of functions, repeated calls and parsing, locks, garbage collection and categories of work.";
 
 function OfService(props: { service: string; range: Range }) {
   const q = { service: props.service, ...asked(props.range) };
@@ -153,7 +153,7 @@ export function FindingsView(props: { range: Range }) {
               <p key={f.service} class="note bad">
                 {visible(f.service)}: {visible(f.error)}{" "}
                 <ViewLink to={{ view: "findings", service: f.service }} class="link">
-                  Ask for it alone
+                  Load it separately
                 </ViewLink>
               </p>
             ))}

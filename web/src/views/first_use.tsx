@@ -13,7 +13,7 @@ export function FirstUse() {
     <div class="first-use">
       <h2>Nothing here yet</h2>
       <p>
-        No spans came in this time range. Send some: traces over OTLP, profiles with whatever your language has. When both carry span ids, every
+        No spans arrived in this time range. Send traces over OTLP, and profiles with any supported profiler. When samples carry span ids, every
         span gets its flame graph.
       </p>
       <div class="tabs" role="tablist" aria-label="Language">

@@ -17,7 +17,7 @@ import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 
 type Row = FrameSpans["spans"][number];
-const CUT = "Cut to fit: the samples stand for more than the span had room for";
+const CUT = "Truncated: the samples represent more time than the span lasted";
 
 function columns(unit: string): Column<Row>[] {
   return [
@@ -29,7 +29,7 @@ function columns(unit: string): Column<Row>[] {
         <span class="service">
           <ServiceMark name={s.service} />
           {s.traceId === "" ? (
-            <span class="faint mono" title="Its trace is not here (any more, or yet)">{s.spanId}</span>
+            <span class="faint mono" title="Its trace is not stored (expired, or not received yet)">{s.spanId}</span>
           ) : (
             <ViewLink to={{ view: "trace", id: s.traceId, span: s.spanId, pane: "why" }}>
               <Name text={s.name} />
@@ -58,9 +58,9 @@ export function FrameSpansView(props: { range: Range }) {
   return (
     <section aria-labelledby="page-title">
       {name === "" ? (
-        <p class="state">Which function? Its menu in a flame graph leads here.</p>
+        <p class="state">No function selected. Open the menu of a function in a flame graph.</p>
       ) : (
-        <AskedFrame asked={found} empty={(d) => (d.spans.length === 0 ? <p>{said(d.reason) || "No span's samples have this function in the time range."}</p> : undefined)}>
+        <AskedFrame asked={found} empty={(d) => (d.spans.length === 0 ? <p>{said(d.reason) || "No samples of spans contain this function in the time range."}</p> : undefined)}>
           {(d) => (
             <>
               <p class="row">

@@ -87,7 +87,7 @@ export function Latency(props: { inner: string; range: Range; height?: number; t
               Duration <span class="f3">{props.title}, {countOf(spansOf(heat), "span")}</span>
             </h2>
             <span class="spring" />
-            <span class="f3 sm m-hide">Drag a box to ask why · a dot is a trace</span>
+            <span class="f3 sm m-hide">Drag a box to explain slow spans · a dot is a trace</span>
             <HeatKey max={heat.max} stepS={stepOf(range)} />
           </header>
           {d.status === "PARTIAL" && <p class="note warn">This chart is partial: {d.message}</p>}

@@ -35,7 +35,7 @@ export function MapView(props: { range: Range }) {
     { key: "rate", title: "Calls per second", isNumber: true, by: (c) => c.callCount, cell: (c) => rate(c.callCount / seconds) },
     { key: "errors", title: "Failed requests of it", isNumber: true, by: (c) => of.get(c.child)?.requests.errorShare ?? -1, cell: (c) => callWords(c, "errors", of, seconds) || "–" },
     { key: "p95", title: "Its p95", isNumber: true, by: (c) => of.get(c.child)?.requests.p95Ns ?? -1, cell: (c) => p95Words(of.get(c.child)?.requests) || "–" },
-    { key: "share", title: "Of the caller's time", hint: "an estimate: time of its requests against the caller's; calls at the same time add up to more than there is", isNumber: true, by: (c) => timeShare(c, of) ?? -1, cell: (c) => callWords(c, "time", of, seconds) || "–" },
+    { key: "share", title: "Of the caller's time", hint: "an estimate: time of its requests divided by the caller's time; concurrent calls can exceed 100 %", isNumber: true, by: (c) => timeShare(c, of) ?? -1, cell: (c) => callWords(c, "time", of, seconds) || "–" },
   ];
   return (
     <section aria-labelledby="page-title">

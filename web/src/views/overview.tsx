@@ -101,7 +101,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
     <>
       <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} />
       {first.length > 0 && (
-        <div class="answers" aria-label="What stands out most" role="group">
+        <div class="answers" aria-label="Top findings" role="group">
           {first.map((f) => (
             <AnswerCard key={`${f.service} ${f.kind} ${f.subject}`} finding={f} />
           ))}
@@ -117,7 +117,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
       )}
       {findings.error && (
         <p class="note bad">
-          What stands out could not be asked: {visible(findings.error.message)}{" "}
+          Findings could not be loaded: {visible(findings.error.message)}{" "}
           <button type="button" class="btn s" onClick={findings.again}>
             Try again
           </button>
@@ -137,7 +137,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
               All
             </ViewLink>
           </header>
-          {versions.error ? <p class="note bad pad">Versions could not be asked: {visible(versions.error.message)}</p> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
+          {versions.error ? <p class="note bad pad">Versions could not be loaded: {visible(versions.error.message)}</p> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
         </div>
       </div>
     </>

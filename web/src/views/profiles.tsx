@@ -162,7 +162,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
     const [right, base] = await Promise.all([merged(own, nodes, [], s), isDiff ? merged(other, nodes, [], s) : undefined]);
     const n = (await counted) ?? [];
     const [a = 0, b = 0] = n instanceof Error ? [] : n;
-    const failed = n instanceof Error ? `requests could not be counted, so that nothing is per request: ${n.message}` : "";
+    const failed = n instanceof Error ? `requests could not be counted, so values per request are not available: ${n.message}` : "";
     return { data: { left: base?.data, right: right.data, requests: a > 0 && b > 0 ? { left: a, right: b } : undefined }, partial: right.partial || (base?.partial ?? "") || failed };
   });
   const byShare = url["shares"] === "1";
@@ -287,7 +287,7 @@ export function Profiles(props: { range: Range }) {
           <p>No profiles in this time range.</p>
           <div class="row">
             <button type="button" class="btn main" onClick={() => change({ from: "now-7d", until: "now" })}>
-              Look at the last 7 days
+              Show the last 7 days
             </button>
             <ViewLink to={{ view: "coverage" }} class="btn">
               What is missing

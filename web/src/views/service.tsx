@@ -50,7 +50,7 @@ function Charts(props: { inner: string; range: Range; marks: readonly Mark[]; on
         {errors.error ? null : hasErrors ? <LineChart title="Failed" {...b} format={perSecond} {...common} /> : <p class="f2">{errors.isLoading ? "Failed…" : `No errors in ${countOf(Math.round(a.lines.reduce((n, l) => n + l.values.reduce((m: number, v) => m + (v ?? 0), 0), 0) * step), "request")}.`}</p>}
       </div>
       <div class="card pad">
-        {failure("Could not ask for durations", quantiles)}
+        {failure("Could not load durations", quantiles)}
         {c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} {...common} />}
       </div>
     </div>
@@ -69,7 +69,7 @@ function columns(service: string, past: ReadonlyMap<string, Operation>, most: nu
     {
       key: "change",
       title: "Change of mean",
-      hint: "against the time before, of the same length; grey within a tenth or below 30 spans",
+      hint: "compared with the preceding period of the same length; grey within 10 % or below 30 spans",
       isNumber: true,
       by: (o) => o.meanNs / (past.get(o.operation)?.meanNs ?? o.meanNs),
       cell: (o) => {

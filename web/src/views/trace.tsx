@@ -142,7 +142,7 @@ function TitleRow(props: { trace: Trace; range: Range }) {
       )}
       <span class="t-says f2" data-answer title={visible(explain.data?.sentence ?? "")}>
         {explain.data && <Sentence text={withoutIntervals(explain.data.sentence.replace(/^[^:]*: /, ""))} parts={explain.data.parts} />}
-        {explain.error && <span class="bad">why it took as long could not be asked: {visible(explain.error.message)}</span>}
+        {explain.error && <span class="bad">the explanation could not be loaded: {visible(explain.error.message)}</span>}
       </span>
       <span class="f3 sm nw" title={moment(nanoToMs(trace.startTimeUnixNano))}>
         {moment(nanoToMs(trace.startTimeUnixNano)).slice(11, 23)} · {countOf(trace.spans.length, "span")} · {countOf(services, "service")}
@@ -311,7 +311,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
   return (
     <>
       <TitleRow trace={trace} range={props.range} />
-      {trace.isPartial && <p class="note warn">This trace is larger than a query may hold: some of its spans are not shown.</p>}
+      {trace.isPartial && <p class="note warn">This trace exceeds the memory limit of a query: some of its spans are not shown.</p>}
       {!trace.isExact && <p class="note warn">A damaged block may have held more of this trace.</p>}
       {trace.note !== undefined && <p class="note warn">{visible(trace.note)}</p>}
       {missing > 0 && (
@@ -341,7 +341,7 @@ export function TraceView(props: { range: Range }) {
   const path = `/api/v1/trace/${encodeURIComponent(id)}`;
   const trace = useAsk<Trace>(id === "" || id === "-" ? "" : path, (s) => get(path, {}, s), true);
   useHead("Trace", id === "" ? "" : "Trace");
-  if (id === "") return <Empty><p>Which trace? Open one from a search, or paste its id above.</p></Empty>;
+  if (id === "") return <Empty><p>No trace selected. Open one from a search, or paste its id above.</p></Empty>;
   return (
     <section class="trace" aria-labelledby="page-title">
       {id === "-" ? <BySpan span={url["span"] ?? ""} /> : <AskedFrame asked={trace}>{(t) => <Loaded trace={t} range={props.range} />}</AskedFrame>}

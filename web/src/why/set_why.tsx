@@ -21,7 +21,7 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
   if (asked.error)
     return (
       <div class="card pad bad" role="alert">
-        Why they are slow could not be asked: {visible(asked.error.message)}{" "}
+        The explanation could not be loaded: {visible(asked.error.message)}{" "}
         <button type="button" class="btn s" onClick={asked.again}>
           Try again
         </button>

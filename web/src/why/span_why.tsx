@@ -81,7 +81,7 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
             )}
             <span>{e.evidence.samples > 0 ? countOf(e.evidence.samples, "sample") : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
             <ViewLink to={{ view: "compare", q: like, split: "p95" }} class="link">
-              Slow against fast of these
+              Compare slow and fast ones
             </ViewLink>
             <ViewLink to={{ view: "search", q: like }} class="link">
               Spans like it
@@ -143,13 +143,13 @@ function Graph(props: { traceId: string; traceNs: number; span: Span; explain: E
   if (mode === "cpu" || mode === "type") return <SpanProfilePane traceId={traceId} span={span} before={before} onEnter={props.onEnter} onDeep={props.onDeep} />;
   if (asked.error) return <Failure sentence={asked.error.message} status={asked.error.status} retryAfterS={asked.error.retryAfterS} again={asked.again} />;
   if (!tree) return <div class="state">{asked.isSlow ? "Still working…" : "Loading…"}</div>;
-  if ((tree.total[0] ?? 0) <= 0) return <Empty><p>{explain.reason.startsWith("thinned:") ? "The samples of this span were removed." : "Nothing of this span is known to wait."}</p></Empty>;
+  if ((tree.total[0] ?? 0) <= 0) return <Empty><p>{explain.reason.startsWith("thinned:") ? "The samples of this span were removed." : "No waiting time of this span was recorded."}</p></Empty>;
   const query = props.chosen === "" ? undefined : { part: props.chosen };
   return (
     <>
       {props.chosen !== "" && (
         <p class="note row pad-x" role="note">
-          Only the part that was chosen.
+          Only the selected part.
           <button type="button" class="btn s" onClick={() => change({ part: "", fz: "" })}>
             All of it
           </button>
@@ -203,7 +203,7 @@ export function SpanWhy(props: { traceId: string; traceNs: number; span: Span })
   return (
     <div class={isBrief ? "span-why brief" : "span-why"}>
       <Progress isLoading={explain.isLoading} isSlow={explain.isSlow} />
-      {explain.error && <Failure sentence={`Why it took as long could not be asked: ${explain.error.message}`} status={explain.error.status} retryAfterS={explain.error.retryAfterS} again={explain.again} />}
+      {explain.error && <Failure sentence={`The explanation could not be loaded: ${explain.error.message}`} status={explain.error.status} retryAfterS={explain.error.retryAfterS} again={explain.again} />}
       {!e && !explain.error && (
         <div class="why" aria-busy="true">
           <p class="says f3">{duration(span.durationNs)}: {explain.isSlow ? "still working…" : "…"}</p>
@@ -211,7 +211,7 @@ export function SpanWhy(props: { traceId: string; traceNs: number; span: Span })
       )}
       {e && <Answer explain={e} span={span} brief={isBrief} chosen={part} />}
       {e && (
-        <button type="button" class="fold-answer" aria-expanded={!isBrief} aria-label={isBrief ? "Show the whole answer" : "Fold the answer"} title={isBrief ? "Show the whole answer (f)" : "Fold the answer: more room for the graph (f)"} onClick={() => turn.current()}>
+        <button type="button" class="fold-answer" aria-expanded={!isBrief} aria-label={isBrief ? "Expand the answer" : "Fold the answer"} title={isBrief ? "Expand the answer (f)" : "Collapse the answer to enlarge the graph (f)"} onClick={() => turn.current()}>
           {isBrief ? "▾" : "▴"}
         </button>
       )}

@@ -76,11 +76,11 @@ enum sf_err sf_profile_read_check(struct sf_profile_walk *w, struct sf_why *why)
 {
     struct sf_query_ctx *q = w->q;
     if (q->cancel && atomic_load_explicit(q->cancel, memory_order_relaxed))
-        return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+        return sf_fail(why, SF_ERR_CANCELLED, "query: the client disconnected");
     if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         return sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
     if (sf_account_has_refused())
-        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; ask again");
+        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; retry");
     return sf_budget_query(&w->l->budget, &w->counted_len, sf_arena_used(&w->scratch), why);
 }
 

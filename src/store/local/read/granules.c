@@ -210,11 +210,11 @@ enum sf_err sf_granules_query_open(struct sf_local *l, struct sf_query_ctx *q, b
 enum sf_err sf_granules_query_check(const struct sf_query_ctx *q, struct sf_why *why)
 {
     if (q->cancel && atomic_load(q->cancel))
-        return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+        return sf_fail(why, SF_ERR_CANCELLED, "query: the client disconnected");
     if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         return sf_fail(why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
     if (sf_account_has_refused())
-        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; ask again");
+        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; retry");
     return SF_OK;
 }
 
