@@ -32,6 +32,8 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     sf_json_write_bool(&w, c->is_sample);
     sf_json_write_key_u64(&w, SF_STR("sampledSpans"), c->n_sampled);
     sf_json_write_key_u64(&w, SF_STR("samples"), c->grades.n_samples);
+    sf_json_write_key(&w, SF_STR("looks"));
+    sf_json_write_f64(&w, c->view.taken);
     sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(c->trust));
     write_f64(&w, "meanDurationNs", c->mean_duration_ns);
     write_f64(&w, "meanValue", c->mean_value);

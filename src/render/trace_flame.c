@@ -22,6 +22,8 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
     sf_json_write_key_u64(&w, SF_STR("sampledSpans"), v->n_sampled);
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key(&w, SF_STR("looks"));
+    sf_json_write_f64(&w, v->view.taken);
     sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(v->trust));
     sf_grades_json(&v->grades, &w);
     sf_known_json(&v->known, &w);

@@ -19,6 +19,7 @@ import { zoomedOut } from "../src/state/range";
 import { rangeWords } from "../src/parts/range_control";
 import { mostWaitedFor, orphans, ownStretches, piecesIn, rowsOf } from "../src/trace/rows";
 import { samplesHint } from "../src/views/coverage";
+import { gradeSamples } from "../src/trace/span_profile";
 import { ledgerWords } from "../src/trace/waterfall";
 import { interval, inOrder, partsWords } from "../src/why/parts";
 import type { Service } from "../src/api/types";
@@ -37,6 +38,13 @@ test("tooltips mark estimates, and of few samples have no times", () => {
   const ledger = { spanId: "a", parts: { cpu: 12e6, lock: 3e6 }, estimates: ["lock"] };
   assert.equal(ledgerWords(span("a", 0, { fewSamples: 2 }), ledger), "running 2 samples, lock ~3 ms");
   assert.equal(ledgerWords(span("a", 0), { ...ledger, estimates: ["cpu"] }), "running ~12 ms, lock 3 ms");
+});
+
+test("all counts of a span's samples are samples, not records", () => {
+  const none = { samples: 0, value: 0 };
+  const grades = { exact: { samples: 1, value: 50e6 }, subtree: { samples: 1, value: 30e6 }, inherited: none, shared: none, window: none };
+  assert.deepEqual([gradeSamples({ samples: 2, looks: 8, grades }, "exact"), gradeSamples({ samples: 2, looks: 8, grades }, "subtree")], [5, 3]);
+  assert.equal(gradeSamples({ samples: 2, looks: 2, grades }, "exact"), 1);
 });
 
 test("quantiles are marked, and of no request there are none", () => {

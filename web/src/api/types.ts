@@ -245,6 +245,7 @@ export interface TraceFlame {
   spans: number;
   sampledSpans: number;
   samples: number;
+  looks?: number;
   isEstimate?: boolean;
   known?: Known;
   isPartial: boolean;

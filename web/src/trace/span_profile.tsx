@@ -42,6 +42,13 @@ export function inOrder(types: readonly string[]): string[] {
   return [...types].sort((a, b) => rank(a) - rank(b));
 }
 
+/** Samples of a grade: a record may stand for several. */
+export function gradeSamples(p: Pick<SpanProfile, "samples" | "looks" | "grades">, g: GradeName): number {
+  const whole = GRADES.reduce((n, [k]) => n + p.grades[k].value, 0);
+  if ((p.looks ?? 0) <= p.samples || whole <= 0) return p.grades[g].samples;
+  return Math.round(((p.looks ?? 0) * p.grades[g].value) / whole);
+}
+
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
   return (
@@ -59,8 +66,8 @@ function Grades(props: { p: SpanProfile }) {
       {p.mostSamples > 0 && p.mostSamples >= (p.looks ?? 0) && <span class="faint"> of about {count(p.mostSamples)} expected{(p.threads ?? 1) > 1 ? ` on ${p.areThreadsNamed === false ? "at least " : ""}${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
-          {g} {p.grades[g].samples}
-          {p.profile.isFew !== true && ` · ${amount(p.grades[g].value, { ...measureOf(p.profile), isEstimate: ESTIMATES.includes(g) })}`}
+          {g} {count(gradeSamples(p, g))}
+          {p.profile.isFew !== true && ` · ${amount(p.grades[g].value, { ...measureOf(p.profile), isEstimate: p.isEstimate === true && ESTIMATES.includes(g) })}`}
         </span>
       ))}
       {p.top && p.top.function !== "" && (

@@ -5,7 +5,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
 import { said, visible } from "../format/safe_text";
-import { ESTIMATE } from "../format/units";
+import { count, ESTIMATE } from "../format/units";
 import { AskedFrame } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -66,7 +66,7 @@ export function TraceFlamePane(props: { trace: Trace }) {
               </select>
             )}
             <span class="faint">
-              {d.sampledSpans} of {d.spans} spans have samples, {d.samples} in all
+              {d.sampledSpans} of {d.spans} spans have samples, {count(Math.max(d.samples, Math.round(d.looks ?? 0)))} in all
             </span>
             <ThinnedMark keep={d.keep} />
             {d.isEstimate === true && (
