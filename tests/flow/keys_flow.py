@@ -168,7 +168,6 @@ ELSEWHERE = {
     "store.remote.url": "flow fleet", "store.remote.user": "flow fleet", "store.remote.password_file": "flow fleet",
     "store.remote.ca_file": "flow fleet", "store.remote.ack": "flow fleet", "store.remote.interval": "flow fleet",
     "store.remote.timeout": "flow fleet", "store.remote.spool_max": "flow fleet",
-    "metrics.span_metrics.enabled": "flow service_graph", "metrics.span_metrics.dimensions": "flow service_graph",
     "metrics.service_graph.enabled": "flow service_graph",
     "metrics.service_graph.dimensions": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
@@ -182,7 +181,7 @@ ELSEWHERE = {
 SERVER_KEYS = ("data memory log.level store.flush_interval retention.spans retention.detail alerts.pack symbols.max_total "
                "redact.replace metrics.service_graph.wait limits.body limits.body_timeout limits.inflated limits.idle_timeout limits.attributes limits.series limits.value limits.stack_depth redact.builtin redact.match "
                "redact.keys redact.values redact.names redact.files redact.allow auth.allow_public_without_auth retention.full_resolution symbols.timeout symbols.cache symbols.wait store.flush_log "
-               "log.format metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
+               "log.format metrics.span_metrics.enabled metrics.span_metrics.dimensions metrics.span_metrics.max_series metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth "
                "findings.callers findings.repeated findings.gc findings.lock findings.theme").split()
 
 

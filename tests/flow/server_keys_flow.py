@@ -141,6 +141,22 @@ def test_metrics_span_metrics_max_series():
     assert plain == 40 and changed < 40, (plain, changed)
 
 
+def span_metrics(s):
+    s.send([make_span(service="metered", attributes={"http.route": "/cart"})])
+    return [line for line in s.metrics().splitlines() if line.startswith("traces_spanmetrics_calls_total{") and "metered" in line]
+
+
+def test_metrics_span_metrics_enabled():
+    with Server("metrics: {span_metrics: {enabled: false}}\n") as s:
+        assert span_metrics(PLAIN) and not span_metrics(s)
+
+
+def test_metrics_span_metrics_dimensions():
+    with Server("metrics: {span_metrics: {dimensions: [http.route]}}\n") as s:
+        plain, changed = span_metrics(PLAIN)[0], span_metrics(s)[0]
+        assert 'http_route="/cart"' in changed and "/cart" not in plain, (plain, changed)
+
+
 def test_data():
     assert os.path.isdir(os.path.join(PLAIN.data, "wal"))
 
