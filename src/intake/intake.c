@@ -27,6 +27,7 @@
 enum {
     PIECE_SPANS = 16384,
     PIECE_ARENA_LEN = 32 << 20,
+    KEEP_SCRATCH_LEN = 1 << 20,
     ZSTD_LEVEL = 1,
     /* A profile is mostly numbers that no level makes much smaller: a third more bytes in the log,
      * which keeps them for a minute, for half the time (bench/load --profiles). */
@@ -36,6 +37,7 @@ enum {
 struct sf_intake_tools {
     struct sf_inflate *inflate;
     struct sf_deflate *deflate;
+    struct sf_buf scratch;
 };
 
 struct sf_intake_tools *sf_intake_tools_new(void)
@@ -57,8 +59,17 @@ void sf_intake_tools_free(struct sf_intake_tools *t)
     if (t) {
         sf_inflate_free(t->inflate);
         sf_deflate_free(t->deflate);
+        sf_buf_done(&t->scratch);
         sf_heap_free(t);
     }
+}
+
+struct sf_buf *sf_intake_tools_scratch(struct sf_intake_tools *t)
+{
+    if (t->scratch.cap > KEEP_SCRATCH_LEN)
+        sf_buf_done(&t->scratch);
+    sf_buf_reset(&t->scratch);
+    return &t->scratch;
 }
 
 struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t)

@@ -16,6 +16,8 @@ struct sf_intake_tools *sf_intake_tools_new(void); /* NULL: no memory */
 void sf_intake_tools_free(struct sf_intake_tools *t);
 struct sf_inflate;
 struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t); /* borrowed */
+/* An empty buffer that is good until the next call; it keeps up to a mebibyte of memory. */
+struct sf_buf *sf_intake_tools_scratch(struct sf_intake_tools *t);
 
 struct sf_intake_config {
     const struct sf_redactor *redactor;

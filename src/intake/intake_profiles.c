@@ -153,15 +153,15 @@ static enum sf_err log_one(const struct sf_intake_profiles *how, struct sf_batch
 {
     struct sf_logged log = {
         .kind = SF_LOG_PROFILES, .tenant = how->tenant, .recv_ns = how->recv_ns};
-    struct sf_buf plain = {0};
+    struct sf_buf own = {0}, *plain = how->tools ? sf_intake_tools_scratch(how->tools) : &own;
     enum sf_err err = SF_OK;
     sf_buf_reset(&b->body);
-    sf_profile_codec_encode(b->profiles, &plain);
-    if (!sf_buf_ok(&plain))
-        err = sf_fail(why, plain.err, "intake: no memory to write a profile");
+    sf_profile_codec_encode(b->profiles, plain);
+    if (!sf_buf_ok(plain))
+        err = sf_fail(why, plain->err, "intake: no memory to write a profile");
     if (!err)
-        err = sf_intake_log(how->tools, &log, dup_hash, sf_buf_bytes(&plain), b, why);
-    sf_buf_done(&plain);
+        err = sf_intake_log(how->tools, &log, dup_hash, sf_buf_bytes(plain), b, why);
+    sf_buf_done(&own);
     return err;
 }
 

@@ -20,18 +20,19 @@ static bool make_room(struct sf_encoder *e)
     return false;
 }
 
-void sf_codec_put_str(struct sf_encoder *e, sf_str s)
+/* Its number; 0: a fault. */
+static uint32_t put_str(struct sf_encoder *e, sf_str s)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
 
     if (!sf_buf_ok(e->out) || !make_room(e))
-        return;
+        return 0;
     lookup = sf_table_lookup(&e->at, sf_key_str(s));
     while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(e->strings[at], s)) {
             sf_buf_add_varint(e->out, at + 1);
-            return;
+            return at + 1;
         }
     }
     sf_table_keep(&e->at, &lookup, e->n_strings);
@@ -39,6 +40,23 @@ void sf_codec_put_str(struct sf_encoder *e, sf_str s)
     sf_buf_add_u8(e->out, 0);
     sf_buf_add_varint(e->out, s.len);
     sf_buf_add_str(e->out, s);
+    return e->n_strings;
+}
+
+void sf_codec_put_str(struct sf_encoder *e, sf_str s)
+{
+    put_str(e, s);
+}
+
+void sf_codec_put_shared(struct sf_encoder *e, sf_str s)
+{
+    uint64_t at = ((uintptr_t)s.p * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+    struct sf_codec_seen *seen = &e->seen[at % SF_CODEC_SEEN];
+    if (seen->number && seen->s.p == s.p && seen->s.len == s.len) {
+        sf_buf_add_varint(e->out, seen->number);
+        return;
+    }
+    *seen = (struct sf_codec_seen){s, put_str(e, s)};
 }
 
 void sf_codec_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)

@@ -9,12 +9,19 @@
 #include "base/err.h"
 #include "base/table.h"
 
+enum { SF_CODEC_SEEN = 256 };
+struct sf_codec_seen {
+    sf_str s;
+    uint32_t number; /* 0: none */
+};
+
 struct sf_encoder {
     struct sf_buf *out;
     struct sf_table at;
     sf_str *strings; /* by number, counted from 1; borrowed */
     uint32_t n_strings, cap_strings, n_expected;
-    size_t count_off; /* where the number of strings goes */
+    size_t count_off;                         /* where the number of strings goes */
+    struct sf_codec_seen seen[SF_CODEC_SEEN]; /* by where they lie */
 };
 
 /* Version, room for the number of strings. */
@@ -29,6 +36,8 @@ static inline void sf_codec_put_zigzag(struct sf_buf *out, int64_t v)
 /* string := 0 | len bytes      a new one; it gets the next number, counted from 1
  *         | number             one that was there before */
 void sf_codec_put_str(struct sf_encoder *e, sf_str s);
+/* The same of one that many things share, bytes and all: it is hashed and compared once. */
+void sf_codec_put_shared(struct sf_encoder *e, sf_str s);
 
 struct sf_decoder {
     const uint8_t *at, *end, *start;

@@ -81,8 +81,8 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
     }
     for (uint32_t i = 0; i < b->n_functions; i++) {
         sf_codec_put_str(e, b->functions[i].name);
-        sf_codec_put_str(e, b->functions[i].system_name);
-        sf_codec_put_str(e, b->functions[i].file);
+        sf_codec_put_shared(e, b->functions[i].system_name); /* mostly none */
+        sf_codec_put_shared(e, b->functions[i].file);
         sf_buf_add_varint(e->out, b->functions[i].start_line);
     }
     for (uint32_t i = 0; i < b->n_locations; i++) {
