@@ -79,7 +79,7 @@ class Gone(Exception):
 class Client:
     """One connection, kept open; one thread."""
 
-    def __init__(self, port, timeout=10):
+    def __init__(self, port, timeout=60):
         self.port = port
         self.timeout = timeout
         self.conn = None
