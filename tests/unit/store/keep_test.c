@@ -2,9 +2,11 @@
 
 #include <signal.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/trace_share.h"
 #include "model/process.h"
+#include "store/local/keep/pinned.h"
 #include "store/local/keep/thinning.h"
 #include "store/local/keep/verdicts.h"
 #include "support/profile_store_rig.h"
@@ -554,6 +556,33 @@ TEST(keep, keeps_the_samples_of_a_pinned_trace_until_the_pin_ends)
     sf_local_figures_stats(r.r.store, &stats);
     assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1] + stats.n_blocks[2], 0);
     profile_store_done(&r);
+}
+
+static bool is_pinned_at(const struct sf_pinned *p, int64_t start_ns, int64_t length_ns)
+{
+    struct sf_profile_detail d = {.start_ns = start_ns, .length_ns = length_ns, .has_time = true};
+    return sf_pinned_has(p, &d, SF_STR("shop"));
+}
+
+/* One long span, and one within it; the service of another trace sorts before and behind. */
+TEST(keep, samples_without_ids_are_pinned_by_their_time)
+{
+    uint64_t shop = sf_hash_str(SF_STR("shop"));
+    sf_trace_id trace = {{1}};
+    struct sf_pinned_time times[] = {{shop - 1, 0, 9000, 9000},
+                                     {shop, 100, 500, 500},
+                                     {shop, 200, 210, 500},
+                                     {shop + 1, 0, 9000, 9000}};
+    struct sf_pinned p = {.traces = &trace, .n_traces = 1, .times = times, .n_times = 4};
+    assert_true(is_pinned_at(&p, 300, 10)); /* the long one's, behind the short one */
+    assert_true(is_pinned_at(&p, 500, 10));
+    assert_true(is_pinned_at(&p, 50, 50));
+    assert_false(is_pinned_at(&p, 501, 10));
+    assert_false(is_pinned_at(&p, 50, 40));
+    p.n_times = 3; /* none behind */
+    assert_true(is_pinned_at(&p, 300, 10));
+    p.n_times = 1; /* none of the service */
+    assert_false(is_pinned_at(&p, 300, 10));
 }
 
 TEST(keep, erases_the_samples_of_a_pinned_trace_past_their_age)

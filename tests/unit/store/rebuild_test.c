@@ -145,6 +145,16 @@ static void flip_byte(struct store_rig *r, const char *path, int64_t off)
     sf_file_close(&f);
 }
 
+static void add_lines(struct store_rig *r, const char *path, const char *lines)
+{
+    struct sf_file f = SF_FILE_NONE;
+    uint64_t len;
+    assert_ok(sf_dir_open_write(r->dir, path, &f, &r->why));
+    assert_ok(sf_file_len(&f, &len, &r->why));
+    assert_ok(sf_file_write_at(&f, len, lines, strlen(lines), &r->why));
+    sf_file_close(&f);
+}
+
 TEST(rebuild, moves_unknown_blocks_to_orphan_for_a_day)
 {
     struct store_rig r;
@@ -251,6 +261,10 @@ TEST(rebuild, fsck_finds_what_is_wrong_and_changes_nothing)
     assert_int_equal(n_faults, 1);
     assert_non_null(strstr(last_said, "tenants.log"));
     flip_byte(&r, "tenants.log", -4);
+    add_lines(&r, "tenants.log", "7 made\n8 up\n");
+    assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
+    assert_int_equal(n_faults, 0); /* a start that was cut short leaves such */
+    assert_non_null(strstr(last_said, "tenants.log has 2 lines"));
     assert_ok(sf_dir_unlink(r.dir, some_block, &r.why));
     assert_ok(sf_local_fsck(r.dir, say, NULL, &n_faults, &r.why));
     assert_int_equal(n_faults, 1);
