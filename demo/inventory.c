@@ -1,7 +1,7 @@
 /* inventory - is it in stock?
  *
  * Planted here, each with its switch:
- *   lock      the stock table's lock is held half of the time by somebody who counts boxes
+ *   lock      the stock table's lock is held half of the time by a thread that counts boxes
  *   database  a query without an index, a commit that waits for the disk, a supplier far away */
 #include <errno.h>
 #include <pthread.h>

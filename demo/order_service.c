@@ -208,7 +208,7 @@ static APART void formatResponse(const struct order *o, char answer[SHOP_ANSWER_
 
 enum { COUPON_EVERY = 8 };
 
-/* One order in eight has a coupon. False: there is no rule for it, and nobody thought of that. */
+/* One order in eight has a coupon. False: there is no rule for it. */
 static APART bool applyCoupon(long order, char answer[SHOP_ANSWER_CAP])
 {
     static const char *const coupons[] = {"SUMMER-24", "WELCOME", "STAFF", "BIRTHDAY", "NEWS"};

@@ -3,7 +3,7 @@
  * Planted here, each with its switch:
  *   n+1     attributes are loaded one by one, each under a span of its own
  *   legacy  one order in fifty goes through applyLegacyTax, thirty times as slow
- *   leak    keepQuote keeps 32,768 bytes of every price for nobody */
+ *   leak    keepQuote leaks 32,768 bytes of every price */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static APART double applyTax(double price)
 
 /* ---- keepQuote: memory that only grows ---- */
 
-/* A demo stays for a day: at 256 MB all of it goes, and it begins anew. */
+/* A demo may run for a day: at 256 MB all of it is freed, and the leak starts over. */
 enum { QUOTE_LEN = 32768, MAX_QUOTES = 8192 };
 
 static pthread_mutex_t quotes_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */

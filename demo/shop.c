@@ -132,7 +132,8 @@ int shop_call(const char *service, const char *method, const char *path, long or
                    "Content-Length: 0\r\nConnection: close\r\n\r\n",
                    method, path, order, traceparent);
     asked = shop_now_us();
-    /* A version that ends takes connections with it that it has not seen: these are asked again. */
+    /* A version that ends takes connections with it that it has not seen: these requests are
+     * repeated. */
     for (int i = 0; i < 2 && status < 0; i++) {
         fd = shop_http_connect(port);
         if (fd < 0)

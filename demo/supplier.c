@@ -1,4 +1,4 @@
-/* supplier - somebody else's system, far away: no spans, and an answer after 20 ms. */
+/* supplier - a remote third-party system: no spans, and a response after 20 ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

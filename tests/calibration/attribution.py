@@ -216,7 +216,7 @@ def check_unnamed(server, kind, has_name, n_replicas, n_hidden, has_zone, seed, 
             values = {k: v for k, v in functions_of(answer).items() if v}
             assert answer.get("isEstimate") or not values or list(values) == [f"of_{span.id.hex()}"], (told, span.key(), answer["reason"], values)
             got, n_known = got + (0 if answer.get("isEstimate") else sum(values.values())), n_known + answer["known"]["samples"]
-            n_left += "profiles do not say which" in answer["reason"]
+            n_left += "profiles do not identify the process" in answer["reason"]
             true += sum(s.value for s in process.samples if s.truth is span)
         for trace in {s.trace.hex() for s in process.spans}:
             for row in server.json(f"/api/v1/trace/{trace}?type=cpu")["spans"]:
@@ -231,7 +231,7 @@ def check_unnamed(server, kind, has_name, n_replicas, n_hidden, has_zone, seed, 
         assert got >= 0.9 * true and n_left == 0 and cohort["known"]["samples"] == n_known, (told, got, true, n_left, cohort["known"], n_known)
     else:
         assert missing and (n_left > 0 or kind == "timed"), (told, coverage["missing"], n_left)
-        assert kind == "timed" or "profiles do not say which" in cohort["note"] + coverage["link"]["note"], (told, cohort["note"])
+        assert kind == "timed" or "profiles do not identify the process" in cohort["note"] + coverage["link"]["note"], (told, cohort["note"])
 
 
 def run_unnamed(is_short):

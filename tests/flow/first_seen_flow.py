@@ -158,7 +158,7 @@ def test_wall_samples_fill_what_block_profiles_leave_unknown():
             assert server.post("/api/v1/flush", b"", JSON).status == 200
         known, reason = parts(9000)
         assert known["cpu"] == 40 and known["lock"] == 20 and known["run_queue"] == 220, (known, reason)
-        assert known["unknown"] == 20 and "would tell" not in reason, (known, reason)
+        assert known["unknown"] == 20 and "to see waits" not in reason, (known, reason)
         # Of another process, and of a time before they were switched on, those profiles are missing.
         for number in (9001, 9002):
             known, reason = parts(number)

@@ -8,7 +8,7 @@ test("a token that may only read is told which scope the buttons of collectors n
   const page = await open("/?view=collectors", { base: story.locked });
   await page.getByLabel("Token").fill(story.token);
   await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText("No collector has asked", { exact: false }).waitFor();
+  await page.getByText("No collector has polled", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Off: all collectors" }).click();
   await page.getByRole("alert").filter({ hasText: "scope control" }).waitFor();
   await done(page);

@@ -28,7 +28,7 @@ import { profile, span } from "./make";
 
 test("no more samples came than are said to be possible", () => {
   const link = (receivedSamples: number) => ({ receivedSamples, expectedSamples: 87, spans: 2 }) as Parameters<typeof samplesHint>[0];
-  assert.equal(samplesHint(link(80)), "80 of about 87 that 2 spans could have had on one thread each");
+  assert.equal(samplesHint(link(80)), "80 of about 87 expected for 2 spans on one thread each");
   assert.equal(samplesHint(link(214)), "214, on several threads at once");
 });
 

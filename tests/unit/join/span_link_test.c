@@ -728,7 +728,7 @@ TEST(span_link, fills_with_wall_samples_what_waits_leave_unknown)
     assert_int_equal(part(&v, "run_queue"), 20 * MS);
     assert_int_equal(part(&v, "child"), 40 * MS);
     assert_int_equal(part(&v, "unknown"), 20 * MS);
-    assert_false(sf_str_find(v.reason, SF_STR("would tell"), &place)); /* both are being sent */
+    assert_false(sf_str_find(v.reason, SF_STR("to see waits"), &place)); /* both are being sent */
     end();
 }
 
