@@ -2,6 +2,7 @@
 
 #include "alert/alert_history.h"
 #include "base/time_unit.h"
+#include "intake/redact.h"
 #include "test.h"
 
 static const int64_t T = INT64_C(1763200000) * SF_NS_PER_S;
@@ -122,6 +123,32 @@ TEST(silence_book, a_tenant_leaves_room_for_others)
     assert_true(b.list[SF_LIMIT_SILENCES - 1].end_ns == T + 7);
     assert_true(b.list[0].end_ns == T + SF_NS_PER_HOUR);
     sf_silence_book_done(&b);
+}
+
+TEST(silence_book, keeps_no_secrets)
+{
+    struct sf_redact_config config = {.has_builtin = true, .in_keys = true, .in_values = true};
+    struct sf_redactor *redactor = NULL;
+    struct sf_silence_book b = {0};
+    assert_ok(sf_redactor_new(&config, &redactor, &why));
+    b.redactor = redactor;
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"a\",\"value\":\"x\"}],\"duration\":\"1h\","
+                      "\"comment\":\"password=hunter2\",\"createdBy\":\"me, token=hunter2\"}"));
+    assert_str(b.list[0].comment, "password=[REDACTED]");
+    assert_str(b.list[0].by, "me, token=[REDACTED]");
+    assert_int_equal(b.n_redacted, 2);
+    assert_err(add(&b, "{\"matchers\":[{\"name\":\"password\",\"value\":\"hunter2\"}],"
+                       "\"duration\":\"1h\"}"),
+               SF_ERR_INPUT);
+    assert_err(add(&b, "{\"matchers\":[{\"name\":\"token=hunter2\",\"value\":\"x\"}],"
+                       "\"duration\":\"1h\"}"),
+               SF_ERR_INPUT);
+    /* as the label of an alert has it, with a keyed hash */
+    assert_ok(add(&b, "{\"matchers\":[{\"name\":\"password\",\"value\":\"[REDACTED:0123]\"}],"
+                      "\"duration\":\"1h\"}"));
+    assert_int_equal(b.n, 2);
+    sf_silence_book_done(&b);
+    sf_redactor_free(redactor);
 }
 
 TEST(silence_book, patterns_are_few_and_shared)
