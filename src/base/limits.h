@@ -218,6 +218,7 @@
 #define SF_LIMIT_QUERY_MS         30000        /* (conf) one query */
 #define SF_LIMIT_SEARCH_SLACK_S   600          /* around its range */
 #define SF_LIMIT_METRICS_RANGE_S  86400        /* one metrics query: a century of steps */
+#define SF_LIMIT_DEPLOYS_RANGE_S  2678400      /* versions of 31 days: a metrics query for each */
 #define SF_LIMIT_METRICS_STEPS    10000        /* of one metrics query: steps of a nanosecond */
 #define SF_LIMIT_METRICS_SERIES \
     1000 /* series of one metrics answer, the rest is cut and said so: by() over ids */

@@ -187,5 +187,22 @@ def test_3_a_trial_of_a_day_is_bounded_and_says_so():
     assert "would have fired 1 time; asked at 49 moments" in text, text
 
 
+def test_4_versions_of_a_month_begin_once():
+    """Two versions that run beside one another for days are one deploy, on the day of the first span."""
+    day = 24 * 60 * MINUTE
+    for days, versions in ((4, ["v1"]), (3, ["v1", "v2"]), (2, ["v2", "v1"]), (1, ["v2"])):
+        for i, version in enumerate(versions):  # a resource a request
+            SERVER.send([make_span(service="roll", name="GET /r", ago_ms=days * day - i * MINUTE, kind=2, resource={"service.version": version})])
+    for _ in range(100):
+        listed = SERVER.json("/api/v1/deploys?from=now-30d&service=roll")
+        if listed["deploys"]:
+            break
+        time.sleep(0.1)
+    assert [(d["version"], d["against"]) for d in listed["deploys"]] == [("v2", "v1")] and listed["note"] == "", listed
+    assert abs(int(listed["deploys"][0]["timeUnixNano"]) / 1e9 - (time.time() - 3 * 86400)) < 30 * 86400 / 120 + 60, listed
+    longer = SERVER.json("/api/v1/deploys?from=now-400d&service=roll")
+    assert longer["deploys"][0]["version"] == "v2" and "the last 31 days" in longer["note"], longer
+
+
 if __name__ == "__main__":
     tap.run(sys.modules[__name__])

@@ -159,6 +159,15 @@ static int by_service_and_time(const void *a, const void *b)
     return order ? order : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
+static int by_version_and_time(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = sf_str_cmp(x->service, y->service);
+    order = order ? order : sf_str_cmp(x->version, y->version);
+    order = order ? order : sf_str_cmp(x->commit, y->commit);
+    return order ? order : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
 static int newest_first(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -186,6 +195,21 @@ static void first_seen(const struct sf_metrics_result *r, struct found *f)
                              .time_ns = r->from_ns + (int64_t)at * r->step_ns,
                              .is_seen = true});
     }
+}
+
+/* A version that was seen on several days began on the first of them. */
+static void keep_first(struct found *f)
+{
+    uint32_t n = 0;
+    if (f->n)
+        qsort(f->list, f->n, sizeof(*f->list), by_version_and_time);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct item *now = &f->list[i], *last = n ? &f->list[n - 1] : NULL;
+        if (!last || !sf_str_eq(last->service, now->service) ||
+            !sf_str_eq(last->version, now->version) || !sf_str_eq(last->commit, now->commit))
+            f->list[n++] = *now;
+    }
+    f->n = n;
 }
 
 /* Of versions that were seen, those that came after another one of the same service. */
@@ -264,10 +288,16 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     struct sf_metrics_result r = {0};
     struct sf_buf text = {0};
     sf_str query;
-    int64_t step_ns = (to_ns - from_ns) / STEPS;
-    bool is_ok;
-    step_ns = step_ns > SF_NS_PER_S ? step_ns : SF_NS_PER_S;
+    const int64_t day_ns = SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S;
+    int64_t step_ns, end_ns;
+    bool is_ok, is_cut = to_ns - from_ns > SF_LIMIT_DEPLOYS_RANGE_S * SF_NS_PER_S;
     enum sf_err err;
+    if (is_cut) {
+        from_ns = to_ns - SF_LIMIT_DEPLOYS_RANGE_S * SF_NS_PER_S;
+        *out_note = SF_STR("versions of the last 31 days of the range; older ones are left out");
+    }
+    step_ns = (to_ns - from_ns) / STEPS;
+    step_ns = step_ns > SF_NS_PER_S ? step_ns : SF_NS_PER_S;
     sf_buf_print(&text, "{ ");
     if (service.len) {
         sf_buf_print(&text, "resource.service.name = ");
@@ -279,14 +309,21 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     sf_buf_done(&text);
     err = is_ok ? sf_query_parse(query, q->req, &ask.query, NULL, why)
                 : sf_no_room(why, "the query");
-    if (!err)
-        err = sf_metrics_window_range(from_ns, to_ns, step_ns, &ask.window, why);
-    if (!err && q->n_tenants)
-        err = sf_metrics_run(store, &ask, q, &r, why);
+    /* A metrics query is of one day at most. */
+    for (int64_t at_ns = from_ns; !err && at_ns < to_ns; at_ns = end_ns) {
+        end_ns = to_ns - at_ns > day_ns ? at_ns + day_ns : to_ns;
+        r = (struct sf_metrics_result){0};
+        err = sf_metrics_window_range(at_ns, end_ns, step_ns, &ask.window, why);
+        if (!err && q->n_tenants)
+            err = sf_metrics_run(store, &ask, q, &r, why);
+        if (!err && r.is_partial)
+            *out_note = r.note;
+        if (!err)
+            first_seen(&r, f);
+    }
     if (err)
         return err;
-    *out_note = r.is_partial ? r.note : SF_STR_NONE;
-    first_seen(&r, f);
+    keep_first(f);
     if (q->n_tenants)
         err = first_profiled(store, service, from_ns, to_ns, step_ns, q, f, why);
     keep_changes(f);
