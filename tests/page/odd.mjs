@@ -83,6 +83,8 @@ test("30 days are readable", async () => {
   await page.locator(".heatmap canvas").waitFor();
   await page.locator(".u-over").first().waitFor();
   assert.ok((await page.locator(".heat-dot").count()) <= 16);
+  await page.waitForLoadState("networkidle");
+  assert.deepEqual(await page.locator(".note.bad, [role=alert]").allInnerTexts(), [], "no part of it fails");
   await page.screenshot({ path: `${story.shots}/30-days.png` });
   await page.goto(`${story.url}/?from=now-30d&until=now`);
   await page.getByRole("region", { name: "Entry requests" }).getByText("/h").waitFor();

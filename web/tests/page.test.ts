@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { logTicks, roundTicks, timeTicks } from "../src/charts/axis";
 import { bestDots, heatLevel, heatOf } from "../src/charts/heat";
 import { composed, withoutStart } from "../src/flame/compose";
-import { diffLevel } from "../src/flame/colors";
+import { diffLevel, rgbOf } from "../src/flame/colors";
 import { changeWords, percent } from "../src/format/units";
 import { wholeOf } from "../src/overview/kpi_strip";
 import { layoutOf, neighbours } from "../src/overview/map_layout";
@@ -238,4 +238,10 @@ test("a trace is never shorter than the span that matched", () => {
   assert.equal(traceNs(203, "1000000"), 203e6);
   assert.equal(traceNs(203, "900000000"), 203e6); // a span that outlives what is known of its trace is told as it is
   assert.equal(traceNs(undefined, undefined), 0);
+});
+
+test("colours of the flame graph are those that oklch names", () => {
+  assert.equal(rgbOf(1, 0, 0), "#ffffff");
+  assert.equal(rgbOf(0.62796, 0.25768, 29.234), "#ff0000");
+  assert.equal(rgbOf(0.45201, 0.31321, 264.052), "#0000ff");
 });

@@ -40,7 +40,16 @@ function shade(f: Frame): string {
   const isLib = isLibrary(f);
   const hue = RUNTIME.test(f.function) ? 320 : isLib ? 150 + (pack % 100) : 40 + (pack % 52) + ((own % 17) - 8);
   const chroma = isLib || hue === 320 ? number("fl-c-lib", 0.045) : number("fl-c-own", 0.095);
-  return `oklch(${light.toFixed(3)} ${String(chroma)} ${String(hue)})`;
+  return rgbOf(light, chroma, hue);
+}
+
+/** A colour of the page as a canvas takes it fastest; a browser reads "oklch(…)" anew for every bar. */
+export function rgbOf(l: number, chroma: number, hue: number): string {
+  const [a, b] = [chroma * Math.cos((hue * Math.PI) / 180), chroma * Math.sin((hue * Math.PI) / 180)];
+  const [x, y, z] = [(l + 0.3963377774 * a + 0.2158037573 * b) ** 3, (l - 0.1055613458 * a - 0.0638541728 * b) ** 3, (l - 0.0894841775 * a - 1.291485548 * b) ** 3];
+  const linear = [4.0767416621 * x - 3.3077115913 * y + 0.2309699292 * z, -1.2684380046 * x + 2.6097574011 * y - 0.3413193965 * z, -0.0041960863 * x - 0.7034186147 * y + 1.707614701 * z];
+  const byte = (v: number) => Math.round(255 * Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
+  return `#${linear.map((v) => byte(v).toString(16).padStart(2, "0")).join("")}`;
 }
 
 const HATCHED: Readonly<Record<string, string>> = { run_queue: "queue", lock: "lock", disk: "disk", net: "net", io: "net", sleep: "sleep", gc: "gc" };

@@ -9,7 +9,7 @@ import type { Matches } from "./search";
 import { nameOf, type Tree } from "./tree";
 
 export const ROW = 20;
-const NARROW = 0.6;
+const NARROW = 1;
 const CHAR = 6.65;
 const FONT = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
@@ -74,20 +74,27 @@ function label(t: Tree, node: number, width: number): string {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 }
 
+/** On a whole pixel of the screen: edges between two are mixed one by one, which costs more than all the rest. */
+function snapped(x: number): number {
+  const ratio = typeof devicePixelRatio === "number" && devicePixelRatio > 0 ? devicePixelRatio : 1;
+  return Math.round(x * ratio) / ratio;
+}
+
 function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: number, v: View): void {
   const depth = t.depth[node] ?? 0;
   if (depth < v.skip) return;
   const y = rowTop(depth, v);
   const paint = paintOf(t, node, v.diffBy);
   const hit = v.matches === undefined || node === 0 || v.matches.frames[t.frame[node] ?? 0] === 1;
-  const wide = Math.max(w - (w > 3 ? 1 : 0), 0.5);
+  const from = snapped(x);
+  const wide = Math.max(snapped(x + w - (w > 3 ? 1 : 0)) - from, 0.5);
   if (!hit) g.globalAlpha = 0.35;
   g.fillStyle = paint.fill;
-  g.fillRect(x, y, wide, ROW - 1);
+  g.fillRect(from, y, wide, ROW - 1);
   const hatch = paint.hatch === "" ? undefined : hatchOf(g, paint.hatch);
   if (hatch) {
     g.fillStyle = hatch;
-    g.fillRect(x, y, wide, ROW - 1);
+    g.fillRect(from, y, wide, ROW - 1);
   }
   const text = label(t, node, w);
   if (text !== "") {
@@ -139,7 +146,7 @@ export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
         const width = Math.min(end - x, restWidth(t, c, whole, scale));
         if (width >= 0.5) {
           g.fillStyle = v.faded;
-          g.fillRect(x, y, width, ROW - 1);
+          g.fillRect(snapped(x), y, Math.max(snapped(x + width) - snapped(x), 0.5), ROW - 1);
         }
         break;
       }

@@ -189,7 +189,7 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
       {parts.size > 0 && (
         <p class="legend pad-x parts-legend c-hide">
           <PartLegend has={parts} />
-          {parts.has("child") && (
+          {(parts.has("child") || parts.has("remote")) && (
             <span>
               <i class="key p p-child" aria-hidden="true" /> child spans
             </span>

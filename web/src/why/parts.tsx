@@ -60,6 +60,7 @@ export function interval(low: number | null, high: number | null): string {
 }
 
 function known(p: ExplainPart): string {
+  if (p.part === "unknown") return "";
   if (p.low_ns !== null && p.low_ns === p.ns && p.high_ns === p.ns) return "exact";
   return interval(p.low_ns, p.high_ns);
 }
