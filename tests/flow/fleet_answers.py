@@ -194,7 +194,7 @@ def ask(server, question):
     if isinstance(question, tuple):
         answer = server.post(f"/querier.v1.QuerierService/{question[0]}", json.dumps(question[1]), JSON)
     else:
-        answer = server.get(question, {"Accept": "application/json"})
+        answer = server.get(question, {"Accept": "application/json"}, timeout=600)
     assert answer.status == 200, (question, answer.status, answer.text[:400])
     try:
         return settle(json.loads(answer.text)), answer

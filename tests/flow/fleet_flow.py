@@ -222,6 +222,31 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
         assert "late_function" in one.get(story.late_profile()).text
 
 
+def test_metrics_of_more_spans_in_five_minutes_than_one_answer_holds():
+    need_clickhouse()
+    if not LONG:
+        raise tap.Skip("sends 56,000 spans: FLEET_KILLS above 20 runs it")
+    n, per, slow = 56000, 2000, "limits: {query_time: 10m}\n"
+    base = time.time_ns() // (300 * 10**9) * 300 * 10**9 - 250 * 10**9  # all in one bucket, over 40 s
+    with clickhouse_bed.Bed(1) as bed, Server(slow) as alone, Server(config(bed.url(), timeout="300s") + slow) as one, \
+            Server(config(bed.url(), timeout="300s") + slow) as reader:
+        for first in range(0, n, per):
+            spans = [make_span(service=f"s{i % 5}", name=f"op{i % 7}", attributes={"method": "GET" if i % 3 else "PUT", "blob": "x" * 400})
+                     for i in range(first, first + per)]
+            for i, x in enumerate(spans):
+                x["start"] = base + (first + i) * 40 * 10**9 // n
+                x["end"] = x["start"] + 10**6 * (i % 50)
+            for s in (alone, one):
+                s.send(spans)
+        shipped(one)
+        times = f"start={base // 10**9 - 10}&end={base // 10**9 + 350}&step=10s"
+        for q in ("{} | count_over_time() by (resource.service.name)", "{} | count_over_time() by (span.method)",
+                  '{ span.method = "PUT" } | quantile_over_time(duration, .9) by (name)'):
+            path = f"/api/metrics/query_range?{times}&q={urllib.parse.quote(q)}"
+            found = [x for node in (reader, one) for x in fleet_answers.differences(alone, node, [path])]
+            assert not found, told(found)
+
+
 def test_an_answer_takes_few_questions_to_a_shard():
     need_clickhouse()
     story = fleet_answers.Story(500)

@@ -128,16 +128,19 @@ static void put_has(struct writing *w, const char *lists, sf_str key)
     }
 }
 
-/* Lists and bytes (x) may hold what is looked for: nobody looks into them here. */
+/* Lists and bytes (x) may hold what is looked for: nobody looks into them here. What stands before
+ * the AND is what the table's index by_value is of: an OR of two lists could not use one. */
 static void put_equal_text(struct writing *w, const struct sf_cond *c)
 {
-    sf_buf_print(w->sql, "((hasAny(sv, [");
-    put_list(w, c, "]) AND arrayExists((k, v) -> k = ");
+    sf_buf_print(w->sql, "(hasAny(arrayConcat(sv, xk), [");
+    put_list(w, c, ",");
+    sf_remote_source_quote(w->sql, c->key);
+    sf_buf_print(w->sql, "]) AND (arrayExists((k, v) -> k = ");
     sf_remote_source_quote(w->sql, c->key);
     sf_buf_print(w->sql, " AND v IN (");
-    put_list(w, c, "), sk, sv)) OR ");
+    put_list(w, c, "), sk, sv) OR ");
     put_has(w, "x", c->key);
-    sf_buf_print(w->sql, ")");
+    sf_buf_print(w->sql, "))");
 }
 
 /* What is no number compares with none: where the order is asked, that is left to the node. */

@@ -15,16 +15,20 @@ enum {
     WINDOW_ROWS = 50000, /* of a shard, about */
     BUCKET_S = 300,
     COUNTS_LEN = 16 << 20,
+    FINE_S = 86400, /* the longest range of which rows are counted by second */
 };
 
-struct bucket {
-    uint32_t start_s;
+struct count {
+    uint32_t bucket_s, start_s;
     uint64_t n;
 };
 
-struct window { /* buckets [from, to); the first of all has no end, the last no start */
-    uint32_t from_s, to_s;
+/* Buckets [from, to); of one bucket the starts [low, high) only. The first of all windows has no
+ * end, the last no start; likewise the first and last of a bucket. */
+struct window {
+    uint32_t from_s, to_s, low_s, high_s;
     bool is_first, is_last;
+    bool has_low, has_high;
 };
 
 struct windows {
@@ -33,6 +37,7 @@ struct windows {
     struct sf_span_query query;
     struct sf_span_gather gather;
     struct sf_buf where; /* without the window */
+    struct sf_buf columns;
     struct window *list; /* newest first */
     uint32_t n, cap, at;
     struct sf_store *view;
@@ -55,19 +60,30 @@ struct columns_cursor {
 
 static int newest_first(const void *x, const void *y)
 {
-    const struct bucket *a = x, *b = y;
+    const struct count *a = x, *b = y;
+    if (a->bucket_s != b->bucket_s)
+        return a->bucket_s > b->bucket_s ? -1 : 1;
     return a->start_s > b->start_s ? -1 : a->start_s < b->start_s;
 }
 
-static enum sf_err count_shard(struct windows *w, uint32_t shard, struct bucket **list, uint32_t *n,
+static bool is_fine(const struct windows *w)
+{
+    return w->query.to_ns > w->query.from_ns && w->query.from_ns > 0 &&
+           w->query.to_ns - w->query.from_ns <= FINE_S * SF_NS_PER_S;
+}
+
+static enum sf_err count_shard(struct windows *w, uint32_t shard, struct count **list, uint32_t *n,
                                uint32_t *cap, struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = COUNTS_LEN};
     struct sf_row_reader r;
     enum sf_err err;
-    sf_buf_print(&sql, "SELECT bucket, toUInt64(count()) FROM %s.spans WHERE ", w->source.database);
+    sf_buf_print(&sql, "SELECT bucket, %s AS s, toUInt64(count()) FROM %s.spans WHERE ",
+                 is_fine(w) ? "toUInt32(least(intDiv(start_ns, 1000000000), 4294967295))"
+                            : "toUInt32(0)",
+                 w->source.database);
     sf_buf_add_str(&sql, sf_buf_str(&w->where));
-    sf_buf_print(&sql, " GROUP BY bucket FORMAT RowBinary");
+    sf_buf_print(&sql, " GROUP BY bucket, s FORMAT RowBinary");
     err = sf_remote_source_ask(&w->source, shard, w->q, &sql, &answer, why);
     r = sf_row_reader_init(sf_buf_bytes(&answer));
     while (!err && sf_row_more(&r)) {
@@ -75,6 +91,7 @@ static enum sf_err count_shard(struct windows *w, uint32_t shard, struct bucket 
             err = sf_no_memory(why, "the windows of a query");
             break;
         }
+        (*list)[*n].bucket_s = sf_row_binary_u32(&r);
         (*list)[*n].start_s = sf_row_binary_u32(&r);
         (*list)[*n].n = sf_row_binary_u64(&r);
         *n += !r.fault;
@@ -86,43 +103,84 @@ static enum sf_err count_shard(struct windows *w, uint32_t shard, struct bucket 
     return err;
 }
 
-static enum sf_err add_window(struct windows *w, uint32_t from_s, uint32_t to_s, struct sf_why *why)
+static enum sf_err add_window(struct windows *w, struct window one, struct sf_why *why)
 {
     if (!sf_list_room(&w->list, w->n, &w->cap, 16))
         return sf_no_memory(why, "the windows of a query");
-    w->list[w->n++] = (struct window){.from_s = from_s, .to_s = to_s};
+    w->list[w->n++] = one;
     return SF_OK;
 }
 
-/* Buckets in a row whose rows fit together. */
-static enum sf_err plan(struct windows *w, struct bucket *list, uint32_t n, struct sf_why *why)
+/* A bucket whose rows do not fit together: by their starts, newest first. Of a long range nobody
+ * counted them by second, and they are taken to lie evenly. */
+static enum sf_err split(struct windows *w, const struct count *list, uint32_t n, uint64_t total,
+                         uint64_t most, uint32_t end_s, struct sf_why *why)
 {
+    uint32_t bucket_s = list[0].bucket_s, high_s = 0;
     uint64_t rows = 0;
-    uint32_t end_s = UINT32_MAX;
+    bool has_high = false, is_even = !is_fine(w);
+    enum sf_err err = SF_OK;
+    uint32_t n_steps = is_even ? BUCKET_S : n;
+    for (uint32_t i = 0; !err && i < n_steps; i++) {
+        uint32_t start_s = is_even ? bucket_s + BUCKET_S - 1 - i : list[i].start_s;
+        uint64_t next = is_even ? total / BUCKET_S : i + 1 < n ? list[i + 1].n : 0;
+        rows += is_even ? total / BUCKET_S : list[i].n;
+        if (i + 1 < n_steps &&
+            ((!is_even && list[i + 1].start_s == start_s) || rows + next <= most))
+            continue;
+        err = add_window(w,
+                         (struct window){.from_s = bucket_s,
+                                         .to_s = end_s,
+                                         .low_s = start_s,
+                                         .high_s = high_s,
+                                         .has_low = i + 1 < n_steps,
+                                         .has_high = has_high},
+                         why);
+        high_s = start_s;
+        has_high = true;
+        rows = 0;
+    }
+    return err;
+}
+
+/* Buckets in a row whose rows fit together. */
+static enum sf_err plan(struct windows *w, struct count *list, uint32_t n, struct sf_why *why)
+{
+    uint64_t rows = 0, most = (uint64_t)WINDOW_ROWS * w->source.n_shards;
+    uint32_t end_s = UINT32_MAX, last_s = 0;
     enum sf_err err = SF_OK;
     if (n)
         qsort(list, n, sizeof(*list), newest_first);
-    for (uint32_t i = 0; !err && i < n; i++) {
-        rows += list[i].n;
-        if (i + 1 < n && (list[i + 1].start_s == list[i].start_s ||
-                          rows + list[i + 1].n <= (uint64_t)WINDOW_ROWS * w->source.n_shards))
+    for (uint32_t i = 0, k; !err && i < n; i = k) {
+        uint64_t total = 0;
+        uint32_t bucket_s = list[i].bucket_s;
+        for (k = i; k < n && list[k].bucket_s == bucket_s; k++)
+            total += list[k].n;
+        if (rows && rows + total > most) {
+            err = add_window(w, (struct window){.from_s = last_s, .to_s = end_s}, why);
+            end_s = last_s;
+            rows = 0;
+        }
+        rows += total;
+        last_s = bucket_s;
+        if (err || total <= most)
             continue;
-        err = add_window(w, list[i].start_s, end_s, why);
-        end_s = list[i].start_s;
+        err = split(w, &list[i], k - i, total, most, end_s, why);
+        end_s = bucket_s;
         rows = 0;
     }
-    if (!err && w->n == 0)
-        err = add_window(w, 0, UINT32_MAX, why);
-    if (!err) {
-        w->list[0].is_first = true;
-        w->list[w->n - 1].is_last = true;
+    if (!err && (rows || w->n == 0))
+        err = add_window(w, (struct window){.from_s = rows ? last_s : 0, .to_s = end_s}, why);
+    for (uint32_t i = 0; !err && i < w->n; i++) { /* several may be of the first bucket */
+        w->list[i].is_first = w->list[i].to_s == UINT32_MAX;
+        w->list[i].is_last = w->list[i].from_s == w->list[w->n - 1].from_s;
     }
     return err;
 }
 
 static enum sf_err make_windows(struct windows *w, struct sf_why *why)
 {
-    struct bucket *list = NULL;
+    struct count *list = NULL;
     uint32_t n = 0, cap = 0;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < w->source.n_shards; i++) {
@@ -149,12 +207,24 @@ struct own_rows { /* this node's, of one window */
     uint8_t is_in[SF_ROWS_MAX];
 };
 
+static uint64_t first_ns(const struct window *w)
+{
+    return w->has_low   ? (uint64_t)w->low_s * SF_NS_PER_S
+           : w->is_last ? 0
+                        : (uint64_t)w->from_s * SF_NS_PER_S;
+}
+
+static uint64_t end_ns(const struct window *w)
+{
+    return w->has_high   ? (uint64_t)w->high_s * SF_NS_PER_S
+           : w->is_first ? UINT64_MAX
+                         : (uint64_t)w->to_s * SF_NS_PER_S;
+}
+
 static bool own_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 {
     struct own_rows *o = (struct own_rows *)base;
-    const struct window *w = o->window;
-    uint64_t from_ns = w->is_last ? 0 : (uint64_t)w->from_s * SF_NS_PER_S,
-             to_ns = w->is_first ? UINT64_MAX : (uint64_t)w->to_s * SF_NS_PER_S;
+    uint64_t from_ns = first_ns(o->window), to_ns = end_ns(o->window);
     if (!o->from->next(o->from, out)) {
         base->err = o->from->err;
         base->why = o->from->why;
@@ -162,9 +232,22 @@ static bool own_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     }
     for (uint32_t i = 0; i < out->n_rows; i++)
         o->is_in[i] = (!out->is_in || out->is_in[i]) && out->start_ns[i] >= from_ns &&
-                      (out->start_ns[i] < to_ns || w->is_first);
+                      (out->start_ns[i] < to_ns || to_ns == UINT64_MAX);
     out->is_in = o->is_in;
     return true;
+}
+
+/* Where this node's rows of the window lie. */
+static void narrow(struct sf_span_query *own, const struct window *window)
+{
+    uint64_t from_ns = first_ns(window), to_ns = end_ns(window);
+    bool is_all = own->from_ns == 0 && own->to_ns == 0;
+    if (is_all)
+        own->to_ns = INT64_MAX;
+    if (from_ns <= INT64_MAX && (int64_t)from_ns > own->from_ns)
+        own->from_ns = (int64_t)from_ns;
+    if (to_ns <= INT64_MAX && (int64_t)to_ns < own->to_ns)
+        own->to_ns = (int64_t)to_ns;
 }
 
 static enum sf_err add_own(struct windows *w, const struct window *window, struct sf_why *why)
@@ -180,6 +263,7 @@ static enum sf_err add_own(struct windows *w, const struct window *window, struc
     own.judge = NULL;
     own.limit_traces = 0;
     own.has_whole_traces = false;
+    narrow(&own, window);
     o->window = window;
     o->base.next = own_next;
     err = w->source.own_ops->span_scan(w->source.store, &own, w->q, &o->from, why);
@@ -214,6 +298,14 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
             sf_buf_print(&where, " AND bucket >= %" PRIu32, window->from_s);
         if (!window->is_first)
             sf_buf_print(&where, " AND bucket < %" PRIu32, window->to_s);
+        if (window->has_low || window->has_high) /* of a bucket that has several */
+            sf_buf_print(&where, " AND bucket >= %" PRIu32, window->from_s);
+        if (window->has_low)
+            sf_buf_print(&where, " AND start_ns >= %" PRIu64,
+                         window->low_s * (uint64_t)SF_NS_PER_S);
+        if (window->has_high)
+            sf_buf_print(&where, " AND start_ns < %" PRIu64,
+                         window->high_s * (uint64_t)SF_NS_PER_S);
         if (!err)
             err = sf_span_gather_read(&w->gather, sf_buf_str(&where), 0, why);
     }
@@ -227,6 +319,66 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
     return err;
 }
 
+/* ---- columns of the rows ---- */
+
+/* Most bytes of a span are its attributes, and a metric looks at one or two of them. */
+static bool is_narrow(const struct sf_span_query *query)
+{
+    return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
+}
+
+static void put_keys(const struct sf_span_query *query, struct sf_buf *out)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < query->n_want; i++) {
+        sf_buf_print(out, "%s", has_any ? "," : "");
+        sf_remote_source_quote(out, query->want_keys[i].name);
+        has_any = true;
+    }
+    for (size_t i = 0; i < query->n_conds; i++) {
+        if (query->conds[i].scope == SF_SCOPE_INTRINSIC)
+            continue;
+        sf_buf_print(out, "%s", has_any ? "," : "");
+        sf_remote_source_quote(out, query->conds[i].key);
+        has_any = true;
+    }
+}
+
+/* As sf_span_answer_columns, with the attributes that are wanted only, by type, and without what
+ * is in `rest`. */
+static void put_columns(const struct sf_span_query *query, struct sf_buf *out)
+{
+    static const char letters[] = "sidx";
+    static const char *const none[] = {"emptyArrayInt64()", "emptyArrayFloat64()"};
+    struct sf_buf keys = {0};
+    put_keys(query, &keys);
+    sf_buf_print(out, "tenant, service, name, start_ns, duration_ns, trace_id, span_id, parent_id, "
+                      "kind, status, status_message, resource, scope");
+    for (const char *l = letters; *l; l++) {
+        if (!keys.len) {
+            sf_buf_print(out, ", emptyArrayString(), %s",
+                         *l == 'i'   ? none[0]
+                         : *l == 'd' ? none[1]
+                                     : "emptyArrayString()");
+            continue;
+        }
+        sf_buf_print(out, ", arrayFilter(k -> k IN (");
+        sf_buf_add_str(out, sf_buf_str(&keys));
+        sf_buf_print(out, "), %ck) AS got_%ck, arrayFilter((v, k) -> k IN (", *l, *l);
+        sf_buf_add_str(out, sf_buf_str(&keys));
+        sf_buf_print(out, "), %cv, %ck)", *l, *l);
+    }
+    if (keys.len)
+        sf_buf_print(out, ", concat(repeat('s', length(got_sk)), repeat('i', length(got_ik)), "
+                          "repeat('d', length(got_dk)), repeat('x', length(got_xk)))");
+    else
+        sf_buf_print(out, ", ''");
+    sf_buf_print(out, ", flags, '', emptyArrayUInt64(), emptyArrayString(), ''");
+    if (keys.err && !out->err)
+        out->err = keys.err;
+    sf_buf_done(&keys);
+}
+
 /* Mostly all fits into one window: then nobody has to count. */
 static enum sf_err open_windows(struct windows *w, const struct sf_remote_source *source,
                                 const struct sf_span_query *query, struct sf_query_ctx *q,
@@ -238,7 +390,12 @@ static enum sf_err open_windows(struct windows *w, const struct sf_remote_source
     w->query = *query;
     sf_remote_source_tenants(source, q, &w->where);
     sf_cond_sql_where(source, query, q, &w->where);
+    if (is_narrow(query))
+        put_columns(query, &w->columns);
+    if (!sf_buf_ok(&w->columns))
+        return sf_no_memory(why, "a question to ClickHouse");
     err = sf_span_gather_init(&w->gather, &w->source, q, why);
+    w->gather.columns = sf_buf_str(&w->columns);
     if (!err)
         err = sf_span_gather_read(&w->gather, sf_buf_str(&w->where), WINDOW_ROWS, why);
     if (err)
@@ -252,6 +409,7 @@ static void close_windows(struct windows *w)
     drop_view(w);
     sf_span_gather_done(&w->gather);
     sf_buf_done(&w->where);
+    sf_buf_done(&w->columns);
     sf_heap_free(w->list);
 }
 

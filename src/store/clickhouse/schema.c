@@ -83,7 +83,7 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "event_ns Array(UInt64) CODEC(ZSTD(1)), event_name Array(LowCardinality(String)), "
          "rest String CODEC(ZSTD(3)), batch UInt64 CODEC(ZSTD(1)), "
          "INDEX by_service service TYPE set(64) GRANULARITY 1, "
-         "INDEX by_value sv TYPE bloom_filter(0.03) GRANULARITY 2) "
+         "INDEX by_value arrayConcat(sv, xk) TYPE bloom_filter(0.03) GRANULARITY 2) "
          "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, bucket, trace_id, "
          "start_ns)" COUNTED},
     [SF_SHIP_PROFILES] =

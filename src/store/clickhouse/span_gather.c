@@ -79,8 +79,9 @@ static enum sf_err read_shard(struct sf_span_gather *g, uint32_t i, sf_str where
     sf_buf_reset(rows);
     sf_buf_reset(entries);
     rows->max = entries->max = ANSWER_LEN;
-    sf_buf_print(&sql, "SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns,
-                 g->source->database);
+    sf_buf_print(&sql, "SELECT ");
+    sf_buf_add_str(&sql, g->columns.len ? g->columns : sf_str_from(sf_span_answer_columns));
+    sf_buf_print(&sql, " FROM %s.spans WHERE ", g->source->database);
     sf_buf_add_str(&sql, where);
     if (limit)
         sf_buf_print(&sql, " LIMIT %" PRIu64, limit);

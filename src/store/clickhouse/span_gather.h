@@ -12,6 +12,7 @@ struct sf_span_gather {
     struct sf_query_ctx *q;
     struct sf_arena arena;
     struct sf_buf *answers; /* two for each shard */
+    sf_str columns;         /* in place of sf_span_answer_columns, and like it; empty: those */
     struct sf_span_answer found;
     bool is_cut; /* a shard had more rows than were asked for */
 };

@@ -76,8 +76,9 @@ TEST(cond_sql, looks_for_attributes_by_type)
     struct sf_span_query query = {.conds = &c, .n_conds = 1, .is_all = true};
     struct sf_buf sql = {0};
     assert_true(sf_str_eq(where(&sql, &query),
-                          SF_STR(" AND (((hasAny(sv, ['v']) AND arrayExists((k, v) -> k = 'k' AND "
-                                 "v IN ('v'), sk, sv)) OR has(xk, 'k')))")));
+                          SF_STR(" AND ((hasAny(arrayConcat(sv, xk), ['v','k']) AND "
+                                 "(arrayExists((k, v) -> k = 'k' AND v IN ('v'), sk, sv) OR "
+                                 "has(xk, 'k'))))")));
     c = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_LE, SF_STR("k"), &number, 1};
     assert_true(sf_str_eq(
         where(&sql, &query),
