@@ -23,6 +23,7 @@ IDLE_CPUS = 0.1  # a program that gets less of a CPU counts as one that gets so 
 UNITS = os.environ.get("OWN_COST_UNITS", "15000")
 PHASES, MOST_RUNS = 300, int(os.environ.get("OWN_COST_RUNS", "12"))
 GOOD_ERROR = 0.05  # percent of a program that is sampled as usual
+MOST_ERROR = 0.15  # with more than this nothing can be said
 SERVER = Server().start()
 
 
@@ -104,7 +105,10 @@ def hold(name, with_it, without, of):
     samples, error, threads = 100 * of.s * rate, 100 * of.error_s * rate, with_it.threads - without.threads
     print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second), threads "
           f"{threads:.2f} % of {with_it.cpu_s:.1f} CPU seconds; the library's own figure {with_it.own:.2f} %, allowed are {with_it.budget:.2f} %", flush=True)
-    assert with_it.n_samples > 0 and samples + threads <= with_it.budget, (name, samples, threads, error)
+    assert with_it.n_samples > 0 and threads <= with_it.budget, (name, samples, threads, error)
+    if error > MOST_ERROR:
+        raise tap.Skip(f"others disturb the measurement: standard error {error:.2f} % of a budget of {with_it.budget:.2f} %")
+    assert samples + threads <= with_it.budget, (name, samples, threads, error)
     assert abs(with_it.own - threads - samples) <= 0.4 + 3 * error, (name, with_it.own, threads, samples, error)
 
 
