@@ -147,10 +147,44 @@ def test_the_configurations_for_containers_are_valid():
             assert done.returncode == 0, (path, done.stderr)
 
 
+def test_the_examples_of_a_fleet_are_valid():
+    """Nodes, shards and volumes name each other as they are."""
+    with open(os.path.join(DEPLOY, "fleet", "kubernetes.yaml"), encoding="utf-8") as f:
+        config, service, nodes, shards, clickhouse = yaml.load_all(f, Once)
+    assert service["spec"]["selector"].items() <= nodes["spec"]["template"]["metadata"]["labels"].items()
+    for state in (nodes, clickhouse):
+        pod = state["spec"]["template"]["spec"]
+        volumes = {v["name"] for v in pod["volumes"]} | {v["metadata"]["name"] for v in state["spec"]["volumeClaimTemplates"]}
+        assert {m["name"] for m in pod["containers"][0]["volumeMounts"]} == volumes, state["metadata"]
+    url = yaml.safe_load(config["data"]["spanflame.yaml"])["store"]["remote"]["url"]
+    names = [f"clickhouse-{i}.{shards['metadata']['name']}:8123" for i in range(clickhouse["spec"]["replicas"])]
+    assert url == "clickhouse://" + ",".join(names) + "/spanflame", url
+    compose = read("fleet", "compose.yaml")
+    ours = read("fleet", "spanflame.yaml")["store"]["remote"]["url"]
+    assert ours == "clickhouse://ch1:8123,ch2:8123/spanflame" and {"ch1", "ch2", "one", "two"} == set(compose["services"])
+    used = {v.split(":")[0] for s in compose["services"].values() for v in s["volumes"]}
+    assert {v for v in used if not v.startswith("./")} == set(compose["volumes"])
+    assert all(p.startswith("127.0.0.1:") for s in compose["services"].values() for p in s.get("ports", []))
+    with tempfile.TemporaryDirectory() as folder:
+        password = os.path.join(folder, "password")
+        with open(password, "w", encoding="utf-8") as f:
+            f.write("x\n")
+        with open(os.path.join(DEPLOY, "fleet", "spanflame.yaml"), encoding="utf-8") as f:
+            texts = [config["data"]["spanflame.yaml"], f.read()]
+        for text in texts:
+            path = os.path.join(folder, "map.yaml")
+            for at in ("/etc/spanflame-clickhouse/password", "/run/secrets/clickhouse"):
+                text = text.replace(at, password)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            done = subprocess.run([os.environ["SPANFLAME"], "check-config", "--config", path], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (text, done.stderr)
+
+
 def test_versions_in_examples_are_the_programs():
     with open(os.path.join(DEPLOY, "..", "meson.build"), encoding="utf-8") as f:
         version = next(line for line in f if "version: '" in line).split("'")[1]
-    for path in ("compose.yaml", "kubernetes/spanflame.yaml"):
+    for path in ("compose.yaml", "kubernetes/spanflame.yaml", "fleet/compose.yaml", "fleet/kubernetes.yaml"):
         with open(os.path.join(DEPLOY, path), encoding="utf-8") as f:
             images = [line.split("localhost/spanflame:")[1] for line in f if "localhost/spanflame:" in line]
         assert images and all(i.startswith(version) for i in images), (path, images)

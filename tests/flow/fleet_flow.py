@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import random
+import re
 import ssl
 import struct
 import subprocess
@@ -120,6 +121,11 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert s.json("/api/v1/store/verify?since=24h")["batches"] > 0 == s.json("/api/v1/store/verify?since=1ms")["batches"]
         for bad in ("/api/v1/store?format=x", "/api/v1/store/verify?format=x", "/api/v1/store/verify?since=x"):
             assert s.get(bad).status == 400, bad
+        # What the dashboard shows is there.
+        with open(os.path.join(os.environ["SOURCE_ROOT"], "deploy", "fleet", "dashboard.json"), encoding="utf-8") as f:
+            wanted = {m for p in json.load(f)["panels"] for t in p["targets"] for m in re.findall(r"spanflame_\w+", t["expr"])}
+        there = s.get("/metrics").text
+        assert len(wanted) > 7 and all(re.search(rf"^{m}[ {{]", there, re.M) for m in wanted), wanted
         # Verify fails when one row is gone, and when one is there twice.
         shard.ask(f"ALTER TABLE spanflame.spans DELETE WHERE {where} SETTINGS mutations_sync = 1")
         code, text = command(s, "verify")
