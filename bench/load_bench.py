@@ -93,7 +93,8 @@ def main():
         n_spans = 0
         server = Server(os.path.join(home, "data"))
         for name, flags in [("http", []), ("http_gzip", ["--gzip"]), ("grpc", ["--protocol", "grpc"]),
-                            ("grpc_gzip", ["--protocol", "grpc", "--gzip"])]:
+                            ("grpc_gzip", ["--protocol", "grpc", "--gzip"]),
+                            ("http_zstd", ["--zstd"])]:
             values = load(server, "--seed", str(len(name)), *flags)
             show(name, values)
             n_spans += values["load_spans"]

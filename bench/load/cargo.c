@@ -129,9 +129,10 @@ enum sf_err cargo_next(struct cargo *c, struct cargo_item *out, struct sf_why *w
         make_request(c, out);
         if (!sf_buf_ok(&c->body))
             return sf_fail(why, SF_ERR_NOMEM, "no memory");
-        if (c->config.is_gzip) {
+        if (c->config.is_gzip || c->config.is_zstd) {
             sf_buf_reset(&c->packed);
-            err = sf_deflate_gzip(c->gzip, 1, out->body, &c->packed, why);
+            err = c->config.is_zstd ? sf_deflate_zstd(c->gzip, 1, false, out->body, &c->packed, why)
+                                    : sf_deflate_gzip(c->gzip, 1, out->body, &c->packed, why);
             out->body = sf_buf_bytes(&c->packed);
         }
     }

@@ -26,7 +26,7 @@ struct options {
     const char *url, *protocol, *token, *data, *format;
     uint64_t connections, per_request, most, rate, pid, seed, sample_types, own_frames;
     int64_t seconds_ns;
-    bool is_gzip, is_profiles;
+    bool is_gzip, is_zstd, is_profiles;
 };
 
 struct counts {
@@ -100,6 +100,7 @@ static void run_sender(void *arg)
                                 .is_pprof = strcmp(o->format, "pprof") == 0,
                                 .is_grpc = s->config.is_grpc,
                                 .is_gzip = o->is_gzip,
+                                .is_zstd = o->is_zstd,
                                 .n_items = (uint32_t)o->per_request,
                                 .n_types = (uint32_t)o->sample_types,
                                 .own_frames = (uint32_t)o->own_frames,
@@ -255,8 +256,10 @@ static void report(const struct options *o, const struct sender *senders, struct
 
 static int run(struct options *o)
 {
-    struct peer_config config = {
-        .is_grpc = strcmp(o->protocol, "grpc") == 0, .is_gzip = o->is_gzip, .token = o->token};
+    struct peer_config config = {.is_grpc = strcmp(o->protocol, "grpc") == 0,
+                                 .is_gzip = o->is_gzip,
+                                 .is_zstd = o->is_zstd,
+                                 .token = o->token};
     struct sender *senders = sf_heap_new_n(o->connections, sizeof(*senders));
     struct cost before;
     int code = 0;
@@ -316,9 +319,9 @@ static bool check(struct options *o)
         return false;
     }
     if (o->is_profiles && strcmp(o->format, "pprof") == 0 &&
-        (o->is_gzip || strcmp(o->protocol, "grpc") == 0)) {
+        (o->is_gzip || o->is_zstd || strcmp(o->protocol, "grpc") == 0)) {
         fprintf(stderr, "load: a pprof is compressed in itself and goes to /ingest over HTTP; "
-                        "--gzip and --protocol grpc are for --format otlp\n");
+                        "--gzip, --zstd and --protocol grpc are for --format otlp\n");
         return false;
     }
     return true;
@@ -337,6 +340,7 @@ int main(int argc, char **argv)
         {"url", SF_FLAG_STR, &o.url, "URL", "the server (default http://127.0.0.1:4318)"},
         {"protocol", SF_FLAG_STR, &o.protocol, "NAME", "http or grpc (default http)"},
         {"gzip", SF_FLAG_BOOL, &o.is_gzip, NULL, "compress OTLP bodies"},
+        {"zstd", SF_FLAG_BOOL, &o.is_zstd, NULL, "compress them with zstd instead"},
         {"profiles", SF_FLAG_BOOL, &o.is_profiles, NULL, "send profiles instead of traces"},
         {"format", SF_FLAG_STR, &o.format, "NAME",
          "of profiles: pprof, gzipped and to /ingest, or otlp (default pprof)"},
@@ -360,7 +364,8 @@ int main(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "load",
-        .usage = "[--url URL] [--profiles [--format pprof|otlp]] [--protocol http|grpc] [--gzip] "
+        .usage = "[--url URL] [--profiles [--format pprof|otlp]] [--protocol http|grpc] [--gzip | "
+                 "--zstd] "
                  "[--connections N] [--seconds 10s | --most N] [--rate N]",
         .summary = "Send realistic traces or profiles to any OTLP or Pyroscope server, check every "
                    "acknowledgement, report what it cost.",

@@ -13,7 +13,7 @@ struct peer_config {
     const char *host;
     uint16_t port;
     const char *path; /* HTTP: "/v1/traces"; gRPC: the method */
-    bool is_grpc, is_gzip;
+    bool is_grpc, is_gzip, is_zstd;
     const char *token; /* bearer; may be NULL */
 };
 
@@ -26,7 +26,7 @@ struct peer_answer {
 
 enum sf_err peer_open(const struct peer_config *config, struct peer **out, struct sf_why *why);
 void peer_close(struct peer *p); /* NULL is fine */
-/* `body` is the message, already gzipped when the configuration says so. */
+/* `body` is the message, already compressed when the configuration says so. */
 enum sf_err peer_send(struct peer *p, sf_bytes body, struct peer_answer *out, struct sf_why *why);
 
 /* The two protocols; peer.c chooses. */

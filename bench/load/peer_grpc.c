@@ -150,7 +150,7 @@ static enum sf_err send_one(struct peer *p, sf_bytes body, struct peer_answer *o
     nghttp2_data_provider source = {.read_callback = give_body};
     nghttp2_nv headers[10];
     size_t n = 0;
-    uint8_t prefix[5] = {p->config.is_gzip};
+    uint8_t prefix[5] = {p->config.is_gzip || p->config.is_zstd};
     struct sf_buf framed = {0};
     enum sf_err err;
 
@@ -161,8 +161,8 @@ static enum sf_err send_one(struct peer *p, sf_bytes body, struct peer_answer *o
     headers[n++] = header(":authority", authority);
     headers[n++] = header("content-type", "application/grpc");
     headers[n++] = header("te", "trailers");
-    if (p->config.is_gzip)
-        headers[n++] = header("grpc-encoding", "gzip");
+    if (p->config.is_gzip || p->config.is_zstd)
+        headers[n++] = header("grpc-encoding", p->config.is_zstd ? "zstd" : "gzip");
     if (p->config.token) {
         snprintf(bearer, sizeof(bearer), "Bearer %s", p->config.token);
         headers[n++] = header("authorization", bearer);

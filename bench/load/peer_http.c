@@ -71,7 +71,10 @@ static enum sf_err send_one(struct peer *p, sf_bytes body, struct peer_answer *o
     sf_buf_reset(&p->out);
     sf_buf_print(&p->out,
                  "POST %s HTTP/1.1\r\nHost: %s:%u\r\nContent-Type: application/x-protobuf\r\n%s",
-                 c->path, c->host, c->port, c->is_gzip ? "Content-Encoding: gzip\r\n" : "");
+                 c->path, c->host, c->port,
+                 c->is_zstd   ? "Content-Encoding: zstd\r\n"
+                 : c->is_gzip ? "Content-Encoding: gzip\r\n"
+                              : "");
     if (c->token)
         sf_buf_print(&p->out, "Authorization: Bearer %s\r\n", c->token);
     sf_buf_print(&p->out, "Content-Length: %zu\r\n\r\n", body.len);
