@@ -243,6 +243,20 @@ test("samples stand in order of time, a lane per thread, with keys and in words"
   await done(page, "lanes");
 });
 
+test("samples of a whole trace stand in order of time, a lane for each process", async () => {
+  const page = await open(at("/"));
+  const slow = await slowest(page, '{ name = "order.calculate_totals" }');
+  await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&tab=flame&by=samples&fv=time`));
+  const lanes = page.locator(".lanes-canvas");
+  await lanes.waitFor();
+  await page.waitForFunction(() => Number(document.querySelector(".lanes-canvas")?.dataset.lanes) >= 2);
+  await lanes.focus();
+  await page.keyboard.press("ArrowDown");
+  assert.match(await page.locator(".lanes .flame-status").innerText(), /, [\w-]+: \w.*, from .* to /);
+  await isAccessible(page);
+  await done(page, "trace-lanes");
+});
+
 test("source text stands beside what its lines cost, where the server may read it", async () => {
   if (story.nowMs === undefined) return; // only the recording's server has a folder
   const page = await open(at("/"));

@@ -17,6 +17,7 @@ test("the overview lists services with rate, errors and latency", async () => {
   await page.getByRole("article").filter({ hasText: /regex/ }).first().getByRole("link", { name: "Why slow?" }).waitFor();
   await page.getByRole("group", { name: /^Service map/ }).getByRole("link", { name: /^order-service/ }).waitFor();
   await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().waitFor();
+  await page.getByRole("table", { name: "Services" }).getByRole("img", { name: /^Time per request: / }).first().waitFor();
   await isAccessible(page);
   await page.getByLabel("Filter services").fill("pay");
   await page.getByText(/^1 of \d+$/).waitFor();
@@ -95,6 +96,14 @@ test("a search by TraceQL, with completion from real data", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("group", { name: "Narrow by" }).getByRole("button", { name: /order\.calculate_totals/ }).click();
   await page.waitForFunction(() => /calculate_totals/.test(location.search));
+  await page.waitForFunction(() => document.querySelectorAll("table[aria-label=Traces] tbody tr").length === 50);
+  // Where the time of the slowest went, and one of each cause.
+  await page.getByRole("button", { name: "One of each cause" }).click();
+  await page.getByText(/; \d+ causes of the 20 slowest/).waitFor();
+  const causes = await page.locator("table[aria-label=Traces] .cause").allInnerTexts();
+  assert.ok(causes.length > 0 && causes.length < 20 && causes.every((c) => /\d m?s /.test(c)), causes.join("; "));
+  assert.equal(await page.getByRole("table", { name: "Traces" }).getByRole("link", { name: /^Why slow\? / }).count(), causes.length);
+  await page.getByRole("button", { name: "Newest", exact: true }).click();
   await page.waitForFunction(() => document.querySelectorAll("table[aria-label=Traces] tbody tr").length === 50);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("button", { name: "Saved", exact: true }).waitFor();

@@ -207,7 +207,7 @@ export function Search(props: { range: Range }) {
             <div class="toolbar">
               <h2>Traces</h2>
               <span class="f3" role="status">
-                {found.data ? `${order !== "cause" && rows.length > EXPLAINED ? `where the time went is asked of ${String(EXPLAINED)}; ` : ""}${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}${order === "cause" ? `; ${String(shown.length)} causes of the ${String(first.length)} slowest` : ""}` : ""}
+                {found.data ? `${order !== "cause" && rows.length > EXPLAINED ? `where the time went is asked of ${String(EXPLAINED)}; ` : ""}${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}${order === "cause" ? (first.every((r) => causes.has(r.trace.traceID)) ? `; ${String(shown.length)} causes of the ${String(first.length)} slowest` : `; asking where the time of the ${String(first.length)} slowest went`) : ""}` : ""}
               </span>
               <Segment label="Order" value={order === "" ? "" : order === "cause" ? "cause" : order === SLOWEST ? SLOWEST : "other"} of={ORDERS} onChange={(o) => change({ sort: o })} />
               <span class="spring" />
