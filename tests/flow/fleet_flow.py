@@ -596,6 +596,7 @@ def test_user_password_and_certificates_reach_the_shard_and_no_log():
             wait_for(lambda: "certificate" in s.json("/api/v1/store").get("last_error", "").lower())
             assert bed.count("spanflame.spans") == 1
         with Server(config(bed.url(), interval="10m")) as s:
+            wait_for(lambda: s.metric("spanflame_ship_shards_up") == 1)  # it has looked for batches once, and found none
             s.send([make_span()])
             time.sleep(1)
             assert s.json("/api/v1/store")["batches"] == 0, "it waits for its interval"
