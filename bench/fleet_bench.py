@@ -140,13 +140,13 @@ def compare_stores(bed):
                 for t in ("spans", "traces")]
         say("all in one part", (0, "-"), (0, "-"), (merged_us, "us/span"))
         say("on disk (blocks; spans + traces)", (disk(alone.data) / n, "B/span"), (disk(node.data) / n, "B/span"), (sum(size), "B/span"))
-        questions = Questions(alone)
-        questions.upload(alone)
+        own, questions = Questions(alone), Questions(node)  # load's traces have ids of their own in each run
+        own.upload(alone)
         questions.upload(node)
         shipped(node)
-        for name, path in questions.list():
-            one, = ask(alone, path, [alone.process])
-            both = ask(node, path, [node.process, shard.process])
+        for (name, first), (_, second) in zip(own.list(), questions.list()):
+            one, = ask(alone, first, [alone.process])
+            both = ask(node, second, [node.process, shard.process])
             say(name, (one * 1000, "ms"), (both[0] * 1000, "ms"), (both[1] * 1000, f"ms, in all {sum(both) * 1000:.1f} ms"))
         return questions
 
