@@ -388,7 +388,7 @@ static double scan_block(const struct sf_span_block_reader *r, struct sf_arena *
     return now_ns() - start;
 }
 
-/* What looking at every byte of the input costs: nobody can be faster. */
+/* What examining every byte of the input costs: nobody can be faster. */
 static uint64_t touched;
 static double touch_input(const struct load *l)
 {

@@ -11,7 +11,7 @@
  * own usual length: locks are short, timers nearly exact, the network long. mixed: the same beside
  * samples of CPU time, as one process sends them.
  *
- * With paths of blocks: their detail rows as they lie there, and written anew; all, and of each
+ * With paths of blocks: their detail rows as they lie there, and written again; all, and of each
  * profile type; waits also in whole microseconds, as the library sends them.
  *
  * Ids are random and cannot be made shorter: what they take of a row is told apart.

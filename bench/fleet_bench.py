@@ -2,7 +2,7 @@
 """What does a fleet cost beside a single server, and its tables beside those of others?
 
 build/bench/load sends the same spans to a server with a data directory and to a node that ships to one shard of ClickHouse
-(tests/flow/clickhouse_bed.py); samples for 600 of the spans follow; then both are asked the same questions. Every figure is
+(tests/flow/clickhouse_bed.py); samples for 600 of the spans follow; then both are asked the same queries. Every figure is
 CPU time of the processes, so a busy machine only makes it take longer. Then the rows are read back and inserted, in requests
 of the same size, into a copy of our table and into tables with the columns that the OpenTelemetry Collector's exporter and
 Jaeger document for ClickHouse, and the three are asked the same.
@@ -28,7 +28,7 @@ RATE = os.environ.get("RATE", "0")
 PARTS = os.environ.get("PARTS", "stores,schemas").split(",")
 LOAD = os.path.join(ROOT, "build", "bench", "load")
 JSON_TYPE = {"Content-Type": "application/json"}
-TIMES = 10  # that each question is asked
+TIMES = 10  # that each query is asked
 
 
 def cpu(*processes):

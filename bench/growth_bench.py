@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How does the cost of a question grow with the number of spans in the store?
+"""How does the cost of a query grow with the number of spans in the store?
 
-Fills one server with the spans of build/bench/load, stops at 1, 4, 16 and 64 million, and asks each question
+Fills one server with the spans of build/bench/load, stops at 1, 4, 16 and 64 million, and asks each query
 several times while nothing else happens. Measured is the processor time of the whole server per question, the
 middle one of the repeats; memory is the default. Prints `name value unit`: the cost at each size, and the exponent
 of the growth (0: flat, 1: in proportion), which is the slope of the costs in logarithms.

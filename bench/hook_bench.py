@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What do the profilers cost the program they look at, and each hook its call?
+"""What do the profilers cost the program they examine, and each hook its call?
 
 Bare, preloaded with everything off, and recorded with CPU at 100 Hz, heap, mutex and block on, in turn; the order
 changes with every round. Operations: the best of many tries in each process. The whole: CPU time of the process while

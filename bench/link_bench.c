@@ -2,7 +2,7 @@
  *
  * Requests of ten spans (a gateway, six spans of shop, three of pay; every thousandth request has
  * 500 spans over ten services) are appended with about ten tagged CPU samples to each span of shop
- * and pay, flushed and compacted once; then each question is asked several times over warm files on
+ * and pay, flushed and compacted once; then each query is asked several times over warm files on
  * one thread. Printed are CPU time of the fastest and of the slowest run.
  *
  *   link_bench [--spans N] [--dir PATH]     (default 1000000 below /tmp; samples are ten times as
@@ -262,7 +262,7 @@ static void fill(struct bench *b)
     fflush(stdout);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 struct timing {
     double best_ms, worst_ms, sum_ms;
@@ -357,7 +357,7 @@ static void ask_traces(struct bench *b)
     print("hottest functions, 500 spans", &hot, "traces", 4 * ROUNDS);
 }
 
-/* What the waterfall asks for, and why a trace or a span of it took so long. */
+/* What the waterfall requests, and why a trace or a span of it took so long. */
 static void ask_times(struct bench *b)
 {
     struct timing ledgers = {0}, trace = {0}, span = {0};

@@ -1,4 +1,4 @@
-/* make_store.c - how does a question's cost grow? Makes a large data directory to ask, quickly.
+/* make_store.c - how does a query's cost grow? Makes a large data directory to ask, quickly.
  *
  * The spans that `load` sends, spread over a day that ends now, are given to the store without a
  * server and without being logged: a third of what it costs to send them. Hours are merged when all
@@ -47,7 +47,7 @@ static struct sf_batch *next_batch(struct store_rig *r, struct sf_otlp_make *m)
     return b;
 }
 
-/* Waves lie apart; no trace goes on in the next. */
+/* Waves lie apart; no trace continues in the next. */
 static void run_wave(struct store_rig *r, struct sf_otlp_make *m, uint64_t gap_ns)
 {
     static struct ticket tickets[WAVE];

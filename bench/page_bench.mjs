@@ -54,7 +54,7 @@ async function workOf(page) {
 
 const frame = (page) => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0))));
 
-/** What asking for a frame and for the figure costs by itself is taken off. */
+/** What requesting a frame and for the figure costs by itself is taken off. */
 async function working(page, work, act, times) {
   const all = [];
   for (let i = 0; i < times; i++) {

@@ -2,7 +2,7 @@
 """What does the same question about the same data cost here and in another store?
 
 Sends the same spans (and profiles, for Pyroscope) to a Spanflame of its own and to every server whose address is
-given, checks that both sides have all of it, asks both the same questions, and prints `name ours theirs unit ratio`.
+given, checks that both sides have all of it, asks both the same queries, and prints `name ours theirs unit ratio`.
 Builds and starts nothing but Spanflame. Addresses come from the environment:
 
   PEER_TEMPO=http://HOST:3200          and PEER_TEMPO_OTLP=http://HOST:4318

@@ -155,7 +155,7 @@ static void make_jfr(struct sf_buf *out)
 
 /* --- measuring --- */
 
-static uint64_t sum_bytes(sf_str s) /* one look at every byte */
+static uint64_t sum_bytes(sf_str s) /* one examine every byte */
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < s.len; i++)

@@ -9,7 +9,7 @@
  *
  * With --dir the store is kept and found there by the next run. --only asks one thing: a query, an
  * attribute whose values are listed, "trace", or "ingest": what appending loses while a thread of
- * the priority of queries asks for a rate over everything (those spans stay), at full speed and at
+ * the priority of queries requests a rate over everything (those spans stay), at full speed and at
  * half of it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,7 +265,7 @@ static void traces(struct bench *b)
 
 enum { PHASES = 8, PHASE_WAVES = 4 };
 
-struct asker { /* asks for everything again and again, as a query thread does */
+struct asker { /* requests everything again and again, as a query thread does */
     struct bench *b;
     atomic_bool is_on, is_over;
     atomic_uint n_asked;

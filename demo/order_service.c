@@ -32,7 +32,7 @@ static bool is_def456;
 
 /* ---- checkPriceRules: backtracking ---- */
 
-/* "x*" takes as much as it can, then gives back one at a time and tries everything after it again.
+/* "x*" takes as much as it can, then returns one at a time and tries everything after it again.
  * Four stars and no match: the work grows with the fourth power of the text. */
 static APART bool regexMatch(const char *rule, const char *text)
 {

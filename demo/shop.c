@@ -30,7 +30,7 @@ static struct {
 /* ---- switches ---- */
 
 /* The parent's file: records of 16 bytes, a name filled up with zeros, then '1' or '0' in the last
- * byte, which the parent changes while we run. Mapped once; a look at it is a look at memory. */
+ * byte, which the parent changes while we run. Mapped once; a examine it is a examine memory. */
 enum { SWITCH_LEN = 16, MAX_SWITCHES = 64 };
 
 static const volatile char *map_switches(size_t *out_n)

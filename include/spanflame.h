@@ -5,7 +5,7 @@
  *     sf_span_set_str(s, "http.route", "/cart");
  *     sf_span_end(s);
  *
- * A span is a number, not memory: 0 is no span, and a number whose span has ended is harmless
+ * A span is a number, not memory: 0 is not a span, and a number whose span has ended is harmless
  * everywhere. Every call may be made from any thread, keeps errno, never waits for the server and
  * never fails loudly: what cannot be kept is dropped and counted. One span belongs to one thread at
  * a time; handing its number to another thread is how it moves. Texts are copied; NULL texts and
@@ -41,7 +41,7 @@ SF_API int sf_set(const char *name, const char *val);
  * when there is something to collect or to send. 0, or -1: sf_problem says why. Starting twice is
  * fine. */
 SF_API int sf_start(const char *service);
-/* Sends what is queued, waiting at most that long. 0 when all was sent or refused for good. */
+/* Sends what is queued, waiting at most that long. 0 when all was sent or refused permanently. */
 SF_API int sf_flush(unsigned timeout_ms);
 /* Flushes and ends; called by itself when the program exits (at most 3 s then). */
 SF_API void sf_stop(void);
@@ -56,7 +56,7 @@ typedef struct sf_counters {
     uint64_t spans_queued;  /* ended, sampled and put into the outbox */
     uint64_t spans_sent;    /* acknowledged by the server */
     uint64_t spans_dropped; /* the outbox was full, or the library had stopped */
-    uint64_t spans_refused; /* by the server, for good */
+    uint64_t spans_refused; /* by the server, permanently */
     uint64_t spans_lost;    /* given up after the last retry or at exit */
     uint64_t spans_nested;  /* calls from a signal handler inside another call */
     uint64_t attrs_dropped; /* attributes, events and links over a limit */
@@ -69,9 +69,9 @@ typedef struct sf_counters {
     uint64_t samples_dropped;  /* a ring was full */
     uint64_t profiles_sent;    /* acknowledged; one per kind, value and window */
     uint64_t profiles_dropped; /* the outbox was full, or no memory */
-    uint64_t profiles_refused; /* by the server, for good */
+    uint64_t profiles_refused; /* by the server, permanently */
     uint64_t profiles_lost;    /* given up after the last retry or at exit */
-    uint64_t profiling_paused; /* times: the host was overloaded, or the server said so */
+    uint64_t profiling_paused; /* times: the host was overloaded, or the server requested it */
     uint64_t profiling_paused_ms;
     uint64_t cpu_rate_hz;      /* CPU samples a second in effect; 0: none are taken */
     uint64_t profiling_cpu_ns; /* CPU time of profiling itself, as measured */
@@ -124,8 +124,8 @@ typedef struct sf_span_options {
     uint64_t start_unix_ns;   /* 0: now */
     sf_span_profile profile;  /* of a request's first span here; those below it follow */
 } sf_span_options;
-/* What a request asks for: ALWAYS when its header baggage ("profile=1, ...") says so, or when the
- * text is "1" or "true", as a header of its own would say; else AUTO. NULL is fine. */
+/* What a request requests: ALWAYS when its header baggage ("profile=1, ...") reports it, or when
+ * the text is "1" or "true", as a header of its own would say; else AUTO. NULL is fine. */
 SF_API sf_span_profile sf_profile_asked(const char *header);
 
 /* A child of the active span, which becomes active on this thread until it ends. */
@@ -200,9 +200,9 @@ typedef enum sf_profile_set {
 } sf_profile_set;
 
 /* Turns profilers on or off while the program runs; every sample carries its span, its thread and
- * its time and goes to the server. sf_start turns on what SPANFLAME_PROFILES names ("wall,mutex"),
- * CPU and heap when nobody says ("none": nothing). 0, or -1: sf_problem says why, and none of them
- * is on that was not. */
+ * its time and goes to the server. sf_start turns on the profilers listed in SPANFLAME_PROFILES
+ * ("wall,mutex"; default: CPU and heap; "none": none). Returns 0, or -1: sf_problem has the reason,
+ * and no further profiler is on. */
 SF_API int sf_profiling_start(unsigned profiles);
 SF_API void sf_profiling_stop(unsigned profiles);
 SF_API unsigned sf_profiling(void); /* those that are on */
@@ -213,7 +213,7 @@ SF_API unsigned sf_profiling(void); /* those that are on */
 SF_API int sf_cpu_profile_start(const char *path, unsigned rate_hz);
 SF_API int sf_cpu_profile_stop(void);
 
-/* Samples who allocates memory and who keeps it: one sample per `mean_bytes` allocated, on average
+/* Samples allocated and live memory by stack: one sample per `mean_bytes` allocated, on average
  * (0: 512 KiB), each with its span, thread and stack. Write puts a pprof file at `path`: allocated
  * since the start, and in use now, objects and bytes; any number of times while it runs. malloc's
  * calls must pass through the library: the shared one, or both archives in a program that is not

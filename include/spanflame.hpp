@@ -17,7 +17,7 @@ namespace spanflame
 {
 
 // The active span while it lives, ended by its destructor; with an error when an exception leaves
-// its scope. Moves, does not copy. A moved-from or released span is no span, and harmless.
+// its scope. Moves, does not copy. A moved-from or released span is not a span, and harmless.
 class span
 {
   public:
@@ -68,7 +68,7 @@ class span
     {
         sf_span_end(release());
     }
-    sf_span release() // the number, which somebody else ends now
+    sf_span release() // the number, which the caller ends
     {
         sf_span id = id_;
         id_ = 0;

@@ -24,7 +24,7 @@ RULES = [
 
 # Caches: one entry per place, so a key that was chosen to miss costs no more than any other.
 CACHE = "a cache of one entry per place"
-# Bits: what is asked is whether a key may be there, in one look.
+# Bits: what is asked is whether a key may be there, in one check.
 BITS = "bits of a filter, looked at once"
 KNOWN = {
     "collect/lib/name_table.c": "lists per slot, keyed by collect/lib/secret.h",

@@ -3,7 +3,7 @@
 
 The log is meson's (build/meson-logs/testlog.json) of a run of the suite clients; several may be given, and the last word on
 a test holds. Rows are in tests/clients/compatibility.json; versions are read from the files that pin them. A row
-whose test did not run says so."""
+whose test did not run reports it."""
 import json
 import os
 import re

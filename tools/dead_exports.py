@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dead_exports.py [BUILD] - names that src/ exports and nobody else uses.
+"""dead_exports.py [BUILD] - names that src/ exports and no other code uses.
 
 Compares what the objects of the rooms define with what all objects (rooms, tests, benchmarks, fuzz targets, the
 library) want. A name that nobody wants outside its own object is either dead or should be static. Prints one line a

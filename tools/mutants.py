@@ -12,9 +12,9 @@ is then tried by the tests that reach its function, the cheapest first, until on
 cost, or that hangs, has failed; time in which it waited for a processor is not counted. Tests stop at their first failure.
 
 Calls that free memory, close or lock are not left out, and no loop over a list goes one step too far: the sanitizers'
-stages look for what that does.
+stages search for what that does.
 
-A survivor is a question, not always a fault: tests/mutants_known.txt lists changes that mean the same as what they
+A survivor is a query, not always a fault: tests/mutants_known.txt lists changes that mean the same as what they
 change, each with its reason; they are not tried. Exit status 0 however many survive; 1 when the unchanged tree does not
 build or no test reaches it.
 """
@@ -38,7 +38,7 @@ TREE, BUILD = os.path.join(HOME, "tree"), os.path.join(HOME, "build")
 MEASURED = os.path.join(HOME, "measured.json")
 KNOWN = os.path.join(ROOT, "tests", "mutants_known.txt")
 ROOMS = ("store", "wal", "intake", "link", "serve/auth", "serve/origin", "exec/tenant", "app/tokens", "app/proxy_users")
-# Whose tests are asked besides the room's own unit tests: unit tests of rooms that stand on it, properties, faults.
+# Whose tests are asked besides the module's own unit tests: unit tests of rooms that stand on it, properties, faults.
 ALSO = {"store": ["prop/prop store", "prop/prop profile_total", "fault/fault store", "fault/file_fault store_disk",
                   "unit/exec_unit"],
         "wal": ["prop/prop wal", "fault/file_fault wal", "fault/file_fault wal_power", "unit/store_unit"],
@@ -48,7 +48,7 @@ ALSO = {"store": ["prop/prop store", "prop/prop profile_total", "fault/fault sto
 SLOW_S = 20  # CPU seconds; a test that takes longer is not asked
 WALL_S = 30  # and ten times what it took first: a test that hangs has noticed, one that waits for the processor has not
 
-# What to look for and what it becomes. A line may have several places.
+# What to search for and what it becomes. A line may have several places.
 SWAPS = [(r"==", "!="), (r"!=", "=="), (r"(?<![-<>=])<(?![<=])", "<="), (r"(?<![-<>=])>(?![>=])", ">="), (r"<=", "<"),
          (r"(?<![-])>=", ">"), (r"&&", "||"), (r"\|\|", "&&"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
          (r" \+ 1\b", ""), (r" - 1\b", ""), (r"\+\+", "--"), (r" \+= ", " -= "), (r"\bif \((?!!)", "if (!"),
@@ -429,7 +429,7 @@ def tests_of(rooms, is_near, is_own):
     """Those that are asked about these rooms, from the names meson knows."""
     also = [w for room in rooms for w in ALSO.get(room, []) if not is_own and (not is_near or " " in w)]
     wanted = [f"unit/{room}_unit" for room in rooms] + also
-    ninja(["build.ninja"])  # what it says is as old as its last look at the tree
+    ninja(["build.ninja"])  # what it says is as old as its last examine the tree
     said = subprocess.run(["meson", "introspect", "--tests", BUILD], capture_output=True, text=True, check=True).stdout
     found = {}
     for t in json.loads(said):

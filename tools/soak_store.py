@@ -66,7 +66,7 @@ def soak(args, build, total):
         print(f"soak-store: {total.line()}", flush=True)
         seed += 1
         if total.kills == before:
-            total.failed += 1  # a loop that kills nothing would go on for ever
+            total.failed += 1  # a loop that kills nothing would continue for ever
             break
 
 

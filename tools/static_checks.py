@@ -80,7 +80,7 @@ def commands():
 
 
 def write_once(by_file):
-    """A file that is built into several programs is looked at once: clang-tidy would go through it once for
+    """A file that is built into several programs is examined once: clang-tidy would go through it once for
     each, in one process, where its va_list checker trips over what it remembers of the first time."""
     os.makedirs(ONCE, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=ONCE, delete=False, encoding="utf-8") as f:

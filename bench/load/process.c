@@ -72,7 +72,7 @@ bool process_peak_memory(uint64_t pid, uint64_t *out)
     return is_found;
 }
 
-/* nftw has no room for an argument. */
+/* nftw has no space for an argument. */
 static uint64_t total_len;
 static bool counts_log;
 

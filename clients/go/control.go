@@ -35,7 +35,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// A timer fires at the kernel's tick at most, and each sample counts as the interval that was asked for.
+// A timer fires at the kernel's tick at most, and each sample counts as the interval that was requested.
 const mostHz = 200
 
 // The share of requests whose samples name their spans, in ten-thousandths.
@@ -362,7 +362,7 @@ func (p *Profiler) ask(news url.Values) (int, error) {
 	if answer.StatusCode == http.StatusOK && err == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.own, p.doc = nil, map[string]string{} // what was said last holds
+		p.own, p.doc = nil, map[string]string{} // what was stated last holds
 		for _, line := range strings.Split(string(body), "\n") {
 			key, value, _ := strings.Cut(line, " ")
 			p.doc[key] = value

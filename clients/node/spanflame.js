@@ -235,7 +235,7 @@ class Control {
   }
 
   take(text) {
-    this.own = undefined; // what was said last holds
+    this.own = undefined; // what was stated last holds
     this.settings.clear();
     this.doc = Object.fromEntries(text.split('\n').filter(Boolean).map((line) => line.split(/ (.*)/s)));
     const [id, , rate, seconds] = (this.doc.capture ?? '').split(' ');

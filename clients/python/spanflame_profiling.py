@@ -285,7 +285,7 @@ class _Control:
 
     def take(self, body):
         """Obeys; a capture is taken to its end. What there is to tell of it."""
-        self.own = None  # what was said last holds
+        self.own = None  # what was stated last holds
         self.doc = dict(line.split(" ", 1) for line in body.splitlines() if " " in line)
         order = self.doc.get("capture", "").split(" ")
         if len(order) != 4 or order[0] == self.taken:

@@ -4,10 +4,10 @@
  * A CPU clock counts what a thread does inside the kernel, too. So now and then a sample falls into
  * the few microseconds in which such a call goes to sleep or has been woken for nothing, and its
  * signal would end the call: EINTR, which the program has not earned. The sampler's handler counts
- * when it finds a system call that was ended that way; when nobody else's handler stood between,
+ * when it finds a system call that was ended that way; when no other code's handler stood between,
  * the hook takes the call up for the time that is left. A signal of the program's that arrives
- * while the sampler's handler runs is handled and not told about by EINTR: as if it had come a
- * microsecond before the call. */
+ * while the sampler's handler runs is handled without EINTR for the call: as if it had come a
+ * microsecond before it. */
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 struct sf_again {
     uint64_t n_ended; /* calls that the sampler has ended in this thread */
-    int64_t end_ns;   /* when the time is over; 0: never, or nobody asks */
+    int64_t end_ns;   /* when the time is over; 0: never, or no one waits for it */
     int saved;        /* errno, for a call that succeeds */
 };
 

@@ -7,7 +7,7 @@
 
 uint64_t sf_block_least = SF_BLOCK_LEAST_NS;
 
-/* The name by which a linker is asked for the hooks' archive. */
+/* The name by which a linker is queried for the hooks' archive. */
 __attribute__((visibility("hidden"), used)) const char sf_hooks = 1;
 
 static enum sf_wait wait_of(int fd)

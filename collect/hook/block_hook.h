@@ -1,4 +1,4 @@
-/* block_hook.h - how a call that may block is stood before: two looks at a cheap clock around it.
+/* block_hook.h - how a call that may block is stood before: two examines a cheap clock around it.
  *
  * A call that is back within ten microseconds did some work and did not wait. What is longer is
  * time off the CPU (or nearly: a large read from the page cache is copying). Return values, errno,
@@ -13,7 +13,7 @@ enum { SF_BLOCK_LEAST_NS = 10000 };
 
 extern uint64_t sf_block_least; /* that many ticks */
 
-/* Says that calls that wait come to us. */
+/* Marks that blocking calls are intercepted. */
 void sf_block_hook_offer(void);
 
 /* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */

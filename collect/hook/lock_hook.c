@@ -1,9 +1,9 @@
 /* pthread mutexes and read-write locks, standing before libc's.
  *
- * Only a lock that is taken costs anything: its first word says so (the layout of the public
+ * Only a lock that is taken costs anything: its first word reports it (the layout of the public
  * headers), and is 0 in a free one. Then it is tried, and only when that fails is the wait timed. A
- * look that comes too early loses one wait, never a lock. What try says besides "busy" is what
- * lock would have said: an owner that died, too many readers. */
+ * look that comes too early loses one wait, never a lock. Any result of try other than "busy" is
+ * what lock would have returned: an owner that died, too many readers. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -73,10 +73,10 @@ static int first_wrlock(pthread_rwlock_t *l)
     return next.wrlock(l);
 }
 
-/* Whether anybody wants to know, and whether somebody holds it, now. In this order: a look at a
- * word that an unlock has just changed waits for that, 3 ns when a program does nothing in between.
- * A mutex's owner could be had for less, but he is cleared before the lock is free and set after it
- * is taken: a third of the waits for a tenth of a microsecond would be missed. */
+/* Whether waits are profiled, and whether the lock is held at the moment. In this order: a examine
+ * a word that an unlock has just changed waits for that, 3 ns when a program does nothing in
+ * between. A mutex's owner could be obtained for less, but he is cleared before the lock is free
+ * and set after it is taken: a third of the waits for a tenth of a microsecond would be missed. */
 static inline bool is_taken(const void *lock)
 {
     return sf_profiler_is_on(SF_SAMPLES_MUTEX) &&
@@ -92,7 +92,7 @@ struct lock {
     const struct timespec *until;
 };
 
-/* Tries, then waits and says how long. Not inline: what a free lock costs has no room for it. */
+/* Tries, then waits and says how long. Not inline: what a free lock costs has no space for it. */
 static __attribute__((noinline)) int wait_for(struct lock l, const void *caller)
 {
     int result = l.try_it(&l);

@@ -1,13 +1,13 @@
 /* malloc and its family, standing before the program's own.
  *
- * "Its own" is whatever the program would have called without us, asked for with RTLD_NEXT: libc's,
+ * "Its own" is whatever the program would have called without us, requested with RTLD_NEXT: libc's,
  * jemalloc's, mimalloc's. An allocation costs one subtraction and one branch more; a free one test.
- * Sampled objects are asked for with page alignment, by which a free recognises them. That is done
+ * Sampled objects are requested with page alignment, by which a free recognises them. That is done
  * only with an aligned allocation of the very library that gave malloc: a library that replaces
  * malloc and free alone would be handed pointers of libc's.
  *
- * The loader allocates while it looks for the next malloc. Those few blocks come from pages of ours
- * and are never given back. */
+ * The loader allocates while it searches for the next malloc. Those few blocks come from pages of
+ * ours and are never returned. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -61,7 +61,7 @@ static void *boot_take(size_t len)
         errno = ENOMEM;
         return NULL;
     }
-    atomic_fetch_add(sf_heap_class(boot[at]), 1); /* so that its free is looked at */
+    atomic_fetch_add(sf_heap_class(boot[at]), 1); /* so that its free is examined */
     return boot[at];
 }
 
@@ -200,7 +200,7 @@ static __attribute__((noinline)) void *sampled(size_t align, size_t len, const v
     void *p = NULL;
     if (next.for_samples)
         p = take_marked(align, len);
-    if (!p) /* none, or no room for the alignment */
+    if (!p) /* none, or no space for the alignment */
         p = align ? next.memalign(align, len) : next.alloc(len);
     sf_heap_profiler_add(t, p, len, caller);
     return p;
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void *slow_alloc(size_t len, const void *caller
     return sf_heap_profiler_wants(&sf_hook_self, len) ? sampled(0, len, caller) : next.alloc(len);
 }
 
-/* A large block comes from fresh pages that nobody has to clear, at an address that will do. */
+/* A large block consists of fresh pages, which need no clearing and are sufficiently aligned. */
 static __attribute__((noinline)) void *slow_calloc(size_t n, size_t size, const void *caller)
 {
     enum { LARGE = 128 * 1024 };

@@ -9,7 +9,7 @@
 static void say(const char *text)
 {
     if (syscall(SYS_write, 2, text, strlen(text)) < 0)
-        return; /* nobody listens */
+        return; /* there is no listener */
 }
 
 _Noreturn void sf_next_is_missing(const char *name)

@@ -53,7 +53,7 @@
 _Noreturn void sf_next_is_missing(const char *name);
 /* False: libc is linked into the program itself. */
 bool sf_next_is_there(void);
-/* The next `name` after ours; NULL: nobody has one. Keeps errno. */
+/* The next `name` after ours; NULL: there is none. Keeps errno. */
 void *sf_next(const char *name);
 /* The one of that symbol version where libc has several; else as above. */
 void *sf_next_version(const char *name, const char *version);

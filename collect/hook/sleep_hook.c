@@ -1,5 +1,5 @@
 /* Sleeping, and waiting for other threads and processes. pthread_cond_* has an old version in libc
- * for programs older than any of this: the new one is asked for by name. */
+ * for programs older than any of this: the new one is requested by name. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/file.h>
@@ -63,7 +63,7 @@ static int again_usleep(useconds_t us)
     return result;
 }
 
-/* What is left is told in whole seconds: nothing may be, and it was interrupted all the same. */
+/* The remaining time is in whole seconds: it may be 0 although the sleep was interrupted. */
 SF_BLOCKING_AGAIN_IN(unsigned, sleep, V, NAP, (unsigned s), (s))
 static unsigned again_sleep(unsigned s)
 {

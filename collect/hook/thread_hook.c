@@ -1,8 +1,8 @@
-/* pthread_create, so that a thread's CPU clock begins with the thread: the collecting thread looks
- * for new ones ten times a second, and many do not live that long. Threads made otherwise
- * (thrd_create, clone) are still found that way. The thread's end is told by a key's destructor,
- * which pthread_exit and cancellation run as well: in its second round, for the program's own
- * destructors run in the first, after ours, and cost time, too. */
+/* pthread_create, so that a thread's CPU clock begins with the thread: the collecting thread
+ * searches for new ones ten times a second, and many do not live that long. Threads made otherwise
+ * (thrd_create, clone) are still found that way. The end of a thread is detected by a key's
+ * destructor, which pthread_exit and cancellation run as well: in its second round, for the
+ * program's own destructors run in the first, after ours, and cost time, too. */
 #include <errno.h>
 #include <pthread.h>
 

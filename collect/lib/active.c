@@ -16,7 +16,7 @@ static void show_foreign(struct sf_thread_state *t)
 
 void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot)
 {
-    if (!slot && t->has_foreign) { /* the last span of ours is over, the other tracer's goes on */
+    if (!slot && t->has_foreign) { /* the last span of ours is over, the other tracer's continues */
         show_foreign(t);
         return;
     }

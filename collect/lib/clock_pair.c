@@ -4,7 +4,7 @@
 
 #include "collect/sys/perf_clock.h"
 
-/* A rate from `least` to `most` times the one that was asked for, as a period. */
+/* A rate from `least` to `most` times the one that was requested, as a period. */
 static uint64_t draw(struct sf_gap_chance *chance, uint64_t period_ns, double least, double most)
 {
     return (uint64_t)((double)period_ns / (least + (most - least) * sf_gap_uniform(chance)));
@@ -18,7 +18,7 @@ static uint64_t stands_for(const struct sf_clock_pair *p)
     return (uint64_t)(1 / rate);
 }
 
-/* The one it has goes on when a new one is refused. */
+/* The one it has continues when a new one is refused. */
 static void replace(struct sf_clock_pair *p, unsigned which, const struct sf_clock_aim *aim,
                     uint64_t every_ns)
 {

@@ -196,7 +196,7 @@ enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, stru
     return err;
 }
 
-/* The value said last; its line stands behind it. */
+/* The last value given, followed by its line. */
 static const char *find(const struct sf_config_file *f, const char *name, bool is_line)
 {
     const char *p = (const char *)f->vars.p, *found = NULL;

@@ -44,7 +44,7 @@ static struct {
     struct sf_control_pause pause;
 } c;
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static void add_param(struct sf_buf *b, const char *name, const char *val)
 {
@@ -56,7 +56,7 @@ static void add_param(struct sf_buf *b, const char *name, const char *val)
     }
 }
 
-/* "/base/v1development/profiles" to "/base/api/v1/control"; another path is nobody's base. */
+/* "/base/v1development/profiles" to "/base/api/v1/control"; for any other path there is no base. */
 static void add_path(struct sf_buf *b)
 {
     static const char tail[] = "/v1development/profiles";
@@ -131,7 +131,7 @@ static void obey(void)
                                  .budget_per_10000 = c.doc.budget_per_10000};
     int64_t left_ms;
     if (c.doc.rates_until_ms) {
-        /* Whoever's clock is wrong: an hour is the most that rates are raised for. */
+        /* Independent of clock errors on either side: rates are raised for at most an hour. */
         left_ms = c.doc.rates_until_ms - sf_clock_unix_ns() / SF_NS_PER_MS;
         left_ms = left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : left_ms;
         w.rates_until_ns = sf_clock_mono_ns() + left_ms * SF_NS_PER_MS + 1;
@@ -158,7 +158,7 @@ static void begin_capture(void)
     obey();
 }
 
-/* What was sampled is at the server when this is told. */
+/* The samples are at the server when this is reported. */
 static void end_capture(void)
 {
     c.capture_end_ns = 0;
@@ -182,7 +182,7 @@ static bool take(const struct sf_answer *a)
         return false;
     }
     is_other = strcmp(d.capture, c.doc.capture) != 0;
-    if (c.capture_end_ns && is_other) { /* taken back: what there is so far is sent */
+    if (c.capture_end_ns && is_other) { /* reverted: what there is so far is sent */
         end_capture();
     }
     c.doc = d;
@@ -239,7 +239,8 @@ static void run(void *arg)
         if (c.done[0] && !c.is_done_told)
             wait_ns = SF_NS_PER_S; /* the news first */
         if (!sf_governor_is_settled() && wait_ns > SF_NS_PER_S)
-            wait_ns = SF_NS_PER_S; /* on a busy machine: what is in effect is said a moment later */
+            wait_ns =
+                SF_NS_PER_S; /* on a busy machine: what is in effect is stated a moment later */
         write_question(&path, wait_ns < SF_NS_PER_MS ? SF_NS_PER_MS : wait_ns);
         err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
                                                   sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)

@@ -1,4 +1,4 @@
-/* control_order.h - what the server wants of this collector, as it says it: lines of a name and a
+/* control_order.h - the settings that the server sends to this collector: lines of a name and a
  * value. Bytes in, meaning out. */
 #pragma once
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct sf_control_order {
     char version[SF_CONTROL_VERSION_CAP];
     bool is_off;
     uint64_t cpu_hz, wall_hz; /* 0: as the settings say */
-    int64_t rates_until_ms;   /* unix; 0: for as long as it is told */
+    int64_t rates_until_ms;   /* unix; 0: until changed */
     bool has_budget;
     uint32_t budget_per_10000;
     uint64_t has_conditions;              /* bits by place in sf_profiling_keys */

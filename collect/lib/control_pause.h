@@ -13,7 +13,7 @@ struct sf_control_heard {
     unsigned status;       /* of the answer; 0: there was none */
     bool is_understood;    /* of a document */
     int64_t took_ns;       /* until the answer was there */
-    int64_t retry_after_s; /* 0: not said */
+    int64_t retry_after_s; /* 0: not given */
     bool is_capturing;     /* a capture runs, whose end is near */
 };
 

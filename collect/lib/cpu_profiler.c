@@ -35,7 +35,7 @@ static struct {
 } p;
 
 /* Its default action is to do nothing, so one that is on its way when the program execs, or when it
- * resets all signals, does no harm. A timer's signal is taken back by exec. */
+ * resets all signals, does no harm. A timer's signal is reverted by exec. */
 #define PERF_SIGNAL SIGURG
 
 __thread struct sf_cpu_samples sf_cpu_samples_self;
@@ -73,9 +73,9 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_own_cost_add_signal(sf_clock_mono_ns() - begin_ns);
 }
 
-/* Not in somebody's handler that was to run first: then the thread stands at its beginning. What
- * lies before the beginning of a page may not be there to be read: no call is taken for ended
- * there. */
+/* Not inside another signal handler that was due first: the thread is then at its first
+ * instruction. What lies before the beginning of a page may not be there to be read: no call is
+ * taken for ended there. */
 static bool has_ended_a_call(const void *context)
 {
     const ucontext_t *u = context;
@@ -160,8 +160,8 @@ static bool handle(int sig, struct sigaction *before)
     return !act_on(sig, &action, before);
 }
 
-/* SIGPROF when the program does not use it itself, else a real-time signal nobody uses. It stays
- * ours for good: one on its way when a profile ends would kill the program. */
+/* SIGPROF when the program does not use it itself, else an unused real-time signal. It is never
+ * given up: a signal in flight when a profile ends would kill the program. */
 static bool take_timer_signal(struct sf_why *why)
 {
     if (p.has_timer_signal)

@@ -4,7 +4,7 @@
  * calls are not interrupted, but for those that the hooks take up again. The signal's handler walks
  * the stack and notes the active span; the collecting thread finds new threads and empties the
  * rings. The clock is perf's, exact to the microsecond, where the system allows that. Otherwise it
- * is a timer, looked at when the kernel ticks: a rate above the tick comes out as fewer samples
+ * is a timer, examined when the kernel ticks: a rate above the tick comes out as fewer samples
  * with larger weights, and the totals stay right. */
 #pragma once
 #include "collect/lib/profiler.h"
@@ -13,12 +13,12 @@ extern const struct sf_profiler_source sf_cpu_source;
 /* Of this thread, since it began. */
 struct sf_cpu_samples {
     uint64_t n, ns;
-    uint64_t n_ended; /* system calls that the signal ended, with nobody else's in between */
+    uint64_t n_ended; /* system calls that the signal ended, with no other code's in between */
     volatile uint64_t n_strays; /* signals that were for no thread of the program */
 };
 extern __thread struct sf_cpu_samples sf_cpu_samples_self;
-/* For those who need the samples of running threads beside their own; in the collecting thread. Who
- * begins it twice ends it twice. */
+/* For profilers that also need the samples of running threads; in the collecting thread. Calls
+ * nest: each start needs its own stop. */
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
 void sf_cpu_profiler_end(void);
 /* Those threads, and no others, are sampled with that period. In the collecting thread. */

@@ -16,7 +16,7 @@ enum {
     NS_PER_WORK = 20     /* a step of the reader of debug information */
 };
 
-/* Kept between profiles. Who finds it taken has one of its own for once: nobody waits. */
+/* Kept between profiles. A thread that finds it in use creates a temporary one: no thread waits. */
 static struct sf_symbol_cache kept;
 static atomic_bool is_taken;
 static unsigned long long kept_subs; /* the loader's count of what was unloaded */
@@ -129,7 +129,7 @@ static void set_state(struct sf_frame_names *f, const struct group *g, enum sf_c
     }
 }
 
-/* False: there is more to be had than `more` allows. */
+/* False: there is more to be obtained than `more` allows. */
 static bool read_file(struct sf_frame_names *f, const struct group *g,
                       const struct sf_debug_more *more)
 {
@@ -178,7 +178,7 @@ static void read_lines(struct sf_frame_names *f, const struct group *g)
         sf_symbol_budget_price_note(price, credit_ns, ns, !is_whole,
                                     f->budget ? f->budget->process_ns : 0);
     if (is_whole || !price || price->is_given_up)
-        set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be had */
+        set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be obtained */
 }
 
 static void read_names(struct sf_frame_names *f, const struct group *g)

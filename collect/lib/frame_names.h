@@ -18,7 +18,7 @@ struct sf_frame_line {
 
 struct sf_named_frame {
     uint32_t module;                                /* its place + 1; 0: none */
-    uint32_t n_lines;                               /* 0: nobody has a name for it */
+    uint32_t n_lines;                               /* 0: it has no name */
     struct sf_frame_line lines[SF_FRAME_LINES_MAX]; /* the innermost first */
 };
 
@@ -28,7 +28,7 @@ struct sf_frame_names {
     const struct sf_modules *m; /* NULL: nothing is known */
     struct sf_symbol_cache *cache;
     struct sf_symbol_cache own;
-    struct sf_symbol_budget *budget; /* NULL: what is asked for is read */
+    struct sf_symbol_budget *budget; /* NULL: what is requested is read */
 };
 
 /* With a budget, files are read as far as it lasts. */

@@ -1,8 +1,8 @@
-/* gap.h - how far it is to the next sample, and what a sample stands for.
+/* gap.h - how far it is to the next sample, and what a sample represents.
  *
  * Points lie on a line of bytes (or of waited time) at random, one per `mean` on average. Whatever
  * covers at least one point is a sample: something of size s with the chance 1 - exp(-s / mean), so
- * it stands for 1 / that many like it. Gaps between points have no memory: after a sample the next
+ * it represents 1 / that many like it. Gaps between points have no memory: after a sample the next
  * one is drawn afresh. No libm: the library needs libc and nothing else. */
 #pragma once
 #include <stdint.h>

@@ -18,7 +18,7 @@ static struct {
     bool is_for_file;
     struct sf_lock lock; /* guards what is left for the collecting thread */
     struct sf_governor_wish left;
-    uint64_t n_left; /* wishes so far */
+    uint64_t n_left; /* requests so far */
     atomic_uint_fast64_t n_applied;
     struct sf_notifier applied;
     /* The collecting thread's own. */
@@ -27,7 +27,7 @@ static struct {
     struct sf_load_reading last; /* time_ns 0: none yet */
     uint64_t last_own_ns;
     int64_t next_ns;
-    uint64_t base_hz; /* CPU and wall, before the load was looked at */
+    uint64_t base_hz; /* CPU and wall, before the load was examined */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
@@ -61,7 +61,7 @@ uint32_t sf_governor_budget(void)
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
 }
 
-/* What rates can change, against nine tenths of the budget: the reading of symbols goes on at any
+/* What rates can change, against nine tenths of the budget: the reading of symbols continues at any
  * rate, on what samples leave of the budget, and on a tenth of it in any case. */
 static void measure(int64_t now_ns)
 {
@@ -84,7 +84,7 @@ static void measure(int64_t now_ns)
     g.last_own_ns = own_ns;
 }
 
-/* What the server wants now; a rate that is over is none. */
+/* The server's current settings; an expired rate counts as none. */
 static void take_wish(int64_t now_ns, uint64_t *number)
 {
     if (sf_lock_try(&g.lock)) {
@@ -109,14 +109,14 @@ static uint64_t period_of(uint64_t hz, double share)
     return (uint64_t)((double)SF_NS_PER_S / ((double)hz * share) + 0.5);
 }
 
-/* A profile that the program itself writes to a file has the rate it asked for. */
+/* A profile that the program itself writes to a file has the rate it requested. */
 static bool is_ours(void)
 {
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
-/* Requests become slow at any time, and the load is measured once per interval. What the server
- * wants calls for a turn. */
+/* Requests become slow at any time, and the load is measured once per interval. Changed settings of
+ * the server require a turn. */
 static int64_t spread_of(void)
 {
     if (sf_selection_escalates() || g.wish.capture_kinds)

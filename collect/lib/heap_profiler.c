@@ -17,10 +17,10 @@ static struct {
     unsigned n_users;                       /* the collecting thread's: alloc and in use */
     atomic_uint generation;                 /* one more with every start; 0: never */
     atomic_uint_fast64_t mean;              /* 0: off */
-    _Atomic(struct sf_live_objects *) live; /* made once, kept for good: frees come late */
+    _Atomic(struct sf_live_objects *) live; /* made once, kept permanently: frees come late */
     _Atomic(struct sf_stack_table *) stacks;
     atomic_uint_fast64_t unaligned; /* sampled, but at an address a free cannot tell */
-    /* What the objects in `live` stand for; of objects, thousandths. */
+    /* What the objects in `live` represent; of objects, thousandths. */
     atomic_int_fast64_t inuse_bytes, inuse_milli;
 } h;
 
@@ -193,7 +193,7 @@ static void on_live(const struct sf_live_object *o, void *arg)
 {
     struct each *e = arg;
     double many = sf_gap_stands_for(o->size, e->mean);
-    /* The same chance whoever asks: an object counts as many in every snapshot it is in. */
+    /* The same chance the requester: an object counts as many in every snapshot it is in. */
     struct sf_gap_chance chance = {(uint64_t)o->time_ns ^ (uint64_t)o->thread << 40};
     e->s.n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, e->s.frames,
                                        SF_SAMPLE_FRAMES, &e->s.end);

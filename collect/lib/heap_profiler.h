@@ -1,5 +1,5 @@
-/* heap_profiler.h - who allocates, and who holds on to it, by random points on the line of all
- * bytes ever allocated.
+/* heap_profiler.h - allocations and live memory by stack, sampled at random points of the sequence
+ * of all allocated bytes.
  *
  * The allocator's hooks count bytes down to the next point and come here only when one is passed.
  * A sampled object gets an address by which its free can tell that it may be one: its last twelve
@@ -16,7 +16,7 @@
 #include "collect/lib/profiler.h"
 
 enum {
-    SF_HEAP_MEAN = 512 * 1024, /* bytes between points, unless said */
+    SF_HEAP_MEAN = 512 * 1024, /* bytes between points, unless given */
     SF_HEAP_ALIGN = 4096,
     SF_HEAP_MARK = 0xfef /* an address with none of these bits may be a sampled object's */
 };
@@ -47,13 +47,13 @@ static inline atomic_ushort *sf_heap_class(const void *p)
     uint64_t page = (uintptr_t)p / SF_HEAP_ALIGN;
     return &sf_heap_classes[page * 0x9e3779b97f4a7c15u >> 48];
 }
-/* False: it surely is no sampled object. */
+/* False: it surely is not a sampled object. */
 static inline bool sf_heap_may_be_sampled(const void *p)
 {
     return __builtin_expect(!((uintptr_t)p & SF_HEAP_MARK), 0) &&
            atomic_load_explicit(sf_heap_class(p), memory_order_relaxed);
 }
-/* `p` is about to be freed: forgets it, remembers it in `held` (NULL: for good). */
+/* `p` is about to be freed: removes it, and stores it in `held` (NULL: discards it). */
 void sf_heap_profiler_take(const void *p, struct sf_heap_held *held);
 void sf_heap_profiler_put_back(const struct sf_heap_held *held); /* it was not freed after all */
 
@@ -61,7 +61,7 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held); /* it was not f
  * False: no profile is on. */
 bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects);
 
-/* Why the hooks see nothing; borrowed for good. NULL: they do. */
+/* Why the hooks see nothing; borrowed permanently. NULL: they do. */
 void sf_heap_profiler_set_blind(const char *why);
 const char *sf_heap_profiler_blind(void);
 

@@ -21,7 +21,7 @@ struct sf_hook_thread {
     uint64_t heap_before;     /* bytes allocated before that */
     uint64_t heap_n;          /* objects allocated */
     uint32_t heap_generation; /* of the profile that gap belongs to */
-    uint64_t heap_missed[2];  /* values of samples that found no room */
+    uint64_t heap_missed[2];  /* values of samples that found no space */
     struct sf_gap_chance chance;
     struct sf_hook_waits mutex, block;
     uint64_t waited_ns[SF_WAITS]; /* all of them, long and short */

@@ -108,14 +108,14 @@ int sf_set(const char *name, const char *val)
 
 static const char *look_up(const char *name)
 {
-    for (int i = n_overrides; --i >= 0;) { /* the last one said wins */
+    for (int i = n_overrides; --i >= 0;) { /* the last one given wins */
         if (!strcmp(overrides[i].name, name))
             return overrides[i].val;
     }
     return getenv(name);
 }
 
-/* What is said nearest to the program wins: a call, the environment, the file. */
+/* What is stated nearest to the program wins: a call, the environment, the file. */
 static const char *look_up_all(const char *name)
 {
     const char *val = look_up(name);
@@ -256,8 +256,8 @@ static unsigned kinds_of(unsigned profiles)
     return kinds;
 }
 
-/* What the settings ask for; a program that cannot be profiled is traced all the same. What is not
- * there is named once when somebody asked for it; the rest is profiled. */
+/* What the settings ask for; a program that cannot be profiled is traced all the same. A profiler
+ * that is not available is reported once if it was requested explicitly; the others run. */
 static void begin_profiles(struct sf_why *why)
 {
     const struct sf_profiling_settings *s = &sf_library.settings.profiling;

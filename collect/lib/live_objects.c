@@ -4,8 +4,8 @@
 
 #include "base/heap.h"
 
-/* The first thousand lie close together and stay in the processor's caches; only what finds no room
- * among them is spread over megabytes, where every look is a miss or two. */
+/* The first thousand lie close together and stay in the processor's caches; only what finds no
+ * space among them is spread over megabytes, where every access is a miss or two. */
 enum { SET = 8, NEAR = 1024, N_NEAR = NEAR / SET, N_FAR = (SF_LIVE_MAX - NEAR) / SET };
 
 struct set {
@@ -101,7 +101,7 @@ bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struc
 
 bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out)
 {
-    /* Whoever put `p` there has given it to us since: the count includes it. */
+    /* The thread that stored `p` has since passed it to us: the count includes it. */
     bool has_far = atomic_load_explicit(&all->n_far, memory_order_relaxed);
     for (int which = 0; which < (has_far ? CHOICES : FAR); which++) {
         uint32_t set = set_of(p, which);

@@ -1,10 +1,11 @@
 /* live_objects.h - the sampled objects that have not been freed.
  *
  * Sets of eight addresses, one cache line each; an address may be in either of two sets of a small
- * table, or of a large one when those are full. Whoever
- * holds an object is the only one who may free it, so taking it out needs no lock, and neither does
- * putting one in: a free place is claimed by one exchange. A look for an object that is not there,
- * the common case, reads two lines. All sets full: the object is not followed, and counted. */
+ * table, or of a large one when those are full. Only the owner of an object may free it, so
+ * removing it needs no lock, and neither does putting one in: a free place is claimed by one
+ * exchange. A search for an object that is not there, the common case, reads two lines. All sets
+ * full: the object is not followed, and counted.
+ */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,7 +25,7 @@ struct sf_live_objects; /* opaque; pages of its own */
 
 struct sf_live_objects *sf_live_objects_new(void); /* NULL: no memory */
 void sf_live_objects_free(struct sf_live_objects *all);
-/* False: no room, and it was counted. Any thread. */
+/* False: no space, and it was counted. Any thread. */
 bool sf_live_objects_add(struct sf_live_objects *all, const void *p,
                          const struct sf_live_object *o);
 /* Takes it out; false: it is not there. The caller holds `p`. */

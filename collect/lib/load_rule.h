@@ -4,7 +4,7 @@
  * eighth of the base; below it a quarter of the base comes back per step, as far as the budget
  * lasts. Adaptive rules halve it above the thresholds of the load, too. When the host is overloaded
  * twice in a row, profiling pauses until the load is ten points lower. No clock and no file here:
- * whoever calls has measured. */
+ * the caller has measured. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

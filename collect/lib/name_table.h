@@ -15,5 +15,5 @@ struct sf_name_table { /* a zeroed one is empty */
 void sf_name_table_done(struct sf_name_table *t);
 /* The id of a key; *is_new when it was not there. Ids count from `first`. */
 uint32_t sf_name_table_id(struct sf_name_table *t, uint64_t key, uint32_t first, bool *is_new);
-/* 64 bits stand for a text or a list: two of a profile's few thousand never meet. */
+/* 64 bits represent a text or a list: two of a profile's few thousand never meet. */
 uint64_t sf_name_table_hash(const void *bytes, size_t len);

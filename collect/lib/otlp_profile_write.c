@@ -165,7 +165,7 @@ static uint32_t location(struct writer *w, uint64_t at)
     return id;
 }
 
-/* A frame that is no code; keys below any address. */
+/* A frame that is not a code; keys below any address. */
 static uint32_t end_location(struct writer *w, uint8_t end)
 {
     bool is_new;

@@ -145,7 +145,7 @@ static uint32_t location(struct writer *w, uint64_t at)
     return id;
 }
 
-/* A frame that is no code: address 0 to 3 is how the walk ended. */
+/* A frame that is not a code: address 0 to 3 is how the walk ended. */
 static uint32_t end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
@@ -227,7 +227,7 @@ static void write_samples(struct writer *w, const struct sf_profile *p, int befo
         write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
 }
 
-/* What came of what was asked for. */
+/* What came of what was requested. */
 static void write_comment(struct writer *w, const struct sf_profile *p)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);

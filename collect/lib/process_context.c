@@ -126,7 +126,7 @@ static void show(const struct sf_buf *bytes)
     mine->payload = bytes->p;
     atomic_thread_fence(memory_order_seq_cst);
     atomic_store(&mine->published_ns, now > before ? now : before + 1);
-    /* The name is what readers look for, and the call is what a kernel hook can see. */
+    /* The name is what readers search for, and the call is what a kernel hook can see. */
     prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, mine, MAPPING_LEN, "OTEL_CTX");
 }
 

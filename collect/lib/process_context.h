@@ -1,4 +1,4 @@
-/* process_context.h - tells profilers outside the process who it is: OpenTelemetry's process
+/* process_context.h - identifies the process to external profilers: OpenTelemetry's process
  * context, a mapping named OTEL_CTX.
  *
  *     0 "OTEL_CTX" | 8 version 2 | 12 payload size | 16 published at (0: being changed) | 24
@@ -13,7 +13,7 @@
 
 enum sf_process_context_result {
     SF_PROCESS_CONTEXT_PUBLISHED,
-    SF_PROCESS_CONTEXT_OTHERS, /* somebody else's is there */
+    SF_PROCESS_CONTEXT_OTHERS, /* another library has already published one */
     SF_PROCESS_CONTEXT_FAILED
 };
 

@@ -127,7 +127,7 @@ static bool add_moment(struct sf_profile_table *t, const struct sf_raw_sample *s
     return true;
 }
 
-/* The place of the row the sample belongs to; false: no room. */
+/* The place of the row the sample belongs to; false: no space. */
 static bool find_row(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t *out)
 {
     enum { SLOTS = 16384 };

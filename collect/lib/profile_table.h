@@ -36,7 +36,7 @@ struct sf_profile_table {
     struct sf_buf moments; /* struct sf_moment */
     uint32_t *slots;       /* heap; row + 1 */
     uint32_t n_slots;
-    uint64_t values[2], lost; /* all that was added; how many of them found no room */
+    uint64_t values[2], lost; /* all that was added; how many of them found no space */
 };
 
 void sf_profile_table_done(struct sf_profile_table *t);

@@ -20,4 +20,4 @@ void sf_profile_upload_after_fork(void);     /* in the child: it earns for itsel
 bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending);
 
 struct sf_exporter *sf_profile_upload_exporter(void);
-uint64_t sf_profile_upload_dropped(void); /* profiles: no room, or no memory */
+uint64_t sf_profile_upload_dropped(void); /* profiles: no space, or no memory */

@@ -33,8 +33,8 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
     return t && t->serial == v >> 16 ? t : NULL;
 }
 
-/* Who this thread is. Not the library's own record of it, which threads that use none of its calls
- * do not have. */
+/* The identity of this thread. Not the library's own record of it, which threads that use none of
+ * its calls do not have. */
 static __thread struct {
     struct sf_profiled_thread *block;
     uint32_t tid;
@@ -99,8 +99,8 @@ void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, u
 
 /* ---- clocks ---- */
 
-/* Of a timer, drawn anew on every turn, evenly from 3/4 to 5/4 of the rate that was asked for: as
- * many samples as asked for on average, each worth the period it was taken with. Not for every
+/* Of a timer, drawn again on every turn, evenly from 3/4 to 5/4 of the rate that was requested: as
+ * many samples as queried for on average, each worth the period it was taken with. Not for every
  * sample: that would take a system call in the handler. */
 static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
 {
@@ -240,7 +240,7 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
     atomic_store(&t->seen_sp, 0);
 }
 
-/* Who has it holds it. */
+/* The thread that dequeues the entry owns its memory until release. */
 static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
 {
     if (sf_clock_pair_is_on(&t->perf))
@@ -317,8 +317,8 @@ static bool enter(struct sf_profiled_threads *all, bool is_patient)
     return is_patient || sf_lock_try(&all->lock);
 }
 
-/* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is not and somebody
- * is at it: the next scan will find the thread. */
+/* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is false and the
+ * list is in use: the next scan will find the thread. */
 static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_t tid,
                                         uint32_t *index, bool is_patient)
 {
@@ -368,7 +368,8 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
         atomic_fetch_add(&all->n_armed, 1);
         mine.tid = tid;
         mine.block = t;
-        if (atomic_load(&all->joinable) != time) /* it ended meanwhile, and nobody saw us */
+        if (atomic_load(&all->joinable) !=
+            time) /* it ended meanwhile, without having seen this entry */
             let_go(all, t);
     } else {
         atomic_store(&t->tid, 0);
@@ -376,8 +377,8 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     give(t);
 }
 
-/* CPU time that samples ought to have stood for by now. A timer that ran out since the last tick of
- * the kernel was not noticed. */
+/* CPU time that samples ought to have represented by now. A timer that ran out since the last tick
+ * of the kernel was not noticed. */
 static uint64_t missing_ns(const struct sf_profiled_thread *t)
 {
     uint64_t cpu_ns = cpu_ns_of(t->tid), begin_ns = atomic_load(&t->begin_ns);
@@ -512,7 +513,7 @@ static void drain_one(struct sf_profiled_thread *t, sf_profiled_drain drain, voi
 static void maintain(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
                      sf_profiled_drain drain, void *arg)
 {
-    bool has_ended = atomic_load(&t->is_ended); /* before its last sample is looked for */
+    bool has_ended = atomic_load(&t->is_ended); /* before its last sample is searched for */
     drain_one(t, drain, arg);
     if (has_ended || (is_whole && !t->is_seen)) {
         let_go(u->all, t);

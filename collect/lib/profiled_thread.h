@@ -1,12 +1,12 @@
 /* profiled_thread.h - the threads of the program while they are sampled: a clock, a ring and what
  * is known of the stack, each. The clock is perf's where that is allowed, else a timer that is
- * looked at when the kernel ticks. Blocks never move and are never unmapped, so that a late signal
+ * examined when the kernel ticks. Blocks never move and are never unmapped, so that a late signal
  * finds one.
  *
  * A thread that the hooks see begin joins by itself, with a timer whose first gap is drawn evenly
  * from nothing to a period: however short its life, it gets as many samples as its CPU time is
- * worth, on average. When it ends it hands in what no sample stood for. All other threads are found
- * by the collecting thread; so is, after a turn, what may go on with perf. */
+ * worth, on average. When it ends it hands in what no sample represented. All other threads are
+ * found by the collecting thread; so is, after a turn, what may continue with perf. */
 #pragma once
 #include <stdatomic.h>
 #include <time.h>
@@ -20,13 +20,14 @@
 enum { SF_PROFILED_MAX = 1024 };
 
 struct sf_profiled_thread {
-    atomic_uint tid;           /* 0: free */
-    atomic_bool is_held;       /* by whoever changes it: its thread as it joins or leaves, or us */
-    atomic_bool is_ended;      /* its thread takes no more samples */
-    bool is_fresh;             /* joined by itself, and not looked at since */
-    uintptr_t start;           /* what such a thread runs */
-    uint64_t first_ns;         /* and how long its first gap is */
-    uintptr_t serial;          /* of its owner: which signals are this one's */
+    atomic_uint tid;      /* 0: free */
+    atomic_bool is_held;  /* held by the one that changes it: its thread as it joins or leaves, or
+                             the collecting thread */
+    atomic_bool is_ended; /* its thread takes no more samples */
+    bool is_fresh;        /* joined by itself, and not examined since */
+    uintptr_t start;      /* what such a thread runs */
+    uint64_t first_ns;    /* and how long its first gap is */
+    uintptr_t serial;     /* of its owner: which signals are this one's */
     struct sf_clock_pair perf; /* off: the timer */
     timer_t timer;
     bool has_run;      /* there were samples since the last update */
@@ -36,11 +37,11 @@ struct sf_profiled_thread {
     uint64_t n_slices; /* how often it had got a processor when they were */
     bool is_seen;      /* by the scan at hand */
     bool is_hastened;  /* sampled at a rate of its own */
-    /* What an expiry of the clock stands for. The gap that runs keeps the length it began with. */
+    /* What an expiry of the clock represents. The gap that runs keeps the length it began with. */
     atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
     atomic_uint_fast64_t gap_ns;    /* the handler's */
-    atomic_int_fast64_t owed_ns;    /* CPU time that no sample stood for: the next one does. Below
-                                     * 0: samples stood for more than there was */
+    atomic_int_fast64_t owed_ns;    /* CPU time that no sample represented: the next one does. Below
+                                     * 0: samples represented more than there was */
     atomic_uint_fast64_t begin_ns;  /* the thread's CPU time when armed */
     uint64_t given_ns;              /* in samples since that were drained */
     atomic_uint_fast64_t taken_ns;  /* in all that were taken */
@@ -57,7 +58,8 @@ struct sf_profiled_threads {
     struct sf_lock lock; /* guards which block is whose; takes nothing */
     atomic_uint n;       /* blocks made */
     atomic_uint n_armed;
-    /* For threads that join by themselves: 0, nobody may; else this time's number. */
+    /* For threads that join by themselves: 0: they may not; otherwise the number of this recording.
+     */
     atomic_uint_fast64_t joinable, join_period_ns;
     atomic_int join_signal;
     uint64_t n_times;
@@ -70,24 +72,24 @@ struct sf_profiled_threads {
 /* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
 struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *all,
                                                     const void *value);
-/* The calling thread's own, for signals that bring no value. Safe in handlers; asks the kernel who
- * it is when it is called for the first time in a thread. */
+/* The calling thread's own, for signals that bring no value. Safe in handlers; gets the thread id
+ * from the kernel on the first call in a thread. */
 struct sf_profiled_thread *sf_profiled_threads_mine(struct sf_profiled_threads *all);
 /* What may be read above `sp`: in place when it is the thread's known stack, else a copy that must
- * be given back. Safe in handlers; makes one system call for a copy. */
+ * be returned. Safe in handlers; makes one system call for a copy. */
 struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintptr_t sp,
                                              struct sf_stack_copy **copy);
 
-/* How many periods, and how many ns, one expiry and `overruns` more stand for. In the handler. */
+/* How many periods, and how many ns, one expiry and `overruns` more represent. In the handler. */
 void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, uint64_t out[2]);
 
-/* Gives away what the ring holds; the ns that it stood for. */
+/* Gives away what the ring holds; the ns that it represented. */
 typedef uint64_t (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
 struct sf_profiled_signals {
     int timer, perf;
 };
-/* Arms threads that came, drains all, varies the periods of those that ran, lets go of those that
- * went. One thread at a time. */
+/* Arms new threads, drains all, varies the periods of those that ran, releases those that ended.
+ * One thread at a time. */
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
                                 uint64_t period_ns, sf_profiled_drain drain, void *arg);
 /* Drains all, and no more. In the thread that updates. */

@@ -1,6 +1,6 @@
-/* profiler.c - the collecting thread and the requests to it. Other threads put a wish (start, stop,
- * flush, look) into a slot, wake the thread and wait; the thread handles it between turns. A turn
- * lets every source that is on deliver samples, closes the server's window when it ends, and
+/* profiler.c - the collecting thread and the requests to it. Other threads put a request (start,
+ * stop, flush, check) into a slot, wake the thread and wait; the thread handles it between turns. A
+ * turn lets every source that is on deliver samples, closes the server's window when it ends, and
  * governs overhead. */
 #include "collect/lib/profiler.h"
 
@@ -22,7 +22,7 @@ enum wish_kind { NO_WISH, START, STOP, FLUSH, LOOK };
 
 enum wish_state { OPEN, DONE, LEFT };
 
-/* Heap: who waits may lose patience and leave it to the thread. */
+/* On the heap: a waiter may time out and leave it to the thread. */
 struct wish {
     enum wish_kind what;
     enum sf_profile_party party;
@@ -38,7 +38,7 @@ struct wish {
 atomic_uint sf_profiler_kinds;
 
 static struct {
-    struct sf_lock lock; /* guards the wish and the thread's life; held while that starts */
+    struct sf_lock lock; /* guards the request and the thread's lifetime; held while it starts */
     struct wish *wish;   /* one at a time */
     bool is_alive;
     struct sf_notifier bell, done;
@@ -170,7 +170,7 @@ static void take_given(void)
         if (s.kind < SF_SAMPLES_KINDS)
             sf_profiler_add(&s);
     }
-    n_dropped = sf_sample_dropped(); /* of which kind they were, nobody knows any more */
+    n_dropped = sf_sample_dropped(); /* their kind is no longer known */
     for (int kind = SF_SAMPLES_ALLOC; kind <= SF_SAMPLES_BLOCK && n_dropped; kind++) {
         if (sf_profiler_is_on((enum sf_sample_kind)kind)) {
             sf_profiler_count_dropped((enum sf_sample_kind)kind, n_dropped);
@@ -197,7 +197,7 @@ static bool is_for(const struct wish *w, enum sf_profile_party party)
     return w->party == party || w->party == SF_FOR_BOTH;
 }
 
-/* What is on for those that the wish is for, either of them. */
+/* The profilers that are on for either target of the request. */
 static unsigned on_for(const struct wish *w)
 {
     unsigned kinds = 0;
@@ -211,7 +211,7 @@ static enum sf_profile_party other_than(enum sf_profile_party party)
     return party == SF_FOR_FILE ? SF_FOR_SERVER : SF_FOR_FILE;
 }
 
-/* A snapshot goes to whom it is made for. */
+/* A snapshot is given to the consumer it was made for. */
 static void take_snapshot(enum sf_profile_party party, int kind)
 {
     unsigned others = atomic_exchange(&p.on[other_than(party)], 0);
@@ -258,7 +258,8 @@ static void note_kinds(void)
                           memory_order_release);
 }
 
-/* Ends the source unless somebody whom the wish is not for goes on with it. */
+/* Stops the source unless another user of it, to whom the request does not apply, still needs it.
+ */
 static void end_kind(const struct wish *w, int kind)
 {
     for (int party = 0; party < SF_PARTIES; party++) {
@@ -343,7 +344,7 @@ static enum sf_err stop_kinds(struct wish *w)
             if (is_for(w, (enum sf_profile_party)party) && !atomic_load(&p.pause))
                 take_snapshot((enum sf_profile_party)party, kind);
         }
-        end_kind(w, kind); /* gives its last samples: the party still wants them */
+        end_kind(w, kind); /* delivers its last samples, which the consumer still needs */
     }
     take_given();
     for (int party = 0; party < SF_PARTIES; party++) {
@@ -418,7 +419,8 @@ static void begin_pause(enum sf_pause why)
     atomic_fetch_add(&p.n_pauses, 1);
 }
 
-/* A source that does not begin again is out of the profile for good: nobody waits for an answer. */
+/* A source that does not begin again is out of the profile permanently: no thread waits for an
+ * answer. */
 static void end_pause(void)
 {
     int64_t now_ns = sf_clock_mono_ns();
@@ -520,8 +522,8 @@ static int64_t turn(void)
     return wait_ns;
 }
 
-/* Woken before its time: rings are filling, or a signal wants the program to end. Looking for new
- * threads and modules can wait. */
+/* Woken before its time: rings are filling, or a signal is about to end the program. Looking for
+ * new threads and modules can wait. */
 static void turn_early(void)
 {
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
@@ -594,8 +596,8 @@ static bool leave_wish(struct wish *w, bool *is_alive)
     return is_left;
 }
 
-/* Leaves a wish and waits until it is done; false: the thread is gone, or busy with something that
- * never ends. A child made behind the library's back has no such thread. */
+/* Submits a request and waits until it is done; false: the thread has ended, or is blocked. A child
+ * made behind the library's back has no such thread. */
 static bool is_done_in(struct wish *w, int64_t end_ns)
 {
     while (atomic_load(&w->state) != DONE) {
@@ -620,7 +622,7 @@ static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_p
         return sf_fail(why, SF_ERR_NOMEM, "profile: no memory");
     memcpy(w, what, sizeof(*w));
     while (!(is_left = leave_wish(w, &is_alive)) && sf_clock_mono_ns() < end_ns) {
-        unsigned heard = sf_notifier_seen(&p.done); /* somebody else's is being looked at */
+        unsigned heard = sf_notifier_seen(&p.done); /* another source is being examined */
         sf_notifier_wait(&p.done, heard, 10000000);
     }
     if (!is_left || !is_alive) {

@@ -1,11 +1,10 @@
-/* profiler.h - the profilers of this process: which are on, for whom, and the one thread that
- * collects.
+/* profiler.h - the profilers of this process: which are on, for which consumer, and the collecting
+ * thread.
  *
- * A profile is wanted by up to two parties: a file (from start to stop) and the server (window
- * after window). Each kind of profile has a source: what it needs to begin, to end, and to do on
- * every turn of the collecting thread. That thread alone touches tables and sources' state;
- * everybody else leaves a wish, wakes the thread and waits until it is done. It runs while anything
- * is on. */
+ * A profile has up to two consumers: a file (from start to stop) and the server (window after
+ * window). Each kind of profile has a source: what it needs to begin, to end, and to do on every
+ * turn of the collecting thread. That thread alone touches tables and sources' state; other threads
+ * submit a request, wake the thread and wait until it is done. It runs while anything is on. */
 #pragma once
 #include <stdatomic.h>
 
@@ -25,12 +24,13 @@ struct sf_profile {
     uint64_t n_samples, n_dropped; /* as taken, before summing; rings that were full */
 };
 
-/* What a kind brings. All but `begin` and `end` may be NULL; all run in the collecting thread. */
+/* The callbacks of a profiler. All but `begin` and `end` may be NULL; all run in the collecting
+ * thread. */
 struct sf_profiler_source {
     enum sf_err (*begin)(uint64_t period, struct sf_why *why);
     void (*end)(void);
-    /* Gives what it has gathered by itself to sf_profiler_add; says how long until it wants its
-     * next turn, in ns. */
+    /* Gives what it has gathered by itself to sf_profiler_add; returns the time until its next
+     * turn, in ns. */
     int64_t (*turn)(int64_t now_ns);
     /* Gives what fills its rings, between two turns; NULL: it has none. */
     void (*drain)(void);
@@ -70,15 +70,15 @@ enum sf_err sf_profiler_visit(enum sf_profile_party party, unsigned kinds,
                               void *arg, struct sf_why *why);
 unsigned sf_profiler_on_for(enum sf_profile_party party);
 
-/* In the collecting thread: a sample to whoever wants its kind. */
+/* In the collecting thread: a sample to for readers that need its kind. */
 void sf_profiler_add(const struct sf_raw_sample *s);
 void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n);
 
 /* Of all kinds and parties, since the process began. */
 void sf_profiler_count(uint64_t *taken, uint64_t *dropped);
 
-/* The server's windows: how long, and who takes them (in the collecting thread; tables are not
- * his). */
+/* The server's windows: their length, and the function that takes them (in the collecting thread;
+ * it does not own the tables). */
 void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n));
 void sf_profiler_flush(void); /* closes the window at hand and waits for that */
 

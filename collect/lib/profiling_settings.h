@@ -7,7 +7,7 @@
 
 struct sf_profiling_settings {
     unsigned kinds;  /* bits of enum sf_sample_kind */
-    bool is_default; /* nobody said which: one that cannot run is no mistake */
+    bool is_default; /* the defaults: a profiler that cannot run is not an error */
     uint64_t periods[SF_SAMPLES_KINDS];
     struct sf_profiling block; /* every key of it */
 };

@@ -101,19 +101,20 @@ static void end_now(void *arg)
         die(atomic_load(&fatal_signal));
 }
 
-/* The handler may have interrupted anything, so a thread of ours does the writing; the program goes
- * on for those milliseconds. */
+/* The handler may have interrupted anything, so a thread of ours does the writing; the program
+ * continues for those milliseconds. */
 static void on_fatal(int sig)
 {
     if (!is_recorded() || atomic_exchange(&fatal_signal, sig)) {
-        die(sig); /* a child's copy of this handler, or somebody's second Ctrl-C */
+        die(sig); /* a child's copy of this handler, or a second Ctrl-C */
         return;
     }
     sf_profiler_wake();
 }
 
-/* A fault of the program's own. Its thread must not go on, so it waits here while another writes;
- * in vain if it held what that needs. Then the default comes back and the fault happens again. */
+/* A fault of the program's own. Its thread must not continue, so it waits here while another
+ * writes; in vain if it held what that needs. Then the default comes back and the fault happens
+ * again. */
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -124,13 +125,14 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         sf_profiler_wake();
         for (int64_t ns = 0; ns < CRASH_WAIT_NS && !atomic_load(&is_written); ns += CRASH_NAP_NS)
             syscall(SYS_nanosleep, &nap, NULL);
-        atomic_store(&is_written, true); /* nobody waits any longer */
+        atomic_store(&is_written, true); /* no thread waits any longer */
     } else {
         while (atomic_load(&is_crashing) && !atomic_load(&is_written)) /* a second thread */
             syscall(SYS_nanosleep, &nap, NULL);
     }
     sigaction(sig, &action, NULL);
-    if (info->si_code <= 0) /* sent by somebody, such as abort: nothing would happen again */
+    if (info->si_code <=
+        0) /* sent by a program, such as abort: returning would not raise it again */
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
 }
 
@@ -211,8 +213,7 @@ static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
-/* A person who asks for more samples than usual wants them, whatever they cost, unless the budget
- * for that was said, too. */
+/* An explicit rate above the default lifts the overhead budget, unless a budget was given, too. */
 static bool is_rate_said(void)
 {
     return number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
@@ -246,8 +247,8 @@ static void pass_over(void *arg, const char *name, const char *val)
     (void)arg, (void)name, (void)val;
 }
 
-/* A recording to a file obeys what the variables of the profiling block say, too. But a person who
- * records a program wants to see it at work: it pauses only when somebody said so. */
+/* A recording to a file obeys what the variables of the profiling block say, too. When a program is
+ * recorded, profiling pauses only if that was configured explicitly. */
 static void set_limits(void)
 {
     struct sf_profiling_settings s;

@@ -23,7 +23,7 @@ void sf_redact_set(bool is_on)
     atomic_store(&is_redacting, is_on);
 }
 
-/* Eight bytes at a time. A hash stands for its key, so it begins with the secret: no key that a
+/* Eight bytes at a time. A hash represents its key, so it begins with the secret: no key that a
  * program takes from a request can be made to pass for another. */
 static uint64_t hash_of(sf_str key)
 {

@@ -1,4 +1,4 @@
-/* resource.h - who sends: the attributes of the process. */
+/* resource.h - the resource attributes of the process. */
 #pragma once
 #include "base/buf.h"
 #include "collect/lib/settings.h"

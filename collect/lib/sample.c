@@ -55,7 +55,7 @@ void sf_sample_note_span_of(struct sf_raw_sample *s, const struct sf_thread_stat
     memcpy(s->span_id, record + 16, 8);
 }
 
-/* Our own frames are nobody's business: the stack begins where the program called. */
+/* Frames of the library are left out: the stack begins at the program's call. */
 static void cut_own(struct sf_raw_sample *s, uintptr_t caller, bool is_hook_kept)
 {
     uint16_t at = 0;
@@ -109,7 +109,7 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_raw_sample *s, const voi
     sf_sample_note_span(s);
 }
 
-/* *is_late: many are filling, somebody should empty them before the next turn. */
+/* *is_late: many are nearly full and should be emptied before the next turn. */
 static struct shared_ring *take_ring(bool *is_late)
 {
     /* Threads begin at rings of their own: the record's address differs by thread. */

@@ -21,14 +21,14 @@ enum sf_sample_kind {
 
 /* What a thread was doing or waiting for; a label of the sample. */
 enum sf_wait {
-    SF_WAIT_NONE, /* not said */
+    SF_WAIT_NONE, /* not given */
     SF_WAIT_RUNNING,
     SF_WAIT_RUN_QUEUE,
     SF_WAIT_LOCK,
     SF_WAIT_CONDITION,
     SF_WAIT_DISK,
     SF_WAIT_NETWORK,
-    SF_WAIT_IO, /* a pipe, a terminal, or nobody knows which of the two */
+    SF_WAIT_IO, /* a pipe, a terminal, or one of the two */
     SF_WAIT_POLL,
     SF_WAIT_SLEEP,
     SF_WAIT_CHILD, /* for a process or thread to end */

@@ -1,12 +1,12 @@
 /* sample_ring.h - samples from where they are taken to the thread that collects them.
  *
- * One writer at a time (a handler in its thread, or who holds the ring's lock), one reader. Words
- * of eight bytes:
+ * One writer at a time (a handler in its thread, or the holder of the ring's lock), one reader.
+ * Words of eight bytes:
  *
  *     | frames u16, end u8, kind u8, wait u8 | thread | time, monotonic ns | 2 values |
  *     | trace id 2 words | span id | frames ... |
  *
- * A sample that does not fit is dropped and counted: nobody waits. */
+ * A sample that does not fit is dropped and counted: no thread waits. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -199,7 +199,7 @@ static bool read_path(struct reader *r, const struct signal *g, const char *word
     return path.len < SF_TLS_PATH_CAP;
 }
 
-/* Whom to trust is not guessed: a path that cannot be used is an endpoint that cannot be used. */
+/* Trusted CAs are never guessed: an unusable path makes the endpoint unusable. */
 static enum sf_err read_files(struct reader *r, const struct signal *g, struct sf_tls_files *out,
                               struct sf_why *why)
 {
@@ -226,7 +226,7 @@ static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struc
         url = value(r, "PYROSCOPE_SERVER_ADDRESS");
     if (!url.len)
         url = x->is_grpc ? SF_STR("http://localhost:4317") : SF_STR("http://localhost:4318");
-    if (x->is_grpc) { /* whatever path was said: the method is the path */
+    if (x->is_grpc) { /* whatever path was stated: the method is the path */
         size_t scheme = 0, at;
         if (sf_str_find(url, SF_STR("://"), &scheme))
             scheme += 3;

@@ -24,7 +24,7 @@ struct sf_settings {  /* never moves after it was read: the exporter borrows fro
     uint32_t max_attrs, max_events, max_links, max_value_len;
 };
 
-/* Reads all; what cannot be used is said in `why` and replaced by the default, so that a typing
+/* Reads all; what cannot be used is reported in `why` and replaced by the default, so that a typing
  * mistake in an optional variable does not cost the traces. INPUT: an endpoint that cannot be
  * used; nothing would be sent. NOMEM. */
 enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_settings_get get,

@@ -49,7 +49,7 @@ static void watch(struct gaps *g, const volatile uint64_t *seen)
     }
 }
 
-/* A timer over CPU time is looked at in ticks that come anyway: what it adds is the signal. */
+/* A timer over CPU time is examined in ticks that come anyway: what it adds is the signal. */
 static void send(struct gaps *g, int sig, long tid)
 {
     long pid = syscall(SYS_getpid);

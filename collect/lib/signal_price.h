@@ -1,5 +1,5 @@
-/* signal_price.h - what it takes the kernel to interrupt a thread with a signal and to let it go
- * on.
+/* signal_price.h - what it takes the kernel to interrupt a thread with a signal and to let it
+ * continue.
  *
  * No clock of the process counts this by itself, and it differs much: a microsecond on one machine,
  * forty in a virtual machine whose timers its host has to set. A thread that does nothing but read
@@ -15,5 +15,5 @@ struct sf_signal_ask {
 };
 
 /* ns; 0: not to be found out. In a thread of ours, some milliseconds of its CPU time: the signal is
- * let in meanwhile, and its handler must take one that is nobody's. */
+ * let in meanwhile, and its handler must accept a signal that belongs to no profiler. */
 int64_t sf_signal_price(const struct sf_signal_ask *ask);

@@ -231,7 +231,7 @@ static bool queue(struct sf_span_slot *slot)
 static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 {
     struct sf_buf *b = &slot->body;
-    b->max = SF_SPAN_BODY_MAX + 1024;                 /* the end always has room */
+    b->max = SF_SPAN_BODY_MAX + 1024;                 /* the end always has space */
     if (!sf_span_attr_has(slot, SF_STR("thread.id"))) /* the program may know better */
         sf_attr_write_int(b, 9, SF_STR("thread.id"), slot->tid);
     if (sf_library.settings.cost_items)

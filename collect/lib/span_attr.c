@@ -29,7 +29,7 @@ static void leave(struct sf_thread_state *t, struct sf_span_slot *slot)
     sf_library_leave(t);
 }
 
-/* What did not fit is taken back whole, so that the message stays readable. */
+/* What did not fit is reverted whole, so that the message stays readable. */
 static bool keep_or_undo(struct sf_buf *b, size_t len_before)
 {
     if (sf_buf_ok(b))
@@ -58,7 +58,7 @@ static sf_str key_of(sf_bytes key_value)
     return SF_STR_NONE;
 }
 
-/* A key set again replaces its older value: servers differ in which of two they believe. */
+/* A key set again replaces its older value: servers differ in which of two values they use. */
 static void remove_key(struct sf_span_slot *slot, sf_str key)
 {
     struct sf_buf *b = &slot->body;

@@ -143,7 +143,7 @@ static void write_profile(const struct sf_span_cost *c, const struct sf_span_cos
     sf_attr_write_str(span, ATTRIBUTES, SF_STR("pyroscope.profile.id"), (sf_str){hex, sizeof(hex)});
 }
 
-/* The sum stands for the kinds that are not named: those were none. */
+/* The sum represents the kinds that are not named: those were none. */
 static void write_waits(const struct sf_span_cost *c, const struct sf_span_cost *now,
                         struct sf_buf *span)
 {

@@ -1,7 +1,7 @@
 /* span_pool.h - live spans, by number.
  *
  * A number is generation << 32 | index + 1. Slots are never unmapped and never become anything but
- * slots, so any number may be looked at any time, in a signal handler too: when the generation
+ * slots, so any number may be examined any time, in a signal handler too: when the generation
  * differs, the span has ended. An odd generation is live. Free slots are a lock-free stack whose
  * head carries a tag against its own past.
  *

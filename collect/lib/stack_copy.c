@@ -29,7 +29,7 @@ struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **cop
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
     to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
     from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
-    /* Up to where memory ends. Not by libc's name: a sanitizer's would look at the ranges. The
+    /* Up to where memory ends. Not by libc's name: a sanitizer's would examine the ranges. The
      * kernel reads counts and flags as long: of an int on the stack the upper half is anything. */
     n = syscall(SYS_process_vm_readv, (long)getpid(), &to, 1UL, &from, 1UL, 0UL);
     errno = saved;

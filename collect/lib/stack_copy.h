@@ -1,5 +1,5 @@
-/* stack_copy.h - a stack that may not be read in place, copied. A few buffers serve the process:
- * who finds none gets a stack of one frame. */
+/* stack_copy.h - a stack that may not be read in place, copied. The process has a few buffers: if
+ * none is free, the stack has one frame. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct sf_stack_copy {
     uint8_t bytes[SF_STACK_COPY_LEN];
 };
 
-/* What lies above `sp`, as far as memory goes; *copy must be given back. Safe in handlers; one
+/* What lies above `sp`, as far as memory goes; *copy must be returned. Safe in handlers; one
  * system call. */
 struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **copy);
 void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */

@@ -17,7 +17,7 @@ struct sf_stack_table {
     uint32_t n, n_words;
     uint64_t lost;
     uint32_t slots[SLOTS];
-    struct entry entries[SF_STACK_TABLE_STACKS]; /* number 0 is nobody's */
+    struct entry entries[SF_STACK_TABLE_STACKS]; /* number 0 is unused */
     uintptr_t words[SF_STACK_TABLE_WORDS];
 };
 
@@ -34,7 +34,7 @@ void sf_stack_table_free(struct sf_stack_table *t)
     sf_heap_pages_free(t, sizeof(*t));
 }
 
-/* Keys are addresses of the program's code, which nobody sends. */
+/* Keys are code addresses of this program, not input from outside. */
 static uint32_t hash_of(const uintptr_t *frames, uint16_t n)
 {
     uint64_t h = n;

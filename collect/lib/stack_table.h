@@ -1,8 +1,8 @@
 /* stack_table.h - stacks that must be remembered, each once.
  *
- * A live object says where it was allocated for as long as it lives, so stacks are kept for good:
- * a program has thousands of them, not millions. What does not fit is number 0, which has no
- * frames, and is counted. */
+ * A live object says where it was allocated for as long as it lives, so stacks are kept
+ * permanently: a program has thousands of them, not millions. What does not fit is number 0, which
+ * has no frames, and is counted. */
 #pragma once
 #include <stdint.h>
 
@@ -14,7 +14,7 @@ struct sf_stack_table; /* opaque; pages of its own */
 
 struct sf_stack_table *sf_stack_table_new(void); /* NULL: no memory */
 void sf_stack_table_free(struct sf_stack_table *t);
-/* Its number, 1 and up; 0: no room. Any thread; a short lock of ours. */
+/* Its number, 1 and up; 0: no space. Any thread; a short lock of ours. */
 uint32_t sf_stack_table_add(struct sf_stack_table *t, const uintptr_t *frames, uint16_t n,
                             uint8_t end);
 /* Copies at most `cap` frames; the number of them. `id` came from add. */

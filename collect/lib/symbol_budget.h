@@ -5,7 +5,7 @@
  * time earns the budget for profiling (1 %), of which samples and threads take their part first;
  * what is left is saved, up to a quarter of a second, and spent on reading. A process begins with a
  * small credit for its first profile. What cannot be paid for is put off: code has the name of the
- * symbol table meanwhile, or its address. No clock here: whoever calls has measured. */
+ * symbol table meanwhile, or its address. No clock here: the caller has measured. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,13 +16,13 @@ struct sf_demangler;
 enum sf_cached_state {
     SF_CACHED_NOT_READ,
     SF_CACHED_BY_SYMBOL, /* from the symbol table; lines and inlined calls may be to come */
-    SF_CACHED_WHOLE      /* all that is to be had */
+    SF_CACHED_WHOLE      /* all that is to be obtained */
 };
 
 struct sf_cached_address {
     uint32_t lines_at;
     uint32_t window, n_seen; /* how often it was met in the profile of that number */
-    uint8_t n_lines;         /* 0: nobody knows */
+    uint8_t n_lines;         /* 0: unknown */
     uint8_t state;           /* enum sf_cached_state */
 };
 
@@ -45,7 +45,7 @@ struct sf_symbol_cache { /* a zeroed one is empty */
 };
 
 void sf_symbol_cache_done(struct sf_symbol_cache *c);
-/* No more fits, or memory ran out: what is asked now stays unknown. */
+/* The table is full, or memory ran out: the current lookup stays unknown. */
 bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c);
 /* NULL: it could not be kept. Lives until the next address. */
 struct sf_cached_address *sf_symbol_cache_address(struct sf_symbol_cache *c, uint64_t at,
@@ -58,6 +58,6 @@ bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str f
 uint32_t sf_symbol_cache_n_lines(const struct sf_symbol_cache *c);
 /* The last line's function lies there. */
 void sf_symbol_cache_add_function(struct sf_symbol_cache *c, uint64_t at, uint32_t len);
-void sf_symbol_cache_cut(struct sf_symbol_cache *c, uint32_t n_lines); /* forgets the last */
+void sf_symbol_cache_cut(struct sf_symbol_cache *c, uint32_t n_lines); /* removes the last */
 const struct sf_cached_line *sf_symbol_cache_line(const struct sf_symbol_cache *c, uint32_t at);
 sf_str sf_symbol_cache_text(const struct sf_symbol_cache *c, uint32_t text);

@@ -8,7 +8,7 @@
 #include "collect/sys/clock.h"
 
 enum { KNOWN = 1024, NEAR = 4 };
-/* Where threads have their blocks, by id. Nobody signs out: who looks checks the id inside. */
+/* Where threads have their blocks, by id. Entries are not removed: readers check the id in them. */
 static struct {
     atomic_uint tid;
     _Atomic(struct sf_thread_state *) at;
@@ -47,7 +47,7 @@ bool sf_thread_peek(uint32_t tid, struct sf_thread_state *out)
 
 __thread struct sf_thread_state sf_thread_self;
 
-/* The symbol outside profilers look for: a pointer to the record, NULL when there is none. */
+/* The symbol outside profilers search for: a pointer to the record, NULL when there is none. */
 SF_API extern __thread const void *otel_thread_ctx_v1;
 __attribute__((used)) __thread const void *otel_thread_ctx_v1;
 
@@ -57,7 +57,7 @@ void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch)
     t->chance[0] |= 1; /* all zero would stay so */
     t->tid = (uint32_t)syscall(SYS_gettid);
     sign_in(t);
-    /* Another publisher in the global scope shares this variable; who came first keeps it. */
+    /* Another publisher in the global scope shares this variable; the first one keeps it. */
     if (!otel_thread_ctx_v1)
         otel_thread_ctx_v1 = t->record;
     atomic_signal_fence(memory_order_seq_cst);

@@ -38,7 +38,7 @@ struct sf_thread_state {
     uint32_t epoch;  /* of the process this thread was set up in; 0: not yet */
     bool is_inside;  /* a call of the library is under way: a signal handler's call must not */
     bool is_foreign; /* the record was set by sf_context_set */
-    /* ... and what it said, in `foreign`: spans of ours came upon it and will go. */
+    /* ... and its previous value, in `foreign`: our spans are on top of it and will end. */
     bool has_foreign;
     uint8_t foreign[24];
 };

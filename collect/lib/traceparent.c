@@ -58,7 +58,7 @@ int sf_context_parse(const char *traceparent, const char *tracestate, sf_context
     sf_str t = sf_str_trim(sf_str_from(traceparent)), state = sf_str_trim(sf_str_from(tracestate));
     uint8_t version;
 
-    /* 00-<32>-<16>-<2>; a later version may go on behind another dash */
+    /* 00-<32>-<16>-<2>; a later version may continue behind another dash */
     if (!out || t.len < 55 || has_upper(sf_str_part(t, 0, 55)) || t.p[2] != '-' || t.p[35] != '-' ||
         t.p[52] != '-' || !sf_hex_decode(sf_str_part(t, 0, 2), &version, 1) || version == 0xff ||
         (t.len > 55 && (version == 0 || t.p[55] != '-')))

@@ -1,6 +1,6 @@
 /* turn_pace.h - how long the collecting thread sleeps between two turns.
  *
- * A turn looks for new threads and modules and asks what to do. Ten a second cost a program that
+ * A turn searches for new threads and modules and asks what to do. Ten a second cost a program that
  * computes nothing that can be measured. On a host that is overloaded a program gets a fraction of
  * a processor and a turn finds all caches cold: then ten a second are more than a percent of the
  * program's CPU time, whatever the sampling rate is. So turns are spread until they cost a quarter

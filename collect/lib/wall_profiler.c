@@ -153,7 +153,7 @@ static void list_threads(int64_t now_ns)
     w.listed_ns = now_ns;
 }
 
-/* A thread that wants to run and is not let: the kernel counts that time. It stands where the CPU
+/* A runnable thread that waits for a CPU: the kernel counts that time. It stands where the CPU
  * profiler saw it last. */
 static void add_delay(struct seen *t)
 {

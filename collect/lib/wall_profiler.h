@@ -2,9 +2,9 @@
  *
  * No signal is sent to a thread that waits: a poll or a sleep would come back with EINTR. Threads
  * that run are seen by the CPU profiler's samples, each worth its CPU time. Threads that wait are
- * looked at from outside: the kernel says in which call, with which stack pointer; the stack is
+ * examined from outside: the kernel says in which call, with which stack pointer; the stack is
  * copied and walked, and thrown away if the thread has moved on meanwhile. Each such look is worth
- * the time since the last one at that thread. A turn looks at a few threads only, so hundreds of
+ * the time since the last one at that thread. A turn examines a few threads only, so hundreds of
  * sleepers cost what a few do. */
 #pragma once
 #include "collect/lib/profiler.h"

@@ -61,7 +61,7 @@ static bool head_ends(struct sf_answer *a)
     if (a->status == 204 || a->status == 304) {
         a->is_done = true;
     } else if (a->is_chunked) {
-        if (a->has_length) /* the old smuggling trick: believe neither afterwards */
+        if (a->has_length) /* request smuggling: trust neither from here on */
             a->is_kept_alive = false;
         a->state = SF_ANSWER_CHUNK_HEAD;
     } else if (a->has_length) {

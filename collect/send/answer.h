@@ -2,7 +2,7 @@
  *
  * Reads what an exporter needs: the status, Retry-After, whether the connection stays, and the
  * first bytes of the body (its fault message or partial success). Everything else is passed over,
- * but its framing is believed strictly: whoever is on the other side may be anybody. */
+ * but its framing is checked strictly: the peer is not trusted. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ enum { SF_ANSWER_HEAD_MAX = 16 * 1024, SF_ANSWER_BODY_KEPT = 4096 };
 
 struct sf_answer { /* a zeroed one is ready */
     int status;
-    uint32_t retry_after_s; /* 0: not said, or as a date, which nobody sends */
+    uint32_t retry_after_s; /* 0: not given, or as a date, which servers do not send */
     bool is_kept_alive;
     bool is_done;
     const char *fault; /* NULL, or a literal: not HTTP we can follow */

@@ -1,7 +1,7 @@
 /* exporter.c - the exporter thread. Callers add records to the outbox under its lock; the thread
  * takes what is there, builds one OTLP request, compresses it and sends it until it is accepted,
- * refused for good or out of attempts. The thread starts with the first record and is restarted in
- * a forked child. */
+ * refused permanently or out of attempts. The thread starts with the first record and is restarted
+ * in a forked child. */
 #include "collect/send/exporter.h"
 
 #include <stdio.h>
@@ -154,7 +154,7 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
         if (!sf_retry_next(&w->retry, sf_clock_mono_ns(), &pause_ns) ||
             atomic_load(&e->is_ending) || is_flush_late(e))
             break;
-        /* A flush does not shorten the pause the server asked for; the end does. */
+        /* A flush does not shorten the pause the server requested; the end does. */
         for (int64_t until = sf_clock_mono_ns() + pause_ns;
              sf_clock_mono_ns() < until && !atomic_load(&e->is_ending);) {
             sf_notifier_wait(&e->work, heard, until - sf_clock_mono_ns());
@@ -231,7 +231,7 @@ static bool ensure_thread(struct sf_exporter *e)
         return true;
     sf_lock_take(&e->start_lock);
     if (!atomic_load(&e->is_running)) {
-        /* Profiles are whole requests; what sends spans is no cost of profiling. */
+        /* Profiles are whole requests; what sends spans is not a cost of profiling. */
         struct sf_guest g = {e->is_whole ? "spanflame-send" : "spanflame", e->is_whole, run, e};
         ok = sf_guest_thread_start(g);
         atomic_store(&e->is_running, ok);

@@ -3,8 +3,8 @@
  *
  * Started with the first record, so a program that never ends a span never gets a thread, and a
  * forked child gets one when it needs one. Sends when half a megabyte waits, when the delay is
- * over, or when somebody flushes. What the OTLP rules call retryable (429, 502, 503, 504, no
- * answer) is tried again with growing pauses, or when the server said; the rest is given up and
+ * over, or on a flush. What the OTLP rules call retryable (429, 502, 503, 504, no answer) is tried
+ * again with growing pauses, or at the time given by the server; other failures are dropped and
  * counted. */
 #pragma once
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ struct sf_exporter_counts {
 
 struct sf_exporter {
     bool is_whole;    /* the outbox holds whole requests; they go out at once */
-    const char *noun; /* "spans": in what is said */
+    const char *noun; /* "spans": in what is stated */
     const struct sf_exporter_settings *settings;
     struct sf_outbox outbox;
     struct sf_exporter_counts counts;
@@ -46,7 +46,7 @@ struct sf_exporter {
     struct sf_lock start_lock;        /* guards is_running; held while the thread starts */
     atomic_bool is_running;
     struct sf_notifier work, done;    /* to the thread; from it, after each batch */
-    atomic_uint flushes, flushed;     /* asked for, reached */
+    atomic_uint flushes, flushed;     /* requested, reached */
     atomic_int_fast64_t flush_end_ns; /* monotonic: the latest moment a flush waits for */
     atomic_bool is_ending;            /* one try per batch, no pauses */
 };

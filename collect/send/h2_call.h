@@ -14,7 +14,7 @@ enum { SF_H2_FRAME_MAX = 16384 };
 
 struct sf_h2_call {    /* zeroed: a connection before its first call */
     struct sf_buf out; /* to be sent; the owner empties it */
-    bool is_tls;       /* said in every call; the bytes are the same */
+    bool is_tls;       /* sent in every call; the bytes are the same */
     bool has_begun;    /* the preface is out */
     bool is_leaving;   /* the server takes no more calls on this connection */
     int64_t conn_window;
@@ -25,7 +25,7 @@ struct sf_h2_call {    /* zeroed: a connection before its first call */
     int64_t window;
     bool is_done;
     const char *fault;
-    int http_status, grpc_status; /* 0 and -1: not said yet */
+    int http_status, grpc_status; /* 0 and -1: not given yet */
     uint32_t n_data;              /* bytes of DATA, with the five of the prefix */
     uint32_t body_len;
     uint8_t body[SF_ANSWER_BODY_KEPT];
@@ -43,6 +43,6 @@ void sf_h2_call_begin(struct sf_h2_call *c, sf_str authority, sf_str path, sf_st
                       bool is_gzip);
 /* How many bytes of the message the other side takes now. */
 size_t sf_h2_call_room(const struct sf_h2_call *c);
-void sf_h2_call_data(struct sf_h2_call *c, sf_bytes part, bool is_last); /* at most the room */
+void sf_h2_call_data(struct sf_h2_call *c, sf_bytes part, bool is_last); /* at most the space */
 /* Takes bytes as they come; false when the call is done or the connection is no use any more. */
 bool sf_h2_call_take(struct sf_h2_call *c, sf_bytes in);

@@ -14,7 +14,7 @@ struct sf_http_post {
 
 void sf_http_post_init(struct sf_http_post *h, const struct sf_endpoint *to, sf_str headers);
 void sf_http_post_done(struct sf_http_post *h);
-/* Sends and waits for the answer. A kept connection that turns out closed is opened anew once. IO,
+/* Sends and waits for the answer. A kept connection that turns out closed is opened again once. IO,
  * DEADLINE or NOMEM: no answer came; otherwise `out` holds it, whatever it says. */
 enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzip,
                               int64_t deadline_ns, struct sf_answer *out, struct sf_why *why);

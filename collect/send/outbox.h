@@ -1,10 +1,10 @@
 /* outbox.h - finished spans and profiles on their way to the exporter thread.
  *
- * A record is one protobuf field, ready to be copied into a request. Whoever ends a span appends it
- * under a lock held for one copy; the exporter takes whole pieces away. A request that is whole
- * already, as profiles are, is a piece by itself. At most `max` bytes wait,
- * counting those being sent; what comes then is dropped and counted by the caller: a slow server
- * never slows the program. */
+ * A record is one protobuf field, ready to be copied into a request. A thread that ends a span
+ * appends it under a lock held for one copy; the exporter removes whole pieces. A request that is
+ * whole already, as profiles are, is a piece by itself. At most `max` bytes wait, counting those
+ * being sent; what comes then is dropped and counted by the caller: a slow server never slows the
+ * program. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,10 +34,11 @@ bool sf_outbox_add(struct sf_outbox *o, sf_bytes record);
 /* A piece by itself, of any length that fits; an outbox has either these or records. */
 bool sf_outbox_add_whole(struct sf_outbox *o, sf_bytes request, uint32_t n_records);
 /* The oldest pieces, at most `max_len` bytes but at least one if there is any; NULL: empty. They
- * count as held until given back. */
+ * count as held until returned. */
 struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len);
 void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list);
 bool sf_outbox_is_empty(struct sf_outbox *o);
 size_t sf_outbox_held(const struct sf_outbox *o);
-/* In a forked child: the parent sends what was queued. Frees the queue, forgets what was taken. */
+/* In a forked child: the parent sends what was queued. Frees the queue and what was taken from it.
+ */
 void sf_outbox_forget(struct sf_outbox *o);

@@ -7,7 +7,7 @@
 struct sf_retry {
     int64_t begin_ns;
     uint32_t n;
-    uint32_t after_s; /* what the server asked for; 0: nothing */
+    uint32_t after_s; /* what the server requested; 0: nothing */
 };
 
 void sf_retry_begin(struct sf_retry *r, int64_t now_ns);

@@ -12,7 +12,7 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 
-enum { STACK_LEN = 256 * 1024 }; /* name lookups want some; PTHREAD_STACK_MIN is not enough */
+enum { STACK_LEN = 256 * 1024 }; /* name lookups need some; PTHREAD_STACK_MIN is not enough */
 
 __thread bool sf_guest_is_at_work;
 

@@ -1,5 +1,5 @@
-/* guest_thread.h - a thread of ours in somebody's process: every signal blocked, a small stack, a
- * name, nobody joins it. */
+/* guest_thread.h - a thread of the library in the host process: detached, with all signals blocked,
+ * a small stack and a name. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * The rooms shared with the server allocate through base/heap.h; inside a program that we observe
  * that must not be its malloc: we may have been called from it, and its profile must not show us.
  * Blocks of 32 bytes to 64 KiB come in powers of two, cut from 256 KiB pieces and kept in one list
- * per size; larger ones are mappings of their own. Pieces are never given back: what the library
+ * per size; larger ones are mappings of their own. Pieces are never returned: what the library
  * holds is bounded by its outbox and its live spans. Each block starts with its size:
  *
  *     | size u64 | class u32 | mark u32 | the caller's bytes ...

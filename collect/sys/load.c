@@ -117,8 +117,8 @@ static void read_group(struct sf_load_reading *out, char *text)
     out->n_cpus = read_quota(path, out->n_cpus, text);
     snprintf(path + at, PATH_CAP - at, "/memory.max");
     if (!sf_str_to_u64(sf_str_trim(read_file(path, text)), &len))
-        return; /* "max": no limit, so nobody else's memory is ours */
-    /* Without the files' pages, which the kernel takes back by itself. */
+        return; /* "max": no limit, so no other code's memory is ours */
+    /* Without the files' pages, which the kernel reverts by itself. */
     snprintf(path + at, PATH_CAP - at, "/memory.stat");
     if (number_of(read_file(path, text), SF_STR("anon "), &len) && len > out->memory_len)
         out->memory_len = len;

@@ -30,8 +30,8 @@ static void relax(void)
 #endif
 }
 
-/* 0 free, 1 held, 2 held and somebody may wait. Whoever has waited takes it as 2: it cannot know
- * whether others wait still. */
+/* 0 free, 1 held, 2 held and there may be waiters. A thread that has waited sets it to 2: it cannot
+ * know whether others still wait. */
 void sf_lock_wait(struct sf_lock *l)
 {
     int saved = errno;

@@ -1,8 +1,8 @@
-/* lock.h - a futex lock and a wait for notifications, for code that is a guest in somebody's
- * process.
+/* lock.h - a futex lock and a wait for notifications, for code that runs as a guest in another
+ * program's process.
  *
  * Not pthread mutexes: a program may interpose those, and so will we. Held for a few hundred
- * nanoseconds at most; the few that are held across a system call say so. errno is kept.
+ * nanoseconds at most; the few that are held across a system call report it. errno is kept.
  *
  * The order in which they may be taken together, outermost first: a span's own, the library's, an
  * exporter's start, its outbox, the span pool's, the stack table's, the heap's. The others are

@@ -92,7 +92,7 @@ static enum sf_err try_address(struct sf_peer *p, const struct sockaddr *to, soc
 }
 
 /* The numeric forms and localhost need no resolver: that one allocates with the program's malloc,
- * loads modules and reads files, so it is asked only for names it alone knows. */
+ * loads modules and reads files, so it is used only for names that need it. */
 static bool try_numeric(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
                         enum sf_err *out, struct sf_why *why)
 {
@@ -143,7 +143,7 @@ enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int
     return err;
 }
 
-/* After a step of TLS that wants to be tried again. */
+/* After a TLS step that has to be retried. */
 static enum sf_err wait_for_tls(const struct sf_peer *p, enum sf_tls_step step, int64_t deadline_ns,
                                 const char *doing, struct sf_why *why)
 {

@@ -38,7 +38,7 @@ enum sf_err sf_peer_tls_open(struct sf_peer_tls **out, int fd, const char *host,
                              const char *protocol, const struct sf_tls_files *files,
                              struct sf_why *why);
 void sf_peer_tls_close(
-    struct sf_peer_tls *t); /* says no goodbye: the socket may be somebody else's */
+    struct sf_peer_tls *t); /* without a TLS shutdown: the descriptor may have been reused */
 /* Each tries without waiting. DONE: *out_len bytes went or came, at least one. FAILED: `why`. */
 enum sf_tls_step sf_peer_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why);
 enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,

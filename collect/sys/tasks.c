@@ -76,7 +76,7 @@ bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_
         }
         len = (size_t)(text + len - line);
         if (len == sizeof(text) - 1)
-            len = 0; /* a line longer than any we look for */
+            len = 0; /* a line longer than any we search for */
         memmove(text, line, len);
     }
     if (fd >= 0)

@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls `one` for every thread of the process. False: could not look at all of them. */
+/* Calls `one` for every thread of the process. False: could not examine all of them. */
 bool sf_tasks_each(void (*one)(uint32_t tid, void *arg), void *arg);
 /* The readable and writable mapping that holds `at`; false: none. */
 bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_stack);
 
 /* Where a thread waits in the kernel: the number and first argument of its call, its stack pointer
- * and where it will go on. A thread that runs, or could run, has none. */
+ * and where it will continue. A thread that runs, or could run, has none. */
 struct sf_task_wait {
     long call;
     uint64_t arg;
@@ -21,7 +21,7 @@ enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out);
 uint64_t sf_tasks_run_delay(uint32_t tid);
 /* How often a thread got a processor; 0: not known. */
 uint64_t sf_tasks_slices(uint32_t tid);
-/* Does the thread let this signal in? One that nobody can look at does. */
+/* Does the thread accept this signal? Assumed true if its state cannot be read. */
 bool sf_tasks_takes_signal(uint32_t tid, int sig);
 int64_t sf_tasks_n(void);       /* threads of the process; 0: not known */
 uint64_t sf_tasks_memory(void); /* resident, in bytes; 0: not known */

@@ -211,7 +211,7 @@ static bool is_quiet(void)
 void sf_modules_after_fork(void)
 {
     is_child = true;
-    atomic_store(&visitors, 0); /* who was inside stayed with the parent */
+    atomic_store(&visitors, 0); /* threads inside it stayed in the parent */
 }
 
 struct change {
@@ -227,7 +227,7 @@ static int on_first(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Asked ten times a second: makes nothing. */
+/* Called ten times a second: allocates nothing. */
 static bool is_unchanged(const struct sf_modules *since)
 {
     struct change c = {since, false};

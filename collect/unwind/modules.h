@@ -2,8 +2,8 @@
  *
  * The loader's own list may change while a handler runs, and asking it takes its lock. So one
  * thread, off the hot path, copies what is needed whenever something was loaded or unloaded, and
- * swaps one pointer. Handlers mark their visit; an old snapshot is freed when nobody is inside.
- * Tables of modules that stayed are carried over. */
+ * swaps one pointer. Handlers mark when they use it; an old snapshot is freed when no handler uses
+ * it. Tables of modules that stayed are carried over. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,8 +32,8 @@ struct sf_modules {
 /* Looks whether the loader's list changed, and makes a new snapshot if so. One thread at a time,
  * never in a handler. False: no memory. */
 bool sf_modules_refresh(void);
-/* In a forked child. Another thread of the parent may have held the loader's lock, which nobody
- * gives back then: a child keeps the snapshot it was born with and asks the loader nothing. */
+/* In a forked child. Another thread of the parent may have held the loader's lock, which is then
+ * never released: a child keeps the snapshot it inherited and does not call the loader. */
 void sf_modules_after_fork(void);
 /* Between enter and leave the snapshot stays. NULL: there is none yet. Safe in handlers. */
 const struct sf_modules *sf_modules_enter(void);

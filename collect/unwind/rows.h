@@ -9,7 +9,7 @@
  *
  * A row holds until the next one begins. The return address is always just below the frame. Only
  * rsp, rbp and the return address are followed; the few rows that need other registers (functions
- * that realign their stack, some hand-written code) say so, and the walk ends there. x86-64; on
+ * that realign their stack, some hand-written code) report it, and the walk ends there. x86-64; on
  * other machines there are no rows and frame pointers are all there is. */
 #pragma once
 #include <stdbool.h>
@@ -22,7 +22,7 @@ enum sf_row_kind {
     SF_ROW_RBP,      /* frame = rbp + cfa */
     SF_ROW_PLT,      /* a stub of the linkage table: rsp + 8, + 8 from its byte 11 of 16 on */
     SF_ROW_SIGNAL,   /* the return from a signal: registers lie in the saved context */
-    SF_ROW_END,      /* nobody called it: the end of the stack */
+    SF_ROW_END,      /* it has no caller: the end of the stack */
     SF_ROW_DEREF,    /* frame = *(rbp + cfa) */
     SF_ROW_BAD       /* needs what we do not follow */
 };

@@ -34,10 +34,10 @@ struct sf_walk_regs sf_walk_regs_of(const void *ucontext)
 #endif
 }
 
-/* The frame pointer of a thread whose registers nobody has: the first place from its stack pointer
- * up that holds the beginning of a chain, a higher address in the stack with a return address above
- * each. What a frame has pushed itself lies below its own link, so the first is the right one,
- * unless a dead frame's link was left behind there. */
+/* The frame pointer of a thread whose registers are not known: the first place from its stack
+ * pointer up that holds the beginning of a chain, a higher address in the stack with a return
+ * address above each. What a frame has pushed itself lies below its own link, so the first is the
+ * right one, unless a dead frame's link was left behind there. */
 static void guess_fp(struct walk *w)
 {
     enum { FAR = 4096 };

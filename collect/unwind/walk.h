@@ -20,8 +20,8 @@ struct sf_walk_stack {
 };
 
 enum sf_walk_end {
-    SF_WALK_COMPLETE, /* reached the function nobody called */
-    SF_WALK_FULL,     /* more frames than asked for */
+    SF_WALK_COMPLETE, /* reached the outermost function */
+    SF_WALK_FULL,     /* more frames than requested */
     SF_WALK_UNKNOWN,  /* code without tables or frame pointers */
     SF_WALK_OUTSIDE   /* the frame lies outside the view */
 };

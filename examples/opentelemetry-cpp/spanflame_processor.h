@@ -7,7 +7,7 @@
 //     sf_profiling_start(SF_PROFILE_CPU | SF_PROFILE_HEAP);
 //
 // It exports nothing. When a span starts, the thread's samples carry it; when it ends, they carry
-// the span it was started under again. Work that is handed to another thread says so there, with
+// the span it was started under again. Work that is handed to another thread reports it there, with
 // sf_context_set and sf_context_clear. opentelemetry-cpp 1.9 and later, C++14.
 #pragma once
 

@@ -11,7 +11,7 @@ struct sf_alert_value { /* what a rule found: one of its series */
     sf_str labels;      /* members of a JSON object, without braces: they name the alert */
     sf_str notes;       /* its annotations, likewise */
     double value;
-    sf_str reason; /* why, in a sentence; empty: not said */
+    sf_str reason; /* why, in a sentence; empty: not given */
     sf_str spans;  /* a query of the spans it is about; empty: those of the rule */
 };
 
@@ -26,9 +26,9 @@ struct sf_alert {
     int64_t resolved_ns; /* 0: not yet */
     int64_t changed_ns;  /* it began to fire, or was resolved */
     uint64_t change;     /* the book's, that made it news last */
-    bool is_news;        /* it changed, and nobody may be told before it is published */
+    bool is_news;        /* it changed, and no notification may be sent before it is published */
     bool is_seen;
-    bool is_silenced; /* nobody is told */
+    bool is_silenced; /* no notification is sent */
 };
 
 struct sf_alert_book {
@@ -50,7 +50,7 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
 /* Alerts of rules that are no more are resolved; those resolved long ago go. */
 void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *rules,
                         int64_t now_ns);
-/* What changed is complete, with its reason and silences: receivers may be told. */
+/* All changes are complete, with reasons and silences: receivers may be notified. */
 void sf_alert_book_publish(struct sf_alert_book *b);
 bool sf_alert_book_is_of(const struct sf_alert *a, const struct sf_alert_rule *rule);
 

@@ -10,7 +10,7 @@
 #include "query/query_parse.h"
 #include "render/units.h"
 
-/* Spans of either side, below which nothing is said; steps in which versions are told apart. */
+/* Minimum number of spans per side; number of steps in which versions are distinguished. */
 enum { MIN_SPANS = 30, STEPS = 60 };
 #define MOSTLY 0.5 /* of a part's difference */
 

@@ -14,7 +14,7 @@
 /* Below it a share says little: of 30 samples one is 3 %. */
 enum { MIN_SAMPLES = 30 };
 
-/* ---- what is asked ---- */
+/* ---- the query ---- */
 
 struct code {
     struct sf_prof_query all, part;
@@ -216,7 +216,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
 struct hottest {
     sf_str function;          /* empty: none */
     struct sf_line_cost line; /* of it */
-    int64_t self, total;      /* of the function, and of all that was asked for */
+    int64_t self, total;      /* of the function, and of all that was requested */
 };
 
 static enum sf_err find_hottest(const struct sf_alert_ask *ask, const struct code *c,

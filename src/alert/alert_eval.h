@@ -11,7 +11,7 @@ struct sf_metrics_result; /* model/metrics_result.h */
 struct sf_alert_ask {
     struct sf_store *store;
     const struct sf_alert_rule *rule;
-    int64_t at_ns;            /* it looks at the rule's window before this */
+    int64_t at_ns;            /* it examines the rule's window before this */
     struct sf_arena *scratch; /* reset */
     double *measured;         /* gets what was measured, whether or not it fires; may be NULL */
     struct sf_finding_limits findings; /* from which share something stands out */

@@ -7,7 +7,7 @@ struct sf_alert_event {
     char *rule, *tenant, *labels, *reason; /* owned; the last may be NULL */
     int64_t fired_ns, resolved_ns;         /* resolved 0: it fires still */
     double value;                          /* when it began, */
-    bool was_silenced;                     /* and whether nobody was told */
+    bool was_silenced;                     /* and whether it was silenced */
 };
 
 struct sf_alert_history { /* oldest first */
@@ -17,7 +17,7 @@ struct sf_alert_history { /* oldest first */
 };
 
 void sf_alert_history_done(struct sf_alert_history *h);
-/* What changed in the book at `now_ns`. What has no room is forgotten, the oldest first. */
+/* What changed in the book at `now_ns`. What has no space is forgotten, the oldest first. */
 void sf_alert_history_see(struct sf_alert_history *h, const struct sf_alert_book *b,
                           int64_t now_ns);
 /* As a file of lines whose first is a checksum. CORRUPT: nothing is taken. */

@@ -1,5 +1,5 @@
 /* alert_pin.h - the evidence of an alert is kept: traces of what it found are pinned when it begins
- * to fire, so that they are there when somebody looks. */
+ * to fire, so that they are still available later. */
 #pragma once
 #include "alert/alert_eval.h"
 

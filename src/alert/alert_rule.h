@@ -1,7 +1,7 @@
-/* alert_rule.h - what is watched: rules, and who is told, as configured.
+/* alert_rule.h - the configured rules and receivers.
  *
- * A set is made field by field by whoever reads the configuration, checked rule by rule, and then
- * never changes: threads share it, counted. */
+ * A set is filled field by field while the configuration is read, checked rule by rule, and is
+ * immutable afterwards: threads share it by reference count. */
 #pragma once
 #include <stdatomic.h>
 
@@ -40,16 +40,16 @@ struct sf_alert_rule {
     enum sf_alert_unit unit; /* of the threshold */
     double threshold;        /* percent as a share of 1, times in ns, sizes in bytes */
     sf_str name, tenant;
-    sf_str where;          /* FILE:LINE; empty: built in */
-    sf_str query;          /* of TRACEQL, with its metrics function */
-    sf_str spans;          /* and without it, or what others ask of; empty: cannot be told apart */
-    sf_str selector, type; /* of SHARE and AMOUNT; type may be empty */
+    sf_str where; /* FILE:LINE; empty: built in */
+    sf_str query; /* of TRACEQL, with its metrics function */
+    sf_str spans; /* and without it, or what others ask of; empty: cannot be distinguished */
+    sf_str selector, type;           /* of SHARE and AMOUNT; type may be empty */
     sf_str function, package, label; /* one of them: a pattern, a pattern, env=prod */
     sf_str service; /* that the selector names, if it does; of FINDING and COVERAGE: itself */
     sf_str part; /* of LEDGER; of CHANGE what is measured; of FINDING its kind; of COVERAGE what */
     sf_str by, against_text;       /* of CHANGE */
     enum sf_alert_against against; /* likewise, without `by` */
-    bool is_significant;           /* likewise: only what is no chance */
+    bool is_significant;           /* likewise: only what is not a chance */
     bool has_window;
     bool is_each;      /* of the built-in ones: evaluated for each tenant, `tenant` is empty */
     bool names_tenant; /* such a one, while it is: its alerts have the label tenant */
@@ -63,7 +63,7 @@ struct sf_alert_rule {
 struct sf_alert_rules {
     struct sf_arena arena; /* where all of it lives */
     atomic_uint n_users;
-    struct sf_alert_rule *list; /* room for SF_LIMIT_ALERT_RULES */
+    struct sf_alert_rule *list; /* space for SF_LIMIT_ALERT_RULES */
     size_t n;
     int64_t interval_ns;
     sf_str url; /* of this server, for links; may be empty */
@@ -84,7 +84,7 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
 /* The whole rule, when its last field is set: queries, patterns and selectors are tried. */
 enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *rule,
                                 struct sf_why *why);
-/* Whom to tell; the texts are copied. */
+/* Receivers; the texts are copied. */
 enum sf_err sf_alert_rules_receivers(struct sf_alert_rules *r, const char *const *alertmanagers,
                                      size_t n_alertmanagers, const char *const *webhooks,
                                      size_t n_webhooks, const char *url, struct sf_why *why);

@@ -46,7 +46,7 @@ void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out)
     sf_buf_add_u8(out, '}');
 }
 
-/* The page with what the rule looked at. */
+/* The page with what the rule examined. */
 static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rules,
                      struct sf_buf *out)
 {

@@ -1,7 +1,6 @@
 /* alert_send.h - alerts on their way to an Alertmanager or a webhook.
  *
- * Addresses come from the configuration only, and nobody is followed elsewhere: a redirect is a
- * failure. */
+ * Addresses come from the configuration only; redirects are not followed but count as failures. */
 #pragma once
 #include "alert/alert_book.h"
 #include "os/fetch.h"
@@ -24,7 +23,7 @@ struct sf_alert_post { /* a request to a receiver */
     char url[SF_LIMIT_ALERT_TEXT_LEN + 32];
 };
 
-/* Has it anything to learn: a change, or a firing alert it was told of long ago? */
+/* Does the receiver need a notification: a change, or a firing alert last sent long ago? */
 bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_alert_sending *s);
 /* The body for it; the number of alerts in it. */
 size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,

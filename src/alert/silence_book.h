@@ -1,4 +1,4 @@
-/* silence_book.h - alerts that nobody is told of for a while, by their labels.
+/* silence_book.h - alerts whose notifications are suppressed for a while, selected by labels.
  *
  * As Alertmanager has them: a silence is a list of matchers that all must hold, a beginning and an
  * end. Knows no clock and no file; one thread at a time. */
@@ -41,10 +41,10 @@ enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str t
 /* Ends it now; `*out_end_ns` is the end it had. NOT_FOUND. */
 enum sf_err sf_silence_book_expire(struct sf_silence_book *b, sf_str id, sf_str tenant,
                                    int64_t now_ns, int64_t *out_end_ns, struct sf_why *why);
-/* For a change whose file could not be written: it is taken back. None of that id is fine. */
+/* For a change whose file could not be written: it is reverted. None of that id is fine. */
 void sf_silence_book_set_end(struct sf_silence_book *b, sf_str id, int64_t end_ns);
 void sf_silence_book_remove(struct sf_silence_book *b, const char *id);
-/* Forgets those that ended before `before_ns`. */
+/* Removes those that ended before `before_ns`. */
 void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns);
 /* The silence that holds of an alert's labels (members of a JSON object) at that time, or NULL. */
 const struct sf_silence *sf_silence_book_find(struct sf_silence_book *b, sf_str tenant,

@@ -30,7 +30,7 @@ static const int64_t TURN_NS = 5 * SF_NS_PER_S; /* of one evaluation */
 
 /* ---- services ---- */
 
-/* What stays is no query's memory. */
+/* What stays is not a query's memory. */
 static void *keep(size_t len)
 {
     struct sf_account *paused = sf_account_pause();
@@ -403,7 +403,7 @@ static enum sf_err read_minute(struct sf_watch *w, const struct sf_alert_ask *as
 }
 
 /* A minute of which something could not be read is left out, as one in which nothing came: part of
- * its requests or samples would look like a change. For an hour that is said. */
+ * its requests or samples would look like a change. For an hour that is stated. */
 static enum sf_err try_minute(struct sf_watch *w, const struct sf_alert_ask *ask,
                               struct sf_query_ctx *q, struct sf_why *why)
 {

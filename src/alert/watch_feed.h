@@ -2,7 +2,7 @@
  * read once from the store.
  *
  * A minute is read when it has been over for a minute. What was missed is read one minute after the
- * other, at the start the last 26 hours, so that a restart forgets nothing that matters. One thread
+ * other, at the start the last 26 hours, so that a restart loses nothing important. One thread
  * at a time. */
 #pragma once
 #include "alert/alert_eval.h"

@@ -10,7 +10,7 @@ struct sf_watch_alarm {
     sf_str function;           /* of a new function */
 };
 
-/* The query of the requests that an alarm is about. False: no room in `req`. */
+/* The query of the requests that an alarm is about. False: no space in `req`. */
 bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf_str *out);
 /* Says it. What cannot be found out is left out. */
 void sf_watch_why(const struct sf_alert_ask *ask, const struct sf_watch_alarm *a,

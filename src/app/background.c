@@ -10,7 +10,7 @@
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/scrape/scraping.h"
 
-#define NOT_READY_NS (SF_NS_PER_S / 4) /* until the store is asked for again */
+#define NOT_READY_NS (SF_NS_PER_S / 4) /* until the store is requested again */
 
 struct job {
     const char *name; /* of the thread */

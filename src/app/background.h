@@ -1,5 +1,5 @@
 /* background.h - threads that do one job again and again until the server stops: sums of recording
- * rules, hours to judge, rules of alerts. A job is asked for as often as its table says, once the
+ * rules, hours to judge, rules of alerts. A job is requested as often as its table says, once the
  * store is open; it returns soon when the server stops. */
 #pragma once
 #include "app/config.h"

@@ -74,7 +74,7 @@ static enum sf_err new_with_defaults(struct sf_config **out, struct sf_why *why)
         sf_config_free(c);
         return err;
     }
-    /* A machine without IPv6 still gets its defaults; an address somebody wrote must exist. */
+    /* A machine without IPv6 still gets its defaults; a configured address must exist. */
     for (size_t i = 0; i < c->n_addresses; i++) {
         struct sf_listen_address *a = (struct sf_listen_address *)(uintptr_t)&c->addresses[i];
         a->is_optional = strchr(a->host, ':') != NULL;

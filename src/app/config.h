@@ -112,7 +112,7 @@ struct sf_config {
         const char *source_folder;                         /* NULL: none */
     } page;
     struct sf_scrape_jobs *scrape; /* shared with the server; NULL: nothing is scraped */
-    struct {                       /* from which share, or how many, something is said */
+    struct {                       /* from which share, or how many, something is stated */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
         uint64_t depth, callers, siblings;
     } findings;
@@ -141,7 +141,7 @@ struct sf_config_inputs {
  * the file. LIMIT: it is too large. NOMEM. */
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why);
-/* The same from text, no environment, and no further files; `name` stands for the file in messages.
+/* The same from text, no environment, and no further files; `name` represents the file in messages.
  */
 enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **out,
                             struct sf_why *why);

@@ -15,7 +15,7 @@ static bool is_known(sf_str name, const char *const *known, size_t n)
     return false;
 }
 
-/* Where the path begins; 0: it is no address of http or https with a host. */
+/* Where the path begins; 0: it is not an address of http or https with a host. */
 static size_t path_of(sf_str link)
 {
     size_t at = sf_str_starts(link, SF_STR("https://"))  ? strlen("https://")

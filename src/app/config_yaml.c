@@ -1,4 +1,4 @@
-/* The configuration's YAML, read straight into the table's types: a key nobody knows ends the
+/* The configuration's YAML, read straight into the table's types: an unknown key ends the
  * reading, so nesting is as deep as the table and no deeper. */
 #include <stdio.h>
 #include <string.h>

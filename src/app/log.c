@@ -15,7 +15,7 @@
 enum { N_REPEATS = 32 };
 #define REPEAT_NS (30 * SF_NS_PER_S)
 
-struct repeat { /* a fault said a short while ago */
+struct repeat { /* an error logged a short while ago */
     uint64_t hash;
     int64_t since_ns; /* monotonic; 0: free */
     uint64_t n;       /* times it came again */
@@ -98,11 +98,12 @@ static void write_line(struct sf_log *l, enum sf_say_level level, const char *se
     struct sf_buf out = {0};
     sf_log_render(l->is_human, l->has_color, sf_clock_wall_ns(), level, sentence, &out);
     if (sf_buf_ok(&out))
-        (void)sf_terminal_write(l->fd, sf_buf_str(&out)); /* nobody to tell */
+        (void)sf_terminal_write(l->fd, sf_buf_str(&out)); /* there is no log to report this to */
     sf_buf_done(&out);
 }
 
-/* Digits do not make a fault another one: ports, offsets and counts change, the cause does not. */
+/* Messages that differ only in digits count as one: ports, offsets and counts change, the cause
+ * does not. */
 static uint64_t fault_hash(const char *sentence)
 {
     char text[240];
@@ -115,8 +116,8 @@ static uint64_t fault_hash(const char *sentence)
     return sf_hash(text, n);
 }
 
-/* True: it was said a short while ago; now it is counted. `gone` is a count to be said because its
- * place was needed. */
+/* True: it was stated a short while ago; now it is counted. `gone` is the count of an evicted
+ * entry, to be logged. */
 static bool count_repeat(struct sf_log *l, enum sf_say_level level, const char *sentence,
                          struct repeat *gone)
 {

@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-/* The pid of a process listening on TCP `port`; 0: unknown (none, or it belongs to somebody else).
+/* The pid of a process listening on TCP `port`; 0: unknown (none, or it belongs to another user).
  */
 int sf_port_owner(uint16_t port);
 /* A port from `port` + 1 on that can be bound on loopback just now; 0: none near. */

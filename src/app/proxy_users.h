@@ -1,4 +1,4 @@
-/* proxy_users.h - people whom a proxy in front of the server has signed in, and what they may do.
+/* proxy_users.h - users authenticated by a proxy in front of the server, and their permissions.
  *
  * One line per rule, who:scopes[:tenant,...]; who is the user as the proxy names them, @group, or *
  * for everybody who is signed in. The first line that fits counts. Empty lines and those that begin

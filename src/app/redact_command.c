@@ -41,7 +41,7 @@ static void add_safe(struct sf_buf *out, sf_str text)
         sf_buf_print(out, "...");
 }
 
-/* Enough to recognise a secret by who knows it, too little to learn it. */
+/* Enough to recognise a known secret, too little to learn it. */
 static sf_str hint_of(sf_str secret)
 {
     return sf_str_part(secret, 0, secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0);

@@ -134,7 +134,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
             sf_log_print(log, SF_SAY_INFO, "server: stopping (%s)",
                          sig == SIGTERM ? "SIGTERM" : "SIGINT");
             sf_notify_send(manager, "STOPPING=1\nSTATUS=writing what is in memory");
-            /* Half-way through the replay nothing is held that is not on disk already. */
+            /* During the replay, all data in memory is also on disk. */
             if (!is_ready)
                 _exit(0);
             return 0;

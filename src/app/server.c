@@ -57,7 +57,7 @@ struct sf_server {
     struct sf_log *log;
     struct sf_service service;
     struct sf_redactor *redactor;
-    struct sf_tokens *tokens;                                 /* NULL: none are asked for */
+    struct sf_tokens *tokens;                                 /* NULL: none are requested */
     struct sf_proxy_users *users;                             /* likewise */
     struct sf_overrides *overrides;                           /* NULL: there is no such file */
     char auth_header[65], user_header[65], groups_header[65]; /* lower case */
@@ -68,7 +68,7 @@ struct sf_server {
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
-    int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
+    int owners[MAX_OWNERS]; /* process that already listens on the port of an address; 0: unknown */
 
     struct sf_background *background;
     struct sf_remote_config remote; /* of ClickHouse; no shards: there is none */
@@ -570,7 +570,7 @@ static void render_defaults(struct sf_buf *out)
     sf_config_free(c);
 }
 
-/* The machine's names, and those it was told to listen on. */
+/* The machine's names, and the configured ones. */
 static void list_own_names(struct sf_server *s)
 {
     sf_own_names_add(&s->own_names);
@@ -671,7 +671,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     return SF_OK;
 }
 
-/* The budget counts what the server asks for; the kernel counts sockets and its cache too. */
+/* The budget counts what the server requests; the kernel counts sockets and its cache too. */
 enum { GROUP_SLACK_LEN = 32 << 20 };
 
 static void check_limit(const struct sf_server *s)
@@ -688,7 +688,7 @@ static void check_limit(const struct sf_server *s)
             (unsigned long long)(limit > GROUP_SLACK_LEN ? (limit - GROUP_SLACK_LEN) >> 20 : 0));
 }
 
-/* Other processes cannot be looked at from inside the sandbox. */
+/* Other processes cannot be examined from inside the sandbox. */
 static void find_owners(struct sf_server *s)
 {
     for (size_t i = 0; i < s->config->n_addresses && i < MAX_OWNERS; i++)

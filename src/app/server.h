@@ -1,7 +1,7 @@
 /* server.h - a running server: listener, threads, store, and their start and end.
  *
- * Ports are bound first, so that a busy one is said at once and /ready can tell how far the replay
- * of the log is; requests are served when the store is open. Threads end in reverse of their
+ * Ports are bound first, so that a busy one is stated at once and /ready can tell how far the
+ * replay of the log is; requests are served when the store is open. Threads end in reverse of their
  * start: the listener stops taking requests, those in flight end, queues close, threads join, the
  * store writes out. */
 #pragma once

@@ -118,7 +118,7 @@ static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why
     if (!has_tenants)
         return SF_OK;
     out->tenants = sf_str_from_at(rest, at + 1);
-    /* A colon and nothing behind it is a list somebody forgot, not a token for all tenants. */
+    /* A colon with nothing behind it is a missing list, not a token for all tenants. */
     return out->tenants.len ? sf_tokens_check_tenants(out->tenants, why)
                             : sf_fail(why, SF_ERR_INPUT, "the list of tenants of %.*s is empty",
                                       SF_STR_ARG(out->name));

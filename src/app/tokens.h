@@ -1,10 +1,10 @@
-/* tokens.h - who may call: a file of hashed tokens.
+/* tokens.h - authentication: a file of hashed tokens.
  *
  * One line per token, name:scopes:hash[:tenant,...], scopes being any of read,write,admin,control
  * with commas between them, hash the SHA-256 of the token in hexadecimal, tenants the only ones it
  * may name (without them: all). Empty lines and those that begin with # do not count. The file
- * holds no secret that opens anything, but says who exists: keep it private anyway. Lookups may
- * come from any thread, also during a reload. */
+ * contains no usable secret, but it lists the callers: keep it private anyway. Lookups may come
+ * from any thread, also during a reload. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,7 +28,7 @@ bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out);
 
 /* ---- making one ---- */
 
-/* "read,write" into bits; false: a word that is no scope. */
+/* "read,write" into bits; false: a word that is not a scope. */
 bool sf_tokens_parse_scopes(sf_str text, unsigned *out);
 bool sf_tokens_is_name(sf_str name); /* letters, digits, dots, dashes, underscores; 1 to 64 */
 /* "red,blue": names that X-Scope-OrgID may hold. INPUT. */

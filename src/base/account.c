@@ -1,7 +1,7 @@
 #include "base/account.h"
 
 enum {
-    STEP_LEN = 256 << 10, /* the pool is asked for so much at a time */
+    STEP_LEN = 256 << 10, /* the pool is queried for so much at a time */
     FREE_LEN = 1 << 20,   /* of each query; the pool does not count it */
     ASK_STEPS = 1 << 16,  /* a millisecond, about */
     TAKE_STEPS = 256      /* what taking memory counts as */

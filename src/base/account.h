@@ -2,12 +2,12 @@
  *
  * A thread that answers queries opens an account. From then on it is counted what this thread takes
  * from base/heap.h and what its arenas touch. Queries share a small sum; one at a time may hold
- * more, when it gets the turn. Who would hold too much gets NULL, as when there is no memory:
- * `is_put_off` or `is_over` says why. All later requests are refused as well, so that the query
- * ends soon. Threads without an account are not counted.
+ * more, when it gets the turn. A query that would exceed its limit gets NULL, as if there were no
+ * memory: `is_put_off` or `is_over` has the reason. All later requests are refused as well, so that
+ * the query ends soon. Threads without an account are not counted.
  *
- * The same ends a query whose time is up between two reads of the store: loops over rows say how
- * far they are (`sf_account_goes_on`), and now and then it is asked whether the query is to end. */
+ * The same ends a query whose time is up between two reads of the store: loops over rows report
+ * progress (`sf_account_goes_on`), which checks from time to time whether the query must end. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct sf_account {
     bool is_large;   /* it has the turn */
     bool is_put_off; /* it was refused because others hold the memory: later it may fit */
     bool is_over;    /* it was refused because it would never fit */
-    bool is_late;    /* it was ended: `is_ended` said so */
+    bool is_late;    /* it was ended: `is_ended` returned true */
     size_t held, most, pooled;
     size_t refused; /* what it would have held when it was */
     size_t n_steps; /* since `is_ended` was asked */
@@ -47,12 +47,12 @@ struct sf_account {
 void sf_account_open(struct sf_account *a);
 void sf_account_close(void); /* none open is fine */
 bool sf_account_is_open(void);
-/* While what is made belongs to all: nothing is counted until it is resumed. */
+/* For data shared by all queries: nothing is counted until it is resumed. */
 struct sf_account *sf_account_pause(void);
 void sf_account_resume(struct sf_account *paused); /* NULL: none was open */
 bool sf_account_has_refused(void); /* NULL may mean that, and not that data are wrong */
-/* For loops that are long or call each other: `n_steps` more rows, nodes or pairs were looked at.
- * False: the query ends, nobody will see what comes out; the caller leaves the loop. */
+/* For loops that are long or call each other: `n_steps` more rows, nodes or pairs were examined.
+ * False: the query was cancelled and its result is discarded; the caller leaves the loop. */
 bool sf_account_goes_on(size_t n_steps);
 /* The answer is being sent: from now on only its reader's pace counts. */
 void sf_account_stop_clock(void);

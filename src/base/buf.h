@@ -14,7 +14,7 @@ struct sf_buf {
     size_t max;      /* 0: SF_BUF_MAX */
     enum sf_err err; /* SF_OK, LIMIT or NOMEM; or what `spill` says */
     /* With `spill` the buffer is emptied by it whenever it holds `spill_len` bytes: what is written
-     * is long, and goes on its way before it is whole. `len` then counts what is left. */
+     * is long, and continues its way before it is whole. `len` then counts what is left. */
     enum sf_err (*spill)(void *arg, struct sf_buf *b);
     void *spill_arg;
     size_t spill_len;
@@ -25,7 +25,7 @@ struct sf_buf {
 void sf_buf_done(struct sf_buf *b);  /* a zeroed buffer is fine */
 void sf_buf_reset(struct sf_buf *b); /* empties, clears the fault, keeps memory */
 bool sf_buf_ok(const struct sf_buf *b);
-bool sf_buf_reserve(struct sf_buf *b, size_t more); /* room for `more` further bytes */
+bool sf_buf_reserve(struct sf_buf *b, size_t more); /* space for `more` further bytes */
 /* `more` bytes to write into, already counted in len; NULL after a fault. */
 uint8_t *sf_buf_take(struct sf_buf *b, size_t more);
 void sf_buf_add(struct sf_buf *b, const void *p, size_t len);
@@ -43,7 +43,7 @@ void sf_buf_add_varint_slow(struct sf_buf *b, uint64_t v);
 static inline void sf_buf_add_varint(struct sf_buf *b, uint64_t v)
 {
     uint8_t *to;
-    /* Ten bytes are the most; a cap of the caller's own is asked for with every byte. */
+    /* Ten bytes are the most; a cap of the caller's own is requested with every byte. */
     if (b->err || b->max || b->cap > SF_BUF_MAX || b->cap - b->len < 10) {
         sf_buf_add_varint_slow(b, v);
         return;

@@ -1,13 +1,13 @@
 /* err.h - the one error convention.
  *
  * What can fail returns enum sf_err; results leave through trailing `out` parameters, untouched on
- * failure; a sentence for a human goes into struct sf_why, a fixed buffer the caller owns (NULL if
- * nobody will read it). Whoever sees the fault writes the sentence. */
+ * failure; an error message goes into struct sf_why, a fixed buffer owned by the caller (NULL if it
+ * is not needed). The function that detects the error writes the message. */
 #pragma once
 #include <stdarg.h>
 #include <stdint.h>
 
-/* Few codes, and each says who must act. */
+/* Few codes; each determines who has to act: the caller, the operator or the developer. */
 enum sf_err {
     SF_OK = 0,
     SF_ERR_INPUT,       /* sender: the bytes or words are wrong */
@@ -17,7 +17,7 @@ enum sf_err {
     SF_ERR_DENIED,      /* caller: not allowed */
     SF_ERR_NOT_FOUND,   /* caller: no such thing */
     SF_ERR_DEADLINE,    /* caller or operator: took too long */
-    SF_ERR_CANCELLED,   /* the caller went away */
+    SF_ERR_CANCELLED,   /* the caller disconnected */
     SF_ERR_IO,          /* the device or network failed */
     SF_ERR_CORRUPT,     /* our own bytes are damaged */
     SF_ERR_NOMEM,       /* memory ran out */
@@ -36,7 +36,7 @@ enum sf_err sf_fail(struct sf_why *why, enum sf_err err, const char *format, ...
 enum sf_err sf_fail_va(struct sf_why *why, enum sf_err err, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 #ifdef __clang_analyzer__
-/* It looks at one file at a time and would follow the path where a failure is SF_OK. */
+/* It examines one file at a time and would follow the path where a failure is SF_OK. */
 static inline enum sf_err sf_fail_is(enum sf_err err, enum sf_err said)
 {
     (void)said;

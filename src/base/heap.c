@@ -3,7 +3,7 @@
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h> /* the one system call of this room: memory is below even `os` */
+#include <sys/mman.h> /* the one system call of this module: memory is below even `os` */
 
 #include "base/account.h"
 #include "base/num.h"
@@ -28,7 +28,7 @@ uint64_t sf_heap_calls(void)
     return atomic_load_explicit(&calls, memory_order_relaxed);
 }
 
-/* A block counts with what the allocator made of it: that is what freeing it will give back. */
+/* A block counts with what the allocator made of it: that is what freeing it will return. */
 static void settle(void *p, size_t taken)
 {
     if (!sf_account_is_open())

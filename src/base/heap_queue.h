@@ -1,5 +1,5 @@
-/* heap_queue.h - a queue that gives the first in order, not in time: a binary heap in a plain array
- * of the owner, who counts the items. The first one is always items[0].
+/* heap_queue.h - a queue that gives the first in order, not in time: a binary heap in a plain
+ * array; the owner keeps the count. The first one is always items[0].
  *
  * `before(arg, a, b)` says whether item a leaves before item b; equal ones leave in any order. All
  * are inline, so that a comparison costs no call. */
@@ -52,7 +52,7 @@ static inline void sf_heap_queue_make(void *items, size_t n, size_t size,
         sf_heap_queue_sink(items, n, i - 1, size, before, arg);
 }
 
-/* The first of `n`, at least one, leaves; n - 1 stay. Whoever wants it has read items[0] before. */
+/* The first of `n`, at least one, leaves; n - 1 stay. Read items[0] before if it is needed. */
 static inline void sf_heap_queue_pop(void *items, size_t n, size_t size,
                                      sf_heap_queue_before *before, const void *arg)
 {

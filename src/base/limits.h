@@ -11,7 +11,7 @@
 #define SF_LIMIT_STREAMS 128 /* per HTTP/2 connection: one peer taking all work */
 #define SF_LIMIT_STREAM_LEN                                                              \
     4608 /* what a request over HTTP/2 holds from its head on; all but the first of each \
-            connection have room like bodies: requests that begin and never end */
+            connection have space like bodies: requests that begin and never end */
 #define SF_LIMIT_HEADER_LEN (64 * 1024) /* all headers of one request: header floods */
 #define SF_LIMIT_HEADERS    128         /* fields of one request */
 #define SF_LIMIT_TARGET_LEN \
@@ -24,17 +24,19 @@
     (1u << 20) /* above it a body waits in a spool file, not in memory */
 #define SF_LIMIT_BODIES_LEN \
     (16u << 20) /* bodies held in memory, all together; less with less memory */
-#define SF_LIMIT_SPOOL_LEN   (1u << 30)  /* bodies held in spool files: a disk filled by uploads */
-#define SF_LIMIT_ANSWERS_LEN (32u << 20) /* answers nobody reads: the longest unread go first */
+#define SF_LIMIT_SPOOL_LEN (1u << 30) /* bodies held in spool files: a disk filled by uploads */
+#define SF_LIMIT_ANSWERS_LEN \
+    (32u << 20) /* responses that clients do not read: the longest unread are dropped first */
 #define SF_LIMIT_LATE_LEN                                                   \
     (512u << 20) /* parts of answers in files, for clients that read slowly \
                   */
-#define SF_LIMIT_HEADER_TIMEOUT_MS 10000  /* (conf) slow headers */
-#define SF_LIMIT_BODY_TIMEOUT_MS   60000  /* (conf) slow bodies, and answers nobody reads */
-#define SF_LIMIT_IDLE_TIMEOUT_MS   300000 /* (conf) keep-alive without a request */
-#define SF_LIMIT_TOTAL_TIMEOUT_MS  300000 /* (conf) one request from first byte to answer */
-#define SF_LIMIT_H2_RESETS         200    /* resets a peer may send per 10 s: rapid reset */
-#define SF_LIMIT_H2_CONTROL        1000   /* SETTINGS + PING per 10 s: control floods */
+#define SF_LIMIT_HEADER_TIMEOUT_MS 10000 /* (conf) slow headers */
+#define SF_LIMIT_BODY_TIMEOUT_MS \
+    60000 /* (conf) slow bodies, and responses that clients do not read */
+#define SF_LIMIT_IDLE_TIMEOUT_MS  300000 /* (conf) keep-alive without a request */
+#define SF_LIMIT_TOTAL_TIMEOUT_MS 300000 /* (conf) one request from first byte to answer */
+#define SF_LIMIT_H2_RESETS        200    /* resets a peer may send per 10 s: rapid reset */
+#define SF_LIMIT_H2_CONTROL       1000   /* SETTINGS + PING per 10 s: control floods */
 
 /* --- decoding (wire, decode) --- */
 #define SF_LIMIT_NESTING    32  /* arrays and maps inside attribute values: recursion */
@@ -92,7 +94,7 @@
     (256u << 20)                         /* batches that ClickHouse refused; then: waits \
                                           */
 #define SF_LIMIT_ADHOC_LEN   (16u << 20) /* one ad hoc profile, as it was uploaded */
-#define SF_LIMIT_ADHOC_FILES 200         /* ad hoc profiles of a tenant; older ones make room */
+#define SF_LIMIT_ADHOC_FILES 200         /* ad hoc profiles of a tenant; older ones make space */
 #define SF_LIMIT_SETTINGS    1000        /* that readers keep; half of them of one tenant */
 #define SF_LIMIT_SETTING_LEN 65536       /* bytes of the value of one */
 #define SF_LIMIT_SETTINGS_TEXT_LEN \
@@ -147,7 +149,7 @@
 #define SF_LIMIT_KEEP_SERVICES 256  /* with a rule of their own: a configuration without end */
 #define SF_LIMIT_RULE_SETS     1000 /* remembered: a configuration that changes every hour */
 #define SF_LIMIT_PINS          1000 /* of one tenant: all traces pinned by a script */
-#define SF_LIMIT_PIN_DAYS      365  /* of one pin: a pin that somebody forgot */
+#define SF_LIMIT_PIN_DAYS      365  /* of one pin: a forgotten pin */
 #define SF_LIMIT_PIN_NOTE_LEN  200  /* bytes of the words that say what a pin is for */
 
 /* --- alerts (serve) --- */
@@ -162,7 +164,7 @@
 #define SF_LIMIT_ALERT_WINDOWS   10000 /* likewise, where one query counts for many of them */
 
 #define SF_LIMIT_WATCH_TENANTS    16   /* with rules of the kind watch: each reads each minute */
-#define SF_LIMIT_WATCH_SERVICES   100  /* that the built-in alerts look at; each is 50 KiB */
+#define SF_LIMIT_WATCH_SERVICES   100  /* that the built-in alerts examine; each is 50 KiB */
 #define SF_LIMIT_WATCH_OPERATIONS 8    /* of each, the first that have requests: names may be ids */
 #define SF_LIMIT_ALERT_HISTORY    1000 /* alerts that fired, remembered; the oldest go */
 #define SF_LIMIT_SILENCES         1000 /* half of them of one tenant: a script that silences each alert */
@@ -171,10 +173,11 @@
     1000 /* of all, half of them of one tenant: compiled, a kilobyte to a dozen each */
 #define SF_LIMIT_SILENCE_TEXT_LEN 4096  /* bytes of its texts */
 #define SF_LIMIT_SILENCE_BODY_LEN 65536 /* of one request for a silence */
-#define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: one that somebody forgot */
+#define SF_LIMIT_SILENCE_DAYS     365   /* of one silence: a forgotten silence */
 
 /* --- deploys (serve) --- */
-#define SF_LIMIT_DEPLOYS         1000 /* that were told, remembered; the oldest of who told most go */
+#define SF_LIMIT_DEPLOYS \
+    1000 /* posted and stored; the oldest of the tenant with most are evicted */
 #define SF_LIMIT_DEPLOY_TEXT_LEN 4096  /* bytes of the texts of one */
 #define SF_LIMIT_DEPLOY_BODY_LEN 65536 /* of one request that tells of a deploy */
 
@@ -204,13 +207,14 @@
 #define SF_LIMIT_SYMBOL_NAMES_LEN  (32u << 20) /* names that were found, kept for the next query */
 #define SF_LIMIT_SYMBOL_MODULE_LEN (12u << 20) /* of one file: debug files that name all of it */
 #define SF_LIMIT_SYMBOL_MODULES                                       \
-    4096 /* files known or asked for: profiles with made-up build ids \
+    4096 /* files known or requested: profiles with made-up build ids \
           */
 #define SF_LIMIT_SYMBOL_ADDRESSES 65536 /* looked up in one file at a time */
 #define SF_LIMIT_SYMBOL_WAIT_MS   1000 /* (conf) a query waits for names from files that are here */
 #define SF_LIMIT_SYMBOL_FETCH_MS  60000 /* (conf) one answer of a debuginfod server: slow ones */
-#define SF_LIMIT_SYMBOL_ABSENT_S  3600  /* until a server that had no file is asked again */
-#define SF_LIMIT_SYMBOL_RETRY_S   60    /* until a server that failed is asked again */
+#define SF_LIMIT_SYMBOL_ABSENT_S \
+    3600                           /* until a server that did not have the file is queried again */
+#define SF_LIMIT_SYMBOL_RETRY_S 60 /* until a server that failed is queried again */
 
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
@@ -221,7 +225,7 @@
 #define SF_LIMIT_DEPLOYS_RANGE_S  2678400      /* versions of 31 days: a metrics query for each */
 #define SF_LIMIT_METRICS_STEPS    10000        /* of one metrics query: steps of a nanosecond */
 #define SF_LIMIT_METRICS_SERIES \
-    1000 /* series of one metrics answer, the rest is cut and said so: by() over ids */
+    1000 /* series of one metrics answer, the rest is cut, which is reported: by() over ids */
 #define SF_LIMIT_METRICS_SAMPLES                                                          \
     1000000 /* series times steps of one metrics answer, likewise: answers of hundreds of \
              * megabytes */
@@ -236,7 +240,7 @@
 #define SF_LIMIT_METRICS_QUERIES 64 /* metrics queries in one expression: each reads everything */
 #define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */
 #define SF_LIMIT_MCP_TEXT_LEN \
-    20000 /* text of one answer to an assistant, the rest is cut and said so */
+    20000 /* text of one answer to an assistant; the rest is cut, which is reported */
 #define SF_LIMIT_SOURCE_LEN      (4u << 20) /* a source file the page shows lines of: generated ones */
 #define SF_LIMIT_SOURCE_LINES    1000       /* lines of one answer of source */
 #define SF_LIMIT_SOURCE_LINE_LEN 1024       /* one line of source, the rest is cut: minified code */

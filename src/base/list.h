@@ -1,5 +1,5 @@
-/* list.h - arrays that grow: a plain pointer, a count and a capacity in the struct of whoever owns
- * them, so that readers index as usual. What is here makes room for one item more:
+/* list.h - arrays that grow: a plain pointer, a count and a capacity in the struct of their owner,
+ * so that readers index as usual. What is here makes space for one item more:
  *
  *     if (!sf_list_room(&x->rows, x->n, &x->cap, 64))
  *         return no memory;
@@ -27,7 +27,7 @@ struct sf_arena;
 #define sf_list_room_in_max(req, list, n, cap, first, max) \
     sf_list_room_arena(req, list, sizeof(**(list)), n, cap, sizeof(*(cap)), first, max)
 
-/* What these stand for, for lists whose items have no type: `list` is the address of the pointer,
+/* What these represent, for lists whose items have no type: `list` is the address of the pointer,
  * `size` that of an item, `cap_size` that of the capacity. */
 bool sf_list_grow(struct sf_arena *req, void *list, size_t size, void *cap, size_t cap_size,
                   size_t first, size_t max); /* without an arena: on the heap */

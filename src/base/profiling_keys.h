@@ -27,7 +27,7 @@ struct sf_profiling {
     bool has_control;
 };
 
-enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
+enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has space for */
 
 /* KEY(path behind "profiling.", kind, field, default, least, most, what it does); 0, 0: any. In the
  * order in which a reader of the example file meets them. */

@@ -10,7 +10,7 @@ enum { FLAG_MAX = 128 }; /* longer ones are no names */
 /* How programs take a password with one letter. A letter alone says nothing: find has -print, make
  * -p, docker run -p 80:80. */
 enum form {
-    ATTACHED,  /* -pSECRET; "-p SECRET" asks for one, and SECRET is something else */
+    ATTACHED,  /* -pSECRET; "-p SECRET" requests one, and SECRET is something else */
     SEPARATE,  /* -a SECRET */
     EITHER,    /* -pSECRET, -p SECRET */
     USER_PASS, /* -u user:SECRET, -uuser:SECRET */
@@ -92,7 +92,7 @@ static bool is_letters(sf_str word)
     return true;
 }
 
-/* user:SECRET; a user alone is asked for the rest. */
+/* user:SECRET; a user alone is queried for the rest. */
 static bool password_of_user(sf_str word, size_t from, size_t *at, size_t *end)
 {
     size_t colon;

@@ -105,7 +105,8 @@ static size_t check_card(struct sf_secret_scan *s, size_t at)
     if (end - start < 13)
         return end;
     if (start > 0 && (sf_scan_class(t.p[start - 1]) & SF_CHAR_ALNUM))
-        start = sf_scan_run(t, start, SF_CHAR_DIGIT); /* the tail of an identifier is no number */
+        start = sf_scan_run(t, start,
+                            SF_CHAR_DIGIT); /* the tail of an identifier is not a number */
     for (size_t i = start; i < end;) {
         if (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT)
             i = check_groups(s, i, end);
@@ -119,7 +120,7 @@ static void find_cards(struct sf_secret_scan *s)
 {
     sf_str t = s->text;
     /* 13 digits with a gap after every fourth: of every third character in them at most one in
-     * three is no digit. So looking at every third, two in a row decide. */
+     * three is not a digit. So examining every third, two in a row decide. */
     for (size_t i = 2; i + 3 < t.len; i += 3) {
         if ((unsigned char)(t.p[i] - '0') <= 9 &&
             ((unsigned char)(t.p[i + 3] - '0') <= 9 || is_card_char(t.p[i + 3]))) {
@@ -139,7 +140,8 @@ static size_t before_blanks(sf_str t, size_t at)
     return at;
 }
 
-/* Has a statement said IDENTIFIED shortly before `at`: IDENTIFIED BY, IDENTIFIED WITH plugin BY? */
+/* Does the statement contain IDENTIFIED shortly before `at`: IDENTIFIED BY, IDENTIFIED WITH plugin
+ * BY? */
 static bool is_identified(sf_str t, size_t at)
 {
     size_t word_end = at;
@@ -216,7 +218,7 @@ static void check_url_password(struct sf_secret_scan *s, size_t at) /* at the @ 
         return;
     if (colon)
         sf_scan_add(s, SF_SHAPE_URL_PASSWORD, colon + 1, at);
-    else if (at - start >= 20) /* nobody's name is so long: a token as user */
+    else if (at - start >= 20) /* too long for a user name: a token as user */
         sf_scan_add(s, SF_SHAPE_URL_PASSWORD, start, at);
 }
 
@@ -483,7 +485,7 @@ static inline wide wide_of(uint64_t low, uint64_t high)
 
 /* 4 to 17 characters, zeros around them, which begin nothing and end nothing that counts. Put
  * together in registers: written to memory and read again at other places, they would be waited
- * for. The 17th, if there is one, is left to a second look. */
+ * for. The 17th, if there is one, is left to a second check. */
 static unsigned look_short(const uint8_t *p, size_t len)
 {
     uint64_t low, high = 0;

@@ -2,7 +2,7 @@
  * arguments, name=value pairs.
  *
  * Nearly every text has none, and each is seen by the ingest path: sixteen bytes at a time and a
- * table over neighbouring bytes find the few places worth a second look. */
+ * table over neighbouring bytes find the few places worth a second check. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum sf_shape {
     SF_SHAPE_UNKNOWN, /* bytes in an array or map that mean nothing to us */
     SF_SHAPE_ARG,     /* --password X, mysql -pX, curl -u user:X */
     SF_SHAPE_SQL,     /* IDENTIFIED BY 'X', PASSWORD 'X' */
-    SF_SHAPE_WEBHOOK, /* the last part of an address that anybody who knows it may post to */
+    SF_SHAPE_WEBHOOK, /* the last part of a webhook URL, which is its only secret */
     SF_SHAPES
 };
 
@@ -43,7 +43,7 @@ struct sf_shape_names {
  * its look; otherwise bits for sf_secret_shape_find. It may suspect in vain, never overlook. */
 enum { SF_SHAPE_LOOK_CHECKS = 1, SF_SHAPE_LOOK_CARDS = 2 };
 unsigned sf_secret_shape_scan(sf_str text);
-/* Appends hits to `out` (room for `max`), in no order, perhaps overlapping. Returns how many there
+/* Appends hits to `out` (space for `max`), in no order, perhaps overlapping. Returns how many there
  * are; more than `max`: the text is full of them. */
 size_t sf_secret_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
                             struct sf_shape_hit *out, size_t max);

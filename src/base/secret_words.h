@@ -1,4 +1,4 @@
-/* secret_words.h - the words of a key: split at anything that is no letter or digit and where
+/* secret_words.h - the words of a key: split at anything that is not a letter or digit and where
  * camelCase begins a new word. auth_token, AuthToken and authTokens have the word "token";
  * tokenize has not. */
 #pragma once

@@ -1,7 +1,7 @@
 /* table.h - where in a list a record is, looked up by its key.
  *
  * The records stay in their list and nowhere else; the table knows half of each key's hash and the
- * place. So it is asked for candidates, and the caller compares:
+ * place. So it is queried for candidates, and the caller compares:
  *
  *     struct sf_table_lookup look = sf_table_lookup(t, sf_key_u64(id));
  *     while (sf_table_next(&look, &place))
@@ -11,7 +11,7 @@
  *
  * The hash is one of base/key.h, of the key itself. Equal keys may be kept several times, but each
  * look-up walks over all of them: bound their number. Slots are on the heap, or in an arena when
- * the table says so. */
+ * the table reports it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,12 +32,12 @@ void sf_table_done(struct sf_table *t); /* a zeroed one is fine */
 bool sf_table_grow(struct sf_table *t);
 /* Room for `n` more at once. False: no memory. */
 bool sf_table_reserve(struct sf_table *t, uint32_t n);
-/* Empties, with room for `n`; keeps the memory it has when that is enough. False: no memory. */
+/* Empties, with space for `n`; keeps the memory it has when that is enough. False: no memory. */
 bool sf_table_reset(struct sf_table *t, uint32_t n);
 void sf_table_clear(struct sf_table *t); /* empties, keeps its size */
-/* Forgets one place, kept under that hash. */
+/* Removes one place stored under that hash. */
 void sf_table_drop(struct sf_table *t, uint64_t hash, uint32_t place);
-/* Forgets the places from `n` on, for a list that was cut. */
+/* Removes the places from `n` on, for a list that was truncated. */
 void sf_table_cut(struct sf_table *t, uint32_t n);
 static inline size_t sf_table_memory(const struct sf_table *t)
 {
@@ -48,7 +48,7 @@ static inline bool sf_table_has_room(const struct sf_table *t) /* for one more *
 {
     return t->n < t->n_slots / 4 * 3;
 }
-/* Room for one more, asked for before the look. False: no memory. */
+/* Room for one more, queried for before the look. False: no memory. */
 static inline bool sf_table_more(struct sf_table *t)
 {
     return sf_table_has_room(t) || sf_table_grow(t);
@@ -86,7 +86,7 @@ static inline bool sf_table_next(struct sf_table_lookup *lookup, uint32_t *out)
     return false;
 }
 
-/* After a look that found nothing. */
+/* After a check that found nothing. */
 static inline void sf_table_keep(struct sf_table *t, const struct sf_table_lookup *lookup,
                                  uint32_t place)
 {
@@ -104,7 +104,7 @@ static inline void sf_table_put(struct sf_table *t, uint64_t hash, uint32_t plac
     sf_table_keep(t, &lookup, place);
 }
 
-/* What a look would come to first, for fetching its record before the look; false: nothing. */
+/* What a check would come to first, for fetching its record before the look; false: nothing. */
 static inline bool sf_table_peek(const struct sf_table *t, uint64_t hash, uint32_t *out)
 {
     uint32_t half = (uint32_t)(hash >> 32);

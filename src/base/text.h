@@ -28,7 +28,7 @@ size_t sf_utf8_put(char to[4], uint32_t code);
 void sf_utf8_add(struct sf_buf *out, uint32_t code);
 /* Columns a terminal needs: control and zero-width characters count 0, wide ones 2. */
 size_t sf_utf8_width(sf_str s);
-/* Nobody sees these characters, or they make others look like something else: controls,
+/* Characters that are invisible or change how others are displayed: controls,
  * bidirectional marks, zero-width ones, tags. */
 bool sf_text_is_unseen(uint32_t code);
 /* As one word of a shell; what is unseen, and what is no UTF-8, is '?'. A control character would

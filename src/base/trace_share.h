@@ -25,7 +25,7 @@ static inline bool sf_trace_share_has(const uint8_t trace_id[16], uint32_t per_1
     return (uint32_t)((unsigned __int128)v * 10000 >> 64) < per_10000;
 }
 
-/* A span whose trace nobody knows is chosen by its own id, with the same hash. */
+/* A span whose trace is not known is chosen by its own id, with the same hash. */
 static inline bool sf_span_share_has(uint64_t span_id, uint32_t per_10000)
 {
     uint8_t name[16];

@@ -7,12 +7,11 @@
 
 enum sf_output { SF_OUTPUT_TEXT, SF_OUTPUT_JSON, SF_OUTPUT_CSV, SF_OUTPUT_BAD };
 
-/* NULL is text. A word that is not among text, json and, where it `has_csv`, csv: BAD, said on
- * stderr. */
+/* NULL is text. A word other than text, json and, if `has_csv`, csv: BAD, reported on stderr. */
 enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv);
 /* "spanflame trace: <sentence>" on stderr; gives the exit code. */
 int sf_answer_fault(const char *command, const struct sf_why *why);
-/* Something worth knowing that is no failure, on stderr: standard output stays data. */
+/* Something worth knowing that is not a failure, on stderr: standard output stays data. */
 void sf_answer_note(const char *command, const char *note);
 /* The same of all answers of the server together: each sentence once, however often it comes. */
 void sf_answer_note_once(const char *note);

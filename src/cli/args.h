@@ -44,7 +44,7 @@ struct sf_args {
 };
 
 enum sf_args_result {
-    SF_ARGS_RUN,  /* go on */
+    SF_ARGS_RUN,  /* continue */
     SF_ARGS_DONE, /* --help was printed: exit 0 */
     SF_ARGS_BAD   /* a sentence and the nearest valid word went to stderr: exit 2 */
 };

@@ -1,4 +1,4 @@
-/* ask.h - one question to a server whose answer it can write as text or JSON itself. */
+/* ask.h - one query to a server whose answer it can write as text or JSON itself. */
 #pragma once
 #include "cli/answer.h"
 #include "cli/client.h"
@@ -11,6 +11,6 @@ void sf_ask_span(struct sf_buf *path, const char *trace, const char *span, const
 enum sf_err sf_ask(const struct sf_client *client, enum sf_output form, struct sf_buf *path,
                    struct sf_buf *out, struct sf_why *why);
 /* GETs `path` (with its parameters) and prints the answer; gives the exit code. `path` is done
- * afterwards. `output`: what --output said. */
+ * afterwards. `output`: the value of --output. */
 int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
                      struct sf_buf *path);

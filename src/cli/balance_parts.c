@@ -185,7 +185,7 @@ int sf_balance_parts_run(const struct sf_client *client, const struct sf_balance
     for (int i = 0; i < MAX_PARTS && !err; i++, from_ns = sum.next_ns) {
         err = ask_part(client, ask, from_ns, &keep, &sum, &why);
         if (err || sum.next_ns <= from_ns)
-            break; /* also a server that does not go on */
+            break; /* also a server that does not continue */
     }
     if (!err && sum.next_ns != 0)
         err = sf_fail(&why, SF_ERR_LIMIT, "more than %d parts: look back less (--since)",

@@ -292,7 +292,7 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
     return err;
 }
 
-/* Where nobody else says that the answer is partial. */
+/* Where no other code says that the answer is partial. */
 static enum sf_err finish_said(const struct sf_client *c, struct sf_client_answer *answer,
                                struct sf_buf *out, struct sf_why *why)
 {
@@ -353,7 +353,7 @@ enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct
     return err ? err : finish_said(c, &answer, out, why);
 }
 
-/* {"code":"...","message":"..."}: the sentence is what a person wants to read. */
+/* {"code":"...","message":"..."}: only the message is shown to the user. */
 static void keep_message(struct sf_buf *body)
 {
     struct sf_arena req = {0};

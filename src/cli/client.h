@@ -34,12 +34,12 @@ struct sf_client_answer {
     long status;
     struct sf_buf body; /* owned by the caller */
     char note[240];     /* what a limit cut from the answer, in the server's words; else empty */
-    uint64_t n_samples; /* behind a profile; 0: not told */
-    uint64_t n_few;     /* samples, too few for times and shares; 0: not told */
+    uint64_t n_samples; /* behind a profile; 0: unknown */
+    uint64_t n_few;     /* samples, too few for times and shares; 0: unknown */
     bool is_estimate;   /* of a profile: other spans share some of it */
 };
 
-/* The server that is asked. */
+/* The server to query. */
 const char *sf_client_server(const struct sf_client *c);
 /* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,
  * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
@@ -55,7 +55,7 @@ enum sf_err sf_client_put(const struct sf_client *c, const char *path, const str
                           uint64_t len, struct sf_buf *out, struct sf_why *why);
 enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct sf_buf *out,
                              struct sf_why *why);
-/* A question in JSON and its answer: one of Pyroscope's calls. `path` is the method's. */
+/* A query in JSON and its answer: one of Pyroscope's calls. `path` is the method's. */
 enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_str json,
                               struct sf_buf *out, struct sf_why *why);
 void sf_client_encode(struct sf_buf *out,

@@ -10,6 +10,6 @@ struct sf_command {
     const char *alias_of;              /* "serve" for "server"; NULL: none */
 };
 
-/* The commands of this room; app adds those that start or configure a server. */
+/* The commands of this module; app adds those that start or configure a server. */
 extern const struct sf_command sf_cli_commands[];
 extern const size_t sf_cli_n_commands;

@@ -1,5 +1,5 @@
 /* control_command.c - the command `control`: shows and changes what running programs profile, lists
- * collectors and changes, and takes a capture (asks for a profile of the next seconds, waits until
+ * collectors and changes, and takes a capture (requests a profile of the next seconds, waits until
  * the collectors have delivered it). */
 #include "cli/control_command.h"
 

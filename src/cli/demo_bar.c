@@ -14,8 +14,8 @@
 static const char state_name[] = "spanflame.demo", wish_name[] = "spanflame.demo.wish";
 static const char good_commit[] = "abc123", bad_commit[] = "def456";
 
-/* How often a wish is asked for, how often the state is said again while nothing changes, and how
- * long one call may take: a busy server must not stop the demo. */
+/* How often requests of the page are polled, how often the state is published without changes, and
+ * how long one call may take: a busy server must not stop the demo. */
 static const int64_t ASK_NS = 500 * SF_NS_PER_MS, TELL_NS = 5 * SF_NS_PER_S,
                      CALL_NS = 5 * SF_NS_PER_S;
 enum { WISH_ARENA = 1 << 20 };
@@ -85,7 +85,7 @@ static enum sf_err put(const struct sf_demo_bar *b, sf_str value, struct sf_why 
     return err;
 }
 
-/* The bar is an extra: what goes wrong with it is said once and ends nothing. */
+/* The bar is an extra: what goes wrong with it is reported once and ends nothing. */
 static void note(struct sf_demo_bar *b, enum sf_err err, const struct sf_why *why)
 {
     if (err && !b->why.text[0])
@@ -109,7 +109,7 @@ void sf_demo_bar_tell(struct sf_demo_bar *b, const char *doing)
     note(b, err, &why);
 }
 
-/* ---- a wish ---- */
+/* ---- a request of the page ---- */
 
 struct wish {
     sf_str text;

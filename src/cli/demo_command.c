@@ -36,7 +36,7 @@ struct demo {
 
 /* ---- the story ---- */
 
-/* Lets the shop sell for a while, with a countdown where somebody watches. */
+/* Lets the shop sell for a while, with a countdown on a terminal. */
 static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, struct sf_why *why)
 {
     bool is_watched = isatty(STDERR_FILENO);
@@ -63,7 +63,7 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
     return err;
 }
 
-/* While a question of the story is answered nobody looks at the bar. */
+/* While a step runs, requests of the demo bar are not processed. */
 static void inspect_bar(void *arg)
 {
     struct demo *d = arg;

@@ -8,7 +8,7 @@
 struct sf_demo_sale { /* unix seconds: when the shop sold, before the story */
     int64_t from_s, until_s;
 };
-/* Prints a line for each problem that was planted all the time. What cannot be asked is said in its
- * line. Returns how many were not found. */
+/* Prints a line for each problem that was planted all the time. What cannot be asked is reported in
+ * its line. Returns how many were not found. */
 uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *switches,
                             struct sf_demo_sale sale);

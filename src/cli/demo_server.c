@@ -28,7 +28,7 @@ enum {
 
 struct place {
     char host[256];
-    uint16_t port; /* 0: not said */
+    uint16_t port; /* 0: not given */
 };
 
 static bool is_host(sf_str text)
@@ -89,7 +89,7 @@ static bool choose_ports(struct sf_demo_server *s, const struct place *place)
                               [TEMPO] = {3200, "Tempo's query API"}};
     for (int i = 0; i < SF_DEMO_PORTS; i++) {
         if (i == PAGE && place->port) {
-            s->ports[i] = place->port; /* asked for: taken or refused, never replaced */
+            s->ports[i] = place->port; /* requested: taken or refused, never replaced */
             continue;
         }
         s->ports[i] = sf_port_is_free(usual[i].port) ? usual[i].port : sf_port_find();
@@ -184,7 +184,7 @@ static enum sf_err write_config(struct sf_dir *dir, struct sf_why *why)
 {
     struct sf_buf text = {0};
     enum sf_err err;
-    /* Of a demo that stays for a day, every request is one that somebody may want to look at. */
+    /* A demo keeps the samples of all requests: any of them may be opened. */
     sf_buf_print(&text, "memory: 512MiB\nretention: {detail_by_outcome: false}\n");
     sf_demo_rules_write(&text);
     err = sf_buf_ok(&text) ? sf_dir_replace(dir, "spanflame.yaml", sf_buf_bytes(&text), why)

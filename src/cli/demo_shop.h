@@ -21,7 +21,7 @@ struct sf_demo_shop {
     const char *home;     /* a folder for the shop's database and logs */
     const char *otlp;     /* where it sends its telemetry, as a URL */
     const char *switches; /* the file that says which problems are planted (demo_switch.h) */
-    const char *token;    /* that the server asks for; "": none */
+    const char *token;    /* that the server requests; "": none */
     uint64_t rate;        /* orders a second */
     uint64_t seed;        /* number of the first order */
 

@@ -29,7 +29,7 @@ struct story {
     int n_steps;
     char trace[40], span[24]; /* of a slow order.calculate_totals whose time was mostly CPU time */
     char slow[200];           /* the query that finds it and others like it */
-    int64_t until_s;          /* of all searches: the shop goes on selling */
+    int64_t until_s;          /* of all searches: the shop continues selling */
     char until[24];
     enum sf_err err; /* of the first step that failed */
     struct sf_why why;
@@ -55,7 +55,7 @@ static const struct sf_command *find_command(const char *name)
     return NULL;
 }
 
-/* Runs the command with its output kept, so that it can be looked at as well as shown. */
+/* Runs the command with its output kept, so that it can be examined as well as shown. */
 static int run_kept(const struct sf_command *command, const char *const *words, struct sf_buf *out)
 {
     char *argv[MAX_WORDS + 3] = {0}, chunk[4096];
@@ -123,7 +123,7 @@ static void note_failure(struct story *s, enum sf_err err, const struct sf_why *
     }
 }
 
-/* A question that fails does not end the story: the page and the other answers are there. */
+/* A query that fails does not end the story: the page and the other answers are there. */
 static void step(struct story *s, const char *title, const char *shows, const char *const *given)
 {
     struct sf_why why = {0};
@@ -218,7 +218,8 @@ static size_t read_found(sf_str text, struct found *out, size_t cap, struct sf_a
     return sf_json_ok(&j) ? n : 0;
 }
 
-/* How much of a span's duration is CPU time, by its explanation; 0 where that cannot be had. */
+/* How much of a span's duration is CPU time, by its explanation; 0 where that cannot be obtained.
+ */
 static double cpu_share(struct story *s, const struct found *f, struct sf_arena *req)
 {
     struct sf_client client = {.server = s->server};
@@ -270,7 +271,7 @@ static size_t pick_busy(struct story *s, const struct found *found, size_t n, st
     return picked;
 }
 
-/* What a search finds, the slowest first; `found` has room for `limit`. */
+/* What a search finds, the slowest first; `found` has space for `limit`. */
 static enum sf_err search(struct story *s, const char *query, size_t limit, struct found *found,
                           size_t *out_n, struct sf_arena *req, struct sf_why *why)
 {

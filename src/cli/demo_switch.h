@@ -19,7 +19,7 @@ struct sf_demo_switches {
 };
 
 /* Which are off to begin with: names between commas, or "all"; NULL: none. INPUT names a word that
- * is no problem. */
+ * is not a problem. */
 enum sf_err sf_demo_switches_read(struct sf_demo_switches *s, const char *off, struct sf_why *why);
 /* Writes the file into folder `home`. */
 enum sf_err sf_demo_switches_open(struct sf_demo_switches *s, const char *home, struct sf_why *why);

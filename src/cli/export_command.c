@@ -16,7 +16,7 @@
 
 enum { LEVEL = 6 };
 
-/* ---- the formats; each with the frames it wants ---- */
+/* ---- the formats; each with the frames it needs ---- */
 
 static enum sf_err write_json(const struct sf_profile_view *v, struct sf_arena scratch,
                               struct sf_buf *out, struct sf_why *why)

@@ -27,7 +27,7 @@ struct asked {
 
 static bool order_of(const struct asked *a, const struct sf_profile_source *s, enum sf_tree_by *out)
 {
-    /* Text was put into its order by somebody; elsewhere the largest is what people look for. */
+    /* Text formats keep their order; otherwise the largest comes first. */
     bool is_text = s->format && strcmp(s->format, "folded") == 0;
     const char *order = a->order ? a->order : is_text ? "seen" : "total";
     *out = strcmp(order, "name") == 0   ? SF_TREE_BY_NAME

@@ -147,7 +147,7 @@ static struct side read_side(struct sf_json *j)
     return side;
 }
 
-/* ---- the questions ---- */
+/* ---- the queries ---- */
 
 /* `path` is done afterwards. */
 static enum sf_err get(const struct sf_client *client, struct sf_buf *path, struct sf_arena *req,

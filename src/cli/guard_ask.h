@@ -34,7 +34,7 @@ struct sf_guard_question {
     int64_t since_ns;
 };
 
-/* Strings live in `req`. A side without spans is no failure: n_left or n_right is 0. */
+/* Strings live in `req`. A side without spans is not a failure: n_left or n_right is 0. */
 enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_question *question,
                          struct sf_arena *req, struct sf_guard_report *out, struct sf_why *why);
 /* "duration", "CPU", "lock time", "allocation", "errors" */

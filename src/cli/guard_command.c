@@ -74,7 +74,7 @@ static void show_waiting(const struct sf_guard_report *r, uint64_t min_spans, in
 }
 
 /* Asks until both sides have enough spans, or the time is over. The arena is reset between two
- * questions. */
+ * queries. */
 static enum sf_err ask(const struct sf_client *client, const struct sf_guard_question *question,
                        uint64_t min_spans, int64_t wait_ns, struct sf_arena *req,
                        struct sf_guard_report *out, struct sf_why *why)

@@ -12,7 +12,7 @@
 #include "link/cohort.h"
 #include "os/text_file.h"
 
-enum { TOTAL = 0, SEED = 1, TREE_MAX = 64 << 20 }; /* the frame that stands for all of a run */
+enum { TOTAL = 0, SEED = 1, TREE_MAX = 64 << 20 }; /* the frame that represents all of a run */
 /* Two-sided 95 % of the normal distribution; and 99.99 %, where some hundred functions are tried.
  */
 #define Z_95   1.9599639845400545
@@ -22,7 +22,7 @@ struct side {
     struct sf_cohort_cost *costs;
     uint32_t cap;
     struct sf_cohort cohort;
-    double period;              /* what a sample of the last run stands for; 0: not known */
+    double period;              /* what a sample of the last run represents; 0: not known */
     bool is_file;               /* one, and no folder */
     struct sf_tree_builder all; /* of all runs */
 };

@@ -70,7 +70,7 @@ static void add_function(struct sf_buf *out, unsigned measure, const struct sf_g
     add_signed(out, measure, row->function_delta);
 }
 
-/* One sentence: what the exit code says. */
+/* One sentence for the exit code. */
 static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct sf_guard_report *r = s->report;

@@ -1,4 +1,4 @@
-/* labels_command.h - `spanflame labels`: what the series of profiles are told apart by. */
+/* labels_command.h - `spanflame labels`: labels that identify series of profiles. */
 #pragma once
 
 int sf_labels_command_run(int argc, char **argv);

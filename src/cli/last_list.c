@@ -105,7 +105,7 @@ void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has
 struct list {
     sf_str server, tenant;
     uint32_t n;
-    struct sf_last_row row; /* the one that is asked for */
+    struct sf_last_row row; /* the one that is requested */
     bool has_row;
 };
 

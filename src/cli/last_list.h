@@ -28,7 +28,8 @@ void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has
 
 enum sf_last_word { SF_LAST_OTHER, SF_LAST_ROW, SF_LAST_FAULT };
 /* What a command's word is: SF_LAST_ROW gives the ids of the row as text, `span` NULL where it has
- * none; SF_LAST_FAULT says why there is no such row; anything that is no number is SF_LAST_OTHER.
+ * none; SF_LAST_FAULT says why there is no such row; anything that is not a number is
+ * SF_LAST_OTHER.
  */
 enum sf_last_word sf_last_list_read(const char *word, struct sf_client *client,
                                     struct sf_arena *req, const char **trace, const char **span,

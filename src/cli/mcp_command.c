@@ -31,7 +31,7 @@ static sf_str id_of(sf_str message, struct sf_arena *req)
     return id;
 }
 
-/* What the assistant is told when the server does not answer. */
+/* Sent to the assistant when the server does not respond. */
 static void write_fault(struct sf_buf *out, sf_str id, const char *words)
 {
     struct sf_json_writer w = sf_json_writer_init(out);

@@ -27,7 +27,7 @@ struct flags {
     int64_t step_ns;
 };
 
-struct answer { /* what the server said */
+struct answer { /* the server's message */
     struct sf_metrics_window window;
     struct sf_chart_series list[MAX_LINES];
     uint32_t n, n_more;
@@ -59,8 +59,8 @@ static void read_label_value(struct sf_json *j, struct sf_buf *out, bool *out_is
     }
 }
 
-/* "cart client", "cart retry=true": names of attributes only where nobody could guess them, for
- * they are long and the same in every line. */
+/* "cart client", "cart retry=true": names of attributes only where they are needed, because they
+ * are long and the same in every line. */
 static void add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_text, bool is_compare)
 {
     sf_buf_add_str(out, out->len ? SF_STR(" ") : SF_STR_NONE);

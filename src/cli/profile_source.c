@@ -73,7 +73,7 @@ static void start_countdown(struct countdown *c, const char *host, unsigned seco
     sf_condvar_init(&c->woken);
     c->host = host;
     c->end_ns = sf_clock_mono_ns() + seconds * SF_NS_PER_S;
-    if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch goes on all the same */
+    if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch continues all the same */
         sf_thread_start(&c->thread, "countdown", 0, count_down, c, NULL);
 }
 

@@ -11,7 +11,7 @@ struct sf_profile_flags { /* zero: the default */
     const char *group;    /* --group-by */
     const char *input;    /* --input: the format, where the content does not tell */
     const char *focus, *ignore, *hide, *from;
-    struct sf_client client; /* the server that is asked for selectors */
+    struct sf_client client; /* the server that is queried for selectors */
     const char *range;       /* --time-range */
     bool is_path;            /* the word is a path of the server, whose profile it has */
     bool has_ids;            /* trace and span ids of samples are of use */
@@ -39,7 +39,7 @@ struct sf_profile_flags { /* zero: the default */
 struct sf_profile_source {
     struct sf_arena req;
     struct sf_buf bytes, inflated;
-    struct sf_profile_view view; /* of the type asked for, filtered; frames as decoded */
+    struct sf_profile_view view; /* of the type requested, filtered; frames as decoded */
     struct sf_owned owned;       /* what the view's `owned` is of */
     const char *format;          /* "pprof", "folded", ... */
     bool is_asked;               /* a server's answer to a selector */
@@ -47,9 +47,9 @@ struct sf_profile_source {
 };
 
 /* `word` is a path, "-", a URL, which is fetched with a countdown on a terminal, or a selector
- * (order-service{env=prod}), which is asked of a server. A word without braces, dots and slashes
- * that is no file is a service. What was left out or cut, and the other types there are, are notes
- * on stderr. The caller calls done, also after a failure. */
+ * (order-service{env=prod}), which is queried from a server. A word without braces, dots and
+ * slashes that is not a file is a service. What was left out or cut, and the other types there are,
+ * are notes on stderr. The caller calls done, also after a failure. */
 enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why);
@@ -76,7 +76,7 @@ int sf_profile_source_show(const char *command, const char *const *words,
 bool sf_profile_source_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
                                   int64_t *out_until_ns);
 enum sf_err sf_profile_source_bad_range(const char *text, struct sf_why *why); /* INPUT, in words */
-/* --limit, and --min where it is given; false: said on stderr. */
+/* --limit, and --min where it is given; false: reported on stderr. */
 bool sf_profile_source_rows_check(const char *command, uint64_t limit, const char *min,
                                   double *out_share);
 /* How long a URL says that it will take: the seconds of "?seconds=30"; 0: it does not say. */

@@ -1,4 +1,4 @@
-/* querier_question.h - questions of the command line to Pyroscope's calls: a selector as people
+/* querier_question.h - queries of the command line to Pyroscope's calls: a selector as people
  * type it and a time, in JSON. */
 #pragma once
 #include "cli/client.h"
@@ -20,6 +20,6 @@ enum sf_err sf_querier_question_begin(struct sf_querier_question *q, struct sf_a
                                       struct sf_why *why);
 /* The selector as the strict grammar has it. */
 void sf_querier_question_selector(struct sf_querier_question *q, const char *key, bool is_list);
-/* Asks `method` of the querier; the question is done afterwards, `out` is the caller's. */
+/* Asks `method` of the querier; the query is done afterwards, `out` is the caller's. */
 enum sf_err sf_querier_question_ask(struct sf_querier_question *q, const char *method,
                                     struct sf_buf *out, struct sf_why *why);

@@ -22,7 +22,7 @@ enum sf_err sf_query_text_read(const char *word, struct sf_buf *out, struct sf_w
         rest = sf_buf_str(&file);
     }
     while (!err && sf_str_split_next(&rest, '\n', &line)) {
-        /* A comment leaves its line behind: faults are told by the line they are on. */
+        /* A comment is replaced by an empty line: errors refer to line numbers. */
         if (n_lines++)
             sf_buf_add_u8(out, '\n');
         if (!sf_str_starts(sf_str_trim(line), SF_STR("#")))

@@ -23,7 +23,7 @@
 
 enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
 
-/* In the order of the library: the first that is asked for goes to the file as it was named. */
+/* In the order of the library: the first that is queried for goes to the file as it was named. */
 enum { CPU, WALL, HEAP, MUTEX, BLOCK, KINDS };
 static const struct kind {
     const char *word;  /* for the library, and in the names of further files */

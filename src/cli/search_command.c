@@ -292,7 +292,7 @@ static const char *read_times(const struct flags *f, struct sf_search_question *
     return NULL;
 }
 
-/* The query with the attributes to show behind it. False: said on stderr. */
+/* The query with the attributes to show behind it. False: reported on stderr. */
 static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_arena *req,
                        const struct sf_query **query, struct columns *out)
 {

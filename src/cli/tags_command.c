@@ -133,7 +133,7 @@ struct asked {
     uint64_t limit;
 };
 
-/* What is no attribute is refused here, before a server is asked. */
+/* Anything but an attribute is refused here, before a server is queried. */
 static bool check_name(const char *name)
 {
     struct sf_query_attr attr;

@@ -1,4 +1,4 @@
-/* time_range.h - the time a question is about: --since, or --from and --until. */
+/* time_range.h - the time a query is about: --since, or --from and --until. */
 #pragma once
 #include "cli/args.h"
 

@@ -42,7 +42,7 @@ static void read_hot(struct sf_json *j, struct hot *hot)
     }
 }
 
-/* "  order_service.c:160": the folder has no room in a line. */
+/* "  order_service.c:160": the folder has no space in a line. */
 static void add_place(struct sf_buf *text, const struct hot *hot)
 {
     size_t at = hot->file.len;

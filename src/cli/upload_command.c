@@ -264,7 +264,7 @@ int sf_upload_command_run(int argc, char **argv)
     err = make_path(&a) ? SF_OK : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     for (size_t i = 0; !err && i < args.n_words; i++) {
         err = upload(&a, args.words[i], &out, &why);
-        if (!err && sf_answer_write(&out)) /* each file is said when it is done */
+        if (!err && sf_answer_write(&out)) /* each file is stated when it is done */
             err = sf_fail(&why, SF_ERR_IO, "standard output was closed");
         out = (struct sf_buf){0};
     }

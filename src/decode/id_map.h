@@ -1,5 +1,5 @@
 /* id_map.h - a format's own 64-bit ids to places. Ids are usually 1, 2, 3, ..., which needs no
- * table; others are hashed. Private to this room. */
+ * table; others are hashed. Private to this module. */
 #pragma once
 #include "base/table.h"
 #include "decode/profile_build.h"

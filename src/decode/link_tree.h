@@ -1,12 +1,12 @@
 /* link_tree.h - stacks given as links from each frame to the one that called it: V8's nodes,
  * Gecko's stacks, trace frames. Links go round in circles until proven otherwise. Private to this
- * room. */
+ * module. */
 #pragma once
 #include "decode/profile_build.h"
 
 struct sf_link_tree {
     struct sf_profile_build *b;
-    struct sf_link {       /* as many as were asked for; the caller sets parent and location */
+    struct sf_link {       /* as many as were requested; the caller sets parent and location */
         uint32_t parent;   /* place, or SF_NONE */
         uint32_t location; /* SF_NONE: a node without a frame of its own */
         uint32_t depth;    /* of a root: 0; SF_NONE: in a circle, or below one */

@@ -194,7 +194,7 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
     return sf_profile_table_keep(b, &spot, &b->stacks, &k, sizeof(k));
 }
 
-/* --- who --- */
+/* --- the profiled process --- */
 
 static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf_label l)
 {
@@ -407,7 +407,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
 
     SF_ASSERT(n_labels <= SF_LIMIT_SAMPLE_LABELS);
     if (b->is_full || !sf_profile_table_more(b, &b->set_at))
-        return SF_NONE; /* before the mark: a table that grew behind it would be given back */
+        return SF_NONE; /* before the mark: a table that grew behind it would be returned */
     mark = b->a->at;
     if (n_labels) {
         memcpy(extra, labels, n_labels * sizeof(*extra));

@@ -1,5 +1,5 @@
 /* profile_build.h - a profile batch in the making. Shared by the profile decoders; private to this
- * room.
+ * module.
  *
  * Mappings, functions, locations, stacks, label sets and series are interned: the same content gets
  * the same place. Everything lives in one arena; when that is full, `is_full` sticks, every place
@@ -26,7 +26,7 @@ struct sf_profile_list {
     uint32_t n, cap;
 };
 
-struct sf_profile_owner { /* who was measured: service, process and labels of the upload */
+struct sf_profile_owner { /* the profiled service, process and labels of the upload */
     sf_str service;
     uint32_t process;              /* or SF_NONE */
     const struct sf_label *labels; /* sorted, unique, service_name among them */
@@ -58,7 +58,7 @@ struct sf_profile_build {
     bool has_lent;               /* samples have the upload's ids */
     uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
     struct sf_profile_drops drops;
-    bool is_estimate; /* the file says so */
+    bool is_estimate; /* the file reports it */
 };
 
 struct sf_json_shape; /* json/json_shape.h */
@@ -80,7 +80,7 @@ enum sf_err sf_profile_format_decode_inside(struct sf_profile_build *b, sf_str f
 void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
                            struct sf_arena *a, struct sf_why *why);
 
-/* A list in the arena with room for one more; NULL: full. */
+/* A list in the arena with space for one more; NULL: full. */
 static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l,
                                          size_t size)
 {
@@ -116,9 +116,9 @@ uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profi
                                struct sf_profile_list *l, const void *item, size_t size);
 sf_str sf_profile_table_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
 /* Text that people will see: tabs and line ends are blanks, other control characters '?', bytes
- * that are no UTF-8 become U+FFFD. `s` itself when it has none, which costs one look; else a copy.
- * Function and mapping names are cleaned here anyway; label values and thread names by who reads
- * them. */
+ * that are no UTF-8 become U+FFFD. `s` itself when it has none, which costs one check; else a copy.
+ * Function and mapping names are cleaned here anyway; label values and thread names by the reader.
+ */
 sf_str sf_profile_clean(struct sf_profile_build *b, sf_str s);
 
 /* Names over the limit are cut and counted. */
@@ -156,7 +156,7 @@ void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile
 /* Ids of the upload, for a sample that has none; profile_lend.c. */
 void sf_profile_lend_ids(struct sf_profile_build *b, const struct sf_profile_ids *upload,
                          struct sf_sample *s);
-/* With all samples there: which of those ids may be believed. */
+/* With all samples there: which of those ids are valid. */
 void sf_profile_lend_settle(struct sf_profile_build *b);
 /* Room for so many more samples at once, if there is that much: a list that grows leaves its old
  * selves behind. */
@@ -164,7 +164,7 @@ void sf_profile_table_expect(struct sf_profile_build *b, uint64_t n);
 /* The same of tables, before anything is in them. */
 void sf_profile_table_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
                                      uint32_t n_locations, uint32_t n_stacks);
-/* Should the decoder go on? */
+/* Should the decoder continue? */
 static inline bool sf_profile_build_ok(const struct sf_profile_build *b)
 {
     return !b->is_full && !b->is_over;

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "decode/profile_build.h"
 
-/* Printable ASCII and nothing else: eight bytes at a look. */
+/* Printable ASCII and nothing else: eight bytes at a check. */
 static bool is_plain(sf_str s)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -20,7 +20,7 @@ static bool is_plain(sf_str s)
     return true;
 }
 
-/* The next character of `s`: how much it takes, and what stands for it when it may not stay. */
+/* The next character of `s`: how much it takes, and what represents it when it may not stay. */
 static size_t next_char(sf_str s, const char **instead)
 {
     uint32_t code = 0;

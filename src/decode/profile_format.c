@@ -67,7 +67,7 @@ static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf
     bool is_json = false;
     shape->text = SF_STR_NONE;
     if (!name.len && sf_pprof_is_whole(bytes))
-        return &sf_pprof_format; /* most uploads: a look at each line of text is saved */
+        return &sf_pprof_format; /* most uploads: a examine each line of text is saved */
     if (!name.len)
         is_json = sf_json_shape_read(shape, bytes);
     for (size_t i = 0; i < N_FORMATS; i++) {

@@ -1,8 +1,8 @@
 /* profile_format.h - a profile in any format we know, into a batch.
  *
- * The format is recognised by content, never by a file's name; an endpoint that was told the format
- * (/ingest?format=tree) says so in the hint, because a few cannot be told from others. Each format
- * is a file of its own and one line in the table of profile_format.c.
+ * The format is recognised by content, never by a file's name; an endpoint that knows the format
+ * (/ingest?format=tree) passes it in the hint, because a few cannot be distinguished from others.
+ * Each format is a file of its own and one line in the table of profile_format.c.
  *
  * Damage of the whole (bad protobuf, bad JSON, no sample types) is INPUT with the part and its
  * offset, and yields nothing. A single bad element (a sample that names a location that is not
@@ -38,15 +38,15 @@ struct sf_profile_hint { /* what the endpoint knows of the upload; all of it may
     sf_span_id span_id;
     sf_profile_id profile_id;
     int64_t from_ns, until_ns; /* for formats without a time of their own; 0: unknown */
-    int64_t now_ns;            /* when nobody knows */
+    int64_t now_ns;            /* used when the time is unknown */
     bool is_request;           /* uploaded for one request: series of its own */
     /* Fetched by us from an endpoint: totals since process start are marked as cumulative, or, with
-     * `prev`, subtracted; a total that shrank means that the process began anew. */
+     * `prev`, subtracted; a total that shrank means that the process began again. */
     bool is_scrape;
     enum sf_profile_part part; /* of a pprof */
     bool has_sample_rate;
     uint32_t sample_rate;      /* Hz, of text formats and JFR; 0 is "values are no time" */
-    sf_str otlp_version;       /* "1.9": what a listener was told; empty: found out */
+    sf_str otlp_version;       /* "1.9": given by the client; empty: detected */
     sf_str spy;                /* spyName: names the language, fixes what old clients write */
     sf_str jfr_labels;         /* the "labels" part beside a recording, plain */
     sf_str prev;               /* "prev_profile": a pprof to subtract, plain */

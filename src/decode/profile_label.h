@@ -14,7 +14,7 @@ enum sf_label_role {
     SF_LABEL_THREAD_NAME,
     SF_LABEL_STATE,  /* what the thread did or waited for; a label of the series as well */
     SF_LABEL_END_NS, /* Unix time in ns at which the sample ended */
-    SF_LABEL_HIDDEN  /* of high cardinality, and said elsewhere */
+    SF_LABEL_HIDDEN  /* of high cardinality, and stored elsewhere */
 };
 
 struct sf_profile_ids { /* what the labels of one sample say about it */

@@ -1,10 +1,10 @@
 /* profile_lend.c - the ids of a whole upload, lent to its samples.
  *
- * Who uploads a file for a request says that its samples are the request's. That is so when the
+ * A file uploaded for a request contains samples of that request. That is so when the
  * file holds one thread, or does not tell threads apart. A recording of the whole process holds
  * what all its threads did meanwhile: there the ids are certain only for threads that a sample with
  * the request's id of its own ties to it. The others keep the ids as lent, so that the file is
- * found, and a reader who knows the threads of the request's spans may still tie them. */
+ * found, and they can still be assigned by the threads of the request's spans. */
 #include <stdlib.h>
 
 #include "decode/profile_build.h"

@@ -1,5 +1,5 @@
-/* Lists and tables in a batch's arena. What grows leaves its old selves behind there, so decoders
- * that know how much is coming say so first. */
+/* Lists and tables in a batch's arena. Growing leaves the old copies behind in the arena, so
+ * decoders that know the final size reserve it first. */
 #include "base/limits.h"
 #include "decode/profile_build.h"
 

@@ -1,5 +1,5 @@
 /* python_threads.h - a moment of a Python process: what both forms of `py-spy dump` end as. Private
- * to this room.
+ * to this module.
  *
  * Each thread counts one of threads:thread:count, with the label `state` (active, active+gil,
  * idle). Values of arguments and local variables, which the dump may show, are never read. */
@@ -20,5 +20,5 @@ struct sf_python_threads sf_python_threads_init(struct sf_profile_build *b);
 void sf_python_threads_open(struct sf_python_threads *t);
 void sf_python_threads_frame(struct sf_python_threads *t, sf_str function, sf_str file,
                              uint32_t line);
-/* A thread without frames is no sample. */
+/* A thread without frames is not a sample. */
 void sf_python_threads_close(struct sf_python_threads *t);

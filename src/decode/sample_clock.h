@@ -1,6 +1,6 @@
 /* sample_clock.h - moments of a format whose clock begins anywhere (at boot, at the start of the
  * program). They become times of day when the upload says when the profile began; otherwise the
- * samples have none. Private to this room. */
+ * samples have none. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 

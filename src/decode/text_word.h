@@ -1,4 +1,4 @@
-/* text_word.h - words of a line. Private to this room. */
+/* text_word.h - words of a line. Private to this module. */
 #pragma once
 #include "base/str.h"
 

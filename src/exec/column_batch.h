@@ -1,7 +1,7 @@
 /* column_batch.h - rows as columns, and any one of them as a trace of one span.
  *
- * The evaluator of whole traces judges such a row too, as long as it is asked for nothing but what
- * the row itself says. So every value is compared by the same code, whichever way it came. */
+ * The evaluator of whole traces judges such a row too, as long as it is queried for nothing but
+ * what the row itself says. So every value is compared by the same code, whichever way it came. */
 #pragma once
 #include "exec/trace_view.h"
 #include "model/span_columns.h"
@@ -42,8 +42,8 @@ struct sf_column_batch {
     sf_str names[SF_BATCH_KEYS]; /* attributes read so far */
     struct sf_value_column values[SF_BATCH_KEYS];
     uint32_t n_names;
-    uint32_t trace; /* of the last row whose trace was looked for */
-    /* The row in hand; the view looks at it. */
+    uint32_t trace; /* of the last row whose trace was searched for */
+    /* The row in hand; the view examines it. */
     struct sf_span span;
     struct sf_attr attrs[SF_BATCH_KEYS];
     struct sf_trace_view view;

@@ -269,7 +269,7 @@ static enum sf_err run_kind(struct sf_column_filter *f, struct sf_column_batch *
     for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
         uint8_t kind = rows->kind[i], status = rows->status[i], *v;
         uint8_t one = NOT_ASKED;
-        /* Numbers that nobody has a name for are judged one by one. */
+        /* Numbers without a name are compared one by one. */
         v = kind < 16 && status < 16 ? &verdicts[kind | status << 4] : &one;
         if (*v == NOT_ASKED) {
             b->span = (struct sf_span){.kind = kind, .status = status};
@@ -352,7 +352,7 @@ static bool is_scalar(struct sf_value v)
     return v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE;
 }
 
-/* A span without the attribute, or with a value nobody sees, shows its resource's. */
+/* A span without the attribute, or with a hidden value, has that of its resource. */
 static bool any_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v,
                       uint32_t resource)
 {
@@ -396,7 +396,7 @@ static bool judge_numbers(const struct sf_column_filter *f, const struct sf_valu
     return true;
 }
 
-/* Every value is judged, whichever rows have it: for those who are through with one quickly. */
+/* Every value is evaluated, whichever rows have it: for conditions that are fast to evaluate. */
 static bool judge_values(struct sf_column_filter *f, struct sf_column_batch *b,
                          const struct sf_value_column *column, uint8_t *verdicts)
 {
@@ -422,8 +422,8 @@ static bool are_joined(const struct sf_value_column *column)
     return column->n_vals > 0;
 }
 
-/* Texts without the characters that the pattern needs are judged all at once, by looking for these
- * in the whole column. False: others are left. */
+/* Texts without the characters that the pattern needs are judged all at once, by searching for
+ * these in the whole column. False: others are left. */
 static bool rule_out_texts(struct sf_column_filter *f, const struct sf_value_column *column,
                            uint8_t *verdicts)
 {
@@ -509,8 +509,8 @@ static enum sf_err run_rows(struct sf_column_filter *f, struct sf_column_batch *
     return err;
 }
 
-/* Samples may carry the id of any span below: it is enough that the trace has such a span, which
- * can be told of traces only that lie here whole. */
+/* Samples may carry the id of any span below: it is enough that the trace has such a span, which is
+ * known only for traces that are complete here. */
 static enum sf_err run_profile(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
                                struct sf_why *why)
 {

@@ -10,7 +10,7 @@
 struct sf_column_filter;
 
 /* `expr` NULL: every row. Lives in `req`, which it also uses while it runs; the evaluator and the
- * query must outlive it. NULL: no room. */
+ * query must outlive it. NULL: no space. */
 struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct sf_expr *expr,
                                               struct sf_arena *req);
 /* Takes the rows that do not match out of `mask`, a byte per row. */

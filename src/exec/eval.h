@@ -29,8 +29,8 @@ struct sf_spansets {
 /* Compiles the query's patterns. `query` must outlive the evaluator. */
 enum sf_err sf_eval_new(const struct sf_query *query, struct sf_eval **out, struct sf_why *why);
 void sf_eval_free(struct sf_eval *e); /* NULL is fine */
-/* From now on a deadline that passes and a caller who leaves are faults of the evaluator. A store
- * looks for them between granules only, and one span may take thousands of conditions. */
+/* From now on a passed deadline and a disconnected caller are errors of the evaluator. A store
+ * searches for them between granules only, and one span may take thousands of conditions. */
 void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q);
 /* What the query says of profiles, looked up; NULL: nothing. sf_eval_pipeline() shows it to its
  * views. */
@@ -47,7 +47,7 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
                              struct sf_trace_view *v, struct sf_arena *req, struct sf_spansets *out,
                              struct sf_why *why);
 /* Is `expr` true on this span? The first fault sticks in the evaluator: ask sf_eval_fault() at the
- * end. A view must be linked when sf_eval_expr_needs_tree() says so. */
+ * end. A view must be linked when sf_eval_expr_needs_tree() reports it. */
 bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *expr, const struct sf_trace_view *v,
                      uint32_t span);
 /* Of `attribute =~ "pattern"` and its !~: is it true of this value? And what every text that the

@@ -1,7 +1,7 @@
 /* eval_attr.h - the value of an attribute or intrinsic on one span.
  *
- * Most have one value; arrays, events and links have many. Ids are text only while they are looked
- * at, so the caller lends the room for it. */
+ * Most have one value; arrays, events and links have many. Ids are text only while they are
+ * examined, so the caller lends the space for it. */
 #pragma once
 #include "exec/trace_view.h"
 #include "model/value_list.h"

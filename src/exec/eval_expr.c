@@ -205,7 +205,7 @@ bool sf_eval_expr_needs_tree(const struct sf_expr *x)
                  sf_eval_expr_needs_tree(x->left) || sf_eval_expr_needs_tree(x->right));
 }
 
-/* Conditions judged between two looks at the clock, which costs as much as a few of them. */
+/* Conditions judged between two examines the clock, which costs as much as a few of them. */
 enum { CONDITIONS_AT_ONCE = 8192 };
 
 static bool match_goes_on(void *arg)

@@ -13,7 +13,7 @@ struct sf_eval {
     uint32_t n;
     const struct sf_query_ctx *watched;      /* may be NULL */
     const struct sf_profile_conds *profiles; /* may be NULL */
-    uint32_t n_spans;                        /* until the next look at it */
+    uint32_t n_spans;                        /* until the next examine it */
     const struct sf_pipeline *asked;         /* the last one sf_eval_pipeline() was given, */
     bool asked_needs_tree;                   /* and what it needs */
     enum sf_err err;                         /* the first fault */

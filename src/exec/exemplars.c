@@ -106,7 +106,7 @@ bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series 
     return false;
 }
 
-/* Counts one that has room; NULL: no memory. */
+/* Counts one that has space; NULL: no memory. */
 static struct sf_kept_exemplar *add_one(struct sf_exemplars *x, struct sf_table_series *s,
                                         uint64_t start_ns)
 {

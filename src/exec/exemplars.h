@@ -19,7 +19,7 @@ struct sf_exemplars {
     uint8_t most;                          /* of those; 0: as many as a whole query keeps */
     uint32_t n_left;                       /* of all pieces together; 0: no such limit */
     bool is_full;                          /* n_left were kept */
-    uint64_t piece, piece_from, piece_len; /* the last one looked at: its starts */
+    uint64_t piece, piece_from, piece_len; /* the last one examined: its starts */
     struct sf_arena *req;
 };
 
@@ -33,12 +33,12 @@ bool sf_exemplars_has_room(struct sf_exemplars *x, const struct sf_table_series 
 bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series *s, uint64_t min_ns,
                            uint64_t max_ns);
 /* For the spans of one granule, of which a query with the exemplars `of` will choose: a piece is a
- * step of the window. False: no room in `req`. */
+ * step of the window. False: no space in `req`. */
 bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *of,
                             const struct sf_metrics_window *window, struct sf_arena *req);
-/* Keeps a copy of one that was kept elsewhere, when there is room for it. */
+/* Keeps a copy of one that was kept elsewhere, when there is space for it. */
 void sf_exemplars_keep(struct sf_exemplars *x, struct sf_table_series *s,
                        const struct sf_metric_exemplar *e);
-/* Keeps the span when there is room for it. `value` NaN: it will be that of its sample. */
+/* Keeps the span when there is space for it. `value` NaN: it will be that of its sample. */
 bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
                       const struct sf_trace_view *v, uint32_t span, double value);

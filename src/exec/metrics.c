@@ -170,7 +170,7 @@ static void settle_exemplars(const struct run *r, struct sf_metrics_set *set)
     }
 }
 
-/* Too many samples: fewer series, so that those that are told are whole. */
+/* Too many samples: fewer series, so that the returned ones are complete. */
 static void cut_samples(struct run *r, struct sf_metrics_set *set)
 {
     uint32_t n_steps = r->ask->window.n_steps ? r->ask->window.n_steps : 1;

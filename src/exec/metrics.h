@@ -11,9 +11,9 @@ struct sf_metrics_ask {
     uint32_t max_series;      /* 0, or above the server's cap: the cap */
     uint32_t n_exemplars;     /* the query's hint comes first; none in an instant query */
     struct sf_arena *scratch; /* for the trace in hand; reset for each */
-    /* Asked between traces, and told when it says so: the samples that changed since the last time
-     * (values still grow), or only how far counting got where samples would have to be taken back
-     * later. NULL: nobody waits. */
+    /* Called between traces, and given, when it returns true: the samples that changed since the
+     * last time (values still grow), or only how far counting got where samples would have to be
+     * reverted later. NULL: no thread waits. */
     bool (*wants_progress)(void *arg);
     void (*on_progress)(void *arg, const struct sf_metrics_result *changed);
     void *progress_arg;

@@ -202,7 +202,7 @@ static bool place(struct run *r, uint64_t start_ns)
         return true;
     if (!sf_metrics_window_place(w, start_ns, &r->step))
         return false;
-    /* The first moment of an instant query is left out here and so is asked for each time. */
+    /* The first moment of an instant query is left out here and so is queried for each time. */
     r->step_from = (uint64_t)w->from_ns + (uint64_t)r->step * (uint64_t)w->step_ns;
     r->step_to = r->step_from + (uint64_t)w->step_ns;
     return true;
@@ -289,7 +289,7 @@ static void renew_memo(struct run *r)
         uint64_t cap = n > r->memo_cap * 2 ? n : r->memo_cap * 2;
         r->memo = sf_arena_raw(r->c->q->req, cap * sizeof(*r->memo), 16);
         r->memo_cap = r->memo ? cap : 0;
-        r->is_alone = !r->memo; /* slower, but it needs no room */
+        r->is_alone = !r->memo; /* slower, but it needs no space */
         r->tables = 0;
     }
     if (r->memo && (!is_by_table(&r->c->query->metric) || r->tables != r->batch.cols->tables))
@@ -474,7 +474,7 @@ static enum sf_err keep_exemplars(struct run *r)
     return err;
 }
 
-/* Do all rows start in one step? It becomes the one in hand. */
+/* Do all rows start in one step? It becomes the current one. */
 static bool find_one_step(struct run *r, const struct sf_span_columns *cols)
 {
     const struct sf_metrics_window *w = r->c->window;
@@ -665,7 +665,7 @@ static enum sf_err walk(struct run *r, struct sf_column_cursor *cursor)
     while (!err && (cols = cursor->next(cursor))) {
         err = count_granule(r, cols);
         if (err == SF_ERR_CORRUPT)
-            err = SF_OK; /* the store knows, and so will who reads the answer */
+            err = SF_OK; /* the store knows, and the answer will report it */
         c->n_traces += cols->n_traces;
         c->n_spans += cols->rows.n_rows;
         if (!err && c->err)

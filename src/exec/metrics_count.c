@@ -319,7 +319,7 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     if (err || down.is_never)
         return err;
     /* The store looks where the window is; spans that count lie there, and each satisfies a filter
-     * of the first stage, which is what the judge asks for. The conditions may be another's. */
+     * of the first stage, which is what the judge requests. The conditions may be another's. */
     if (!c->is_extrapolated && sf_metrics_columns_can(c, store))
         return sf_metrics_columns_run(c, store, &down, why);
     err = sf_trace_judge_init(&judge, c->eval, p, c->q->req, why);
@@ -332,7 +332,7 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     err = walk(c, &stream, has_tree, why);
     c->left_out = sf_trace_stream_note(&stream, c->q->req);
     if (!c->left_out.len && c->q->may_miss_far && judge.base.wants_parts)
-        c->left_out = SF_MISSES_FAR; /* other judges look at spans alone, which lie in the window */
+        c->left_out = SF_MISSES_FAR; /* other judges examine spans alone, which lie in the window */
     stream.cursor->close(stream.cursor);
     c->n_traces = stream.n_traces;
     c->n_spans = stream.n_spans;

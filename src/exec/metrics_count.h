@@ -20,7 +20,7 @@ struct sf_metrics_count {
     bool is_extrapolated;       /* count spans as often as their samplers say */
     double weight;              /* of the span in hand */
     uint64_t n_counted;         /* spans */
-    uint64_t n_traces, n_spans; /* looked at */
+    uint64_t n_traces, n_spans; /* examined */
     bool is_late;               /* the deadline passed after something was counted */
     sf_str left_out;            /* which traces did not fit the memory, in a sentence */
     bool is_lossy;              /* compare: an attribute has too many values to count them all */
@@ -43,7 +43,7 @@ bool sf_metrics_count_takes_attr(enum sf_metric_fn fn);
  * smallest power of two that holds it. False: nothing this function can use. */
 bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
                               uint8_t *out_bucket);
-/* The series this span counts in; NULL: no room. */
+/* The series this span counts in; NULL: no space. */
 struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
                                                 const struct sf_trace_view *v, uint32_t span,
                                                 uint8_t bucket);

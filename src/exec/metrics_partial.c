@@ -1,4 +1,4 @@
-/* metrics_partial.c - partial results of a metrics query. The question (the parts of the query that
+/* metrics_partial.c - partial results of a metrics query. The query (the parts of the query that
  * decide what a granule contributes) is the cache key; a partial is the table of one granule as
  * bytes. Writing walks the pages of the table; adding reads them into the table of a query whose
  * steps may begin elsewhere. */
@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "wire/pb.h"
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static void add_str(struct sf_buf *out, sf_str s)
 {

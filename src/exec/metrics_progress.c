@@ -68,7 +68,7 @@ static void tell_samples(struct sf_metrics_progress *p, struct sf_metrics_count 
     sf_metrics_count_finish(c, &now);
     sf_metrics_set_sort(&now);
     changed = changed_of(&now, &p->last);
-    /* What did not fit waits for the end, rather than to be told in turns. */
+    /* What did not fit is sent at the end, not in parts. */
     if (now.is_cut || changed.is_cut || now.n > SF_LIMIT_METRICS_SERIES) {
         p->ask->on_progress(p->ask->progress_arg, result);
         return;

@@ -1,7 +1,7 @@
-/* metrics_progress.h - what a metrics query has counted so far, told while it still counts.
+/* metrics_progress.h - intermediate results of a metrics query, sent while it runs.
  *
- * Every telling makes finished series of the table as it stands and leaves out the samples that
- * were told before with the same value. Two arenas take turns: one holds what was told last. */
+ * Each update converts the current table to series and leaves out samples that were already sent
+ * with the same value. Two arenas take turns: one holds what was sent last. */
 #pragma once
 #include "exec/metrics.h"
 #include "exec/metrics_count.h"
@@ -10,7 +10,7 @@ struct sf_metrics_progress {
     const struct sf_metrics_ask *ask;
     struct sf_arena rooms[2];
     unsigned turn;
-    struct sf_metrics_set last; /* in the room of the turn before */
+    struct sf_metrics_set last; /* in the space of the turn before */
     bool has_rooms;
 };
 

@@ -294,7 +294,7 @@ static bool name_pair(struct sf_arena *req, enum sf_expr_op op, const struct sf_
 static void forget_values(struct sf_metric_series *s)
 {
     for (uint32_t i = 0; i < s->n_exemplars; i++)
-        s->exemplars[i].value = NAN; /* the result is no property of the span */
+        s->exemplars[i].value = NAN; /* the result is not a property of the span */
 }
 
 /* One series of two, with the labels and exemplars of `whole`, which is one of them. */

@@ -12,13 +12,13 @@ struct sf_metrics_set {
     uint32_t n_steps;
     struct sf_metric_series *list;
     uint32_t n, cap;
-    bool is_number; /* of arithmetic: stands for every series */
+    bool is_number; /* of arithmetic: represents every series */
     double number;
     bool is_cut; /* `req` was full: series are missing */
 };
 
 /* A new series with these labels and up to one more (key empty: none), all copied; no values yet.
- * NULL, and is_cut, when there is no room. */
+ * NULL, and is_cut, when there is no space. */
 struct sf_metric_series *sf_metrics_set_add(struct sf_metrics_set *set, struct sf_attrs labels,
                                             struct sf_attr more);
 void sf_metrics_set_drop_empty(struct sf_metrics_set *set);

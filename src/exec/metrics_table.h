@@ -1,8 +1,8 @@
 /* metrics_table.h - numbers by series and step, as they are counted.
  *
- * Series are told apart by a key of bytes. Most series have values in few of the steps, so cells
+ * Series are identified by a key of bytes. Most series have values in few of the steps, so cells
  * come in short pages that exist only where something was counted. All of it lives in one arena;
- * when that is full the table says so and counts no more new things. */
+ * when that is full the table reports it and counts no more new things. */
 #pragma once
 #include "base/arena.h"
 #include "base/table.h"
@@ -57,7 +57,7 @@ struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_s
 struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
                                               uint32_t step);
 /* All series in a list of the caller's own, which it may sort: the table finds them by their place.
- * NULL: no room in `req`. */
+ * NULL: no space in `req`. */
 struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,
                                                struct sf_arena *req);
 /* What was counted; a zeroed cell when nothing was. */

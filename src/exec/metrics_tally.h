@@ -1,6 +1,6 @@
 /* metrics_tally.h - how many rows of a batch have each number, and the first row of each.
  *
- * Numbers are small: they stand for combinations of values that rows are grouped by. */
+ * Numbers are small: they represent combinations of values that rows are grouped by. */
 #pragma once
 #include "base/arena.h"
 

@@ -14,7 +14,7 @@ struct sf_metrics_window {
     bool is_instant;
 };
 
-/* The step nobody asked for: about 240 of them, rounded to what people read on an axis. */
+/* The default step: about 240 per range, rounded to usual axis steps. */
 int64_t sf_metrics_window_default_step(int64_t len_ns);
 /* `step_ns` 0: the default. INPUT: turned round, too long, or too many steps. */
 enum sf_err sf_metrics_window_range(int64_t from_ns, int64_t to_ns, int64_t step_ns,

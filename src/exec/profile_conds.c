@@ -12,11 +12,11 @@
 #include "link/span_tree.h"
 #include "regex/regex.h"
 
-enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked for */
+enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time requested */
 
 struct on { /* threads that samples are of */
     uint64_t thread;
-    uint32_t n; /* named, at most; of one it is `thread`; 0: nobody knows */
+    uint32_t n; /* named, at most; of one it is `thread`; 0: it is not known */
 };
 
 struct table {
@@ -37,7 +37,7 @@ struct sf_profile_conds {
     bool is_cut, is_damaged;
 };
 
-/* ---- what is asked for ---- */
+/* ---- what is queried for ---- */
 
 struct load {
     struct sf_profile_conds *conds;
@@ -88,7 +88,7 @@ static void want_expr(struct load *l, const struct sf_expr *e)
         want(l, e->attr.intrinsic, NULL);
     if (e->kind == SF_EXPR_BINARY && is_frame(e->left) && !is_nil(e->right)) {
         want(l, SF_INTRINSIC_PROFILE_FRAME, e);
-        /* That no frame is called so can be said of those only that have frames. */
+        /* The absence of a frame is known only for samples with frames. */
         if (e->op == SF_EXPR_NE || e->op == SF_EXPR_NO_MATCH)
             want(l, SF_INTRINSIC_PROFILE_FRAME, NULL);
         return;
@@ -268,10 +268,10 @@ static int64_t scale_of(sf_str unit, bool is_bytes)
                                                      : 0;
 }
 
-struct choice { /* of a service: the one type that stands for the family */
+struct choice { /* of a service: the one type that represents the family */
     sf_str service;
     struct sf_profile_type type;
-    bool is_taken; /* its type has been asked for */
+    bool is_taken; /* its type has been requested */
 };
 
 /* Series come sorted by service. */

@@ -1,4 +1,4 @@
-/* profile_conds.h - what a query says of profiles, answered before any span is looked at.
+/* profile_conds.h - what a query says of profiles, answered before any span is examined.
  *
  * profile.frame and its like are conditions on a span's samples. Samples know their span, not the
  * other way round, so they are summed up first: once for each profile type that is compared, and
@@ -14,7 +14,7 @@
 struct sf_profile_conds;
 struct sf_trace_profiles;
 
-/* In q->req; `*out` stays NULL when the query asks for nothing of the kind. `scratch` is reset.
+/* In q->req; `*out` stays NULL when the query requests nothing of the kind. `scratch` is reset.
  * INPUT: more such conditions than are allowed; LIMIT: memory, or a pattern that takes too long. */
 enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query *query,
                                   int64_t from_ns, int64_t to_ns, struct sf_arena *scratch,

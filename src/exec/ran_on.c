@@ -3,8 +3,8 @@
 
 #include "model/process.h"
 
-/* Known to the writing side as hash of service and key. A key that is a guess names nobody: the
- * span then stands for its service, as do samples that name none. */
+/* Known to the writing side as hash of service and key. A guessed key identifies no process: the
+ * span then counts for its service, as do samples without a process. */
 uint64_t *sf_ran_on_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
                               bool *is_guess)
 {

@@ -1,4 +1,4 @@
-/* sampling.h - how many spans one kept span stands for, as its sender says in the trace state.
+/* sampling.h - how many spans one kept span represents, as its sender says in the trace state.
  *
  * OpenTelemetry's samplers leave "ot=th:c" there: spans whose random part lies below the threshold
  * (hexadecimal, up to 14 digits, what is missing on the right is zero) were not kept. Older ones

@@ -67,7 +67,7 @@ static void show(struct run *r)
     }
 }
 
-/* ---- values for the answer; false: no room ---- */
+/* ---- values for the answer; false: no space ---- */
 
 static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
                      const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
@@ -266,8 +266,8 @@ static bool may_be_wanted(const struct sf_search *s, const struct sf_span_column
     return is_wanted(s, start_ns) && is_in_range(s, start_ns, last_end_ns(c, trace));
 }
 
-/* What nobody wants is not judged, and not put together. When a trace begins and ends is certain
- * only where all of it lies here. */
+/* Traces that are not needed are neither filtered nor assembled. When a trace begins and ends is
+ * certain only where all of it lies here. */
 static enum sf_err judge_wanted(void *arg, struct sf_span_columns *c, uint8_t *hits,
                                 struct sf_why *why)
 {
@@ -313,7 +313,7 @@ static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hi
     return err;
 }
 
-/* A look at columns: no trace is put together but those that lie in several places. */
+/* A examine columns: no trace is put together but those that lie in several places. */
 static enum sf_err count(const struct run *r, struct sf_trace_count *out)
 {
     struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};
@@ -397,7 +397,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
     return err;
 }
 
-/* The store wants what it is asked for and the time on one span; of a trace they may lie on two. */
+/* The store wants what it is requested and the time on one span; of a trace they may lie on two. */
 static int64_t earlier(int64_t ns)
 {
     return ns > SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S ? ns - SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S

@@ -29,12 +29,12 @@ struct sf_search {
     enum sf_search_go (*on_match)(void *arg, const struct sf_trace_view *v,
                                   const struct sf_spansets *sets, struct sf_arena *tmp);
     void (*on_count)(void *arg, const struct sf_trace_count *count);
-    /* Is a trace that begins then worth looking at? A no may follow a yes, but not the other way
+    /* Is a trace that begins then worth examining? A no may follow a yes, but not the other way
      * round. NULL: it is. */
     bool (*is_wanted)(void *arg, uint64_t start_ns);
     void *match_arg;
-    /* Asked between traces, and told what was found so far when it says so; rows never change
-     * afterwards. NULL: nobody waits. */
+    /* Called between traces, and given the rows found so far when it returns true; rows never
+     * change afterwards. NULL: no thread waits. */
     bool (*wants_progress)(void *arg);
     void (*on_progress)(void *arg, const struct sf_search_result *so_far);
     void *progress_arg;

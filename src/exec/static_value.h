@@ -5,4 +5,4 @@
 #include "query/ast.h"
 
 bool sf_static_value_of(struct sf_arena *req, struct sf_static v,
-                        struct sf_value *out); /* false: no room */
+                        struct sf_value *out); /* false: no space */

@@ -136,7 +136,7 @@ static enum sf_err ask_scopes(struct run *r, const struct sf_pushdown *down)
     enum sf_err err = SF_OK;
     if (r->attr && r->attr->scope != SF_SCOPE_ANY)
         return ask_store(r, r->attr->scope, down);
-    if (r->attr) { /* .x is looked for in both */
+    if (r->attr) { /* .x is searched for in both */
         err = ask_store(r, SF_SCOPE_SPAN, down);
         return err ? err : ask_store(r, SF_SCOPE_RESOURCE, down);
     }

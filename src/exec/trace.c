@@ -103,7 +103,7 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
     }
     if (!*out_n_repaired)
         return true;
-    for (uint32_t i = 0; i < n_spans; i++) { /* children first: ids still say who shares */
+    for (uint32_t i = 0; i < n_spans; i++) { /* children first: ids still show shared spans */
         struct sf_span *server = find_kind(&r, spans[i].parent_id, SF_KIND_SERVER);
         struct sf_span *client = find_kind(&r, spans[i].parent_id, SF_KIND_CLIENT);
         if (!server || !client || server == &spans[i] || client == &spans[i])

@@ -134,7 +134,7 @@ static enum sf_err judge_node_of(struct judging *l, const struct judge_node *n, 
     return err;
 }
 
-/* Traces that lie here alone are asked for all they need, the others for any of it. */
+/* Traces that lie here alone are queried for all they need, the others for any of it. */
 static enum sf_err judge_both(struct judging *l, const struct judge_node *root, uint8_t *traces)
 {
     struct sf_span_columns *c = l->cols;
@@ -156,7 +156,7 @@ static enum sf_err judge_both(struct judging *l, const struct judge_node *root, 
     return err;
 }
 
-/* One filter, and all rows are asked: where none holds nobody needs to know whose they are. */
+/* One filter over all rows: if none matches, their traces need not be determined. */
 static enum sf_err judge_rows(struct judging *l, const struct judge_node *root, uint8_t *hits)
 {
     struct sf_span_columns *c = l->cols;

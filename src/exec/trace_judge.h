@@ -16,7 +16,7 @@ struct sf_trace_judge {
     struct sf_span_judge base;
 };
 
-/* Lives in `req`. `base` is what the store is given. NULL root when there is nothing to ask. */
+/* Lives in `req`. `base` is what the store is given. NULL root when there are no conditions. */
 enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
                                 const struct sf_pipeline *p, struct sf_arena *req,
                                 struct sf_why *why);

@@ -71,7 +71,7 @@ static bool view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_v
     return true;
 }
 
-/* ---- a trace that goes on in the next batch ---- */
+/* ---- a trace that continues in the next batch ---- */
 
 struct carry {
     struct sf_span_pool pool;

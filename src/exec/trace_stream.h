@@ -1,7 +1,7 @@
 /* trace_stream.h - whole traces out of a span cursor, one at a time.
  *
  * The store delivers rows of a trace one after another, perhaps over several batches. A trace that
- * lies in one batch is looked at where it is; one that does not is copied until it is whole. One
+ * lies in one batch is examined where it is; one that does not is copied until it is whole. One
  * that does not fit the memory is left out, and counted: the others are still answered for. */
 #pragma once
 #include "exec/trace_view.h"
@@ -22,13 +22,13 @@ struct sf_trace_stream {
  * the end and at a fault, which is then in *out_err and `why`. */
 bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, enum sf_err *out_err,
                           struct sf_why *why);
-/* The trace in hand did not fit the memory after all. */
+/* The current trace did not fit the memory after all. */
 void sf_trace_stream_leave_out(struct sf_trace_stream *s, sf_trace_id id);
 /* What was left out, in a sentence; empty: nothing was. In `req`, or shorter when that is full. */
 sf_str sf_trace_stream_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req);
 sf_str sf_trace_stream_note(const struct sf_trace_stream *s, struct sf_arena *req);
 
-/* What sf_query_ctx.may_miss_far means for who asked. */
+/* What sf_query_ctx.may_miss_far means for the user. */
 #define SF_MISSES_FAR                                                                             \
     SF_STR(                                                                                       \
         "traces that go on for more than 10 minutes outside the range may be missing: spans "     \

@@ -11,7 +11,7 @@ struct gather {
 };
 
 /* What is done with a span when all are there, in bytes of the same arena: putting the trace
- * together (tables, keys to sort), and for those who asked for bare spans the work of the link,
+ * together (tables, keys to sort), and for those who queried for bare spans the work of the link,
  * which also needs some for each resource. */
 enum { ASSEMBLE_LEN = 80, LINK_LEN = 360, RESOURCE_LEN = 400, SPARE_LEN = 1 << 20 };
 
@@ -88,7 +88,8 @@ static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_p
         is_partial = !add_rows(g, &t->rows);
         t->has_rows = false;
     }
-    /* The fault of a later trace is told when that is asked for; one of no trace is of all. */
+    /* An error in a later trace is reported when that trace is requested; an error of no trace
+     * applies to all. */
     if (!is_partial && !t->has_rows && t->cursor->err &&
         (sf_trace_id_eq(t->cursor->failed, ask->id) || sf_trace_id_is_zero(t->cursor->failed))) {
         err = sf_fail(why, t->cursor->err, "%s", t->cursor->why.text);

@@ -14,7 +14,7 @@ struct sf_traces {
     bool has_rows;
 };
 
-/* `asks` and `q` are borrowed until done(). is_bare: for whoever asks what the spans cost and not
+/* `asks` and `q` are borrowed until done(). is_bare: for the requester what the spans cost and not
  * what they say: without events, links, messages, and attributes that are not about running
  * (exec/span_pool.h). */
 void sf_traces_start(struct sf_traces *t, struct sf_store *store, const struct sf_trace_ask *asks,
@@ -31,7 +31,7 @@ enum sf_err sf_traces_get_one(struct sf_store *store, sf_trace_id id, int64_t fr
                               int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
                               struct sf_why *why);
 
-/* The same for whoever asks what the spans cost and not what they say: without events, links,
+/* The same for the requester what the spans cost and not what they say: without events, links,
  * messages, and attributes that are not about running (exec/span_pool.h). */
 enum sf_err sf_traces_get_one_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
                                    int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,

@@ -20,9 +20,9 @@ struct sf_batch_type { /* all series of one type together, whatever their labels
 enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_arena *req,
                                 const struct sf_batch_type **out, uint32_t *out_n,
                                 struct sf_why *why);
-/* The type somebody means by `text`: a whole id, its first three parts, "name:sample_type", a
+/* The type that `text` refers to: a whole id, its first three parts, "name:sample_type", a
  * sample type ("inuse_space") or a family (cpu, wall, heap, alloc, goroutine, block, mutex,
- * offcpu). Empty: what people look at first, time before memory before counts. NOT_FOUND names what
+ * offcpu). Empty: what people examine first, time before memory before counts. NOT_FOUND names what
  * there is. */
 enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
                                  uint32_t *out, struct sf_why *why);

@@ -22,7 +22,7 @@ static sf_str base_name(sf_str path)
 }
 
 /* Code without symbols is one frame a library: a frame for each address says no more, and hides how
- * much the library takes. Where lines are asked for, it is one an address. */
+ * much the library takes. Where lines are requested, it is one an address. */
 static bool add_address(const struct sf_frame *f, bool has_addresses, struct sf_arena *req,
                         sf_str *out)
 {

@@ -1,9 +1,9 @@
 /* library_frame.h - code that the owner of a service did not write: the C library, the kernel, a
  * language's standard library, packages of others.
  *
- * Advice about such a frame helps nobody: its time is charged to the nearest frame of the service
+ * Advice about such a frame is useless: its time is attributed to the nearest frame of the service
  * above it ("findBoxes spends 43 % in SQLite"). What is drawn or listed stays as it was measured.
- * Told by the file the code was loaded from, by the source file, else by the function's name:
+ * Recognised by the file the code was loaded from, by the source file, else by the function's name:
  * library_table.c. Runtime code (runtime_frame.h) is a library's too. */
 #pragma once
 #include "base/arena.h"
@@ -31,6 +31,6 @@ bool sf_library_frame_is(const struct sf_frame *frame);
 /* "SQLite", "libfoo", "encoding/json": what a library frame belongs to; empty: nothing says. In the
  * frame's own strings or constant. */
 sf_str sf_library_frame_name(const struct sf_frame *frame);
-/* By node: itself, or its nearest caller that is no library's; where a stack has none, its nearest
- * caller that is no runtime's, 0: none. NULL: no memory. */
+/* By node: itself, or its nearest caller that is not a library's; where a stack has none, its
+ * nearest caller that is not a runtime's, 0: none. NULL: no memory. */
 const uint32_t *sf_library_frame_owners(const struct sf_tree *tree, struct sf_arena *req);

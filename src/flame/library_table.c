@@ -74,7 +74,7 @@ const struct sf_library_rule sf_library_rules[] = {
     MODULE("libpython", "Python", "/usr/lib/libpython3.11.so.1.0"),
     MODULE("libcoreclr", ".NET", "/usr/share/dotnet/libcoreclr.so"),
 
-    /* ---- linked into the program, told by name ---- */
+    /* ---- linked into the program, recognised by name ---- */
     STARTS(NATIVE, "sqlite3", "SQLite", "sqlite3VdbeExec"),
     STARTS(NATIVE, "std::", NULL, "std::collections::hash::map::HashMap<K,V,S>::insert"),
     STARTS(NATIVE, "<std::", NULL, "<std::io::stdio::Stdout as std::io::Write>::write_all"),

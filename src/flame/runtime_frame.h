@@ -1,10 +1,10 @@
-/* runtime_frame.h - code of language runtimes, which nobody who reads a profile wrote.
+/* runtime_frame.h - code of language runtimes, which is not part of the profiled application.
  *
  * A collector's loop, an allocator, the scheduler's interruption of a goroutine or an interpreter's
- * loop is no answer to "where does my program spend its time": that is who called it, or, of a
- * collector's own threads, nobody. What is concluded from a flame graph (HOT PATH, the hottest
- * function, findings) gives such time to the caller; what is drawn or listed stays as it was
- * measured. runtime_table.c holds the names. */
+ * loop is not an answer to "where does my program spend its time": its time belongs to its caller
+ * or, for a collector's own threads, to no frame. What is concluded from a flame graph (HOT PATH,
+ * the hottest function, findings) gives such time to the caller; what is drawn or listed stays as
+ * it was measured. runtime_table.c holds the names. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -29,9 +29,10 @@ extern const struct sf_runtime_rule sf_runtime_rules[];
 extern const uint32_t sf_runtime_n_rules;
 
 enum sf_runtime_reach sf_runtime_frame_of(const struct sf_frame *frame);
-/* By node: whose time its own is: the node itself, its nearest caller that is no runtime's, or 0:
- * nobody's. NULL: no memory. */
+/* By node: the node to which its self time is attributed: the node itself, its nearest caller
+ * outside the runtime, or 0: none. NULL: no memory. */
 const uint32_t *sf_runtime_frame_owners(const struct sf_tree *tree, struct sf_arena *req);
-/* The tree with that time moved to its owners; nobody's is the root's. LIMIT. */
+/* The tree with that time moved to its owners; time without an owner is given to the root. LIMIT.
+ */
 enum sf_err sf_runtime_frame_give(const struct sf_tree *tree, struct sf_arena *req,
                                   struct sf_tree *out, struct sf_why *why);

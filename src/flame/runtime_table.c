@@ -1,8 +1,8 @@
 /* runtime_table.c - names of code that belongs to language runtimes.
  *
  * Every line carries a frame as its profiler writes it; a test asks the table for each of them. Add
- * lines freely. Libraries are not in it, nor the C library or the kernel: those somebody chose to
- * call. */
+ * lines freely. Libraries are not in it, nor the C library or the kernel: these were called
+ * deliberately. */
 #include "flame/runtime_frame.h"
 
 enum {

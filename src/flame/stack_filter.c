@@ -108,7 +108,7 @@ static enum sf_err test_frames(const struct sf_stack_filter *f, const struct sf_
     struct sf_regex_scratch *scratch = f->n_terms ? sf_regex_scratch_new() : NULL;
     enum sf_err err = f->n_terms == 0 || scratch ? SF_OK : sf_no_memory(why, "a pattern");
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
-        struct sf_arena own = names; /* a name is needed only while it is looked at */
+        struct sf_arena own = names; /* a name is needed only while it is examined */
         bool is_met = false;
         sf_str name, package = SF_STR_NONE;
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &own, &name) ||

@@ -1,4 +1,4 @@
-/* stack_filter.h - which whole stacks a question means, by the names of their functions.
+/* stack_filter.h - which whole stacks a query means, by the names of their functions.
  *
  * Two conditions, and a stack must meet both: it begins with certain functions (a call site), and
  * it holds, or does not hold, certain frames. A stack that is chosen stays complete. A sample

@@ -138,7 +138,7 @@ static bool make_node_room(struct sf_tree_builder *b)
     return grow_table(b, &b->node_at);
 }
 
-/* The root is not in the table: no child asks for frame SF_NONE. */
+/* The root is not in the table: no child requests frame SF_NONE. */
 static bool make_root(struct sf_tree_builder *b)
 {
     if (b->n_nodes)

@@ -6,7 +6,7 @@
  * a parent before its children.
  *
  * The growing tables are on the heap, at most `max_len` bytes of them; the tree that is taken at
- * the end lives in `req`, and so do copies of strings when asked for. The first fault (memory, a
+ * the end lives in `req`, and so do copies of strings when requested. The first fault (memory, a
  * limit) sticks: later calls give SF_NONE and take says why. Values that do not fit 64 bits stop at
  * the largest number and mark the tree. One thread at a time. */
 #pragma once
@@ -39,18 +39,18 @@ void sf_tree_builder_done(struct sf_tree_builder *b); /* a zeroed one is fine */
 
 /* The frame's place; equal frames have one. */
 uint32_t sf_tree_builder_frame(struct sf_tree_builder *b, const struct sf_frame *frame);
-/* The node below `parent` (0: the root) that stands for `frame`; made when there is none yet. Both
+/* The node below `parent` (0: the root) that represents `frame`; made when there is none yet. Both
  * places come from this builder; SF_NONE for either gives SF_NONE. */
 uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint32_t frame);
 /* Adds to a node's self value. SF_NONE is fine: the fault that gave it is remembered. */
 void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value,
                          uint64_t n_samples);
 /* Makes the nodes of another tree here, without their values: out_nodes[i] is node i's place here.
- * `out_nodes` has room for all of them. */
+ * `out_nodes` has space for all of them. */
 void sf_tree_builder_shape(struct sf_tree_builder *b, const struct sf_tree *t, uint32_t *out_nodes);
 /* Adds another tree, node by node: O(its nodes). */
 void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t);
 
-/* What was built, in `req`. Fails with NOMEM or LIMIT. The builder may go on afterwards. */
+/* What was built, in `req`. Fails with NOMEM or LIMIT. The builder may continue afterwards. */
 enum sf_err sf_tree_builder_take(struct sf_tree_builder *b, sf_str unit, struct sf_tree *out,
                                  struct sf_why *why);

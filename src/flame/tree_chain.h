@@ -18,6 +18,6 @@ struct sf_tree_chain {
  * the chain is nowhere. An empty chain gives the tree itself. Fails with NOMEM or LIMIT. */
 enum sf_err sf_tree_chain_callees(const struct sf_tree *t, const struct sf_tree_chain *chain,
                                   struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
-/* One function below the root, the chain's first, with who called it. */
+/* One function below the root, the chain's first, with its callers. */
 enum sf_err sf_tree_chain_callers(const struct sf_tree *t, const struct sf_tree_chain *chain,
                                   struct sf_arena *req, struct sf_tree *out, struct sf_why *why);

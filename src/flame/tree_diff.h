@@ -24,7 +24,7 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
                              struct sf_tree_diff *out, struct sf_why *why);
 
 struct sf_diff_change {
-    double left, right; /* in the measure asked for */
+    double left, right; /* in the measure requested */
     double delta;       /* right - left */
     double ratio;       /* delta / left; infinite for what is new, 0 where both are 0 */
 };

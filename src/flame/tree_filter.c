@@ -12,7 +12,7 @@ static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
     struct sf_regex_scratch *scratch = sf_regex_scratch_new();
     enum sf_err err = scratch ? SF_OK : sf_no_memory(why, "a pattern");
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
-        struct sf_arena names = *req; /* a name is needed only while it is looked at */
+        struct sf_arena names = *req; /* a name is needed only while it is examined */
         size_t at, end;
         sf_str name;
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &names, &name)) {

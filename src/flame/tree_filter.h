@@ -1,4 +1,4 @@
-/* tree_filter.h - the part of a tree somebody asks about, by the names of its frames.
+/* tree_filter.h - the part of a tree selected by names of frames.
  *
  * Patterns are regular expressions over function names ("module (no symbols)" where there is none)
  * and match anywhere in them. */
@@ -8,7 +8,7 @@
 #include "flame/owned.h"
 #include "model/tree.h"
 
-struct sf_tree_filter { /* empty: not asked for */
+struct sf_tree_filter { /* empty: not requested */
     sf_str focus;       /* only stacks with such a frame */
     sf_str ignore;      /* no stacks with such a frame */
     sf_str hide;        /* all stacks, without such frames */

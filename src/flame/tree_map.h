@@ -1,5 +1,5 @@
 /* tree_map.h - every change of a tree's shape is a map from old nodes to new ones: self values go
- * where the map says, so totals are kept by construction. For the files of this room. */
+ * where the map says, so totals are kept by construction. For the files of this module. */
 #pragma once
 #include "flame/owned.h"
 #include "flame/tree_builder.h"

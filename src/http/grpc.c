@@ -135,7 +135,8 @@ void sf_grpc_message_encode(struct sf_buf *out, sf_str message)
     }
 }
 
-/* Five messages of one or two fields do not need a protobuf writer (which this room cannot see). */
+/* Five messages of one or two fields do not need a protobuf writer (which this module cannot see).
+ */
 static size_t varint(uint8_t out[10], uint64_t v)
 {
     size_t n = 0;

@@ -48,7 +48,7 @@ size_t sf_h1_parser_cap(const struct sf_h1_parser *p)
     return p->line.cap;
 }
 
-/* The room of a long line is not kept: connections that wait are many. */
+/* The space of a long line is not kept: connections that wait are many. */
 static void drop_line(struct sf_h1_parser *p)
 {
     if (p->line.cap > KEEP_LINE_LEN)
@@ -279,7 +279,7 @@ static enum sf_h1_event parse_chunk_line(struct sf_h1_parser *p, sf_str line)
 
     p->left = 0;
     while (n < line.len && sf_hex_digit(line.p[n]) >= 0) {
-        /* 15 digits are an exabyte; more could wrap. Leading zeros gain nobody anything. */
+        /* 15 digits are an exabyte; more could wrap. Leading zeros are limited. */
         if (n == 15)
             return bad(p, 400, "a chunk's size is too long");
         p->left = p->left * 16 + (uint64_t)sf_hex_digit(line.p[n]);
@@ -364,7 +364,7 @@ enum sf_h1_event sf_h1_parser_next(struct sf_h1_parser *p, sf_bytes *in)
     do {
         before = p->state;
         ev = step(p, in);
-        /* A step may end without an event although the next could go on without input. */
+        /* A step may end without an event although the next could continue without input. */
     } while (ev == SF_H1_MORE && (in->len || p->state != before));
     return ev;
 }

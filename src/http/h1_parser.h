@@ -1,6 +1,6 @@
 /* h1_parser.h - HTTP/1.1 requests from bytes, strictly; no sockets.
  *
- * Give it bytes as they come and ask for the next event until it wants more. Two readers of one
+ * Feed it bytes as they arrive and fetch events until it needs more. Two readers of one
  * byte stream must never disagree about where a request ends, so everything that lets them is
  * refused: a bare LF, a fold, blanks around names, two lengths, a length beside chunks. One parser
  * reads one request after another; each gets its own head. */

@@ -16,7 +16,7 @@
 enum {
     STREAM_WINDOW_LEN = 256 * 1024,
     CONNECTION_WINDOW_LEN = 1024 * 1024,
-    /* Fields a peer may go on sending after its head is already refused, as a multiple of the
+    /* Fields a peer may continue sending after its head is already refused, as a multiple of the
      * limit: HPACK turns one byte into four thousand. */
     HEAD_IGNORED_FACTOR = 4,
     WINDOW_UPDATES_FREE = 2000, /* per ten seconds, beyond those that our own data explains */
@@ -101,7 +101,7 @@ static bool is_cheap_frame(const nghttp2_frame_hd *hd)
     }
 }
 
-/* RFC 9113, 5.1.1: the numbers of streams go up, and those left out are closed for good. nghttp2
+/* RFC 9113, 5.1.1: the numbers of streams go up, and those left out are closed permanently. nghttp2
  * passes over a request on one of them, since it looks like trailers of a stream that it has
  * forgotten; that can only be when no number was left out. */
 static void see_number(struct sf_h2_session *s, int32_t id)
@@ -171,7 +171,7 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     st->session = s;
     st->id = frame->hd.stream_id;
     st->head = s->hooks.on_begin(s->hooks.arg, st);
-    if (!st->head) { /* clients send it again by themselves: nothing of it was looked at */
+    if (!st->head) { /* clients send it again by themselves: nothing of it was examined */
         int32_t id = st->id;
         sf_heap_free(st);
         return nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM)
@@ -291,7 +291,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
         s->is_broken = true;
     /* A peer can make us do the resetting: by frames that are wrong for their stream. A stream
-     * that we had no room for is not its fault. */
+     * that we had no space for is not its fault. */
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
         frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM)
         count_reset(s);

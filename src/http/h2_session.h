@@ -37,7 +37,7 @@ struct sf_h2_hooks {
     void (*on_body)(void *arg, struct sf_h2_stream *s, sf_bytes piece);
     void (*on_end)(void *arg, struct sf_h2_stream *s);                   /* the request is whole */
     void (*on_sent)(void *arg, struct sf_h2_stream *s, size_t body_len); /* answer bytes left */
-    /* The stream is gone; `is_clean` when both sides had said everything. */
+    /* The stream is gone; `is_clean` when both sides had finished. */
     void (*on_close)(void *arg, struct sf_h2_stream *s, bool is_clean);
     void *arg;
 };

@@ -125,7 +125,7 @@ bool sf_head_check_field(struct sf_head *h, sf_str name, sf_str val)
 
     if (h->status)
         return false;
-    /* The four bytes stand for ": " and the line's end, so that empty fields count too. */
+    /* The four bytes represent ": " and the line's end, so that empty fields count too. */
     if (name.len > max || val.len > max || h->len > max - 4 ||
         name.len + val.len > max - 4 - h->len)
         return sf_head_fail(h, 431, "the headers are too long");

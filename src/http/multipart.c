@@ -112,7 +112,7 @@ bool sf_multipart_next(struct sf_multipart *m, struct sf_multipart_part *out)
         m->is_begun = true;
     }
     if (sf_str_starts(m->rest, SF_STR("--")))
-        return false; /* the last boundary; what follows is nobody's */
+        return false; /* the last boundary; anything after it is ignored */
     (void)next_line(&m->rest);
     if (!read_headers(m, out))
         return false;

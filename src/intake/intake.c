@@ -78,7 +78,7 @@ struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t)
 }
 
 /* Is the body as received never to be logged, because it says more than the batch made of it? With
- * redaction on, text nobody looked at must not reach the disk either. */
+ * redaction on, text that was not scanned must not reach the disk either. */
 static bool intake_has_unseen(const struct sf_otlp_rejects *r)
 {
     return r->n_rejected || r->n_unseen || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys ||
@@ -253,7 +253,7 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
 {
     const struct sf_intake_request *rq = w->request;
     /* JSON has too many ways to say a thing twice, or to a reader that ignores it: never kept as
-     * it came while secrets are looked for. */
+     * it came while secrets are searched for. */
     bool must_change = w->result.n_redacted || w->result.n_sifted ||
                        rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
                        (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
@@ -432,7 +432,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                      .request = request,
                      .tools = config->tools,
                      .plain = sf_buf_bytes(request->body)};
-    size_t plain_len = 0; /* the body may be gone when it is asked for */
+    size_t plain_len = 0; /* the body may be gone when it is requested */
     enum sf_err err = SF_OK;
 
     if (request->kind != SF_LOG_OTLP_TRACES_PB && request->kind != SF_LOG_OTLP_TRACES_JSON)

@@ -35,7 +35,7 @@ static bool is_id(sf_str key)
            sf_str_eq(key, SF_STR("profile_id"));
 }
 
-/* Ids are never labels, whoever says so; and there is an end to labels. */
+/* Ids never become labels, and the number of labels is limited. */
 static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_n_cut)
 {
     struct sf_label *own;

@@ -21,7 +21,7 @@ struct meter { /* what a tenant or a service has used; known by the hash of its 
 };
 
 struct tenant {
-    struct meter own, others; /* the latter is shared by services that found no room */
+    struct meter own, others; /* the latter is shared by services that found no space */
     uint32_t n_queries;
     bool is_named; /* by the rules: never forgotten while they hold */
     struct meter *services;
@@ -37,8 +37,8 @@ struct sf_quota {
     uint32_t n, cap, n_named;
     uint32_t n_services; /* of all tenants */
     struct sf_table at;
-    struct tenant others; /* shared by tenants that found no room */
-    int64_t swept_ns;     /* when the idle ones were last looked for: not at every new name */
+    struct tenant others; /* shared by tenants that found no space */
+    int64_t swept_ns;     /* when the idle ones were last searched for: not at every new name */
 };
 
 struct rates {
@@ -188,7 +188,7 @@ static bool is_over(struct meter *m, const struct rates *r, bool has_spans, int6
     return false;
 }
 
-/* ---- who is known, under the lock ---- */
+/* ---- known tenants and services, under the lock ---- */
 
 static struct meter *find_service(struct tenant *t, uint64_t hash)
 {
@@ -204,7 +204,7 @@ static struct meter *find_service(struct tenant *t, uint64_t hash)
     return NULL;
 }
 
-/* Those that are full again go: what is asked of them next is what a new one would say. */
+/* Buckets that are full again are removed: a new one behaves the same. */
 static void sweep_services(struct sf_quota *q, struct tenant *t, int64_t now_ns)
 {
     uint32_t n = 0;

@@ -1,12 +1,12 @@
 /* quota.h - how much of their rates tenants and services have used, and whether more may come.
  *
  * Rates are token buckets (base/token_bucket.h). A tenant has one for spans and one for bytes, and
- * so has each of its services that has a limit. Buckets that are full again say nothing and are
- * forgotten when room is needed, so forgetting loses nothing. There is an end to their number: of a
- * tenant's services SF_LIMIT_QUOTA_SERVICES, and of tenants that the rules do not name
- * SF_LIMIT_QUOTA_TENANTS. When all of those are in use, further services of that tenant share one,
- * and further tenants share one: names that somebody makes up cost nobody else anything. What is
- * asked with a name whose limit is not there costs a look-up. Any thread. */
+ * so has each of its services that has a limit. Buckets that are full again carry no information
+ * and are removed when space is needed. There is an end to their number: of a tenant's services
+ * SF_LIMIT_QUOTA_SERVICES, and of tenants that the rules do not name SF_LIMIT_QUOTA_TENANTS. When
+ * all of those are in use, further services of that tenant share one, and further tenants share
+ * one: invented names do not affect other tenants. For a name without a limit, a check costs one
+ * lookup. Any thread. */
 #pragma once
 #include "intake/quota_rule.h"
 
@@ -29,7 +29,7 @@ void sf_quota_explain(const struct sf_quota_refusal *r, sf_str tenant, sf_str se
 
 /* The value in effect; 0: no limit. */
 uint64_t sf_quota_value(struct sf_quota *q, sf_str tenant, sf_str service, enum sf_quota_key key);
-/* The same, and whether a rule says so. */
+/* The same, and whether a rule reports it. */
 bool sf_quota_is_set(struct sf_quota *q, sf_str tenant, sf_str service, enum sf_quota_key key,
                      uint64_t *out);
 /* A number that changes with the rules, while services have ages or space of their own; else 0. */

@@ -1,7 +1,7 @@
 /* quota_rule.h - limits of tenants and of their services, as an operator wrote them.
  *
  * A rule set maps a tenant, or a service of a tenant, to values; "*" is every tenant or service
- * that has no value of its own for that key. A value is looked for in this order: the tenant's
+ * that has no value of its own for that key. A value is searched for in this order: the tenant's
  * service, the tenant's "*", the service of tenant "*", "*" of "*"; without a service: the tenant,
  * "*". A set does not change once it is in use. */
 #pragma once
@@ -40,7 +40,7 @@ struct sf_quota_rules;
 
 struct sf_quota_rules *sf_quota_rules_new(void);    /* empty; NULL: no memory */
 void sf_quota_rules_free(struct sf_quota_rules *r); /* NULL is fine */
-/* `service` empty: of the tenant itself. INPUT (said twice), LIMIT (too many names), NOMEM. */
+/* `service` empty: of the tenant itself. INPUT (given twice), LIMIT (too many names), NOMEM. */
 enum sf_err sf_quota_rules_set(struct sf_quota_rules *r, sf_str tenant, sf_str service,
                                enum sf_quota_key key, uint64_t value, struct sf_why *why);
 /* Is there a value for it? `*out` is untouched when not. */

@@ -1,5 +1,5 @@
-/* recent_traces.h - traces that came lately and that people will look for: a span of theirs failed,
- * or was slow.
+/* recent_traces.h - recent traces that are likely to be opened: one of their spans failed or was
+ * slow.
  *
  * Hashes in a table of a fixed size, each in one place, the newest wins: forgetting is fine,
  * because all that depends on it is which samples lose their detail first under load. Any thread,

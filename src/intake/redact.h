@@ -1,8 +1,8 @@
 /* redact.h - secrets out of spans and profiles before anything is written.
  *
  * A redactor is compiled once from the configuration and never changes (its cache of verdicts on
- * keys does, with relaxed atomics): threads share it. docs/redaction.md says what is looked for
- * and where. When in doubt it redacts: a pattern that hits its bound counts as a match. */
+ * keys does, with relaxed atomics): threads share it. docs/redaction.md says what is searched for
+ * and where. When when uncertain it redacts: a pattern that hits its bound counts as a match. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -11,7 +11,7 @@
 
 struct sf_redactor;
 
-/* How one's own words are looked for in names of functions and in files. */
+/* How one's own words are searched for in names of functions and in files. */
 enum sf_redact_code {
     SF_REDACT_CODE_MATCH, /* as everywhere */
     SF_REDACT_CODE_WORDS,
@@ -26,7 +26,7 @@ struct sf_redact_config {
     enum sf_redact_code functions, files;
     const char *const *patterns; /* words, or /regular expressions/ */
     size_t n_patterns;           /* at most SF_REDACT_MAX_PATTERNS */
-    const char *const *allow;    /* keys that are left alone; '*' stands for anything */
+    const char *const *allow;    /* keys that are left alone; '*' represents anything */
     size_t n_allow;
     sf_bytes hash_key; /* not empty: [REDACTED:hash] instead of [REDACTED]; copied */
 };
@@ -37,7 +37,7 @@ enum sf_err sf_redactor_new(const struct sf_redact_config *config, struct sf_red
                             struct sf_why *why);
 void sf_redactor_free(struct sf_redactor *r); /* NULL is fine */
 
-/* One change, for those who want to watch (redact --dry-run). */
+/* One change, for callers that list changes (redact --dry-run). */
 struct sf_redact_change {
     const char *place;       /* "span.name", "span.attributes", "event.attributes", ... */
     uint32_t resource, span; /* numbers in the batch; span is UINT32_MAX in resources and scopes,

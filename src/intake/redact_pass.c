@@ -1,5 +1,5 @@
 /* redact_pass.c - one pass of the redactor over a batch. Each text is first scanned for anything
- * suspicious; only then are words, shapes and expressions looked for and the matching parts
+ * suspicious; only then are words, shapes and expressions searched for and the matching parts
  * replaced. Keys and clean values seen recently are remembered, since batches repeat them. */
 #include "intake/redact_pass.h"
 
@@ -36,8 +36,8 @@ static void note(struct sf_redact_pass *p, uint32_t rule, sf_str before)
 enum { REPLACED_MAX = 32 };
 static const char plain_text[] = "[REDACTED]";
 
-/* What stands for `secret`: at most REPLACED_MAX bytes. Equal secrets have equal hashes, so that
- * they can still be counted and joined; without the key nobody can try guesses against them. */
+/* What represents `secret`: at most REPLACED_MAX bytes. Equal secrets have equal hashes, so that
+ * they can still be counted and joined; without the key, guesses cannot be tested against them. */
 static size_t replacement(const struct sf_redact_pass *p, sf_str secret, char *to)
 {
     uint8_t mac[EVP_MAX_MD_SIZE];
@@ -171,8 +171,8 @@ static bool replace_parts(struct sf_redact_pass *p, sf_str text, struct part *pa
     return true;
 }
 
-/* A word of one's own in `text`. Where a way to look was chosen for code, words that are built in
- * and listed as well count: whoever lists "password" there means the functions called so. */
+/* A word of one's own in `text`. Where a way to look was chosen for code, built-in words that are
+ * also listed count: listing "password" there means functions of that name. */
 static bool holds_own_word(const struct sf_redactor *r, enum sf_redact_code code, sf_str text,
                            uint32_t *out_rule)
 {
@@ -277,7 +277,7 @@ static bool redact_arg(struct sf_redact_pass *p, struct sf_secret_args *args, sf
 }
 
 /* An array or map keeps its protobuf form: when something inside changes, all of it is written
- * anew. Depth was checked by the decoder; the count here is for bytes that come another way. */
+ * again. Depth was checked by the decoder; the count here is for bytes that come another way. */
 static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned depth)
 {
     struct sf_value_list list = sf_value_list_init(*val);
@@ -308,7 +308,7 @@ static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned
             write_any(&out, 1, item.val);
         }
     }
-    /* Written anew it must be the same: if not, something is in there that nobody looked at. */
+    /* Written again it must be the same: if not, it contains something that was not scanned. */
     if (!is_changed && sf_buf_ok(&out) && !sf_str_eq(sf_buf_str(&out), val->str)) {
         note(p, SF_SHAPE_UNKNOWN, val->str);
         is_changed = true;
@@ -360,7 +360,7 @@ static bool redact_value(struct sf_redact_pass *p, struct sf_value *val, unsigne
     return false;
 }
 
-/* The value under a secret key. A yes or no is no secret. */
+/* The value under a secret key. A yes or no is not a secret. */
 static bool hide_value(struct sf_redact_pass *p, uint32_t rule, struct sf_value *val)
 {
     char digits[32];
@@ -380,8 +380,8 @@ static bool hide_value(struct sf_redact_pass *p, uint32_t rule, struct sf_value 
 }
 
 /* An expression or shape in the key itself: that part of the key goes, and with an expression or a
- * secret word the value as well. The key goes first, so that nobody who watches sees what was in
- * it. */
+ * secret word the value as well. The key is cleared first, so that its former content is never
+ * visible. */
 static bool rewrite_key(struct sf_redact_pass *p, struct sf_attr *attr, unsigned depth)
 {
     uint32_t rule = sf_redactor_key_rule(p->r, attr->key, p->scratch), word_rule = 0;

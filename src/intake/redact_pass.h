@@ -36,7 +36,7 @@ enum sf_err sf_redact_pass_init(struct sf_redact_pass *p, const struct sf_redact
 /* LIMIT: the arena was full, and nothing of this pass may be used. */
 enum sf_err sf_redact_pass_done(struct sf_redact_pass *p, struct sf_why *why);
 
-/* Each is true when it changed what it was given. `place` is what a watcher is told. */
+/* Each is true when it changed what it was given. `place` is passed to the watcher. */
 bool sf_redact_pass_name(struct sf_redact_pass *p, const char *place, sf_str *name);
 bool sf_redact_pass_free_text(struct sf_redact_pass *p, const char *place, sf_str *text);
 bool sf_redact_pass_code(struct sf_redact_pass *p, const char *place, enum sf_redact_code code,

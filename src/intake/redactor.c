@@ -29,7 +29,7 @@ static const char *const shape_names[SF_SHAPES] = {
 
 /* ---- verdicts on keys ---- */
 
-/* '*' stands for any run of characters; case does not count. */
+/* '*' represents any run of characters; case does not count. */
 static bool matches_glob(const char *glob, sf_str key)
 {
     size_t at = 0, star_at = 0;
@@ -198,7 +198,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
                        "expression between slashes: /.../",
                        pattern.len > 60 ? 60 : (int)pattern.len, pattern.p, SF_WORDS_MAX_LEN);
     builtin = find_builtin_word(r, &to->word);
-    if (builtin) { /* it is looked for already, but in code */
+    if (builtin) { /* it is searched for already, but in code */
         builtin->is_listed = r->has_listed_words = true;
         return SF_OK;
     }

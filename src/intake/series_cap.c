@@ -1,7 +1,7 @@
 /* What was seen is remembered as hashes in one table: of label sets, of single labels, and, with a
  * count, of services and tenants. The table is emptied every hour, so that a cap is about series
- * that are alive, and when it is full: the sets then count anew, which admits too much for a moment
- * and never stops a sender. */
+ * that are alive, and when it is full: the sets then count again, which admits too much for a
+ * moment and never stops a sender. */
 #include "intake/series_cap.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ struct seen {
 struct sf_series_cap {
     uint32_t max;
     struct sf_mutex lock; /* guards all below; takes nothing */
-    struct seen *list;    /* room for MAX_SEEN */
+    struct seen *list;    /* space for MAX_SEEN */
     uint32_t n;
     struct sf_table at;
     int64_t since_ns;
@@ -103,7 +103,7 @@ static bool is_foldable(const struct sf_label *l)
     return !sf_str_eq(l->key, SF_STR("service_name")) && !sf_str_starts(l->key, SF_STR("__"));
 }
 
-/* Values nobody brought before, or all of them, become "other". */
+/* New values, or all of them, become "other". */
 static void fold(struct sf_series_cap *c, uint64_t service, struct sf_label *labels, uint32_t n,
                  bool is_all)
 {

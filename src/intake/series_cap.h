@@ -29,5 +29,5 @@ enum sf_series_verdict {
 enum sf_series_verdict sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant,
                                            struct sf_series *s, struct sf_series_limits limits,
                                            int64_t now_ns, struct sf_arena *req);
-/* Seconds until sets are counted anew, at least 1. */
+/* Seconds until sets are counted again, at least 1. */
 unsigned sf_series_cap_wait_s(struct sf_series_cap *c, int64_t now_ns);

@@ -2,7 +2,7 @@
  *
  * A sample without ids and without a time of its own counts in its service's sums and makes no row.
  * What was uploaded for one request is nothing but detail: it is refused as a whole, because in the
- * sums it would be somebody else's. */
+ * sums it would be attributed to others. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -166,7 +166,7 @@ static int by_start(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A first part of the range with no more spans than asked for. */
+/* A first part of the range with no more spans than requested. */
 static enum sf_err find_part(struct work *w, struct sf_why *why)
 {
     uint64_t n_found;
@@ -175,7 +175,7 @@ static enum sf_err find_part(struct work *w, struct sf_why *why)
         int64_t len_ns = w->out.until_ns - w->out.from_ns;
         double part = FILL * (double)w->want->limit / (double)(n_found + 1);
         if (len_ns < 2 * SHORTEST_NS)
-            break; /* so many at once: the answer says so */
+            break; /* so many at once: the answer reports it */
         len_ns = (int64_t)((double)len_ns * (part < 0.5 ? part : 0.5));
         w->out.until_ns = w->out.from_ns + (len_ns > SHORTEST_NS ? len_ns : SHORTEST_NS);
         err = find_spans(w, &n_found, why);

@@ -1,12 +1,12 @@
 /* balance.h - what of a service's samples its spans got, and what no span got.
  *
- * Every span of the service that starts in the range is asked for its own samples, as its flame
+ * Every span of the service that starts in the range is queried for its own samples, as its flame
  * graph would be; what they have together is compared with what came in. That is slow, so only a
- * number of spans is asked; with more the rest is not known, and the answer says so.
+ * limited number of spans is checked; with more the rest is not known, and the answer reports it.
  *
- * Part by part all of them can be asked: a part is a beginning of the range with so many
- * spans, or as many as there was time for. Parts tile the range: sums over all parts are those of
- * the whole, what came in and what spans got alike. */
+ * All of them can be checked part by part: a part is the beginning of the range with this many
+ * spans, or as many as time allowed. Parts tile the range: sums over all parts are those of the
+ * whole, what came in and what spans got alike. */
 #pragma once
 #include "join/span_set.h"
 #include "model/answer/balance.h"

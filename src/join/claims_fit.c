@@ -58,11 +58,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the claims at these places as much as there was room for; the rest is cut, in proportion.
+/* Of the claims at these places as much as there was space for; the rest is cut, in proportion.
  * Where samples name threads, others of the same span ran on one of these. Where none does and all
- * are parts of what the process did meanwhile, there is room for `alone_ns`: a span need not have
- * had the process for itself. Of samples that name the span and no thread nobody knows on how many
- * it ran. */
+ * are parts of what the process did meanwhile, there is space for `alone_ns`: a span need not have
+ * had the process for itself. Of samples that name the span and no thread it is not known on how
+ * many it ran. */
 static int64_t fit_places(struct fit *f, const uint32_t *places, uint32_t n, uint64_t duration_ns,
                           uint64_t alone_ns)
 {
@@ -127,7 +127,7 @@ static int64_t fit_span(struct fit *f, uint32_t span)
     return sf_add_sat_i64(cut, fit_places(f, places, end - first, duration_ns, p->self_ns));
 }
 
-/* Spans below another one, each with room for its own, may have more than that one lasted. */
+/* Spans below another one, each with space for its own, may have more than that one lasted. */
 static enum sf_err fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole, struct sf_arena *req,
                              int64_t *out_cut, struct sf_why *why)
 {

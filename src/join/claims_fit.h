@@ -1,11 +1,11 @@
 /* claims_fit.h - what a span's samples come to, no more than there was.
  *
- * A sample stands for the time between two samples of the profiler, which may be longer than the
+ * A sample represents the time between two samples of the profiler, which may be longer than the
  * span. Where a span carries the CPU time its thread used, its CPU samples on that thread are
  * scaled to it, up or down. Elsewhere no sample that has a time is longer than its span, and all
  * are cut in proportion where they exceed the span's duration times the threads they name;
  * estimates that name none, where they exceed its own time on one thread. So flame graph, ledger
- * and waterfall give one number, and none that the span had no room for. */
+ * and waterfall give one number, and none that the span had no space for. */
 #pragma once
 #include "join/link_set.h"
 

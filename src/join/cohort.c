@@ -21,7 +21,7 @@
 #include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
-/* A part of them is looked at: twice as many are enough to draw it from. */
+/* A part of them is examined: twice as many are enough to draw it from. */
 enum { COHORT_TRACES = 2 * SF_COHORT_SPANS };
 #define ALONE_TIME 0.6 /* of what is left, for spans one by one */
 
@@ -33,9 +33,9 @@ struct work {
     struct sf_link_keep keep; /* of its traces */
     double taken;             /* samples of the profilers */
     struct sf_set_fates fates;
-    double weight;                  /* of the spans looked at */
+    double weight;                  /* of the spans examined */
     double room_ns;                 /* that they had for samples of time; INFINITY: not known */
-    const struct sf_link_set *link; /* of all of them at once; NULL: they were asked for alone */
+    const struct sf_link_set *link; /* of all of them at once; NULL: they were requested alone */
     struct sf_cohort_view out;
 };
 
@@ -63,9 +63,9 @@ static void weigh(const struct work *w, const struct sf_cohort_set *c, struct sf
                                   weight_of(w, c->link.spans[claims[i].span].trace_id));
 }
 
-/* ---- what there was room for ---- */
+/* ---- what there was space for ---- */
 
-struct lane { /* a thread in a span that was asked for */
+struct lane { /* a thread in a span that was requested */
     uint32_t span;
     uint64_t thread;
 };
@@ -78,8 +78,8 @@ static int order_lanes(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Of each span the one asked for that is above it, and above all others of them, in its process;
- * SF_NOBODY: none is. NULL: no room. */
+/* Of each span the one queried for that is above it, and above all others of them, in its process;
+ * SF_NOBODY: none is. NULL: no space. */
 static const uint32_t *find_tops(const struct sf_span_tree *t, const bool *is_asked, bool is_self,
                                  struct sf_arena *req)
 {
@@ -106,7 +106,7 @@ static double length_of(const struct sf_span_tree *t, uint32_t span)
 
 /* Each span for as long as it lasted, on each thread that its samples name. Over many spans samples
  * come to what was spent; over few, each worth more than its span, they come to more than there
- * was. Where one names no thread nobody knows. */
+ * was. Where one names no thread it is not known. */
 static bool find_room(struct work *w, const struct sf_cohort_set *c, const struct sf_attribution *a,
                       const bool *is_asked)
 {
@@ -263,7 +263,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         if (w->out.reason.len == 0 && !sf_arena_copy(w->q->req, p.reason, &w->out.reason))
             err = sf_no_room(why, "the query");
     }
-    /* Where all is a share of what the process did meanwhile there is room as of one span. */
+    /* Where all is a share of what the process did meanwhile there is space as of one span. */
     for (uint32_t i = 0; i < w->set.n; i++)
         room_ns += (double)w->set.spans[i].duration_ns;
     if (w->fates.n_weighted == 0 && sf_time_samples_kind_of(w->out.type) != SF_TIME_NONE &&

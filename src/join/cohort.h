@@ -11,8 +11,8 @@ struct sf_cohort_want {
     struct sf_arena *scratch; /* for one thing at a time; reset */
 };
 
-/* Lives in q->req. INPUT: a bad query. NOT_FOUND: a type nobody has. No spans, no samples: an empty
- * tree and a reason. A sample that several spans of the set could claim, since one is below the
- * other, counts once. */
+/* Lives in q->req. INPUT: a bad query. NOT_FOUND: no profiles of this type. No spans, no samples:
+ * an empty tree and a reason. A sample that several spans of the set could claim, since one is
+ * below the other, counts once. */
 enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
                            struct sf_query_ctx *q, struct sf_cohort_view *out, struct sf_why *why);

@@ -52,7 +52,7 @@ struct work {
     struct sf_link_gathered gathered; /* and what ran for their requests */
     const sf_str *functions;          /* by place */
     uint32_t n_functions;
-    struct sf_tree_builder names; /* the same where spans are asked for one by one */
+    struct sf_tree_builder names; /* the same where spans are requested one by one */
     uint64_t n_estimated;         /* samples that may be of these spans: not compared */
     uint64_t n_window;            /* of these, such as name no request either */
     struct sf_comparison out;

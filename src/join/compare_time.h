@@ -19,7 +19,7 @@ struct sf_compare_time_want {
 };
 
 /* Lives in q->req. Where they are too many for the memory of a query, half of them are taken, and
- * half of these; where that is not enough or the time is up, the reason says so. */
+ * half of these; where that is not enough or the time is up, the reason reports it. */
 enum sf_err sf_compare_time_make(struct sf_store *store, const struct sf_compare_time_want *want,
                                  struct sf_query_ctx *q, struct sf_comparison_time *out,
                                  struct sf_why *why);

@@ -24,7 +24,7 @@
 #include "link/known_claims.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
-#define WINDOW_NS  (5 * SF_NS_PER_MIN) /* of samples that are looked at one by one */
+#define WINDOW_NS  (5 * SF_NS_PER_MIN) /* of samples that are examined one by one */
 #define AROUND_NS  (600 * SF_NS_PER_S) /* a span */
 #define CLOCK_TIME 0.5                 /* of what is left, for clocks */
 
@@ -40,13 +40,13 @@ struct work {
     const struct sf_coverage_want *want;
     struct sf_query_ctx *q;
     struct sf_coverage out;
-    struct sf_span_set spans; /* looked at */
+    struct sf_span_set spans; /* examined */
     struct sf_link_keep keep; /* of their traces */
     bool is_by_service;
     bool has_strange_threads; /* of spans, that no sample has */
     bool is_mixed;            /* samples without ids may be of several processes */
     bool has_untagged;        /* of a span: it was shown samples that name none */
-    double self_ns;           /* of all spans looked at */
+    double self_ns;           /* of all spans examined */
     struct caller *callers;
     uint32_t n_callers;
 };
@@ -85,7 +85,7 @@ static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
 {
     struct sf_coverage *c = &w->out;
     double all = (double)value, sum = (double)n_samples;
-    bool is_by_value = all > 0 && c->received > sum; /* a row stands for several samples */
+    bool is_by_value = all > 0 && c->received > sum; /* a row represents several samples */
     for (int i = 0; i < SF_GRADE_ROWS; i++)
         c->counts[i] = is_by_value ? c->received * ((double)c->grades.rows[i].value / all)
                                    : (double)c->grades.rows[i].n_samples;
@@ -96,7 +96,7 @@ static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
 static enum sf_err join(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
-    struct sf_span_set left = w->spans; /* clocks are told by all of them */
+    struct sf_span_set left = w->spans; /* clock differences are computed from all of them */
     enum sf_err err = SF_OK;
     left.spans = sf_arena_new_n(w->q->req, left.n + 1u, sizeof(*left.spans));
     if (!c || !left.spans)
@@ -156,7 +156,7 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* One span by itself: also what its process did meanwhile is asked for. */
+/* One span by itself: also what its process did meanwhile is requested. */
 static enum sf_err join_span(struct work *w, struct sf_why *why)
 {
     struct sf_span_profile p;
@@ -258,7 +258,7 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
     sf_arena_reset(w->want->scratch);
     err = w->store->ops->detail_list(w->store, &rows, &q, &list, why);
     int64_t tagged = err ? 0 : sum_tagged(&list, &all);
-    if (err == SF_ERR_LIMIT) /* more than can be looked at one by one */
+    if (err == SF_ERR_LIMIT) /* more than can be examined one by one */
         err = sum_spans(w, &rows, &q, &tagged, why);
     w->q->stats = q.stats;
     if (err)
@@ -377,7 +377,7 @@ static bool fill_in(struct work *w, const char *line, sf_str *out)
 }
 
 /* Below this share of the samples that a service's spans could have had, something is likely to be
- * missing; below this many nothing can be said of it. */
+ * missing; below this many no conclusion is possible. */
 #define FEW_SHARE   0.05
 #define FEW_SAMPLES 20
 
@@ -453,7 +453,7 @@ enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_wa
     if (!err && !want->has_span)
         err = join(&w, why);
     if (!err && w.out.type.len == 0 && w.out.n_types > 0)
-        w.out.type = w.out.types[0].type; /* without spans nobody chose one */
+        w.out.type = w.out.types[0].type; /* without spans none was chosen */
     if (!err)
         err = find_shares(&w, why);
     if (!err)

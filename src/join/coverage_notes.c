@@ -49,8 +49,8 @@ static bool is_sender(const struct sf_series *s, sf_str part)
            has_label(s, SF_STR("otel_scope_name"), part);
 }
 
-/* Its sender says who it is, as the language alone does not: a profiler of the whole host, or one
- * that reads counters, has neither fault. */
+/* Identified by its sender, because the language is not enough: a whole-host profiler, or one that
+ * reads counters, has neither problem. */
 static bool is_timer_driven(const struct sf_series *s)
 {
     static const sf_str senders[] = {SF_STR("gospy"),        SF_STR("pyroscope/go"),

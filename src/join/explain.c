@@ -14,7 +14,7 @@
 
 #define SMALLEST 0.02 /* of the duration: spans behind a part that are listed */
 enum {
-    MOST_GROUPS = 64, /* of spans that are told apart */
+    MOST_GROUPS = 64, /* of spans that are listed separately */
     CHILD_FUNCTIONS = 3
 }; /* of a part of a child */
 
@@ -348,7 +348,7 @@ static bool explain_unknown(struct work *w)
     return true;
 }
 
-/* Of locks that were waited for: who held them. */
+/* For contended locks: the holder. */
 static enum sf_err explain_lock(struct work *w, struct sf_store *store, struct sf_why *why)
 {
     struct sf_explain_part *p = find_part(w, SF_PART_LOCK);

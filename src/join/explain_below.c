@@ -14,7 +14,7 @@
 enum { SPANS = 8, GROUPS = SPANS * SF_PARTS * SF_EXPLAIN_CHILDREN, FUNCTIONS = 3 };
 #define TIME     0.7  /* of what is left of the query's */
 #define WORTH    0.05 /* of the duration: children that are listed */
-#define CHILDREN 0.1  /* of the duration in children: else they are not asked for */
+#define CHILDREN 0.1  /* of the duration in children: else they are not requested */
 
 struct group {
     const char *part; /* of the parent that the child is in */

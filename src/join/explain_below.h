@@ -9,7 +9,8 @@
 struct sf_explain_below_want {
     const struct sf_set_span *spans;
     uint32_t n;
-    bool is_all;  /* the parts themselves too: samples carry no ids, each span is asked by itself */
+    bool is_all;  /* the parts themselves too: samples carry no ids, so each span is queried
+                     separately */
     sf_str focus; /* not seen in the spans' own time; empty: none is wanted */
     struct sf_arena *scratch; /* reset */
 };

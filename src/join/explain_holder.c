@@ -3,9 +3,9 @@
 #include "flame/batch_tree.h"
 #include "link/hot_code.h"
 
-enum { TIP = 4 }; /* frames from the tip in which an unlock is looked for */
+enum { TIP = 4 }; /* frames from the tip in which an unlock is searched for */
 
-/* Is the tip of the stack somebody letting go? */
+/* Is the innermost frame an unlock? */
 static bool is_unlock(const struct sf_tree *t, uint32_t node)
 {
     size_t at;

@@ -1,7 +1,7 @@
-/* explain_holder.h - who held the locks that a span waited for, where a profile knows.
+/* explain_holder.h - the holders of the locks that a span waited for, if a profile shows them.
  *
- * Profiles of contention have stacks of one of two: those who waited (block profiles, Java's
- * monitors, the C library) or those who let go (Go's mutex profile, whose stacks end in Unlock).
+ * Profiles of contention have stacks of one of two: the waiters (block profiles, Java's monitors,
+ * the C library) or the holders when they unlock (Go's mutex profile, whose stacks end in Unlock).
  * Only the latter name a holder, and of all locks of the service in that time, not of one. */
 #pragma once
 #include "model/answer/explain.h"

@@ -273,7 +273,7 @@ static void explain_unknown(struct work *w)
     }
 }
 
-/* Of locks that a twentieth of the time or more was waited for: who held them meanwhile. */
+/* For locks with at least a twentieth of the time spent waiting: their holders. */
 static enum sf_err explain_lock(struct work *w, struct sf_why *why)
 {
     struct sf_explain_part *p = NULL, lock = sf_explain_part_named(SF_PART_LOCK);

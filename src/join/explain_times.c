@@ -108,7 +108,7 @@ static bool is_seen(const struct sf_part_seen *s)
     return s->sure_ns != 0 || s->sampled_ns != 0 || s->samples != 0 || s->estimated_ns != 0;
 }
 
-/* Only what the span has. False: no room. */
+/* Only what the span has. False: no space. */
 static bool keep(struct sf_span_times *s, const struct sf_ledger *l,
                  const struct sf_part_seen seen[SF_PARTS], struct sf_arena *req)
 {
@@ -178,7 +178,7 @@ static bool keep_costs(struct sf_explain_times *t, const struct sf_ledger_cost *
     return true;
 }
 
-/* What had no room in a span is no part of it. */
+/* What had no space in a span is not a part of it. */
 static void cut_costs(const struct sf_ledger *l, struct sf_ledger_cost *costs, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {

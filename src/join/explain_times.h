@@ -11,7 +11,7 @@
 #include "model/answer/explain.h"
 
 struct sf_part_seen { /* how a part became known */
-    double sure_ns;   /* measured, carried by spans, or told by child spans */
+    double sure_ns;   /* measured, carried by spans, or derived from child spans */
     double sampled_ns;
     double samples, timed, timed_squares; /* of profilers that sample time */
     double estimated_ns;                  /* of samples whose span is not known */

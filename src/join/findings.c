@@ -22,7 +22,7 @@
 #include "join/trace_flame.h"
 #include "render/units.h"
 
-#define RARE 0.5 /* of the requests: what fewer bear is said so */
+#define RARE 0.5 /* of the requests: what fewer bear is stated so */
 
 struct work {
     struct sf_store *store;
@@ -31,7 +31,7 @@ struct work {
     struct sf_tree tree;
     struct sf_profile_type type;
     sf_str of, reason, note;
-    uint64_t n_samples, n_estimated; /* looked at; left out */
+    uint64_t n_samples, n_estimated; /* examined; left out */
     double taken;                    /* samples of the profiler behind what is judged */
     int64_t period;
     struct sf_finding_list in_code, in_spans;
@@ -79,7 +79,7 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* What is not known to be its own is left out, and that is said. */
+/* What is not known to be its own is left out, and that is stated. */
 static bool say_estimated(struct work *w, const struct sf_known_view *k, double taken)
 {
     char id[17];
@@ -123,7 +123,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     return err ? err : keep(w, &p.sure, p.name, why);
 }
 
-/* Code of the whole request, without the bars that stand for services and spans; and its spans. */
+/* Code of the whole request, without the bars that represent services and spans; and its spans. */
 static enum sf_err of_trace(struct work *w, struct sf_why *why)
 {
     struct sf_link_want ask = {.type = w->want->type};
@@ -312,7 +312,7 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* Where the time went is not said of fewer than five samples, nor is a function named. */
+/* Where the time went is not given of fewer than five samples, nor is a function named. */
 static bool say_few(struct work *w)
 {
     return sf_arena_print(w->q->req, &w->reason,
@@ -393,7 +393,7 @@ static bool is_on_path(sf_str path, sf_str function)
     return false;
 }
 
-/* Said already, in other words: the same is parsed again and again; requests wait for that lock. */
+/* Already reported in another form: repeated parsing; requests waiting for that lock. */
 static bool is_said(const struct work *w, const struct sf_finding *f)
 {
     for (uint32_t i = 0; i < w->in_requests.again.n; i++)

@@ -48,7 +48,7 @@ static bool is_significant(const struct sf_comparison *c, sf_str function)
     return false;
 }
 
-/* The comparison speaks of functions by themselves. What is said of kinds of work stays when
+/* The comparison speaks of functions by themselves. What is reported for kinds of work stays when
  * anything at all is different. */
 static enum sf_err keep_significant(struct sf_store *store, const struct sf_findings_want *want,
                                     struct sf_query_ctx *q, struct sf_findings_diff *out,

@@ -6,7 +6,7 @@ struct sf_findings_diff {
     struct sf_finding_list list;
     struct sf_profile_type type;
     sf_str of, reason, note;
-    uint64_t n_samples, n_estimated; /* of both sides: looked at; left out */
+    uint64_t n_samples, n_estimated; /* of both sides: examined; left out */
 };
 
 /* Two queries: per span, functions only where the comparison calls them different. In q->req. */

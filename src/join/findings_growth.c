@@ -12,7 +12,7 @@
 
 enum {
     FEWEST = 8,      /* profiles of one process: fewer make no line */
-    PROCESSES = 256, /* looked at: each goes over all profiles */
+    PROCESSES = 256, /* examined: each goes over all profiles */
 };
 #define SMALLEST 0.2 /* of what there was at first */
 #define NS_PER_H (3600.0 * (double)SF_NS_PER_S)

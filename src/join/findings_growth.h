@@ -2,8 +2,8 @@
  *
  * A line through the profiles of each process, by least squares, with its 95 % interval; neighbours
  * in time are alike (a heap between two collections), so the interval is as wide as that of as many
- * independent ones would be. Said when all of the interval grows, by a fifth of what there was or
- * more. */
+ * independent ones would be. Reported when the whole interval is above zero and the growth is at
+ * least a fifth. */
 #pragma once
 #include "join/findings_requests.h"
 

@@ -24,7 +24,7 @@ struct work {
     struct sf_span_set set;
     struct loop *loops;
     uint32_t n_loops, n_traces;
-    uint32_t n_more; /* loops that had no room */
+    uint32_t n_more; /* loops that had no space */
 };
 
 /* ---- what is parsed again and again ---- */

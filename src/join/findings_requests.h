@@ -24,7 +24,7 @@ struct sf_requests_findings {
     const struct sf_request_span *ids;
     const double *shares;              /* of the requests, that have the loop */
     uint8_t left_out;                  /* bits of enum sf_left_out */
-    struct sf_request_samples samples; /* what was looked at; none: no requests */
+    struct sf_request_samples samples; /* what was examined; none: no requests */
 };
 
 /* Looks at the newest traces, which are enough for "most". Lives in q->req. */

@@ -9,8 +9,8 @@
 enum {
     PROFILES = 5,  /* one after the other, the newest of a process */
     FEWEST = 4,    /* that wait in each of them */
-    PROCESSES = 8, /* looked at: each is five merges */
-    TIP = 10,      /* frames from the tip in which a lock is looked for */
+    PROCESSES = 8, /* examined: each is five merges */
+    TIP = 10,      /* frames from the tip in which a lock is searched for */
 };
 
 /* How runtimes name the wait for a mutex; the beginning of a frame's function. */
@@ -154,7 +154,8 @@ static enum sf_err look_at(struct work *w, const struct sf_prof_point *const new
     enum sf_err err = merge_one(w, newest[0], &t, why);
     if (!err)
         err = find_site(t, w->q->req, &s.piece, is_found, why);
-    for (int i = PROFILES - 1; !err && *is_found && i >= 0; i--) { /* the newest last: it is told */
+    for (int i = PROFILES - 1; !err && *is_found && i >= 0;
+         i--) { /* the newest last: it is reported */
         double n = 0;
         err = merge_one(w, newest[i], &t, why);
         if (!err)

@@ -15,9 +15,9 @@ struct sf_waits_findings {
     const struct sf_code_place *places;
     uint32_t n_places;
     double n_requests; /* that there were in all the time */
-    double request_ns; /* mean duration of those that were looked at */
+    double request_ns; /* mean duration of those that were examined */
     uint8_t left_out;  /* bits of enum sf_left_out */
-    bool is_too_large; /* nothing was looked at: it does not fit a query's memory */
+    bool is_too_large; /* nothing was examined: it does not fit a query's memory */
 };
 
 /* In q->req; `want` as of sf_findings_requests. */

@@ -40,7 +40,7 @@ struct work {
     struct whole *wholes; /* beside the list */
     bool is_word;         /* no name is the function: names that have it as a word */
     sf_str names[SHOWN_NAMES];
-    uint32_t n_names; /* of those; one more than there is room for: others too */
+    uint32_t n_names; /* of those; one more than there is space for: others too */
 };
 
 static bool is_name_char(char c)
@@ -247,7 +247,7 @@ static enum sf_err ask_traces(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* The others are looked for in one scan of the time around. */
+/* The others are searched for in one scan of the time around. */
 static enum sf_err scan(struct work *w, struct sf_why *why)
 {
     struct sf_span_query ask = {.from_ns = w->want->from_ns,
@@ -294,8 +294,8 @@ static int by_value(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A sample may stand for more than the span lasted: what its samples have is cut to what it had
- * room for, in proportion, as in its flame graph. */
+/* A sample may represent more than the span lasted: what its samples have is cut to what it had
+ * space for, in proportion, as in its flame graph. */
 static void fit(struct work *w)
 {
     if (sf_time_samples_kind_of(w->out.type) == SF_TIME_NONE ||
@@ -311,14 +311,14 @@ static void fit(struct work *w)
                                : s->duration_ns;
         int64_t most = sf_span_cost_most(all->value, all->n_threads, most_ns);
         if (s->name.len == 0 || most >= all->value)
-            continue; /* its trace is not here, or there is room */
+            continue; /* its trace is not here, or there is space */
         s->value = (int64_t)((double)s->value * ((double)most / (double)all->value));
         s->is_cut = true;
     }
     qsort(w->list, w->out.n, sizeof(*w->list), by_value);
 }
 
-/* Whose spans these are, when nobody has the name that was asked for. */
+/* Which function's spans these are, if no function has the requested name. */
 static void say_names(struct work *w, struct sf_why *text)
 {
     struct sf_buf names = {.max = sizeof(text->text)};

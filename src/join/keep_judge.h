@@ -3,7 +3,7 @@
 #include "store/store.h"
 
 /* Judges the hour that is due and gives the store the verdict. Whatever does not fit the limits
- * (memory of a query, traces of a verdict, time) keeps the hour whole, and the verdict says so.
+ * (memory of a query, traces of a verdict, time) keeps the hour whole, and the verdict reports it.
  * `out` gets the verdict without its lists. `scratch` is for one trace at a time; reset. CANCELLED:
  * nothing was decided. */
 enum sf_err sf_keep_judge_run(struct sf_store *store, const struct sf_keep_due *due,

@@ -10,6 +10,6 @@ struct sf_keep_plan_want {
 };
 
 /* Reads every trace of the range, and sums of its samples. Where these do not fit a query's memory,
- * or its time is up, the answer says so. */
+ * or its time is up, the answer reports it. */
 enum sf_err sf_keep_plan_make(struct sf_store *store, const struct sf_keep_plan_want *want,
                               struct sf_query_ctx *q, struct sf_keep_plan *out, struct sf_why *why);

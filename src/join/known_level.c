@@ -7,7 +7,7 @@
 #include "base/time_unit.h"
 #include "link/coverage_hint.h"
 
-/* A service's name is somebody else's text: it is written as a shell takes it. */
+/* A service's name is untrusted text: it is quoted for the shell. */
 static bool name_service(struct sf_known_view *k, struct sf_arena *req)
 {
     char line[128];

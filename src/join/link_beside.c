@@ -32,7 +32,7 @@ static bool has_id(const sf_span_id *ids, uint32_t n, sf_span_id id)
     return id != 0 && n > 0 && bsearch(&id, ids, n, sizeof(*ids), order_ids);
 }
 
-/* The ids of a process's spans, in order; NULL: no room. */
+/* The ids of a process's spans, in order; NULL: no space. */
 static sf_span_id *ids_of(const struct sf_link_spans *l, uint32_t n_spans, uint64_t process,
                           struct sf_arena *req, uint32_t *out_n)
 {

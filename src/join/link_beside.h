@@ -1,9 +1,9 @@
 /* link_beside.h - samples without an id, of a process of which others name spans.
  *
- * Either the process tags every span, and works for nobody where it names none; or its sender
- * names the first span of a request and forgets it while the request runs. Which of the two is
- * seen from the samples that do name a span: one that names a span below another of its process
- * is the former's. */
+ * Either the process tags every span, and samples without an id belong to no request; or its
+ * profiler tags the first span of a request and loses the tag while the request runs. Which of the
+ * two is seen from the samples that do name a span: one that names a span below another of its
+ * process is the former's. */
 #pragma once
 #include "join/link_spans.h"
 #include "link/attribution.h"
@@ -15,7 +15,7 @@ struct sf_link_beside {
     bool is_of_several; /* processes that profiles do not tell apart ran meanwhile */
 };
 
-/* False: no room. Rows of a span follow each other. */
+/* False: no space. Rows of a span follow each other. */
 bool sf_link_beside_name(struct sf_link_beside *b, sf_span_id id);
 /* Does it say when and on which thread, and nothing of a request? */
 bool sf_link_beside_takes(const struct sf_link_sample *s);

@@ -11,7 +11,7 @@
 enum {
     KEEP_SPANS = 1 << 16,
     KEEP_NAMES = 4096, /* of services and spans: names that hold ids have no end */
-    TRACE_SPANS = 1000 /* of one trace: shared ids are looked for pair by pair */
+    TRACE_SPANS = 1000 /* of one trace: shared ids are searched for pair by pair */
 };
 
 bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req)
@@ -47,7 +47,7 @@ struct sf_kept_span sf_link_keep_span_of(const struct sf_span *s, const struct s
                                  .name = s->name};
 }
 
-/* Such ids are told apart when a trace is put together for good. */
+/* Such ids are distinguished when the trace is finally assembled. */
 static bool has_shared_ids(const struct sf_trace_view *v)
 {
     for (uint32_t i = 0; i < v->n_spans; i++)

@@ -1,9 +1,9 @@
 /* link_keep.h - of the traces a search finds, what the link will need of them.
  *
  * A search holds every trace it finds in its hands, whole. Reading one again by its id costs more
- * than the search spent on it, so where its spans ran, when, and below whom is kept. There is room
- * for so many spans; traces beyond it, very large ones and those whose spans share ids are not
- * kept, and are read again by who needs them. */
+ * than the search spent on it, so the process, time and parent of its spans are kept. There is
+ * space for so many spans; traces beyond it, very large ones and those whose spans share ids are
+ * not kept, and are read again when needed. */
 #pragma once
 #include "exec/trace_view.h"
 #include "join/name_list.h"
@@ -38,19 +38,19 @@ struct sf_link_keep {
     struct sf_kept_trace *traces; /* sorted by sf_link_keep_end() */
     uint32_t n_traces, cap_traces;
     struct sf_kept_span *spans;
-    struct sf_span_figures *figures; /* beside the spans; NULL: nobody asks */
+    struct sf_span_figures *figures; /* beside the spans; NULL: not needed */
     uint32_t n, cap;
     struct sf_name_list names;
 };
 
 /* Room for so many traces and what is usual of spans, in `req`. False: it is full. */
 bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req);
-/* Before the first trace: the figures that spans carry are kept as well. False: no room. */
+/* Before the first trace: the figures that spans carry are kept as well. False: no space. */
 bool sf_link_keep_figures(struct sf_link_keep *k);
 /* Keeps the trace if it can. Its times, parents, kinds, resources and attributes must be there;
  * `tmp` is used up a little. */
 void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp);
-/* Drops those from the `first`-th on that begin at a time nobody wants any more; before
+/* Drops those from the `first`-th on that begin at a time that is not needed any more; before
  * sf_link_keep_end(). */
 void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
                        bool (*is_wanted)(void *arg, uint64_t start_ns), void *arg);

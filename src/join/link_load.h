@@ -41,7 +41,7 @@ struct sf_link_load {
         uint32_t span;
     } * ids;
     struct sf_attrs resource; /* of the span it is about */
-    uint64_t process;         /* of that span, or the one that is asked what it did meanwhile */
+    uint64_t process;         /* of that span, or the span whose process activity is requested */
     struct sf_link_beside beside;
     int64_t after_ns;         /* of what it did meanwhile, only rows that start later */
     uint32_t first_by_thread; /* of several spans: samples from here on are given by thread */
@@ -52,7 +52,7 @@ struct sf_link_load {
     bool is_one_trace;
 };
 
-enum sf_link_rows {                      /* what rows were asked for */
+enum sf_link_rows {                      /* what rows were requested */
                     SF_LINK_OF_IDS,      /* those of the trace's ids */
                     SF_LINK_OF_PROCESS,  /* all of the span's process then: nothing names the span's
                                             request */
@@ -63,7 +63,7 @@ enum sf_link_rows {                      /* what rows were asked for */
 
 /* False: no memory. */
 bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s);
-/* Makes samples of the rows. LIMIT: no room. */
+/* Makes samples of the rows. LIMIT: no space. */
 enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_list *list,
                               enum sf_link_rows of, struct sf_why *why);
 /* The first place of a span of that id, or SF_NOBODY. */

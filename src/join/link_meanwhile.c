@@ -45,7 +45,7 @@ struct work {
     uint32_t n_rows;
     bool is_over;    /* a bound was met */
     bool has_mixed;  /* samples of a process that profiles do not tell from others were dropped */
-    bool has_untied; /* of a trace: samples that a span asked for alone has */
+    bool has_untied; /* of a trace: samples that a span requested alone has */
 };
 
 static int64_t time_of(uint64_t ns)
@@ -116,7 +116,7 @@ static bool see_samples(struct work *w)
     return true;
 }
 
-/* A set whose samples name no span is asked for span by span, with what has no times. */
+/* A set whose samples name no span is queried for span by span, with what has no times. */
 static bool is_asked(const struct sf_link_load *l, const struct process *p)
 {
     if (p->n == 0 || p->tags_all)
@@ -192,7 +192,7 @@ static enum sf_err find_identity(struct work *w, const struct process *p, struct
     return err;
 }
 
-/* Mixed also where profiles do not tell replicas of which spans are asked apart. */
+/* Also mixed if profiles do not distinguish the replicas of the requested spans. */
 static enum sf_err find_windows(struct work *w, const struct process *p, struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
@@ -243,7 +243,7 @@ static uint32_t join_ranges(struct range *list, uint32_t n, int64_t gap_ns)
     return n_left;
 }
 
-/* In order, apart from each other. NULL: no room. */
+/* In order, apart from each other. NULL: no space. */
 static struct range *find_ranges(struct work *w, const struct process *p, uint32_t *out_n)
 {
     const struct sf_link_spans *s = &w->l->spans;
@@ -364,7 +364,7 @@ static enum sf_err add_process(struct work *w, const struct process *p, struct s
         l->after_ns = i > 0 ? ranges[i - 1].to_ns : INT64_MIN;
         err = read_rows(w, ranges[i], why);
         if (!err && !w->is_over && l->n_samples > before && l->windows.is_mixed)
-            break; /* there are some: that is all that is asked */
+            break; /* there are some: nothing more is needed */
         if (!err && !w->is_over && l->n_samples > before)
             err = read_others(w, p, ranges[i], why);
         w->is_over = w->is_over || sf_time_part_is_over(w->until_ns);
@@ -453,7 +453,7 @@ static bool is_busy(const struct busy *list, uint32_t n, const struct sf_link_sa
            list[low - 1].last_end_ns > key.start_ns;
 }
 
-/* Of a process that names no span, a span that is asked for alone has a part of what is dropped. */
+/* Of a process that names no span, a span that is requested alone has a part of what is dropped. */
 static void drop_busy(struct sf_link_load *l, const struct busy *list, uint32_t n)
 {
     uint32_t n_kept = l->first_by_thread, n_all = l->n_samples;

@@ -2,14 +2,14 @@
  *
  * Some senders name a request and lose its id while it runs (Java's agents, whenever a child ends),
  * others name nothing but threads. One span asks what its process did meanwhile (join/link_set.h);
- * here the same is asked for all spans at once: process by process, the time ranges in which spans
- * ran there, the samples in them that have a time and a thread and no id, and the spans of other
- * requests. A sample is a span's when the span says that it ran on that thread then, and no other
- * request had a span on it.
+ * here the same is queried for all spans at once: process by process, the time ranges in which
+ * spans ran there, the samples in them that have a time and a thread and no id, and the spans of
+ * other requests. A sample is a span's when the span says that it ran on that thread then, and no
+ * other request had a span on it.
  *
  * The cost is bounded: so many processes, ranges, rows and a part of the query's time. Beyond it
  * all such samples are left out, so that no span or side has more of them than another, and the
- * answer says so. */
+ * answer reports it. */
 #pragma once
 #include "join/link_load.h"
 

@@ -2,7 +2,7 @@
  *
  * A span that runs then may have an ancestor that does not: work that was handed over outlives what
  * began it. Without the ancestor it would count as a request of its own. So where a span began
- * earlier and its parent is not there, the earlier time is looked at, too, for spans of the same
+ * earlier and its parent is not there, the earlier time is examined, too, for spans of the same
  * traces. */
 #include "join/link_others.h"
 #include "exec/ran_on.h"
@@ -18,7 +18,7 @@ enum {
 struct load {
     struct sf_link_others *others;
     struct sf_other_span *list;
-    int64_t from_ns;           /* at first the one asked for, then earlier */
+    int64_t from_ns;           /* at first the one requested, then earlier */
     const sf_trace_id *traces; /* sorted: of these the earlier ones are kept */
     uint32_t n_traces;
     struct sf_arena tmp;            /* by service: for one resource */
@@ -49,7 +49,7 @@ static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
     return c->code[row] == SF_NONE ? none : c->vals[c->code[row]];
 }
 
-/* May the resource be another process than the one asked for? */
+/* May the resource be another process than the one queried for? */
 static bool is_elsewhere(struct load *l, const struct sf_resource *r)
 {
     bool is_guess = false;

@@ -148,7 +148,8 @@ static bool add_thread(struct sf_link_load *l, const struct sf_link_sample *s, u
 }
 
 /* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
- * service in the trace. Of several it may be each, and nobody knows when: the sample is shared. */
+ * service in the trace. Of several it may be each, and it is not known when: the sample is shared.
+ */
 static bool add_of_trace(struct sf_link_load *l, struct sf_link_sample s, sf_str service,
                          uint64_t raw)
 {
@@ -272,10 +273,10 @@ static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
     return ids;
 }
 
-/* Does anything found so far speak of the span that is asked about? Its process is enough: a tagged
- * process that has nothing for the span says that there is nothing. Traces and profiles of one
- * process may come from two SDKs that name it differently; a sample that names a span of it is of
- * that process all the same. */
+/* Does anything found so far concern the requested span? Its process is enough: if a process with
+ * tagged samples has none for the span, there are none. Traces and profiles of one process may come
+ * from two SDKs that name it differently; a sample that names a span of it is of that process all
+ * the same. */
 static bool is_answered(const struct sf_link_load *l)
 {
     uint32_t n_ids;
@@ -405,7 +406,7 @@ static enum sf_err add_others(struct sf_link_load *l, struct sf_why *why)
 
 /* Some samples name the span's request. Where their sender loses the id while a request runs, those
  * without one are the span's that ran on their thread then. Java's agents do, whenever a child
- * ends. Another process that tags every span does not: without an id it worked for nobody. */
+ * ends. Another process that tags every span does not: without an id it worked for no request. */
 static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
@@ -446,7 +447,8 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
     return err;
 }
 
-/* What became of the trace's samples. Of several traces whoever chose them has asked. */
+/* What became of the trace's samples. For several traces, the code that selected them has checked
+ * this. */
 static enum sf_err find_fate(struct sf_link_load *l, const sf_trace_id *traces, struct sf_why *why)
 {
     struct sf_keep_ask ask = {
@@ -667,7 +669,7 @@ static int64_t hint_ns(uint64_t ns, int64_t add_ns)
     return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
 }
 
-/* The traces that the store is asked for: those that are not kept. */
+/* The traces that the store is requested: those that are not kept. */
 static enum sf_err list_asks(const struct sf_link_many *many, struct sf_arena *req,
                              struct sf_trace_ask **out, size_t *out_n, struct sf_why *why)
 {
@@ -741,7 +743,7 @@ static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *man
     return err;
 }
 
-/* Spans of the traces that were kept; of others nobody knows how many there are. */
+/* Spans of the traces that were kept; of others it is not known how many there are. */
 static uint32_t count_spans(const struct sf_link_many *many)
 {
     uint64_t n = 0;

@@ -2,8 +2,8 @@
  *
  * Three ways lead from a span to samples, tried in this order for each service: rows that carry
  * the ids of the trace or its spans; rows of the span's process without ids but with a time; the
- * service's aggregate around the span. The later ones are asked only when the earlier had nothing
- * for the span that was asked about, since they need the other requests of that process too. */
+ * service's aggregate around the span. The later ones are queried only if the earlier had nothing
+ * for the requested span, since they also need the other requests of that process. */
 #pragma once
 #include "exec/traces.h"
 #include "join/link_spans.h"
@@ -29,7 +29,7 @@ enum sf_left_out {                        /* samples without ids that threads co
                    SF_LEFT_OUT_MANY = 1,  /* too many, or of too many processes: none is given */
                    SF_LEFT_OUT_MIXED = 2, /* nothing says which of several processes they are of */
                    SF_LEFT_OUT_UNTIED = 4 /* of a trace: no thread ties them to a span of it; a span
-                                             that is asked for alone has them by time */
+                                             that is requested alone has them by time */
 };
 
 struct sf_link_set {
@@ -66,13 +66,13 @@ struct sf_link_set {
     uint8_t left_out;   /* bits of enum sf_left_out */
 };
 
-/* Lives in q->req. NOT_FOUND: no such trace or span; a type nobody has names what there is. A span
- * without any samples is OK with none. */
+/* Lives in q->req. NOT_FOUND: no such trace or span; for a missing type, the message lists the
+ * types there are. A span without any samples is OK with none. */
 enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_query_ctx *q,
                              struct sf_link_set *out, struct sf_why *why);
 
-/* Who claims which of its samples; of spans that are `wanted` (NULL: of all). */
+/* Which span claims which of its samples; for spans that are `wanted` (NULL: all). */
 enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted,
                                   struct sf_arena *req, struct sf_attribution *out,
                                   struct sf_why *why);
@@ -94,7 +94,7 @@ struct sf_link_gathered { /* what was read of them */
     struct sf_link_spans spans;
     const sf_trace_id *traces;
     uint32_t n_traces;
-    uint32_t n_read; /* of the spans asked for: the room was full */
+    uint32_t n_read; /* of the spans requested: the space was full */
     bool is_partial;
 };
 
@@ -103,7 +103,7 @@ struct sf_link_gathered { /* what was read of them */
 enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many *many,
                                struct sf_query_ctx *q, struct sf_link_gathered *out,
                                struct sf_why *why);
-/* Their samples of one type, with one look for all of them. In q->req; `g` must stay, and another
+/* Their samples of one type, with one search for all of them. In q->req; `g` must stay, and another
  * load may follow: spans have the same places in each. Asked for are samples that carry ids, and
  * those without that a thread gives to a span (join/link_meanwhile.h). */
 enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,

@@ -134,8 +134,8 @@ static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf
     return true;
 }
 
-/* A child in another process: times and names, no more. Its process and service take no part in
- * what is asked of profiles. */
+/* A child in another process: times and names, no more. Its process and service are not used to
+ * query profiles. */
 static bool add_call(struct sf_link_spans *l, sf_trace_id trace, struct sf_kept_span k)
 {
     int64_t from_ns = l->from_ns, to_ns = l->to_ns;
@@ -283,7 +283,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     return names != NULL;
 }
 
-/* A span of the trace that was asked for and ran there. */
+/* A span of the trace that was requested and ran there. */
 static bool has_asked(const struct sf_kept_span *spans, uint32_t n, const bool *is_member,
                       uint64_t process)
 {

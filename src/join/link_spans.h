@@ -24,8 +24,8 @@ struct sf_link_spans {
     sf_str *services;                /* beside the spans */
     sf_span_id *profiles;            /* likewise: sf_profile_names_given */
     uint8_t *tags;                   /* likewise: enum sf_span_tags */
-    struct sf_span_figures *figures; /* likewise; NULL: nobody asks */
-    bool *is_call; /* likewise: a child in another process, whose samples nobody asks for; NULL:
+    struct sf_span_figures *figures; /* likewise; NULL: not needed */
+    bool *is_call; /* likewise: a child in another process, whose samples are not requested; NULL:
                       none is */
     uint32_t n, cap;
     sf_str *names; /* the services, each once */
@@ -37,19 +37,19 @@ struct sf_link_spans {
     struct sf_table name_at, process_at, alias_at; /* until they are sorted */
     int64_t from_ns, to_ns;                        /* of all of them together */
     struct sf_name_list callees; /* with_calls: names of children and of services elsewhere */
-    bool is_by_service; /* some do not say which process they ran in: they stand for the service */
+    bool is_by_service; /* some do not say which process they ran in: they represent the service */
 };
 
 /* Room for `cap` spans in `req`. False: it is full. */
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req);
 /* Before the first is added: of a set of spans their children in other processes are kept too, and
- * the names of children and the figures that spans carry. False: no room. */
+ * the names of children and the figures that spans carry. False: no space. */
 bool sf_link_spans_with_calls(struct sf_link_spans *l);
-/* Instead: all spans of the trace, borrowed from it; there is room for no others. False: `req` is
+/* Instead: all spans of the trace, borrowed from it; there is space for no others. False: `req` is
  * full. */
 bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
                          struct sf_arena *req);
-/* All of one trace out of the store, and who is whose parent. In q->req. */
+/* A whole trace from the store, with parents resolved. In q->req. */
 enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why);
@@ -58,11 +58,11 @@ enum sf_err sf_link_spans_next(struct sf_traces *traces, struct sf_arena *req,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why);
 /* What those of the set that are in this trace need; nothing is borrowed. `tmp` is used up a
- * little. False: no room, and none of them was added. */
+ * little. False: no space, and none of them was added. */
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
                              const struct sf_set_span *asked, uint32_t n_asked,
                              struct sf_arena *tmp);
-/* The same of a trace that a search has kept. False: no room, and none of them was added. */
+/* The same of a trace that a search has kept. False: no space, and none of them was added. */
 bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
                             const struct sf_kept_trace *trace, const struct sf_set_span *asked,
                             uint32_t n_asked, struct sf_arena *tmp);

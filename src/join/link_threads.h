@@ -27,6 +27,6 @@ bool sf_link_threads_add_row(struct sf_link_threads *t, uint64_t raw, uint64_t p
 /* What the store knows beside the rows. False: no memory. */
 bool sf_link_threads_add_known(struct sf_link_threads *t, const struct sf_detail_list *list);
 /* Sets the threads of the spans' origins; *out_n_ignored: those of the first n_own whose thread was
- * said and ignored. False: no memory. */
+ * stated and ignored. False: no memory. */
 bool sf_link_threads_set(struct sf_link_threads *t, struct sf_link_spans *spans, uint32_t n_spans,
                          uint32_t n_own, uint32_t *out_n_ignored);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_WINDOWS = 64, /* each is asked for alone; a longer span is an average anyway */
+    MAX_WINDOWS = 64, /* each is requested alone; a longer span is an average anyway */
     MAX_KEYS = 64,    /* of labels */
     MAX_PAIRS = 256   /* of a profile with those that begin after it */
 };
@@ -237,7 +237,7 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
         w.n = join_windows(list, w.n);
     for (uint32_t i = 0; i < w.n; i++)
         if (list[i].is_slot &&
-            w.by == SF_LINK_BY_PROCESS) /* who of the service it was is not kept */
+            w.by == SF_LINK_BY_PROCESS) /* the process of the service is not kept */
             w.by = SF_LINK_BY_SERVICE;
     if (w.by == SF_LINK_BY_SERVICE)
         w.process = 0;

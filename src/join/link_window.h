@@ -4,7 +4,7 @@
  * profiles of a service name their processes in the same way, only those of the span's own process
  * count; replicas are never mixed. A profile keeps one name of its process; where the span does not
  * have that one, labels of the profile's series may hold one that it has (its pod, say). Where they
- * do not, the service stands for the process. */
+ * do not, the service represents the process. */
 #pragma once
 #include "join/link_spans.h"
 #include "store/store.h"
@@ -28,7 +28,7 @@ struct sf_link_windows {
     uint32_t n_match;
     const struct sf_link_window *list;
     uint32_t n;
-    bool is_joined; /* there were too many: one stands for all */
+    bool is_joined; /* there were too many: one represents all */
     bool is_mixed;  /* BY_SERVICE: several processes sent them at the time of the span */
 };
 

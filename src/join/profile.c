@@ -102,7 +102,7 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
     return err;
 }
 
-/* What a question is about whenever it was, without the ids that single samples out. */
+/* What a query is about whenever it was, without the ids that single samples out. */
 static struct sf_prof_query without_ids(const struct sf_prof_query *query)
 {
     struct sf_prof_query every = *query;
@@ -178,7 +178,7 @@ static enum sf_err merge_type(struct sf_store *store, const struct sf_profile_ty
 }
 
 /* The type was chosen among those of the whole service; a span may have others only. Then one of
- * them is the answer, unless this type was asked for: then it is the hint. */
+ * them is the answer, unless this type was requested: then it is the hint. */
 static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *ask,
                          struct sf_prof_query *query, struct sf_query_ctx *q,
                          struct sf_batch_type *out_type, const struct sf_tree **out,
@@ -274,7 +274,7 @@ static enum sf_err add_ids(struct sf_store *store, const struct sf_prof_query *q
     return err;
 }
 
-/* A stored span has one answer, whichever way it is asked for. Labels and ranges choose among the
+/* A stored span has one answer, whichever way it is requested. Labels and ranges choose among the
  * samples that carry its id; so do ids that no stored span has. */
 static bool is_of_link(const struct sf_profile_ask *ask, enum sf_err found, sf_span_id *io)
 {

@@ -24,7 +24,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
 /* All stacks that `query` means, as functions call each other. */
 enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_query *query,
                                  struct sf_query_ctx *q, struct sf_tree *out, struct sf_why *why);
-/* The type that `query` names, as its series have it: the question may name three parts of it. Of
+/* The type that `query` names, as its series have it: the query may name three parts of it. Of
  * the id's parts when there is no such series. */
 enum sf_err sf_profile_type_of(struct sf_store *store, const struct sf_prof_query *query,
                                struct sf_query_ctx *q, struct sf_profile_type *out,

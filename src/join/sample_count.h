@@ -4,7 +4,7 @@
 #pragma once
 #include "model/profile.h"
 
-/* Each sample stands for a period of what it measures. */
+/* Each sample represents a period of what it measures. */
 bool sf_sample_count_is_known(const struct sf_profile_type *type, int64_t period);
 /* The samples behind `value`; at least the records themselves. */
 double sf_sample_count(const struct sf_profile_type *type, int64_t period, int64_t value,

@@ -22,7 +22,7 @@ struct work {
     struct sf_link_gathered *g;
     const struct sf_set_span *spans;
     enum sf_breakdown_by by;
-    const uint32_t *owners; /* by node of the stacks, where they are asked for */
+    const uint32_t *owners; /* by node of the stacks, where they are requested */
     double *line_ns;        /* by frame */
     struct sf_query_ctx *q;
     struct sf_link_set *first; /* of the first type: its tree has all spans */

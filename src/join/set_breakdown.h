@@ -3,7 +3,7 @@
  * As the ledger of one span (join/span_ledger.h), for many at once: from samples that carry ids,
  * from the spans' children here and elsewhere, and from figures that spans carry themselves.
  * Samples that are estimates of their span are left out, since differences are concluded from it;
- * what a process did meanwhile without an id is not asked for: that time is unknown. */
+ * what a process did meanwhile without an id is not requested: that time is unknown. */
 #pragma once
 #include "join/link_set.h"
 #include "link/ledger_costs.h"

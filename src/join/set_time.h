@@ -3,7 +3,7 @@
 #pragma once
 #include "join/cohort.h"
 
-/* As sf_cohort_make(), of time: the type and `is_self` of `want` are not looked at. */
+/* As sf_cohort_make(), of time: the type and `is_self` of `want` are not examined. */
 enum sf_err sf_set_time_make(struct sf_store *store, const struct sf_cohort_want *want,
                              struct sf_query_ctx *q, struct sf_cohort_view *out,
                              struct sf_why *why);

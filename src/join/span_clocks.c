@@ -17,7 +17,7 @@ static struct sf_clock_row *find(struct sf_clocks_view *v, struct sf_clock_row *
     return NULL;
 }
 
-/* Whose rows are asked for. */
+/* Whose rows are requested. */
 struct about {
     const struct sf_span_tree *tree; /* NULL: all of them */
     uint32_t span;

@@ -9,11 +9,11 @@ enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *
                                 struct sf_span_tree *out_tree, struct sf_clocks_view *out,
                                 struct sf_why *why);
 
-/* The rows an answer shows, with the services of the spans: the first of them. False: no room. */
+/* The rows an answer shows, with the services of the spans: the first of them. False: no space. */
 bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
                         struct sf_arena *req, struct sf_clocks_view *out);
 /* Of one span: what its own times were moved by, and the rows of its process, of those above it and
- * of what it calls. False: no room. */
+ * of what it calls. False: no space. */
 bool sf_span_clocks_of(const struct sf_span_tree *t, const struct sf_clock_fix *fix,
                        const sf_str *services, uint32_t span, struct sf_arena *req,
                        struct sf_clocks_view *out);

@@ -1,8 +1,8 @@
 /* span_find.c - the trace of a span of which only the id is known.
  *
  * Blocks are ordered by trace: nothing leads from a span's id to its rows. Detail rows of samples
- * do lead from it, and often carry the trace too; so they are asked first, and a scan of the span
- * id column is what remains. */
+ * do lead from it, and often carry the trace too; so they are queried first; a scan of the span id
+ * column is the fallback. */
 #include "join/span_find.h"
 
 #include "exec/traces.h"
@@ -21,7 +21,7 @@ static void add(struct found *f, sf_trace_id trace)
         f->traces[f->n++] = trace;
 }
 
-/* A trace that a sample names is believed only when the span is there. */
+/* A trace id from a sample is accepted only if the trace contains the span. */
 static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct sf_query_ctx *q,
                                struct found *out, struct sf_why *why)
 {

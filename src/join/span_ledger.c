@@ -65,7 +65,7 @@ static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *
     return part == SF_PART_CHILD || part == SF_PART_REMOTE;
 }
 
-/* Looks of the profiler that a part was told by. */
+/* Number of samples from which a part was computed. */
 static double taken_of(const struct sf_time_samples *h, const struct sf_link_set *set,
                        const struct sf_ledger *l, enum sf_ledger_part part)
 {
@@ -80,7 +80,7 @@ static double taken_of(const struct sf_time_samples *h, const struct sf_link_set
     return sf_claims_view_samples(set, sum_ns, n);
 }
 
-/* Of CPU time: what waits were measured is told by one of them. */
+/* Of CPU time: one of them shows which waits were measured. */
 static bool is_few(const struct sf_link_set *set, enum sf_ledger_part part, double taken)
 {
     return part == SF_PART_CPU && taken > 0 && sf_claims_view_is_few(set, taken);
@@ -257,7 +257,7 @@ static void count_grades(const struct sf_time_samples *h, const struct sf_ledger
     }
 }
 
-/* Where the span says its CPU time, enough samples stand for all of it; the total is the same with
+/* Where the span says its CPU time, enough samples represent all of it; the total is the same with
  * fewer, of which the rest has no stack. */
 static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set *set,
                       const struct sf_ledger *l, enum sf_ledger_part part)

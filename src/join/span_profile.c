@@ -1,4 +1,4 @@
-/* span_profile.c - the flame graph of one span, with how far it can be believed. The link set gives
+/* span_profile.c - the flame graph of one span, with its precision. The link set gives
  * each sample to spans; the claims of the wanted spans become the tree, and the known claims among
  * them give its lower bound. The rest of the file explains in words what is missing, few or
  * estimated. */

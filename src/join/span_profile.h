@@ -1,4 +1,4 @@
-/* span_profile.h - the flame graph of one span, with how far it can be believed. */
+/* span_profile.h - the flame graph of one span, with its precision. */
 #pragma once
 #include "join/link_set.h"
 #include "model/answer/span_profile.h"
@@ -9,7 +9,7 @@ struct sf_span_profile_want {
     sf_str type;
     bool is_self;      /* without spans below it */
     bool has_timeline; /* the samples one by one as well */
-    bool is_member;    /* of many: where more is known of it alone is not said */
+    bool is_member;    /* of many: where more is known of it alone is not given */
 };
 
 /* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.
@@ -17,9 +17,9 @@ struct sf_span_profile_want {
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);
-/* The same of the type that answers best where none is asked for: CPU time; where none of its
+/* The same of the type that answers best where none is requested: CPU time; where none of its
  * samples fell into the span, wall time, time off the CPU or in locks, as far as there are any. The
- * reason says so. */
+ * reason reports it. */
 enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);

@@ -107,7 +107,7 @@ static enum sf_search_go on_match(void *arg, const struct sf_trace_view *v,
     return SF_SEARCH_ON;
 }
 
-/* There are too many. Windows as narrow as their number asks for, a little wider when it may be
+/* There are too many. Windows as narrow as their number requests, a little wider when it may be
  * smaller: it is raised again when there are still too many. */
 static void on_count(void *arg, const struct sf_trace_count *all)
 {

@@ -3,13 +3,13 @@
 #include "exec/search.h"
 #include "join/link_keep.h"
 
-#define SF_SPAN_SET_TRACES 5000 /* at most; that there are more is said */
+#define SF_SPAN_SET_TRACES 5000 /* at most; that there are more is stated */
 
 struct sf_set_span {
     sf_trace_id trace;
     sf_span_id id;
     uint64_t start_ns, duration_ns;
-    double weight; /* spans it stands for, since the samples of those were thinned; 0: itself */
+    double weight; /* spans it represents, since the samples of those were thinned; 0: itself */
 };
 
 struct sf_span_set {
@@ -20,15 +20,15 @@ struct sf_span_set {
     sf_str note;    /* why else there are not all of those; empty: they are */
 };
 
-/* Where samples carry no ids each span is asked for by itself, and only so long. */
+/* Where samples carry no ids each span is requested by itself, and only so long. */
 #define SF_SPAN_SET_TIME_UP                                                                  \
     SF_STR("samples carry no ids, so each span is looked up separately: the time limit was " \
            "reached before all were; use a shorter time range, or a profile type with span ids")
 
-/* How much of what matches was looked at. */
+/* How much of what matches was examined. */
 struct sf_set_cut {
     uint64_t n_found, n_used;
-    bool is_estimate; /* n_found is: not all traces were looked at */
+    bool is_estimate; /* n_found is: not all traces were examined */
     sf_str note;      /* what else is missing, and why */
 };
 
@@ -44,20 +44,21 @@ struct sf_span_set_want {
 /* Lives in q->req. INPUT: a bad query, with its column. */
 enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
                              struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why);
-/* The query for all spans of a service. False: no room in `req`. */
+/* The query for all spans of a service. False: no space in `req`. */
 bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
 /* By trace and span id, each span once. */
 void sf_span_set_sort(struct sf_span_set *set);
 /* How many spans match: counted, or estimated from the sample that was taken. */
 uint64_t sf_span_set_found(const struct sf_span_set *set);
 struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
-/* Was only a part of them looked at? */
+/* Was only a part of them examined? */
 bool sf_span_set_cut_is_sample(const struct sf_set_cut *c);
-/* Says so in a sentence, in `req`; empty: all were. `of` is "left: " or nothing. False: no room. */
+/* Says so in a sentence, in `req`; empty: all were. `of` is "left: " or nothing. False: no space.
+ */
 bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req,
                           sf_str *out);
 /* The traces of its first spans, each once, `most` at most; how many there are. */
 uint32_t sf_span_set_traces(const struct sf_span_set *set, struct sf_trace_ask *out, uint32_t most);
-/* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no
- * room in `req`. */
+/* Keeps at most `most` of them, evenly and deterministically, in their order. False: no
+ * space in `req`. */
 bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *req);

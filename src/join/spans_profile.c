@@ -1,4 +1,4 @@
-/* spans_profile.c - some spans' code as one tree, for who knows nothing but their ids. */
+/* spans_profile.c - the merged profile of spans that are given by their ids only. */
 #include "join/spans_profile.h"
 
 #include "flame/tree_builder.h"

@@ -1,4 +1,4 @@
-/* spans_profile.h - some spans' code as one tree, for who knows nothing but their ids. */
+/* spans_profile.h - the merged profile of spans that are given by their ids only. */
 #pragma once
 #include "store/store.h"
 

@@ -1,8 +1,8 @@
 /* time_samples.h - the samples of all profile types that tell where a span's time went.
  *
  * Four kinds of profiles measure time: off-CPU waits with a state, wall clock samples with a state
- * or a telling stack, CPU samples, and lock or block profiles. Which of them there are is asked of
- * the samples of a span, not of the service: another process of it, or another hour, may be
+ * or a telling stack, CPU samples, and lock or block profiles. Which of them exist is determined
+ * from the samples of a span, not of the service: another process of it, or another hour, may be
  * profiled differently. A wall clock profile covers what all others cover too: it fills what they
  * leave unknown, and adds CPU time only where no CPU profile does. Waits for locks may be among the
  * off-CPU waits or beside them: those that carry a time lie on the same time and count once, the

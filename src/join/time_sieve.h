@@ -1,14 +1,14 @@
-/* time_sieve.h - an even part of any number of traces, the same one whenever it is asked for.
+/* time_sieve.h - an even part of any number of traces, the same one whenever it is requested.
  *
  * Time is cut into slices of one length, and of each a window is open that begins somewhere in
  * it, as a hash of the slice says, and goes round at its end. A trace that begins in a window
- * passes. Every level halves the windows: one moment in 2^level is open, over all of the time. Who
- * collects what passes raises the level when there is too much of it and drops what no longer
- * does: the collection ends at the lowest level that fits, in whatever order traces came.
+ * passes. Every level halves the windows: one moment in 2^level is open, over all of the time. The
+ * caller raises the level when too many items pass, and drops those that no longer pass: the
+ * collection ends at the lowest level that fits, in whatever order traces came.
  *
  * Windows, and not a hash of each trace's id: what began together lies together in the store, so
- * that reading a thousand requests of a million costs what a thousand cost. That neighbours are
- * alike is for who draws conclusions from them to know. */
+ * that reading a thousand requests of a million costs what a thousand cost. Callers that draw
+ * conclusions must account for correlation between neighbours. */
 #pragma once
 #include "base/hash.h"
 

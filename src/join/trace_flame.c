@@ -46,7 +46,7 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
     return *out ? SF_OK : sf_no_room(why, "the query");
 }
 
-struct sent { /* what samples stood for before they were cut to fit */
+struct sent { /* what samples represented before they were cut to fit */
     int64_t all, sure;
 };
 

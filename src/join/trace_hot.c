@@ -119,7 +119,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
 {
     struct sf_link_want want = {.type = type, .whole = trace};
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
-    /* A new list: the one that is there belongs to whoever made it. */
+    /* A new list: the existing one belongs to its creator. */
     struct sf_trace_row *with = sf_arena_new_n(q->req, rows->n_rows + 1u, sizeof(*with));
     struct hots hots = {0};
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)

@@ -44,7 +44,7 @@ struct work {
     bool is_full;
 };
 
-/* ---- who tags every span ---- */
+/* ---- processes that tag every span ---- */
 
 static int order_u64(const void *a, const void *b)
 {
@@ -57,7 +57,7 @@ static bool has_u64(const uint64_t *list, uint32_t n, uint64_t v)
     return n > 0 && bsearch(&v, list, n, sizeof(*list), order_u64) != NULL;
 }
 
-/* Processes are few and samples many: a process is looked for before it is added. */
+/* Processes are few and samples many: a process is searched for before it is added. */
 static bool find_exact(struct work *w)
 {
     uint32_t n_processes = 1 + w->in->n_exact;
@@ -123,9 +123,9 @@ static void leave(struct work *w, const struct sf_link_sample *s, enum sf_unclai
     w->sums.n_unclaimed[reason]++;
 }
 
-/* ---- samples that say when ---- */
+/* ---- samples with a time ---- */
 
-/* A sample stands for a length of time; its middle decides where it belongs. */
+/* A sample represents a length of time; its middle decides where it belongs. */
 static uint64_t moment_of(const struct sf_link_sample *s)
 {
     int64_t half = s->length_ns > 0 ? s->length_ns / 2 : 0;

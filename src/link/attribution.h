@@ -46,11 +46,11 @@ enum sf_grade {
     SF_GRADE_INHERITED,
     SF_GRADE_SHARED,
     SF_GRADE_WINDOW,
-    SF_GRADE_NONE, /* nobody's: see the reason */
+    SF_GRADE_NONE, /* assigned to no span: see the reason */
     SF_GRADES
 };
 
-enum sf_unclaimed {                       /* why nobody's */
+enum sf_unclaimed {                       /* why it is assigned to no span */
                     SF_UNCLAIMED_SPAN,    /* names a span that is not among these */
                     SF_UNCLAIMED_PROCESS, /* no span ran in its process */
                     SF_UNCLAIMED_TIME,    /* no span was active then */
@@ -59,8 +59,8 @@ enum sf_unclaimed {                       /* why nobody's */
 };
 
 struct sf_link_sample {
-    sf_trace_id trace_id; /* zero: not said */
-    sf_span_id span_id;   /* 0: not said */
+    sf_trace_id trace_id; /* zero: not given */
+    sf_span_id span_id;   /* 0: not given */
     uint64_t process, thread;
     int64_t start_ns, length_ns; /* without a time of its own: what its profile covers */
     uint64_t blur_ns;            /* its time was cut: it began less than this later; 0: exact */

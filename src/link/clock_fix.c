@@ -43,7 +43,7 @@ static bool is_call(const struct sf_span_tree *t, uint32_t span)
     return parent != SF_NOBODY && !sf_span_tree_is_local(t, span, parent);
 }
 
-/* Most traces have no contradiction: they cost one look at each call. */
+/* Most traces have no contradiction: they cost one examine each call. */
 static bool is_clean(struct work *w)
 {
     bool is_clean = true;
@@ -227,7 +227,7 @@ static bool shift_all(struct work *w)
     uint32_t n_todo = 0;
     if (!todo)
         return false;
-    /* The last one is gone through first: whoever began it all, not one whose parent is lost. */
+    /* The last one is visited first: the true root, not a span whose parent is missing. */
     for (int is_first = 0; is_first < 2; is_first++)
         for (uint32_t k = t->first[t->n_spans + 1]; k-- > t->first[t->n_spans];)
             if ((t->spans[t->children[k]].parent_id == 0) == is_first)

@@ -1,9 +1,9 @@
 /* clock_fix.h - the spans of a trace on one clock.
  *
- * Hosts' clocks differ, and a trace drawn with them as they are has answers before their questions.
+ * Hosts' clocks differ, and a trace drawn with them as they are has answers before their queries.
  * All calls between two processes together say what one clock may be ahead of the other; where that
- * leaves no room for "nothing", every span of the process is moved by the middle of it, so that its
- * spans keep their distances. The first root's clock is the one that is right.
+ * leaves no space for "nothing", every span of the process is moved by the middle of it, so that
+ * its spans keep their distances. The first root's clock is the one that is right.
  *
  * Where no one difference fits all calls of two processes (a clock that was set meanwhile, two
  * hosts under one name), each call that does not fit is moved by itself, with what it did in that
@@ -26,7 +26,7 @@ struct sf_clock_offset {    /* of two processes with a contradiction */
 struct sf_clock_fix {
     const struct sf_clock_offset *offsets; /* by child */
     uint32_t n_offsets;
-    uint32_t n_calls; /* between processes that were looked at */
+    uint32_t n_calls; /* between processes that were examined */
     uint32_t n_moved; /* spans */
 };
 

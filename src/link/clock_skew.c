@@ -1,8 +1,8 @@
 /* clock_skew.c - clocks of two hosts that contradict each other. */
 #include "link/clock_skew.h"
 
-/* Calls that wait: who sends a message or starts work without waiting is outlived by it rightly,
- * and so is a caller that failed, as it may have given up. */
+/* Only calls that wait: a message or asynchronous work may outlive its sender, and so may the work
+ * of a caller that failed and gave up. */
 static bool is_waited_for(const struct sf_span *parent, const struct sf_span *child)
 {
     return parent->kind != SF_KIND_PRODUCER && child->kind != SF_KIND_CONSUMER &&
@@ -23,7 +23,7 @@ struct sf_clock_range sf_clock_skew_range_of(const struct sf_span_tree *t, uint3
     const struct sf_span_place *c = &t->places[child], *p = &t->places[c->parent];
     struct sf_clock_range r = {difference(c->end_ns, p->end_ns),
                                difference(c->start_ns, p->start_ns)};
-    /* Longer than its parent it fits with no clock: then it went on alone. */
+    /* Longer than its parent it fits with no clock: then it continued alone. */
     if (r.low_ns > r.high_ns || !is_waited_for(&t->spans[c->parent], &t->spans[child]))
         r.low_ns = SF_CLOCK_FROM_ANY;
     return r;

@@ -1,9 +1,9 @@
 /* clock_skew.h - clocks of two hosts that contradict each other, seen from the spans of a trace.
  *
  * A call's server span lies inside its client span. Where it does not, and is short enough to, the
- * two clocks differ: by how much is known to within the room the server span has in the client's.
+ * two clocks differ: by how much is known to within the space the server span has in the client's.
  * The middle of that is the estimate, as of network time protocols. What outlives its parent
- * rightly (messages, work that goes on, servers whose client gave up) still does not begin before
+ * rightly (messages, work that continues, servers whose client gave up) still does not begin before
  * it: of those only the least difference is known. */
 #pragma once
 #include "link/span_tree.h"
@@ -32,7 +32,7 @@ static inline bool sf_clock_range_has(struct sf_clock_range r, int64_t offset_ns
 }
 
 /* The contradictions among the spans, in their order. In `req`; `out_calls` says how many calls
- * between processes were looked at. LIMIT: it is full. */
+ * between processes were examined. LIMIT: it is full. */
 enum sf_err sf_clock_skew_find(const struct sf_span_tree *t, struct sf_arena *req,
                                const struct sf_clock_skew **out, uint32_t *out_n,
                                uint32_t *out_calls, struct sf_why *why);

@@ -348,7 +348,7 @@ static double play_round(struct work *w)
     draw(w);
     for (uint32_t i = 0; i < w->n_columns; i++) {
         /* Few clusters that hardly differ: a draw may hold the same one over and over, and would
-         * seem sure of itself. It is believed down to half of what all of them say. */
+         * seem sure of itself. It is limited to at least half of the value of all of them. */
         double s = fmax(error_of(w, &w->drawn[i]), w->errors[i] / 2);
         double moved = fabs(w->drawn[i].right - w->drawn[i].left) * w->scales[i];
         if (s > 0 && moved / s > worst)

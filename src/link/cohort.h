@@ -12,7 +12,7 @@
  * where a side has fewer spans than that, are listed but never called significant. The draw is
  * seeded: same input, same answer.
  *
- * A span may stand for others that were left out at random with a known chance: its weight is 1 /
+ * A span may represent others that were left out at random with a known chance: its weight is 1 /
  * chance. Means are then weighted ones, and their spread is that of weighted spans: a side is worth
  * as many spans as its square of the sum of weights through the sum of their squares. */
 #pragma once
@@ -33,7 +33,7 @@ struct sf_cohort_cost {
 struct sf_cohort_when {
     uint64_t trace; /* equal: the same one */
     uint64_t start_ns;
-    double weight; /* spans it stands for; 0: itself alone */
+    double weight; /* spans it represents; 0: itself alone */
 };
 
 struct sf_cohort {
@@ -68,7 +68,7 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
                               uint32_t n_frames, uint64_t seed, struct sf_arena *req,
                               struct sf_cohort_result *out, struct sf_why *why);
 
-/* Keeps `most` of `n` places, evenly spread by a hash of what identifies them: the same spans are
- * kept whenever the same question is asked. `ids` are those hashes; `out` gets the places kept, in
- * order. Returns how many. */
+/* Keeps `most` of `n` places, evenly spread by a hash of what identifies them: the same query
+ * always keeps the same spans. `ids` are those hashes; `out` gets the places kept, in order.
+ * Returns how many. */
 uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t *out);

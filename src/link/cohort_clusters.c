@@ -60,7 +60,7 @@ static uint32_t count_traces(const struct place *places, uint32_t n)
     return counts[0] < counts[1] ? counts[0] : counts[1];
 }
 
-/* What is in one trace gets one time; unless there are so few traces that nothing could be said. */
+/* What is in one trace gets one time; unless there are too few traces for a conclusion. */
 static void join_traces(struct place *places, uint32_t n)
 {
     qsort(places, n, sizeof(*places), by_trace);

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 
-/* SERVICE@KIND stands for the service's name as it must be written there, SERVER for our address. A
- * name comes from telemetry: whoever sends it must not have a say in what a pasted line does. */
+/* SERVICE@KIND represents the service's name as it must be written there, SERVER for our address. A
+ * name comes from telemetry: the sender must not be able to change what a pasted line does. */
 enum kind {
     WORD,  /* of a shell */
     URL,   /* a part of an address */

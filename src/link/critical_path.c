@@ -1,14 +1,14 @@
 /* critical_path.c - which time, if removed, would have made the trace shorter.
  *
- * Who waits for a span is the nearest ancestor that does not end before it. Those ancestors form a
+ * The nearest ancestor that does not end before a span waits for it. Those ancestors form a
  * chain of growing ends, and a second pointer per span that skips ahead on it makes the search
  * logarithmic: a deep trace must not cost the square of its depth.
  *
  * The spans that one waits for are one run of an array, ordered by end. The walk is a stack of
- * (span, from, at). A step looks at the run's last one: if it ended after `at` it goes to the
+ * (span, from, at). A step examines the run's last one: if it ended after `at` it goes to the
  * span's list of those still running, whose head is the one that ended first; otherwise what lies
  * between its end and `at` is the head's, or the span's own, and then it is followed. Time only
- * runs back, so that what has been passed is never looked at again. Segments come out from last to
+ * runs back, so that what has been passed is never examined again. Segments come out from last to
  * first and are turned round at the end; their edges are starts and ends of spans. */
 #include "link/critical_path.h"
 
@@ -22,10 +22,11 @@ struct walk {
     const struct sf_span_tree *tree;
     uint32_t n_spans;
     uint32_t *parents;
-    uint32_t *waiters; /* per span: who waits for it; n_spans: the common root; or SF_NOBODY */
+    uint32_t
+        *waiters; /* per span: the span that waits for it; n_spans: the common root; or SF_NOBODY */
     uint32_t *waited;  /* those that are waited for, by end */
     uint32_t *first;   /* run i is waited[first[i] .. first[i + 1]) */
-    uint32_t *next;    /* how much of the run is still to be looked at, from its end */
+    uint32_t *next;    /* how much of the run is still to be examined, from its end */
     uint32_t *running; /* head of the list of those that ended later, or SF_NOBODY */
     uint32_t *links;   /* of that list */
     struct sf_path_segment *segments;
@@ -50,7 +51,7 @@ static uint64_t end_of(const struct walk *w, uint32_t span)
     return sf_span_tree_end_ns(w->tree, span);
 }
 
-/* ---- who waits for whom ---- */
+/* ---- which span waits for which ---- */
 
 /* `jumps` leads to some waiter further up, `depths` counts waiters. */
 static uint32_t find_waiter(const struct walk *w, const uint32_t *jumps, uint32_t span)
@@ -101,7 +102,7 @@ static int order_by_end(const void *a, const void *b, void *arg)
     uint64_t start_i = sf_span_tree_start_ns(t, i), start_j = sf_span_tree_start_ns(t, j);
     if (end_i != end_j)
         return end_i < end_j ? -1 : 1;
-    /* Same end: the one that began earlier is looked at first, it explains more. */
+    /* Same end: the one that began earlier is examined first, it explains more. */
     if (start_i != start_j)
         return start_i > start_j ? -1 : 1;
     return (i > j) - (i < j);
@@ -180,7 +181,7 @@ static bool step(struct walk *w, struct frame *top, struct frame *out_next)
     if (low_ns == top->at_ns) {
         low_ns = start_of(w, ended) > top->from_ns ? start_of(w, ended) : top->from_ns;
         w->next[top->span]--;
-        if (start_of(w, ended) < low_ns) { /* it still runs where the span is looked at again */
+        if (start_of(w, ended) < low_ns) { /* it still runs where the span is examined again */
             w->links[ended] = w->running[top->span];
             w->running[top->span] = ended;
         }

@@ -10,7 +10,7 @@ enum {
     DOWN = 5,
     BLOCK = 5,
     ASIDE = 4,    /* blocks: a nightly job is early or late */
-    TREND = 120,  /* values from which a trend is told */
+    TREND = 120,  /* values from which a trend is computed */
     FITS = 48,    /* over which the spread of means is averaged: four hours */
     LASTING = 11, /* values, of which all but one are up: short troubles are not */
 };
@@ -123,7 +123,7 @@ static double trend(const float *v, uint32_t n)
 }
 
 /* A trend (of the time of day) is neither noise nor news: values are moved along it to the newest
- * of them, and a level that grows goes on growing until now. */
+ * of them, and a level that grows continues growing until now. */
 static void fit(struct sf_drift *d)
 {
     float v[SF_DRIFT_PAST], sorted[SF_DRIFT_PAST];
@@ -181,7 +181,7 @@ static void remember(struct sf_drift *d, int64_t minute, double x)
 }
 
 /* How high it was at that time of day: on two of the days before, because a trouble of one of them
- * is no habit. Of one day, when no more are known. */
+ * is not a habit. Of one day, when no more are known. */
 static double was_before(const struct sf_drift *d)
 {
     uint16_t highest = 0, second = 0;

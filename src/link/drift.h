@@ -16,7 +16,7 @@
  * trend: the time of day is neither noise nor news. The spread is that around the trend, over
  * minutes and over longer blocks, so that noise that lasts counts as noise. It is made of the lower
  * half of the values: a job of half an hour within these four hours is in the upper one, and
- * is no noise. */
+ * is not a noise. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

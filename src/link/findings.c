@@ -49,7 +49,7 @@ static sf_str name_of(struct work *w, uint32_t frame)
     return name;
 }
 
-/* "..." stands for the frames that are left out. A function that calls itself is named once. */
+/* "..." represents the frames that are left out. A function that calls itself is named once. */
 bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out)
 {
     uint32_t nodes[PATH_FRAMES], n = 0;
@@ -72,7 +72,7 @@ bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *r
     return true;
 }
 
-/* The line that cost most of what a place of the tree by function stands for. */
+/* The line that cost most of what a place of the tree by function represents. */
 static void find_line(struct work *w, struct sf_finding *f)
 {
     const struct sf_tree *stacks = w->hot.stacks;
@@ -360,8 +360,8 @@ static uint32_t owner_of(const struct work *w, uint32_t node)
     return at != 0 ? at : node;
 }
 
-/* A theme counts from its outermost frame down, once. `told`: how much of each was said by
- * function. */
+/* A theme counts from its outermost frame down, once. `told`: how much of each was already reported
+ * by function. */
 static void find_themes(struct work *w, const double *told)
 {
     struct gathered themes[SF_THEMES] = {0};
@@ -383,7 +383,7 @@ static void find_themes(struct work *w, const double *told)
         double share = share_of(w, themes[theme].value);
         if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme) ||
             told[theme] * 2 > (double)themes[theme].value)
-            continue; /* the same cause is not said twice */
+            continue; /* the same cause is not given twice */
         struct sf_finding f = {.kind = is_alloc ? SF_FINDING_ALLOC : SF_FINDING_THEME,
                                .share = share,
                                .value = themes[theme].value,

@@ -64,8 +64,8 @@ struct sf_finding_list {
 };
 
 /* The stacks as they are; time of libraries is that of the service's functions that called them
- * (link/hot_code.h), and one cause is said once. `of` names what the shares are of ("CPU time"). In
- * `req`; strings are borrowed from the tree. LIMIT: it is full. */
+ * (link/hot_code.h), and one cause is reported once. `of` names what the shares are of ("CPU
+ * time"). In `req`; strings are borrowed from the tree. LIMIT: it is full. */
 enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why);
@@ -82,7 +82,7 @@ struct sf_request_sample {
     uint32_t request; /* < n_requests */
     uint32_t node;    /* of the stacks */
     int64_t value;
-    bool is_one; /* one look at the program, whatever it is worth; else value / period of them */
+    bool is_one; /* one examine the program, whatever it is worth; else value / period of them */
 };
 struct sf_request_samples {
     const struct sf_tree *stacks;
@@ -91,7 +91,7 @@ struct sf_request_samples {
     uint32_t n, n_requests;
     int64_t period; /* what one sample is worth; 0: the smallest value there is */
 };
-/* What most of the requests do over again: request_findings.c says how it is told. */
+/* Work that most of the requests repeat: see request_findings.c for the criteria. */
 enum sf_err sf_request_findings(const struct sf_request_samples *in, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why);

@@ -35,7 +35,7 @@ enum { SF_GUARD_SAMPLES = 30 }; /* of each side, for an interval by samples alon
 
 struct sf_guard_sum {
     double total;  /* nanoseconds or bytes */
-    double period; /* of them, that one sample stands for; 0: not known */
+    double period; /* of them, that one sample represents; 0: not known */
 };
 
 /* Two sums of samples, with the interval of their difference by what chance samples (Poisson's

@@ -12,8 +12,8 @@
 #include "flame/tree_builder.h"
 
 #define MOSTLY   0.5  /* of a function's time: then it is the function's */
-#define COVERED  0.6  /* by callees that are worth a look; less: it is spread */
-#define WORTH    0.1  /* of its caller's time: worth a look */
+#define COVERED  0.6  /* by callees that are worth examining; less: it is spread */
+#define WORTH    0.1  /* of its caller's time: worth examining */
 #define SMALLEST 0.02 /* of all: named at all */
 enum { PATH_FRAMES = 4 };
 
@@ -124,7 +124,7 @@ static uint32_t add_piece(struct work *w, uint32_t node, double value, bool is_s
     return w->n_pieces++;
 }
 
-/* Parents before children: a node is looked at when its parent was opened; otherwise it belongs to
+/* Parents before children: a node is examined when its parent was opened; otherwise it belongs to
  * its parent's piece. */
 static bool open_tree(struct work *w)
 {

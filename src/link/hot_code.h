@@ -1,11 +1,11 @@
 /* hot_code.h - the few functions in which time was spent, as a person would name them.
  *
- * A flame graph has one leaf for every way to spend time; an answer has room for three names. Time
+ * A flame graph has one leaf for every way to spend time; an answer has space for three names. Time
  * of library code is charged to the nearest frame of the service above it (flame/library_frame.h).
  * Then the tree is opened from its root: a function is named when most of its time is its own, when
  * it calls itself again (recursion is one thing; library code and code without names, which has one
  * frame for a whole file, are never taken for it), or when its time is spread over so many callees
- * that no few of them have most of it; otherwise its callees are looked at. Equal functions in
+ * that no few of them have most of it; otherwise its callees are examined. Equal functions in
  * several places are one. Pure. */
 #pragma once
 #include "base/arena.h"
@@ -18,7 +18,7 @@ struct sf_hot_code { /* of one set of stacks, whatever the values are */
     const uint32_t *of;         /* by node of the stacks: its node there */
     const uint32_t *owners;     /* by node of the stacks: whose time its own is */
     const bool *is_library;     /* by frame of by_function */
-    const bool *is_unnamed;     /* by frame of by_function: it stands for a file without symbols */
+    const bool *is_unnamed;     /* by frame of by_function: it represents a file without symbols */
 };
 
 struct sf_hot_piece {

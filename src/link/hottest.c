@@ -13,14 +13,14 @@ struct work {
     struct sf_claims_by_span by_span;
     struct sf_frame_functions functions;
     bool *is_glue;          /* by frame: says nothing of what the code does */
-    const uint32_t *owners; /* by node: itself, or who called the runtime */
+    const uint32_t *owners; /* by node: itself, or the caller of the runtime */
     int64_t *sums;          /* by function, of the span at hand */
     uint32_t *touched;      /* functions with a sum; zeroed after each span */
     int64_t *line_sums;     /* by frame of the stacks, of the function at hand */
 };
 
-/* Who has the time of a sample: what glue interrupted or entered the kernel for, and who called a
- * runtime. 0: a collector's thread. */
+/* The node to which a sample's time is attributed: the code that was interrupted or entered the
+ * kernel, or the caller of a runtime. 0: a collector's thread. */
 static uint32_t node_of(const struct work *w, uint32_t node)
 {
     while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)

@@ -1,6 +1,6 @@
 /* leaf_state.c - what a thread was doing, read off the frames at the tip of its stack.
  *
- * Rules are asked once for each frame, not for each stack. Then every node looks up from its own
+ * Rules are applied once per frame, not per stack. Then every node looks up from its own
  * frame: glue is passed over; the first frame that means something decides; one that only carries
  * a wait (a futex, a read) decides when nothing within reach above it means anything. A collector
  * within reach beats all, on or off the CPU: the program's own code is not what runs there. */

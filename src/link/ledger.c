@@ -4,8 +4,8 @@
  * there for each part; between two of them the first part with a count wins. That gives pieces, in
  * order, that tile the span. Then moments: each looks up the piece it falls into and moves its
  * worth from that piece's part to its own, if its own takes precedence and the part has that much.
- * What a part has is kept as one sum and not piece by piece: two samples 10 ms apart that stand
- * for 10 ms each must be worth 20 ms however their edges fall. */
+ * What a part has is kept as one sum and not piece by piece: two samples 10 ms apart that represent
+ * 10 ms each must be worth 20 ms however their edges fall. */
 #include "link/ledger.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bool names_span(const struct sf_ledger_sample *s)
     return s->grade == SF_GRADE_EXACT || s->names_span;
 }
 
-/* A moment stands for the time around it. */
+/* A moment represents the time around it. */
 static bool tie_of(const struct sf_ledger_sample *s, struct sf_thread_tie *out)
 {
     if (!names_span(s) || s->thread == 0 || !s->has_time || s->start_ns < 0)
@@ -284,8 +284,8 @@ static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 }
 
 /* Measured waits lie where they were, so they stay as far as the figure goes: of many short ones
- * a single range tells, which may be longer than all that this span waited. A figure of none says
- * only that nobody measured any. */
+ * a single range tells, which may be longer than all that this span waited. A figure of zero only
+ * means that nothing was measured. */
 static void set_exact_wait(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 {
     if (want_ns <= 0)

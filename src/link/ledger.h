@@ -12,9 +12,9 @@
  *   ...: all else (shares of a profile, waits of any thread      apart
  *   of the process)
  *
- * What is apart is listed beside the ledger and is no part of it. Ranges of known meaning are
+ * What is apart is listed beside the ledger and is not a part of it. Ranges of known meaning are
  * laid on the span's time: measured waits, child spans here and elsewhere; where several lie on
- * each other the first of enum sf_ledger_part wins. Samples that stand for a moment then move their
+ * each other the first of enum sf_ledger_part wins. Samples that represent a moment then move their
  * worth of time from what lay at that moment to what they saw. Samples without a time explain what
  * nothing else did. Exact figures the span carries come before all samples of the same thing. The
  * parts always add up to the span's duration: what nothing explains is unknown, and is not spread
@@ -53,7 +53,7 @@ struct sf_ledger_sample { /* of the span itself, not of its children */
     uint64_t thread;      /* 0: unknown */
     int64_t start_ns;
     int64_t length_ns; /* > 0 and is_measured: it was in `part` from start to start + length */
-    int64_t worth_ns;  /* time it stands for: period, or length */
+    int64_t worth_ns;  /* time it represents: period, or length */
     uint8_t part;      /* enum sf_ledger_part: CPU to SLEEP */
     uint8_t grade;     /* enum sf_grade: how it came to the span */
     bool has_time, is_measured;
@@ -80,7 +80,7 @@ struct sf_ledger {
     uint64_t ns[SF_PARTS]; /* sum: duration_ns */
     uint8_t sources[SF_PARTS];
     uint64_t duration_ns;
-    uint64_t cut_ns[SF_PARTS];   /* of samples or figures of that part, had no room in the span */
+    uint64_t cut_ns[SF_PARTS];   /* of samples or figures of that part, had no space in the span */
     uint64_t apart_ns[SF_PARTS]; /* of samples that nothing ties to the span */
     uint64_t other_cpu_ns;       /* of further threads that worked for the span */
     uint32_t n_samples;          /* in the ledger */

@@ -1,7 +1,7 @@
 /* ledger_stacks.h - the code behind one part of a ledger.
  *
  * What the samples of that part weigh, stack by stack: a wait its length inside the span, a moment
- * what it stands for. The total is the ledger's figure. Where samples weigh more (others of higher
+ * what it represents. The total is the ledger's figure. Where samples weigh more (others of higher
  * precedence lay on them, or the span carries the figure) they are cut in proportion; where they
  * weigh less the rest is one bar, "(without a stack)". Children are bars of their own. */
 #pragma once
@@ -17,7 +17,7 @@ struct sf_ledger_stacks_input {
     uint32_t n_samples;
     const struct sf_tree *stacks;
     enum sf_ledger_part part;
-    bool is_scaled; /* where they weigh less, too: enough samples stand for a figure of the span */
+    bool is_scaled; /* where they weigh less, too: enough samples represent a figure of the span */
 };
 
 struct sf_ledger_stacks {

@@ -1,6 +1,6 @@
 /* local_index.c - the spans of one process, request by request.
  *
- * "Deepest at a moment" is asked once for each sample, so it is prepared: a line of moments at
+ * "Deepest at a moment" is needed once per sample, so it is precomputed: a line of moments at
  * which the answer changes, made by one sweep over starts and ends with the active spans in a heap,
  * and then searched by halving. Where spans of a tree run on different known threads there is a
  * line for each thread that asks: a span on a known thread is on the lines of that thread and of
@@ -212,7 +212,7 @@ static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_loc
     struct step *steps = sf_arena_new_n(x->req, 2 * (size_t)tree->n + 1, sizeof(*steps));
     if (!x->marks)
         x->marks = sf_arena_new_n(x->req, x->tree->n_spans + 1u, sizeof(*x->marks));
-    struct sf_arena scratch = *x->req; /* given back: what follows is dead on return */
+    struct sf_arena scratch = *x->req; /* returned: what follows is dead on return */
     struct change *changes = sf_arena_new_n(&scratch, 2 * (size_t)tree->n + 1, sizeof(*changes));
     uint32_t *heap = sf_arena_new_n(&scratch, (size_t)tree->n + 1, sizeof(*heap));
     uint32_t n_heap = 0, n_steps = 0;

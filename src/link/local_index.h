@@ -14,7 +14,7 @@ struct sf_local_tree {
     uint64_t last_end_ns;            /* largest end of this and all earlier trees of the process */
     uint32_t first, n;               /* its spans: members[first .. first + n), root first */
     uint64_t self_ns;                /* sum over its spans */
-    struct sf_deepest_line *deepest; /* made when first asked for, newest first */
+    struct sf_deepest_line *deepest; /* made when first requested, newest first */
 };
 
 struct sf_local_index {
@@ -38,7 +38,7 @@ struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint6
 
 struct sf_deepest {
     uint32_t span;     /* SF_NOBODY: none was active, or memory ran out */
-    bool is_only;      /* nothing but it and spans above it ran: it is no guess */
+    bool is_only;      /* nothing but it and spans above it ran: it is not a guess */
     uint64_t until_ns; /* until then this holds */
 };
 /* The span of the tree that was deepest at that moment: what was being worked on. Spans that are

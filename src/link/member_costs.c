@@ -17,7 +17,7 @@ struct work {
     uint32_t *touched; /* functions that have been added to */
     bool *is_touched;
     uint32_t n_touched;
-    uint32_t *todo; /* spans still to be looked at below it */
+    uint32_t *todo; /* spans still to be examined below it */
 };
 
 /* Is the sample known to be that span's, or of one below it? What is shared is known of the local

@@ -8,7 +8,7 @@
  * piece that is shorter than the time between two samples makes fewer pairs and f too large, never
  * too small.
  *
- * Pairs count by what both samples are worth: on a busy machine one look may stand for many that
+ * Pairs count by what both samples are worth: on a busy machine one sample may represent many that
  * came too late, and makes no pair with itself. */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ enum {
 
 struct looks {
     double n;     /* in units of one sample */
-    double alone; /* of its square: pairs of a look with itself */
+    double alone; /* of its square: pairs of a sample with itself */
 };
 
 struct work {
@@ -105,7 +105,7 @@ static void sum_up(struct work *w)
     }
 }
 
-/* The share of requests that do it, and how many of them there are; negative: it cannot be told. */
+/* The share of requests that do it, and how many of them there are; negative: unknown. */
 static double spread_of(struct work *w, uint32_t function, uint32_t *out_requests)
 {
     double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;

@@ -19,7 +19,7 @@ enum {
 #define NEW_TIMES  4.0
 #define NEW_SIGMAS 6.0
 
-/* A quarter more, half more of what is noisy by nature; and what nobody would mind stays quiet. */
+/* A quarter more, half more of what is noisy by nature; and irrelevant changes are not reported. */
 static const struct sf_drift_rule latency_rule = {0.2231, 500e3}, memory_rule = {0.2624, 4 << 20},
                                   cost_rules[SF_WATCH_COSTS] = {
                                       {0.2231, 50e3}, {0.4055, 200e3}, {0.2231, 1024}};

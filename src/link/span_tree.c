@@ -1,4 +1,4 @@
-/* span_tree.c - who is whose parent, and what of a span is its own time. */
+/* span_tree.c - parents and children of spans, and the self time of each. */
 #include "link/span_tree.h"
 
 #include <stdlib.h>

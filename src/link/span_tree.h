@@ -1,4 +1,4 @@
-/* span_tree.h - who is whose parent, and what of a span is its own time.
+/* span_tree.h - parents and children of spans, and the self time of each.
  *
  * Built once for the spans of one or several traces; everything the link decides reads it. Parents
  * are found by trace and span id, loops are cut, spans whose parent never came hang below nothing:
@@ -34,8 +34,8 @@ struct sf_span_tree {
     const uint32_t *first;              /* n_spans + 1 runs: the last holds the roots */
     struct sf_table at, any_at;         /* by trace and span id; by span id alone */
     uint32_t n_spans;
-    /* By span: what brings its times to the clock of the first root. NULL: clocks agree, or nobody
-     * asked (link/clock_fix.h). */
+    /* By span: what brings its times to the clock of the first root. NULL: clocks agree, or were
+     * not compared (link/clock_fix.h). */
     const int64_t *shifts_ns;
 };
 

@@ -138,7 +138,7 @@ static const struct sf_sampled_thread *find_number(const struct sf_thread_table 
     return is_it && agrees(says, &one->t) ? &one->t : find_runtime(t, process, says);
 }
 
-/* Of pools that give several threads one name nothing is said. */
+/* Of pools that give several threads one name nothing is stated. */
 static const struct sf_sampled_thread *find_name(const struct sf_thread_table *t, uint64_t process,
                                                  const struct sf_span_thread *says,
                                                  bool *is_unclear)

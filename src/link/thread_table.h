@@ -40,7 +40,7 @@ enum sf_thread_match {
     SF_THREAD_OTHER    /* none that was sampled; *out is a number that no sample carries */
 };
 
-/* *out is 0 where nothing can be said. */
+/* *out is 0 if it is unknown. */
 enum sf_thread_match sf_thread_table_find(const struct sf_thread_table *t, uint64_t process,
                                           const struct sf_span_thread *says, uint64_t *out);
 

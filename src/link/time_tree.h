@@ -18,7 +18,7 @@ struct sf_time_tree {
 /* In `req`; strings are borrowed, the stacks must stay. False: it is full. */
 bool sf_time_tree_init(struct sf_time_tree *t, const struct sf_tree *stacks, struct sf_arena *req);
 void sf_time_tree_done(struct sf_time_tree *t); /* a zeroed one is fine */
-/* The bar below `parent` (0: the root) that stands for a service or a span. */
+/* The bar below `parent` (0: the root) that represents a service or a span. */
 uint32_t sf_time_tree_bar(struct sf_time_tree *t, uint32_t parent, sf_str name, uint8_t kind);
 /* Time of a part below a bar, in the code of `stack` (0: none is known). */
 void sf_time_tree_add(struct sf_time_tree *t, uint32_t bar, enum sf_ledger_part part,

@@ -2,10 +2,10 @@
  *
  * service > local root span > child spans > frames. With no weights a bar is what the samples say,
  * in their unit. With a weight for each span (its own wall time, or its own time on the critical
- * path) a bar is that time, cut among the span's stacks by its samples' shares. Samples of time say
- * how much of it they saw: the rest (it waited, or nobody looked) stays on the span's own bar, as
- * all of it does without samples. So the total is the sum of the claims, or of the weights.
- * Equal spans below one parent are one bar: a loop of calls reads as one. */
+ * path) a bar is that time, cut among the span's stacks by its samples' shares. Samples of time
+ * cover a part of it: the rest (waiting, or not sampled) stays on the span's own bar, as all of it
+ * does without samples. So the total is the sum of the claims, or of the weights. Equal spans below
+ * one parent are one bar: a loop of calls reads as one. */
 #pragma once
 #include "flame/tree_builder.h"
 #include "link/attribution.h"

@@ -1,4 +1,4 @@
-/* trust.c - how far a figure made from samples can be believed. */
+/* trust.c - the precision of a figure computed from samples. */
 #include "link/trust.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* trust.h - how far a figure made from samples can be believed. */
+/* trust.h - the precision of a figure computed from samples. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct sf_interval {
  * 2001). It holds in 93 % or more for every share from 5 samples on. Without samples: [0, 1]. */
 struct sf_interval sf_trust_share(double n_hits, double n_samples);
 
-/* Of samples that stand for different amounts, how many equal ones know as much: with the sum of
+/* Of samples that represent different amounts, how many equal ones know as much: with the sum of
  * the amounts and the sum of their squares. A sample that is worth ten because nine came too late
  * is one observation. */
 double sf_trust_effective(double sum, double sum_of_squares);
@@ -21,7 +21,7 @@ double sf_trust_effective(double sum, double sum_of_squares);
 /* The most samples a span can have: its length at that rate on that many threads at once. */
 double sf_trust_most(uint64_t duration_ns, double period_ns, uint32_t n_threads);
 
-/* Below this many samples neither times nor functions are said, only how many there are. */
+/* Below this many samples neither times nor functions are stated, only how many there are. */
 enum { SF_TRUST_FEW = 5 };
 
 enum sf_trust {

@@ -83,8 +83,8 @@ enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why
                    (unsigned long long)len_max);
 }
 
-/* What is announced need not come. So no more than half of the budget goes to promises, and who
- * comes later gets memory as it fills it. */
+/* What is announced need not come. So at most half of the budget is reserved in advance, and later
+ * bodies get memory as they fill it. */
 void sf_body_expect(struct sf_body *b, uint64_t len)
 {
     size_t held = atomic_load_explicit(&b->budget->held, memory_order_relaxed);

@@ -2,9 +2,9 @@
  *
  * A body is in memory up to SF_LIMIT_BODY_MEMORY_LEN and in a nameless, enciphered file above. What
  * all bodies hold is counted; while that is over the budget, a body that grows moves to its file,
- * so a body that has begun can always be finished, and nobody waits for somebody who waits. Pushing
- * back on those that have not begun is the connections' part. A body belongs to one thread at a
- * time; the budget is shared. */
+ * so a body that has begun can always be finished, and there is no circular wait.
+ * Pushing back on those that have not begun is the connections' part. A body belongs to one thread
+ * at a time; the budget is shared. */
 #pragma once
 #include <stdatomic.h>
 
@@ -45,7 +45,7 @@ enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t 
 /* The memory of a body that is all there, for the caller to keep; it counts until done all the
  * same. False: it is in a file. */
 bool sf_body_take(struct sf_body *b, struct sf_buf *out);
-void sf_body_done(struct sf_body *b); /* empties, gives back what it held */
+void sf_body_done(struct sf_body *b); /* empties, returns what it held */
 
 /* Counts other memory of a request (its head) into the same budget. */
 void sf_body_budget_take(struct sf_body_budget *b, size_t len);

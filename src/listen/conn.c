@@ -13,7 +13,7 @@
 enum {
     EARLY_LEN_MAX = 64 * 1024,    /* pipelined bytes kept while a request is worked on */
     QUEUED_FRAMES_MAX = 256,      /* unsent HTTP/2 frames before we stop listening to more */
-    SURPLUS_MAX = 64,             /* connections over the limit that are told so in words */
+    SURPLUS_MAX = 64,             /* connections over the limit that get an error response */
     WRITE_TURN_LEN = 1024 * 1024, /* sent in one turn, so that others get theirs */
     LINGER_MS = 1000,
     ANSWER_FREE_LEN = 4096,      /* answers that are always sent */
@@ -179,7 +179,7 @@ static void flush(struct sf_conn *c)
 
 static bool may_pause(const struct sf_conn *c)
 {
-    /* Who is in the middle of a body must be let through (see body.h). */
+    /* A body that has begun must be allowed to finish (see body.h). */
     if (c->h2)
         return !sf_conn_h2_has_partial(c);
     return !c->ex || !c->ex->is_head_over || c->ex->is_whole;
@@ -278,7 +278,7 @@ static bool is_plain_http(const struct sf_conn *c, sf_bytes in)
     return !c->has_fed_tls && in.len && in.p[0] >= 'A' && in.p[0] <= 'Z';
 }
 
-/* Said in the clear, since whoever sent that would not understand an alert. */
+/* Sent in plain text, since such a client would not understand a TLS alert. */
 static void refuse_plain(struct sf_conn *c)
 {
     sf_loop_fault(c->loop, SF_FAULT_TLS, "plain HTTP came to a port with TLS", c->peer);
@@ -361,8 +361,9 @@ static void decide_reading(struct sf_conn *c)
     }
 }
 
-/* All is said; the peer may still be sending. Closing now would throw away our answer with the
- * bytes it makes us refuse, so only our side ends, and what comes is read and dropped a while. */
+/* Everything is sent; the peer may still be sending. Closing now would throw away our answer with
+ * the bytes it makes us refuse, so only our side ends, and what comes is read and dropped a while.
+ */
 static void linger(struct sf_conn *c)
 {
     int fd;
@@ -524,7 +525,7 @@ static void enlist(struct sf_loop *loop, struct sf_conn *c)
     loop->n_conns++;
 }
 
-/* Over the limit: says so if that costs nothing, and closes. */
+/* Over the limit: reports it if that costs nothing, and closes. */
 static void turn_away(struct sf_conn *c)
 {
     struct sf_loop *loop = c->loop;

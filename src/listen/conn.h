@@ -40,7 +40,7 @@ struct sf_conn {
     int64_t answers_ns;                  /* when that last became less */
     unsigned n_requests;
     bool is_reading, is_writing;
-    bool is_surplus;   /* over the limit: only told so */
+    bool is_surplus;   /* over the limit: it only gets an error response */
     bool is_paused;    /* not read: the body budget is over */
     bool is_full;      /* not read: the peer does not read our answers, or pipelines too much */
     bool is_eof;       /* the peer will send no more */
@@ -57,8 +57,8 @@ void sf_conn_accept(struct sf_loop_acceptor *acceptor);
 /* Fills the socket, reads or stops reading, closes if it is time. Ends every callback. */
 void sf_conn_advance(struct sf_conn *c);
 void sf_conn_close(struct sf_conn *c);
-/* Whether an answer of that length may wait to be read. When answers fill their memory, those who
- * already leave some unread get no more; at twice that, nobody gets a long one. */
+/* Whether an answer of that length may wait to be read. When answers fill their memory, clients
+ * that already have unread responses get no more; at twice that, no client gets a long one. */
 bool sf_conn_may_answer(struct sf_conn *c, size_t body_len);
 void sf_conn_tick(struct sf_conn *c); /* timeouts */
 void sf_conn_drain(struct sf_conn *c, bool is_final);
@@ -83,5 +83,5 @@ bool sf_conn_h2_begin(struct sf_conn *c);
 void sf_conn_h2_input(struct sf_conn *c, sf_bytes in);
 void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex);
 void sf_conn_h2_tick(struct sf_conn *c);
-void sf_conn_h2_unwithhold(struct sf_conn *c);        /* the budget has room: opens windows */
+void sf_conn_h2_unwithhold(struct sf_conn *c);        /* the budget has space: opens windows */
 bool sf_conn_h2_has_partial(const struct sf_conn *c); /* a body has begun and is not whole */

@@ -48,7 +48,7 @@ void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsign
     c->ex = NULL;
     if (ex)
         sf_exchange_part(ex);
-    if (is_begun) { /* half an answer cannot be taken back */
+    if (is_begun) { /* half an answer cannot be reverted */
         c->wants_close = true;
         return;
     }
@@ -146,7 +146,7 @@ bool sf_conn_h1_has_output(const struct sf_conn *c)
     return c->out.len || c->body_at < c->body.len;
 }
 
-static void conn_h1_resume(struct sf_conn *c); /* goes on with early bytes */
+static void conn_h1_resume(struct sf_conn *c); /* continues with early bytes */
 
 /* The answer has left. The exchange stays only while the rest of a refused body comes. */
 static void answer_is_out(struct sf_conn *c)
@@ -204,7 +204,7 @@ static bool begin_request(struct sf_conn *c)
     return true;
 }
 
-/* on_headers said no: answered at once. A short rest of the body is read and dropped, a long one
+/* on_headers refused: answered at once. A short rest of the body is read and dropped, a long one
  * is not worth the connection. */
 static void refused_by_app(struct sf_conn *c, struct sf_exchange *ex)
 {

@@ -157,7 +157,7 @@ static void refuse(struct sf_exchange *ex, int status, const char *reason, unsig
 /* --- requests --- */
 
 /* A request that has begun holds memory whether or not more of it comes. One of each connection is
- * always taken; further ones have the room that bodies have. */
+ * always taken; further ones have the space that bodies have. */
 static bool has_room_for_stream(const struct sf_conn *c)
 {
     const struct sf_listen_shared *shared = c->loop->shared;
@@ -289,7 +289,7 @@ static void on_body(void *arg, struct sf_h2_stream *s, sf_bytes piece)
     else
         add_piece(ex, piece);
     /* The connection's window is for everybody. The stream's stays shut for a body that began
-     * when there was no room for it, so that at most a window of it goes to disk. */
+     * when there was no space for it, so that at most a window of it goes to disk. */
     sf_h2_stream_consume(s, piece.len, !ex->is_late);
     if (ex->is_late) {
         ex->withheld_len += piece.len;
@@ -390,7 +390,7 @@ void sf_conn_h2_unwithhold(struct sf_conn *c)
 /* --- time --- */
 
 /* The application is too late. It keeps the exchange until it finishes; the stream gets its
- * answer now, without a body: nobody could watch over that any more. */
+ * answer now, without a body: its transfer could not be supervised any more. */
 static void deadline_passed(struct sf_conn *c, struct sf_h2_stream *s, struct sf_exchange *ex)
 {
     struct sf_response r = {.status = 504, .grpc_status = SF_GRPC_DEADLINE_EXCEEDED};

@@ -113,7 +113,7 @@ bool sf_exchange_has_late(struct sf_exchange *ex)
     return has;
 }
 
-/* Only this thread writes, at a place nobody reads before it is told: no lock is held. */
+/* Only this thread writes, to a place that is read only after a notification: no lock is held. */
 static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
     struct sf_listen_shared *shared = ex->loop->shared;
@@ -127,7 +127,7 @@ static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, st
         err = sf_spool_write(&ex->late, ex->late_put, message->p, message->len, why);
     if (err) {
         atomic_fetch_sub_explicit(&shared->late_len, message->len, memory_order_relaxed);
-        return SF_ERR_BUSY; /* a full disk is no reason to give the answer up */
+        return SF_ERR_BUSY; /* a full disk is not a reason to give the answer up */
     }
     sf_mutex_lock(&ex->mutex);
     ex->late_put += message->len;
@@ -136,7 +136,7 @@ static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, st
     return SF_OK;
 }
 
-/* Only the loop reads. Until the numbers say so the rest is behind this in the file, too. */
+/* Only the loop reads. Until the numbers report it the rest is behind this in the file, too. */
 static void read_late(struct sf_exchange *ex, size_t len, struct sf_buf *out)
 {
     size_t n = 0;
@@ -184,7 +184,8 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
     return SF_OK;
 }
 
-/* Messages of gRPC are news of a query that goes on: whoever does not read them misses some. */
+/* Messages of gRPC are news of a query that continues: a client that does not read them misses
+ * some. */
 static enum sf_err put_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
     enum sf_err err;

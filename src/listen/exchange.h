@@ -38,15 +38,15 @@ void *sf_exchange_user(struct sf_exchange *ex);
 void sf_exchange_finish(struct sf_exchange *ex);
 
 /* Server streaming (gRPC) and long plain answers: queues one message (framed when gRPC) and takes
- * the buffer's content. What the peer makes no room for waits in a file; BUSY when files hold too
- * much already, and for gRPC at once (wait with sf_exchange_stream_wait), CANCELLED when it went
- * away. Headers go out with the first one, so status, type and headers of the response must be set
- * before it and stay as they are; gRPC status and message may be set until finish(), which ends the
- * stream; a body that `is_framed` then goes out as the last of it. */
+ * the buffer's content. What the peer makes no space for waits in a file; BUSY when files hold too
+ * much already, and for gRPC at once (wait with sf_exchange_stream_wait), CANCELLED when it
+ * disconnected. Headers go out with the first one, so status, type and headers of the response must
+ * be set before it and stay as they are; gRPC status and message may be set until finish(), which
+ * ends the stream; a body that `is_framed` then goes out as the last of it. */
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why);
 /* A long plain answer, before its first piece: from now on what is streamed is compressed, when the
- * client asked for that and the answer's headers allow it. */
+ * client queried for that and the answer's headers allow it. */
 void sf_exchange_stream_gzip(struct sf_exchange *ex);
 bool sf_exchange_has_streamed(const struct sf_exchange *ex);
-/* Waits until there is room again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
+/* Waits until there is space again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
 enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns);

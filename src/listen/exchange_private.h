@@ -1,7 +1,7 @@
 /* exchange_private.h - what the loops know of an exchange and the application does not.
  *
  * Life: made when a request's first byte arrives; read by its loop; given to the application by
- * on_request (is_with_app); given back by finish through its loop's list; answered; freed. When the
+ * on_request (is_with_app); returned by finish through its loop's list; answered; freed. When the
  * peer goes away in between, the exchange is parted from its connection and only waits to come
  * back. */
 #pragma once
@@ -51,7 +51,7 @@ struct sf_exchange {
     struct sf_buf queue;            /* streamed and not taken by the loop */
     size_t queued_len;              /* streamed and not sent yet, but for: */
     uint64_t late_put, late_got;    /* of the file: written by the application, taken by the loop */
-    bool is_parted;                 /* nobody listens any more */
+    bool is_parted;                 /* the client has disconnected */
     struct sf_spool late;           /* opened before late_put is more than 0 */
     struct sf_deflate_stream *gzip; /* the application's thread only, until it is finished */
     struct sf_buf packed;           /* likewise: compressed, and not queued */
@@ -63,7 +63,8 @@ struct sf_exchange {
 struct sf_exchange *sf_exchange_new(struct sf_loop *loop, struct sf_conn *conn); /* NULL: memory */
 void sf_exchange_free(struct sf_exchange *ex);
 /* Gives the request's memory back to the budget. Done as soon as the application is finished, and
- * not when the answer has left: that may depend on a peer we do not read from for want of budget.
+ * not when the answer has left: that may depend on a peer from which nothing is read for lack of
+ * budget.
  */
 void sf_exchange_release_body(struct sf_exchange *ex);
 /* The peer is gone or given up: cancels, and frees unless the application still has it. */
@@ -71,7 +72,7 @@ void sf_exchange_part(struct sf_exchange *ex);
 /* Streamed bytes that left for the peer. */
 void sf_exchange_sent(struct sf_exchange *ex, size_t len);
 /* Moves what was streamed meanwhile into `out` (empty): from memory, then from the file as far as
- * there is room. */
+ * there is space. */
 void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out);
 bool sf_exchange_has_late(struct sf_exchange *ex); /* more is in the file */
 /* Fills an answer of our own: text, or what the application makes of it once the head is known.

@@ -1,7 +1,7 @@
 /* One listening socket per address, and every loop polls its own duplicate of it. Not SO_REUSEPORT:
  * with that the kernel would deal connections to a loop that is busy while another is idle, and a
- * second server of the same user would share our port in silence where it must be told that the
- * port is taken. */
+ * second server of the same user would silently share our port instead of failing because it is in
+ * use. */
 #include "listen/listener.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* listener.h - sockets to requests: accept, TLS, timeouts, back-pressure; drives http/.
  *
  * One listener owns `n_loops` event loops (one thread each). Every address speaks HTTP/1.1, h2c
- * with prior knowledge and gRPC by looking at the first bytes; with TLS, by ALPN. */
+ * with prior knowledge and gRPC by examining the first bytes; with TLS, by ALPN. */
 #pragma once
 #include "listen/exchange.h"
 
@@ -45,7 +45,7 @@ struct sf_listen_hooks {
      * NULL. */
     void (*on_fault)(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer);
     /* The listener itself refuses a request whose head it has read. Status and retry-after are set,
-     * the body is a line of text; the application may say it as its callers expect. Not for gRPC,
+     * the body is a line of text; the application may format it for its callers. Not for gRPC,
      * which has its trailers. On the loop's thread; may be NULL. */
     void (*on_refuse)(void *arg, const struct sf_request *request, struct sf_response *response,
                       const char *reason);

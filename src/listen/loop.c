@@ -13,7 +13,8 @@
 #include "listen/conn.h"
 #include "os/clock.h"
 
-/* Who takes nothing for so long is not reading; a peer at the end of a slow line is faster. */
+/* A peer that reads nothing for this long is considered stalled; even a slow connection is faster.
+ */
 static const int64_t STALLED_NS = 200 * SF_NS_PER_MS;
 
 static _Thread_local const struct sf_loop *mine; /* the loop this thread runs */
@@ -165,7 +166,7 @@ static void resume_waiting(struct sf_loop *loop)
 
     if (!atomic_load(&loop->is_waiting) || sf_body_budget_is_over(&loop->shared->budget))
         return;
-    atomic_store(&loop->is_waiting, false); /* those that must wait again say so again */
+    atomic_store(&loop->is_waiting, false); /* those that must wait again report it again */
     for (struct sf_conn *c = loop->conns; c; c = next) {
         next = c->next;
         if (c->is_paused) {

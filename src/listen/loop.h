@@ -37,7 +37,7 @@ struct sf_loop_acceptor { /* one listening socket as this loop sees it */
     struct sf_loop *loop;
     struct sf_tls_context *tls; /* borrowed from the listener; NULL: plain */
     bool is_open;
-    bool is_stuck; /* a connection could not be taken for want of memory; tried again */
+    bool is_stuck; /* a connection could not be accepted for lack of memory; retried */
 };
 
 struct sf_loop {
@@ -56,7 +56,7 @@ struct sf_loop {
     struct sf_conn *touched;                 /* to be advanced before this callback ends */
     struct sf_exchange *local, **local_tail; /* came back while this thread was in a callback */
     bool is_ready, is_async_closed;
-    bool is_draining, is_final; /* GOAWAY was said; and said with the last stream */
+    bool is_draining, is_final; /* GOAWAY was announced; and sent with the last stream */
     int64_t drain_from_ns, drain_until_ns;
     int64_t now_ns;              /* monotonic, of the current callback */
     atomic_bool is_waiting;      /* some connection waits for the body budget */
@@ -82,7 +82,7 @@ void sf_loop_done(struct sf_loop *loop); /* not running; a zeroed one is fine */
 
 /* Any thread: the exchange was finished or has streamed something. */
 void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished);
-/* The budget may have room again: wakes every loop that waits for it. */
+/* The budget may have space again: wakes every loop that waits for it. */
 void sf_loop_budget_freed(struct sf_loop *loop);
 /* Too much waits to be read by peers: closes those that have been at it longest. */
 void sf_loop_evict(struct sf_loop *loop);

@@ -1,10 +1,11 @@
-/* spool.h - a nameless file that holds bytes nobody has looked at yet, enciphered.
+/* spool.h - an unnamed, encrypted file for request bodies that have not been redacted yet.
  *
  * A recording may carry the environment and command line of a whole machine; redaction comes when
  * the body is complete, and what it takes out must never have been on the disk. So what goes into
  * the file is AES-256 in counter mode under a key that only this process's memory has, and that is
  * gone with the file: what a crash leaves in free blocks is noise. No integrity is promised: the
- * file has no name, and whoever can write to our descriptors can do worse. One thread at a time. */
+ * file has no name, and an attacker who can write to our descriptors can do worse. One thread at a
+ * time. */
 #pragma once
 #include "base/err.h"
 #include "os/file.h"

@@ -57,7 +57,7 @@ static void add_label_value(struct sf_buf *out, sf_str val)
     }
 }
 
-/* Numbers of one tenant are for those who may see it. */
+/* Figures of one tenant are shown only to callers with access to it. */
 static bool is_shown(const struct sf_exposition *e, const struct sf_metric_label *labels,
                      size_t n_labels)
 {
@@ -160,7 +160,7 @@ void sf_exposition_histogram(struct sf_exposition *e, const struct sf_metric_lab
         total += counts[i];
         if (i == n_bounds)
             snprintf(le, sizeof(le), "+Inf");
-        else /* OpenMetrics wants floats to look like floats */
+        else /* OpenMetrics requires a decimal point in floats */
             snprintf(le, sizeof(le), bounds[i] == floor(bounds[i]) ? "%.1f" : "%.9g", bounds[i]);
         add_bucket(e, labels, n_labels, le, total, exemplars ? &exemplars[i] : NULL);
     }

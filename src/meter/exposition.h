@@ -1,4 +1,4 @@
-/* exposition.h - metrics as text: Prometheus 0.0.4, or OpenMetrics 1.0 when a scraper asks for it.
+/* exposition.h - metrics as text: Prometheus 0.0.4, or OpenMetrics 1.0 when a scraper requests it.
  *
  * A writer over a caller's buffer: one family, its samples, the next family. Both formats come from
  * the same calls; where they differ (counter family names, exemplars, the end mark) the writer
@@ -48,7 +48,7 @@ void sf_exposition_histogram(struct sf_exposition *e, const struct sf_metric_lab
                              size_t n_labels, const double *bounds, size_t n_bounds,
                              const uint64_t *counts, double sum,
                              const struct sf_exemplar *exemplars);
-void sf_exposition_end(struct sf_exposition *e); /* "# EOF" where the format wants it */
+void sf_exposition_end(struct sf_exposition *e); /* "# EOF" if the format requires it */
 
 /* Does this Accept header prefer OpenMetrics to the plain text format? */
 bool sf_exposition_wants_open_metrics(sf_str accept);

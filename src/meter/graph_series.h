@@ -40,7 +40,7 @@ void sf_graph_series_done(struct sf_graph_table *t);
 /* The series of an edge, made when new. NULL: the table is full, or memory. */
 struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
                                             const struct sf_graph_edge *edge);
-/* Drops what nobody touched since `before_ns`; returns how many. */
+/* Drops entries not updated since `before_ns`; returns how many. */
 uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns);
 size_t sf_graph_series_copy_len(const struct sf_graph_table *t); /* what a copy needs */
 /* Copies all series with their text into `room`, as an array. */

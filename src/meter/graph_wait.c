@@ -33,8 +33,8 @@ void sf_graph_wait_done(struct sf_graph_wait *w)
 }
 
 /* Lists per slot and no sf_table: any number of callees may name one caller, so equal keys have no
- * bound, and a new one goes in front without a look at the others. Callers and callees lie in
- * different slots: a callee steps over no other when it looks for the caller. */
+ * bound, and a new one goes in front without a examine the others. Callers and callees lie in
+ * different slots: a callee steps over no other when it searches for the caller. */
 static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_id trace_id,
                         sf_span_id key, bool is_caller)
 {

@@ -1,8 +1,8 @@
 /* graph_wait.h - halves of requests that wait for the other half.
  *
- * A fixed number of places and a fixed amount of text; what finds no room is refused, and the
- * caller decides who must go. All wait equally long, so the oldest is always the next to give up.
- * No lock of its own: whoever owns it has one. */
+ * A fixed number of places and a fixed amount of text; what does not fit is refused, and the caller
+ * decides what to evict. All wait equally long, so the oldest is always the next to give up. No
+ * lock of its own: its owner has one. */
 #pragma once
 #include "meter/graph_half.h"
 
@@ -36,7 +36,7 @@ uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
 /* The other half of `half`, or NULL; borrowed until it is dropped. */
 struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
                                             const struct sf_graph_half *half, uint32_t slot);
-/* Copies `half`. False when there is no room. */
+/* Copies `half`. False when there is no space. */
 bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
                        int64_t now_ns);
 struct sf_graph_waiting *sf_graph_wait_oldest(struct sf_graph_wait *w); /* NULL: none waits */

@@ -1,4 +1,4 @@
-/* service_graph.c - who calls whom.
+/* service_graph.c - calls between services.
  *
  * One lock for waiting halves and series; a request of thousands of spans takes it in pieces, and a
  * scrape copies the series under it and writes the text from the copy. */
@@ -185,8 +185,7 @@ static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf
     }
 }
 
-/* Those who wait lie scattered, and looking for one after the other is waiting for memory: all are
- * asked for first. */
+/* Waiting halves are scattered in memory: all of them are prefetched before the search. */
 static void take_chunk(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_chunk *c,
                        int64_t now_ns)
 {

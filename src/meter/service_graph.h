@@ -1,5 +1,5 @@
-/* service_graph.h - who calls whom, how often, how long and how often in vain, under the names
- * Grafana's service graph asks for.
+/* service_graph.h - calls between services with counts, durations and failures, under the metric
+ * names of Grafana's service graph.
  *
  * Halves come from graph_half.h once the store has their batch. Those whose other half is here
  * already make a request at once, the others wait; what waits too long is either a call to a

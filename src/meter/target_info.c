@@ -248,7 +248,7 @@ static void render_target(const struct target *x, struct sf_exposition *e)
     sf_exposition_u64(e, labels, n, 1);
 }
 
-/* Written under the lock: the operator asked for these, and they are few. */
+/* Written under the lock: the operator queried for these, and they are few. */
 void sf_target_info_render(struct sf_target_info *t, int64_t now_ns, struct sf_exposition *e)
 {
     sf_exposition_family(e, "traces_target_info", SF_METRIC_GAUGE,

@@ -44,13 +44,13 @@ struct sf_batch {
     const struct sf_profile_batch *profiles; /* likewise */
     bool is_replay_only;                     /* rows are not here: replay `log` to get them */
     struct sf_arena arena;                   /* owned */
-    char meta[SF_BATCH_META_LEN];            /* room for what log.meta points to */
+    char meta[SF_BATCH_META_LEN];            /* space for what log.meta points to */
     struct sf_buf body;  /* owned; what log.body points into, when it is not in the arena */
     struct sf_buf plain; /* owned; what the rows point into, when that is neither of the two */
 };
 
 struct sf_batch *sf_batch_new(size_t arena_cap); /* NULL: no memory */
 void sf_batch_free(struct sf_batch *b);          /* with its pieces; NULL is fine */
-/* The rows of all pieces were copied: what only they need is given back, what `log` points into
+/* The rows of all pieces were copied: what only they need is returned, what `log` points into
  * stays. Another thread may read `log` meanwhile, and nothing else. */
 void sf_batch_drop_rows(struct sf_batch *b);

@@ -1,5 +1,5 @@
 /* The normalised form of a span batch (log kind SF_LOG_BATCH), version 1. All numbers are LEB128
- * varints unless said otherwise; zz is zigzag.
+ * varints unless given otherwise; zz is zigzag.
  *
  *     batch    := u8 version | u32le n_strings | n_resources n_scopes n_spans
  *                 resource* scope* span*

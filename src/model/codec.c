@@ -144,7 +144,7 @@ int64_t sf_codec_get_zigzag(struct sf_decoder *d)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-/* A count of things that take at least `least` bytes each: more than fit are never believed. */
+/* A count of things that take at least `least` bytes each: larger counts are rejected. */
 uint32_t sf_codec_get_count(struct sf_decoder *d, size_t least)
 {
     uint64_t n = sf_codec_get_varint(d);

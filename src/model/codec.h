@@ -24,7 +24,7 @@ struct sf_encoder {
     struct sf_codec_seen seen[SF_CODEC_SEEN]; /* by where they lie */
 };
 
-/* Version, room for the number of strings. */
+/* Version, space for the number of strings. */
 void sf_codec_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
 /* About so many strings will be new: a table of the right size is not made over. */
 void sf_codec_put_expect(struct sf_encoder *e, uint32_t n);
@@ -63,7 +63,7 @@ uint64_t sf_codec_get_u64le(struct sf_decoder *d);
 uint64_t sf_codec_get_varint(struct sf_decoder *d);
 uint32_t sf_codec_get_u32(struct sf_decoder *d);
 int64_t sf_codec_get_zigzag(struct sf_decoder *d);
-/* A count of things that take at least `least` bytes each: more than fit are never believed. */
+/* A count of things that take at least `least` bytes each: larger counts are rejected. */
 uint32_t sf_codec_get_count(struct sf_decoder *d, size_t least);
 /* A zeroed list in `req`; NULL for none and after a fault. */
 void *sf_codec_get_list(struct sf_decoder *d, size_t n, size_t size);

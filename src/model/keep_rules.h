@@ -40,8 +40,8 @@ enum sf_keep_reason {
     SF_KEEP_UNUSUAL,  /* longer than is usual for its operation, and tail_min_ns */
     SF_KEEP_CPU,      /* a local root's samples are more than cpu_percent of its time */
     SF_KEEP_FLAGGED,  /* a span says profile.keep = true, or its sender marked the trace */
-    SF_KEEP_BASELINE, /* by a hash of the trace's id, the same wherever it is asked */
-    SF_KEEP_PINNED,   /* somebody asked for it by name */
+    SF_KEEP_BASELINE, /* by a hash of the trace's id, the same everywhere */
+    SF_KEEP_PINNED,   /* it was requested by name */
     SF_KEEP_REASONS   /* stored as bits: never renumber */
 };
 

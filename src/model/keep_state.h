@@ -18,8 +18,8 @@ struct sf_keep_state {
     bool has_tags;               /* samples of the service named spans in that hour */
 };
 
-/* The chance it had to be kept: 1 for its outcome or in an hour that was not judged. What it stands
- * for in a sum is 1 / chance. */
+/* The chance it had to be kept: 1 for its outcome or in an hour that was not judged. What it
+ * represents in a sum is 1 / chance. */
 static inline double sf_keep_chance(const struct sf_keep_state *s)
 {
     return s->fate == SF_FATE_WHOLE || s->reasons & SF_KEEP_BY_OUTCOME

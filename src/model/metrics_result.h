@@ -21,7 +21,7 @@ struct sf_metrics_result {
     uint32_t n_steps; /* an instant query has one */
     int64_t from_ns;  /* step i covers (from + i * step, from + (i + 1) * step] ... */
     int64_t step_ns;  /* ... and carries its right edge */
-    bool is_running;  /* counting goes on: values will grow */
+    bool is_running;  /* counting continues: values will grow */
     bool is_partial;  /* a limit was hit: `note` says which */
     bool is_cut;      /* likewise, by something else than what could not be read */
     sf_str note;

@@ -1,5 +1,5 @@
 /* namer.h - names for code that a profile names by build id and offset only. The store asks while
- * it builds an answer; app points it at the room that reads debug files. */
+ * it builds an answer; app points it at the space that reads debug files. */
 #pragma once
 #include "base/arena.h"
 #include "base/str.h"
@@ -14,7 +14,7 @@ struct sf_named_line {
     uint32_t line;
 };
 
-struct sf_named { /* what is known of it; strings live where the caller wants them */
+struct sf_named { /* what is known of it; strings are allocated by the caller */
     const struct sf_named_line *lines; /* the innermost first; NULL: no name */
     uint32_t n_lines;
     uint64_t start_off; /* without a name: where its function begins in the file; 0: not known */

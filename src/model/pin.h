@@ -1,4 +1,4 @@
-/* pin.h - a trace that is kept because somebody asked for it, until an end. */
+/* pin.h - a trace that a user has chosen to keep until a given time. */
 #pragma once
 #include "base/str.h"
 #include "model/ids.h"
@@ -8,6 +8,6 @@ struct sf_pin {
     sf_trace_id trace;
     int64_t until_ns;
     int64_t created_ns;
-    int64_t start_ns; /* of the trace's first span; an erasure by time looks at it */
+    int64_t start_ns; /* of the trace's first span; an erasure by time examines it */
     sf_str note;      /* what it is for; may be empty */
 };

@@ -1,9 +1,9 @@
 /* pressure.h - how much a store that is under load still takes, and when it takes less.
  *
- * Each level refuses one thing more, the least worth first: the detail of samples whose traces
- * nobody looks for, all detail, profiles, half of the spans, everything. What fills (a line of the
- * memory budget, a queue) and what runs out (free space) is held against the same steps, so the
- * order is the same whatever is short. docs/overload.md states it for operators. */
+ * Each level refuses one thing more, the least worth first: the detail of samples of less important
+ * traces, all detail, profiles, half of the spans, everything. What fills (a line of the memory
+ * budget, a queue) and what runs out (free space) is held against the same steps, so the order is
+ * the same whatever is short. docs/overload.md states it for operators. */
 #pragma once
 #include <stdint.h>
 

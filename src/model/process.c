@@ -80,7 +80,8 @@ enum sf_process_kind sf_process_kind_of(sf_str key, bool is_guess)
     return sf_str_starts(key, SF_STR("session=")) ? SF_PROCESS_SESSION : SF_PROCESS_GUESS;
 }
 
-/* The address of a sender is not the same for both signals, so a pid beside it is no name here. */
+/* The address of a sender is not the same for both signals, so a pid beside it is not a name here.
+ */
 bool sf_process_names_of(sf_str service, struct sf_attrs resource, struct sf_arena *tmp,
                          struct sf_process_names *out)
 {

@@ -28,7 +28,7 @@ uint64_t sf_process_hash(sf_str service, sf_str key);
 /* Of a key; `is_guess` as it came with the key. */
 enum sf_process_kind sf_process_kind_of(sf_str key, bool is_guess);
 
-struct sf_process_names { /* all that a resource says, by kind; 0: not said */
+struct sf_process_names { /* all that a resource says, by kind; 0: not given */
     uint64_t hashes[SF_PROCESS_KINDS];
 };
 /* False: no memory. */

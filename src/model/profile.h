@@ -50,10 +50,10 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
                      SF_FRAME_RUST,
                      SF_FRAME_LUAJIT,
                      SF_FRAME_MARKER,  /* "(truncated)", unwinding failure */
-                     SF_FRAME_SERVICE, /* only in answers: bars that stand for a service, */
+                     SF_FRAME_SERVICE, /* only in answers: bars that represent a service, */
                      SF_FRAME_SPAN,    /* or a span; */
                      SF_FRAME_RUNNING, /* for time on a CPU without a stack, */
-                     SF_FRAME_UNSEEN,  /* for time that nobody knows, */
+                     SF_FRAME_UNSEEN,  /* for time that is not known, */
                      SF_FRAME_WAIT_GC, /* and for waits: in order of enum sf_ledger_part */
                      SF_FRAME_WAIT_RUN_QUEUE,
                      SF_FRAME_WAIT_LOCK,
@@ -129,7 +129,7 @@ struct sf_series {
 
 struct sf_process {      /* the instance a span and a sample share */
     sf_str service, key; /* key: what identifies the instance, see model/process.h */
-    bool is_guess;       /* only the sender's address: joins fall to service level and say so */
+    bool is_guess;       /* only the sender's address: joins fall to service level and report it */
 };
 
 /* What is known of a thread of a process beside the number that its samples carry. A number that is
@@ -160,5 +160,5 @@ struct sf_profile_batch {
     const struct sf_sample *samples;
     uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
     struct sf_profile_drops drops;
-    bool is_estimate; /* it says so itself: an export of ours, of samples that spans share */
+    bool is_estimate; /* it reports it itself: an export of ours, of samples that spans share */
 };

@@ -50,7 +50,7 @@ static void put_place(struct sf_buf *out, uint32_t place)
     sf_buf_add_varint(out, place == SF_NONE ? 0 : (uint64_t)place + 1);
 }
 
-/* Half of all bytes are frames: room is asked for once a stack, not once a byte. */
+/* Half of all bytes are frames: room is requested once a stack, not once a byte. */
 static void put_stack(struct sf_buf *out, const struct sf_stack *s)
 {
     int64_t before = 0;

@@ -36,7 +36,7 @@ struct sf_found_trace {
 struct sf_search_result {
     const struct sf_found_trace *traces; /* newest first */
     uint32_t n_traces;
-    bool is_running; /* the search goes on: more may come */
+    bool is_running; /* the search continues: more may come */
     bool is_partial; /* a limit was hit: `note` says which */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;

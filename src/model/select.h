@@ -1,4 +1,4 @@
-/* select.h - the words in which rows are asked for and taken away. */
+/* select.h - the words in which rows are requested and taken away. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"

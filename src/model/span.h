@@ -1,6 +1,6 @@
 /* span.h - a span and what it hangs on, as one batch or one answer holds them.
  *
- * Everything is a view: strings and lists live in the arena or body of whoever owns the span. */
+ * Everything is a view: strings and lists live in the arena or body of the owner of the span. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"

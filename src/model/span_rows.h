@@ -1,6 +1,6 @@
 /* span_rows.h - what the store hands out: up to SF_ROWS_MAX rows as columns.
  *
- * A column not asked for is NULL. Everything is borrowed from the decoded granule until the
+ * A column not requested is NULL. Everything is borrowed from the decoded granule until the
  * cursor's next step. Rows of one trace are consecutive and, with sf_span_query.has_whole_traces,
  * complete: a trace may continue in the following batch, never come back later. */
 #pragma once
@@ -30,7 +30,8 @@ enum sf_column { /* bits of sf_span_query.columns */
                  SF_COL_IDS = 1 << 17     /* trace_id and span_id */
 };
 
-struct sf_str_column { /* row i says dict[code[i]]; a condition is asked once per dictionary entry
+struct sf_str_column { /* row i says dict[code[i]]; a condition is evaluated once per dictionary
+                        * entry
                         */
     const uint32_t *code;
     const sf_str *dict;

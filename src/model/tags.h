@@ -1,4 +1,4 @@
-/* tags.h - names and values of attributes, as completion asks for them. */
+/* tags.h - names and values of attributes, as completion requests them. */
 #pragma once
 #include "model/select.h"
 

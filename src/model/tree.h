@@ -10,7 +10,7 @@ struct sf_frame { /* a location by value: what a person sees */
     uint32_t line;
     uint8_t kind; /* enum sf_frame_kind */
     uint64_t file_off;
-    bool is_unnamed; /* `function` stands for a name: where the function begins in its file */
+    bool is_unnamed; /* `function` represents a name: where the function begins in its file */
 };
 
 struct sf_tree_node {

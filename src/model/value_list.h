@@ -16,7 +16,7 @@ struct sf_value_list sf_value_list_init(struct sf_value val);
 /* The next element: its value, and its key in a KVLIST (empty in an ARRAY). Views into the list. */
 bool sf_value_list_next(struct sf_value_list *list, struct sf_attr *out);
 
-/* The fault that is no damage: the value is only deeper than we take. */
+/* The fault that is not a damage: the value is only deeper than we take. */
 extern const char sf_value_list_too_deep[];
 /* Is `content` what a value of `type` may hold: well-formed, at most SF_LIMIT_NESTING lists deep?
  * If not, *out_off is where it is not and *out_fault a literal that says why. */

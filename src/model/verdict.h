@@ -10,7 +10,7 @@
 #include "model/keep_rules.h"
 
 struct sf_verdict_entry {
-    sf_trace_id id;   /* zero: a span that came in samples only, whose trace nobody knows */
+    sf_trace_id id;   /* zero: a span that came in samples only, whose trace is not known */
     uint16_t reasons; /* bits of enum sf_keep_reason */
     uint16_t baseline_per_10000; /* the share of the rules of its services: its chance to be kept
                                   * were it not for its outcome */

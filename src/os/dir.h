@@ -50,7 +50,7 @@ enum sf_err sf_dir_free_len(struct sf_dir *d, uint64_t *out_free, uint64_t *out_
 /* Makes an own new directory below TMPDIR (else /tmp); `path` gets its name, terminated. */
 enum sf_err sf_dir_make_temporary(const char *prefix, char *path, size_t path_len,
                                   struct sf_why *why);
-/* The path from the root, links resolved, for people; `path` itself when that cannot be said. */
+/* The path from the root, links resolved, for people; `path` itself if that is unknown. */
 const char *sf_dir_full_path(const char *path, char full[SF_DIR_PATH_MAX]);
 /* Deletes a directory with all that is in it, links not followed. Gone already is fine. */
 enum sf_err sf_dir_delete_tree(const char *path, struct sf_why *why);

@@ -21,7 +21,7 @@ struct transfer {
     char detail[CURL_ERROR_SIZE], url[SF_FETCH_URL_CAP];
     unsigned n_moves;
     struct sf_why why;
-    enum sf_err err;     /* what `take` said */
+    enum sf_err err;     /* the result of `take` */
     sf_fetch_done *done; /* of several */
     struct transfer *next;
 };

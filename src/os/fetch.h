@@ -20,7 +20,7 @@ struct sf_fetch_tls {
     bool is_unchecked;                /* any certificate will do */
 };
 
-/* What an answer with another status than 2xx said. */
+/* The message of a response with a status other than 2xx. */
 struct sf_fetch_refusal {
     long status;    /* 0: there was no answer */
     char text[400]; /* the beginning of its body, terminated */
@@ -51,7 +51,7 @@ struct sf_fetch { /* one request; what it points to outlives it */
 };
 
 /* Waits for the whole answer. NOT_FOUND: 404 or 410; IO: another status than 2xx, a redirect that
- * is not followed, the network; DEADLINE; CANCELLED; INPUT: no address; or what `take` said. */
+ * is not followed, the network; DEADLINE; CANCELLED; INPUT: no address; or the result of `take`. */
 enum sf_err sf_fetch_run(const struct sf_fetch *f, struct sf_why *why);
 /* Is it http:// or https:// with a host, without blanks and control characters? INPUT. */
 enum sf_err sf_fetch_check_url(sf_str url, struct sf_why *why);

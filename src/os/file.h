@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 struct sf_file {
-    int fd_plus_1; /* so that a zeroed file is no file */
+    int fd_plus_1; /* so that a zeroed file is not a file */
 };
 #define SF_FILE_NONE ((struct sf_file){0})
 
@@ -32,8 +32,8 @@ enum sf_err sf_file_write_at(const struct sf_file *f, uint64_t off, const void *
                              struct sf_why *why);
 enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struct sf_iov *v,
                               size_t n, struct sf_why *why);
-/* Lets writes pass by the page cache, or not any more: for what nobody reads back soon. Offset,
- * length and memory must then be multiples of 4,096. False: the file system cannot. */
+/* Lets writes pass by the page cache, or not any more: for data that is not read again soon.
+ * Offset, length and memory must then be multiples of 4,096. False: the file system cannot. */
 bool sf_file_set_direct(const struct sf_file *f, bool is_direct);
 enum sf_err sf_file_sync(
     const struct sf_file *f,
@@ -42,12 +42,12 @@ enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *w
 enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why);
 /* A file without a name in folder `dir_path`, for reading and writing; gone when closed. */
 enum sf_err sf_file_temp(const char *dir_path, struct sf_file *out, struct sf_why *why);
-/* BUSY: another process holds it. Released by close and by death. */
+/* BUSY: another process holds it. Released by close and when the process ends. */
 enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
 
 /* Opens a file by its path, as an operator names it. NOT_FOUND, DENIED, IO. */
 enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why);
-/* The same of a name that somebody else wrote: only a regular file, and nothing waits. */
+/* The same for an untrusted name: only a regular file, and without blocking. */
 enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct sf_why *why);
 /* The same below a folder: names may not begin with a dot, and links are not followed. */
 enum sf_err sf_file_open_beneath(const char *folder, const char *path, struct sf_file *out,

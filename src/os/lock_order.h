@@ -2,7 +2,7 @@
  *
  * A thread that holds a lock takes only locks that stand below it in this list, and never two of
  * one line. Then no circle of threads can wait for each other. A lock that is only tried may be
- * taken in any order: whoever tries does not wait.
+ * taken in any order: the attempt does not wait.
  *
  * Builds with a sanitizer check each lock as it is taken (os/thread.c) and stop the program at the
  * first one out of order, whether or not another thread is in its way. docs/architecture.md says

@@ -1,4 +1,4 @@
-/* memory.h - how much memory this process has, may have, and gives back. */
+/* memory.h - how much memory this process has, may have, and returns. */
 #pragma once
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
-/* notify.h - what the service manager is told about this process (systemd's notification protocol).
+/* notify.h - status messages to the service manager (systemd's notification protocol).
  */
 #pragma once
 
 struct sf_notify {
-    int fd; /* -1: nobody asked */
+    int fd; /* -1: not requested */
 };
 
 /* Connects to the socket that NOTIFY_SOCKET names: a path, or an abstract name after '@'. Unset,

@@ -28,7 +28,7 @@ enum sf_err sf_own_profiler_open(struct sf_own_profiler *out, struct sf_why *why
 enum sf_err sf_own_profiler_cpu_start(const struct sf_own_profiler *p, const char *path,
                                       unsigned rate_hz, struct sf_why *why);
 enum sf_err sf_own_profiler_cpu_stop(const struct sf_own_profiler *p, struct sf_why *why);
-/* Who allocated and who keeps memory since the first call, written likewise. UNSUPPORTED: the
+/* Allocated and live memory by stack since the first call, written likewise. UNSUPPORTED: the
  * library does not stand before malloc, which takes preloading it. */
 enum sf_err sf_own_profiler_heap(const struct sf_own_profiler *p, const char *path,
                                  struct sf_why *why);

@@ -34,7 +34,7 @@ static bool find(const char *name, char out[PATH_CAP])
     return false;
 }
 
-/* ---- reading it: bytes of anybody's, so nothing in them is believed ---- */
+/* ---- reading it: untrusted bytes, everything is checked ---- */
 
 static bool read_at(int fd, uint64_t off, void *to, size_t len)
 {
@@ -125,7 +125,7 @@ static void inspect_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
     }
 }
 
-/* "#! /bin/sh -e" to "/bin/sh"; false: it is no script. */
+/* "#! /bin/sh -e" to "/bin/sh"; false: it is not a script. */
 static bool interpreter(int fd, char out[PATH_CAP])
 {
     char line[LINE_CAP] = "";

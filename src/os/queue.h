@@ -1,4 +1,5 @@
-/* queue.h - a bounded queue of pointers between threads. Full means BUSY, said to the sender. */
+/* queue.h - a bounded queue of pointers between threads. Full means BUSY, which is returned to the
+ * sender. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* random.h - bytes nobody can guess. */
+/* random.h - unpredictable random bytes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* Files: Landlock refuses with EACCES whatever lies below no folder that was named. Calls: a server
- * of ours starts no program, loads no module and traces nobody; a filter refuses the calls for that
- * with EPERM. It names what is refused and not what is allowed: libraries change what they call,
- * and an unknown new call must not end the server. */
+/* Files: Landlock refuses with EACCES whatever lies below no folder that was named. Calls: the
+ * server starts no program, loads no module and traces no process; a filter refuses the calls for
+ * that with EPERM. It names what is refused and not what is allowed: libraries change what they
+ * call, and an unknown new call must not end the server. */
 #include "os/sandbox.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* sandbox.h - what this process may still do once it has started: files by Landlock, calls by
  * seccomp. Both hold for threads that are started afterwards and for everything they start, and
- * cannot be taken back. */
+ * cannot be reverted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +27,6 @@ struct sf_sandbox_state {
 void sf_sandbox_usual(struct sf_sandbox *s);
 /* NULL and "" are fine. LIMIT: too many. */
 enum sf_err sf_sandbox_read(struct sf_sandbox *s, const char *path, struct sf_why *why);
-/* Before the first thread that should be held by it. What the kernel does not have is left out and
- * told in `out`. */
+/* Before the first thread that should be held by it. What the kernel does not support is left out
+ * and reported in `out`. */
 void sf_sandbox_enter(const struct sf_sandbox *s, struct sf_sandbox_state *out);

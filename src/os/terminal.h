@@ -1,4 +1,4 @@
-/* terminal.h - is somebody looking, and how wide is their window? */
+/* terminal.h - is the output a terminal, and how wide is it? */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +11,5 @@ bool sf_terminal_has_color(int fd);
 /* Columns of the terminal behind `fd`; COLUMNS in the environment counts first, `otherwise` when
  * there is neither. */
 size_t sf_terminal_width(int fd, size_t otherwise);
-/* Writes all of it; false when the reader went away. */
+/* Writes all of it; false when the reader disconnected. */
 bool sf_terminal_write(int fd, sf_str text);

@@ -1,7 +1,7 @@
 /* thread.h - threads, locks and waiting.
  *
  * A mutex sits next to what it guards and has a place in the one order of os/lock_order.h. None is
- * held across a system call or a callback, but for those whose comment says so and why. */
+ * held across a system call or a callback, but for those whose comment reports it and why. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,10 +15,10 @@ struct sf_thread {
     bool is_running;
 };
 
-/* Of threads that answer queries: whatever writes comes first. One that asks without a pause beside
- * a writer who uses all of a core gets a thirtieth of it; on an idle core it gets all. */
+/* Of threads that answer queries: whatever writes comes first. A busy thread beside one of normal
+ * priority gets a thirtieth of a core; on an idle core it gets all of it. */
 enum { SF_NICE_QUERIES = 15 };
-/* Of threads that answer questions about one trace, span or name: they come before the others. */
+/* Of threads that answer queries about one trace, span or name: they come before the others. */
 enum { SF_NICE_POINTS = 10 };
 
 /* Starts `run(arg)` with all signals but SIGPROF and SIGURG blocked. `name` (at most 15 characters)
@@ -37,7 +37,7 @@ struct sf_mutex {
 struct sf_condvar { /* something to wait for; always with the mutex that guards it */
     pthread_cond_t c;
 };
-struct sf_rwlock { /* many share or one excludes; who excludes is not starved by those who share */
+struct sf_rwlock { /* shared or exclusive; shared holders do not starve an exclusive one */
     pthread_rwlock_t l;
     enum sf_lock_rank rank;
 };

@@ -71,7 +71,7 @@ static bool is_frame(const struct sf_expr *e)
     return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
 }
 
-/* A span has many frames, and they are looked for by name before any span is: the name must be
+/* A span has many frames, and they are searched for by name before any span is: the name must be
  * there. */
 static bool check_frame(struct sf_parser *p, const struct sf_expr *e)
 {

@@ -2,8 +2,8 @@
  *
  * Parsing, constant folding and every check that needs no data happen here: what comes out can be
  * evaluated. Text is bounded by SF_LIMIT_QUERY_LEN, nesting by SF_QUERY_DEPTH,
- * and what nesting and long chains of operators build together by SF_QUERY_HEIGHT: whoever walks a
- * tree may do so by recursion. */
+ * and what nesting and long chains of operators build together by SF_QUERY_HEIGHT: a tree can be
+ * walked recursively. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include "query/parser.h"
 
-struct sf_word_number { /* a word and what it stands for */
+struct sf_word_number { /* a word and what it represents */
     const char *word;
     int number;
 };
@@ -13,7 +13,7 @@ bool sf_stage_parse_comparison(const struct sf_parser *p,
                                enum sf_expr_op *out); /* = != < <= > >= in hand */
 bool sf_stage_parse_attr_list(struct sf_parser *p, const struct sf_query_attr **out,
                               uint32_t *out_n);
-/* "avg ( expr )". False without a fault: it is no aggregate. */
+/* "avg ( expr )". False without a fault: it is not an aggregate. */
 bool sf_stage_parse_aggregate(struct sf_parser *p, struct sf_stage *s);
 /* cmp constant, the aggregate already read. */
 bool sf_stage_parse_aggregate_filter(struct sf_parser *p, struct sf_stage *s);

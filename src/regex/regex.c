@@ -25,7 +25,7 @@ struct sf_regex {
     struct sf_word_list *words; /* of long whole patterns: instead of code */
     sf_str pattern;             /* of whole patterns: for a program */
     struct sf_buf literal;      /* of whole patterns: what every text that matches holds */
-    bool is_literal;            /* and no more is asked of it */
+    bool is_literal;            /* and nothing more is required of it */
     uint64_t number;
 };
 
@@ -133,8 +133,8 @@ static bool is_long_list(sf_str pattern)
     return pattern.len > SF_REGEX_MAX_LEN && sf_word_list_is(pattern);
 }
 
-/* By itself, not inside what anchors it: a class left open would swallow that, and the fault be
- * told of a text nobody wrote. */
+/* By itself, not inside what anchors it: an unterminated class would swallow the anchor, and the
+ * error would refer to text that is not in the pattern. */
 enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
 {
     struct sf_regex *re = NULL;
@@ -344,7 +344,7 @@ enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
         (text.len < re->literal.len || !memmem(text.p, text.len, re->literal.p, re->literal.len)))
         return SF_REGEX_NONE;
     /* Bytes that are no character match nothing, and all of the text must be matched. (PCRE2 can
-     * look at such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
+     * examine such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
     if (!sf_utf8_is_valid(text))
         return SF_REGEX_NONE;
     if (re->is_literal)
@@ -376,7 +376,7 @@ enum sf_regex_result sf_regex_groups(const struct sf_regex *re, sf_str text,
         return SF_REGEX_NONE;
     if (found < 0)
         return SF_REGEX_GAVE_UP;
-    if (found == 0) /* more groups than there is room for */
+    if (found == 0) /* more groups than there is space for */
         found = SF_REGEX_GROUPS;
     bounds = pcre2_get_ovector_pointer(scratch->data);
     for (int i = 0; i < SF_REGEX_GROUPS; i++) {

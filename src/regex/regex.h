@@ -2,9 +2,9 @@
  *
  * RE2's syntax, run by PCRE2: look-around, back-references, atomic and possessive forms, recursion
  * and verbs are refused when compiled, repeats go up to 1,000. Searching is over bytes and bounded;
- * a search that hits its bound says so instead of claiming that nothing was found. Whole texts are
- * matched in linear time. A compiled
- * expression never changes: threads may share it, each with its own scratch. */
+ * a search that hits its bound reports it instead of claiming that nothing was found. Whole texts
+ * are matched in linear time. A compiled expression never changes: threads may share it, each with
+ * its own scratch. */
 #pragma once
 #include <stdbool.h>
 
@@ -25,7 +25,7 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
  * match nothing), '.' takes newlines too. Words with bars between them (a|b|c) may be of any
  * length, other patterns have 16 KiB. Ask it with sf_regex_match(). */
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
-/* The same with groups that can be asked for: sf_regex_groups(). 16 KiB, no long lists of words. */
+/* The same with groups that can be requested: sf_regex_groups(). 16 KiB, no long lists of words. */
 enum sf_err sf_regex_new_grouped(sf_str pattern, struct sf_regex **out, struct sf_why *why);
 /* Characters that every text which matches holds, known without matching; empty: there are none, or
  * they are not known. Of a pattern made by sf_regex_new_whole(); borrowed from it. */
@@ -34,7 +34,7 @@ void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 
 struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */
 void sf_regex_scratch_free(struct sf_regex_scratch *s);
-/* Asks now and then, when a match takes long, whether to go on; never asks without it. */
+/* Asks now and then, when a match takes long, whether to continue; never asks without it. */
 void sf_regex_scratch_watch(struct sf_regex_scratch *s, bool (*goes_on)(void *arg), void *arg);
 
 enum sf_regex_result { SF_REGEX_NONE, SF_REGEX_FOUND, SF_REGEX_GAVE_UP };
@@ -44,7 +44,7 @@ enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_
                                    size_t *out_end);
 /* Does the whole text match? Of a pattern made by sf_regex_new_whole(). At the bound the text is
  * walked through all of the pattern at once, in time linear in both. GAVE_UP: no memory for that,
- * or the scratch's owner wants it to end. */
+ * or the scratch's owner has cancelled it. */
 enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
                                     struct sf_regex_scratch *scratch);
 /* The same of a pattern made by sf_regex_new_grouped(), with what its first groups took; the whole

@@ -30,7 +30,7 @@ static bool is_anything(const struct search *s, const struct sf_regex_node *n)
            !child->next && child->kind == SF_REGEX_ONE && child->op == SF_REGEX_ANY;
 }
 
-/* Everything in a sequence must be there; of the rest nothing is said. */
+/* Everything in a sequence must be there; of the rest nothing is stated. */
 static void walk(struct search *s, uint32_t at)
 {
     const struct sf_regex_node *n = &s->tree->nodes[at];

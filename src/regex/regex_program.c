@@ -18,13 +18,13 @@ enum {
     FORK = SF_REGEX_OPS, /* on with both */
     JUMP,
     DONE,
-    STEPS_A_LOOK = 1 << 20, /* between two questions whether to go on: a few milliseconds */
+    STEPS_A_LOOK = 1 << 20, /* between two queries whether to continue: a few milliseconds */
     NO_CHAR = -1
 };
 
 struct inst {
     uint8_t op;
-    uint32_t arg; /* character, class, or where to go on */
+    uint32_t arg; /* character, class, or where to continue */
     uint32_t other;
 };
 
@@ -42,7 +42,7 @@ struct sf_regex_program {
     struct class *classes;
     uint32_t n_classes;
     pcre2_match_data *data;
-    /* A walk: instructions that want the next character, by turns the one list and the other. */
+    /* A walk: instructions waiting for the next character, in two lists that alternate. */
     uint32_t *lists[2], n_list[2];
     uint32_t *seen; /* the turn in which an instruction was put on a list */
     uint32_t *stack;

@@ -63,13 +63,13 @@ static const char *check_escape(char c)
 {
     if (c >= '1' && c <= '9')
         return "back-references are not allowed";
-    /* What RE2 knows; any punctuation stands for itself. */
+    /* What RE2 knows; any punctuation represents itself. */
     if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && !strchr("abfnrtvxdDsSwWABzpPQ", c))
         return "this escape is not allowed";
     return NULL;
 }
 
-/* Past a bracket class, or to the end when it is not closed (PCRE2 says so then). */
+/* Past a bracket class, or to the end when it is not closed (PCRE2 reports it then). */
 static size_t skip_class(sf_str p, size_t at, const char **out_fault)
 {
     size_t i = at + 1;

@@ -1,6 +1,6 @@
 /* word_list.h - a pattern that is nothing but words with bars between them: a|b|c.
  *
- * Dashboards write such patterns, one word for each value that somebody picked, and they become
+ * Dashboards write such patterns, one word for each selected value, and they become
  * longer than an expression may be. A sorted list answers them at any length. */
 #pragma once
 #include <stdbool.h>

@@ -132,7 +132,7 @@ static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_bu
     const double *values = c->series->values;
     struct extent e = extent_of(c, values);
     double low = e.least < 0 ? e.least : 0;
-    struct sf_chart zero = {.unit = c->unit}; /* it is no estimate */
+    struct sf_chart zero = {.unit = c->unit}; /* it is not an estimate */
     for (unsigned row = HEIGHT; row-- > 0;) {
         if (row == HEIGHT - 1)
             add_right(out, c, e.most, NUMBER_COLUMNS);

@@ -21,7 +21,7 @@ struct sf_chart {
     bool is_estimate; /* its figures are marked so */
 };
 
-/* Columns a chart has for steps in a terminal that wide: who may choose the step chooses so many.
+/* Columns a chart has for steps in a terminal that wide: the number of steps to request.
  */
 uint32_t sf_chart_columns(size_t width);
 void sf_chart_draw(const struct sf_chart *c, size_t width, struct sf_buf *out);

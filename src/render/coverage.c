@@ -49,7 +49,7 @@ static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key_u64(w, SF_STR("moreTypes"), c->n_more_types);
 }
 
-/* In samples, as those received: a row of `grades` may stand for several. */
+/* In samples, as those received: a row of `grades` may represent several. */
 static void write_counts(struct sf_json_writer *w, const struct sf_coverage *c)
 {
     write_f64(w, "knownSamples", c->known);

@@ -4,7 +4,7 @@
 #include "model/answer/explain.h"
 
 void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out);
-/* What asks for it again: a command for a shell, and an address of the page. */
+/* What requests it again: a command for a shell, and an address of the page. */
 void sf_explain_again_command(const struct sf_explain_view *v, struct sf_buf *out);
 void sf_explain_again_page(const struct sf_explain_view *v, struct sf_buf *out);
 void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out);

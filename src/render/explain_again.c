@@ -1,4 +1,4 @@
-/* explain_again.c - what asks for an explanation again. */
+/* explain_again.c - what requests an explanation again. */
 #include <inttypes.h>
 
 #include "base/text.h"

@@ -154,7 +154,7 @@ static void add_change(const struct page *p, uint32_t place)
         sf_buf_print(p->out, ", %+.1f %%", 100 * c.ratio);
 }
 
-/* Grey is no change; full red or blue is a change by a fifth of all, or by half of its own. */
+/* Grey is not a change; full red or blue is a change by a fifth of all, or by half of its own. */
 static void add_change_color(const struct page *p, uint32_t place)
 {
     struct sf_diff_change c = change_of(p, place), all = change_of(p, 0);

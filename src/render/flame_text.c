@@ -46,7 +46,7 @@ static bool is_marked(const struct drawing *d, uint32_t place)
     return false;
 }
 
-/* What a language's runtime does (collects, allocates, interrupts) is the time of who called it.
+/* What a language's runtime does (collects, allocates, interrupts) is attributed to its caller.
  * A function that calls itself has its time spread over the depths of the stack: each may be small
  * where all together are not. */
 static void gather_selves(struct drawing *d, const uint32_t *owners)
@@ -157,7 +157,7 @@ static void repeat(struct sf_buf *out, char c, size_t n)
         sf_buf_add_u8(out, (uint8_t)c);
 }
 
-/* Stacks deeper than half the names' columns keep their room for names: they are numbered instead
+/* Stacks deeper than half the names' columns keep their space for names: they are numbered instead
  * of indented further. */
 static size_t add_indent(const struct drawing *d, uint32_t depth, struct sf_buf *out)
 {

@@ -15,15 +15,15 @@
 #include "flame/tree_order.h"
 
 struct sf_flame_text {
-    const struct sf_tree *tree;  /* grouped: frames have names */
-    const struct sf_tree *lines; /* the same with lines: marked frames are told with theirs; or
-                                    NULL */
+    const struct sf_tree *tree; /* grouped: frames have names */
+    const struct sf_tree
+        *lines; /* the same with lines: marked frames are listed with their lines; or NULL */
     enum sf_tree_by order;
     size_t columns;   /* of the terminal; at least 40 are used */
     double min_share; /* frames below this share of the view are not drawn; 0.01 is 1 % */
     bool has_color;
     bool has_no_marks; /* too few samples to call a path hot */
-    bool is_estimate;  /* every share is: it says so */
+    bool is_estimate;  /* every share is: it reports it */
 };
 
 struct sf_flame_text_rest { /* what was not drawn */

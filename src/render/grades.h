@@ -1,4 +1,4 @@
-/* grades.h - how samples came to spans, counted: exact, subtree, inherited, shared, window. */
+/* grades.h - sample counts by match quality: exact, subtree, inherited, shared, window. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/grades.h"

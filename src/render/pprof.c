@@ -70,7 +70,7 @@ static void write_functions(const struct tables *s, struct sf_message *m)
 }
 
 /* Whole address space each: readers look addresses up by range, and ours are file offsets. A
- * mapping whose frames all have names says so, or readers would try to symbolise it. */
+ * mapping whose frames all have names reports it, or readers would try to symbolise it. */
 static bool write_mappings(const struct sf_tree *t, struct tables *s, struct sf_arena scratch,
                            struct sf_message *m)
 {
@@ -149,7 +149,7 @@ static void write_sample(const struct sf_profile_view *v, const struct sf_profil
     sf_message_end(m, mark);
 }
 
-/* Leaf first. `path` has room for the deepest stack. */
+/* Leaf first. `path` has space for the deepest stack. */
 static void write_samples(const struct sf_profile_view *v, struct tables *s, int64_t *path,
                           struct sf_message *m)
 {

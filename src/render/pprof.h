@@ -5,7 +5,8 @@
 #include "model/answer/profile_view.h"
 #include "wire/message.h"
 
-/* Plain protobuf; who writes a file compresses it. Series labels become labels of every sample. */
+/* Uncompressed protobuf; compressed when written to a file. Series labels become labels of every
+ * sample. */
 enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,
                             struct sf_buf *out, struct sf_why *why);
 /* The same as the content of a message in either grammar. */

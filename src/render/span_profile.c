@@ -44,7 +44,7 @@ static void write_share(struct sf_json_writer *w, const struct sf_span_share *s)
     sf_json_write_object_end(w);
 }
 
-/* The largest one by itself too, for those who want only that. */
+/* The largest one separately too, for clients that need only that. */
 static void write_shares(struct sf_json_writer *w, const struct sf_span_profile *p)
 {
     const struct sf_span_share none = {0};

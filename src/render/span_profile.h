@@ -1,4 +1,4 @@
-/* span_profile.h - the flame graph of a span and what is known of its worth, as JSON and text. */
+/* span_profile.h - the flame graph of a span and its precision, as JSON and text. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

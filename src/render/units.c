@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 
-/* Three significant digits, without the zeros nobody needs: 1.25, 12.5, 125. */
+/* Three significant digits, without trailing zeros: 1.25, 12.5, 125. */
 static void add_scaled(struct sf_buf *out, double v, const char *unit)
 {
     int digits = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;

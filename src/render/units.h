@@ -17,7 +17,7 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
  * cut. */
 void sf_units_plain(struct sf_buf *out, sf_str text);
 /* Ends a line that was begun at `from` and holds text from telemetry: the same is replaced in all
- * of it, so that nobody's name is a second line. */
+ * of it, so that a name cannot start a second line. */
 void sf_units_end_line(struct sf_buf *out, size_t from);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
@@ -27,5 +27,5 @@ size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);
  * line have one for themselves, uncut. Ends without a newline; returns the column. */
 size_t sf_units_prose(struct sf_buf *out, sf_str text, size_t at, size_t indent);
 void sf_units_pad(struct sf_buf *out, size_t columns); /* blanks */
-/* Is the amount nothing but the number of samples? Then it is not said twice. */
+/* Is the amount nothing but the number of samples? Then it is not given twice. */
 bool sf_units_is_count_of(int64_t value, sf_str unit, double n_samples);

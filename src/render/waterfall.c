@@ -161,7 +161,7 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
     char bar[MAX_BAR];
     size_t indent = 2 * (size_t)row->depth;
     if (indent > l->name / 2)
-        indent = l->name / 2; /* deep traces keep room for names */
+        indent = l->name / 2; /* deep traces keep space for names */
     if (l->number)
         sf_buf_print(out, "%*u ", (int)l->number - 1, i + 1);
     if (l->id) {
@@ -215,7 +215,7 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
     sf_buf_add_str(out, SF_STR("\n\n"));
 }
 
-/* "0", then a time at every quarter that has room for it. */
+/* "0", then a time at every quarter that has space for it. */
 static void add_scale(const struct sf_waterfall *w, const struct layout *l, struct sf_buf *out)
 {
     struct sf_buf label = {0};

@@ -13,7 +13,7 @@ struct sf_waterfall_row { /* in the order they shall appear */
     const struct sf_span *span;
     sf_str service;
     uint32_t depth;
-    sf_str note;      /* shown behind the duration, or below where there is no room; may be empty */
+    sf_str note; /* shown behind the duration, or below where there is no space; may be empty */
     int64_t shift_ns; /* brings the span to the clock of the trace */
 };
 

@@ -161,7 +161,7 @@ enum sf_err sf_relabel_label_put(struct sf_label_set *s, sf_str key, sf_str val,
 
 /* ---- rules ---- */
 
-/* "$1", "${1}" and "$$"; other dollars stand for themselves. */
+/* "$1", "${1}" and "$$"; other dollars represent themselves. */
 static enum sf_err expand(sf_str text, const sf_str groups[SF_REGEX_GROUPS], struct sf_arena *req,
                           sf_str *out, struct sf_why *why)
 {

@@ -28,7 +28,7 @@ struct sf_relabel {
     size_t n_sources;
     sf_str separator, pattern, target, replacement; /* as written; checked fills in defaults */
     bool has_separator, has_replacement;
-    uint64_t modulus; /* of hashmod; 0: not said */
+    uint64_t modulus; /* of hashmod; 0: not given */
     enum sf_relabel_action action;
     struct sf_regex *re; /* owned */
 };

@@ -280,7 +280,7 @@ static enum sf_err check_url(sf_str url, const char *what, struct sf_why *why)
     host = sf_str_from_at(url, sf_str_starts(url, SF_STR("https://")) ? 8 : 7);
     if (sf_str_find_char(host, '/', &at))
         host = sf_str_part(host, 0, at);
-    if (sf_str_find_char(host, '@', &at)) /* it would be shown to everybody who may read */
+    if (sf_str_find_char(host, '@', &at)) /* it would be shown to every reader */
         return sf_fail(why, SF_ERR_INPUT,
                        "%s: no names and passwords in addresses; "
                        "bearer_token_file keeps a secret out of sight",

@@ -1,4 +1,4 @@
-/* scrape_target.h - one address that is asked for profiles, and how that went.
+/* scrape_target.h - one address that is queried for profiles, and how that went.
  *
  * Made by discovery, asked by the scraper's thread; others read it under the scraper's lock. */
 #pragma once
@@ -25,7 +25,7 @@ struct sf_scrape_target {
     bool is_busy, is_gone, is_seen;
     struct sf_buf body; /* of the answer that is being read */
     struct sf_buf prev; /* the answer before, for totals */
-    char *token;        /* while it is asked */
+    char *token;        /* while it is being scraped */
     int64_t begun_ns, begun_wall_ns;
     void *scraper;
 

@@ -128,7 +128,7 @@ static bool add_sources(struct sf_scraper *s, struct job *j)
     return true;
 }
 
-/* A new set of jobs; requests to targets go on. */
+/* A new set of jobs; requests to targets continue. */
 static void take_jobs(struct sf_scraper *s, struct sf_scrape_jobs *jobs)
 {
     struct sf_scrape_jobs *old;
@@ -382,7 +382,7 @@ static enum sf_err on_piece(void *arg, const void *p, size_t len, struct sf_why 
 
 /* ---- requests ---- */
 
-/* A token is read each time: whoever issues it replaces the file. */
+/* The token file is read each time, because its issuer replaces it. */
 static enum sf_err read_token(struct sf_scrape_target *t, struct sf_why *why)
 {
     struct sf_buf text = {0};

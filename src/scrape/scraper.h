@@ -2,7 +2,7 @@
  *
  * One thread runs it (sf_scraper_run) and makes all requests itself, so that a target that is slow,
  * huge or hostile costs its own request and no thread. What a target answers is given to the
- * caller's `take`. Any thread may look at the targets, or put another set of jobs in the place of
+ * caller's `take`. Any thread may examine the targets, or put another set of jobs in the place of
  * the one there is. */
 #pragma once
 #include "os/thread.h"
@@ -20,7 +20,7 @@ struct sf_scrape_answer {
 struct sf_scraper_ways { /* what the scraper is lent */
     void *arg;
     /* Decodes and keeps an answer. *out_has_totals: it holds sums since process start, and the next
-     * one is asked with this one as `prev`. */
+     * one is requested with this one as `prev`. */
     enum sf_err (*take)(void *arg, const struct sf_scrape_answer *a, uint64_t *out_samples,
                         bool *out_has_totals, struct sf_why *why);
     /* A file of targets in YAML. */

@@ -159,7 +159,7 @@ void sf_target_list_update_drop(struct sf_target_update *u)
     u->n_fresh = u->cap_fresh = 0;
 }
 
-/* A target that was told twice is one. */
+/* A target that is listed twice counts once. */
 static void index_fresh(struct sf_target_update *u, struct sf_table *at)
 {
     size_t n = 0;

@@ -15,7 +15,8 @@ void sf_target_list_done(struct sf_target_list *l);
 void sf_target_list_keep(struct sf_target_list *l, const struct sf_scrape_jobs *jobs);
 void sf_target_list_remove(struct sf_target_list *l, struct sf_scrape_target *t); /* and frees it */
 
-/* A discovery of one job. Begin, tell groups, end: what was not told of the job is gone then. */
+/* A discovery of one job. Begin, add groups, end: targets of the job that were not added are
+ * removed then. */
 struct sf_target_update {
     struct sf_target_list *list;
     struct sf_scrape_jobs *jobs;

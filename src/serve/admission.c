@@ -57,7 +57,7 @@ static bool is_over(struct sf_admission *a, sf_str service, bool has_spans)
     return true;
 }
 
-/* The name is copied: what it was read from may go before it is charged. False: no room. */
+/* The name is copied: what it was read from may go before it is charged. False: no space. */
 static bool add(struct sf_admission *a, sf_str service, uint64_t n)
 {
     struct sf_admission_service s = {.n = n};

@@ -1,8 +1,8 @@
 /* admission.h - a request held against the limits of its tenant and its services.
  *
  * A rate that is used up refuses before anything is acknowledged: the whole request (429 with the
- * time to wait), or, where the protocol can say so, the spans of the services that are over. What
- * is taken is charged when it goes to the store and given back when the store refuses it. */
+ * time to wait), or, where the protocol can report it, the spans of the services that are over.
+ * What is taken is charged when it goes to the store and returned when the store refuses it. */
 #pragma once
 #include "intake/quota.h"
 #include "model/profile.h"

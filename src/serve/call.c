@@ -16,7 +16,7 @@ static void say_naming(const struct sf_call *call)
                                   "read or fetched; retry"));
 }
 
-/* Said once: an answer may have said it already, in its own words. */
+/* Added once: the answer may already contain it in another form. */
 void sf_call_say_unread(const struct sf_call *call)
 {
     struct sf_response *r = call->response;
@@ -77,7 +77,7 @@ enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what,
 
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
-    if (sf_account_has_refused()) /* nobody will see this answer */
+    if (sf_account_has_refused()) /* the client has disconnected */
         return true;
     if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)
         sf_counters_add(call->service->counters, reason_of(err), 1);
@@ -85,7 +85,7 @@ bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *wh
         sf_service_say(call->service, SF_SAY_ERROR, "serve: %s: %s", sf_router_label(call->route),
                        why && why->text[0] ? why->text : sf_err_name(err));
     if (err == SF_ERR_UNSUPPORTED && !(call->route && call->route->is_otlp)) {
-        /* Not a body we cannot read but a question we cannot answer. */
+        /* Not a body we cannot read but a query we cannot answer. */
         struct sf_outcome outcome = {501, SF_GRPC_UNIMPLEMENTED, 0};
         sf_status_answer(call->response, call->form, outcome, why ? why->text : "unsupported");
         return true;

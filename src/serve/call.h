@@ -11,7 +11,7 @@ enum sf_route_class {
     SF_CLASS_INLINE,  /* answered on the loop: no waiting, no store */
     SF_CLASS_INGEST,  /* needs an ingest thread and a store that takes writes */
     SF_CLASS_DISCARD, /* needs an ingest thread to read the body, and no store */
-    SF_CLASS_POINT,   /* a question about one thing: needs a point thread and a store */
+    SF_CLASS_POINT,   /* a query about one thing: needs a point thread and a store */
     SF_CLASS_QUERY,   /* any other question: needs a query thread and a store */
     SF_CLASS_CONTROL, /* its own thread: must answer when everything else is busy */
 };
@@ -28,10 +28,10 @@ struct sf_route {
     /* True: the answer is filled. False: sf_call_finish() was or will be called by the handler. */
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
     /* Query parameters it knows, blanks between them, a star behind those that may come several
-     * times, "=json|text" behind those with few values. NULL: a call in the shape of others, who
-     * decide. */
+     * times, "=json|text" behind those with few values. NULL: a call of a compatible API, which
+     * decides itself. */
     const char *params;
-    /* POINT: is this a question about many things after all? May be NULL. */
+    /* POINT: is this a query about many things after all? May be NULL. */
     bool (*is_wide)(const struct sf_call *call);
     /* Of a call in the shape of others: the parameters it reads, as above; what else is there is
      * passed over and counted. NULL: every name may be one. */
@@ -82,18 +82,18 @@ bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcom
                     const char *sentence);
 /* 200 with that type; the body is the caller's to write. */
 void sf_call_ok(struct sf_call *call, const char *content_type);
-/* Of a search with as many traces as the caller's own limit, or the one of who named none: that
- * older ones may match is said in a header. */
+/* When a search returns as many traces as the limit (given or default), a header reports that older
+ * ones may match. */
 void sf_call_note_limit(struct sf_call *call, uint64_t limit, uint32_t n_traces);
 /* The body of a call that takes a few kilobytes of text, as it came. UNSUPPORTED: it is compressed;
  * LIMIT: it is longer than `max_len`, and `what` is the sentence's subject. */
 enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what, sf_str *out,
                          struct sf_why *why);
-/* What the store needs to know of this call. `tenants` has room for SF_TENANTS_MAX. LIMIT, NOMEM
+/* What the store needs to know of this call. `tenants` has space for SF_TENANTS_MAX. LIMIT, NOMEM
  * or whatever finding the tenants gave. */
 enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                           struct sf_query_ctx *out, struct sf_why *why);
-/* The same without a call: for the server's own questions, whose time begins now. */
+/* The same without a call: for the server's own queries, whose time begins now. */
 enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_bool *cancel,
                               struct sf_worker *worker, uint32_t *tenants, struct sf_query_ctx *out,
                               struct sf_why *why);

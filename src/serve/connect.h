@@ -8,8 +8,8 @@
 /* Is the content type one we read? Otherwise the answer is filled: 415. */
 bool sf_connect_admit(struct sf_call *call);
 bool sf_connect_is_json(const struct sf_call *call);
-/* The question's bytes without their compression, at most `max_len` of them; in `req`. */
+/* The query's bytes without their compression, at most `max_len` of them; in `req`. */
 enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_arena *req, sf_str *out,
                             struct sf_why *why);
-/* 200 in the form of the question; the body is the whole message already. */
+/* 200 in the form of the query; the body is the whole message already. */
 void sf_connect_ok(struct sf_call *call);

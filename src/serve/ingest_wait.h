@@ -2,9 +2,9 @@
  *
  * A sender that is faster than the disk fills the memory of rows until a flush has freed some. That
  * passes by itself, so what comes meanwhile waits in the ingest queue, and the sender with it: its
- * connection is not read any further. Who has waited for SF_LIMIT_SPANS_WAIT_MS or
- * SF_LIMIT_PROFILES_WAIT_MS in vain is refused; profiles first, as docs/overload.md states. Other
- * shortages (disk, blocks that wait to be merged) last longer and are told at once. */
+ * connection is not read any further. A request that has waited for SF_LIMIT_SPANS_WAIT_MS or
+ * SF_LIMIT_PROFILES_WAIT_MS without success is refused; profiles first, as docs/overload.md states.
+ * Other shortages (disk, blocks that wait to be merged) last longer and are reported at once. */
 #pragma once
 #include "serve/call.h"
 

@@ -1,7 +1,7 @@
 /* lane.c - a fair queue for one kind of worker threads. Waiting calls hang on their client; take()
  * chooses the tenant and then the client with the fewest running calls, of equal ones the one
  * served longest ago; a client never exceeds its share of threads. give() refuses a call that could
- * not start in time or finds no room. One further call at a time may use much memory. */
+ * not start in time or finds no space. One further call at a time may use much memory. */
 #include "serve/lane.h"
 
 #include "base/heap.h"
@@ -11,7 +11,7 @@
 #include "serve/call.h"
 
 enum { MAX_AFTER_S = 60, MEAN_OF = 4 };
-static const int64_t LOOK_NS = 50 * SF_NS_PER_MS; /* nobody signals that a caller went away */
+static const int64_t LOOK_NS = 50 * SF_NS_PER_MS; /* there is no signal when a caller disconnects */
 
 struct party { /* a tenant, or a client of one */
     uint64_t key;
@@ -80,7 +80,7 @@ void sf_lane_serve(struct sf_lane *l, unsigned n_threads, int64_t wait_ns)
     sf_mutex_unlock(&l->lock);
 }
 
-/* ---- who is here ---- */
+/* ---- clients in the lane ---- */
 
 /* The party of that key, or a free place for it; NULL: there is none. */
 static struct party *place_party(struct sf_lane *l, struct party *list, uint32_t *n, uint64_t key,
@@ -165,7 +165,7 @@ static bool is_left(const struct sf_call *call)
     return call->ex && atomic_load(sf_exchange_cancel(call->ex));
 }
 
-/* The first of its calls whose client went away: nobody waits for its answer. */
+/* The first of its calls whose client disconnected: no thread waits for its answer. */
 static struct sf_call *cut_left(struct party *c)
 {
     struct sf_call *before = NULL, *at = c->first;

@@ -41,7 +41,7 @@ enum sf_large_turn sf_large_turn_take(struct sf_call *call)
     return turn;
 }
 
-/* The next in line, to whom the turn belongs now; NULL: nobody waits and the turn is free. */
+/* The next in the queue, which has the turn now; NULL: no thread waits and the turn is free. */
 static struct sf_call *take_parked(struct sf_large_turns *t)
 {
     struct sf_call *call;
@@ -61,7 +61,7 @@ static struct sf_call *take_parked(struct sf_large_turns *t)
 /* False: it was answered instead, and the turn is free for the one after it. */
 static bool is_resumed(struct sf_call *call)
 {
-    if (atomic_load(sf_exchange_cancel(call->ex))) { /* nobody waits for the answer any more */
+    if (atomic_load(sf_exchange_cancel(call->ex))) { /* no thread waits for the answer any more */
         sf_call_fail(call, SF_ERR_CANCELLED, NULL);
     } else {
         call->has_large_turn = true;

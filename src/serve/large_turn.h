@@ -1,8 +1,8 @@
 /* large_turn.h - one large body in memory at a time.
  *
- * Whoever comes while another has the turn is parked: the call waits in a list, its body in the
- * spool file or the listener's budget, and the thread goes on with the next request. Passing the
- * turn on puts the first of them back into the ingest queue. Any thread. */
+ * A request that arrives while another has the turn is parked: the call waits in a list, its body
+ * in the spool file or the listener's budget, and the thread continues with the next request.
+ * Passing the turn on puts the first of them back into the ingest queue. Any thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,12 +21,12 @@ struct sf_large_turns {
 };
 
 enum sf_large_turn {
-    SF_LARGE_TURN_MINE,   /* go on, and pass it on afterwards */
+    SF_LARGE_TURN_MINE,   /* continue, and pass it on afterwards */
     SF_LARGE_TURN_PARKED, /* the call is no longer yours: it comes again when its turn has come */
     SF_LARGE_TURN_REFUSED /* too many wait; the answer is filled */
 };
 
-/* A call that has the turn already is told so. */
+/* For a call that already has the turn, this is reported. */
 enum sf_large_turn sf_large_turn_take(struct sf_call *call);
 void sf_large_turn_pass(struct sf_call *call); /* one without it: nothing happens */
 /* Runs `attempt` on a body: at once while it is small; in its turn when it is large on the wire, or

@@ -30,7 +30,7 @@ static sf_str without_port(sf_str authority)
     return sf_str_find_char(authority, ':', &at) ? sf_str_part(authority, 0, at) : authority;
 }
 
-/* No name ends in a label of digits, so nobody can own one that looks like this. */
+/* No name ends in a label of digits, so no domain can look like this. */
 static bool is_ipv4(sf_str host)
 {
     unsigned n = 0;
@@ -75,7 +75,7 @@ bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *
         return true;
     if (is_ipv4(host) || is_ipv6(host))
         return true;
-    /* A dot at the end makes a name absolute: a top-level domain is somebody's. */
+    /* A dot at the end makes a name absolute: a top-level domain has an owner. */
     bool is_absolute = host.len > 1 && host.p[host.len - 1] == '.';
     if (is_absolute)
         host.len--;

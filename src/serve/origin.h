@@ -1,6 +1,6 @@
-/* origin.h - what a browser may be made to send by a page of somebody else.
+/* origin.h - protection against requests that a foreign web page makes a browser send.
  *
- * Two ways exist. A page of another site sends a request to us (the browser says so in
+ * Two ways exist. A page of another site sends a request to us (the browser reports it in
  * Sec-Fetch-Site and Origin). Or its own name is made to mean our address (DNS rebinding): to the
  * browser that is one site, but the Host is not one of ours. Other clients send none of these
  * headers and reach us by our names. */

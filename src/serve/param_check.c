@@ -134,7 +134,7 @@ static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why
     if (val.len == 0 && !route->is_loose)
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out, or give it",
                        SF_STR_ARG(name), has_value ? "" : " (there is no =)");
-    return check_value(known, place, val, room, why); /* the name was a view of the room */
+    return check_value(known, place, val, room, why); /* the name was a view of the space */
 }
 
 enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *route,

@@ -1,8 +1,8 @@
 /* param_check.h - the query parameters of a call, before anything reads one.
  *
- * A parameter that is dropped in silence widens what is asked for: a misspelt service is every
+ * A parameter that is dropped in silence widens what is requested: a misspelt service is every
  * service. So our own calls name theirs, and whatever else is there is an error. Calls in the
- * shapes of others go on taking what those take: a parameter that would change the answer, and does
+ * shapes of others still take what those take: a parameter that would change the answer, and does
  * not here, is an error there too, and unknown ones are counted. */
 #pragma once
 #include "base/err.h"

@@ -8,7 +8,7 @@
 /* `from` and `until`; what is not given comes from the defaults. INPUT with a sentence. */
 enum sf_err sf_params_range(const struct sf_request *r, int64_t now_ns, int64_t default_len_ns,
                             int64_t *out_from_ns, int64_t *out_until_ns, struct sf_why *why);
-/* INPUT when either is given: what is asked about has a time of its own. */
+/* INPUT when either is given: the object of the query has its own time. */
 enum sf_err sf_params_no_range(const struct sf_request *r, const char *of, struct sf_why *why);
 /* A trace id of a path, with the sentences Tempo's clients know. */
 enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why);

@@ -143,7 +143,7 @@ static void say_shed(struct sf_profile_take *t, const char *what, uint64_t n, en
     sf_response_header(t->call->response, "x-spanflame-shed", sf_str_from(text));
 }
 
-/* Samples that lost their detail are told to the sender, in whatever form the answer has. */
+/* Samples that lost their detail are reported to the sender, in the form of the response. */
 static void tell_shed(struct sf_profile_take *t)
 {
     const struct sf_shed_counts *shed = &t->upload.sum.shed;

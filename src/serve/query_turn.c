@@ -36,7 +36,7 @@ static bool take_turn(void *arg)
     return !sf_lane_take_large(worker->turns, false, 0, NULL, NULL);
 }
 
-/* Memory that nobody uses just now: a store that is at rest leaves much. */
+/* Memory that is not in use at the moment: an idle store leaves much. */
 static bool take_spare(void *arg)
 {
     const struct sf_worker *worker = arg;
@@ -90,7 +90,7 @@ static void clear_answer(struct sf_response *r, const struct answer *before)
     r->is_uncompressible = r->is_framed = false;
 }
 
-/* The least that any of the tenants allows; 0: none says so. */
+/* The least that any of the tenants allows; 0: none reports it. */
 static size_t tenants_cap(const struct sf_service *s, sf_str tenants)
 {
     uint64_t least = 0;
@@ -233,7 +233,7 @@ void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)
     pass_turn(worker);
 }
 
-/* ---- the server's own questions ---- */
+/* ---- the server's own queries ---- */
 
 void sf_query_turn_open_own(struct sf_service *s, sf_str tenants, struct sf_worker *worker,
                             int64_t until_ns, const atomic_bool *cancel)

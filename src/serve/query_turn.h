@@ -2,8 +2,8 @@
  *
  * What a query holds is counted where memory is handed out (base/account.h). Queries without the
  * turn share a part of the budget; one that needs more takes the turn, and when another has it, it
- * lets go of everything, waits and begins again. One that needs more than a query may hold ends
- * with LIMIT. */
+ * releases everything, waits and starts over. One that needs more than a query may hold ends with
+ * LIMIT. */
 #pragma once
 #include "serve/call.h"
 
@@ -14,7 +14,7 @@ void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker);
 
 /* What the server asks by itself for these tenants ("a|b") counts like a query of theirs, and never
  * takes the turn from those that people wait for. Until it is closed, which says what became of
- * `err`: LIMIT when less is to be asked for, BUSY when it may fit later, DEADLINE, CANCELLED. */
+ * `err`: LIMIT when less is to be requested, BUSY when it may fit later, DEADLINE, CANCELLED. */
 void sf_query_turn_open_own(struct sf_service *s, sf_str tenants, struct sf_worker *worker,
                             int64_t until_ns, const atomic_bool *cancel);
 enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, struct sf_why *why);

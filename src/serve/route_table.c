@@ -47,7 +47,7 @@
 #include "serve/tempo/tags.h"
 #include "serve/tempo/traces.h"
 
-/* ---- questions that look like one about a single thing ---- */
+/* ---- queries that look like one about a single thing ---- */
 
 /* "{}" is what some clients write for no filter. */
 static bool has_filter(const struct sf_call *call)
@@ -70,7 +70,7 @@ static bool has_no_trace(const struct sf_call *call)
 }
 
 /* clang-format off */
-/* One line each: what may be asked, by whom, on which threads, and who answers. */
+/* One line each: route, required scope, threads, and handler. */
 
 #define ROUTE(m, p, s, c, grpc, otlp, tenant, handler) \
     {.method = m, .path = p, .scope = s, .class = c, .is_grpc = grpc, .is_otlp = otlp, \
@@ -128,7 +128,7 @@ static bool has_no_trace(const struct sf_call *call)
      .has_tenant = true, .handle = handler, .params = names, .needs_json = json}
 #define ADHOC_PACKAGE "/adhocprofiles.v1.AdHocProfileService/"
 #define RULES_PACKAGE "/settings.v1.RecordingRulesService/"
-/* Tempo's: which of its blocks are asked, and which part of a trace is answered. `mode` chooses
+/* Tempo's: which of its blocks are queried, and which part of a trace is returned. `mode` chooses
  * between its old and its new data; one store has both, and answers in every mode. */
 #define BLOCK_PARAMS "blockStart blockEnd blockID"
 #define PART_PARAMS \
@@ -140,7 +140,7 @@ static bool has_no_trace(const struct sf_call *call)
 #define SYMBOL(m, handler) \
     {.method = m, .path = SF_SYMBOLS_PATH "/{}", .scope = SF_MAY_WRITE, .class = SF_CLASS_QUERY, \
      .has_tenant = true, .handle = handler, .params = ""}
-/* Of collectors: what they are told, by whom, and who they are. */
+/* Collectors: their settings, the audit log, and the list of collectors. */
 #define CONTROL(m, p, s, json, handler, names) \
     {.method = m, .path = p, .scope = s, .class = SF_CLASS_CONTROL, .has_tenant = true, \
      .handle = handler, .params = names, .needs_json = json}

@@ -108,7 +108,7 @@ static struct match find_route(const struct sf_request *r)
     return m;
 }
 
-/* The path somebody may have meant: a slash too many, a signal's path forgotten, a slip. */
+/* The path that was probably meant: an extra slash, a missing signal path, a typing error. */
 static const char *nearest_path(sf_str path)
 {
     const char *best = NULL;
@@ -223,7 +223,7 @@ static sf_str host_of(const char *peer)
     return len ? sf_str_part(text, 0, len - 1) : text;
 }
 
-/* ---- the questions, in order ---- */
+/* ---- the queries, in order ---- */
 
 static bool admit_path(struct sf_call *call)
 {
@@ -249,7 +249,7 @@ static bool admit_path(struct sf_call *call)
     return true;
 }
 
-/* Where no token is asked for, a browser's word is all that stands between a page of anybody and
+/* Where no token is requested, a browser's word is all that stands between a page of anybody and
  * the data; a page of a rebound name could also write a proxy's header. A token a page cannot know;
  * behind TLS the certificate has settled the name. */
 static bool admit_host(struct sf_call *call)
@@ -273,8 +273,8 @@ static bool admit_host(struct sf_call *call)
                   SF_STR_ARG(host));
 }
 
-/* A page may be shown and linked to from everywhere; what changes or reads data may not be asked
- * for by somebody else's page, whatever credentials the browser adds. */
+/* A page may be shown and linked to from everywhere; what changes or reads data may not be
+ * requested by a page of another origin, whatever credentials the browser adds. */
 static bool admit_page(struct sf_call *call)
 {
     if (call->route->scope == 0 || !sf_origin_is_foreign(call->service, call->request))
@@ -560,7 +560,7 @@ void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason
 {
     struct sf_service *s = arg;
     sf_counters_add(s->counters, SF_COUNT_LISTEN_FAULTS, 1);
-    /* Wrong TLS is a mistake in somebody's settings, and they will look for it here. */
+    /* A TLS failure is usually a configuration error, and this log is where users look for it. */
     if (kind == SF_FAULT_TLS && may_warn(s))
         sf_service_say(s, SF_SAY_WARN, "listen: %s peer=%.*s", reason, SF_STR_ARG(host_of(peer)));
     else
@@ -610,7 +610,7 @@ void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
         sf_call_finish(call);
 }
 
-/* False: nobody waits for the answer any more, or it would come too late; it is filled. */
+/* False: no thread waits for the answer any more, or it would come too late; it is filled. */
 static bool is_in_time(struct sf_call *call)
 {
     struct sf_why why;

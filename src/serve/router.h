@@ -1,13 +1,13 @@
 /* router.h - from a request to its handler: one table, every call on every address.
  *
- * Headers come first: path, method, content type, token, tenant and whether there is room for the
+ * Headers come first: path, method, content type, token, tenant and whether there is space for the
  * work are all settled before a body is read. Then the whole request goes to the thread its class
  * names. */
 #pragma once
 #include "listen/listener.h"
 #include "serve/call.h"
 
-/* Settles everything that needs no body. True: go on. False: the answer is filled. Looks at
+/* Settles everything that needs no body. True: continue. False: the answer is filled. Looks at
  * nothing but the request; `call` must be zeroed. */
 bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
                      struct sf_response *response, struct sf_call *call);

@@ -47,7 +47,7 @@ struct sf_grant {
 };
 
 struct sf_service_auth {
-    /* False: nobody has this token. Any thread. NULL: no tokens are asked for. */
+    /* False: the token is not known. Any thread. NULL: no tokens are requested. */
     bool (*token)(void *arg, sf_str token, struct sf_grant *out);
     void *token_arg;
     sf_str header; /* a further header that may carry the token, lower case; may be empty */
@@ -74,7 +74,7 @@ struct sf_service {
     struct sf_alerts *alerts;               /* NULL in tests */
     struct sf_deploys *deploys;             /* NULL in tests */
     struct sf_scraping *scraping;           /* NULL in tests */
-    struct sf_control *control_docs;        /* what collectors are told; NULL in tests */
+    struct sf_control *control_docs;        /* settings for collectors; NULL in tests */
     struct sf_dir *adhoc;                   /* where ad hoc profiles are kept; NULL in tests */
     struct sf_symbolizer *symbols;          /* names of code; NULL in tests */
     uint32_t max_frames;                    /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
@@ -106,8 +106,8 @@ struct sf_service {
     struct sf_large_turns large;
     struct sf_self_profile self_profile;
 
-    atomic_bool said_metrics, said_logs; /* "discarded" is said once */
-    atomic_int_fast64_t warned_ns;       /* when a peer's mistake was last said; monotonic */
+    atomic_bool said_metrics, said_logs; /* "discarded" is reported once */
+    atomic_int_fast64_t warned_ns;       /* when an error of a peer was last logged; monotonic */
     /* A line for the operator. Any thread; may be NULL. */
     void (*say)(void *arg, enum sf_say_level level, const char *sentence);
     void *say_arg;
@@ -129,11 +129,11 @@ const char *sf_service_unready(struct sf_service *s, char room[200]);
 struct sf_worker {
     unsigned number;
     struct sf_arena arena;
-    struct sf_lane *turns;         /* of query threads: who may hold much memory; NULL: no matter */
-    bool is_large;                 /* the call at hand may */
+    struct sf_lane *turns; /* of query threads: which query may hold much memory; NULL: no matter */
+    bool is_large;         /* the call at hand may */
     struct sf_account account;     /* what it holds */
     uint64_t memory_len;           /* the server's */
-    int64_t until_ns;              /* monotonic: the call at hand ends; 0: it asks for no data */
+    int64_t until_ns;              /* monotonic: the call at hand ends; 0: it requests no data */
     const atomic_bool *cancel;     /* likewise; may be NULL */
     struct sf_intake_tools *tools; /* of ingest threads */
 };

@@ -1,5 +1,5 @@
-/* status.h - how an error is told: HTTP status, gRPC status, whether to come back, and the body in
- * the form the caller reads. The one table of it. */
+/* status.h - error responses: HTTP status, gRPC status, retry delay, and the body in the caller's
+ * format. The one table of it. */
 #pragma once
 #include "base/err.h"
 #include "http/request.h"

@@ -41,7 +41,7 @@ struct sf_ticket {
                    * there before */
 };
 
-/* ---- reading: what is asked ---- */
+/* ---- reading: the query ---- */
 
 struct sf_scan_stats {
     uint64_t n_rows, n_blocks, n_skipped, read_len;
@@ -64,7 +64,7 @@ struct sf_query_ctx {
                                * than the scan looks are not all known yet */
 };
 
-struct sf_trace_ask { /* of several that are asked for at once each id is there once */
+struct sf_trace_ask { /* of several that are requested at once each id is there once */
     sf_trace_id id;
     int64_t from_ns, to_ns; /* where it is worth to look; both 0: everywhere */
 };
@@ -140,7 +140,7 @@ struct sf_prof_point {
      * profile's start without steps, */
     int64_t time_ns;
     int64_t duration_ns;  /* and its length; the longest of a step */
-    uint64_t process;     /* and whose it is: sf_process_hash, 0: not said */
+    uint64_t process;     /* and whose it is: sf_process_hash, 0: not given */
     uint8_t process_kind; /* enum sf_process_kind of its key */
     bool is_slot;         /* all there is left is the sum of the slot that begins here */
     int64_t value;
@@ -198,7 +198,7 @@ struct sf_span_total { /* what a span's rows come to */
     int64_t start_ns; /* of the first row */
     uint64_t thread;  /* of the last row that names one; 0: none does */
     /* The rows that name threads are of this many, or of fewer: one that returns after another
-     * counts twice. 0: nobody knows, since no row names one. */
+     * counts twice. 0: it is not known, since no row names one. */
     uint32_t n_threads;
 };
 
@@ -222,7 +222,7 @@ struct sf_span_top { /* in q->req, most expensive first */
     int64_t value;    /* of all of them */
 };
 
-/* Is the function one that is looked for? Asked once for each name of a block. */
+/* Is the function one that is searched for? Asked once for each name of a block. */
 struct sf_frame_test {
     bool (*is_asked)(void *arg, sf_str function);
     void *arg;
@@ -239,7 +239,7 @@ struct sf_span_cursor {
     enum sf_err err;
     struct sf_why why;
     sf_trace_id failed; /* of traces_get, with err: the trace that could not be read; zero: all */
-    /* A scan goes on without the traces that are too large to be put together, and says so. */
+    /* A scan continues without the traces that are too large to be put together, and reports it. */
     uint64_t n_left_out;
     sf_trace_id left_out; /* the first of them */
     sf_trace_id cut;      /* with has_cut: rows of this one were given before it proved too large */
@@ -341,7 +341,7 @@ struct sf_store_ops {
      * batch with the caller. Never waits for the disk. */
     enum sf_err (*append)(struct sf_store *s, unsigned writer, struct sf_batch **give,
                           struct sf_ticket *ticket, struct sf_why *why);
-    /* `out_is_brief`: it is memory that is short, and work that goes on frees some. */
+    /* `out_is_brief`: it is memory that is short, and work that continues frees some. */
     enum sf_pressure (*pressure)(struct sf_store *s, bool *out_is_brief);
     enum sf_err (*flush)(struct sf_store *s, struct sf_why *why); /* waits: parts to blocks */
 
@@ -355,20 +355,20 @@ struct sf_store_ops {
     size_t (*tenants)(struct sf_store *s, sf_str *out, size_t cap);
 
     /* All spans of traces that are acknowledged now: one trace after the other, in the order in
-     * which they are asked for, each batch of rows of one of them; none of a trace that is not
+     * which they are requested, each batch of rows of one of them; none of a trace that is not
      * there. Duplicates removed, but for copies on other nodes that say more; by start, or by place
      * when that is mixed, or this node's before those of others. All columns. `q` stays
      * until the cursor is closed. At a fault `failed` is the trace that cannot be read, and those
-     * before it are whole; after LIMIT a cursor of the asks after it goes on. */
+     * before it are whole; after LIMIT a cursor of the asks after it continues. */
     enum sf_err (*traces_get)(struct sf_store *s, const struct sf_trace_ask *asks, size_t n_asks,
                               struct sf_query_ctx *q, struct sf_span_cursor **out,
                               struct sf_why *why);
     enum sf_err (*span_scan)(struct sf_store *s, const struct sf_span_query *query,
                              struct sf_query_ctx *q, struct sf_span_cursor **out,
                              struct sf_why *why);
-    /* Every span once, in no order that matters, for who looks at spans one by one: columns and
-     * want_keys are the most that will be asked for, conds and the times say where it is worth to
-     * look. May be NULL: use span_scan. */
+    /* Every span once, in no order that matters, for callers that process spans one by one: columns
+     * and want_keys list everything that may be requested, conds and the times limit the scan. May
+     * be NULL: use span_scan. */
     enum sf_err (*span_columns)(struct sf_store *s, const struct sf_span_query *query,
                                 struct sf_query_ctx *q, struct sf_column_cursor **out,
                                 struct sf_why *why);
@@ -390,7 +390,7 @@ struct sf_store_ops {
     enum sf_err (*prof_merge)(struct sf_store *s, const struct sf_prof_query *query,
                               struct sf_query_ctx *q, const struct sf_tree **out,
                               struct sf_why *why);
-    /* Sums of profiles per step and group of labels, without looking at stacks. `step_ns` 0: every
+    /* Sums of profiles per step and group of labels, without examining stacks. `step_ns` 0: every
      * profile is a point. Without group keys all is one group. */
     enum sf_err (*prof_points)(struct sf_store *s, const struct sf_prof_query *query,
                                const sf_str *keys, size_t n_keys, int64_t step_ns,

@@ -1,6 +1,6 @@
 /* cxx_expr.c - expressions of the Itanium C++ ABI, as they stand in template arguments, and
  * operators' names. One table has the two letters of every operator, how many operands follow, and
- * how it is written; what is no plain operator (casts, new, folds, calls) has a function of its
+ * how it is written; what is not a plain operator (casts, new, folds, calls) has a function of its
  * own. */
 #include "symbol/cxx_tree.h"
 

@@ -68,7 +68,7 @@ static uint16_t list_item(const struct printer *p, uint16_t list, int32_t at)
     return list ? p->x->nodes[list].a : 0;
 }
 
-/* What a node stands for: a pack's element while it is expanded, a parameter's argument. */
+/* What a node represents: a pack's element while it is expanded, a parameter's argument. */
 static uint16_t resolve(const struct printer *p, uint16_t n)
 {
     for (int i = 0; i < 8; i++) {

@@ -248,7 +248,7 @@ static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
     case 'T':
         if (next != 's' && next != 'u' && next != 'e')
             return read_parameter(x);
-        x->at += 2; /* struct, union, enum: told, not printed */
+        x->at += 2; /* struct, union, enum: parsed, not printed */
         return sf_cxx_read_name(x, false, NULL);
     default: break;
     }

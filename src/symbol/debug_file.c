@@ -61,7 +61,7 @@ static sf_bytes find_shared_id(sf_bytes b, bool is_sup)
         return SF_BYTES_NONE;
     at += len + 1;
     if (is_sup && (at == b.len || b.p[at] != b.len - at - 1))
-        return SF_BYTES_NONE; /* an id of 128 bytes is nobody's: its length is one byte */
+        return SF_BYTES_NONE; /* build ids never have 128 bytes: the length is one byte */
     at += is_sup;
     return (sf_bytes){b.p + at, b.len - at};
 }

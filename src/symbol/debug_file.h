@@ -1,8 +1,8 @@
 /* debug_file.h - the file that distributions keep a program's debug information in, apart from it.
  *
  * By build id, /usr/lib/debug/.build-id/ab/cdef.debug; or by the name in .gnu_debuglink beside the
- * program, in .debug beside it, or under /usr/lib/debug. What is found is believed when it has the
- * same build id, or, where there is none, the checksum that the program says. */
+ * program, in .debug beside it, or under /usr/lib/debug. A file is accepted if it has the same
+ * build id or, if there is none, the checksum recorded in the program. */
 #pragma once
 #include "symbol/elf_file.h"
 

@@ -114,7 +114,7 @@ static bool take_sections(struct sf_debug_info *i, struct sf_dwarf *d, struct sf
     return d->info.len && d->abbrev.len;
 }
 
-/* Its index is a table of numbers, which nobody compresses. */
+/* Its index is a table of numbers, which is never compressed. */
 static void take_package(struct sf_debug_info *i, const struct sf_debug_more *more)
 {
     const struct sf_elf_file *f = more->package;

@@ -1,7 +1,7 @@
 /* debug_info.h - addresses of one file to functions, files and lines, what was inlined among them,
  * from its debug information (DWARF 2 to 5).
  *
- * Addresses come many at once. One look at the first entry of every unit tells which unit has
+ * Addresses come many at once. One examine the first entry of every unit tells which unit has
  * which; only those are read, each once. One thread at a time; the file stays open meanwhile. */
 #pragma once
 #include "symbol/dwarf_calls.h"
@@ -76,6 +76,6 @@ bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f,
                         const struct sf_debug_more *more);
 void sf_debug_info_done(struct sf_debug_info *i);
 /* Gives `take` what is known of each of the `n` sorted addresses; of unknown ones nothing. The last
- * line's name is empty where the symbol table knows it better or nobody does. */
+ * line's name is empty if the symbol table has a better name, or if there is none. */
 void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
                         sf_debug_info_taker *take, void *arg);

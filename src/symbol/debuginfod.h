@@ -17,7 +17,7 @@ struct sf_debuginfod {
 /* INPUT: not the address of a server, with what is wrong. */
 enum sf_err sf_debuginfod_check(const char *url, struct sf_why *why);
 /* Asks one server after the other. The file is in its place when it comes back with OK. NOT_FOUND:
- * all of them said that they have none; else what the first one that failed said. */
+ * none of them has it; otherwise the error of the first one that failed. */
 enum sf_err sf_debuginfod_fetch(const struct sf_debuginfod *d, struct sf_symbol_files *files,
                                 const struct sf_symbol_id *id, enum sf_symbol_part part,
                                 struct sf_symbol_info *out, struct sf_why *why);

@@ -2,7 +2,7 @@
  * legacy (_ZN...17h<hash>E) and Rust v0 (_R...).
  *
  * A name is anybody's bytes: tree, depth, work and length are bounded, and what does not parse to
- * its end is no mangled name. Nothing is allocated but the one workspace. */
+ * its end is not a mangled name. Nothing is allocated but the one workspace. */
 #pragma once
 #include <stdbool.h>
 

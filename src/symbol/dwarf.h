@@ -12,7 +12,7 @@
 #include "base/str.h"
 
 enum {
-    /* Entries, attributes, rows and ranges looked at for one profile in one file, some 10 ns each:
+    /* Entries, attributes, rows and ranges examined for one profile in one file, some 10 ns each:
      * as many for each byte of it, and never more than. A compiler's file is read whole with fewer
      * than one for two bytes; one made to be read over and over is given up. */
     SF_DWARF_WORK_PER_BYTE = 4,

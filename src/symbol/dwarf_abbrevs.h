@@ -7,7 +7,7 @@
 struct sf_dwarf_unit;
 
 struct sf_dwarf_attr {
-    uint16_t name, form; /* a name too large for us is 0: nobody asks for it */
+    uint16_t name, form; /* a name too large is stored as 0: it is never requested */
     int64_t constant;    /* of SF_FORM_IMPLICIT_CONST */
 };
 

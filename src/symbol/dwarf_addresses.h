@@ -1,4 +1,4 @@
-/* dwarf_addresses.h - the addresses of one question, in order. */
+/* dwarf_addresses.h - the addresses of one query, in order. */
 #pragma once
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Entries are a tree written in order: each is followed by its children and a zero. An entry whose
  * attributes have one length is passed in a step; only functions and inlined calls with code are
- * looked at. */
+ * examined. */
 #include "symbol/dwarf_calls.h"
 
 #include "symbol/dwarf_addresses.h"
@@ -23,7 +23,7 @@ struct entry {
     uint16_t tag;
     struct sf_dwarf_code code;
     struct sf_dwarf_call call;
-    uint64_t sibling_off; /* 0: not said */
+    uint64_t sibling_off; /* 0: not given */
 };
 
 void sf_dwarf_calls_done(struct sf_dwarf_calls *c)

@@ -45,7 +45,7 @@ static bool read_old(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
 {
     sf_str s;
     add_folder(t, unit->folder);
-    add_file(t, unit->name, 0); /* nobody's number is 0, but some compilers use it */
+    add_file(t, unit->name, 0); /* numbers begin at 1, but some compilers use 0 */
     while ((s = sf_dwarf_str(c)).len && !is_full(t) && sf_dwarf_spend(d))
         add_folder(t, s);
     while (!c->is_bad && (s = sf_dwarf_str(c)).len && !is_full(t) && sf_dwarf_spend(d)) {
@@ -113,7 +113,7 @@ static bool read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
     if (as->version >= 5) {
         t->version_5 = true;
         t->addr_size = sf_dwarf_u8(c);
-        sf_dwarf_u8(c); /* segments, which nobody has */
+        sf_dwarf_u8(c); /* segments, which are not in use */
     }
     len = sf_dwarf_uint(c, as->off_size);
     head = sf_dwarf_part(c, len);
@@ -121,7 +121,7 @@ static bool read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
     t->min_len = sf_dwarf_u8(&head);
     if (as->version >= 4)
         sf_dwarf_u8(&head); /* operations per instruction: 1 on our machines */
-    sf_dwarf_u8(&head);     /* whether a row is a statement when nothing is said */
+    sf_dwarf_u8(&head);     /* whether a row is a statement when nothing is stated */
     t->line_base = (int8_t)sf_dwarf_u8(&head);
     t->line_range = sf_dwarf_u8(&head);
     t->opcode_base = sf_dwarf_u8(&head);

@@ -64,7 +64,7 @@ static void run_extended(struct machine *m)
         left = sf_dwarf_cursor_left(&body);
         m->address = left && left <= 8 ? sf_dwarf_uint(&body, (unsigned)left) : 0;
         break;
-    default: break; /* its length was told */
+    default: break; /* its length was given */
     }
 }
 

@@ -1,7 +1,7 @@
 /* The index, of version 2 (GNU, DWARF 4) or 5:
  *
  *   version, columns, units, slots   of 4 bytes each (version 5: of 2, and 2 of nothing)
- *   slots ids of 8 bytes             a hash table: where an id is not, the next one is looked at
+ *   slots ids of 8 bytes             a hash table: where an id is not, the next one is examined
  *   slots rows of 4 bytes            from 1 on; 0: the slot is free
  *   columns kinds of 4 bytes         which section a column is about
  *   units * columns offsets, and as many lengths, of 4 bytes */

@@ -23,6 +23,6 @@ struct sf_dwarf_ranges {
 
 void sf_dwarf_ranges_init(struct sf_dwarf_ranges *r, struct sf_dwarf *d,
                           const struct sf_dwarf_unit *unit, const struct sf_dwarf_code *code);
-/* [lo, hi), never empty. Code that the linker left out begins at 0 or 1 or at the very end, and is
- * nobody's. */
+/* [lo, hi), never empty. Code that the linker left out begins at 0 or 1 or at the very end, and
+ * belongs to no function. */
 bool sf_dwarf_ranges_next(struct sf_dwarf_ranges *r, uint64_t *lo, uint64_t *hi);

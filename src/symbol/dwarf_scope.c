@@ -23,7 +23,8 @@ static uint64_t here(const struct walk *w)
     return (uint64_t)(w->c.at - w->d->info.p);
 }
 
-/* Past the attributes; gives where the next entry of the same depth is, 0 when that is not said. */
+/* Past the attributes; gives where the next entry of the same depth is, 0 when that is not given.
+ */
 static uint64_t pass_attrs(struct walk *w, const struct sf_dwarf_abbrev *shape)
 {
     const struct sf_dwarf_attr *attrs = sf_dwarf_abbrevs_attrs(&w->in->abbrevs, shape);

@@ -1,5 +1,5 @@
 /* The first entry of a unit says all its addresses. .debug_aranges would say them too, but clang
- * and rustc write none, and one look at each unit is needed all the same to know where they begin.
+ * and rustc write none, and one examine each unit is needed all the same to know where they begin.
  */
 #include "symbol/dwarf_units.h"
 

@@ -1,4 +1,4 @@
-/* dwarf_value.h - the value of an attribute: read by its form, and made into what it stands for. */
+/* dwarf_value.h - the value of an attribute: read by its form, and made into what it represents. */
 #pragma once
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_cursor.h"
@@ -7,7 +7,7 @@ struct sf_dwarf_attr;
 struct sf_dwarf_unit;
 
 enum sf_dwarf_class {
-    SF_DWARF_NONE,       /* read past; nobody here asks for such values */
+    SF_DWARF_NONE,       /* skipped; such values are not needed here */
     SF_DWARF_NUMBER,     /* `u`; also an offset in the section that the attribute tells */
     SF_DWARF_ADDRESS,    /* `u` */
     SF_DWARF_ADDRESS_AT, /* its place in .debug_addr */
@@ -33,7 +33,7 @@ bool sf_dwarf_value_form_len(const struct sf_dwarf_unit *unit, uint16_t form, un
 struct sf_dwarf_value sf_dwarf_value_read(const struct sf_dwarf_unit *unit,
                                           const struct sf_dwarf_attr *attr,
                                           struct sf_dwarf_cursor *c);
-/* Empty when it is no text, or lies nowhere. */
+/* Empty when it is not a text, or lies nowhere. */
 sf_str sf_dwarf_value_text(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,
                            const struct sf_dwarf_value *v);
 bool sf_dwarf_value_address(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 64 }; /* a longer one is none that we look for */
+enum { NAME_MAX_LEN = 64 }; /* a longer one is none that we search for */
 
 static bool is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
 {

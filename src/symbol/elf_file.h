@@ -1,7 +1,8 @@
 /* elf_file.h - the sections of one ELF file, from disk or from memory.
  *
- * The file may be anybody's and is not trusted: every section is looked at against what the file
- * has. Its bytes are to be asked for (file_pages.h) before they are read, but for a section's name.
+ * The file may be anybody's and is not trusted: every section is examined against what the file
+ * has. Its bytes are to be queried for (file_pages.h) before they are read, but for a section's
+ * name.
  */
 #pragma once
 #include <stdbool.h>

@@ -18,7 +18,7 @@ struct sf_elf_layout {
 
 /* False: it has no code that it says the place of. */
 bool sf_elf_layout_read(struct sf_elf_layout *l, const struct sf_elf_file *f);
-/* An offset to an address. One that is no offset of code but an address of it is taken as it is:
- * some senders have no offsets. False: neither. */
+/* An offset to an address. One that is not an offset of code but an address of it is taken as it
+ * is: some senders have no offsets. False: neither. */
 bool sf_elf_layout_address(const struct sf_elf_layout *l, uint64_t off, uint64_t *out_at);
 bool sf_elf_layout_offset(const struct sf_elf_layout *l, uint64_t at, uint64_t *out_off);

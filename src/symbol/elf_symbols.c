@@ -6,7 +6,7 @@
 #include "symbol/dwarf_addresses.h"
 #include "symbol/dwarf_cursor.h"
 
-/* That hold an address that is asked for; a piece of the table is read at a time. */
+/* That hold an address that is requested; a piece of the table is read at a time. */
 enum { MAX_SYMBOLS = 1 << 17, PIECE = 2730 * sizeof(Elf64_Sym) };
 
 static void sift(struct sf_elf_symbol *a, size_t root, size_t n)

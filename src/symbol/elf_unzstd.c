@@ -8,7 +8,7 @@
 
 enum {
     PIECE = 64 * 1024,
-    WINDOW_LOG = 24, /* 16 MiB: a frame that asks for more is not a linker's */
+    WINDOW_LOG = 24, /* 16 MiB: a frame that requests more is not a linker's */
 };
 
 static void *give(void *arg, size_t size)
@@ -37,7 +37,7 @@ bool sf_elf_unzstd_all(sf_bytes in, uint8_t *out, size_t len)
             size_t before = from.pos + to.pos;
             left = ZSTD_decompressStream(z, &to, &from);
             ok = !ZSTD_isError(left) &&
-                 from.pos + to.pos > before; /* else it is longer than told */
+                 from.pos + to.pos > before; /* else it is longer than announced */
         }
         in = (sf_bytes){in.p + some.len, in.len - some.len};
         sf_file_pages_trim();

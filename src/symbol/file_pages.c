@@ -30,11 +30,11 @@ static bool is_still_it(const struct sf_file_pages *f)
     return !fstat(f->fd, &st) && st.st_dev == f->device && st.st_ino == f->inode;
 }
 
-/* Far from the numbers that the program is given next, where there is room. */
+/* Far from the numbers that the program is given next, where there is space. */
 static int open_high(const char *path)
 {
     enum { HIGH = 512 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo has nobody to wait for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a fifo must not block */
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
     if (high >= 0)
         close(fd);
@@ -145,7 +145,7 @@ static void read_pages(struct sf_file_pages *f, size_t from, size_t to)
     }
 }
 
-/* Who reads on where he was before gets more at a time. */
+/* Sequential reads fetch more at a time. */
 static size_t read_until(const struct sf_file_pages *f, size_t from, size_t to)
 {
     size_t n = n_pages(f), until = from + 1;

@@ -1,6 +1,6 @@
-/* name_cache.h - what was found out about code, by file and offset: the next query asks for most of
+/* name_cache.h - what was found out about code, by file and offset: the next query requests most of
  * it again. Least recently used files go when the names of all take too much memory. No locks and
- * no files here: whoever owns it sees to both. */
+ * no files here: its owner sees to both. */
 #pragma once
 #include "base/table.h"
 #include "model/namer.h"
@@ -29,10 +29,10 @@ struct sf_name_module { /* one file's */
     } * texts;
     struct sf_buf text;
     uint32_t n_places, cap_places, n_lines, cap_lines, n_texts, cap_texts;
-    uint32_t n_unknown; /* places that were asked for and not looked up yet */
+    uint32_t n_unknown; /* places that were requested and not looked up yet */
     bool is_busy;       /* pinned: a thread works on it */
     bool is_gone;       /* forgotten while it was busy: freed by release */
-    /* of whoever owns the cache */
+    /* of the owner of the cache */
     bool is_wanted;                /* to be fetched */
     struct sf_symbol_id shared_id; /* the file that it shares with others; empty: none */
     bool has_no_shared;            /* which was not here when it was read */
@@ -51,13 +51,13 @@ void sf_name_cache_done(struct sf_name_cache *c);
 /* NULL: not there, or with `can_make` no memory. The newest from now on. */
 struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t owner,
                                             const struct sf_symbol_id *id, bool can_make);
-/* Forgets what is known of a file. */
+/* Drops the entries of a file. */
 void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct sf_symbol_id *id);
-/* Forgets what is known of files that share the file `id`. */
+/* Drops the entries of files that share the file `id`. */
 void sf_name_cache_forget_sharing(struct sf_name_cache *c, const struct sf_symbol_id *id);
 /* A thread has finished with a busy module. */
 void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m);
-/* Forgets what was used longest ago until the rest fits; never what is busy. */
+/* Evicts the least recently used entries until the rest fits; never those in use. */
 void sf_name_cache_trim(struct sf_name_cache *c);
 
 /* The place of an offset; with `can_make` a new one is unknown. NULL: none, or no memory. */

@@ -1,6 +1,6 @@
 /* Rust's first mangling wears the clothes of C++: _ZN, segments with their lengths, E. The last
- * segment is "h" and 16 hexadecimal digits, which nobody wants to read; "$LT$" and its like stand
- * for what C names cannot hold, ".." for "::". */
+ * segment is "h" and 16 hexadecimal digits, which are omitted; "$LT$" and its like
+ * represent what C names cannot hold, ".." for "::". */
 #include <string.h>
 
 #include "base/text.h"

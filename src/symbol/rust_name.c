@@ -253,7 +253,7 @@ static void print_nested(struct reader *r, bool is_value)
     say(r, "}");
 }
 
-/* <T> and <T as Trait>; where the impl stands is read and not said. */
+/* <T> and <T as Trait>; where the impl stands is read and not given. */
 static void print_impl(struct reader *r, char tag)
 {
     bool was_silent = r->is_silent;
@@ -278,7 +278,7 @@ static void print_crate(struct reader *r)
     print_ident(r, read_ident(r));
 }
 
-/* True: it ends in arguments whose list is still open, when asked for (see print_dyn_trait). */
+/* True: it ends in arguments whose list is still open, when queried for (see print_dyn_trait). */
 static bool print_open_path(struct reader *r, bool is_value, bool may_stay_open)
 {
     char tag = take(r);

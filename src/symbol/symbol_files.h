@@ -7,7 +7,7 @@
  *   symbols/fetched/0a1b2c.absent-91f0e7aa   empty: these servers had none when it was written
  *   tmp/symbol-12             being written; renamed when it is whole, checked and synced
  *
- * A build id may have a file of each kind. Nobody trusts what is in them: they are read with the
+ * A build id may have a file of each kind. Their content is not trusted: they are read with the
  * bounds of elf_file.h and debug_info.h. Files are replaced and deleted while they are read, which
  * costs the reader its answer and nothing else. Any thread. */
 #pragma once
@@ -112,7 +112,7 @@ enum sf_err sf_symbol_files_writer_begin(struct sf_symbol_writer *w, struct sf_s
                                          uint32_t tenant, uint64_t len, struct sf_why *why);
 enum sf_err sf_symbol_files_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
                                        struct sf_why *why);
-/* Checks it and puts it in its place, durable. INPUT: it is not what it was said to be. `is_new`:
+/* Checks it and puts it in its place, durable. INPUT: it is not what it was stated to be. `is_new`:
  * there was none of its kind. */
 enum sf_err sf_symbol_files_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
                                           const struct sf_symbol_id *id, struct sf_symbol_info *out,

@@ -120,7 +120,7 @@ static bool is_shared_coming(struct sf_symbolizer *s, const struct sf_name_modul
 }
 
 /* The file that another shares: what the same tenant uploaded goes before what was fetched. One
- * that is not here is asked of the servers. */
+ * that is not stored is requested from the debuginfod servers. */
 static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
                         const struct sf_symbol_id *id, char out[PATH_CAP])
 {
@@ -226,7 +226,7 @@ static enum sf_err fetch(struct sf_symbolizer *s, const struct sf_symbol_id *id,
 
 static struct sf_name_module *next_wanted(struct sf_symbolizer *s)
 {
-    struct sf_name_module *m = s->cache.oldest; /* in the order they were asked for, or nearly */
+    struct sf_name_module *m = s->cache.oldest; /* in the order they were requested, or nearly */
     while (m && (m->is_busy || !m->is_wanted))
         m = m->newer;
     return m;
@@ -277,7 +277,7 @@ static void fetch_on(void *arg)
 struct asked { /* one build id of a query, and where its items are in the list */
     struct sf_symbol_id id;
     uint32_t from, to, owner;
-    int64_t absent_ns; /* how long the servers need not be asked for it, from an earlier run */
+    int64_t absent_ns; /* how long the servers need not be queried for it, from an earlier run */
     bool is_good, has_file;
 };
 

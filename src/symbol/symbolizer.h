@@ -3,7 +3,7 @@
  * A query asks through the namer. What was found before is answered at once. What is in files that
  * are here is looked up by the thread `symbols`, for which the query waits a bounded time. A file
  * that is not here is fetched by the thread `debuginfod`, if servers are configured; the query does
- * not wait for that, and a later one has the names. A file that no server has is asked for again
+ * not wait for that, and a later one has the names. A file that no server has is requested again
  * after an hour, also over restarts, a server that failed after a minute. */
 #pragma once
 #include "model/namer.h"
@@ -31,7 +31,7 @@ struct sf_symbolizer_stats {
 
 enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
                                struct sf_symbolizer **out, struct sf_why *why);
-void sf_symbolizer_close(struct sf_symbolizer *s); /* nobody asks any more; NULL is fine */
+void sf_symbolizer_close(struct sf_symbolizer *s); /* not requested any more; NULL is fine */
 struct sf_namer *sf_symbolizer_namer(struct sf_symbolizer *s); /* borrowed until close */
 struct sf_symbol_files *sf_symbolizer_files(struct sf_symbolizer *s);
 /* A tenant's file was replaced or deleted. */

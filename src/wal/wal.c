@@ -259,7 +259,7 @@ static enum sf_err write_tail(struct sf_wal *w, bool is_synced, struct sf_why *w
     return sf_wal_tail_write(&w->tail, is_synced, why);
 }
 
-/* After a group. A failure costs no record: it is said once. */
+/* After a group. A failure costs no record: it is reported once. */
 static void note_synced(struct sf_wal *w)
 {
     struct sf_why why;
@@ -277,7 +277,7 @@ static void write_segments(struct sf_wal *w)
     for (size_t i = 0; i < n; i++)
         w->tail.segments[i] = (struct sf_wal_tail_segment){slots[i]->number, slots[i]->segment};
     w->tail.n_segments = (uint32_t)n;
-    (void)write_tail(w, true, NULL); /* a disk that fails is said by the group that follows */
+    (void)write_tail(w, true, NULL); /* a disk that fails is stated by the group that follows */
     if (w->config.begin && sf_file_is_open(&w->tail.file))
         w->config.begin(w->config.notice_arg, w->active->segment.sequence,
                         w->active->segment.first_lsn);
@@ -394,7 +394,7 @@ static void commit_loop(void *arg)
     struct sf_wal *w = arg;
     unsigned delay_ms = FIRST_DELAY_MS;
     struct sf_why why = {0};
-    /* Ahead of the first append, so that a full disk is known before somebody relies on it. */
+    /* Ahead of the first append, so that a full disk is detected before data depends on it. */
     enum sf_err err = take_segment(w, &why);
     if (err)
         note_failure(w, err, &why);

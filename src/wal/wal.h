@@ -74,8 +74,8 @@ struct sf_wal_replay_stats {
     uint64_t n_dropped;      /* batches without their LAST record, or without their first */
     uint64_t n_bad_segments; /* missing, unreadable, or of another store: their records are lost */
     uint64_t n_bad_pages;    /* the device could not read them */
-    bool is_missing;         /* all of the newest segments, and wal.tail: how much, nobody knows */
-    bool is_tail_missing;    /* wal.tail alone: whether the log is whole cannot be told */
+    bool is_missing;         /* all of the newest segments, and wal.tail: how much is not known */
+    bool is_tail_missing;    /* wal.tail alone: whether the log is complete is unknown */
     bool is_torn;            /* the log ends in a record that does not check out: what the crash
                               * cut short, or damage to the very last group */
 };
@@ -113,7 +113,7 @@ void sf_wal_close(struct sf_wal *w); /* writes what is queued; NULL is fine */
 bool sf_wal_verify_find_uuid(struct sf_dir *dir, uint8_t out[16]);
 
 /* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. What
- * a crash may leave behind is said and not counted as a fault. */
+ * a crash may leave behind is stated and not counted as a fault. */
 enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
                           void (*say)(void *arg, const char *sentence), void *arg,
                           uint64_t *out_n_faults, struct sf_why *why);

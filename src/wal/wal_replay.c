@@ -6,7 +6,7 @@
  * which is damage and never a torn tail, since the next segment is begun only after the last sync
  * of the one before. Only the end of the last segment may end silently.
  *
- * Writing goes on in a fresh segment whose first LSN is the one after the last record of a whole
+ * Writing continues in a fresh segment whose first LSN is the one after the last record of a whole
  * batch: whatever half a batch or torn record follows is thereby ignored from then on. */
 #include <string.h>
 
@@ -288,8 +288,8 @@ static void read_tail(struct sf_wal *w)
         sf_wal_tail_compare(&w->tail, w->config.ckpt_lsn, w->found, w->n_found, tell_tail, w);
 }
 
-/* Holds the log against the segment that the catalogue knows. While wal.tail is there it knows
- * better: a segment may have been written down and never begun. */
+/* Compares the log with the segment recorded in the catalogue. wal.tail, if present, takes
+ * precedence: the catalogue may list a segment that was never begun. */
 static void check_known(struct replay *r)
 {
     struct sf_wal *w = r->w;

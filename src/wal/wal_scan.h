@@ -1,10 +1,10 @@
 /* wal_scan.h - reads the records of one segment in order, past damage.
  *
- * A record counts if tag, LSN, bounds and checksum fit. After one that does not, the scan looks at
+ * A record counts if tag, LSN, bounds and checksum fit. After one that does not, the scan examines
  * page boundaries for the next commit group. A group with the expected LSN is the normal case: the
  * zeros behind a group were skipped. A group with a later one proves that acknowledged records
  * between them are gone, since it was written after their sync: they are counted as lost and the
- * scan goes on. Without a further group the segment ends here.
+ * scan continues. Without a further group the segment ends here.
  *
  * Pages the device cannot read count as damage and read as zeros. One thread. */
 #pragma once

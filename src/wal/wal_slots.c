@@ -218,7 +218,7 @@ struct sf_wal_slot *sf_wal_slots_add(struct sf_wal_slots *s, const struct sf_wal
     bool has_segment = found->segment.sequence != 0;
     if (!slot)
         return NULL;
-    /* One of another configured size is no spare. */
+    /* One of another configured size is not a spare. */
     if (state == SF_WAL_SLOT_FREE && found->len < s->segment_len)
         state = SF_WAL_SLOT_TRASH;
     *slot = (struct sf_wal_slot){.state = state,
@@ -313,7 +313,7 @@ static enum sf_err prepare_file(struct sf_wal_slots *s, uint32_t number, struct 
     if (!err)
         err = sf_dir_rename(s->dir, new_name, name, why);
     if (err) {
-        (void)sf_dir_unlink(s->dir, new_name, NULL); /* half a slot only wastes the room we lack */
+        (void)sf_dir_unlink(s->dir, new_name, NULL); /* half a slot only wastes the space we lack */
         return err;
     }
     err = sf_dir_sync(s->dir, "wal", why); /* else a power cut takes the name away */
@@ -471,7 +471,7 @@ void sf_wal_slots_begin(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64
     sf_mutex_unlock(&s->lock);
 }
 
-/* A burst's slots are let go one by one as the checkpoint passes them. */
+/* The slots of a burst are released one by one as the checkpoint passes them. */
 static void make_free(struct sf_wal_slots *s, struct sf_wal_slot *slot)
 {
     size_t n_free = 0;

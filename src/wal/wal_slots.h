@@ -34,10 +34,10 @@ struct sf_wal_slot {
     uint32_t number;               /* its name */
     uint64_t len;                  /* of the file */
     struct sf_wal_segment segment; /* sequence 0: none */
-    uint64_t last_lsn;             /* HELD, BAD: what must be in blocks before it is let go */
+    uint64_t last_lsn; /* HELD, BAD: what must be in blocks before the slot is released */
     /* No record below this can be found in its bytes; UINT64_MAX: there are only zeros. */
     uint64_t oldest_lsn;
-    bool is_unreadable;  /* BAD since the start: kept for whoever repairs disks */
+    bool is_unreadable;  /* BAD since the start: kept for repair */
     struct sf_file file; /* open while ACTIVE */
 };
 
@@ -76,7 +76,7 @@ struct sf_wal_slots {
     struct sf_wal_slot *slots; /* SF_WAL_MAX_SLOTS of them, so that pointers stay */
     size_t n_slots;
     uint64_t next_sequence, ckpt_lsn;
-    uint64_t n_asked, n_tried; /* attempts to prepare: wished for, finished */
+    uint64_t n_asked, n_tried; /* attempts to prepare: requested, finished */
     enum sf_err try_err;       /* of the last attempt */
     struct sf_why try_why;
     bool is_stopping;

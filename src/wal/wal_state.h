@@ -1,4 +1,4 @@
-/* wal_state.h - the log's own state, shared by the files of this room and by nobody else. */
+/* wal_state.h - the log's own state, shared by the files of this module and by no other code. */
 #pragma once
 #include "wal/wal.h"
 #include "wal/wal_slots.h"
@@ -25,7 +25,7 @@ struct sf_wal {
     struct sf_wal_entry *in_head, *in_tail; /* appended, not yet seen by the committer */
     uint64_t next_lsn, synced_lsn, ckpt_lsn;
     uint64_t whole_lsn;              /* last piece of the last batch that is acknowledged */
-    uint64_t followed_lsn;           /* UINT64_MAX: nobody follows */
+    uint64_t followed_lsn;           /* UINT64_MAX: no follower */
     uint64_t queue_depth, queue_len; /* appended, not yet done */
     uint64_t n_rolls_wanted, n_rolls;
     bool is_ready, is_closing; /* replayed; no more appends */

@@ -152,7 +152,7 @@ bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t
     for (size_t i = 0; i < n_found; i++) {
         if (found[i].err ||
             (sf_wal_segment_is_known(found[i].state) && found[i].segment.sequence >= sequence))
-            return true; /* one that cannot be read is told by itself */
+            return true; /* an unreadable one is reported separately */
     }
     return false;
 }

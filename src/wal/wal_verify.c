@@ -1,4 +1,5 @@
-/* wal_verify.c - the log as fsck sees it: everything replay would notice, said and not acted upon.
+/* wal_verify.c - verification of the log for fsck: reports everything replay would detect, without
+ * changing anything.
  */
 #include <stdio.h>
 #include <string.h>

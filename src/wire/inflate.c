@@ -22,7 +22,7 @@
 
 enum {
     WINDOW_LOG = 23,       /* 8 MiB, what RFC 8878 asks of every decoder */
-    KEEP_LEN = 1 << 20,    /* a zstd context grown beyond it by a wide window is given back */
+    KEEP_LEN = 1 << 20,    /* a zstd context grown beyond it by a wide window is returned */
     GROW_LEAST = 16 * 1024 /* output grows at least by this much */
 };
 
@@ -130,7 +130,7 @@ static enum sf_err start_zlib(struct run *r, int window_bits)
     return SF_OK;
 }
 
-/* One step of zlib: from what is left to the room at hand. */
+/* One step of zlib: from what is left to the space at hand. */
 static enum sf_err zlib_step(struct run *r, int *out_status)
 {
     z_stream *s = &r->z->zlib;
@@ -196,7 +196,7 @@ static bool is_believable(uint64_t len, size_t in_len, size_t max_len)
     return len <= max_len && len / 64 <= in_len;
 }
 
-/* The room to try a member with: what the body claims, or what is there, or a guess. */
+/* The space to try a member with: what the body claims, or what is there, or a guess. */
 static size_t first_room(const struct run *r, size_t left)
 {
     size_t room = r->out->cap - r->out->len, claimed;
@@ -210,7 +210,8 @@ static size_t first_room(const struct run *r, size_t left)
     return room < left ? room : left;
 }
 
-/* libdeflate refused what begins at `r->in`: zlib, whose output nobody reads, finds the place. */
+/* libdeflate refused what begins at `r->in`: zlib, whose output is discarded, finds the position.
+ */
 static enum sf_err gzip_fault(struct run *r)
 {
     z_stream *s = &r->z->zlib;
@@ -324,8 +325,8 @@ static void see_frame(struct frame *f, const uint8_t *p, size_t len)
     f->head_len += len;
 }
 
-/* Frames of old versions of the format have other numbers, and are never taken for one that goes
- * on: the library waits for their ends in its own way. */
+/* Frames of old versions of the format have other numbers, and are never taken for one that
+ * continues: the library waits for their ends in its own way. */
 static bool is_begun(const struct frame *f)
 {
     return f->head_len >= 4 && sf_load_u32le(f->head) == ZSTD_MAGICNUMBER;
@@ -401,7 +402,7 @@ static enum sf_err zstd_body(struct run *r)
     if (err)
         return err;
     if (!zstd_whole(r)) {
-        r->out->err = SF_OK; /* a reservation too large for the fast way is no fault */
+        r->out->err = SF_OK; /* a reservation too large for the fast way is not a fault */
         err = start_zstd(r);
         if (!err)
             err = zstd_frames(r);

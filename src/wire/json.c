@@ -468,7 +468,7 @@ static int64_t read_exponent(const char *p, const char *end)
     return is_down ? -e : e;
 }
 
-/* Exact: all digits in a row, then the point moved where the exponent wants it. False: not an
+/* Exact: all digits in a row, then the point moved according to the exponent. False: not an
  * integer of 64 bits. */
 static bool text_to_integer(sf_str text, bool *out_is_negative, uint64_t *out)
 {

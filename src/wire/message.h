@@ -1,8 +1,8 @@
 /* message.h - one message in either grammar: protobuf, or the JSON that proto3 ties to it.
  *
- * Who answers in both says each field once, by number and by JSON name. Fields with their default
- * value are left out, 64-bit integers are text in JSON. A list is opened even when it stays empty:
- * who wants it left out does not open it. The buffer keeps the first fault. */
+ * Code that writes both formats gives each field once, by number and by JSON name. Fields with
+ * their default value are left out, 64-bit integers are text in JSON. A list is opened even when it
+ * stays empty: to leave it out, do not open it. The buffer keeps the first fault. */
 #pragma once
 #include "wire/json_write.h"
 #include "wire/pb_write.h"

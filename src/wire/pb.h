@@ -10,8 +10,8 @@
  *
  * After every step exactly one value is read or skipped. The first fault sticks, with its byte
  * offset in the whole body; later steps end the loop and later reads give zero. A known field with
- * an unexpected wire type is not a fault: switching over `tag` sends it to skip, and a reader asked
- * for another type skips it and gives zero. Groups are refused: no message we read has any.
+ * an unexpected wire type is not a fault: switching over `tag` sends it to skip, and a reader
+ * queried for another type skips it and gives zero. Groups are refused: no message we read has any.
  * Strings and bytes are views into the body. */
 #pragma once
 #include <stdbool.h>
@@ -109,8 +109,8 @@ static inline sf_str sf_pb_str(struct sf_pb *pb)
 {
     return sf_bytes_str(sf_pb_bytes(pb));
 }
-/* The message at hand as a cursor of its own; the parent goes on behind it. When the child is done
- * with, sf_pb_join carries its fault over. */
+/* The message at hand as a cursor of its own; the parent continues behind it. When the child is
+ * done with, sf_pb_join carries its fault over. */
 static inline struct sf_pb sf_pb_msg(struct sf_pb *pb)
 {
     sf_bytes content = sf_pb_bytes(pb);

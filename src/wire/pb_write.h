@@ -17,7 +17,7 @@ void sf_pb_write_bytes(struct sf_buf *out, uint32_t field, sf_bytes v);
 void sf_pb_write_str(struct sf_buf *out, uint32_t field, sf_str v);
 
 /* A nested message: what is written between begin and end is its content. One byte is kept free for
- * the length; a content of 128 bytes or more is moved to make room for the longer form. */
+ * the length; a content of 128 bytes or more is moved to make space for the longer form. */
 size_t sf_pb_write_begin(struct sf_buf *out, uint32_t field); /* the mark to end it with */
 void sf_pb_write_end(struct sf_buf *out, size_t mark);
 

@@ -8,7 +8,7 @@
  *     Array(T)               LEB128 count, values
  *
  * LowCardinality(T) is written like T. The reader is a cursor: the first fault sticks, later reads
- * give zeros, and one question at the end is enough. */
+ * give zeros, and one query at the end is enough. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

@@ -3,7 +3,7 @@
 
 A bit of a block flips while nobody looks. Whatever is asked then is answered, and the answer is either what it was
 before or says that something is missing: search, metrics of every way of counting, tags, the whole trace, and our own
-questions, which make one answer of many reads.
+queries, which make one answer of many reads.
 """
 import glob
 import json

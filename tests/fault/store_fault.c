@@ -1,4 +1,4 @@
-/* The nth allocation fails, at every n, in every step of the store's life: the step says so,
+/* The nth allocation fails, at every n, in every step of the store's life: the step reports it,
  * nothing acknowledged is lost, and the next try works. */
 #include "test.h"
 
@@ -103,7 +103,7 @@ static enum sf_err do_columns(struct life *f)
     return err;
 }
 
-/* Every trace, after a look at its columns. */
+/* Every trace, after a examine its columns. */
 static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
 {
     (void)arg, (void)hits;

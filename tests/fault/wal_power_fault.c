@@ -3,8 +3,8 @@
  * that were not synced, there or not) and replayed. Every batch acknowledged before the cut must
  * come back, whole, once, and without a word of damage.
  *
- * Names and files are apart, as on a disk: a slot that is deleted and one that is made anew under
- * its number are two files, and until the folder is synced the name may stand for either. */
+ * Names and files are apart, as on a disk: a slot that is deleted and one that is made again under
+ * its number are two files, and until the folder is synced the name may represent either. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -420,7 +420,8 @@ TEST(wal_power, loses_nothing_that_was_acknowledged)
     rig_done(&r);
 }
 
-/* Only cuts while a name that is used again is in doubt: there are few, so each is tried often. */
+/* Only cuts while a name that is used again is when uncertain: there are few, so each is tried
+ * often. */
 TEST(wal_power, takes_a_slot_that_comes_back_for_no_damage)
 {
     struct rig r;

@@ -417,7 +417,7 @@ def test_9_what_could_not_be_read_is_said():
     assert SERVER.metric("spanflame_alerts_evaluations_partial_total") > 0
     wait_for(lambda: 'spanflame_recording_partial_total{rule="' in SERVER.metrics(), "the recording rule")
     assert "sums are too low: some stored data could not be read: block" in SERVER.log()
-    # Minutes that are not whole are left out of what is watched, and that is said.
+    # Minutes that are not whole are left out of what is watched, and that is stated.
     wait_for(lambda: rules()["slow"].get("partial"), "the watch")
 
 

@@ -161,14 +161,14 @@ def test_a_message_that_came_before_it_was_sent():
 def test_what_rightly_outlives_its_parent_is_no_fault_of_a_clock():
     t = Trace()
     root = t.add("POST /order", "shop", 0, 100)
-    t.add("audit", "shop", 50, 400, root, 1)  # goes on in the same process
+    t.add("audit", "shop", 50, 400, root, 1)  # continues in the same process
     send = t.add("send", "shop", 60, 70, root, PRODUCER)
     t.add("handle", "mailer", 300, 350, send, CONSUMER)
     call = t.add("call", "shop", 70, 90, root, CLIENT, error=True)  # gave up waiting
     t.add("serve", "slow", 85, 95, call)
     told = ask_everything(t.send())
     assert told["clocks"] == [] and told["durationNs"] == 400 * MS, told["clocks"]
-    # Nobody waited for what went on: the root's own end is where the path begins.
+    # Nobody waited for what continued: the root's own end is where the path begins.
     assert told["criticalNs"] <= 100 * MS, told["criticalNs"]
     assert by_name(told)["audit"]["criticalNs"] == 0
 

@@ -81,7 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, err = run("check-config", env=said)
     check("check-config takes every default as it writes it", code == 0 and err == "", err)
     # What the server sets from a key, app hands to the rooms; retention goes to the store as it is. Only the text of
-    # the sources can say so for every key. (What collectors do with theirs is tested with the library.)
+    # the sources can report it for every key. (What collectors do with theirs is tested with the library.)
     handed = sources("app", leave=("config_table.c", "config_value.c", "config_yaml.c", "config_render.c", "config.c"))
     kept = sources("store")
     unread = {key for key, member in fields().items() if not key.startswith("profiling.")

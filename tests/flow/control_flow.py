@@ -102,7 +102,7 @@ def test_off_survives_a_restart_of_either_side_and_the_instance_wins():
                         SPANFLAME_PROFILING_CPU_SAMPLE_RATE="99")
         seen = collector("shop", server, paused=True, rate=0)
         assert seen["instance"] == "one", seen
-        server.stop()  # the program goes on as it was told, and asks again
+        server.stop()  # the program continues as it was told, and asks again
         server.start()
         assert collector("shop", server, paused=True)["version"] == seen["version"]
         change("POST", "service=shop&instance=one", {"enabled": True, "rate": 100}, server=server)

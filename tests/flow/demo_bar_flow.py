@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A running demo, switched as its page does it: by the settings that readers keep. Each switch is named by an alert within 30 s of
-traffic: 600 orders, which a machine that is busy with other things sells in more time. A server that others reach asks for a token."""
+traffic: 600 orders, which a machine that is busy with other things sells in more time. A server that others reach requests a token."""
 import json
 import os
 import re

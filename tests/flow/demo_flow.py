@@ -56,7 +56,7 @@ def recorded(home, name):
     return Server(data=data, env=clock.env()).start()
 
 
-# DEMO_KEPT=PLANTED,CONTROL: look at what earlier runs have kept instead.
+# DEMO_KEPT=PLANTED,CONTROL: examine what earlier runs have kept instead.
 if os.environ.get("DEMO_RECORDED"):
     copies = tempfile.TemporaryDirectory(prefix="spanflame-demo-")
     shown, planted_home, control_home = None, *(os.path.join(copies.name, name) for name in ("planted", "control"))
@@ -518,12 +518,12 @@ def test_nothing_is_left_behind_without_keep():
     home = re.search(r"data in (\S+)/data", done.stdout).group(1)
     if done.returncode == 0:
         assert not os.path.exists(home), home
-    else:  # it says what failed and keeps the data for a look
+    else:  # it says what failed and keeps the data for a check
         assert "The data stays in" in done.stdout and done.stderr, done
         shutil.rmtree(home)
 
 
-if os.environ.get("DEMO_RECORDED"):  # these look at programs that run
+if os.environ.get("DEMO_RECORDED"):  # these examine programs that run
     del test_no_sanitizer_complains, test_the_story_is_told_to_its_end
 try:
     tap.run(sys.modules[__name__])

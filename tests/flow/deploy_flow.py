@@ -248,7 +248,7 @@ def test_what_grafana_does_with_them_finds_the_profile_of_every_span():
             for scope in batch["scopeSpans"]:
                 for span in scope["spans"]:
                     tags = {**of_resource, **{a["key"]: a["value"].get("stringValue") for a in span.get("attributes", [])}}
-                    # Grafana offers the link only where this tag is, and asks for the id it holds.
+                    # Grafana offers the link only where this tag is, and requests the id it holds.
                     found[span["name"]] = (tags.get("pyroscope.profile.id"),
                                            told["query"].replace("$$", "$").replace('${__span.tags["service.name"]}', tags["service.name"]))
         assert found["mail"][0] is None, found

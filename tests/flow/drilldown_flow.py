@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every call that Grafana's Traces Drilldown and Profiles Drilldown make, spelt as they spell it (with blanks too many and
-missing), against a server that has what they look for; each answer has the parts that their pages read."""
+missing), against a server that has what they search for; each answer has the parts that their pages read."""
 import json
 import os
 import re
@@ -198,7 +198,7 @@ def test_a_comparison_of_two_ranges():
     side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=16384)
     flame = querier("Diff", left=side, right=side)["flamegraph"]
     assert all(isinstance(v, str) for v in flame["levels"][0]["values"]) and flame["leftTicks"] == flame["rightTicks"], flame
-    wide = dict(side, format="PROFILE_FORMAT_SANDWICH", sandwichFunction="parse")  # it asks for that only without a comparison
+    wide = dict(side, format="PROFILE_FORMAT_SANDWICH", sandwichFunction="parse")  # it requests that only without a comparison
     answer = server.post("/querier.v1.QuerierService/Diff", json.dumps({"left": wide, "right": side}), JSON)
     assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
 

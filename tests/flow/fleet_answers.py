@@ -1,4 +1,4 @@
-"""fleet_answers.py - questions whose answers must not depend on where the data is: the same requests are sent to a server with
+"""fleet_answers.py - queries whose answers must not depend on where the data is: the same requests are sent to a server with
 a data directory and to nodes of a fleet, and every question is asked of both."""
 import json
 import re
@@ -70,7 +70,7 @@ class Story:
             answer = server.post(path, body, "application/octet-stream" if "profile" in path else "application/x-protobuf")
             assert answer.status == 200, (path, answer.status, answer.text)
 
-    # ---- questions ----
+    # ---- queries ----
 
     def span_questions(self):
         at = self.t // S
@@ -147,7 +147,7 @@ class Story:
                 f"/api/v1/compare?q={all_}&by=resource.service.version&left=1&right=2&{own}",
                 f"/api/v1/explain?q={all_}&{own}", f"/api/v1/explain?trace={trace}", f"/api/v1/explain?span={span}",
                 f"/api/v1/findings?service=shop&{own}", f"/api/v1/findings?each=service&{own}", f"/api/v1/findings?trace={trace}",
-                # The balance asks for spans one by one, for a while only.
+                # The balance requests spans one by one, for a while only.
                 f"/api/v1/coverage?service=shop&{own}", f"/api/v1/balance?service=shop&limit=8&{own}",
                 f"/api/v1/frames/spans?function=main&{own}", f"/api/v1/frames/spans?function=regex_match&limit=3&{own}",
                 f"/api/v1/frames/spans?pattern=reg.*&{own}",
@@ -180,7 +180,7 @@ def stacks_of(frames, nodes):
 
 def settle(x):
     """Without what differs from one answer to the next anyway: how much was read for it, in which order sums of fractions were
-    made, and which of several spans stands for a point."""
+    made, and which of several spans represents a point."""
     if isinstance(x, dict):
         if "frames" in x and "nodes" in x:
             x = {**{k: v for k, v in x.items() if k != "nodes"}, "frames": stacks_of(x["frames"], x["nodes"])}

@@ -102,7 +102,7 @@ def test_days_that_are_too_old_are_dropped_on_every_shard():
             assert flame.status == 200 and "work" in flame.text, (flame.status, flame.text[:300])
         code, text = command(a, "verify")
         assert code == 0, "what went for its age is not missing: " + text
-        # The node that did it dies; another goes on, and nobody had to tell it.
+        # The node that did it dies; another continues, and nobody had to tell it.
         holder = lease((a, b))
         other = b if holder is a else a
         holder.kill()

@@ -27,7 +27,7 @@ RAMP_SECONDS = 20        # one after the other at first
 KINDS = ("baseline_detail", "detail", "profiles", "spans")
 MARK = b"\x01TRACE-ID-HERE\x02\x03"
 N_SPANS = 8000           # of a request, as a Collector sends them
-FAILED = [os.urandom(16) for _ in range(8)]  # traces that people will look for
+FAILED = [os.urandom(16) for _ in range(8)]  # traces that people will search for
 
 
 def span_body():
@@ -193,7 +193,7 @@ class Watch(threading.Thread):
         while not self.is_over:
             try:
                 self.look()
-            except (OSError, AssertionError):  # a look that came to nothing, such as 503 for its connection
+            except (OSError, AssertionError):  # a check that came to nothing, such as 503 for its connection
                 pass
             time.sleep(0.1)
 

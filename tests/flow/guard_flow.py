@@ -15,7 +15,7 @@ from pprof_make import pprof  # noqa: E402
 from server import PROGRAM, Server, free_port, make_span, tap  # noqa: E402
 
 MS = 1000000
-HOSTILE = 'grow<script>"&|`\ufffe'  # the last is no character of XML
+HOSTILE = 'grow<script>"&|`\ufffe'  # the last is not a character of XML
 
 
 def spans_of(rng, version, n, ms, n_failed=0):
@@ -86,7 +86,7 @@ def test_an_increase_that_is_allowed_passes():
     code, out, _ = guard(SERVER, "1.0", "1.2", "--max-increase", "99%")
     assert code == 1, out  # CPU grew by 150 %
     code, out, _ = guard(SERVER, "1.2", "1.0")
-    assert code == 0, out  # faster is no regression
+    assert code == 0, out  # faster is not a regression
 
 
 def test_more_failures_are_a_regression():
@@ -234,7 +234,7 @@ def test_two_profile_files_are_judged_by_their_samples():
         code, out, _ = two("old", "few")
         assert code == 3 and "at least 30 samples of each file" in out, out
         code, out, _ = two("old", "untold")
-        assert code == 3 and "at least 8" in out, out  # what a sample stands for is not known
+        assert code == 3 and "at least 8" in out, out  # what a sample represents is not known
         code, out, _ = two("old-wall", "slow-wall", "--output", "markdown")
         assert code == 1 and "| `wall` | **regression** |" in out and "| CPU | not measured" not in out and "One run of each" in out, out
         told = json.loads(two("old-wall", "slow-wall", "--output", "json")[1])

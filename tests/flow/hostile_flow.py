@@ -299,7 +299,7 @@ def test_compression_bombs_end_at_the_limit():
         status, text, details, _ = server.grpc(TRACE_METHOD, bombs["gzip"], ["grpc-encoding: gzip"], compressed=True)
         assert status == 8 and not details, (status, text, details)
         answer = server.post("/v1/traces", zstd_bomb(1, 31), headers={"Content-Encoding": "zstd"})
-        assert answer.status in (400, 413), (answer.status, answer.text)  # asks for a window of 2 GiB
+        assert answer.status in (400, 413), (answer.status, answer.text)  # requests a window of 2 GiB
 
 
 # ---- OTLP that says absurd things ----
@@ -505,7 +505,7 @@ def test_long_request_lines_that_never_end_are_held_to_the_memory_of_bodies():
                 answer = conn.recv(4096)
                 n_refused += answer == b"" or status_of(answer) == 503
             except socket.timeout:
-                pass  # one of those there is room for
+                pass  # one of those there is space for
             except OSError:
                 n_refused += 1
             conn.close()

@@ -270,7 +270,7 @@ def test_an_hour_that_cannot_be_read_is_kept_whole():
         stacks = {key: value for _, more in made for key, value in more.items()}
         assert server.post("/api/v1/profile?service=shop", pprof(stacks, when=HOUR, seconds=10), "application/octet-stream").status == 200
         assert server.post("/api/v1/flush", b"{}", "application/json").status == 200
-        server.damage("*.sfs", (0.2, 0.3, 0.4, 0.5, 0.6))  # nobody knows whether these spans failed
+        server.damage("*.sfs", (0.2, 0.3, 0.4, 0.5, 0.6))  # it is not known whether these spans failed
         again(server, tail_delay="0s")
         until = time.monotonic() + 120
         while "keep: tenant=" not in server.log() and time.monotonic() < until:

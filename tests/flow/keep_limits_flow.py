@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An hour with as many kept traces, or spans of these, as a verdict holds is judged; one with one more is kept whole, and
-says so. A million spans: suite long."""
+reports it. A million spans: suite long."""
 import os
 import re
 import sys

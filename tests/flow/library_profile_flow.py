@@ -108,7 +108,7 @@ def test_wall_time_shows_where_a_thread_waits_and_interrupts_nothing():
     nap, hot = (value_of(wall["profile"], name) / 1e9 for name in ("planted_nap", "planted_hot"))
     assert wall["grades"]["exact"]["samples"] == wall["samples"], wall
     # How much each has is left to the suite truth: a sampler that gets no CPU for a while takes no samples. There 150 and
-    # 50 samples are expected, at even distances, so that the bounds leave room for 30 and 15 late ones; none is usual.
+    # 50 samples are expected, at even distances, so that the bounds leave space for 30 and 15 late ones; none is usual.
     duration = wall["durationNs"] / 1e9
     assert nap > 0 and hot > 0, (nap, hot, wall)
     if IS_MEASURED:

@@ -154,7 +154,7 @@ def test_a_whole_process_uploaded_for_a_span_is_exact_for_its_threads_only():
     answer = server.get("/api/v1/profile?format=folded&" + path)
     assert answer.text == "~ estimate;main;mine 30000000\n~ estimate;main;theirs 50000000\n", answer.text
     assert answer.getheader("x-spanflame-estimate") == "true" and not answer.getheader("x-spanflame-exact")
-    # Without it nobody knows whose threads they are: all of it, and said to be inexact.
+    # Without it it is not known whose threads they are: all of it, and said to be inexact.
     alone = path.replace(trace.hex(), os.urandom(16).hex()).replace(own.hex(), os.urandom(8).hex()).replace("whole", "unspanned")
     assert server.post("/api/v1/profile?" + alone, body).status == 200
     answer = server.get("/api/v1/profile?format=folded&" + alone)
@@ -413,7 +413,7 @@ def test_slow_spans_that_only_wait_are_told_apart_from_those_that_work():
     wait_for("waits", 80)
     answer = server.json("/api/v1/compare?split=p75&q=" + urllib.parse.quote('{ resource.service.name = "waits" }'))
     assert answer["significant"] == 0, answer
-    # Nothing of the difference is on the CPU, and none of it is said to be.
+    # Nothing of the difference is on the CPU, and none of it is stated to be.
     check_parts(answer)
     assert answer["time"]["summary"].startswith("right spans take 280 ms more (95 % interval "), answer["time"]["summary"]
     first = answer["time"]["parts"][0]

@@ -41,7 +41,7 @@ every_command_helps() {
         if "$SPANFLAME" "$name" --no-such-flag >"$to/help" 2>&1; then exit 1; fi
     done
 }
-# All that answer a question; serve and demo tell a story instead, export asks for a --format, record leaves
+# All that answer a query; serve and demo tell a story instead, export requests a --format, record leaves
 # the floor to its program, and mcp speaks JSON alone.
 every_answer_has_json() {
     "$SPANFLAME" --list-commands | grep -vxE 'serve|server|demo|export|record|mcp' | while read -r name; do

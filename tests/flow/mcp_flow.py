@@ -121,7 +121,7 @@ def test_wrong_arguments_are_explained():
                                    ("why", {"trace": "zz"}, "trace"), ("coverage", {"service": 7}, "service must be a string")):
         text, is_error = call(name, **arguments)
         assert is_error and words in text, (name, arguments, text)
-    # What would widen a question without a word.
+    # What would widen a query without a word.
     for arguments, words in ('{"service": "shop", "service": "bank"}', "more than once"), ('{"service": ""}', "service is empty"), ('{"since": ""}', "since is empty"):
         message = json.dumps(rpc("tools/call", {"name": "deploys", "arguments": "HERE"})).replace('"HERE"', arguments)
         text = json.loads(post(message.encode()).body)["result"]["content"][0]["text"]

@@ -128,7 +128,7 @@ def numbers_of_run(run):
     return out
 
 
-COST = {"metrics"}  # of Tempo's answers: what the question cost, which merges change
+COST = {"metrics"}  # of Tempo's answers: what the query cost, which merges change
 PROSE = {"reason", "sentence", "words", "note", "lines", "action", "of"}  # of conclusions: may be said better
 
 
@@ -171,7 +171,7 @@ def difference(want, got, where=""):
     return None if want == got and isinstance(want, bool) == isinstance(got, bool) else f"{where}: {got!r}, not {want!r}"
 
 
-# ---- questions ----
+# ---- queries ----
 
 class Question:
     """`name` is its file; `body` makes it a POST of JSON; `keep` cuts the answer to what its sort of golden may hold; `mend`

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Data directories written by earlier commits (tests/data): read as they are, merged, rewritten; the same answers each time.
 
-By hand: `old_data_flow.py --update inferred` writes the golden answers of that sort anew, for a commit that says why they
-changed; `--add` writes those of questions that are new. Nothing writes an exact one twice."""
+By hand: `old_data_flow.py --update inferred` writes the golden answers of that sort again, for a commit that says why they
+changed; `--add` writes those of queries that are new. Nothing writes an exact one twice."""
 import argparse
 import errno
 import json

@@ -225,7 +225,7 @@ def test_queries_limits_those_of_a_tenant_that_run_or_wait():
             break
     assert re.search(r"(?i)retry-after: 1\r", refused[0]), refused[0]
     assert limited("one-query", "queries") >= 1
-    # places are given back
+    # places are returned
     assert SERVER.get("/api/search?q=%7B%7D", headers=of("one-query")).status == 200
 
 

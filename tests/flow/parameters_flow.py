@@ -182,7 +182,7 @@ def test_every_field_of_tempos_messages_changes_the_answer():
     root = make_span(service="bank", attributes={"one": 1, "two": 2}, start=first * ns, end=first * ns + ns)
     server.send([root] + [make_span(service="bank", trace_id=root["trace_id"], parent=root["span_id"], start=first * ns, end=first * ns + ns)])
     tag = field(1, field(1, "service.name") + field(2, "bank"))
-    cases = {  # method: (a question, {field: another value}, fields about servers)
+    cases = {  # method: (a query, {field: another value}, fields about servers)
         "Search": ({4: field(4, 20), 5: field(5, near[0]), 6: field(6, near[1]), 8: field(8, "{}"), 9: field(9, 3)},
                    {4: field(4, 1), 5: field(5, late), 6: field(6, near[0] + 1), 8: field(8, bank), 9: field(9, 1)},
                    {10: b"", 11: "x"}),

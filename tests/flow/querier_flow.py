@@ -184,7 +184,7 @@ def test_stack_trace_selectors():
     assert all(len(s["locationId"]) == 1 for s in told["sample"])
 
 
-# Pyroscope's own cases: five stacks of 1, what a filter asks for, and the sum of what it leaves.
+# Pyroscope's own cases: five stacks of 1, what a filter requests, and the sum of what it leaves.
 FRAMES = ["root;a", "root;a;b", "root;b", "root;forbidden", "root;a;forbidden"]
 FILTERS = [(dict(includeFunctionNames=["a"]), 3), (dict(includeFunctionNames=["a", "b"]), 1),
            (dict(excludeFunctionNames=["forbidden"]), 3), (dict(includeFunctionNames=["a"], excludeFunctionNames=["forbidden"]), 2),
@@ -289,7 +289,7 @@ def test_every_field_of_every_message_changes_the_answer():
     one = ids[0]["exemplars"][0]["profileId"]
     site = field(1, field(1, "main")) + field(1, field(1, "fast"))
     both = first + field(3, begin) + field(4, end)
-    cases = {  # method: (the fields of a question, {field: another value})
+    cases = {  # method: (the fields of a query, {field: another value})
         "ProfileTypes": (dict(enumerate(times, 1)), {1: late, 2: begin + 1}),
         "LabelNames": ({2: field(2, begin), 3: field(3, end)}, {1: none, 2: late, 3: begin + 1}),
         "LabelValues": ({1: field(1, "env"), 3: field(3, begin), 4: field(4, end)}, {1: "service_name", 2: none, 3: late, 4: begin + 1}),

@@ -128,7 +128,7 @@ int main(void)
     puts(n > 50 ? "ticked" : "not ticked");
     return 0;
 }""")
-    # It takes the signal after the profile began: the profile goes on with another one.
+    # It takes the signal after the profile began: the profile continues with another one.
     assert b"planted_spin" in same(program)
 
 

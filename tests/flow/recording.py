@@ -84,7 +84,7 @@ __attribute__((noinline)) void planted_spin(double s)
 }
 """
 
-# Every allocation function, from several threads; says what was not as asked for.
+# Every allocation function, from several threads; says what was not as requested.
 MEMORY = SPIN + """
 #include <malloc.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scraping: targets that are written down, found by files and by addresses; totals subtracted and right over a restart of
-the target; targets that are slow, huge, elsewhere, broken or want a token or a certificate cost nobody else anything."""
+the target; targets that are slow, huge, elsewhere, broken or want a token or a certificate cost no other code anything."""
 import gzip
 import http.server
 import json
@@ -224,7 +224,7 @@ def test_2_totals_are_subtracted_and_right_over_a_restart():
     assert total("cart", kind) == 0, "totals from before the first dump count nothing"
     HEAP["allocs"] = 1600
     wait_for(lambda: total("cart", kind) == 600, f"the difference, not {total('cart', kind)}")
-    HEAP.update(allocs=250, other=40)  # the process began anew; one of its sums is larger already
+    HEAP.update(allocs=250, other=40)  # the process began again; one of its sums is larger already
     wait_for(lambda: total("cart", kind) == 890, f"all of the new process, not {total('cart', kind)}")
     HEAP["allocs"] = 300
     wait_for(lambda: total("cart", kind) == 940, f"the difference again, not {total('cart', kind)}")

@@ -204,7 +204,7 @@ def test_on_a_terminal_rows_have_numbers_that_commands_take():
         assert any(line.startswith("2 ") and "SELECT" in line for line in shown.splitlines()), shown
         done = by_row("ledger", "2", home=home)
         assert "SELECT" in done.stdout, done
-        # what is no row of it, or of another server, or old, is said
+        # what is not a row of it, or of another server, or old, is stated
         for argv, words in ((("flame", "7"), "has 2 rows, none with number 7"),
                             (("top", "2", "--server", "http://127.0.0.1:1"), "not of http://127.0.0.1:1"),
                             (("flame", "2", "--tenant", "x"), "not of tenant x")):

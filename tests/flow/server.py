@@ -186,7 +186,7 @@ class Server:
         for h in headers:
             args += ["-H", h]
         code, head, body = self.curl("--max-time", str(seconds), *args, path=method, data=frame)
-        # curl 7.88 goes on waiting when a whole answer (a refusal) comes before it has sent its body.
+        # curl 7.88 keeps waiting when a whole answer (a refusal) comes before it has sent its body.
         assert code == 0 or (code == 28 and "grpc-status" in head), (code, head)
         found = re.search(r"^grpc-status: *(\d+)", head, re.M)
         assert found, head

@@ -179,7 +179,7 @@ class Sender(threading.Thread):
             self.answers[status] = self.answers.get(status, 0) + 1
             if status == 200:
                 self.acked.append(key)
-                if answer and not self.profiles:  # a partial success nobody asked for
+                if answer and not self.profiles:  # a partial success nobody queried for
                     self.broken.append(answer)
             elif status not in (429, 503) or "retry-after" not in headers:
                 self.broken.append((status, headers))

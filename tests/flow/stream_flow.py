@@ -153,7 +153,7 @@ def test_long_answers_come_in_messages_of_about_a_megabyte_and_lose_nothing():
     messages = stream("Search", search_request('{ resource.service.name = "long" && span.text != nil }', limit=1000))
     assert 2 <= len(messages) and max(map(len, messages)) < 2 * 1024 * 1024, list(map(len, messages))
     ids = [first(t, 1).decode().zfill(32) for m in messages for n, t in fields(m) if n == 1]
-    # A slow machine sends updates before, which may show some of them: in the end all are said once more.
+    # A slow machine sends updates before, which may show some of them: in the end all are stated once more.
     assert sorted(ids[-len(spans):]) == sorted(s["trace_id"].hex() for s in spans)
     assert all(first(m, 2) is not None for m in messages), "metrics are in every message"
 

@@ -157,7 +157,7 @@ def test_a_profile_without_names_gets_them_from_a_file_that_comes_later():
     with Server() as s:
         send(s, "ebpf", p)
         assert functions(s, "ebpf") == {"worker (no symbols)"}, functions(s, "ebpf")
-        # what would name it is said where it is shown
+        # what would name it is stated where it is shown
         place = f"spanflame symbols upload /usr/lib/debug/.build-id/{p.build_id[:2]}/{p.build_id[2:]}.debug"
         one = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="ebpf"}'
         for argv in (("flame", one), ("top", one), ("diff", one, one)):
@@ -294,7 +294,7 @@ def test_names_that_dwz_moved_to_another_file_are_found_there():
         assert sorted(Peer.asked) == sorted(Peer.answers), Peer.asked
         assert folded(s, "dwz")[1].headers.get("x-spanflame-symbols") is None
     listening.shutdown()
-    # a server without that file is asked for it once, and nothing stays pending
+    # a server without that file is queried for it once, and nothing stays pending
     listening, url = peer({f"/buildid/{p.build_id}/debuginfo": (200, {}, open(p.path, "rb").read())})
     with Server(config(url)) as s:
         send(s, "dwz", p)

@@ -1,5 +1,5 @@
-/* block_walk.h - reads, searches and verifies everything in a block whose checksums are not looked
- * at. What decodes must be in range. */
+/* block_walk.h - reads, searches and verifies everything in a block whose checksums are not
+ * examined. What decodes must be in range. */
 #pragma once
 #include <stdlib.h>
 
@@ -140,7 +140,7 @@ static inline bool walk_block(struct sf_buf *bytes)
         if (!sf_granule_view_index_times(r, g, &req, &index, &why) && is_read && rows.n_rows)
             sum += (uint64_t)index[rows.n_rows - 1];
     }
-    SF_ASSERT(sum != 1); /* so that all of it is looked at */
+    SF_ASSERT(sum != 1); /* so that all of it is examined */
     sf_span_block_verify(r, a, walk_hear, NULL, &n_faults, &why);
     sf_span_block_reader_close(r);
     sf_arena_done(&a);

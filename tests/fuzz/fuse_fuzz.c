@@ -1,4 +1,4 @@
-/* fuse_fuzz.c - any bytes as a filter (no place outside it is asked for), and any keys as a set (no
+/* fuse_fuzz.c - any bytes as a filter (no place outside it is requested), and any keys as a set (no
  * key is missing from the filter made of it). */
 #include "base/hash.h"
 #include "base/heap.h"

@@ -1,4 +1,4 @@
-/* Any bytes are a question to the querier or an error that says why. The first byte names the
+/* Any bytes are a query to the querier or an error that says why. The first byte names the
  * method and the grammar. What was read is bounded and what is text lies where it may. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* redact_fuzz.c - any text in every place a redactor looks at. The first byte chooses the
+/* redact_fuzz.c - any text in every place a redactor examines. The first byte chooses the
  * configuration, the rest is cut at line feeds into names, keys and values. What comes out must be
  * readable, counted and free of the two secrets that were planted; what went in must be as it was.
  */
@@ -129,7 +129,7 @@ static void check(const struct sf_redactor *r, sf_str all, sf_str with_key, stru
     sum += look_at(out.spans[0].attrs) + look_at(out.spans[0].events[0].attrs);
     sum += look_at(out.spans[0].links[0].attrs) + look_at(out.resources[0].attrs);
     sum += look_at(out.scopes[0].attrs) + out.spans[0].name.len + out.spans[0].status_msg.len;
-    SF_ASSERT(sum != 1); /* so that all of it is looked at */
+    SF_ASSERT(sum != 1); /* so that all of it is examined */
 }
 
 /* The same texts as functions, files, labels and threads. */

@@ -1,7 +1,7 @@
 /* Any bytes as a log segment.
  *
  * The first byte chooses: bit 0, the rest is a whole slot with its header page, otherwise a valid
- * header is put before it; bit 1, checksums are not looked at, so that the fuzzer gets behind
+ * header is put before it; bit 1, checksums are not examined, so that the fuzzer gets behind
  * them. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clicks_page.py trace|view|state: starts the servers that part of the tests looks at, fills them, and lets PART.mjs click
+"""clicks_page.py trace|view|state: starts the servers that part of the tests examines, fills them, and lets PART.mjs click
 through the page in a real browser."""
 import contextlib
 import os

@@ -283,7 +283,7 @@ test("coverage finds nothing missing in the shop", async () => {
 const setting = (name, value) => ({ setting: { name, value: JSON.stringify(value) } });
 const PROBLEMS = ["regex", "json", "lock", "regression"].map((name) => ({ name, what: `what ${name} is`, cost: "6 ms CPU", service: "order-service", cause: name, on: true }));
 
-/** The settings as the page asks for them. */
+/** The settings as the page requests them. */
 const settings = (page, method, body) => page.evaluate(async ([m, b]) => (await fetch(`/settings.v1.SettingsService/${m}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(b) })).json(), [method, body]);
 const wishOf = async (page) => JSON.parse((await settings(page, "Get", {})).settings.find((x) => x.name === "spanflame.demo.wish")?.value ?? "{}");
 

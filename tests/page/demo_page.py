@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Lets the demo's shop sell for a while, and walks from its slow requests to the lines that make them slow, in a
-real browser. PAGE_DEMO=DIR looks at what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded at
+real browser. PAGE_DEMO=DIR examines what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded at
 the recording of tests/data/demo, in its time. --shots writes the pictures of docs/images from the recording (`make shots`), --shots
 --compare holds those of the tree against the page as it is."""
 import os

@@ -11,7 +11,7 @@ async function visit(url) {
 }
 const evil = () => visit(`http://evil.example:${story.sitePort}/`);
 
-/** Asked by this program, which is no browser: is the trace still there? */
+/** Asked by this program, which is not a browser: is the trace still there? */
 async function isKept() {
   const answer = await fetch(`${story.url}/api/traces/${story.trace}`);
   assert.equal(answer.status, 200, "the trace is still there");
@@ -73,7 +73,7 @@ test("a foreign page cannot send by a beacon, nor read by an image or a frame", 
   await page.evaluate(async (url) => {
     navigator.sendBeacon(`${url}/ingest?name=x&format=folded`, "a;b 1");
     const ended = [];
-    // A path each: what is asked for twice at once may be fetched once.
+    // A path each: what is requested twice at once may be fetched once.
     for (const [tag, path] of [["img", "services"], ["script", "findings"], ["iframe", "coverage"]]) {
       const e = document.createElement(tag);
       ended.push(new Promise((r) => (e.onload = e.onerror = r)));

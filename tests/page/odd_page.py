@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stores that are unlike the demo, each looked at in a real browser: 200 services, one service, profiles only, no profiles, a
+"""Stores that are unlike the demo, each examined in a real browser: 200 services, one service, profiles only, no profiles, a
 missing root, clocks that contradict each other, 30 days, a trace of 10,000 spans."""
 import os
 import sys

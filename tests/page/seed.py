@@ -1,4 +1,4 @@
-"""seed.py - what the page's tests look at: three services, slow and fast requests, profiles that name their spans.
+"""seed.py - what the page's tests examine: three services, slow and fast requests, profiles that name their spans.
 
 Everything is computed from a counter, so that two runs show the same numbers but for the time of day."""
 import os

@@ -145,7 +145,7 @@ test("five hundred services have few rows on screen, a filter, and findings by o
   assert.ok((await page.locator("table[aria-label=Services] tbody tr").count()) < 60);
   await page.getByLabel("Filter services").fill("s49");
   await page.getByText("10 of 500").waitFor();
-  for (let i = 0; i < 600 && asked === 0; i++) await page.waitForTimeout(50); // three questions at a time: it may wait
+  for (let i = 0; i < 600 && asked === 0; i++) await page.waitForTimeout(50); // three queries at a time: it may wait
   assert.equal(asked, 1);
   await page.getByRole("link", { name: "s499" }).waitFor();
   await page.unroute("**/*");

@@ -23,7 +23,7 @@ export async function open(path, options = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(Number(process.env.PAGE_WAIT_MS ?? 30000));
   page.faults = [];
-  // Recorded data is looked at in the time it was recorded.
+  // Recorded data is examined in the time it was recorded.
   if (story.nowMs !== undefined) await page.clock.setFixedTime(new Date(story.nowMs));
   const base = options.base ?? story.url;
   page.on("pageerror", (e) => page.faults.push(String(e)));

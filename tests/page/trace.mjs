@@ -35,7 +35,7 @@ test("a click on a bar says why, in a sentence and a table that add up, with a g
   assert.ok(share >= 0.7, `the graph has ${share} of the pane`);
   await page.keyboard.press("f");
   await page.waitForFunction(() => !location.search.includes("brief"));
-  // Samples of one type, of the span alone and of other types: the graph has the room at once, its shares are of the span.
+  // Samples of one type, of the span alone and of other types: the graph has the space at once, its shares are of the span.
   await page.getByRole("button", { name: "CPU", exact: true }).click();
   await page.waitForURL(/mode=cpu/);
   await page.getByText("750 ms").first().waitFor();

@@ -211,7 +211,7 @@ test("labels of profiles are chips, completed from the store", async () => {
   await canvas(page).waitFor();
   await page.getByRole("button", { name: "Remove env = prod" }).click();
   await page.waitForFunction(() => !location.search.includes("labels="));
-  // What somebody wrote by hand and is no list of matchers stays a text.
+  // What somebody wrote by hand and is not a list of matchers stays a text.
   await page.goto(`${story.url}/?view=profiles&service=payments&labels=env`);
   assert.equal(await page.getByLabel("Labels", { exact: true }).inputValue(), "env");
   await done(page);

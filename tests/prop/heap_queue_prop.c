@@ -21,7 +21,7 @@ static uint32_t pick(uint32_t n)
     return (uint32_t)(seed >> 33) % n;
 }
 
-/* Largest first when the argument says so; equal keys by number, so that the order is one. */
+/* Largest first when the argument reports it; equal keys by number, so that the order is one. */
 static bool is_before(const void *arg, const void *a, const void *b)
 {
     const struct item *x = a, *y = b;

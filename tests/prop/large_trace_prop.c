@@ -1,5 +1,5 @@
 /* A trace of 100,000 spans, sent in pieces that lie in memory, parts and blocks: what is asked of
- * it is answered within the memory a query has by default, and what does not fit says so. */
+ * it is answered within the memory a query has by default, and what does not fit reports it. */
 #include "test.h"
 
 #include "base/limits.h"

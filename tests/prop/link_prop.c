@@ -1,4 +1,4 @@
-/* The link against slow, obvious code: every sample looked at with every span, no index. */
+/* The link against slow, obvious code: every sample examined with every span, no index. */
 #include <stdlib.h>
 
 #include "link/attribution.h"

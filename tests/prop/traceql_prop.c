@@ -461,7 +461,8 @@ TEST(traceql, a_trace_is_judged_whole_however_far_its_spans_lie_apart)
     store_rig_done(&r);
 }
 
-/* With too much to compare: what may be missing is said, and is no longer missing after the flush.
+/* With too much to compare: what may be missing is stated, and is no longer missing after the
+ * flush.
  */
 TEST(traceql, a_search_says_when_far_spans_are_not_compared_yet)
 {

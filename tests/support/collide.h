@@ -13,7 +13,7 @@ enum {
     COLLIDE_PLACES = 1 << 10 /* equal in this many places, counted in the upper half */
 };
 
-/* Ids whose sf_hash_mix(0, id) has an upper half of zero: its steps, taken back. */
+/* Ids whose sf_hash_mix(0, id) has an upper half of zero: its steps, reverted. */
 static inline uint64_t collide_id(uint64_t i)
 {
     uint64_t x = i, inverse = 1;

@@ -3,7 +3,7 @@
 
 Keeps requests in one synced file and everything else in memory. $FAKE makes it worse than it should be: `lossy`
 acknowledges some requests without keeping them, `double` does not recognise a request that is sent again, `changes`
-gives back wrong times and values, `forgets` brings back what was erased; `lossy profiles` and `double profiles` treat
+returns wrong times and values, `forgets` brings back what was erased; `lossy profiles` and `double profiles` treat
 only profiles so. A test of the real server is only worth something if
 it notices each of these.
 """

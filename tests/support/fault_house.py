@@ -11,7 +11,7 @@ import time
 from support import server_rig as rig
 from support.faultfs import faultfs
 
-# How soon is a question to a machine that does nothing else: the short form asks whether.
+# How soon is a query to a machine that does nothing else: the short form asks whether.
 IS_SHORT = rig.scale() < 1
 TELLS_WITHIN_S = 60.0 if IS_SHORT else 1.0
 RECOVERS_WITHIN_S = 60.0 if IS_SHORT else 10.0

@@ -30,7 +30,7 @@ struct sf_otlp_make {
 /* `now_ns` is the unix time of the first span; 0: 2024-01-01. */
 void sf_otlp_make_init(struct sf_otlp_make *m, uint64_t seed, uint64_t now_ns);
 
-/* Appends an ExportTraceServiceRequest of `n_spans` spans to `out`. `made` (NULL or room for
+/* Appends an ExportTraceServiceRequest of `n_spans` spans to `out`. `made` (NULL or space for
  * n_spans) gets their ids in the order of the request. The fault, if any, is in `out`. */
 void sf_otlp_make_request(struct sf_otlp_make *m, uint32_t n_spans, struct sf_buf *out,
                           struct sf_otlp_made *made);

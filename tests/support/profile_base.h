@@ -184,7 +184,7 @@ static inline void profile_base_put(const struct profile_base *b, uint16_t secti
         if (is_first_format && (s.id == without || s.id == SF_PROFILE_THR))
             continue;
         if (is_first_format && s.id == SF_PROFILE_DIR) {
-            s.raw_len = --s.stored_len; /* how many sums are alone was not said: none here */
+            s.raw_len = --s.stored_len; /* how many sums are alone was not given: none here */
             s.checksum = sf_hash(b->bytes.p + s.off, s.stored_len);
         }
         if (s.id == section && s.owner == 0 && content)

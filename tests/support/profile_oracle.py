@@ -1,6 +1,6 @@
 """profile_oracle.py - profiles of known content, and whether a server has each of them exactly once.
 
-Every profile has a leaf function of its own, so one look at a service's flame graph tells which profiles are in it
+Every profile has a leaf function of its own, so one examine a service's flame graph tells which profiles are in it
 and how often: the values of their stacks are what was sent, a multiple of it, or nothing.
 """
 import gzip

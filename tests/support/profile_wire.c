@@ -202,7 +202,7 @@ void sf_profile_wire_pprof(struct sf_profile_wire *w, uint32_t n_samples, struct
 static const char *const otlp_words[] = {"", "samples", "count", "cpu", "nanoseconds"};
 enum { N_OTLP_WORDS = sizeof(otlp_words) / sizeof(otlp_words[0]) };
 
-/* The first of every table stands for "none". */
+/* The first of every table represents "none". */
 static void write_dictionary(struct sf_buf *out, const struct sf_profile_wire *w,
                              const struct picked *p, uint32_t n_samples)
 {

@@ -23,7 +23,7 @@ static bool same_static(struct sf_static a, struct sf_static b)
 }
 
 /* Long runs of && and || are joined in halves, so that trees stay low: how the operands of one run
- * are grouped is no difference. `list` takes them in order; NULL: count only. */
+ * are grouped is not a difference. `list` takes them in order; NULL: count only. */
 static uint32_t operands(const struct sf_expr *e, enum sf_expr_op op, const struct sf_expr **list)
 {
     if (e->kind != SF_EXPR_BINARY || e->op != op) {

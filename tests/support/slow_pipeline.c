@@ -1,4 +1,4 @@
-/* slow_pipeline.c - stages over one trace, by looking at every pair of spans. */
+/* slow_pipeline.c - stages over one trace, by examining every pair of spans. */
 #include <string.h>
 
 #include "slow_traceql.h"

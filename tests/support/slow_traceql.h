@@ -1,7 +1,7 @@
 /* slow_traceql.h - TraceQL the slow, obvious way: what the fast evaluator is compared with.
  *
- * Written from the language's truth tables and from nothing else: it takes the parsed query, looks
- * at every span of every trace for every question, and shares no code with the evaluator it
+ * Written from the language's truth tables and from nothing else: it takes the parsed query,
+ * examines every span of every trace for every question, and shares no code with the evaluator it
  * judges. Memory comes from the caller's arena and a full arena ends the program: it is a test. */
 #pragma once
 #include "base/arena.h"
@@ -68,7 +68,7 @@ struct slow_sets slow_pipeline(const struct sf_pipeline *p, const struct slow_tr
                                struct sf_arena *req);
 struct slow_items slow_values(const struct sf_query_attr *a, const struct slow_trace *t,
                               uint32_t span, struct sf_arena *req);
-/* The first value that is no array, or nil. */
+/* The first value that is not an array, or nil. */
 struct sf_static slow_value(const struct sf_query_attr *a, const struct slow_trace *t,
                             uint32_t span, struct sf_arena *req);
 struct sf_static slow_expr(const struct sf_expr *x, const struct slow_trace *t, uint32_t span,

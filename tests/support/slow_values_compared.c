@@ -1,4 +1,4 @@
-/* slow_values_compared.c - compare() the slow way: every value of every attribute is looked for
+/* slow_values_compared.c - compare() the slow way: every value of every attribute is searched for
  * among all spans of its side. */
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@ struct store_sample { /* its stack is main > function */
 
 struct store_profile {
     const char *service;
-    sf_str instance; /* of the process, as its key is written; empty: not said */
+    sf_str instance; /* of the process, as its key is written; empty: not given */
     const char *name, *type, *unit;
     int64_t time_ns;
     int64_t duration_ns; /* 0: a second */

@@ -96,7 +96,7 @@ static inline void store_rig_dir(struct store_rig *r)
     r->config.dir = r->dir;
 }
 
-/* No threads: flush and compaction run when the test says so. */
+/* No threads: flush and compaction run when the test reports it. */
 static inline void store_rig_init_in(struct store_rig *r, const char *base)
 {
     memset(r, 0, sizeof(*r));

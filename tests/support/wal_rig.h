@@ -43,7 +43,7 @@ struct rig {
     struct sf_condvar finished;
     unsigned n_notices;
     char last_notice[256];
-    char notices[4096]; /* all of them, a line each, while there is room */
+    char notices[4096]; /* all of them, a line each, while there is space */
     /* What the last replay saw. */
     struct sf_wal_replay_stats replayed;
     uint8_t *seen; /* times batch i was seen, RIG_MAX_BATCHES of them */

@@ -8,7 +8,7 @@ import tap
 
 ROOT = os.environ["SOURCE_ROOT"]
 
-# What is not said, and what is said instead.
+# What is not given, and what is stated instead.
 WORDS = {
     r"looks(?! (like|for|up)\b)": "samples; reads, checks",
     r"looked (at|for)": "read, checked; searched",

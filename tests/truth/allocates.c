@@ -2,7 +2,7 @@
  *
  * Four threads allocate known sizes in functions of known names through every member of malloc's
  * family, each under a span of its own, and keep a known part. Prints, for the checker, how many
- * objects of which size each function asked for ("alloc NAME SIZE COUNT") and kept ("live ..."),
+ * objects of which size each function queried for ("alloc NAME SIZE COUNT") and kept ("live ..."),
  * and which span belongs to which function ("span ID NAME"). */
 #include <malloc.h>
 #include <pthread.h>

@@ -11,10 +11,10 @@
 
 enum { MOST = 4096, PERIOD_NS = 4000000, TURN_NS = 100000000, TURNS = 10, SIG = SIGURG };
 
-/* Real clocks of the kernel, so this is no unit test. All of it is told in this thread's own CPU
+/* Real clocks of the kernel, so this is not a unit test. All of it is told in this thread's own CPU
  * time, so other programs hardly matter. Gaps are drawn from a fixed seed; what is left to chance
- * is where the kernel delivers a signal late. The bounds on the sum leave room for one late draw in
- * eight; how often that happens is the machine's. */
+ * is where the kernel delivers a signal late. The bounds on the sum leave space for one late draw
+ * in eight; how often that happens is the machine's. */
 static volatile int n_taken;
 static volatile uint64_t each_ns;
 static uint64_t at_ns[MOST], worth_ns[MOST];
@@ -88,7 +88,7 @@ TEST(clock_pair, samples_come_unevenly_and_are_worth_the_time_that_passed)
 {
     uint64_t ran_ns, sum_ns = 0;
     struct gaps two, one;
-    if (!is_allowed()) { /* timers are looked at when the kernel ticks: that is its own affair */
+    if (!is_allowed()) { /* timers are examined when the kernel ticks: that is its own affair */
         printf("# perf is not allowed here\n");
         skip();
     }

@@ -5,7 +5,7 @@ CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points
 
 Real clocks and programs, so there is an error rate: a share is further off than three standard errors once in 370. There
 are seven shares with such a bound, so right code fails about once in 50 runs; the check repeats a failed test alone, at
-most twice, so that it fails for good once in 100,000. What is no share has bounds for what the machine does, not for chance."""
+most twice, so that it fails permanently once in 100,000. What is not a share has bounds for what the machine does, not for chance."""
 import collections
 import math
 import os
@@ -53,7 +53,7 @@ def test_shares_are_those_that_were_planted():
     total, planted = sum(got.values()), sum(TRUTH.values())
     for name, seconds in TRUTH.items():
         share, want = got[name] / total, seconds / planted
-        # Weights above 1 stand for ticks that came together: as good as one observation.
+        # Weights above 1 represent ticks that came together: as good as one observation.
         allowed = max(0.02, 3 * math.sqrt(want * (1 - want) / max(1, total / 2)))
         assert abs(share - want) <= allowed, (name, share, want, allowed, total)
 

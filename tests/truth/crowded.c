@@ -2,7 +2,7 @@
  * its threads let no signal in but SIGPROF.
  *
  * Threads serve requests of three steps and sleep between them, beside processes that never sleep.
- * Who runs changes when the kernel ticks, so a clock that is looked at there sees the steps at the
+ * Who runs changes when the kernel ticks, so a clock that is examined there sees the steps at the
  * end of a turn too often. Prints the CPU time each step really took. */
 #include <pthread.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 """A heap profile of a program whose allocations are planted says what was planted: bytes and objects of each site,
 allocated and in use, each with its own span.
 
-A site's error is chance: an object of n bytes is seen with p = 1 - exp(-n / mean) and then stands for 1 / p, so the
+A site's error is chance: an object of n bytes is seen with p = 1 - exp(-n / mean) and then represents 1 / p, so the
 variance of the sum is count * n^2 * (1 - p) / p. Three standard errors, for every site. One in 370 is further off by
 chance: what is wrong must be wrong in a second run, too. Error rate: (1 / 370)^2 for each of about 10 sites and 4 values,
 once in 3,000 runs."""
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "truth"))
 import tap  # noqa: E402
 from pprof_read import Profile  # noqa: E402
 
-MEAN = 512 * 1024  # what finds no room at a faster rate, on a busy machine, is carried by a later sample
+MEAN = 512 * 1024  # what finds no space at a faster rate, on a busy machine, is carried by a later sample
 ROUNDS = str(150 * max(1, int(float(os.environ.get("CHECK_SCALE", "1")))))
 HOME = tempfile.TemporaryDirectory()
 PATHS = [os.path.join(HOME.name, name) for name in ("first.pb.gz", "second.pb.gz")]
@@ -43,7 +43,7 @@ def wrong_sites(profile, value_type, planted, unit):
         p = 1 - math.exp(-size / MEAN)
         error = math.sqrt(count * (1 - p) / p) * unit(size)
         want = count * unit(size)
-        # site_grown also asks for 16 bytes first, each time.
+        # site_grown also requests 16 bytes first, each time.
         extra = count * unit(16) + 3 * math.sqrt(count * MEAN / 16) * unit(16) if name == "site_grown" else 0
         if not want - 3 * error <= got.get(name, 0) <= want + extra + 3 * error:
             wrong[name] = (got.get(name, 0), want, error)

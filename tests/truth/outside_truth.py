@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our profiles against other people's tools, which look at the same run of the same program: shares of CPU against
+"""Our profiles against other people's tools, which examine the same run of the same program: shares of CPU against
 `perf record`, time waited in system calls against `perf trace`. A machine without the tool, or that does not let it
 look, skips. (Not strace: it stops the program at every call, so that its own time is in what we measure.)
 

@@ -11,7 +11,7 @@
 #include "collect/sys/clock.h"
 
 /* The rate swings tenfold, five times a second, while two threads work; what the samples of all
- * windows stand for is compared with what the threads' own clocks say. */
+ * windows represent is compared with what the threads' own clocks say. */
 enum { THREADS = 2, CPU_S = 4, SWING_NS = 200000000 };
 
 static atomic_uint_fast64_t sent_ns, n_windows, n_paces;

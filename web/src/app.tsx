@@ -92,7 +92,7 @@ function useArrival(place: string): (e: Event) => void {
     document.getElementById("page-title")?.focus({ preventScroll: true });
     if (main) main.scrollTop = to;
     if (to === 0) return undefined;
-    // What is there has to be asked for first; a few looks are enough.
+    // What is there has to be requested first; a few looks are enough.
     const timers = [100, 300, 800].map((ms) =>
       setTimeout(() => {
         if (main && main.scrollTop < to) main.scrollTop = to;
@@ -107,11 +107,11 @@ function useArrival(place: string): (e: Event) => void {
 
 export function App() {
   const url = useUrl();
-  // "now" moves only when asked to: a view's questions all speak of one range.
+  // "now" moves only when asked to: a view's queries all speak of one range.
   const [nowMs, setNowMs] = useState(Date.now());
   const refresh = useCallback(() => setNowMs(Date.now()), []);
   const { from, until } = url;
-  // A view that is opened later than a few seconds after the last looks at the range anew.
+  // A view that is opened later than a few seconds after the last examines the range again.
   useEffect(() => setNowMs((was) => (Date.now() - was > 5000 ? Date.now() : was)), [from, until, url["view"]]);
   const range = useMemo(() => rangeOf({ from: from ?? "", until: until ?? "" }, nowMs), [from, until, nowMs]);
   const current = url["view"] ?? "overview";

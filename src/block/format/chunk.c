@@ -102,7 +102,7 @@ uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes ra
             return SF_CODEC_NONE;
         got = ZSTD_compress2(p->ctx, to, bound, raw.p, raw.len);
         if (ZSTD_isError(got)) {
-            /* With room for the bound only memory can be missing. */
+            /* With space for the bound only memory can be missing. */
             out->err = SF_ERR_NOMEM;
             return SF_CODEC_NONE;
         }

@@ -9,8 +9,8 @@
 enum sf_codec { SF_CODEC_NONE = 0, SF_CODEC_ZSTD = 1 };
 
 #define SF_CHUNK_DESC_LEN 32
-/* What one stored byte can at most stand for; a claim beyond it is not believed, and the compressor
- * keeps to it. */
+/* What one stored byte can at most represent; larger claims are rejected, and the compressor
+ * respects the limit. */
 #define SF_CODEC_MAX_RATIO 16384
 
 struct sf_chunk_desc {

@@ -1,8 +1,8 @@
 /* dict.h - distinct strings in order of first appearance, and the number of each.
  *
  * One column of one granule has one; its bytes lie back to back, ready to be written. When nearly
- * every string turns out to be new, looking for it is in vain: a frozen dictionary still knows what
- * came before, frequent strings among it, and takes everything else as new. */
+ * every string turns out to be new, searching for it is in vain: a frozen dictionary still knows
+ * what came before, frequent strings among it, and takes everything else as new. */
 #pragma once
 #include "base/buf.h"
 #include "base/num.h"

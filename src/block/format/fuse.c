@@ -197,7 +197,8 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n)
     if (!build_init(&b, n_places, n))
         goto done;
     for (unsigned try = 0; try < MAX_TRIES && !is_done; try++) {
-        /* Repeats can never be peeled; they are rare, so nobody sorts before they show. */
+        /* Repeats can never be peeled; they are rare, so keys are sorted only once a repeat was
+         * found. */
         if (try == 2)
             n = drop_repeats(hashes, n);
         f.seed = 0x9e3779b97f4a7c15u * (try + 1);

@@ -23,8 +23,8 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n);
 /* Checks a head; `len` is that of the whole filter. */
 bool sf_fuse_parse(const uint8_t head[SF_FUSE_HEAD_LEN], uint64_t len, struct sf_fuse *out);
 enum sf_fuse_answer { SF_FUSE_NO, SF_FUSE_YES, SF_FUSE_LOOK };
-/* LOOK: the key's three fingerprints lie at out_off, counted from the filter's start, and their xor
- * must be out_fingerprint. */
+/* check: the key's three fingerprints lie at out_off, counted from the filter's start, and their
+ * xor must be out_fingerprint. */
 enum sf_fuse_answer sf_fuse_places(const struct sf_fuse *f, uint64_t hash, uint64_t out_off[3],
                                    uint8_t *out_fingerprint);
 /* All at once, for a filter that lies in memory. */

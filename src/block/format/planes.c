@@ -15,7 +15,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 }
 
 /* The largest number that divides every difference to min. Most columns have none but 1, and a few
- * samples say so; only when they agree on a divisor are all values asked. */
+ * samples report it; only when they agree on a divisor are all values asked. */
 static uint64_t find_divisor(const uint64_t *vals, size_t n, uint64_t min)
 {
     size_t step = n / SAMPLES + 1;

@@ -57,8 +57,8 @@ void sf_section_block_tail_encode(char kind, const struct sf_block_tail *t,
 enum sf_err sf_section_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN],
                                          bool is_trusted, struct sf_block_tail *out,
                                          struct sf_why *why);
-/* Is it the intact header of a block of either kind, of a format that is not read here? For who
- * must not touch what a later version wrote. */
+/* Is it the intact header of a block of either kind, of a format that is not read here? For callers
+ * that must not change files of a later version. */
 bool sf_section_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format);
 void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
 struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);

@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 
-enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are given back by a reset */
+enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are returned by a reset */
 
 /* The node below `parent`, or 0; else `lookup` is where a new one is kept. */
 static uint32_t find(const struct sf_shapes *s, uint32_t parent, uint32_t key,

@@ -2,7 +2,7 @@
  *
  * A node is its parent's keys and one more. The attributes of a span walk down from the root of
  * their scope, and the node where they end is the span's shape: spans of one operation share it.
- * Keys are numbers of whoever owns the tree. */
+ * Keys are numbers of the owner of the tree. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum {
 
 struct sf_shape_node {
     uint32_t parent, key, n_keys;
-    uint32_t first_child, next_sibling; /* 0: none (a root is nobody's child) */
+    uint32_t first_child, next_sibling; /* 0: none (a root has no parent) */
     uint32_t granule, local;            /* a writer's: code given in granule number `granule` - 1 */
 };
 

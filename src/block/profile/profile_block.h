@@ -2,7 +2,7 @@
  * is in profile_block_writer.c and docs/format-profile-block.md.
  *
  * Everything of one service of one tenant lies together: its symbols, its stack tree, its series,
- * its profiles and their samples. Queries and merges look at one service at a time, so their memory
+ * its profiles and their samples. Queries and merges examine one service at a time, so their memory
  * is that of one service. */
 #pragma once
 #include "base/num.h"

@@ -79,7 +79,7 @@ static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct
         if (!raw)
             return sf_profile_block_reader_no_room(why);
         tmp = *req;
-        stored_in = &tmp; /* given back when it is inflated */
+        stored_in = &tmp; /* returned when it is inflated */
     }
     err = read_bytes(r, s->off, stored_len, stored_in, &stored, why);
     if (err)

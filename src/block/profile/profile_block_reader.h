@@ -1,7 +1,7 @@
 /* profile_block_reader.h - read one immutable block of profiles.
  *
  * A reader checks header, tail, section table and directory once; everything else is read when it
- * is asked for, into the caller's arena, and checked there: codes and numbers that come out are in
+ * is requested, into the caller's arena, and checked there: codes and numbers that come out are in
  * range. Nothing is mapped. After open a reader never changes: threads may share it. */
 #pragma once
 #include "base/arena.h"
@@ -19,7 +19,7 @@ enum sf_err sf_profile_block_reader_open(struct sf_file *file, struct sf_profile
 enum sf_err sf_profile_block_reader_open_memory(struct sf_buf *bytes,
                                                 struct sf_profile_block_reader **out,
                                                 struct sf_why *why);
-/* The same without looking at checksums: for fuzzing what lies behind them. */
+/* The same without examining checksums: for fuzzing what lies behind them. */
 enum sf_err sf_profile_block_reader_open_trusted(struct sf_buf *bytes,
                                                  struct sf_profile_block_reader **out,
                                                  struct sf_why *why);
@@ -97,8 +97,8 @@ static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, 
 enum sf_err sf_profile_tables_decode_places(const struct sf_profile_block_reader *r,
                                             uint32_t service, struct sf_arena *req,
                                             struct sf_profile_places *out, struct sf_why *why);
-/* Chunks lie many to a section: who reads one after the other holds the section meanwhile. It is
- * the last thing in its arena until the next is held. */
+/* Chunks lie many to a section: a caller that reads one after the other holds the section
+ * meanwhile. It is the last thing in its arena until the next is held. */
 struct sf_profile_held { /* zeroed: nothing yet */
     sf_bytes raw;
     size_t mark; /* where it begins in the arena */
@@ -120,8 +120,8 @@ enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, 
                                        const struct sf_profile_places *places, uint32_t granule,
                                        struct sf_arena *req, const struct sf_profile_detail **out,
                                        uint32_t *out_n, struct sf_why *why);
-/* The same column by column, without threads, processes and lengths: for who only sums. With
- * `is_node`, by node, a granule in which no row has such a node is empty. */
+/* The same column by column, without threads, processes and lengths: for callers that only compute
+ * sums. With `is_node`, by node, a granule in which no row has such a node is empty. */
 struct sf_profile_run { /* rows that follow each other and carry the same ids */
     sf_span_id span_id;
     sf_trace_id trace_id;
@@ -139,9 +139,9 @@ enum sf_err sf_profile_samples_columns(const struct sf_profile_block_reader *r, 
                                        const struct sf_profile_places *places, uint32_t granule,
                                        const bool *is_node, struct sf_arena *req,
                                        struct sf_profile_columns *out, struct sf_why *why);
-/* What each span of a granule has in rows of the nodes and series, where it has any: for who looks
- * for few stacks among many. `out_is_told` false: the granule must be read by columns, since it is
- * of an older block or has rows that are lent. Reads what it gives, and no times. */
+/* What each span of a granule has in rows of the nodes and series, where it has any: for callers
+ * that search for few stacks among many. `out_is_told` false: the granule must be read by columns,
+ * since it is of an older block or has rows that are lent. Reads what it gives, and no times. */
 struct sf_profile_cost {
     sf_span_id span_id;
     int64_t value;
@@ -179,7 +179,7 @@ enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reade
                                              sf_span_id *out, size_t cap, size_t *out_n,
                                              struct sf_why *why);
 
-/* Reads everything and compares what is said twice; each finding is a sentence for `say`. */
+/* Reads everything and compares what is stated twice; each finding is a sentence for `say`. */
 enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,
                                     struct sf_arena scratch,
                                     void (*say)(void *arg, const char *sentence), void *arg,

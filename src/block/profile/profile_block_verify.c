@@ -1,4 +1,4 @@
-/* profile_block_verify.c - read all of a block of profiles and compare what is said twice. */
+/* profile_block_verify.c - read all of a block of profiles and compare what is stated twice. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -31,7 +31,7 @@
  * span are neighbours; a list of the granule's ids costs less than a number into a table of the
  * whole block, and a granule can be read alone.
  *
- * Why stacks are apart from times: who asks for the spans that ran a function reads the list of a
+ * Why stacks are apart from times: who requests the spans that ran a function reads the list of a
  * granule's stacks, and only when one of them has it, which rows and spans those are.
  *
  * Why times and values are bins (block/format/bins.h): what a wait took and when the next began is

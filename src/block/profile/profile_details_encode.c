@@ -218,7 +218,7 @@ static int by_id(const void *a, const void *b)
     return x->granule < y->granule ? -1 : x->granule > y->granule;
 }
 
-/* Ids in pieces: the ids back to back, then the granules of each. A look for an id reads a whole
+/* Ids in pieces: the ids back to back, then the granules of each. A search for an id reads a whole
  * piece, and good ids do not compress: small pieces (bench/link_bench.c). */
 enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, uint16_t section,
                                             struct sf_profile_tags *tags, size_t id_len,

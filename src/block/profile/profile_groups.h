@@ -1,6 +1,6 @@
 /* profile_groups.h - the rows of a granule by their series, for columns that differ between them:
  * samples of CPU time all have one value and one state, waits beside them have neither. Each group
- * gets bins of its own (format/bins.h). Private to this room. */
+ * gets bins of its own (format/bins.h). Private to this module. */
 #pragma once
 #include "block/format/bins.h"
 #include "block/profile/profile_block.h"

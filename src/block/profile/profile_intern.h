@@ -1,4 +1,4 @@
-/* profile_intern.h - the places of things in a profile set; private to this room.
+/* profile_intern.h - the places of things in a profile set; private to this module.
  *
  * False everywhere: no memory. */
 #pragma once
@@ -9,7 +9,7 @@ static inline sf_str sf_profile_key(const void *record, size_t len)
     return (sf_str){record, len};
 }
 
-/* A list with room for one more than `n`. */
+/* A list with space for one more than `n`. */
 bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size);
 /* `name_hash` is sf_key of its name; `m` remembers names of files, and may be NULL. */
 bool sf_profile_intern_function(struct sf_profile_set *s, struct sf_profile_map *m,

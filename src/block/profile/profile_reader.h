@@ -1,4 +1,4 @@
-/* profile_reader.h - what the files that read blocks of profiles share. Private to this room. */
+/* profile_reader.h - what the files that read blocks of profiles share. Private to this module. */
 #pragma once
 #include "block/format/cursor.h"
 #include "block/format/planes.h"

@@ -406,7 +406,7 @@ struct columns { /* to be filled */
     int64_t *start_ns, *value;
     uint32_t *series, *node;
     uint32_t n_runs;
-    bool is_empty; /* no row has a node that is asked for */
+    bool is_empty; /* no row has a node that is requested */
 };
 
 /* From STX. */

@@ -2,8 +2,8 @@
  * what a merge gathers.
  *
  * Strings, functions, modules, locations, stacks, series and processes are interned; samples are
- * appended. Samples and profiles that were added last can be taken back by a mark; what was
- * interned for them stays, which harms nobody. One thread at a time. */
+ * appended. Samples and profiles that were added last can be reverted by a mark; what was interned
+ * for them stays, which is harmless. One thread at a time. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -34,7 +34,7 @@ struct sf_profile_set {
     struct sf_profile_detail *details; /* `series` is the place of their row here */
     uint32_t n_rows, cap_rows;
     uint32_t n_entries, cap_entries, n_details, cap_details;
-    int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not taken back */
+    int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not reverted */
     size_t counted_len;           /* the owner's: what its budget knows of */
 };
 
@@ -59,13 +59,13 @@ struct sf_profile_map {
     struct sf_profile_map_file files[SF_PROFILE_MAP_FILES]; /* by where their names are */
 };
 bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
-                             struct sf_arena *scratch); /* false: no room */
+                             struct sf_arena *scratch); /* false: no space */
 
 struct sf_profile_index { /* what decides a profile's index time */
     int64_t recv_ns, retention_ns;
 };
 
-/* Adds what the batch holds of this set's service. On failure (NOMEM, LIMIT) the caller takes back
+/* Adds what the batch holds of this set's service. On failure (NOMEM, LIMIT) the caller reverts
  * what is there by its mark. */
 enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *map,
                                const struct sf_profile_batch *b,
@@ -88,7 +88,7 @@ bool sf_profile_threads_list(const struct sf_profile_set *s, struct sf_arena *re
 
 /* ---- merging: what another set's tables are here ---- */
 
-/* out_nodes has room for all nodes of `from`; likewise the others. NOMEM. */
+/* out_nodes has space for all nodes of `from`; likewise the others. NOMEM. */
 enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
                                                const struct sf_profile_symbols *from,
                                                uint32_t *out_nodes, struct sf_arena scratch,

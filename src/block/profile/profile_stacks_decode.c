@@ -2,7 +2,7 @@
  * rows, or of those with some stacks only, span by span. */
 #include "block/profile/profile_reader.h"
 
-/* Steps of nodes: into `nodes`, and those that are asked for marked in `is_code`; either may be
+/* Steps of nodes: into `nodes`, and those that are queried for marked in `is_code`; either may be
  * NULL. */
 static bool decode_nodes(struct sf_cursor *c, uint32_t n, uint32_t below, const bool *is_node,
                          uint32_t *nodes, bool *is_code, uint32_t *out_n_marked)
@@ -257,7 +257,7 @@ bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_
 
 /* ---- of some stacks ---- */
 
-struct found { /* the rows that are asked for, rising, and one that never is */
+struct found { /* the rows that are requested, rising, and one that never is */
     uint16_t rows[SF_PROFILE_GRANULE_ROWS + 1];
     uint32_t n;
     const int64_t *values; /* of each row, unless they are all the same */

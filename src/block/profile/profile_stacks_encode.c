@@ -126,7 +126,7 @@ static void encode_series(struct sf_profile_block_writer *w, struct sf_buf *out)
     SF_ASSERT(is_whole);
 }
 
-/* Can bins save a quarter of so many bytes? What codes are worth in bits says so. */
+/* Can bins save a quarter of so many bytes? What codes are worth in bits reports it. */
 static bool is_worth_bins(const uint16_t *codes, uint32_t n, uint32_t n_nodes, size_t plain)
 {
     uint16_t counts[SF_PROFILE_GRANULE_ROWS] = {0};

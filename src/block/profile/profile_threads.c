@@ -36,7 +36,7 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
     return true;
 }
 
-/* What is said later counts: threads are renamed, and numbers used again. */
+/* What is stated later counts: threads are renamed, and numbers used again. */
 static bool learn(struct sf_profile_set *s, uint32_t place, bool is_kernel, uint64_t runtime_id,
                   sf_str name)
 {

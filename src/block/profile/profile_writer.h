@@ -1,5 +1,5 @@
 /* profile_writer.h - one profile block being written; shared by the files that write its parts.
- * Private to this room. */
+ * Private to this module. */
 #pragma once
 #include "block/format/chunk.h"
 #include "block/profile/profile_block_writer.h"
@@ -26,7 +26,7 @@ struct sf_profile_block_writer {
     /* of the service in hand */
     const struct sf_profile_tables *t;
     uint32_t n_chunks, n_own_granules, first_granule, n_alone;
-    uint32_t fine_row; /* the first one of the last chunk that is no rollup, or SF_NONE */
+    uint32_t fine_row; /* the first one of the last chunk that is not a rollup, or SF_NONE */
     uint64_t n_entries, n_details;
     int64_t ts_min_ns, ts_max_ns;
     struct sf_profile_tags spans, traces;
@@ -66,7 +66,7 @@ enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, u
                                             uint32_t *out_n, struct sf_why *why);
 /* Of the pending rows: those of each stack, with their series and values. */
 void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *out);
-/* Their spans and traces, and who has which. */
+/* Their spans and traces, and which row has which. */
 void sf_profile_stacks_encode_ids(struct sf_profile_block_writer *w, struct sf_buf *out);
 /* Symbols, series and profiles of the service in hand. */
 enum sf_err sf_profile_tables_encode(struct sf_profile_block_writer *w, struct sf_why *why);

@@ -135,7 +135,7 @@ static bool find_leaf(const struct sf_stack_tree *t, const struct sf_stack_path 
 }
 
 /* How many of the root-most frames are known, and their end. Equal hashes of other paths may
- * mislead the search by halves; then one frame is asked for after the other. */
+ * mislead the search by halves; then one frame is queried for after the other. */
 static uint32_t find_callers(const struct sf_stack_tree *t, const struct sf_stack_path *p,
                              uint32_t *out)
 {

@@ -5,7 +5,7 @@
  *
  * A tree is filled stack by stack, as samples come in, or node by node, as merges do; never both.
  * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a stack
- * that is known takes one look, and a walk up the tree to be sure. Of a new one the known callers
+ * that is known takes one check, and a walk up the tree to be sure. Of a new one the known callers
  * are searched by halves, since the callers of a known node are known; what is below them is new
  * without asking. Node by node, it is looked up by its parent and its location. */
 #pragma once

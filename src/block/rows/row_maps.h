@@ -1,6 +1,6 @@
 /* row_maps.h - what the codes of a rowset are in the block that is being written from it.
  *
- * Filled as rows ask: a shape and its keys once per rowset, a text once per granule, for a granule
+ * Filled on demand: a shape and its keys once per rowset, a text once per granule, for a granule
  * has dictionaries of its own. The rowset must not change meanwhile. */
 #pragma once
 #include "block/rows/rowset.h"

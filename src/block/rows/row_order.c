@@ -42,7 +42,7 @@ static bool same_trace(const struct sf_mem_row *a, const struct sf_mem_row *b)
     return a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
 }
 
-struct seeker { /* while rows look for their traces */
+struct seeker { /* while rows search for their traces */
     struct sf_row_order *o;
     struct sf_table at; /* of groups */
     uint32_t *of_row;   /* the trace of each row, in order */

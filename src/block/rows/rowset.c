@@ -129,7 +129,8 @@ static void table_undo(struct sf_mem_table *t, uint32_t n)
 
 void sf_rowset_undo(struct sf_rowset *r, struct sf_rowset_mark to)
 {
-    if (to.n_rows == 0) { /* nobody would ever seal it, and texts of failed batches would pile up */
+    if (to.n_rows ==
+        0) { /* it would never be sealed, and texts of failed batches would accumulate */
         sf_rowset_reset(r);
         return;
     }
@@ -181,7 +182,7 @@ static enum sf_err say(const struct sf_rowset *r, enum sf_err err, struct sf_why
     }
 }
 
-/* The words [off, n_words) become a place of the table, or are given back when already known. */
+/* The words [off, n_words) become a place of the table, or are returned when already known. */
 static enum sf_err settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t tenant, size_t off,
                           uint32_t *out)
 {

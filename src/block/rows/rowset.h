@@ -1,8 +1,8 @@
 /* rowset.h - span rows as codes: what memtables and merges are made of, and blocks from.
  *
  * Every text is kept once, in a dictionary per attribute name (and one for all else), and a row
- * says its code. Whoever hands rows on, from a granule into a rowset or from a rowset into a block,
- * maps codes to codes and looks at a text once per dictionary, not once per row. Everything is
+ * says its code. Code that copies rows, from a granule into a rowset or from a rowset into a block,
+ * maps codes to codes and processes a text once per dictionary, not once per row. Everything is
  * append-only, so a batch that fails half way is undone by going back to a mark. One thread at a
  * time. */
 #pragma once
@@ -69,7 +69,7 @@ struct sf_rowset {
     int64_t last_ns;        /* largest end, cut as the index time rule says; INT64_MIN when empty */
 };
 
-/* Reserves room for `rows_cap` rows and `data_cap` bytes; only touched pages cost memory. */
+/* Reserves space for `rows_cap` rows and `data_cap` bytes; only touched pages cost memory. */
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap);
 void sf_rowset_done(struct sf_rowset *r); /* a zeroed one is fine */
 void sf_rowset_reset(

@@ -8,7 +8,7 @@
 
 enum {
     MAX_KEYS = 8192,  /* names with dictionaries of their own; later ones share one per root */
-    MAX_SIBLINGS = 6, /* looked at before hashing */
+    MAX_SIBLINGS = 6, /* examined before hashing */
     LOOK_AHEAD = 16,  /* attributes looked up together */
     ENTRY_LEN = 32,   /* what a dictionary needs for an entry besides its bytes */
 };
@@ -140,7 +140,7 @@ struct pending { /* an attribute on its way */
 };
 
 /* First half: which dictionary, and where in it the text would be found. Asking for the memory of
- * several texts before looking at any of them is what makes this fast: dictionaries do not fit the
+ * several texts before examining any of them is what makes this fast: dictionaries do not fit the
  * cache. */
 static void look_ahead(const struct sf_rowset *r, const struct sf_attr *a, struct pending *p)
 {

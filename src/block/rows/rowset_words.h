@@ -17,7 +17,7 @@
 
 enum { SF_ROW_WORDS = 2 + 1 + 1 + 1 + 3, SF_EVENT_WORDS = 5, SF_LINK_WORDS = 10 };
 
-/* Is there room for `n` more words? */
+/* Is there space for `n` more words? */
 static inline bool sf_rowset_has_room(const struct sf_rowset *r, size_t n)
 {
     size_t used = r->n_words * sizeof(*r->words) + r->text_len;

@@ -39,7 +39,7 @@ static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
     return sf_table_reserve(&s->at, n);
 }
 
-/* Slots lie scattered: each is asked for well before it is looked at. */
+/* Slots lie scattered: each is queried for well before it is examined. */
 bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
                                       const struct sf_text_list *texts, const uint64_t *hashes)
 {
@@ -54,7 +54,7 @@ bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
         if (i < n) {
             uint64_t hash = hashes ? hashes[i] : sf_hash_str(sf_text_list_get(texts, i));
             hash = sf_hash_mix(key_hash, hash);
-            /* 0 stands for none; probes ask for 1 as well, see the reader */
+            /* 0 represents none; probes ask for 1 as well, see the reader */
             mixed[i % AHEAD] = hash ? hash : 1;
             sf_table_prefetch(&s->at, sf_key_u64(mixed[i % AHEAD]));
         }

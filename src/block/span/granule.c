@@ -1,4 +1,4 @@
-/* granule.c - the columns of one granule that were asked for, and no others. */
+/* granule.c - the columns of one granule that were requested, and no others. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 

@@ -1,7 +1,7 @@
 /* granule_carry.c - a granule goes from one block into another as it is stored.
  *
  * Chunks know nothing of the block around them but for three things: places of resources, places of
- * scopes, and the numbers of keys, in shapes and as column numbers. These are written anew, all
+ * scopes, and the numbers of keys, in shapes and as column numbers. These are written again, all
  * else is copied with its checksum and its value hashes. The block's tables need to know what the
  * granule holds: for that names, durations, codes and dictionaries are decoded, and counted as the
  * writer counts what it encodes. What is saved is looking up every value twice, encoding and

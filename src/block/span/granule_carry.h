@@ -5,7 +5,7 @@
 
 struct sf_span_block_reader;
 
-/* What the places of one block's tables are in the block that is written; SF_NONE: nobody asked
+/* What the places of one block's tables are in the block that is written; SF_NONE: not looked up
  * yet. As many as sf_granule_carry_tables() says; good for one writer. */
 struct sf_block_codes {
     uint32_t *resources, *scopes, *keys;

@@ -21,7 +21,7 @@ static bool is_codes(const struct sf_chunk_desc *d)
     return d->encoding >= SF_ENC_CODE8 && d->encoding <= SF_ENC_CODE32;
 }
 
-/* Array first, then the chunk in what is left: its bytes are given back when decoded. */
+/* Array first, then the chunk in what is left: its bytes are returned when decoded. */
 static enum sf_err chunk_into_scratch(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
                                       struct sf_arena *tmp, sf_bytes *out)
 {

@@ -1,8 +1,8 @@
 /* granule_copy.h - rows of a granule into a rowset, codes to codes.
  *
  * A text is looked up in the rowset when the first row that has it is copied; later rows cost a
- * look into a table. All of it lives in the arena given at open; the block's reader must stay open,
- * and the rowset may not be reset, meanwhile. */
+ * check into a table. All of it lives in the arena given at open; the block's reader must stay
+ * open, and the rowset may not be reset, meanwhile. */
 #pragma once
 #include "block/rows/rowset.h"
 #include "block/span/granule_view.h"

@@ -159,7 +159,7 @@ static enum sf_err find_group(struct match_ctx *m)
     return err;
 }
 
-/* Granules of a group share a filter: what it said is remembered until the next group. */
+/* Granules of a group share a filter: its result is kept until the next group. */
 static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
 {
     struct sf_match_memo *memo = m->memo;

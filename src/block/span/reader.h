@@ -1,4 +1,4 @@
-/* reader.h - what the files of the span block reader share; nobody else but tests includes it. */
+/* reader.h - what the files of the span block reader share; no other code but tests includes it. */
 #pragma once
 #include <stdatomic.h>
 
@@ -24,7 +24,7 @@ struct sf_span_block_reader {
     struct sf_file file;    /* or: */
     struct sf_buf memory;   /* a block in memory */
     uint64_t len, data_end; /* chunks and sections lie below data_end */
-    bool is_trusted;        /* fuzzing: checksums are not looked at */
+    bool is_trusted;        /* fuzzing: checksums are not examined */
     struct sf_span_block_info info;
     struct sf_section sections[SF_SECTIONS]; /* by id; id 0: absent */
     atomic_uint loaded;                      /* enum sf_block_tables; each set has an arena */
@@ -54,7 +54,7 @@ struct sf_span_block_reader {
     size_t n_dups, n_sources;
 };
 
-/* Opens without looking at checksums, so that a fuzzer gets past them. */
+/* Opens without examining checksums, so that a fuzzer gets past them. */
 enum sf_err sf_span_block_reader_open_trusted(struct sf_buf *bytes,
                                               struct sf_span_block_reader **out,
                                               struct sf_why *why);

@@ -23,7 +23,7 @@ struct sf_granule_info { /* zone map of one granule */
     int64_t ts_min_ns, ts_max_ns;    /* index time of the earliest span, latest end */
     uint64_t dur_min_ns, dur_max_ns;
     uint8_t statuses, kinds; /* bit sets of values that occur */
-    bool is_continuation;    /* goes on with the trace of the granule before */
+    bool is_continuation;    /* continues with the trace of the granule before */
 };
 
 struct sf_call_count; /* model/span_rows.h */

@@ -65,7 +65,7 @@ static enum sf_err inflate(const struct sf_span_block_reader *r, uint8_t codec, 
         if (!raw)
             return sf_span_block_reader_limit(why);
         tmp = *req;
-        stored_in = &tmp; /* given back when it is inflated */
+        stored_in = &tmp; /* returned when it is inflated */
     }
     err = sf_span_block_reader_bytes(r, off, stored_len, stored_in, &stored, why);
     if (err)

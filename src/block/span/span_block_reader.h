@@ -2,8 +2,8 @@
  *
  * A reader checks header, tail and section table once. Granules are read with pread and decoded
  * into the caller's arena; nothing is mapped, so a bad disk is an error code and not a signal.
- * Tables are decoded in sets, when they are first needed: a trace that is looked for in many blocks
- * costs each of them a probe of its filter and not its tables. What is loaded never changes:
+ * Tables are decoded in sets, when they are first needed: a trace that is searched for in many
+ * blocks costs each of them a probe of its filter and not its tables. What is loaded never changes:
  * threads may share a reader and use what they loaded while another loads more; loading itself
  * takes turns, which is the caller's business. */
 #pragma once
@@ -71,7 +71,8 @@ enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r,
 enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                        sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                        struct sf_trace_place *out, struct sf_why *why);
-/* The filter itself (fuse.h), for who has many traces to ask for; in `req`. Needs no tables. */
+/* The filter itself (fuse.h), for callers with many traces to look up; in `req`. Needs no tables.
+ */
 enum sf_err sf_filter_probe_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
                                          sf_bytes *out, struct sf_why *why);
 /* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
@@ -84,7 +85,7 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
                                       sf_span_id id, struct sf_arena scratch, bool *out_found,
                                       sf_trace_id *out_trace, struct sf_why *why);
 
-/* What filters said of the granules that were asked about last; zeroed at first. For one reader. */
+/* Results of filters for the granules checked last; zeroed at first. For one reader. */
 enum { SF_MATCH_ASKED = 4, SF_MATCH_GROUPS = 32 };
 struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
     uint32_t first, n;
@@ -101,7 +102,7 @@ struct sf_match_memo {
 };
 /* Can this granule hold a row for which all conditions are true? False is certain; true is a guess
  * from zone maps, dictionary hashes and attribute filters. With a memo (or NULL) granules are
- * better asked for in order. */
+ * better requested in order. */
 enum sf_err sf_granule_match_may_hold(const struct sf_span_block_reader *r, uint32_t granule,
                                       uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
                                       struct sf_match_memo *memo, struct sf_arena scratch,

@@ -16,7 +16,7 @@ struct verify {
     void (*say)(void *arg, const char *sentence);
     void *arg;
     uint64_t n_faults;
-    enum sf_err err;  /* not the block's fault: the walk cannot go on */
+    enum sf_err err;  /* not the block's fault: the walk cannot continue */
     sf_bytes traces;  /* content of TFLT; empty when it cannot be read */
     uint32_t *halves; /* per trace: high half of its hash */
     uint64_t n_spans, n_errors, n_entries;

@@ -11,7 +11,7 @@
  * operation sketches, frequent values) are sections.
  *
  * Why rows of a trace lie together: the trace id is stored once, a parent is a row number of one
- * byte, starts are small numbers, and a query about whole traces looks at one granule. Sorting by
+ * byte, starts are small numbers, and a query about whole traces examines one granule. Sorting by
  * service and name instead costs half as much again in bytes.
  *
  * Why numbers are split into byte planes after taking off the minimum and dividing by the common
@@ -23,7 +23,7 @@
  * A column holds the values of one key, scope and type, in row order, for the rows that have it.
  *
  * What makes a block valid: the tail's magic, format, checksum and file length; the table's
- * checksum; each section's and chunk's. A crash leaves a file without a tail, which is no block.
+ * checksum; each section's and chunk's. A crash leaves a file without a tail, which is not a block.
  *
  * A trace may be larger than a granule. Then the granules after the first are continuations: they
  * hold rows of this trace only. Parents outside the granule are kept by id, so each granule can be
@@ -32,10 +32,10 @@
  *
  * Granules follow each other about by time, not strictly: a merge carries one over as it is stored
  * when all its traces are whole, and encodes the others again. Nothing reads more into their order
- * than that a continuation comes right after what it goes on with.
+ * than that a continuation comes right after what it continues with.
  *
  * A part in memory is the same bytes without compression, and without the two filters that exist
- * to spare reads (SFLT, AFLT): looking at the columns is as cheap. */
+ * to spare reads (SFLT, AFLT): examining the columns is as cheap. */
 #include "block/span/span_block_writer.h"
 
 #include "base/heap.h"
@@ -364,7 +364,7 @@ enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
 
     if (w->err)
         return say(w, why);
-    if (w->g.is_continuation) /* it has to follow the granule it goes on with */
+    if (w->g.is_continuation) /* it has to follow the granule it continues with */
         err = close_granule(w, why);
     if (w->g.n_rows == 0)
         w->has_newest = false;

@@ -27,7 +27,7 @@ static struct sf_arena *arena_of(struct sf_span_block_reader *r, enum sf_block_t
     return &r->tables[__builtin_ctz(set)];
 }
 
-/* Temporary: parsed, then given back. Tables that are borrowed from stay in an arena of the reader.
+/* Temporary: parsed, then returned. Tables that are borrowed from stay in an arena of the reader.
  */
 struct raw_table {
     struct sf_arena memory;
@@ -429,7 +429,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
             if (cmp_typed(&typed[order[i + len]], k->tenant, k->scope, k->name) != 0)
                 break;
         }
-        /* What has no column of its own is nobody's key: it is found by reading. */
+        /* An attribute without a column of its own is found by reading rows. */
         if (k->type == SF_VALUE_NONE && k->name.len == 0 && len == 1)
             continue;
         if (!join_types(typed, values, order + i, len, to, &keys[n++]))

@@ -1,4 +1,4 @@
-/* writer.h - what the files of the span block writer share; nobody else includes it. */
+/* writer.h - what the files of the span block writer share; no other code includes it. */
 #pragma once
 #include "base/buf.h"
 #include "base/limits.h"

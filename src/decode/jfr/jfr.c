@@ -2,8 +2,8 @@
  * which says how everything else is laid out; its constants; then its events, once for the settings
  * and once for the samples.
  *
- * A chunk that cannot be read is left out, counted and told, and the others are kept: processes die
- * while they write. So it is with the rest of a chunk behind a broken event. */
+ * A chunk that cannot be read is left out, counted and reported, and the others are kept: processes
+ * die while they write. So it is with the rest of a chunk behind a broken event. */
 #include "decode/jfr/jfr.h"
 
 #include <inttypes.h>
@@ -178,7 +178,7 @@ static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, u
     return true;
 }
 
-/* Gives where the next chunk is to be looked for. */
+/* Gives where the next chunk is to be searched for. */
 static uint64_t read_chunk(struct sf_jfr *r, uint64_t off)
 {
     struct sf_jfr_cursor c;
@@ -294,10 +294,10 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
 
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = b;
     r->file = bytes;
-    /* The top third of what is left of the arena is the chunk's; it is given back at the end. */
+    /* The top third of what is left of the arena is the chunk's; it is returned at the end. */
     keep = (cap - (cap - a->at) / 3 + PAGE_LEN - 1) & ~(size_t)(PAGE_LEN - 1);
     if (keep > cap)
         keep = cap;

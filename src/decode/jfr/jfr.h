@@ -1,5 +1,5 @@
 /* jfr.h - one Java Flight Recorder file being read; shared by the files that read its parts.
- * Private to this room.
+ * Private to this module.
  *
  * A file is chunks, each complete in itself: types, constants, ticks mean something in their chunk
  * only. What lives as long as a chunk is in `scratch`, which is emptied between them. Events that
@@ -152,13 +152,13 @@ struct sf_jfr_class {
 struct sf_jfr_constant {
     int64_t key;
     uint32_t off;   /* of its value in the chunk */
-    uint32_t place; /* what it became, + 1; 0: not asked for yet */
+    uint32_t place; /* what it became, + 1; 0: not queried for yet */
     uint8_t pool;   /* enum sf_jfr_pool_kind */
 };
 
 struct sf_jfr_setting_set { /* of one kind of writer; later chunks inherit it */
-    sf_str event;           /* empty: not said */
-    int64_t interval, wall; /* -1: not said */
+    sf_str event;           /* empty: not given */
+    int64_t interval, wall; /* -1: not given */
     int64_t period_ns, native_period_ns;
 };
 
@@ -206,7 +206,7 @@ struct sf_jfr {
     bool is_native_c; /* frames of type "Native" are C: an async-profiler wrote it */
     struct sf_jfr_frame_cache *frames;
     struct sf_profile_list threads;
-    struct sf_profile_list path; /* in the batch's arena, for good */
+    struct sf_profile_list path; /* in the batch's arena, permanently */
     struct sf_profile_list spans;
 
     /* Of the file. */
@@ -234,8 +234,8 @@ void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                        const struct sf_jfr_class *k);
 /* Which slot each field of a class fills. False: full. */
 bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k);
-/* Reads what the steps of the class want; stops behind the last. An array is left to the caller,
- * with *out_array at its count, when it is a stack's frames. */
+/* Reads the fields that the steps of the class need; stops after the last. An array is left to the
+ * caller, with *out_array at its count, when it is a stack's frames. */
 void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                         const struct sf_jfr_class *k, struct sf_jfr_values *out,
                         struct sf_jfr_cursor *out_array);
@@ -274,7 +274,7 @@ const struct sf_jfr_context *sf_jfr_labels_context_of(struct sf_jfr *r, int64_t 
 
 void sf_jfr_setting_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                          const struct sf_jfr_values *v);
-/* What one sample stands for, of the kinds that the recording's settings tell. */
+/* What one sample represents, of the kinds that the recording's settings tell. */
 int64_t sf_jfr_setting_interval_of(const struct sf_jfr *r);
 int64_t sf_jfr_setting_wall_interval_of(const struct sf_jfr *r);
 bool sf_jfr_setting_is_clock(sf_str event);

@@ -2,7 +2,7 @@
  *
  * A number has seven bits a byte as in protobuf, but the ninth byte carries eight and ends it; it
  * may be padded with empty groups. Without the compression flag numbers are big-endian and of fixed
- * size. The first fault sticks, later reads give zero. Private to this room. */
+ * size. The first fault sticks, later reads give zero. Private to this module. */
 #pragma once
 #include <stdbool.h>
 
@@ -50,7 +50,7 @@ static inline uint8_t sf_jfr_byte(struct sf_jfr_cursor *c)
 {
     return (uint8_t)sf_jfr_cursor_fixed(c, 1);
 }
-/* A count of things of at least `size` bytes each; one that cannot be is a fault and 0. */
+/* A count of things of at least `size` bytes each; an impossible count is an error and 0. */
 uint32_t sf_jfr_cursor_count(struct sf_jfr_cursor *c, size_t size);
 
 enum sf_jfr_encoding {

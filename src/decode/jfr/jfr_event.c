@@ -221,7 +221,7 @@ static void take_wall(struct event *e)
     int64_t n = e->v->v[SF_JFR_SAMPLES] > 0 ? e->v->v[SF_JFR_SAMPLES] : 1;
     int64_t span = e->v->v[SF_JFR_TIME_SPAN];
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
-    if (n > 1 || span > 0) /* it stands for samples that were not written */
+    if (n > 1 || span > 0) /* it represents samples that were not written */
         e->s.length_ns = span > 0 ? span : times(n, interval);
     emit(e, WALL, times(n, interval), n, interval);
     if (state == RUNNABLE && sf_str_eq(r->set->event, SF_STR("wall")))
@@ -279,7 +279,7 @@ static void take_datadog_objects(struct event *e, enum what objects)
     emit(e, objects + 1, whole((double)e->v->v[SF_JFR_SIZE] * weight), 1, 0);
 }
 
-/* Collections have no stack of their own: what and why stands for one. */
+/* Collections have no stack of their own: what and why represents one. */
 static void take_gc(struct event *e)
 {
     struct sf_jfr *r = e->r;

@@ -2,7 +2,7 @@
  * fields and the units of those matter here.
  *
  * Types refer to each other by id and may come in any order. A class whose content is inline holds
- * its fields' content, so a circle of such would have no end: those are looked for, and the chunk
+ * its fields' content, so a circle of such would have no end: those are searched for, and the chunk
  * is refused. Everything that takes no bytes is struck out, so that work is bounded by bytes. */
 #include "base/key.h"
 #include "base/list.h"
@@ -193,8 +193,8 @@ static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_
     return SF_NONE;
 }
 
-/* Each event asks for its class, and numbers of classes are small: one is mostly where it was seen
- * last. An id chosen to miss costs a look into the table. */
+/* Each event requests its class, and numbers of classes are small: one is mostly where it was seen
+ * last. An id chosen to miss costs a check into the table. */
 struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id)
 {
     struct sf_jfr_class *classes = r->classes.items;

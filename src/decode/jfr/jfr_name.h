@@ -1,4 +1,4 @@
-/* jfr_name.h - readable names of Java classes. Private to this room. */
+/* jfr_name.h - readable names of Java classes. Private to this module. */
 #pragma once
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* Constants of a chunk. Checkpoints stand among the events, each pointing back to the one before;
- * the newest comes first here, so of two definitions of a key the first one seen counts. Where a
- * constant stands is all that is noted: most of them nobody asks for. */
+ * the newest comes first here, so of two definitions of a key the first one seen counts. Only the
+ * position of a constant is recorded: most of them are never used. */
 #include "base/key.h"
 #include "decode/jfr/jfr.h"
 

@@ -1,4 +1,4 @@
-/* Settings of a recording, which say what one sample stands for. async-profiler writes them into
+/* Settings of a recording, which say what one sample represents. async-profiler writes them into
  * its first chunk only, so they are kept from chunk to chunk, apart from those of the JDK's. */
 #include "base/time_unit.h"
 #include "decode/jfr/jfr.h"

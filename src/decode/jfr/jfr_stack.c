@@ -1,5 +1,5 @@
 /* Stacks and threads of a chunk: constants that lead to constants that lead to names. Each is put
- * together when the first event asks for it. What leads nowhere has a placeholder for a name. */
+ * together when the first event requests it. What leads nowhere has a placeholder for a name. */
 #include <inttypes.h>
 
 #include "base/hash.h"

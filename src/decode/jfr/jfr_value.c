@@ -62,7 +62,7 @@ void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
     }
 }
 
-/* --- the fields we want --- */
+/* --- the fields that are used --- */
 
 #define ANY 0xff
 
@@ -167,7 +167,7 @@ bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
         if (s->slot == SF_JFR_DURATION && !s->unit)
             s->unit = SF_JFR_TICKS;
         if (s->slot != SF_JFR_SKIP)
-            k->n_steps = i + 1; /* what is behind the last one wanted is not looked at */
+            k->n_steps = i + 1; /* what is behind the last one wanted is not examined */
     }
     return true;
 }

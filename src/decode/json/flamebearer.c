@@ -19,7 +19,7 @@
 struct bar {
     int64_t from, to;
     uint32_t parent;   /* in `bars`; SF_NONE: none */
-    uint32_t location; /* SF_NONE: the root, which is nobody's frame */
+    uint32_t location; /* SF_NONE: the root, which has no frame */
 };
 
 struct reader {
@@ -204,7 +204,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
     sf_str key;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = r->sums.b = b;
     sf_json_init(&r->j, bytes, b->a);
     if (sf_json_object(&r->j)) {

@@ -4,7 +4,7 @@
  *
  * Each thread has samples with a stack, a time and perhaps a weight or the CPU time since the
  * sample before; stacks are links into tables, which newer versions share between threads. A sample
- * stands for the sampling interval (wall), for its CPU time where that is in units of time, and for
+ * represents the sampling interval (wall), for its CPU time where that is in units of time, and for
  * one (samples). weightType says what other weights are: milliseconds of tracing, or bytes. Times
  * are milliseconds from meta.startTime. Child processes are profiles of their own inside this one;
  * in very old files they are JSON in a string. */
@@ -459,7 +459,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
     enum sf_err err;
     if (!r || !j)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = b;
     find_profile(r, j, bytes);
     if (b->is_full)

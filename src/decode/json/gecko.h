@@ -1,5 +1,5 @@
 /* gecko.h - tables of Firefox's profiles, in both of their forms: rows with a schema (raw) or an
- * array per column (processed). Private to this room. */
+ * array per column (processed). Private to this module. */
 #pragma once
 #include "decode/link_tree.h"
 #include "wire/json.h"

@@ -1,5 +1,5 @@
 /* json_shape.h - the keys at the top of a JSON text, read once: what tells the JSON formats apart,
- * and what an error names when it is none of them. Private to this room. */
+ * and what an error names when it is none of them. Private to this module. */
 #pragma once
 #include "base/str.h"
 

@@ -367,7 +367,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     uint32_t n_profiles;
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = b;
     sf_json_init(&r->j, bytes, b->a);
     n_profiles = read_shared(r);

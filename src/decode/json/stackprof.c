@@ -217,7 +217,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = r->sums.b = b;
     sf_json_init(&r->j, bytes, b->a);
     read_all(r);

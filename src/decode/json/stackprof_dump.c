@@ -197,7 +197,7 @@ static void write_array(struct reader *r, unsigned depth)
     sf_json_write_array_end(&r->w);
 }
 
-/* An object that came before: texts and numbers again, others are nothing that is looked at. */
+/* An object that came before: texts and numbers again, others are nothing that is examined. */
 static void write_link(struct reader *r, bool is_key)
 {
     int64_t place = take_long(r);
@@ -303,7 +303,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err = SF_OK;
     sf_str json = SF_STR_NONE;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = b;
     r->start = (const uint8_t *)bytes.p;
     r->at = r->start + (bytes.len < 2 ? bytes.len : 2);

@@ -538,7 +538,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     struct sf_json *j = r ? &r->t.j : NULL;
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->t.b = r->t.sums.b = b;
     sf_json_init(j, bytes, b->a);
     read_all(r, j);

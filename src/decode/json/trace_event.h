@@ -1,5 +1,5 @@
 /* trace_event.h - the Trace Event Format in parts: its events and threads as read from the JSON,
- * slices as stacks, and V8's CPU profiles that Chrome puts between them. Private to this room. */
+ * slices as stacks, and V8's CPU profiles that Chrome puts between them. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 #include "decode/sample_clock.h"

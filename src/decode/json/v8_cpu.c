@@ -45,7 +45,7 @@ static int by_time(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Samples with their times, in order of time. Those of nodes nobody knows are left out, and
+/* Samples with their times, in order of time. Those of unknown nodes are left out, and
  * counted.
  */
 static struct tick *make_ticks(struct sf_v8_cpu *p, uint32_t *out_n)

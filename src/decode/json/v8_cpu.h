@@ -1,6 +1,6 @@
 /* v8_cpu.h - V8's CPU profile: a call tree, the node that ran at each sample, and the time between
  * samples. A .cpuprofile is one; a Chrome trace holds several, each in many pieces. Private to this
- * room. */
+ * module. */
 #pragma once
 #include "decode/json/v8_node.h"
 #include "decode/sample_clock.h"

@@ -2,9 +2,9 @@
  * between samples.
  *
  * A delta is the time from the sample before: what ran at a sample ran until the next one, and the
- * gap before the first belongs to nobody. Deltas can be negative, so samples are sorted by time and
- * nothing is clamped. "(idle)" is wall time, not CPU time. hitCount counts something else and is
- * used only where there are no samples. Times are of a monotonic clock: they become moments when
+ * gap before the first belongs to no node. Deltas can be negative, so samples are sorted by time
+ * and nothing is clamped. "(idle)" is wall time, not CPU time. hitCount counts something else and
+ * is used only where there are no samples. Times are of a monotonic clock: they become moments when
  * the upload says when it began, otherwise the sums are all there is.
  *
  * The old form nests its nodes in "head" and has timestamps instead of deltas. */
@@ -19,7 +19,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     sf_str key;
 
     if (!p)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     sf_v8_cpu_init(p, b);
     sf_json_init(&j, bytes, b->a);
     if (sf_json_object(&j)) {

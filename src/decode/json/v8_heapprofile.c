@@ -28,7 +28,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         }
     }
     if (b->is_full)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     sf_json_end(&j);
     err = sf_json_why(&j, "heapprofile", b->why);
     if (!err)

@@ -204,7 +204,7 @@ enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n)
 {
     struct sf_profile_build *b = n->b;
     if (!sf_id_map_init(&n->ids, b, n->list.n))
-        return SF_OK; /* the builder says so in the end */
+        return SF_OK; /* the builder reports it in the end */
     for (uint32_t i = 0; i < n->list.n; i++)
         sf_id_map_add(&n->ids, sf_v8_node_at(n, i)->id, i);
     b->drops.n_frames += sf_id_map_close(&n->ids, b);

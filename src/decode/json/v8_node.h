@@ -1,5 +1,5 @@
 /* v8_node.h - the call trees of V8's profiles: nodes by id with lists of children, or nested.
- * Private to this room. */
+ * Private to this module. */
 #pragma once
 #include "decode/id_map.h"
 #include "decode/link_tree.h"

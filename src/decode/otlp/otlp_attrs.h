@@ -61,7 +61,7 @@ static inline sf_str sf_otlp_name(struct sf_otlp_request *rq, sf_str name)
                                                              : name;
 }
 
-/* A field nobody knows. */
+/* An unknown field. */
 static inline void sf_otlp_skip(struct sf_otlp_request *rq, struct sf_pb *pb)
 {
     if ((pb->tag & 7) == SF_PB_LEN)

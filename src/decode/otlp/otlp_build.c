@@ -34,7 +34,7 @@ static struct sf_span_batch batch_of(const struct sf_otlp_build *b)
                                   b->n_resources, b->n_scopes, b->n_spans};
 }
 
-/* Gives the piece away and starts anew. The resource and scope at hand take places in the next
+/* Gives the piece away and starts again. The resource and scope at hand take places in the next
  * piece when a span needs them. */
 static bool give_piece(struct sf_otlp_build *b)
 {

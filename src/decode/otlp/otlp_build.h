@@ -1,8 +1,8 @@
 /* otlp_build.h - a span batch in the making, whole or in pieces. Shared by the protobuf and the
- * JSON decoder; private to this room.
+ * JSON decoder; private to this module.
  *
  * Whole: everything stays in the arena until finish. In pieces: when enough spans are together (or
- * the arena is half full) they are given away and the arena starts anew. The decoder then has to
+ * the arena is half full) they are given away and the arena starts again. The decoder then has to
  * read the resource and scope it stands in once more, since their lists went with the arena: it
  * says how through `reload`. */
 #pragma once
@@ -45,7 +45,7 @@ struct sf_otlp_build {
 void sf_otlp_build_init(struct sf_otlp_build *b, const struct sf_otlp_limits *limits,
                         struct sf_arena *req, struct sf_otlp_rejects *rejects, struct sf_why *why);
 
-/* Who reads, and how it reads again; the reader takes itself away when it is done. */
+/* The reader, and how it reads again; it removes itself when done. */
 static inline void sf_otlp_build_set_decoder(struct sf_otlp_build *b, void *decoder,
                                              bool (*reload)(struct sf_otlp_build *b))
 {
@@ -55,8 +55,8 @@ static inline void sf_otlp_build_set_decoder(struct sf_otlp_build *b, void *deco
 
 /* A zeroed span to decode into, or NULL (see err). */
 struct sf_span *sf_otlp_build_span(struct sf_otlp_build *b);
-/* The arena ran full. True: a piece was given away, there is room again and resource and scope were
- * read once more. False: see err. */
+/* The arena ran full. True: a piece was given away, there is space again and resource and scope
+ * were read once more. False: see err. */
 bool sf_otlp_build_give(struct sf_otlp_build *b);
 /* The same under a span, which is then to be read again. */
 bool sf_otlp_build_retry(struct sf_otlp_build *b);
@@ -66,7 +66,7 @@ void sf_otlp_build_service(struct sf_resource *r);
 /* The ids of the span at hand as they came. Checks them and keeps or rejects the span. */
 struct sf_otlp_ids {
     sf_bytes trace_id, span_id, parent_id;
-    const char *not_hex; /* which one was no hexadecimal text, if any */
+    const char *not_hex; /* which one was not a hexadecimal text, if any */
 };
 void sf_otlp_build_check_ids(struct sf_otlp_build *b, struct sf_span *s,
                              const struct sf_otlp_ids *ids);

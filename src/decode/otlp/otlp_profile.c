@@ -71,7 +71,7 @@ static enum sf_err read_body(struct sf_otlp_reader *r)
     r->layout = &sf_otlp_layouts[r->version];
     r->fault = sf_pb_init(SF_BYTES_NONE);
     if (r->version != SF_OTLP_1_4 && !sf_otlp_profile_tables_read(r, pb, true))
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_LEN))
             read_resource(r, &pb);
@@ -98,7 +98,7 @@ static enum sf_err decode_pb(struct sf_profile_build *b, sf_str bytes)
     struct sf_otlp_reader *r = new_reader(b, sf_str_bytes(bytes));
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     err = check_bytes(r);
     if (!err)
         err = sf_otlp_profile_version_find(r, b->hint->otlp_version);
@@ -116,7 +116,7 @@ static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
         err = sf_otlp_profile_json_transcribe(b, &text, &body, &version);
         r = err || b->is_full ? NULL : new_reader(b, body);
         if (!r)
-            break; /* full: finish says so */
+            break; /* full: finish() reports it */
         r->is_json = true;
         r->version = version;
         err = read_body(r);

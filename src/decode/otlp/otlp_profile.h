@@ -1,5 +1,5 @@
 /* otlp_profile.h - one OTLP profiles request being read; shared by the files that read its parts.
- * Private to this room.
+ * Private to this module.
  *
  * The messages kept their shapes over the versions and changed their numbers, so a version is a
  * table of numbers. JSON is written as the protobuf it would have been and read as that. */
@@ -130,7 +130,7 @@ sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_va
  * profile only. */
 void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 
-/* --- who: otlp_profile_owner.c --- */
+/* --- the profiled process: otlp_profile_owner.c --- */
 
 /* Attributes of a Resource or InstrumentationScope message, behind those that are there. */
 void sf_otlp_profile_owner_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field);
@@ -138,12 +138,12 @@ void sf_otlp_profile_owner_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint
  * the process there. NULL: full. Borrowed until the next call. */
 const struct sf_profile_owner *sf_otlp_profile_owner(struct sf_otlp_reader *r,
                                                      const uint32_t *attrs, uint32_t n);
-/* Does an attribute say who was measured, and not what the sample did? */
+/* Does an attribute identify the profiled process, rather than describe the sample? */
 bool sf_otlp_profile_owner_is_key(sf_str key);
 
 /* --- JSON: otlp_profile_json.c --- */
 
 /* The first object of the text as protobuf of the version its keys belong to, in the arena; the
- * text goes on behind it. */
+ * text continues behind it. */
 enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *io_text,
                                             sf_bytes *out, enum sf_otlp_version *out_version);

@@ -353,7 +353,7 @@ enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *
     enum sf_err err;
 
     if (!j || !w)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     sf_json_init(j, *io_text, b->a);
     w->j = j;
     w->out = &buf;

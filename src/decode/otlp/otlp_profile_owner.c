@@ -1,4 +1,4 @@
-/* Who was measured: the resource, its scope, and on some profilers' samples the process. */
+/* The profiled process: the resource, its scope, and on some profilers' samples the process. */
 #include "base/key.h"
 #include "decode/otlp/otlp_profile.h"
 

@@ -330,7 +330,7 @@ static void drop_sample(struct sf_otlp_reader *r, uint32_t n, size_t off)
                               r->n_profiles, n, off, r->sample.values.n, r->sample.times.n);
 }
 
-/* Is each timestamp an event? The host profiler of 2025 said [1] for any number of them. */
+/* Is each timestamp an event? The host profiler of 2025 sends [1] for any number of them. */
 static bool has_moments(const struct sf_otlp_reader *r, const struct profile_read *p)
 {
     const struct sf_otlp_sample *s = &r->sample;
@@ -497,7 +497,7 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
     } else if (sf_pb_ok(pb) && !p->n_samples && p->payload.len) {
         take_payload(r, p);
     } else if (sf_pb_ok(pb) && !r->b->is_full) {
-        if (!p->n_types) /* said by nobody: a count of something */
+        if (!p->n_types) /* not given: a count of something */
             p->types[p->n_types++] = (struct value_type){SF_STR("samples"), SF_STR("count")};
         name_types(r, p);
         sf_profile_table_expect(r->b, p->n_samples);

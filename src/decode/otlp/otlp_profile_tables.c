@@ -1,4 +1,4 @@
-/* The tables of OTLP profiles. Entries are found first and decoded when somebody asks for them:
+/* The tables of OTLP profiles. Entries are located first and decoded when they are needed:
  * host profilers send tables for a whole machine, and each sample names few. */
 #include "decode/frame_kind.h"
 #include "decode/otlp/otlp_profile.h"
@@ -183,7 +183,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     return learn(t, at, sf_profile_build_function(r->b, &f));
 }
 
-/* The line at hand. False: a number in it is out of range. One without a function is no line. */
+/* The line at hand. False: a number in it is out of range. One without a function is not a line. */
 static bool read_line(struct sf_otlp_reader *r, struct sf_pb *pb, struct sf_location *l,
                       enum sf_frame_kind *kind)
 {

@@ -72,8 +72,8 @@ enum sf_err sf_otlp_trace_decode_pieces(
     enum sf_err (*take)(void *arg, const struct sf_span_batch *piece, struct sf_why *why),
     void *arg, struct sf_otlp_rejects *rejects, struct sf_why *why)
 {
-    /* The check is the decoding itself, with nobody to take: two ways to read the same bytes would
-     * one day disagree. */
+    /* The check is the decoder itself with its output discarded: two implementations would
+     * eventually disagree. */
     struct sf_otlp_rejects counted = {0}, again = {0};
     enum sf_err err = walk_pieces(body, is_json, limits, max_spans, req, take_nothing, NULL,
                                   &counted, why);

@@ -169,7 +169,7 @@ static const struct sf_otlp_key link_keys[LINK_KEYS] = {
     KEY("droppedAttributesCount", "dropped_attributes_count"),
     KEY("flags", "")};
 
-/* False: its ids say it is no link. */
+/* False: its ids say it is not a link. */
 static bool read_link(struct sf_otlp_build *b, struct sf_json *j, struct sf_link *link)
 {
     struct sf_otlp_attrs attrs = {0};
@@ -322,7 +322,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
     b->rq.rejects->n_cut_links += l.n_cut_links;
 }
 
-/* The cursor says LIMIT when it found no room for an unescaped string: the same as a full list. */
+/* The cursor says LIMIT when it found no space for an unescaped string: the same as a full list. */
 static bool is_arena_full(const struct sf_otlp_build *b, const struct sf_json *j)
 {
     return b->rq.is_arena_full || (j->fault && j->err == SF_ERR_LIMIT);

@@ -121,7 +121,7 @@ static void read_event(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_even
     sf_pb_join(pb, &msg);
 }
 
-/* False: its ids say it is no link. */
+/* False: its ids say it is not a link. */
 static bool read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link *link)
 {
     struct sf_pb msg = sf_pb_msg(pb);

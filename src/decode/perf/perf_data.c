@@ -3,11 +3,11 @@
  *     "PERFILE2", size of the header, size of an attribute, and where attributes, records and
  *     features are; of a pipe only the first two, and attributes come as records
  *
- * A record is type (4 bytes), misc (2), size (2) and a body; how the body of a sample looks is said
- * by its event's attribute. Records of several CPUs are not in order of time, so they are sorted
- * first. Maps, forks and commands build up the address spaces in which the addresses of samples are
- * looked up: there are no symbols in the file, so a frame is a file, its build id and an offset.
- * Everything that is neither of these is stepped over.
+ * A record is type (4 bytes), misc (2), size (2) and a body; how the body of a sample looks is
+ * stated by its event's attribute. Records of several CPUs are not in order of time, so they are
+ * sorted first. Maps, forks and commands build up the address spaces in which the addresses of
+ * samples are looked up: there are no symbols in the file, so a frame is a file, its build id and
+ * an offset. Everything that is neither of these is stepped over.
  *
  * With `perf record -z` records lie in others as one stream of zstd, which is flushed with each of
  * them and never ended; a record may begin in one piece and end in the next. On a big-endian
@@ -315,7 +315,7 @@ static sf_str build_id_of(const struct data *d, sf_str file)
 
 /* --- records --- */
 
-/* The time of a record that is no sample stands in a trailer, counted from its end. */
+/* The time of a record that is not a sample stands in a trailer, counted from its end. */
 static uint64_t time_of_other(const struct data *d, struct sf_perf_cursor c)
 {
     const struct attr *a = d->attrs.items;
@@ -586,7 +586,7 @@ static void take_attr(struct data *d, struct sf_perf_cursor c)
         qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
 }
 
-/* A piece of the stream; since perf 6.15 its length is said, because records are padded. */
+/* A piece of the stream; since perf 6.15 its length is stated, because records are padded. */
 static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
 {
     uint64_t len = is_2 ? sf_perf_take_u64(&c) : (uint64_t)(c.end - c.at);
@@ -701,7 +701,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     struct data *d = sf_profile_new(b, 1, sizeof(*d));
     enum sf_err err;
     if (!d)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     d->b = d->maps.b = d->events.b = b;
     d->file = sf_str_bytes(bytes);
     d->is_big = sf_str_starts(bytes, SF_STR("2ELIFREP"));

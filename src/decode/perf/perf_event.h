@@ -1,5 +1,5 @@
 /* perf_event.h - what perf's events measure, as profile types: one series per event of a file.
- * Private to this room. */
+ * Private to this module. */
 #pragma once
 #include "base/limits.h"
 #include "decode/profile_build.h"

@@ -1,5 +1,5 @@
 /* perf_maps.h - the address spaces that a perf.data file describes: which file lies where in which
- * process, when. Private to this room. */
+ * process, when. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 

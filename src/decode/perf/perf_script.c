@@ -6,7 +6,7 @@
  *     (blank line)
  *
  * Which of the columns are there depends on perf's version and on -F. A command's name may hold
- * blanks, digits and colons, so the time is looked for first and what stands before it is taken
+ * blanks, digits and colons, so the time is searched for first and what stands before it is taken
  * apart from the right. A single number is the thread. Without call graphs the frame stands behind
  * the event on the same line. "-F +srcline" puts "file:line" on a line of its own behind each
  * frame. Inlined calls are lines of their own, or "a->b" in one.
@@ -77,7 +77,7 @@ static bool time_of(sf_str word, int64_t *out_ns)
     return true;
 }
 
-/* "PID/TID" or "TID"; a thread of -1 is nobody's. */
+/* "PID/TID" or "TID"; a thread of -1 means none. */
 static bool thread_of(sf_str word, uint64_t *out)
 {
     size_t slash;
@@ -95,7 +95,7 @@ static bool is_cpu(sf_str word)
            sf_str_to_u64(sf_str_part(word, 1, word.len - 2), &n);
 }
 
-/* "COMM PID/TID [CPU]", and of -F the columns that were asked for. */
+/* "COMM PID/TID [CPU]", and of -F the columns that were requested. */
 static void take_left(sf_str left, struct header *h)
 {
     sf_str before = left, word;
@@ -519,7 +519,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     struct script *s = sf_profile_new(b, 1, sizeof(*s));
     sf_str rest = bytes, line;
     if (!s)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     s->b = s->events.b = b;
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
         s->n_line++;

@@ -1,6 +1,6 @@
 /* legacy.h - what pprof's formats from before protobuf have in common: addresses, the memory map
  * behind the samples that says which files they lie in, and names where a writer knew them. Private
- * to this room. */
+ * to this module. */
 #pragma once
 #include "decode/id_map.h"
 #include "decode/profile_build.h"

@@ -86,8 +86,8 @@ static bool has_trampoline(sf_str file)
 }
 
 /* The second address of practically all stacks, when code that returns from signals lies there, or
- * nobody knows what does; 0: none. What more than half of them share is left at the end of a count
- * that goes up for itself and down for any other. */
+ * it is not known what does; 0: none. What more than half of them share is left at the end of a
+ * count that goes up for itself and down for any other. */
 static uint64_t find_trampoline(const struct sf_legacy *l, const struct words *w, size_t end)
 {
     uint64_t found = 0, lead = 0, n = 0, n_found = 0;

@@ -136,8 +136,8 @@ static void fix_times(struct sf_pprof *p)
 }
 
 /* The two libraries that write pprof in Node stamp the moment of serialising: the end. They are
- * told by how they name what they count ("sample", where others say "samples"). An upload that says
- * from when until when it is decides by itself. */
+ * recognised by the name of their sample type ("sample", where others say "samples"). An upload
+ * that says from when until when it is decides by itself. */
 static void fix_end(struct sf_pprof *p)
 {
     const struct sf_profile_hint *hint = p->b->hint;
@@ -283,7 +283,7 @@ static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *afte
     enum sf_err err;
 
     if (!before)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     sf_pprof_delta_init(&delta, b);
     after->delta = before->delta = &delta;
     before->is_before = true;
@@ -322,11 +322,11 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
     p = new_reader(b, bytes);
     if (!p)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     err = read_head(p);
     if (err)
         return err;
-    /* What is of a time already is no total, whoever fetched it. */
+    /* A profile with a duration is not a running total, however it was fetched. */
     if (b->hint->prev.len && !(b->hint->is_scrape && p->duration_ns))
         return decode_pair(b, p);
     read_names(p);

@@ -1,4 +1,5 @@
-/* pprof.h - one pprof being read; shared by the files that read its parts. Private to this room. */
+/* pprof.h - one pprof being read; shared by the files that read its parts. Private to this module.
+ */
 #pragma once
 #include "base/limits.h"
 #include "decode/id_map.h"

@@ -58,7 +58,7 @@ static bool has_shrunk(const struct sum *s)
     return s->after < s->before - s->before / 32;
 }
 
-/* Was this another process? Of a scrape one total that shrank says so. An upload may mix several
+/* Was this another process? Of a scrape one total that shrank reports it. An upload may mix several
  * processes, so that most of them must say it. */
 static bool is_restart(const struct sf_pprof_delta *d)
 {

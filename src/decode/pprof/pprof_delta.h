@@ -2,8 +2,8 @@
  *
  * Sums since process start are added up per (labels, stack, sample type, numeric labels), first the
  * earlier dump's, then the later one's; the difference is what is kept. A sum that shrank belongs
- * to a process that began anew: all of the later one counts; of a scrape, whose dumps are all of
- * one process, all sums then count whole. Private to this room. */
+ * to a process that began again: all of the later one counts; of a scrape, whose dumps are all of
+ * one process, all sums then count whole. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 

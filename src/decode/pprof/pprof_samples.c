@@ -18,7 +18,7 @@ struct sample_read {
 static enum sf_label_role role_of(struct sf_pprof *p, int64_t key_at, sf_str key)
 {
     size_t at = (uint64_t)key_at % SF_PPROF_ROLES;
-    if (p->roles[at].key != key_at) { /* string 0 is no key, so none is there before */
+    if (p->roles[at].key != key_at) { /* string 0 is not a key, so none is there before */
         p->roles[at].key = key_at;
         p->roles[at].role = sf_profile_label_role(key);
     }
@@ -81,7 +81,7 @@ static void push_location(struct sf_pprof *p, uint64_t id)
 enum { QUICK_RUN = 1 << 16 };
 
 /* The same for a run of ids that are 1, 2, 3, ...: a number takes a byte at least, so that room is
- * asked for once. */
+ * requested once. */
 static void push_locations(struct sf_pprof *p, struct sf_pb *run)
 {
     const uint32_t *places = p->locations.places;

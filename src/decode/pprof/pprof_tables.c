@@ -46,8 +46,8 @@ static sf_str name_with_file(struct sf_pprof *p, sf_str file, sf_str name)
     return out;
 }
 
-/* Go names the shapes of type arguments ("[go.shape.int]"), which nobody wrote and which split one
- * function into many. */
+/* Go names the shapes of type arguments ("[go.shape.int]"), which are not in the source and split
+ * one function into many. */
 static sf_str name_without_shapes(struct sf_pprof *p, sf_str name)
 {
     sf_str mark = SF_STR("[go.shape."), out = name;

@@ -5,7 +5,7 @@
  * a process, a thread (which may have an interpreter's number in front, "T0:1a"), frames from the
  * root as file, function and line, and a number: microseconds, or bytes in memory mode. In full
  * mode it is three: microseconds, whether the thread was idle, and bytes, which are negative when
- * memory was given back. */
+ * memory was returned. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -209,7 +209,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-/* "P42;T..." and a number at the end of the first line that is no header. */
+/* "P42;T..." and a number at the end of the first line that is not a header. */
 static bool is_austin(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, 256 * 1024), line;

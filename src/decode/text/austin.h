@@ -1,5 +1,5 @@
 /* austin.h - what Austin measures, common to its text and to its binary form (MOJO). Private to
- * this room. */
+ * this module. */
 #pragma once
 #include "decode/profile_build.h"
 #include "decode/sample_sums.h"

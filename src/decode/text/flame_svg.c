@@ -125,7 +125,7 @@ static void link_rows(struct reader *r, struct sf_link_tree *t)
             double middle = boxes[k].x + boxes[k].width / 2;
             while (p + 1 < n_above && boxes[p].x + boxes[p].width < middle)
                 p++;
-            t->links[k].location = i ? boxes[k].location : SF_NONE; /* the root is no frame */
+            t->links[k].location = i ? boxes[k].location : SF_NONE; /* the root is not a frame */
             if (!i || p >= n_above)
                 continue;
             t->links[k].parent = p;

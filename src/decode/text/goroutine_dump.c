@@ -7,8 +7,8 @@
  *         /src/main.go:20 +0x3
  *
  * One stack each, leaf first, a function and below it its place. A goroutine counts one, under the
- * label `state` for what it waits for. Arguments are left out of names, and who created it is no
- * frame of it. Lines before the first goroutine, and others that are none of these, are stepped
+ * label `state` for what it waits for. Arguments are left out of names, and its creator is not one
+ * of its frames. Lines before the first goroutine, and others that are none of these, are stepped
  * over: dumps stand in logs. */
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ struct reader {
     struct sf_profile_list frames; /* leaf first */
     uint32_t what, series;
     sf_str name;             /* of a frame whose place comes next; empty: none */
-    bool is_open, is_behind; /* behind: what follows is who created it */
+    bool is_open, is_behind; /* behind: the creator follows */
 };
 
 /* "goroutine 18 [chan receive, 3 minutes]:", or with words of the runtime in front of the bracket.

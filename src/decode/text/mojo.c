@@ -219,7 +219,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     if (m.version < 1 || m.version > MAX_VERSION)
         return sf_fail(b->why, SF_ERR_UNSUPPORTED, "MOJO: version %" PRId64 ", 1 to %d are read",
                        m.version, MAX_VERSION);
-    if (m.at == m.end) /* Austin was stopped, or saw nobody */
+    if (m.at == m.end) /* Austin was stopped, or saw no thread */
         return sf_fail(b->why, SF_ERR_INPUT,
                        "MOJO: it ends after its header: there are no samples");
     while (m.at < m.end && !m.fault && sf_profile_build_ok(b)) {

@@ -9,11 +9,11 @@
  *     Mappings
  *     1: 0x4/0x5/0x0 /bin/server
  *
- * On the left everything is said in numbers; locations stand behind the samples, so they are read
- * first, and lines below a location are calls that were inlined into it. Labels stand in lines of
- * their own below their sample, numbers behind texts; nothing is quoted, so a number without a unit
- * is told from a text by the names that profilers give to numbers. On the right values were rounded
- * for people, and of several sample types only one is there. */
+ * On the left everything is reported in numbers; locations stand behind the samples, so they are
+ * read first, and lines below a location are calls that were inlined into it. Labels stand in lines
+ * of their own below their sample, numbers behind texts; nothing is quoted, so a number without a
+ * unit is distinguished from a text by the names that profilers use for numbers. On the right
+ * values were rounded for people, and of several sample types only one is there. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -365,7 +365,7 @@ static enum sf_err decode_raw(struct sf_profile_build *b, sf_str bytes)
     enum part part = HEAD;
     sf_str rest = bytes, line;
     if (!r)
-        return SF_OK; /* finish says so */
+        return SF_OK; /* finish() reports it */
     r->b = b;
     read_tables(r, bytes);
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {

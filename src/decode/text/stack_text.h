@@ -1,17 +1,17 @@
 /* stack_text.h - stacks written as "root;child;leaf" with a count: what folded text, lines, trees
  * and tries have in common. They say neither what was measured nor when: the request does. Private
- * to this room. */
+ * to this module. */
 #pragma once
 #include "decode/profile_build.h"
 
 struct sf_stack_text {
     struct sf_profile_build *b;
     uint32_t series;
-    int64_t factor; /* what one count stands for */
+    int64_t factor; /* what one count represents */
     struct sf_profile_list path;
 };
 
-/* INPUT: the request names a type nobody knows. */
+/* INPUT: the request names an unknown type. */
 enum sf_err sf_stack_text_init(struct sf_stack_text *t, struct sf_profile_build *b);
 /* The location of a frame of this name; a suffix such as "_[k]" becomes its kind. */
 uint32_t sf_stack_text_frame(struct sf_stack_text *t, sf_str name);

@@ -146,8 +146,8 @@ static void write_status(struct sf_buf *out, const struct sf_zipkin_span *s)
 
 /* ---- shared spans ---- */
 
-/* Zipkin lets a server go on in its client's span, under the client's id. Here a span has an id of
- * its own: the server's half gets another, under the client's, and the children that its service
+/* Zipkin lets a server continue in its client's span, under the client's id. Here a span has an id
+ * of its own: the server's half gets another, under the client's, and the children that its service
  * sends with it move along. Children in other requests stay under the client's half. */
 struct shared {
     uint8_t trace_id[16], id[8];

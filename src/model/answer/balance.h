@@ -6,7 +6,7 @@ struct sf_balance {
     sf_str service, instance;  /* empty: of all instances */
     sf_str type, unit;         /* empty: no profiles */
     int64_t from_ns, until_ns; /* of a part: where that ends */
-    bool is_part;              /* asked for part by part: */
+    bool is_part;              /* queried for part by part: */
     int64_t next_ns;           /* where the next one begins; 0: this was the last */
     uint64_t n_spans;          /* of the service in that time */
     int64_t received;          /* value of all samples in that time */

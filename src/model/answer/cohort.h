@@ -11,9 +11,9 @@ struct sf_cohort_view {
     bool is_sum;         /* values are sums; otherwise means per span */
     uint64_t n_found;    /* spans the query found */
     bool is_estimate;    /* n_found is: there were too many to count */
-    uint64_t n_spans;    /* looked at */
+    uint64_t n_spans;    /* examined */
     uint64_t n_thinned;  /* spans that lost their samples, and are left out; */
-    uint64_t n_weighted; /* those of the baseline stand for them */
+    uint64_t n_weighted; /* those of the baseline represent them */
     bool is_sample;      /* not all that match were: `note` says how they were chosen */
     uint64_t n_sampled;
     struct sf_grades grades;

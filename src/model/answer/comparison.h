@@ -67,7 +67,7 @@ struct sf_comparison {
     uint32_t n_rows, n_significant;
     bool is_sample;         /* not all that match were compared, on a side or both */
     uint64_t n_thinned[2];  /* left and right: spans that lost their samples, and are left out; */
-    uint64_t n_weighted[2]; /* those of the baseline stand for them */
+    uint64_t n_weighted[2]; /* those of the baseline represent them */
     sf_str note;            /* what was left out; empty: nothing */
-    sf_str reason;          /* why nothing can be said; empty: well */
+    sf_str reason;          /* why no conclusion is possible; empty: none */
 };

@@ -38,14 +38,14 @@ struct sf_coverage {
     uint64_t n_spans; /* of the service in that time */
     const struct sf_coverage_type *types;
     uint32_t n_types, n_more_types; /* listed; left out */
-    /* What follows is of one profile type and of some spans that were looked at. */
+    /* What follows is of one profile type and of some spans that were examined. */
     sf_str type;
     uint64_t n_checked, n_sampled;
-    uint64_t n_thinned;           /* of those looked at: their samples were removed by outcome */
+    uint64_t n_thinned;           /* of those examined: their samples were removed by outcome */
     sf_str thinned;               /* in words; empty: none were */
     sf_str note;                  /* what was left out of `received`; empty: nothing */
     double expected;              /* samples that their own time allows one thread; 0: unknown */
-    double received;              /* a record that stands for several samples counts as those */
+    double received;              /* a record that represents several samples counts as those */
     double counts[SF_GRADE_ROWS]; /* the same by grade */
     double known, estimated;      /* and by whether it is known to be that span's */
     struct sf_grades grades;
@@ -54,7 +54,7 @@ struct sf_coverage {
     const struct sf_coverage_skew *skews;
     uint32_t n_skews;
     uint64_t n_more_skews; /* calls of further callers whose clocks contradict this one's */
-    uint64_t n_calls;      /* from other services that were looked at */
+    uint64_t n_calls;      /* from other services that were examined */
     const struct sf_coverage_missing *missing;
     uint32_t n_missing;
     const struct sf_coverage_note *notes;

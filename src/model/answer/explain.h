@@ -37,7 +37,7 @@ struct sf_explain_part {
     uint32_t n_functions, n_more_functions;
     const struct sf_explain_span *children; /* spans behind it; largest first */
     uint32_t n_children, n_more_children;
-    sf_str reason; /* of what is unknown; of locks who held them, where that is known */
+    sf_str reason; /* why time is unknown; for locks, the holder, if known */
 };
 
 struct sf_explain_span { /* one behind a part; of several equal ones the longest */

@@ -25,7 +25,7 @@ struct sf_findings_view {
     const struct sf_finding_view *items;
     uint32_t n;
     uint32_t n_more;                 /* smaller ones that are left out */
-    uint64_t n_samples, n_estimated; /* looked at; left out as their spans are not known */
-    sf_str reason;                   /* why there is nothing to look at; empty: well */
-    sf_str note;                     /* what was not looked at; empty: nothing */
+    uint64_t n_samples, n_estimated; /* examined; left out as their spans are not known */
+    sf_str reason;                   /* why there is nothing to examine; empty: well */
+    sf_str note;                     /* what was not examined; empty: nothing */
 };

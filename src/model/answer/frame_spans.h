@@ -10,7 +10,7 @@ struct sf_frame_span {
     int64_t value; /* of samples with the function in their stack */
     double share;  /* of all the span's own samples */
     uint64_t n_samples;
-    bool is_cut; /* the value: samples stand for more than the span had room for */
+    bool is_cut; /* the value: samples represent more than the span had space for */
     double few;  /* samples of the profiler behind `value`, too few for times; 0: enough */
 };
 
@@ -18,7 +18,7 @@ struct sf_frame_spans {
     sf_str function; /* or the pattern; empty: any code */
     sf_str type, unit;
     uint64_t n_found; /* spans with such samples; `list` has the first of them */
-    int64_t value;    /* of all of them together: what samples stand for, no cut */
+    int64_t value;    /* of all of them together: what samples represent, no cut */
     double few;       /* samples behind it, too few for times; 0: enough */
     const struct sf_frame_span *list;
     uint32_t n;

@@ -12,7 +12,7 @@
                       "whose"
 
 struct sf_known_view {
-    uint64_t n_samples;   /* known to belong to what was asked for */
+    uint64_t n_samples;   /* known to belong to what was requested */
     uint64_t n_estimated; /* that may belong to it: shared with other spans, in unknown parts */
     int64_t value;        /* of the known ones */
     /* The smallest thing that is known to have all of it; none when nothing is estimated. */

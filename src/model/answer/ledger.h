@@ -16,7 +16,7 @@ struct sf_ledger_view {
         const char *words;  /* "waiting for a CPU" */
         const char *source; /* "samples" */
         uint64_t ns;
-        uint64_t cut_ns;           /* more was measured or sampled, and had no room in the span */
+        uint64_t cut_ns;           /* more was measured or sampled, and had no space in the span */
         uint64_t apart_ns;         /* seen in the process meanwhile, not tied to the span */
         bool has_stacks;           /* it can be opened as a flame graph */
         double few;                /* samples it comes from, too few for times; 0: enough */

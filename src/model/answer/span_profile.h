@@ -1,4 +1,4 @@
-/* span_profile.h - answer: the flame graph of a span and how far it can be believed. */
+/* span_profile.h - answer: the flame graph of a span and its precision. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -39,7 +39,7 @@ struct sf_span_profile {
     struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
     uint64_t n_samples;
     int64_t measured_ns; /* CPU time that the spans themselves carry; below 0: they do not */
-    double taken;        /* samples of the profiler, where a record stands for several */
+    double taken;        /* samples of the profiler, where a record represents several */
     uint32_t n_threads;  /* that the samples name; else the fewest they can be of, at least one */
     bool are_threads_named;
     double most_samples; /* that the span could have had on them; 0: unknown */
@@ -47,7 +47,7 @@ struct sf_span_profile {
     struct sf_span_share shares[SF_SPAN_SHARES]; /* of the known samples; the largest ones */
     uint32_t n_shares, n_more_shares;
     sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
-    const sf_str *types; /* all it could be asked for */
+    const sf_str *types; /* all it could be requested */
     uint32_t n_types;
     bool is_partial;
     bool is_by_service;        /* joined with profiles of the whole service */

@@ -276,13 +276,13 @@ bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker)
 struct trial {
     const struct sf_alert_rule *rule;
     int64_t from_ns, to_ns, step_ns;
-    size_t n_moments, n_unknown; /* evaluations, and those that could not be told */
+    size_t n_moments, n_unknown; /* evaluations, and those that failed */
     struct sf_alert_book book;
     struct sf_buf fired; /* JSON or text of alerts that are over */
     size_t n_fired, n_reasons;
     bool is_text;
     struct sf_watch *watch; /* of a rule of that kind: what it has read so far */
-    int64_t stop_ns;        /* monotonic: it ends there, and says so; 0: with the query */
+    int64_t stop_ns;        /* monotonic: it ends there, and reports it; 0: with the query */
     int64_t last_ns;        /* the last moment that was judged */
     bool is_by_windows;     /* of TRACEQL: one window after the other, by one query for many */
 };

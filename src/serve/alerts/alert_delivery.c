@@ -53,8 +53,8 @@ void sf_alert_delivery_free(struct sf_alert_delivery *d)
     sf_heap_free(d);
 }
 
-/* The receivers of `rules`, a share that it takes. One that was there before knows what it was
- * told. Nothing is under way. */
+/* The receivers of `rules`, a share that it takes. A receiver that existed before keeps its state.
+ * Nothing is under way. */
 static void list_receivers(struct sf_alert_delivery *d, struct sf_alert_rules *rules)
 {
     struct sf_alert_receiver old[SF_LIMIT_ALERT_RECEIVERS];

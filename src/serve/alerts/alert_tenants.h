@@ -1,4 +1,4 @@
-/* alert_tenants.h - whom the built-in alerts watch: what is known of services, for each tenant. */
+/* alert_tenants.h - the services watched by the built-in alerts, per tenant. */
 #pragma once
 #include "serve/alerts/alerts_private.h"
 

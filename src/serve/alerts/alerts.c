@@ -162,7 +162,7 @@ static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
     }
 }
 
-/* Under the lock: what was found is complete, and receivers may be told. */
+/* Under the lock: the results are complete, and receivers may be notified. */
 static void publish(struct sf_alerts *a, int64_t now_ns)
 {
     mark_silenced(a, now_ns);
@@ -197,7 +197,7 @@ static bool has_just_fired(struct sf_alerts *a, const struct sf_alert_rule *rule
     return has;
 }
 
-/* A pin that fails is no fault of the rule: the alert fires all the same. */
+/* A pin that fails is not a fault of the rule: the alert fires all the same. */
 static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct sf_query_ctx *q)
 {
     struct sf_why why = {0};
@@ -214,7 +214,8 @@ static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct 
                        SF_STR_ARG(sf_str_part(ask->rule->name, 0, 60)), why.text);
 }
 
-/* Those of the rule that begin to fire now; what cannot be captured is said and changes nothing. */
+/* Those of the rule that begin to fire now; what cannot be captured is stated and changes nothing.
+ */
 static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
 {
     struct sf_alert *begun[SF_LIMIT_ALERT_PINS];
@@ -244,7 +245,7 @@ static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
     }
 }
 
-/* Then nobody may believe what came out. */
+/* The result is not trustworthy then. */
 static bool is_cut_short(const struct sf_worker *worker)
 {
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
@@ -309,7 +310,7 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
         err = sf_fail(why, SF_ERR_BUSY, "the query was ended before its time");
     if (err)
         return err;
-    paused = sf_account_pause(); /* the book is no query's */
+    paused = sf_account_pause(); /* the book is not a query's */
     sf_mutex_lock(&a->lock);
     /* What is watched minute by minute leaves out those that could not be read. */
     err = sf_alert_book_step(&a->book, rule, values, n, is_partial && rule->kind != SF_ALERT_WATCH,

@@ -11,7 +11,7 @@
 struct sf_alerts;
 
 /* Reads the state of an earlier run; one that cannot be read is set aside, and `notice` (240
- * bytes) says so. Takes `rules`, also on failure. */
+ * bytes) reports it. Takes `rules`, also on failure. */
 enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, struct sf_alerts **out,
                            char notice[240], struct sf_why *why);
 /* From the next evaluation on; takes `rules`. */

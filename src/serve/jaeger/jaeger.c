@@ -158,7 +158,7 @@ static enum sf_err check_operations_ask(const struct operations_ask *ask, struct
     return kind < SF_KINDS ? SF_OK : sf_fail(why, SF_ERR_INPUT, "unknown span kind");
 }
 
-/* Names of each kind by a question of its own: there are six of them. */
+/* Names of each kind by a query of its own: there are six of them. */
 static enum sf_err add_operations(struct sf_call *call, struct query *x,
                                   const struct operations_ask *ask, struct sf_jaeger_answer *a)
 {
@@ -228,7 +228,7 @@ bool sf_jaeger_v3_operations(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- traces ---- */
 
-/* Adds the next trace, whose rows are given back before the one after it; *out_is_found tells if
+/* Adds the next trace, whose rows are returned before the one after it; *out_is_found tells if
  * there is one. LIMIT: it does not fit. */
 static enum sf_err add_trace(struct sf_call *call, struct query *x, struct sf_traces *traces,
                              struct sf_jaeger_answer *a, bool *out_is_found)

@@ -16,7 +16,7 @@ struct sf_jaeger_ask {
     int64_t from_ns, to_ns;
     uint64_t limit;
     sf_trace_id
-        ids[SF_JAEGER_IDS_MAX]; /* traces asked for by their ids: then nothing else counts */
+        ids[SF_JAEGER_IDS_MAX]; /* traces requested by their ids: then nothing else counts */
     uint32_t n_ids;
 };
 

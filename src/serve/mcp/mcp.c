@@ -9,7 +9,7 @@
 
 enum { PARSE_ERROR = -32700, BAD_REQUEST = -32600, NO_METHOD = -32601, BAD_PARAMS = -32602 };
 
-/* The newest first: what is answered to a client that asks for one we do not know. */
+/* The newest first: what is answered to a client that requests one we do not know. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
 enum { N_VERSIONS = sizeof(versions) / sizeof(versions[0]) };
 

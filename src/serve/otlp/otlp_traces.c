@@ -304,8 +304,9 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     return sf_call_fail(call, err, &why);
 }
 
-/* The spans of services that are over their rates: counted and said, or, when nothing else is left
- * and where an answer cannot say how many, a reason to refuse all. True: the answer is filled. */
+/* The spans of services that are over their rates: counted and reported or, if no other spans are
+ * left and the response cannot carry a count, a reason to refuse the whole request. True: the
+ * answer is filled. */
 static bool refuse_services(struct sf_call *call, struct sf_admission *admission,
                             struct sf_intake_result *result)
 {

@@ -17,8 +17,8 @@
 #include "serve/own/control_calls.h"
 
 enum {
-    STEP_MS = 500,              /* how soon the thread sees that a caller went away */
-    FORGET_MS = 10 * 60 * 1000, /* a collector that does not poll any more may make room */
+    STEP_MS = 500,              /* how soon the thread sees that a caller disconnected */
+    FORGET_MS = 10 * 60 * 1000, /* a collector that does not poll any more may make space */
     FRESH_MS = 75 * 1000,       /* one that was heard of so lately will hear of a capture */
     CAPTURE_GRACE_S = 20        /* to hear of it, to send it */
 };
@@ -39,7 +39,7 @@ struct sf_control {
     struct sf_condvar signal;
     struct sf_thread thread;
     bool is_stopping;
-    uint64_t generation; /* of what collectors are told */
+    uint64_t generation; /* of the settings sent to collectors */
     int64_t next_ms;     /* unix: when some of that changes by itself */
     struct sf_control_set *set;
     struct sf_collector *collectors; /* SF_LIMIT_COLLECTORS */
@@ -55,7 +55,7 @@ static int64_t now_ms(void)
     return sf_clock_wall_ns() / SF_NS_PER_MS;
 }
 
-/* ---- what a collector is told ---- */
+/* ---- settings for a collector ---- */
 
 static bool is_open(const struct sf_capture *cap, int64_t at_ms)
 {

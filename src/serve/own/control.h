@@ -1,7 +1,7 @@
-/* control.h - what collectors are told and what they say: documents, polls that wait, collectors,
+/* control.h - settings for collectors and their state: documents, waiting polls, collectors,
  * captures.
  *
- * A poll that has nothing to learn is parked: it holds a connection and some bytes, and no thread.
+ * A poll without news is parked: it holds a connection and some bytes, and no thread.
  * One thread answers parked polls when something changes for them or their time is over, and
  * captures when their collectors are done. */
 #pragma once
@@ -10,7 +10,7 @@
 
 struct sf_control;
 
-struct sf_collector { /* as its last poll said */
+struct sf_collector { /* from its last poll */
     struct sf_control_target who;
     char host[65], agent[65]; /* agent: "spanflame-c/1.0" */
     char problem[161];

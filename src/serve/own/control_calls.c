@@ -469,7 +469,7 @@ static void show_changes(void *arg, const struct sf_control_set *set,
     }
 }
 
-/* service is optional where a list is asked for: all. */
+/* service is optional where a list is requested: all. */
 static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why *why)
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};

@@ -1,4 +1,4 @@
-/* control_doc.h - what collectors are told to do: one document per target, as people write it and
+/* control_doc.h - profiling settings for collectors: one document per target, as users write it and
  * as collectors read it. */
 #pragma once
 #include "base/arena.h"
@@ -24,7 +24,7 @@ struct sf_control_doc {
     uint32_t cpu_hz, wall_hz;
     uint32_t budget_per_10000;
     int64_t rates_until_ms; /* unix; the rates end then; 0: they do not */
-    /* As written in a configuration, and checked; empty: not said. */
+    /* As written in a configuration, and checked; empty: not given. */
     char conditions[SF_CONTROL_N_CONDITIONS][SF_CONTROL_CONDITION_CAP];
 };
 
@@ -34,7 +34,7 @@ void sf_control_doc_read_conditions(struct sf_json *j, struct sf_control_doc *ou
 void sf_control_doc_write_conditions(const struct sf_control_doc *d, struct sf_json_writer *j);
 
 /* A document in JSON: enabled, rate {cpu, wall}, budget, for. Rates above the collectors' defaults
- * end: after `for`, ten minutes unless said, an hour at most. INPUT names the key. */
+ * end: after `for`, ten minutes unless given, an hour at most. INPUT names the key. */
 enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *req,
                                  struct sf_control_doc *out, struct sf_why *why);
 /* What `over` says replaces what `under` says. */

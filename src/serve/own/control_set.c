@@ -319,8 +319,8 @@ static size_t load(struct sf_control_set *s, sf_str text, struct sf_arena *req)
     return n_bad;
 }
 
-/* The file is kept for a look, and what could be read takes its place: a server does not stay away
- * because of a document. */
+/* The file is kept for inspection, and what could be read takes its place: a server does not stay
+ * away because of a document. */
 static enum sf_err set_aside(const struct sf_control_set *s, struct sf_dir *dir, size_t n_bad,
                              char notice[240], struct sf_why *why)
 {

@@ -1,7 +1,7 @@
 /* control_set.h - the documents of all targets and the log of their changes, kept in one file of
  * the data folder that is replaced as a whole.
  *
- * A target is a service and an instance of a tenant; "*" stands for all. The document of an
+ * A target is a service and an instance of a tenant; "*" represents all. The document of an
  * instance goes before that of its service, member by member, and that before the one of all. Not
  * for several threads at once: the owner has a lock. */
 #pragma once
@@ -20,7 +20,7 @@ struct sf_control_entry {
     struct sf_control_doc doc;
 };
 
-struct sf_control_change { /* of the log: who, what, when, from where */
+struct sf_control_change { /* of the log: user, change, time, address */
     struct sf_control_target target;
     char who[SF_CONTROL_WHO_CAP], from[SF_CONTROL_PEER_CAP];
     char what[160]; /* "put {...}", "delete", "capture ..." */
@@ -38,7 +38,7 @@ bool sf_control_set_target_holds(const struct sf_control_target *rule,
                                  const struct sf_control_target *one);
 
 /* Lines of the file that cannot be read are left out, the file is kept as control.damaged, and
- * `notice` says so; else it is empty. IO, NOMEM. */
+ * `notice` reports it; else it is empty. IO, NOMEM. */
 enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out, char notice[240],
                                 struct sf_why *why);
 void sf_control_set_close(struct sf_control_set *s); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* deploy_book.h - deploys that were told: which version of which service began when.
+/* deploy_book.h - posted deploys: version, service and time.
  *
  * Knows no clock and no file; one thread at a time. */
 #pragma once
@@ -24,7 +24,7 @@ void sf_deploy_book_done(struct sf_deploy_book *b);
 /* One from JSON: {"service", "version", "commit", "environment", "comment", "url", "time"}. INPUT,
  * LIMIT, NOMEM. `out` is borrowed until the next change. With it there may be one too many, which
  * is in no file any more and goes with the next change or when the book is tidied: until the file
- * is written, an addition can be taken back and nothing is lost. */
+ * is written, an addition can be reverted and nothing is lost. */
 enum sf_err sf_deploy_book_add(struct sf_deploy_book *b, sf_str json, sf_str tenant, int64_t now_ns,
                                const struct sf_deploy **out, struct sf_why *why);
 /* Of those that are too many, the oldest of the tenant that has most goes. */

@@ -1,11 +1,11 @@
-/* deploys.h - versions of services as they began: told by whoever deploys, and found in spans. */
+/* deploys.h - deploys of services: posted by pipelines, and detected in spans. */
 #pragma once
 #include "os/dir.h"
 #include "serve/call.h"
 
 struct sf_deploys;
 
-/* Reads the file; one that cannot be read is set aside, and `notice` (240 bytes) says so. */
+/* Reads the file; one that cannot be read is set aside, and `notice` (240 bytes) reports it. */
 enum sf_err sf_deploys_open(struct sf_dir *dir, struct sf_deploys **out, char notice[240],
                             struct sf_why *why);
 void sf_deploys_close(struct sf_deploys *d); /* NULL is fine */

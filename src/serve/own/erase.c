@@ -51,7 +51,7 @@ static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
 }
 
-/* 0 stands for no end, so that a variable that was never set would erase everything. */
+/* 0 represents no end, so that a variable that was never set would erase everything. */
 static enum sf_err check_until(int64_t until_ns, struct sf_why *why)
 {
     return until_ns > 0 ? SF_OK : sf_fail(why, SF_ERR_INPUT, "until must be later than 1970");
@@ -214,7 +214,7 @@ static enum sf_err parse(struct sf_call *call, struct sf_worker *worker, struct 
     return err ? err : sf_erase_parse_json(text, now_ns, &worker->arena, e, why);
 }
 
-/* Who took what away, for whoever asks later: what, from when to when, how much, on whose word. */
+/* Audit record of an erasure: selector, range, amount and caller. */
 static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
                        const struct sf_erase_count *count)
 {
@@ -279,7 +279,7 @@ static void write_answer(struct sf_call *call, const struct sf_erase_request *e,
 }
 
 /* Ad hoc profiles have no service and no traces: only `all` means them. They go after the store's
- * rows: when deleting them fails, the erasure can be asked for again. */
+ * rows: when deleting them fails, the erasure can be requested again. */
 static enum sf_err erase_adhoc(struct sf_call *call, const struct sf_erase_request *e,
                                uint64_t *out_n, struct sf_why *why)
 {
@@ -305,7 +305,7 @@ bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
         err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err) {
         err = sf_erase_count(store, &e.which, &q, &count, &uncounted);
-        /* Too much to count is no reason to keep it. */
+        /* Too much to count is not a reason to keep it. */
         if (!e.is_dry_run && (err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE))
             err = SF_OK;
         else

@@ -7,7 +7,7 @@ bool sf_erase_flush(struct sf_call *call, struct sf_worker *worker);
 
 struct sf_erase_request {
     struct sf_selector which;
-    bool is_all;     /* said in as many words */
+    bool is_all;     /* given explicitly */
     bool is_dry_run; /* only count */
 };
 /* JSON body or query parameters into a selector; lists live in `req`. INPUT, LIMIT. */

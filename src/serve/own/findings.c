@@ -66,7 +66,7 @@ static enum sf_err read_limits(const struct sf_request *r, struct sf_arena *req,
     return err;
 }
 
-/* ---- what is asked about ---- */
+/* ---- the subject of the query ---- */
 
 static enum sf_err read_span(sf_str span, struct sf_findings_want *want, struct sf_why *why)
 {

@@ -33,7 +33,8 @@ static const struct sf_service_stats **busiest(const struct sf_services *all, st
     return list;
 }
 
-/* A caller who left and a store that stops end all of it; what is about one service is said there.
+/* A disconnected caller or a stopping store ends all of it; an error of one service is reported
+ * there.
  */
 static bool is_of_one(enum sf_err err)
 {

@@ -24,7 +24,7 @@ static void say_number(struct sf_response *r, const char *name, double n)
 
 void sf_own_form_say(struct sf_response *r, const struct sf_profile_view *v)
 {
-    /* Of spans the tree has the records, of which one may stand for several samples. */
+    /* Of spans the tree has the records, of which one may represent several samples. */
     say_number(r, "x-spanflame-samples", fmax(v->taken, (double)v->tree.n_samples));
     if (v->is_estimate)
         sf_response_header(r, "x-spanflame-estimate", SF_STR("true"));

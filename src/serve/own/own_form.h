@@ -4,7 +4,7 @@
 #include "model/answer/profile_view.h"
 #include "serve/call.h"
 
-bool sf_own_form_is_json(sf_str format); /* also when nothing was asked for */
+bool sf_own_form_is_json(sf_str format); /* also when nothing was requested */
 bool sf_own_form_is_text(sf_str format);
 /* The profile alone; with text as a drawing behind what the body holds already. INPUT names the
  * forms there are. */

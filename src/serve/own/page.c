@@ -3,7 +3,7 @@
 #include "serve/own/page_files.h"
 #include "wire/inflate.h"
 
-/* Everything the page needs comes from here, and nothing else is ever loaded or asked. */
+/* The page loads everything from this server and contacts no other. */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "     \

@@ -1,5 +1,5 @@
-/* page.h - the web page and its files. Nobody needs a token to load it: it asks for one when the
- * API does. */
+/* page.h - the web page and its files. It loads without a token, and asks the user for one when the
+ * API requires it. */
 #pragma once
 #include "serve/call.h"
 

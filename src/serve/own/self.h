@@ -1,4 +1,4 @@
-/* self.h - what the server says of itself: ready, metrics, build. */
+/* self.h - the server's own status: ready, metrics, build. */
 #pragma once
 #include "serve/call.h"
 

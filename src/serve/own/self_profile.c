@@ -32,7 +32,7 @@ void sf_self_profile_done(struct sf_self_profile *p)
 
 /* ---- on its thread ---- */
 
-/* CANCELLED: nobody waits any more. */
+/* CANCELLED: no caller waits any more. */
 static enum sf_err wait_until(const struct sf_call *call, int64_t until_ns, struct sf_why *why)
 {
     while (sf_clock_mono_ns() < until_ns) {
@@ -96,7 +96,7 @@ static void run(void *arg)
     }
     sf_buf_done(&body);
     sf_mutex_lock(&p->mutex);
-    p->is_busy = false; /* before the answer: who has it may ask again */
+    p->is_busy = false; /* before the answer: its receiver may start the next one */
     sf_mutex_unlock(&p->mutex);
     sf_call_finish(call);
 }

@@ -1,6 +1,6 @@
 /* self_profile.h - the server's own profiles, as Go's programs have them: /debug/pprof/.
  *
- * One at a time. A profile takes as long as it was asked for, so it has a thread of its own, which
+ * One at a time. A profile takes as long as it was requested, so it has a thread of its own, which
  * ends early when the caller goes away or the server stops. */
 #pragma once
 #include "os/thread.h"

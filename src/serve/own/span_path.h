@@ -1,4 +1,4 @@
-/* span_path.h - the TRACE/SPAN of a path, with - for a trace that nobody knows. */
+/* span_path.h - the TRACE/SPAN of a path, with - for a trace that is not known. */
 #pragma once
 #include "serve/call.h"
 

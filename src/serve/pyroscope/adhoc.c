@@ -22,7 +22,7 @@
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, BODY_MAX = 2 * SF_LIMIT_ADHOC_LEN };
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 enum method { UPLOAD, GET, LIST, DIFF };
 enum slot { NAME, PROFILE, ID, LEFT, RIGHT, TYPE, TEXTS, NODES = TEXTS };
@@ -124,7 +124,7 @@ static enum sf_err read_body(struct work *x, enum method method)
  *
  * What is kept is the decoded profile without secrets, as the log keeps profiles: an uploaded file
  * may carry an environment or a command line, and none of that may reach the disk. A file is a line
- * that says so and the batch, compressed. */
+ * that reports it and the batch, compressed. */
 
 static const sf_str file_head = SF_STR("spanflame ad hoc profile 1\n");
 
@@ -380,7 +380,7 @@ static void add_types(struct sf_buf *out, const struct profile *p)
                      SF_STR_ARG(sf_str_part(p->types[i].type.sample_type, 0, 40)));
 }
 
-/* The type to compare: the one that is asked for, or the first that both have. */
+/* The type to compare: the one that is requested, or the first that both have. */
 static enum sf_err common_type(struct work *x, const struct profile *p, uint32_t *out)
 {
     struct sf_buf left = {.max = 80}, right = {.max = 80};

@@ -1,4 +1,4 @@
-/* adhoc.h - adhocprofiles.v1.AdHocProfileService: a profile that is uploaded to be looked at, and
+/* adhoc.h - adhocprofiles.v1.AdHocProfileService: a profile that is uploaded to be examined, and
  * compared with another; it never joins the store. */
 #pragma once
 #include "serve/call.h"

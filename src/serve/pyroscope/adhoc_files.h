@@ -1,10 +1,10 @@
-/* adhoc_files.h - profiles that somebody uploaded to look at: files in a folder of the data
- * directory, beside the store and not part of it. What is in them is the caller's.
+/* adhoc_files.h - profiles uploaded for viewing: files in a folder of the data directory, beside
+ * the store and not part of it. What is in them is the caller's.
  *
  * A file is called TENANT@ID, and an id says when it was uploaded and what it was called: a ULID,
  * a dash, the name. So the folder is the list, and nothing else is kept. Each tenant has the newest
- * SF_LIMIT_ADHOC_FILES of its profiles; older ones make room. The time of an upload is what erasing
- * and retention go by. */
+ * SF_LIMIT_ADHOC_FILES of its profiles; older ones make space. The time of an upload is what
+ * erasing and retention go by. */
 #pragma once
 #include "base/arena.h"
 #include "base/limits.h"
@@ -24,7 +24,7 @@ void sf_adhoc_files_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1]);
 /* The parts of an id. INPUT: it is none. */
 enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why);
 
-/* Writes the file and makes room. `name` is clean. FULL, IO. */
+/* Writes the file and makes space. `name` is clean. FULL, IO. */
 enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *name, int64_t now_ms,
                                sf_bytes bytes, struct sf_arena *req, sf_str *out_id,
                                struct sf_why *why);

@@ -330,7 +330,7 @@ bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *wo
     if (!err)
         err = x.store->ops->prof_list(x.store, &query, &x.q, &list, &x.why);
     if (sf_str_eq(label, SF_STR("__name__")))
-        label = SF_STR("__profile_type__"); /* what a name was when this call was made */
+        label = SF_STR("__profile_type__"); /* the field names of this older API */
     if (!err) {
         values = sf_arena_new_n(x.req, (size_t)list.n + 1, sizeof(*values));
         err = values ? SF_OK : sf_no_room(&x.why, "the answer");

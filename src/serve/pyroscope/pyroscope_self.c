@@ -3,8 +3,8 @@
 #include "serve/connect.h"
 #include "wire/message.h"
 
-/* A health check that asks for nothing in particular, over Connect or gRPC: who gets this far is
- * served; before that the router says that the server is not ready. */
+/* A health check that requests nothing in particular, over Connect or gRPC: a request that gets
+ * here is served; before, the router responds that the server is not ready. */
 bool sf_pyroscope_self_health(struct sf_call *call,
                               __attribute__((unused)) struct sf_worker *worker)
 {

@@ -224,7 +224,7 @@ static enum sf_err answer_stats(struct sf_querier_work *x)
     return SF_OK;
 }
 
-/* What a query would look at: its series, profiles and samples are counted, not estimated. */
+/* What a query would examine: its series, profiles and samples are counted, not estimated. */
 static enum sf_err answer_analysis(struct sf_querier_work *x)
 {
     struct sf_label_selector selector = {0};

@@ -289,7 +289,7 @@ static const char *name_of(enum slot slot)
                                : "aggregation";
 }
 
-/* A word that is not known asks for something that is not done here. Clients that can do without it
+/* A word that is not known requests something that is not done here. Clients that can do without it
  * ask again: they know a server without it by this error. */
 static enum sf_err put_word(struct sf_querier_ask *a, enum slot slot, sf_str text,
                             struct sf_why *why)

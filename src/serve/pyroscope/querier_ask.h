@@ -66,12 +66,12 @@ struct sf_querier_ask {
     size_t n_keys, n_sites, n_spans, n_traces, n_profiles;
     int64_t start_ms, end_ms, max_nodes, limit;
     int64_t format, exemplars, dots, aggregation;
-    int64_t keep_leaves; /* go_pgo; 0: not asked for */
+    int64_t keep_leaves; /* go_pgo; 0: not requested */
     bool has_pgo, is_flat;
     struct sf_stack_term frames[SF_STACK_TERMS]; /* frame_filter */
     size_t n_frames;
     uint64_t n_unknown; /* fields that no version of the protocol that is known here has */
-    bool is_async;      /* asks for an id to come back with */
+    bool is_async;      /* requests an id to come back with */
     sf_str request_id;  /* comes back with it */
     double step_s;
     bool has_options;                /* of the format */
@@ -81,7 +81,7 @@ struct sf_querier_ask {
     struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };
 
-/* INPUT, LIMIT; UNSUPPORTED: a field or a word is known, or not, and asks for what is not done
+/* INPUT, LIMIT; UNSUPPORTED: a field or a word is known, or not, and requests what is not done
  * here. In `req`. */
 enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool is_json,
                                 struct sf_arena *req, struct sf_querier_ask *out,

@@ -4,7 +4,7 @@
 #include "flame/tree_chain.h"
 #include "flame/tree_order.h"
 
-/* No protobuf message has these yet: they are asked for by words and answered in JSON. */
+/* No protobuf message has these yet: they are requested by words and answered in JSON. */
 enum { FIELD = 100 };
 
 enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_why *why)

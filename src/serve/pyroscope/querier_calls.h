@@ -1,10 +1,10 @@
-/* querier_calls.h - trees of who calls a function and whom it calls, to a depth: what newer pages
- * ask for a level at a time instead of a whole flame graph. */
+/* querier_calls.h - trees of the callers and callees of a function, to a depth: newer pages load
+ * them level by level instead of a whole flame graph. */
 #pragma once
 #include "model/tree.h"
 #include "serve/pyroscope/querier_work.h"
 
-/* Do the parts of such a question go together? INPUT. */
+/* Do the parts of such a query go together? INPUT. */
 enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_why *why);
 /* Writes what `ask` wants of a tree whose frames are functions. */
 enum sf_err sf_querier_calls_write(struct sf_querier_work *x, const struct sf_querier_ask *ask,

@@ -1,5 +1,5 @@
 /* querier_dots.c - exemplars and heatmap points. Details of profiles are summed by span and time,
- * filtered by the stacks that were asked for, and grouped by labels; for a time series only the
+ * filtered by the stacks that were requested, and grouped by labels; for a time series only the
  * largest of each step is kept. A second query finds the labels that the groups leave out. */
 #include "serve/pyroscope/querier_dots.h"
 
@@ -70,7 +70,7 @@ static int by_span(const void *a, const void *b)
     return sf_trace_id_cmp(x->trace, y->trace);
 }
 
-/* Which nodes of the rows' tree end a stack that is asked for; NULL: all do. */
+/* Which nodes of the rows' tree end a stack that is requested; NULL: all do. */
 static enum sf_err find_meant(struct sf_querier_work *x, const struct sf_tree *tree,
                               const bool **out)
 {

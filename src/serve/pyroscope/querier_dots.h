@@ -17,7 +17,7 @@ struct sf_querier_dot_list {
     struct sf_label_sets sets; /* what groups are */
 };
 
-/* Which labels each profile of a question has beyond those of its group. */
+/* Which labels each profile of a query has beyond those of its group. */
 struct sf_querier_owner {
     sf_profile_id id;
     uint32_t set;
@@ -31,7 +31,7 @@ struct sf_querier_owners {
 enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
                                         struct sf_querier_owners *out);
 
-/* One dot for each span and time, ordered by group and time: of the stacks that are asked for.
+/* One dot for each span and time, ordered by group and time: of the stacks that are requested.
  * Samples without an id are none. */
 enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out);
 /* Where the step ends that a time lies in, as points of a time series have it. */

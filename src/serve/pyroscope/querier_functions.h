@@ -4,7 +4,7 @@
 #include "model/tree.h"
 #include "serve/pyroscope/querier_work.h"
 
-/* Are the limits of a question for a table right? INPUT. */
+/* Are the limits of a query for a table right? INPUT. */
 enum sf_err sf_querier_functions_check(const struct sf_querier_ask *ask, struct sf_why *why);
 /* Writes the table of a tree whose frames are functions. */
 enum sf_err sf_querier_functions_write(struct sf_querier_work *x, const struct sf_tree *tree);

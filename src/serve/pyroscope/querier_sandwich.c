@@ -5,7 +5,7 @@
 #include "flame/tree_order.h"
 #include "flame/tree_sandwich.h"
 
-/* No protobuf message has these yet: they are asked for by words and answered in JSON. */
+/* No protobuf message has these yet: they are requested by words and answered in JSON. */
 enum { FIELD = 100 };
 
 struct half {

@@ -1,6 +1,6 @@
 /* querier_tree.c - the methods of Pyroscope's QuerierService whose answer is a tree of stacks. A
  * request is turned into a query, its stacks are merged (for spans by the rules of the join),
- * grouped by function, cut to the number of nodes, and written in the form asked for: flamebearer,
+ * grouped by function, cut to the number of nodes, and written in the form requested: flamebearer,
  * tree bytes, call graph, table or pprof. */
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
@@ -119,7 +119,8 @@ static void write_flame(struct sf_message *m, const struct sf_flamebearer *f, bo
     sf_message_end(m, mark);
 }
 
-/* These answers have no place for remarks: stacks of an estimate stand under a frame that says so.
+/* These answers have no place for remarks: stacks of an estimate stand under a frame that reports
+ * it.
  */
 static enum sf_err mark(struct sf_querier_work *x, const struct sf_tree *grouped,
                         struct sf_tree *out)
@@ -270,7 +271,7 @@ static enum sf_err check_types(struct sf_querier_work *x)
     return sf_fail(&x->why, SF_ERR_INPUT, "both sides have the same profile type");
 }
 
-/* The newest form of the question: each side has a format, and that of the left one counts. */
+/* The newest form of the query: each side has a format, and that of the left one counts. */
 static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree trees[2])
 {
     struct sf_querier_ask *const *sides = x->ask->sides;
@@ -280,7 +281,7 @@ static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree
     return err ? err : sf_querier_functions_write_diff(x, sides[0], trees, true);
 }
 
-/* What the left side asks for, of each side's own call site. */
+/* What the left side requests, of each side's own call site. */
 static enum sf_err take_options(struct sf_querier_work *x)
 {
     struct sf_querier_ask *left = x->ask->sides[0], *right = x->ask->sides[1];

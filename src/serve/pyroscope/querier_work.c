@@ -11,7 +11,7 @@
 
 enum { BODY_MAX = 1 << 20 };
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static int by_span(const void *a, const void *b)
 {
@@ -73,7 +73,7 @@ enum sf_err sf_querier_work_stacks(const struct sf_querier_ask *a, struct sf_sta
                                    struct sf_why *why)
 {
     struct sf_stack_ask ask = {.sites = a->sites,
-                               /* go_pgo replaces it, a tree of functions looks for it itself */
+                               /* go_pgo replaces it, a tree of functions searches for it itself */
                                .n_sites = a->has_pgo || a->format == SF_QUERIER_CALLS ? 0
                                                                                       : a->n_sites,
                                .terms = a->frames,
@@ -89,9 +89,9 @@ static void count_unknown(const struct sf_querier_work *x)
     sf_counters_add(x->call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, n);
 }
 
-/* ---- questions that are asked again ----
+/* ---- asynchronous queries ----
  *
- * A client may ask for an id and come back with it for the answer. The id is the question itself:
+ * A client may ask for an id and come back with it for the answer. The id is the query itself:
  * nothing has to be kept for clients that never come back, and it outlives a restart. */
 
 static const sf_str JSON_ID = SF_STR("j."), PB_ID = SF_STR("p.");
@@ -121,7 +121,7 @@ static enum sf_err give_id(struct sf_querier_work *x, sf_str body)
     return is_ok ? SF_OK : sf_no_memory(&x->why, "the answer");
 }
 
-/* Puts the question behind an id in place of the one that only names it. */
+/* Puts the query behind an id in place of the one that only names it. */
 static enum sf_err recall(struct sf_querier_work *x, enum sf_querier_method method)
 {
     sf_str id = x->ask->request_id, body = SF_STR_NONE;

@@ -1,5 +1,5 @@
-/* querier_work.h - one question to querier.v1.QuerierService on its way to an answer. What the
- * files of its methods share; nobody else's. */
+/* querier_work.h - one query to querier.v1.QuerierService on its way to an answer. What the
+ * files of its methods share; no other code's. */
 #pragma once
 #include "serve/pyroscope/querier_ask.h"
 #include "wire/message.h"
@@ -10,9 +10,9 @@ struct sf_querier_work {
     struct sf_store *store;
     struct sf_querier_ask *ask;
     struct sf_query_ctx q;
-    struct sf_prof_query query; /* the question as the store takes it */
+    struct sf_prof_query query; /* the query as the store takes it */
     struct sf_message m;        /* the answer */
-    bool is_estimate;           /* spans were asked for, and others share their samples */
+    bool is_estimate;           /* spans were requested, and others share their samples */
     struct sf_why why;
 };
 
@@ -24,21 +24,21 @@ enum sf_querier_times {
     SF_QUERIER_TIMES_REQUIRED
 };
 
-/* A handler's whole work: reads the question in any of its forms, lets `answer` write the message,
+/* A handler's whole work: reads the query in any of its forms, lets `answer` write the message,
  * and sends it or the fault. */
 bool sf_querier_work_run(struct sf_call *call, struct sf_worker *worker,
                          enum sf_querier_method method, enum sf_querier_times times,
                          sf_querier_fn *answer);
 
-/* A question as the store takes it, with its times and ids. INPUT. */
+/* A query as the store takes it, with its times and ids. INPUT. */
 enum sf_err sf_querier_work_query(struct sf_querier_ask *ask, enum sf_querier_times times,
                                   struct sf_prof_query *out, struct sf_why *why);
 
-/* The stacks a question means; NULL: all. The caller frees it, after the question. INPUT. */
+/* The stacks a query means; NULL: all. The caller frees it, after the query. INPUT. */
 enum sf_err sf_querier_work_stacks(const struct sf_querier_ask *ask, struct sf_stack_filter **out,
                                    struct sf_why *why);
 
-/* A label's value, those made of the type included; empty: none. False: no room. */
+/* A label's value, those made of the type included; empty: none. False: no space. */
 bool sf_querier_work_label(struct sf_arena *req, const struct sf_series *s, sf_str key,
                            sf_str *out);
 /* The names of labels that are made of the type. */

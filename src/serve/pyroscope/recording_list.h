@@ -1,5 +1,5 @@
 /* recording_list.h - the rules of all tenants and their totals, as recording_rules.c keeps them and
- * recording_run.c evaluates them; nobody else's. */
+ * recording_run.c evaluates them; no other code's. */
 #pragma once
 #include "os/thread.h"
 #include "serve/pyroscope/recording_rules.h"
@@ -21,6 +21,6 @@ struct sf_recording_rules {
 
 extern const char sf_recording_totals_file[];
 
-/* The rule of an entry, in `req`: it was written by us. False: no room. */
+/* The rule of an entry, in `req`: it was written by us. False: no space. */
 bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
                                   struct sf_recording_rule *out);

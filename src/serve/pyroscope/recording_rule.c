@@ -264,7 +264,7 @@ static bool is_letters(sf_str s)
     return s.len > 0 && s.len <= SF_RULE_ID_LEN;
 }
 
-/* One more fault of the request; they are told together. */
+/* One more error of the request; all are reported together. */
 static void add_fault(struct sf_buf *faults, const char *format, sf_str text)
 {
     sf_buf_print(faults, "%s", faults->len ? "; " : "");

@@ -120,8 +120,8 @@ static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_are
     return SF_OK;
 }
 
-/* The file is kept for a look, and what could be read takes its place: a server does not stay away
- * because of a rule. */
+/* The file is kept for inspection, and what could be read takes its place: a server does not stay
+ * away because of a rule. */
 static enum sf_err set_aside(struct sf_recording_rules *r, size_t n_bad, char notice[240],
                              struct sf_why *why)
 {
@@ -367,7 +367,7 @@ static void make_id(char out[NEW_ID_LEN])
         out[i] = letters[sf_random_u64() % (sizeof(letters) - 1)];
 }
 
-/* External labels are written to the disk and shown to who scrapes: without secrets. */
+/* External labels are written to disk and exposed on /metrics: without secrets. */
 static enum sf_err redact(struct sf_call *call, struct sf_arena *req,
                           struct sf_recording_rule *rule, struct sf_why *why)
 {

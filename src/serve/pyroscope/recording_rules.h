@@ -11,7 +11,8 @@
 struct sf_recording_rules;
 
 /* Reads the files. Rules that cannot be read are left out and their file gets another name; sums
- * that cannot be read are made anew from the store; `notice` (240 bytes) then says so. IO, NOMEM.
+ * that cannot be read are made again from the store; `notice` (240 bytes) then reports it. IO,
+ * NOMEM.
  */
 enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rules **out,
                                     char notice[240], struct sf_why *why);

@@ -2,8 +2,8 @@
  *
  * A pass takes the rules of one moment and asks the store without holding the lock. Profiles are
  * stamped with the time they begin and arrive after they end, some of them late: what began in the
- * last LATE_NS stays open and is summed anew in each pass. Behind a long pause the closed part is
- * caught up in pieces, so that a question stays as small as those that people ask. */
+ * last LATE_NS stays open and is summed again in each pass. Behind a long pause the closed part is
+ * caught up in pieces, so that a query stays as small as those that people ask. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 static const int64_t LATE_NS = 5 * SF_NS_PER_MIN, PIECE_NS = SF_NS_PER_HOUR,
                      LEAST_NS = SF_NS_PER_MIN, AHEAD_NS = SF_NS_PER_HOUR;
-enum { MAX_PIECES = 24 }; /* of one rule in one pass; the next pass goes on */
+enum { MAX_PIECES = 24 }; /* of one rule in one pass; the next pass continues */
 
 struct pass {
     struct sf_service *service;

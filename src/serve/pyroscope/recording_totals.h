@@ -2,7 +2,7 @@
  * set of labels, and the file that keeps them.
  *
  * A counter is what lies before a moment that is closed, plus what lies after it. Profiles come
- * late, so the part after it is summed anew in each pass; what is closed never changes. Both are
+ * late, so the part after it is summed again in each pass; what is closed never changes. Both are
  * read from the store, which has every profile that was acknowledged: a server that crashed before
  * the file was written sums the same again. Nothing here locks: the owner does. */
 #pragma once
@@ -31,7 +31,7 @@ struct sf_recording_totals {
     struct sf_recording_total *list;
     uint32_t n, cap;
     uint32_t n_series;  /* of all rules */
-    uint64_t n_dropped; /* label sets over the limits, each pass anew */
+    uint64_t n_dropped; /* label sets over the limits, each pass again */
     bool is_changed;    /* since they were last saved */
 };
 

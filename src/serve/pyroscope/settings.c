@@ -141,8 +141,8 @@ static enum sf_err load(struct sf_pyroscope_settings *s, sf_str text, struct sf_
     return SF_OK;
 }
 
-/* A server does not stay away because of a reader's preferences: the file is kept for a look, and
- * what could be read takes its place. */
+/* A server does not stay away because of a reader's preferences: the file is kept for inspection,
+ * and what could be read takes its place. */
 static enum sf_err set_aside(struct sf_pyroscope_settings *s, size_t n_bad, struct sf_why *said,
                              struct sf_why *why)
 {
@@ -244,7 +244,7 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
     }
 }
 
-/* A setting is written to the disk as spans are: without secrets. What is asked for by name is
+/* A setting is written to the disk as spans are: without secrets. What is requested by name is
  * changed the same way, so that it is found. */
 static enum sf_err redact(struct sf_call *call, struct sf_arena *req, struct setting *one,
                           struct sf_why *why)
@@ -350,7 +350,7 @@ static size_t len_of(const struct setting *one)
     return one->tenant.len + one->name.len + one->value.len;
 }
 
-/* Is there room for it at this place, beside those of its tenant and of all? Less than before
+/* Is there space for it at this place, beside those of its tenant and of all? Less than before
  * always fits. */
 static bool fits(const struct sf_pyroscope_settings *s, const struct setting *one, size_t at,
                  struct sf_why *why)

@@ -9,7 +9,7 @@ struct sf_dir;
 struct sf_pyroscope_settings;
 
 /* Reads the file, if there is one. `dir` is borrowed until close. When lines of it cannot be read,
- * `said` gets a sentence and the file another name. IO, NOMEM. */
+ * `said` gets a message and the file is renamed. IO, NOMEM. */
 enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_pyroscope_settings **out,
                              struct sf_why *said, struct sf_why *why);
 void sf_settings_close(struct sf_pyroscope_settings *s); /* NULL is fine */

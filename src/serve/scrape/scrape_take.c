@@ -16,7 +16,7 @@ struct waiting {
 static void on_durable(struct sf_ticket *ticket)
 {
     struct waiting *w = (struct waiting *)ticket; /* its first member */
-    (void)sf_queue_give(w->done, w);              /* one is under way at a time: there is room */
+    (void)sf_queue_give(w->done, w);              /* one is under way at a time: there is space */
 }
 
 static enum sf_err give(struct sf_scrape_taker *t, struct sf_store *store,
@@ -118,7 +118,7 @@ static enum sf_err decode(struct sf_scrape_taker *t, const struct sf_scrape_answ
     if (instance_id(target).len)
         hint.resource = (struct sf_attrs){.list = &instance, .n = 1};
     *out_has_totals = is_pprof && !target->has_seconds && target->takes_totals && !target->is_delta;
-    /* Totals of the first answer are of a time that nobody knows: only what is added to them
+    /* Totals of the first answer are of a time that is not known: only what is added to them
      * counts.
      */
     if (*out_has_totals)

@@ -15,7 +15,7 @@ void sf_legacy_tags_done(struct sf_legacy_tags *t)
 
 /* ---- one pair as a spanset ---- */
 
-/* Holds the text anywhere: what means something to a regular expression stands for itself. */
+/* Holds the text anywhere: what means something to a regular expression represents itself. */
 static void add_part(struct sf_buf *out, sf_str val)
 {
     struct sf_buf pattern = {0};
@@ -148,7 +148,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A value in quotes: \" and \\ stand for themselves, \n and \t for what they are elsewhere. */
+/* A value in quotes: \" and \\ represent themselves, \n and \t for what they are elsewhere. */
 static bool take_quoted(sf_str text, size_t *at, struct sf_buf *out)
 {
     for (++*at; *at < text.len; ++*at) {

@@ -1,4 +1,4 @@
-/* metrics_ask.h - what a metrics query asks for, out of query parameters or a message. */
+/* metrics_ask.h - what a metrics query requests, out of query parameters or a message. */
 #pragma once
 #include "base/buf.h"
 #include "exec/metrics_window.h"

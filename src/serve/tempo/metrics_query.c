@@ -27,7 +27,7 @@ static bool wants_progress(void *arg)
     return sf_stream_is_due(&p->stream);
 }
 
-/* What a slow reader misses here is said again in the end. */
+/* What a slow reader misses here is stated again in the end. */
 static void on_progress(void *arg, const struct sf_metrics_result *changed)
 {
     struct progress *p = arg;
@@ -66,7 +66,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
                        "invalid TraceQL query: not a metrics query: end it with | rate() or "
                        "another metrics function");
     if (q.n_tenants == 0)
-        return SF_OK; /* a tenant nobody ever wrote for */
+        return SF_OK; /* a tenant without any data */
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_no_memory(why, "the query");
     err = sf_metrics_run(atomic_load(&call->service->store), &ask, &q, out, why);

@@ -57,7 +57,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
         return SF_ERR_INPUT;
     }
     if (q.n_tenants == 0)
-        return SF_OK; /* a tenant nobody ever wrote for */
+        return SF_OK; /* a tenant without any data */
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_no_memory(why, "the query");
     err = sf_search_run(atomic_load(&call->service->store), &search, &q, out, why);
@@ -87,7 +87,7 @@ bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
         sf_call_ok(call, "application/json");
         sf_search_result_json(&result, &call->response->body);
     }
-    /* The strict parser of clients takes no field of ours: what was cut is said in a header. */
+    /* The strict parser of clients takes no field of ours: what was cut is reported in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
     sf_call_note_limit(call, limit, result.n_traces);

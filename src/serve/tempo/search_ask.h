@@ -1,4 +1,4 @@
-/* search_ask.h - what a search asks for, out of query parameters or a SearchRequest. */
+/* search_ask.h - what a search requests, out of query parameters or a SearchRequest. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

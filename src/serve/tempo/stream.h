@@ -1,9 +1,9 @@
 /* stream.h - server-streaming gRPC: a request of one message, an answer of many.
  *
  * While a query runs, its client gets at most one update in half a second, and none that it has no
- * room for: a query never waits for its reader. In the end everything is said once more, whole, in
- * messages of about a megabyte; that part is sent like any other answer, when the thread is free
- * again. */
+ * space for: a query never waits for its reader. In the end everything is reported once more,
+ * whole, in messages of about a megabyte; that part is sent like any other answer, when the thread
+ * is free again. */
 #pragma once
 #include "serve/call.h"
 

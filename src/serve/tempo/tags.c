@@ -8,7 +8,7 @@
 
 enum { VALUES_A_MESSAGE = 20000 };
 
-/* The old list of names has intrinsics only when they are asked for. */
+/* The old list of names has intrinsics only when they are requested. */
 static void drop_intrinsics(struct sf_tags_result *r)
 {
     if (r->n_scopes && r->scopes[r->n_scopes - 1].scope == SF_SCOPE_INTRINSIC)
@@ -23,7 +23,7 @@ static enum sf_err find(struct sf_call *call, const struct sf_tags_ask *a, struc
     struct sf_tags tags = a->tags;
     enum sf_err err;
     if (q->n_tenants == 0)
-        return SF_OK; /* a tenant nobody ever wrote for */
+        return SF_OK; /* a tenant without any data */
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_no_memory(why, "the query");
     tags.scratch = &scratch;
@@ -58,7 +58,7 @@ static bool handle(struct sf_call *call, struct sf_worker *worker, enum sf_tags_
         sf_call_ok(call, "application/json");
         sf_tags_result_json(&result, form, &call->response->body);
     }
-    /* The strict parser of clients takes no field of ours: what was cut is said in a header. */
+    /* The strict parser of clients takes no field of ours: what was cut is reported in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
     err = call->response->body.err;

@@ -110,7 +110,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
         err = read_scope(r, &out->scope, why);
     if (err)
         return err;
-    /* A query that is too long filters nothing, as one that nobody understands. */
+    /* A query that is too long filters nothing, as does one that cannot be parsed. */
     if (sf_request_param(r, SF_STR("q"), &text) && sf_buf_ok(&text) &&
         !sf_arena_copy(req, sf_buf_str(&text), &query))
         err = sf_no_room(why, "the query");
@@ -138,7 +138,7 @@ static enum sf_err read_message(sf_bytes bytes, bool is_names, struct message *m
         case 4: m->from_s = sf_pb_u32(&pb); break;
         case 5: m->to_s = sf_pb_u32(&pb); break;
         case 6: m->limit = sf_pb_u32(&pb); break;
-        case 7: /* when to stop looking for values: ours are counted, not looked for */
+        case 7: /* when to stop searching for values: ours are counted, not searched for */
         case 8: /* which replicas to ask: there is one */ sf_pb_skip(&pb); break;
         default:
             m->n_unknown++;

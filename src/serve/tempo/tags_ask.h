@@ -1,4 +1,4 @@
-/* tags_ask.h - what completion asks for, out of query parameters or a message. */
+/* tags_ask.h - what completion requests, out of query parameters or a message. */
 #pragma once
 #include "base/buf.h"
 #include "exec/tags.h"

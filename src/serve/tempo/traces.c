@@ -33,7 +33,7 @@ static enum sf_err find(struct sf_call *call, struct sf_worker *worker, struct f
                              &f->trace, why);
 }
 
-/* As Grafana wants it: spans that have profiles say so. */
+/* As Grafana wants it: spans that have profiles report it. */
 static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *worker,
                                       struct found *f, struct sf_why *why)
 {
@@ -86,7 +86,7 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     struct found f = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    if (call->request->port == SF_JAEGER_PORT) /* who listens there expects Jaeger's answer */
+    if (call->request->port == SF_JAEGER_PORT) /* clients of this path expect Jaeger's response */
         return sf_jaeger_trace(call, worker);
     err = find_with_profiles(call, worker, &f, &why);
     if (err)

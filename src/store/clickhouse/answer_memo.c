@@ -4,14 +4,14 @@
 
 #include "base/heap.h"
 
-/* A request asks for a few dozen answers; a few requests run at once. */
+/* A request requests a few dozen answers; a few requests run at once. */
 enum { MAX_ENTRIES = 64, MAX_LEN = 128 << 10 };
 
 struct sf_memo_entry {
     int64_t begun_ns; /* 0: unused */
     uint32_t shard;
     size_t question_len, len;
-    uint8_t *bytes; /* the question, then the answer */
+    uint8_t *bytes; /* the query, then the answer */
 };
 
 void sf_answer_memo_init(struct sf_answer_memo *m)
@@ -59,7 +59,7 @@ void sf_answer_memo_put(struct sf_answer_memo *m, int64_t begun_ns, uint32_t sha
         return;
     e.bytes = sf_heap_new(question.len + answer.len);
     if (!e.bytes)
-        return; /* it will be asked for again */
+        return; /* it will be requested again */
     memcpy(e.bytes, question.p, question.len);
     if (answer.len)
         memcpy(e.bytes + question.len, answer.p, answer.len);

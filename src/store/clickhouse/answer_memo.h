@@ -1,4 +1,4 @@
-/* answer_memo.h - answers of shards to the request in hand, so that a question that is asked twice
+/* answer_memo.h - answers of shards to the request in hand, so that a query that is asked twice
  * for one request goes to its shard once.
  *
  * A request is known by the moment at which it began (sf_query_ctx), so no request sees another's

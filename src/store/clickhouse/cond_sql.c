@@ -6,7 +6,7 @@
 #include "base/time_unit.h"
 #include "model/span.h"
 
-/* A span's bucket is that of its start: those that began longer before the range are not looked
+/* A span's bucket is that of its start: those that began longer before the range are not searched
  * for. */
 enum { REACH_S = 86400, BUCKET_S = 300 };
 
@@ -143,7 +143,7 @@ static void put_equal_text(struct writing *w, const struct sf_cond *c)
     sf_buf_print(w->sql, "))");
 }
 
-/* What is no number compares with none: where the order is asked, that is left to the node. */
+/* A value that is not a number compares with none: ordering comparisons are left to the node. */
 static void put_number_cond(struct writing *w, const struct sf_cond *c)
 {
     static const char *const lists[] = {"i", "d"};

@@ -56,7 +56,7 @@ static bool find_id(const struct sf_answer_ids *ids, uint64_t id, uint32_t *out)
     return false;
 }
 
-/* The place of an entry; an empty one is made of an id that nobody explained. */
+/* The place of an entry; for an id without a definition, an empty entry is created. */
 static uint32_t place_of(struct reading *x, enum sf_profile_entry_kind kind, uint64_t id)
 {
     struct sf_profile_answer *a = x->a;
@@ -149,7 +149,7 @@ static void read_entry(struct reading *x, struct entry *e)
         refuse(x, "a frame whose lists differ in number, or of no known kind");
 }
 
-/* name:sample_type:unit:period_type:period_unit; a colon too many is the name's. */
+/* name:sample_type:unit:period_type:period_unit; further colons belong to the name. */
 static struct sf_profile_type read_type(sf_str text)
 {
     struct sf_profile_type t = {0};

@@ -50,7 +50,7 @@ void sf_profile_gather_close(struct sf_profile_gather *g)
     g->view = NULL;
 }
 
-/* ---- what is asked ---- */
+/* ---- the query ---- */
 
 static void done(struct asking *a)
 {

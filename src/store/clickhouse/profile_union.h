@@ -1,7 +1,7 @@
 /* profile_union.h - profiles and samples of all nodes: the calls of store.h about profiles.
  *
  * What a call needs is read from every shard into a view (store/local/view.h), beside what this
- * node holds and has not shipped; the local store's call answers from that. Two or three questions
+ * node holds and has not shipped; the local store's call answers from that. Two or three queries
  * a shard. */
 #pragma once
 #include "store/clickhouse/remote_source.h"

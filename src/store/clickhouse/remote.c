@@ -28,7 +28,7 @@
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
 #define ACK_NS     (5 * SF_NS_PER_S) /* that a request waits for a shard that fails */
-#define TENANT_NS  (5 * SF_NS_PER_S) /* that shards are asked for a tenant's name */
+#define TENANT_NS  (5 * SF_NS_PER_S) /* that shards are queried for a tenant's name */
 
 struct sf_remote {
     struct sf_remote_config config;
@@ -305,7 +305,7 @@ static enum sf_err ask_for_tenant(struct sf_remote *r, uint32_t i, sf_str name, 
     return err;
 }
 
-/* A tenant that only other nodes have heard of gets a number here when it is first asked for. */
+/* A tenant that only other nodes have heard of gets a number here when it is first requested. */
 static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
                                  struct sf_why *why)
 {
@@ -330,7 +330,7 @@ static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_creat
 
 /* ---- writing ---- */
 
-/* Whoever is acknowledged by ClickHouse does not wait for one that is away: it tries again. */
+/* With ack: remote, a sender does not wait for an unreachable shard: it retries. */
 static enum sf_err remote_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
                                  struct sf_ticket *ticket, struct sf_why *why)
 {

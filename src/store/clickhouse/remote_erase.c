@@ -220,7 +220,7 @@ static enum sf_err take_tombstone(struct sf_remote_erase *e, const struct sf_tom
     return SF_OK;
 }
 
-/* What is shipped needs no second look. */
+/* What is shipped needs no second check. */
 static enum sf_err forget_shipped(struct sf_remote_erase *e, uint64_t shipped_lsn,
                                   struct sf_why *why)
 {

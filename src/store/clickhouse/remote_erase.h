@@ -30,7 +30,7 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
                                   const char *database, struct sf_store *store, uint64_t newest_lsn,
                                   uint64_t shipped_lsn, struct sf_why *why);
 
-/* ---- one that is asked for ---- */
+/* ---- one that is queried for ---- */
 
 /* Erases in the local store, then writes the erasure down for all nodes. */
 enum sf_err sf_remote_erase_begin(struct sf_shard *first, const char *database,

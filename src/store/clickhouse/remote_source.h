@@ -1,4 +1,4 @@
-/* remote_source.h - the shards that a question is asked of, and what every question has.
+/* remote_source.h - the shards of a query, and what all of its statements share.
  *
  * A shard that does not answer is named in q->unread and makes the answer inexact; the others'
  * rows are given. */
@@ -47,6 +47,6 @@ uint32_t sf_remote_source_tenant(const struct sf_remote_source *r, const struct 
 enum sf_err sf_remote_source_ask(const struct sf_remote_source *r, uint32_t i,
                                  struct sf_query_ctx *q, struct sf_buf *sql, struct sf_buf *out,
                                  struct sf_why *why);
-/* Does the answer go on without the shard that failed so? Then it is noted. */
+/* Does the answer continue without the shard that failed so? Then it is noted. */
 bool sf_remote_source_goes_on(const struct sf_remote_source *r, uint32_t i, struct sf_query_ctx *q,
                               enum sf_err err);

@@ -1,7 +1,7 @@
-/* row_removal.h - rows taken out of a shard's tables, and written down as taken out.
+/* row_removal.h - deletes rows of a shard's tables and records the deletion.
  *
  * `removed` says how many rows of which batch went, so that `store verify` can tell a row that was
- * removed from one that was lost. What says so (`by`) names the removal: noted twice, it counts
+ * removed from one that was lost. What reports it (`by`) names the removal: noted twice, it counts
  * once. */
 #pragma once
 #include "store/clickhouse/schema.h"

@@ -11,7 +11,7 @@
 #include "os/random.h"
 #include "wire/row_binary.h"
 
-enum { QUERY_LEN = 200000 }; /* 262144 are allowed unless something else is said */
+enum { QUERY_LEN = 200000 }; /* 262144 are allowed unless something else is stated */
 
 struct sf_shard {
     char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
@@ -279,7 +279,7 @@ enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, s
     struct request r = {.type = "application/octet-stream", .encoding = "zstd", .body = rows};
     enum sf_err err;
     *out_fault = SF_SHARD_RETRY;
-    /* One block and one part per partition: a token stands for all rows of the request. */
+    /* One block and one part per partition: a token represents all rows of the request. */
     sf_buf_print(&url,
                  "%s/?wait_end_of_query=1&async_insert=0&input_format_parallel_parsing=0"
                  "&max_insert_block_size=4194304&min_insert_block_size_rows=4194304"

@@ -39,9 +39,9 @@ enum sf_shard_fault {
 /* A statement without an answer that matters. IO, DEADLINE, CANCELLED; the sentence begins with the
  * address. */
 enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why);
-/* Rows in RowBinary (the statement says so: FORMAT RowBinary); LIMIT above `out->max` bytes. When
- * `deadline_ns` (monotonic; 0: none) passes or the cancel flag rises, the query is killed on the
- * server, too. */
+/* Rows in RowBinary (the statement reports it: FORMAT RowBinary); LIMIT above `out->max` bytes.
+ * When `deadline_ns` (monotonic; 0: none) passes or the cancel flag rises, the query is killed on
+ * the server, too. */
 enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
                          struct sf_why *why);
 /* `sql` is INSERT INTO ... FORMAT RowBinary, `rows` a zstd frame. Stored once per `token`: the same

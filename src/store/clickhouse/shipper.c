@@ -24,7 +24,7 @@
 #define REFUSED_FOLDER "ship.refused"
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S)    /* of what is left at a stop */
-#define DOUBT_NS       (10 * SF_NS_PER_MIN) /* after which a shard is asked before it is sent to */
+#define DOUBT_NS       (10 * SF_NS_PER_MIN) /* after which a shard is probed first */
 #define FAILING_NS     (10 * SF_NS_PER_S)
 #define FIRST_DELAY_NS (SF_NS_PER_S / 5)
 #define MAX_DELAY_NS   (10 * SF_NS_PER_S)
@@ -60,7 +60,7 @@ struct sf_shipper {
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
     uint64_t flushed_lsn; /* of the last flush: no batch goes over it */
-    char said[240];       /* the last fault that the operator was told */
+    char said[240];       /* the last error that was logged */
 
     struct sf_mutex lock; /* guards what follows; takes nothing */
     struct sf_condvar wake, ended;
@@ -87,7 +87,7 @@ static void notice(struct sf_shipper *s, const char *format, ...)
     s->config.notice(s->config.notice_arg, text.text);
 }
 
-/* A fault that goes on is said once; /metrics counts. */
+/* A fault that continues is reported once; /metrics counts. */
 static void note_fault(struct sf_shipper *s, const struct sf_why *why)
 {
     sf_mutex_lock(&s->lock);
@@ -207,7 +207,7 @@ static void note_lost(struct sf_shipper *s, uint64_t n_lost)
     sf_mutex_unlock(&s->lock);
 }
 
-/* A single record makes more rows than a batch may hold: without it the others go on. */
+/* A single record makes more rows than a batch may hold: without it the others continue. */
 static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why *why)
 {
     notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
@@ -561,7 +561,7 @@ static void ship_loop(void *arg)
         }
         if (was_stopping)
             break;
-        /* Shards are tried at once, so that a wrong address is said at the start. */
+        /* Shards are tried at once, so that a wrong address is stated at the start. */
         for (uint32_t i = 0; is_first && i < s->config.address->n_shards; i++) {
             struct target *t = &s->targets[i];
             err = make_ready(s, t, &why);

@@ -98,7 +98,7 @@ static enum sf_err read_shard(struct sf_span_gather *g, uint32_t i, sf_str where
             err = sf_span_answer_add_entries(&g->found, sf_buf_bytes(entries), why);
     }
     if (err)
-        g->found.n_rows = n_before; /* half of a shard is no answer */
+        g->found.n_rows = n_before; /* half of a shard is not an answer */
     sf_buf_done(&sql);
     return err;
 }

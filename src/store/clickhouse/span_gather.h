@@ -1,6 +1,6 @@
 /* span_gather.h - spans of all shards, brought together in a view (store/local/view.h).
  *
- * Two questions a shard: the rows, and the resources and scopes that they name. */
+ * Two queries a shard: the rows, and the resources and scopes that they name. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -14,7 +14,7 @@ struct sf_span_gather {
     struct sf_buf *answers; /* two for each shard */
     sf_str columns;         /* in place of sf_span_answer_columns, and like it; empty: those */
     struct sf_span_answer found;
-    bool is_cut; /* a shard had more rows than were asked for */
+    bool is_cut; /* a shard had more rows than were requested */
 };
 
 enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote_source *source,

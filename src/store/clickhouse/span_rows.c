@@ -62,7 +62,7 @@ static sf_bytes scope_body(struct adding *a, const struct sf_scope *s)
     return sf_buf_bytes(&a->scratch);
 }
 
-/* For people who read the table; `body` has the value itself. */
+/* For users who read the table; `body` has the value itself. */
 static void add_text(struct sf_buf *row, struct sf_value v)
 {
     struct sf_buf text = {0};
@@ -279,7 +279,7 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
         t->root = place;
 }
 
-/* Its services, each once: few resources stand for many spans. */
+/* Its services, each once: few resources represent many spans. */
 static void add_services(struct adding *a, struct sf_buf *row, const struct trace *t)
 {
     enum { MOST = 64 };

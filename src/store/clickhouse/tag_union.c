@@ -102,7 +102,7 @@ static enum sf_err add_attrs(struct joining *j, struct sf_attrs attrs, struct en
     return err;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* What is frequent in all need not be so on each shard: a few more than are wanted. */
 static uint32_t most_of(const struct joining *j)

@@ -56,7 +56,7 @@ struct cursor {
     struct page *pages;
     uint32_t n_asked; /* pages so far */
     struct sf_span_cursor *own;
-    struct sf_span_rows own_rows; /* its last ones, from own_row on not looked at */
+    struct sf_span_rows own_rows; /* its last ones, from own_row on not examined */
     uint32_t own_row;
     struct candidate own_next;
     bool has_own_next;
@@ -142,7 +142,7 @@ static enum sf_err read_page(struct page *p, sf_bytes in, uint32_t limit, struct
     while (sf_row_more(&r)) {
         sf_str id = sf_row_binary_fixed(&r, sizeof(p->list->id.b));
         uint64_t start_ns = sf_row_binary_u64(&r);
-        if (n == limit) /* more than was asked for */
+        if (n == limit) /* more than was requested */
             return sf_fail(why, SF_ERR_CORRUPT, "ClickHouse: an answer of too many rows");
         if (r.fault)
             break;
@@ -197,8 +197,8 @@ static enum sf_err end_own(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* Rows are of one trace after the other, by start. One that goes on in the next batch is met twice,
- * and known by then. */
+/* Rows are of one trace after the other, by start. One that continues in the next batch is met
+ * twice, and known by then. */
 static enum sf_err load_own(struct cursor *c, struct sf_why *why)
 {
     while (c->own && !c->has_own_next) {

@@ -200,7 +200,8 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
     return true;
 }
 
-/* A copy that is better than this node's is given, too; who puts the trace together takes it. */
+/* A copy that is better than this node's is given, too; the code that assembles the trace uses it.
+ */
 static bool is_own(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->found.rows[row].span;

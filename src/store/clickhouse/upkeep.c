@@ -26,7 +26,7 @@ struct sf_upkeep {
     struct sf_thread thread;
     struct sf_shard **shards;
     struct sf_lease lease;
-    char said[240]; /* the last fault that the operator was told */
+    char said[240]; /* the last error that was logged */
 
     struct sf_mutex lock; /* guards what follows; takes nothing */
     struct sf_condvar wake;
@@ -183,7 +183,7 @@ static void upkeep_loop(void *arg)
             u->said[0] = 0;
         if (!err || err == SF_ERR_CANCELLED || strcmp(u->said, why.text) == 0)
             continue;
-        snprintf(u->said, sizeof(u->said), "%s", why.text); /* once, while it goes on */
+        snprintf(u->said, sizeof(u->said), "%s", why.text); /* once, while it continues */
         notice(u, "upkeep: %s", why.text);
     }
 }

@@ -29,7 +29,7 @@ void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len)
     while (now > most &&
            !atomic_compare_exchange_weak_explicit(&b->most[line], &most, now, memory_order_relaxed,
                                                   memory_order_relaxed)) {
-        /* somebody else was faster: look again */
+        /* another thread was faster: check again */
     }
 }
 
@@ -49,8 +49,8 @@ size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line)
     return atomic_load_explicit(&b->most[line], memory_order_relaxed);
 }
 
-/* Not every query that meets a full line fails, or one that reads everything would end all small
- * ones: who holds most has to go. New ones are refused meanwhile. */
+/* Not every query fails when the limit is reached, or one large query would end all small ones: the
+ * largest one has to stop. New ones are refused meanwhile. */
 enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len, struct sf_why *why)
 {
     if (len > *io_counted)

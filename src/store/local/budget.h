@@ -33,10 +33,10 @@ struct sf_budget {
 void sf_budget_init(struct sf_budget *b, size_t memory_len);
 void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len);
 void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len);
-/* What one query holds grew or shrank from `*io_counted` to `len` bytes. While the line of queries
- * is over its cap, one that holds more than a quarter of it is told to stop: BUSY, because others
+/* What one query holds grew or shrank from `*io_counted` to `len` bytes. While queries together
+ * exceed their limit, one that holds more than a quarter of it is stopped: BUSY, because others
  * hold the rest, or LIMIT, because it would never fit. It is counted either way, until the query
- * lets go. */
+ * releases it. */
 enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
                             struct sf_why *why);
 size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line);

@@ -45,13 +45,13 @@ struct sf_local {
     /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
      * its rows their place (and while a memtable is sealed), exclusively for the moment in which
      * the generation changes: so every LSN up to the one read there is in what the flush takes.
-     * Taken after flush_lock, before the locks of memtables and profiles. Who shares it waits for
-     * no thread: a switch that waits keeps further appends out. */
+     * Taken after flush_lock, before the locks of memtables and profiles. Shared holders do not
+     * wait: a pending switch keeps further appends out. */
     struct sf_rwlock gate;
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
     unsigned n_memtables;
-    atomic_llong read_mono_ns; /* when somebody last searched; 0: never */
+    atomic_llong read_mono_ns; /* time of the last search; 0: never */
 
     /* Guards the two below, and that they and prof_snapshots are seen together. Taken under the
      * gate and by a flush; before the locks of snapshots and runs. */
@@ -90,7 +90,7 @@ struct sf_local {
     int64_t now_ns;       /* retention's idea of now */
     int64_t now_mono_ns;  /* when it was right */
     int64_t saved_now_ns; /* as the catalogue has it */
-    /* Of files that are not the store's, when they were last looked at; the compact thread's. */
+    /* Of files that are not the store's, when they were last examined; the compact thread's. */
     struct sf_beside_state beside;
     int64_t beside_mono_ns;
     /* Rules of services that were last worked in, and when; likewise. */
@@ -99,9 +99,9 @@ struct sf_local {
     bool is_clock_ahead; /* age retention pauses */
     int64_t agree_ns;    /* monotonic: since when incoming spans agree with the wall clock; 0 */
 
-    atomic_llong last_start_ns; /* start of a span that came last; 0 once looked at */
+    atomic_llong last_start_ns; /* start of a span that came last; 0 once examined */
 
-    /* Arenas that granules were decoded into, with their pages: faulting them in anew costs more
+    /* Arenas that granules were decoded into, with their pages: faulting them in again costs more
      * than decoding does. */
     struct sf_mutex pool_lock; /* guards the two below; takes nothing */
     struct sf_arena pool[2];

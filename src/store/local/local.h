@@ -23,13 +23,13 @@ void sf_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rid
 void *sf_local_rider(struct sf_store *s); /* NULL: there is none */
 struct sf_wal *sf_local_log(struct sf_store *s);
 const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
-/* Borrowed until close. False: nobody has that number. */
+/* Borrowed until close. False: the number is not assigned. */
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
 /* What holds, and retention's idea of now. False: the clock is ahead, and nothing goes by age. */
 bool sf_local_retention(struct sf_store *s, struct sf_retention *out, int64_t *out_now_ns);
 
 /* Reads everything in a data directory without changing anything: catalogue, blocks with every
  * checksum and column, log. `say` gets one plain sentence per finding. Fails only when it cannot
- * look at all; BUSY: a server is using the directory. */
+ * examine all; BUSY: a server is using the directory. */
 enum sf_err sf_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
                           void *arg, uint64_t *out_n_faults, struct sf_why *why);

@@ -24,7 +24,7 @@ struct sf_local_tuning {
     size_t flush_rows_len;     /* bytes of memtables and parts; 5/8 of their lines */
     size_t flush_profiles_len; /* bytes of profiles; 5/8 of their line */
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
-    int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
+    int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while searches run */
     int64_t seal_gap_ns;       /* 50 ms: memtables are sealed for scans at most this often */
     uint64_t
         compare_rows; /* 32 M rows a query compares with others: store/local/read/long_traces.h */
@@ -68,8 +68,8 @@ struct sf_local_config {
     bool (*service_rule)(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out);
     uint64_t (*service_rules)(void *arg);
     void *tenant_rule_arg; /* of all three */
-    /* Somebody else reads the log, too, and is done with records up to `followed_lsn`; 0: begins
-     * with what is not in blocks yet. */
+    /* Another reader follows the log and has processed records up to `followed_lsn`; 0: it begins
+     * with records that are not in blocks yet. */
     bool is_followed;
     uint64_t followed_lsn;
     struct sf_beside beside; /* `trim` NULL: there are no such files */

@@ -185,7 +185,7 @@ void sf_run_quarantine(struct sf_run *r, const char *sentence)
 /* ---- which readers stay open ----
  *
  * A query that reads every block must not close those that all other queries need, and of blocks
- * that do not all fit, as many as do should stay, instead of each making room for the next (which
+ * that do not all fit, as many as do should stay, instead of each making space for the next (which
  * is what closing the one unused for longest does to a scan that is repeated). So readers are fresh
  * at first, and the fresh ones have a quarter of the line, in which the one unused for longest
  * goes. It is kept instead when it was used at least twice as often lately as the kept one that was
@@ -240,7 +240,7 @@ static struct sf_run *find_first(struct sf_runs *rs, bool is_kept)
     return first;
 }
 
-/* Is the first of the fresh ones to stay, because there is room or another is used less? */
+/* Is the first of the fresh ones to stay, because there is space or another is used less? */
 static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 {
     size_t cap = rs->budget->cap[SF_LINE_READERS];
@@ -273,7 +273,7 @@ static struct sf_run *find_victim(struct sf_runs *rs)
     return kept ? kept : fresh;
 }
 
-/* Closes readers nobody uses until the line has room. */
+/* Closes unused readers until the number of open blocks is below the limit. */
 static void make_room(struct sf_runs *rs)
 {
     while (sf_budget_is_over(rs->budget, SF_LINE_READERS)) {
@@ -340,7 +340,7 @@ static size_t memory_of(const struct sf_run *r)
                        : 0;
 }
 
-/* Opens what is closed, decodes the tables that are asked for, and counts the memory. */
+/* Opens what is closed, decodes the tables that are requested, and counts the memory. */
 static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why *why)
 {
     size_t before = memory_of(r), more;

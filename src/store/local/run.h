@@ -1,8 +1,8 @@
 /* run.h - one immutable run of rows behind a reader: a part in memory or a block on disk.
  *
- * Counted. A part's reader lives as long as it does. A block's reader is opened when first asked
- * for, its tables are decoded when they are, and all of it is closed again when the line for open
- * blocks is full and nobody uses it. Which one goes: see find_victim(). A block that was
+ * Counted. A part's reader lives as long as it does. A block's reader is opened when first
+ * requested, its tables are decoded when they are, and all of it is closed again when the limit of
+ * open blocks is reached and it is not in use. Which one goes: see find_victim(). A block that was
  * replaced or expired goes to the list of the dead when the last reference is dropped; the compact
  * thread deletes its file. Any thread. */
 #pragma once
@@ -78,7 +78,7 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
                             struct sf_why *why);
 struct sf_run *sf_run_new_block(struct sf_runs *rs,
                                 const struct sf_block_row *row); /* NULL: NOMEM */
-/* What was made of runs that were all compared is. */
+/* A result is exact if all of its runs were compared. */
 void sf_runs_inherit(struct sf_run *const *from, size_t n_from, struct sf_run *const *to,
                      size_t n_to);
 struct sf_run *sf_run_ref(struct sf_run *r);
@@ -96,9 +96,9 @@ enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span
 enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
                                   struct sf_why *why);
 void sf_run_leave(struct sf_run *r);
-/* Takes a damaged block out of use and says so once. */
+/* Takes a damaged block out of use and reports it once. */
 void sf_run_quarantine(struct sf_run *r, const char *sentence);
 
-/* Takes the list of dead blocks nobody refers to; the caller frees each with sf_run_free(). */
+/* Takes the list of dead blocks without references; the caller frees each with sf_run_free(). */
 struct sf_run *sf_runs_take_dead(struct sf_runs *rs);
 void sf_run_free(struct sf_run *r);

@@ -40,7 +40,7 @@ enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot
                                struct sf_why *why);
 
 /* The same in two steps, for changes that follow a commit and so must not fail: memory first, with
- * room for what others may add meanwhile; then the change, which takes it. NULL: no memory. */
+ * space for what others may add meanwhile; then the change, which takes it. NULL: no memory. */
 struct sf_snapshot *sf_snapshot_prepare(struct sf_snapshots *ss, size_t n_in);
 void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                        struct sf_snapshot *room);

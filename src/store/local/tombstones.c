@@ -105,7 +105,7 @@ bool sf_tombstones_touches(const struct sf_tombstone *t, uint64_t block_id, uint
     if (block_id == 0 || block_id >= t->below_block || (tenant && tenant != t->tenant))
         return false;
     /* A row's start may lie before the block's index times when the sender's clock was absurd, so
-     * only a range that begins after the block's end is out of the question. */
+     * only a range that begins after the block's end is out of the query. */
     (void)ts_min_ns;
     return range_is_open(&t->which) || t->which.from_ns <= ts_max_ns;
 }

@@ -42,7 +42,7 @@ bool sf_tombstones_hide(const struct sf_tombstones *t, uint64_t block_id, uint32
 
 /* The selector as the catalogue and erase.log keep it. */
 void sf_tombstones_selector_encode(const struct sf_selector *s, struct sf_buf *out);
-/* Lists and strings borrow from `in` except the trace ids, which are written to `ids` (room for
+/* Lists and strings borrow from `in` except the trace ids, which are written to `ids` (space for
  * in.len / 16). CORRUPT. */
 enum sf_err sf_tombstones_selector_decode(sf_bytes in, sf_trace_id *ids, struct sf_selector *out,
                                           struct sf_why *why);

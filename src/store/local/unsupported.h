@@ -1,5 +1,5 @@
-/* unsupported.h - what the embedded store does not do, said in a sentence: series are
- * computed from a scan. */
+/* unsupported.h - functions the embedded store does not implement, with their error message: series
+ * are computed from a scan. */
 #pragma once
 #include "store/store.h"
 

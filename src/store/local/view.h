@@ -1,7 +1,7 @@
-/* view.h - a store of one question: rows that came from elsewhere, read as if they were here.
+/* view.h - a store of one query: rows that came from elsewhere, read as if they were here.
  *
  * A view holds what is added to it, in memory, and what it borrows of the store that it is a view
- * of. It is read through sf_store_local_ops like any other store, so whatever a question means, it
+ * of. It is read through sf_store_local_ops like any other store, so whatever a query means, it
  * means the same there. Nothing else works on it: it has no log, no files and no threads. One
  * thread; ends before its store. */
 #pragma once
@@ -15,7 +15,7 @@ enum sf_err sf_view_add_span(struct sf_store *view, uint32_t tenant, const struc
                              const struct sf_resource *resource, const struct sf_scope *scope,
                              struct sf_why *why);
 /* Resources and scopes of the spans that follow may be others at the same addresses: equal ones in
- * a row are looked for once. */
+ * a row are searched for once. */
 void sf_view_begin_tables(struct sf_store *view);
 size_t sf_view_n_spans(const struct sf_store *view);
 /* Spans that were added can be read from here on, and no further ones come. */

@@ -267,7 +267,7 @@ static void watch(void)
            (unsigned long long)c.profiling_cpu_ns);
 }
 
-/* Requests with other outcomes, each 50 ms of CPU time; their lengths are said, not measured. */
+/* Requests with other outcomes, each 50 ms of CPU time; their lengths are stated, not measured. */
 static void requests(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* A program that uses libspanflame in every way the flow test asks for: program STORY. Prints what
+/* A program that uses libspanflame in every way the flow test requests: program STORY. Prints what
  * the test compares, exits 0 when its own expectations hold. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -56,8 +56,8 @@ static long mappings(void)
     return n;
 }
 
-/* What it comes back to while it goes on for a fifth of the time: names are looked up in between,
- * and that memory is given back. */
+/* What it comes back to while it continues for a fifth of the time: names are looked up in between,
+ * and that memory is returned. */
 static long resident_least(double seconds)
 {
     struct timespec step = {(time_t)(seconds / 50), (long)(seconds / 50 * 1e9) % 1000000000};
@@ -128,7 +128,7 @@ static void *libraries(void *arg)
     return arg;
 }
 
-/* By turns a child that goes on by itself, one that becomes another program, one that borrows our
+/* By turns a child that continues by itself, one that becomes another program, one that borrows our
  * memory, one that libc starts. */
 static pid_t child_of_sort(long sort)
 {

@@ -15,7 +15,7 @@ static void print_counters(void)
            (unsigned long long)c.spans_refused, (unsigned long long)c.requests_failed);
 }
 
-/* A request comes with the two headers, is worked on, and goes on to somebody else with them. */
+/* A request comes with the two headers, is worked on, and continues to somebody else with them. */
 static void carries(const char *traceparent, const char *tracestate)
 {
     sf_context from, to;

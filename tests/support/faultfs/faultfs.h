@@ -42,7 +42,7 @@ enum faultfs_mode {
 
 struct faultfs_control {
     char magic[8];                /*   0 "SFFAULT1" */
-    _Atomic uint32_t is_on;       /*   8 faults happen; counting goes on either way */
+    _Atomic uint32_t is_on;       /*   8 faults happen; counting continues either way */
     _Atomic uint32_t calls;       /*  12 set of enum faultfs_call */
     _Atomic uint32_t mode;        /*  16 enum faultfs_mode */
     _Atomic uint32_t error;       /*  20 errno to give */

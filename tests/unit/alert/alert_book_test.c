@@ -32,7 +32,7 @@ TEST(alert_book, waits_fires_and_is_resolved)
     assert_int_equal(b.list[0].state, SF_ALERT_RESOLVED);
     sf_alert_book_tidy(&b, &rules, T + 20 * MIN);
     assert_int_equal(b.n, 1);
-    step(&b, 1, T + 20 * MIN); /* and it begins anew */
+    step(&b, 1, T + 20 * MIN); /* and it begins again */
     assert_int_equal(b.list[0].state, SF_ALERT_PENDING);
     assert_true(b.list[0].since_ns == T + 20 * MIN);
     step(&b, 0, T + 21 * MIN);

@@ -252,7 +252,7 @@ TEST(alert_rule, watches_of_too_many_tenants_are_refused)
                    i < SF_LIMIT_WATCH_TENANTS ? SF_OK : SF_ERR_LIMIT);
     }
     r->n--;
-    assert_ok(sf_alert_watch_add_pack(r, true, &why)); /* for those that have room */
+    assert_ok(sf_alert_watch_add_pack(r, true, &why)); /* for those that have space */
     assert_true(r->list[r->n - 1].is_each && r->list[r->n - 1].tenant.len == 0);
     sf_alert_rules_free(r);
 }

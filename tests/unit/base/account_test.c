@@ -233,7 +233,7 @@ TEST(account, ends_a_query_in_a_loop_when_its_time_is_up)
     assert_false(sf_account_goes_on(1));
     assert_true(a.is_late && sf_account_has_refused());
     assert_null(sf_heap_new(1));
-    is_time_up = false; /* once is for good */
+    is_time_up = false; /* once is permanently */
     assert_false(sf_account_goes_on(65536));
     sf_account_close();
     assert_false(sf_account_has_refused());

@@ -90,7 +90,7 @@ TEST(buf, spills_what_it_holds_piece_by_piece)
     sf_buf_add(&got.all, b.p, b.len);
     assert_int_equal(got.all.len, 300);
     assert_memory_equal(got.all.p + 297, "99,", 3);
-    got.err = SF_ERR_CANCELLED; /* a reader that went away ends it */
+    got.err = SF_ERR_CANCELLED; /* a reader that disconnected ends it */
     for (int i = 0; i < 100; i++)
         sf_buf_print(&b, "%02d,", i);
     assert_int_equal(b.err, SF_ERR_CANCELLED);

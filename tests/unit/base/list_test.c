@@ -77,7 +77,7 @@ TEST(list, is_as_it_was_when_an_allocation_fails)
         assert_int_equal(n, cap);
         for (uint32_t i = 0; i < n; i++)
             assert_int_equal(list[i], i);
-        assert_true(sf_list_room(&list, n, &cap, 2)); /* and goes on */
+        assert_true(sf_list_room(&list, n, &cap, 2)); /* and continues */
         list[n] = n;
         sf_heap_free(list);
     }

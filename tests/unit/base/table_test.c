@@ -52,7 +52,7 @@ static uint64_t high_bits(uint64_t i)
     return i << 40;
 }
 
-/* sf_hash_mix(0, id) ends in as many zeros as it can: its steps, taken back. */
+/* sf_hash_mix(0, id) ends in as many zeros as it can: its steps, reverted. */
 static uint64_t undo_mix(uint64_t i)
 {
     uint64_t x = i << 32, inverse = 1;

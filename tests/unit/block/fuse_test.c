@@ -50,7 +50,7 @@ TEST(fuse, does_not_believe_a_wrong_head)
     assert_ok(sf_fuse_build(&b, keys, 50));
     assert_true(sf_fuse_parse(b.p, b.len, &f));
     assert_false(sf_fuse_parse(b.p, b.len - 1, &f));
-    b.p[8] ^= 1; /* the segment's length is no power of two any more */
+    b.p[8] ^= 1; /* the segment's length is not a power of two any more */
     assert_false(sf_fuse_parse(b.p, b.len, &f));
     assert_true(sf_fuse_has(sf_buf_bytes(&b), 1)); /* and excludes nothing */
     sf_buf_done(&b);

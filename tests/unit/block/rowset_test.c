@@ -124,7 +124,7 @@ TEST(rowset, is_written_to_the_same_bytes_whatever_the_order_of_tables)
     sf_buf_done(&two);
 }
 
-/* Traces short and long: both ways of looking for repeats. */
+/* Traces short and long: both ways of searching for repeats. */
 TEST(rowset, writes_traces_in_order_and_of_repeats_the_better_copy)
 {
     static const unsigned SIZES[] = {3, 200};

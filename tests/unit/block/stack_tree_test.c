@@ -87,7 +87,7 @@ TEST(stack_tree, stays_whole_when_memory_runs_out)
     sf_stack_tree_done(&t);
 }
 
-/* The same by looking at all nodes for each frame. */
+/* The same by examining all nodes for each frame. */
 static uint32_t add_slowly(struct sf_profile_node *nodes, uint32_t *n_nodes,
                            const uint32_t *locations, uint32_t n)
 {

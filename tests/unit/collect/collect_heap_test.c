@@ -53,7 +53,7 @@ TEST(collect_heap, reuses_what_was_freed)
     for (int i = 0; i < 100000; i++)
         sf_heap_free(sf_heap_new(1000));
     for (int i = 0; i < 100; i++)
-        sf_heap_free(sf_heap_new(1 << 20)); /* a mapping of its own, given back */
+        sf_heap_free(sf_heap_new(1 << 20)); /* a mapping of its own, returned */
     assert_int_equal(sf_heap_held(), held);
 }
 

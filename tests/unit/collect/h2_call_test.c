@@ -70,7 +70,7 @@ TEST(h2_call, reads_status_and_message)
     assert_int_equal(c.body_len, 2);
     assert_memory_equal(c.body, "hi", 2);
     assert_int_equal(c.first_window, 1 << 20);
-    /* the settings were acknowledged, and the bytes given back to the connection's window */
+    /* the settings were acknowledged, and the bytes returned to the connection's window */
     assert_non_null(memmem(c.out.p, c.out.len, "\0\0\0\x04\x01\0\0\0\0", 9));
     assert_non_null(memmem(c.out.p, c.out.len, "\0\0\x04\x08\0\0\0\0\0\0\0\0\x07", 13));
 }

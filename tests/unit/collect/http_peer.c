@@ -28,7 +28,7 @@ static uint64_t content_length(sf_str head)
     return n;
 }
 
-/* One request; 0 when the other side went away. */
+/* One request; 0 when the other side disconnected. */
 static int read_request(int fd, struct sf_buf *in)
 {
     char piece[4096];

@@ -30,7 +30,7 @@ TEST(outbox, drops_when_full_and_takes_again_when_emptied)
     list = sf_outbox_take(&o, 1 << 20);
     assert_int_equal(count(list), kept);
     assert_true(sf_outbox_is_empty(&o));
-    assert_false(sf_outbox_add(&o, (sf_bytes){bytes, RECORD})); /* taken is not yet given back */
+    assert_false(sf_outbox_add(&o, (sf_bytes){bytes, RECORD})); /* taken is not yet returned */
     sf_outbox_give_back(&o, list);
     assert_int_equal(sf_outbox_held(&o), 0);
     assert_true(sf_outbox_add(&o, (sf_bytes){bytes, RECORD}));

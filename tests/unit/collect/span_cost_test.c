@@ -67,8 +67,8 @@ TEST(span_cost, counts_the_run_queue_when_the_thread_was_switched)
         usleep(100);
     sf_span_cost_begin(&later, SF_COST_RUN_QUEUE, tid, false);
     assert_true(later.run_queue_ns >= first.run_queue_ns);
-    /* A sleep whose timer fires before the thread has left the processor is no switch: of 50 most
-     * are. */
+    /* A sleep whose timer fires before the thread has left the processor is not a switch: of 50
+     * most are. */
     assert_true(later.switches[0] > first.switches[0]);
     sf_span_cost_write(&first, SF_COST_RUN_QUEUE, tid, id, &span);
     assert_int_equal(n_attrs(&span), 1);

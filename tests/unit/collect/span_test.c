@@ -328,7 +328,7 @@ TEST(span, shows_the_active_one_to_profilers)
     assert_int_equal(sf_current(), 0);
     a = sf_span_start("under another tracer");
     sf_span_end(a);
-    assert_int_equal(r[SF_RECORD_VALID], 1); /* the other tracer's span goes on */
+    assert_int_equal(r[SF_RECORD_VALID], 1); /* the other tracer's span continues */
     assert_memory_equal(r + 16, span_id, 8);
     sf_span_end(sf_span_start("once more"));
     sf_context_clear();

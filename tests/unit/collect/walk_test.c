@@ -12,8 +12,8 @@
 #include "collect/unwind/walk.h"
 #include "late_signals.h"
 
-/* Known stacks: each test calls through functions it knows by address and looks for them, in order,
- * in what a signal handler finds. */
+/* Known stacks: each test calls through functions it knows by address and searches for them, in
+ * order, in what a signal handler finds. */
 enum { DEPTH = 200 };
 static uintptr_t found[DEPTH];
 static size_t n_found;

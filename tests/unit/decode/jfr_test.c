@@ -492,7 +492,7 @@ TEST(jfr, secrets_are_not_even_read)
     jfr_make_text(&made, "DB_PASSWORD");
     jfr_make_text(&made, "hunter2");
     jfr_make_event_end(&made, mark);
-    mark = event(property, 2); /* broken on top: not looked at, not told */
+    mark = event(property, 2); /* broken on top: not examined, not told */
     jfr_make_byte(&made, 9);
     jfr_make_text(&made, "hunter2");
     jfr_make_event_end(&made, mark);

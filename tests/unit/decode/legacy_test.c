@@ -77,7 +77,7 @@ TEST(legacy, the_way_back_from_a_signal_is_no_caller)
     assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x1007"), 1);
     decode_signals(40, 1, libc);
     assert_int_equal(profile_value(&rig, "samples:count", "0x3000;0x2000;0x1007"), 1);
-    decode_signals(40, 0, ""); /* nobody knows what is there: as pprof does */
+    decode_signals(40, 0, ""); /* it is not known what is there: as pprof does */
     assert_int_equal(profile_value(&rig, "samples:count", "0x403000;0x402000;0x401007"), 1);
     /* A library of the program, two stacks that have no such frame, and few stacks. */
     decode_signals(40, 0, own);

@@ -39,7 +39,7 @@ TEST(otlp_count, counts_data_points_of_every_kind_of_metric)
         nest(&b, (uint32_t[]){1, i % 2 ? 2 : 1000, 2, kinds[i], 1, 0},
              "\x09"
              "eighteen");
-        nest(&b, (uint32_t[]){1, 2, 2, 12, 1, 0}, ""); /* metadata is no kind of metric */
+        nest(&b, (uint32_t[]){1, 2, 2, 12, 1, 0}, ""); /* metadata is not a kind of metric */
         nest(&b, (uint32_t[]){1, 1, 2, 5, 1, 0}, "");  /* nor is a resource */
     }
     assert_err(sf_otlp_count_pb(SF_OTLP_METRICS, sf_buf_bytes(&b), &n, &why), SF_OK);

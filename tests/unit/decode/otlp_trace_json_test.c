@@ -317,7 +317,7 @@ TEST(otlp_trace_json, a_million_attributes_cost_no_more_than_the_limit)
     sf_buf_done(&text);
 }
 
-/* 64 MiB of "0," under a key nobody knows: no tree, no memory. */
+/* 64 MiB of "0," under a key it is not known: no tree, no memory. */
 TEST(otlp_trace_json, a_flood_of_numbers_takes_no_memory)
 {
     struct sf_buf text = {0};

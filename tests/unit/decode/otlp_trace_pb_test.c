@@ -506,7 +506,7 @@ TEST(otlp_trace_pb, counts_events_and_links_over_their_limits)
     assert_int_equal(got.spans[0].n_links, SF_LIMIT_LINKS);
     assert_int_equal(got.spans[0].dropped_links, 7);
     assert_int_equal(rejects.n_cut_links, 7);
-    /* the ones left out are still looked at */
+    /* the ones left out are still examined */
     b.p[b.len - 1] = 0xff;
     begin();
     begin_span();

@@ -221,7 +221,7 @@ TEST(tool_text, stackprof_dumps_are_rubys_marshal)
     assert_int_equal(rig.got.n_functions, 2);
     assert_str(rig.got.functions[1].file, "a.rb");
     for (size_t len = 3; len < all.len;
-         len++) { /* cut anywhere it says so, and reads nothing more */
+         len++) { /* cut anywhere it reports it, and reads nothing more */
         char *copy = malloc(len);
         memcpy(copy, dump, len);
         rig.hint = (struct sf_profile_hint){.format = SF_STR("stackprof-dump")};

@@ -183,7 +183,7 @@ TEST(v8, shared_heap_profiles_hold_what_is_stated)
     assert_sum(&rig, "memory:inuse_space:bytes", 10030888);
     for (uint32_t k = 0; k < rig.got.n_stacks; k++)
         deepest = rig.got.stacks[k].n > deepest ? rig.got.stacks[k].n : deepest;
-    assert_int_equal(deepest, 39); /* "(root)" is no frame */
+    assert_int_equal(deepest, 39); /* "(root)" is not a frame */
     assert_ok(profile_decode_fixture(&rig, "heapprofile/node20-checkout.heapprofile"));
     assert_sum(&rig, "memory:inuse_space:bytes", 427472);
 }

@@ -135,7 +135,7 @@ TEST(zipkin, services_are_resources_and_order_does_not_matter)
     assert_str(r.got.resources[r.got.spans[2].resource].service, "b");
     assert_str(r.got.resources[r.got.spans[3].resource].service, "unknown_service");
     assert_true(sf_attrs_get(r.got.spans[1].attrs, SF_STR("debug")).is_true);
-    assert_int_equal(r.got.spans[0].attrs.n, 0); /* debug is said by one of them only */
+    assert_int_equal(r.got.spans[0].attrs.n, 0); /* debug is stated by one of them only */
     assert_int_equal(r.got.spans[0].start_ns, (uint64_t)NOW_NS); /* no time, no annotation */
     assert_ok(read_json(&r, "[]"));
     assert_int_equal(r.got.n_spans, 0);

@@ -4,7 +4,7 @@
 #include "query/query_parse.h"
 #include "test.h"
 
-/* No room for its patterns, as a query gets it that holds too much: before the store is asked. */
+/* No space for its patterns, as a query gets it that holds too much: before the store is asked. */
 TEST(search, ends_when_there_is_no_memory_for_its_conditions)
 {
     struct sf_arena req, scratch;

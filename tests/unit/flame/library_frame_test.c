@@ -80,7 +80,7 @@ TEST(library_frame, gives_its_time_to_the_nearest_frame_of_the_service)
     assert_ok(sf_tree_builder_take(&b, SF_STR_NONE, &t, NULL));
     const uint32_t *owners = sf_library_frame_owners(&t, &req);
     assert_non_null(owners);
-    assert_int_equal(owners[thread], thread); /* nobody else is there */
+    assert_int_equal(owners[thread], thread); /* no other code is there */
     assert_int_equal(owners[find], find);
     assert_int_equal(owners[step], find);
     assert_int_equal(owners[inner], find);

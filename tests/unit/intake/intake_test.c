@@ -83,7 +83,7 @@ TEST(intake, logs_what_it_received_and_finds_the_same_rows_again)
             assert_true(got.n_spans == 100 && got.rejects.n_rejected == 0);
             if (got.n_redacted)
                 fail_msg("realistic spans were redacted %d times", (int)got.n_redacted);
-            if (json && coding != GZIP) { /* JSON is never kept while secrets are looked for */
+            if (json && coding != GZIP) { /* JSON is never kept while secrets are searched for */
                 assert_int_equal(got.batch->log.kind, SF_LOG_BATCH);
             } else {
                 assert_int_equal(got.batch->log.kind, kind);

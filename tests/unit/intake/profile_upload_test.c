@@ -26,7 +26,7 @@ TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
     sf_buf_print(&deep, " 5\n");
     assert_ok(sf_profile_upload_add(&u, SF_STR("main;a 3\nmain;b 4\n"), &hint, &why));
     assert_ok(sf_profile_upload_add(&u, sf_buf_str(&deep), &hint, &why));
-    /* What cannot be read is said, and adds nothing. */
+    /* What cannot be read is stated, and adds nothing. */
     assert_err(sf_profile_upload_add(&u, SF_STR("main;a x\n"), &hint, &why), SF_ERR_INPUT);
     assert_int_equal(u.n, 2);
     assert_int_equal(u.sum.n_samples, 3);

@@ -99,7 +99,7 @@ TEST(quota, new_rules_keep_what_is_used)
     sf_quota_free(quota);
 }
 
-/* Every name that is made up gets a rate of its own while there is room, then all of them share
+/* Every name that is made up gets a rate of its own while there is space, then all of them share
  * one; other tenants notice nothing, and the memory has an end. */
 TEST(quota, made_up_services_cost_nobody_else_anything)
 {
@@ -178,7 +178,7 @@ TEST(quota, queries_are_counted_for_every_tenant_they_name)
     assert_true(sf_quota_query_begin(quota, SF_STR("red"), NOW_NS, &over));
     sf_quota_query_end(quota, SF_STR("red"));
     sf_quota_query_end(quota, SF_STR("red"));
-    sf_quota_query_end(quota, SF_STR("red")); /* one too many is no loan */
+    sf_quota_query_end(quota, SF_STR("red")); /* one too many is not a loan */
     assert_true(sf_quota_query_begin(quota, SF_STR("red"), NOW_NS, &over));
     sf_quota_free(quota);
 }

@@ -430,7 +430,7 @@ TEST(redact, reaches_every_resource_and_scope)
     sf_redactor_free(r);
 }
 
-/* Each stands for itself when nothing built in is looked for: no digits, no pairs. */
+/* Each represents itself when nothing built in is searched for: no digits, no pairs. */
 TEST(redact, copies_nothing_that_it_does_not_change)
 {
     static const char *const patterns[] = {"cookie"};
@@ -577,7 +577,7 @@ TEST(redact, looks_for_words_in_code_as_it_was_chosen)
     }
 }
 
-/* What was chosen for code holds where names and values are not looked at, too. */
+/* What was chosen for code holds where names and values are not examined, too. */
 TEST(redact, looks_in_code_alone_when_only_that_was_chosen)
 {
     static const char *const PATTERNS[] = {"acme"};

@@ -1,5 +1,5 @@
 /* Many spans at once: what a search kept of their traces says the same as reading them again, and
- * of very many a part is taken, which is said. */
+ * of very many a part is taken, which is stated. */
 #include "join/cohort.h"
 #include "join/cohort_set.h"
 #include "join/compare.h"
@@ -315,7 +315,7 @@ TEST(cohort_set, says_that_a_cohort_is_a_sample)
     check_text(&v, " spans of ~2");
     check_text(&v, "a sample: ");
     check_text(&v, "over the time range");
-    want.to_ns = NOW_NS + INT64_C(2399) * MS; /* 600 traces: all are found, some are looked at */
+    want.to_ns = NOW_NS + INT64_C(2399) * MS; /* 600 traces: all are found, some are examined */
     assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
     assert_true(v.is_sample && !v.is_estimate && v.n_found == 2400);
     check_text(&v, " spans of 2400 ");

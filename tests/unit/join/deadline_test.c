@@ -85,7 +85,7 @@ static void end(void)
     store_rig_done(&rig);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const int64_t FROM_NS = INT64_C(1763199990) * 1000000000,
                      TO_NS = INT64_C(1763200010) * 1000000000;

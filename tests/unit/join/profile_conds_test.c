@@ -137,7 +137,7 @@ static void send_samples(bool has_trace)
     }
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static enum sf_err ask(const char *query, struct sf_search_result *out, struct sf_why *why)
 {
@@ -274,7 +274,7 @@ static enum sf_err sums_of_damaged(struct sf_store *s, const struct sf_detail_qu
     return err;
 }
 
-/* The spans are looked at after the profiles, and all of them are there. */
+/* The spans are examined after the profiles, and all of them are there. */
 TEST(profile_conds, say_when_profiles_could_not_be_looked_at)
 {
     struct sf_store_ops ops = sf_store_local_ops;

@@ -1,4 +1,4 @@
-/* Questions about many traces ask the store few times, however many traces there are: a store that
+/* Queries about many traces ask the store few times, however many traces there are: a store that
  * is not on this machine costs a round trip for each call. */
 #include <string.h>
 
@@ -140,7 +140,7 @@ static void put_samples(void)
     }
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static enum sf_err ask_cohort(struct sf_why *why)
 {
@@ -201,7 +201,7 @@ static enum sf_err ask_frames(struct sf_why *why)
     return err;
 }
 
-/* An explanation of a set looks at a few of its spans one by one, each as a span's own explanation
+/* An explanation of a set examines a few of its spans one by one, each as a span's own explanation
  * does. */
 static const struct {
     const char *name;

@@ -87,7 +87,7 @@ TEST(clock_fix, leaves_clocks_alone_that_agree)
     const struct sf_span spans[] = {
         span(100, 0, SF_KIND_CLIENT, 1000, 1100), span(200, 100, SF_KIND_SERVER, 1000, 1100),
         span(300, 100, SF_KIND_CONSUMER, 1050, 5000), /* a message, handled later */
-        span(400, 100, SF_KIND_SERVER, 1090, 1500),   /* longer than its caller: it went on */
+        span(400, 100, SF_KIND_SERVER, 1090, 1500),   /* longer than its caller: it continued */
     };
     struct fixed f;
     fix(spans, 4, &f);

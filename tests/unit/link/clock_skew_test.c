@@ -44,7 +44,7 @@ TEST(clock_skew, is_not_claimed_without_a_contradiction)
     uint32_t n;
     skew(1000, 1100, SF_KIND_SERVER, 8, &n); /* fits */
     assert_int_equal(n, 0);
-    skew(1010, 1300, SF_KIND_SERVER, 8, &n); /* longer than its client: it went on alone */
+    skew(1010, 1300, SF_KIND_SERVER, 8, &n); /* longer than its client: it continued alone */
     assert_int_equal(n, 0);
     skew(1310, 1390, SF_KIND_SERVER, 7, &n); /* one process has one clock */
     assert_int_equal(n, 0);
@@ -57,7 +57,7 @@ TEST(clock_skew, is_not_claimed_without_a_contradiction)
 TEST(clock_skew, of_what_begins_before_its_cause_is_at_least_that)
 {
     uint32_t n;
-    const struct sf_clock_skew *s = skew(950, 1300, SF_KIND_SERVER, 8, &n); /* it went on alone */
+    const struct sf_clock_skew *s = skew(950, 1300, SF_KIND_SERVER, 8, &n); /* it continued alone */
     assert_int_equal(n, 1);
     assert_int_equal(s->offset_ns, -50);
     assert_int_equal(s->slack_ns, SF_SLACK_UNKNOWN);

@@ -5,8 +5,8 @@
 #include "test.h"
 
 /* Everything is drawn from one fixed seed, so that a verdict is the same on every run. "By chance
- * once in N" is said of other seeds: how often right code would fail with one of them. What is held
- * beyond these few hundred draws is in tests/calibration. */
+ * once in N" is reported for other seeds: how often right code would fail with one of them. What is
+ * held beyond these few hundred draws is in tests/calibration. */
 enum { FRAMES = 40, MAX_SPANS = 400 };
 
 static uint64_t seed = 77;
@@ -160,7 +160,7 @@ static void add_cost(struct crowd *c, bool is_right, uint32_t span, uint32_t fra
 }
 
 /* One thread works off requests of equal length without a pause, and a clock looks every 10 ms: it
- * meets several requests on end at the same place, then the next. Who asks for the left or the
+ * meets several requests on end at the same place, then the next. Who requests the left or the
  * right side comes in runs. `slower` adds to the third part of a request of the right side. */
 static struct crowd make_clocked(uint32_t n_spans, double length_ms, double slower)
 {
@@ -353,7 +353,7 @@ TEST(cohort, thins_the_same_way_every_time)
     assert_memory_equal(once, twice, n * sizeof(*once));
     assert_true(once[n - 1] > N * 9 / 10); /* from everywhere, not the first ones */
     assert_int_equal(sf_cohort_thin(ids, 10, 1000, once), 10);
-    for (uint32_t first = 0; first < 1000; first++) /* as many as asked for, whatever their ids */
+    for (uint32_t first = 0; first < 1000; first++) /* as many as requested, whatever their ids */
         assert_int_equal(sf_cohort_thin(&ids[first], 40, 8, once), 8);
     for (uint32_t i = 0; i < 40; i++)
         ids[i] = 7;

@@ -439,7 +439,7 @@ TEST(findings, see_what_is_parsed_again_and_again)
                "and keep the result");
 }
 
-/* Those that were never looked at are not among "most of" them. */
+/* Those that were never examined are not among "most of" them. */
 TEST(findings, count_requests_with_samples_only)
 {
     struct sf_finding_list list;
@@ -497,7 +497,7 @@ TEST(findings, of_rare_code_say_how_many_requests_bear_it)
     assert_true(share_of(1, 0) == 1);  /* never seen */
 }
 
-/* Three looks at a request, each worth ten: every seventh lands in the parser, once in a request.
+/* Three examines a request, each worth ten: every seventh lands in the parser, once in a request.
  * Were they thirty looks, requests would seem to do nothing else or nothing of the kind. */
 TEST(findings, of_parsing_count_a_late_look_once)
 {

@@ -46,7 +46,7 @@ TEST(known_claims, of_a_local_roots_id_without_time_are_the_roots_alone)
     assert_int_equal(k.n_samples, 1);
     assert_int_equal(k.n_estimated, 0);
     assert_int_equal(k.value, 100);
-    k = find(spans, s, only_root, true); /* without its children: nobody knows */
+    k = find(spans, s, only_root, true); /* without its children: it is not known */
     assert_int_equal(k.n_samples, 0);
     assert_int_equal(k.within, ROOT);
     sf_arena_done(&req);

@@ -14,7 +14,7 @@
 
 #include "os/sandbox.h"
 
-/* What it does cannot be undone, so each look is a child's; its exit code is the first step that
+/* What it does cannot be undone, so each check is a child's; its exit code is the first step that
  * was not as it should be, or 0, or SKIPPED. */
 enum { SKIPPED = 77 };
 

@@ -1,5 +1,5 @@
 /* What typical mistakes are told: tests/golden/traceql_mistakes.txt has each with the place marked
- * and the sentence. SF_GOLDEN_WRITE=1 writes it anew; read the difference. */
+ * and the sentence. SF_GOLDEN_WRITE=1 writes it again; read the difference. */
 #include "unit/render/golden.h"
 
 #include "query/query_parse.h"

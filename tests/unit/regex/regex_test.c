@@ -375,7 +375,7 @@ TEST(regex, gives_out_groups)
     re = NULL;
     assert_ok(sf_regex_new_grouped(SF_STR("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)"), &re, &why));
     assert_int_equal(sf_regex_groups(re, SF_STR("abcdefghijk"), scratch, groups), SF_REGEX_FOUND);
-    assert_true(sf_str_eq(groups[9], SF_STR("i"))); /* those there is room for */
+    assert_true(sf_str_eq(groups[9], SF_STR("i"))); /* those there is space for */
     sf_regex_free(re);
     sf_regex_scratch_free(scratch);
 }

@@ -64,7 +64,7 @@ TEST(otlp_trace, in_protobuf_always_has_resource_scope_and_status)
     assert_true(sf_buf_ok(&out));
     assert_true(child(sf_buf_bytes(&out), 1, &rs));
     assert_true(child(rs, 1, &resource));
-    assert_true(child(resource, 1, &attr)); /* clients look at the first attribute */
+    assert_true(child(resource, 1, &attr)); /* clients examine the first attribute */
     assert_true(child(rs, 2, &ss));
     assert_true(child(ss, 1, &scope));
     assert_int_equal(scope.len, 0);

@@ -84,7 +84,7 @@ TEST(waterfall, draws_spans_on_the_clock_of_the_trace)
     sf_buf_done(&out);
 }
 
-/* A note has its own columns where there is room, and its own line in a narrow window. */
+/* A note has its own columns where there is space, and its own line in a narrow window. */
 TEST(waterfall, writes_notes_behind_the_spans)
 {
     struct sf_span s = {.name = SF_STR("totals"), .start_ns = 0, .end_ns = 1000};

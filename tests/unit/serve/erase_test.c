@@ -89,7 +89,7 @@ TEST(erase, takes_the_same_words_as_parameters)
     sf_buf_done(&many);
     r.query = SF_STR("all=");
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
-    r.query = SF_STR("service=web&until=0"); /* 0 is no end to whoever reads it later */
+    r.query = SF_STR("service=web&until=0"); /* 0 is not an end to whoever reads it later */
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
     r.query = SF_STR("service=web&until=now-99y");
     assert_err(sf_erase_parse_params(&r, 5, &req, &e, &why), SF_ERR_INPUT);

@@ -153,7 +153,7 @@ TEST(lane, says_at_once_when_a_call_could_not_begin_in_time)
     struct sf_lane *l = new_lane(64, 32, 1, 30 * SF_NS_PER_S);
     struct sf_lane_client who;
     for (int i = 0; i < 5; i++)
-        assert_ok(give(l, 1, 7)); /* nobody knows yet how long they take */
+        assert_ok(give(l, 1, 7)); /* it is not known yet how long they take */
     assert_non_null(sf_lane_take(l, &who));
     sf_lane_end(l, who, 10 * SF_NS_PER_S);
     assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
@@ -179,7 +179,7 @@ TEST(lane, does_not_count_calls_whose_client_went_away)
         calls[i].ex = &left;
     assert_non_null(sf_lane_take(l, &who));
     sf_lane_end(l, who, 20 * SF_NS_PER_S);
-    assert_ok(give(l, 1, 7)); /* five wait, and nobody waits for them */
+    assert_ok(give(l, 1, 7)); /* five wait, and no thread waits for them */
     assert_ok(give(l, 1, 7));
     assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
     assert_non_null(strstr(why.text, "2 queries of this client are waiting"));
@@ -284,7 +284,7 @@ TEST(lane, lets_one_call_wait_for_much_memory)
     assert_err(err, SF_ERR_BUSY);
     sf_lane_pass_large(l);
     sf_thread_join(&thread);
-    assert_ok(sf_lane_take_large(l, true, 1, NULL, &why)); /* nobody waits any longer */
+    assert_ok(sf_lane_take_large(l, true, 1, NULL, &why)); /* no thread waits any longer */
     sf_lane_pass_large(l);
     sf_lane_free(l);
 }

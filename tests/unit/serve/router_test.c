@@ -328,7 +328,7 @@ TEST(router, pushes_back_when_the_store_does)
     assert_int_equal(admit(s, &r), 503);
     assert_true(response.retry_after_s > 0);
     struct sf_request read = request(SF_METHOD_GET, "/api/traces/1");
-    assert_int_equal(admit(s, &read), 0); /* reading goes on */
+    assert_int_equal(admit(s, &read), 0); /* reading continues */
     pressure = SF_PRESSURE_SPANS;
     int n_taken = 0, n_refused = 0;
     for (int i = 0; i < 200; i++) {
@@ -418,7 +418,7 @@ TEST(router, lets_listed_origins_in_and_no_others)
     assert_int_equal(admit(s, &r), 0);
     assert_true(has_header("access-control-allow-origin", "https://app.example"));
     header(&r, SF_STR("access-control-request-method"),
-           SF_STR("POST")); /* asked for by no OPTIONS */
+           SF_STR("POST")); /* requested by no OPTIONS */
     assert_int_equal(admit(s, &r), 0);
     r = request(SF_METHOD_POST, "/v1/traces");
     s->cors_origins = any;

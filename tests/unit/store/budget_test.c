@@ -21,8 +21,8 @@ TEST(budget, sums_every_line_and_stays_below_the_whole)
     assert_int_equal(sf_budget_most(&b, SF_LINE_QUERIES), 1000 + SF_LINE_QUERIES);
 }
 
-/* Exactly the cap is not over it; one that holds little goes on, one that holds much waits, and one
- * that would never fit is told so. */
+/* Exactly the cap is not over it; one that holds little continues, one that holds much waits, and
+ * one that would never fit is told so. */
 TEST(budget, stops_the_large_query_while_the_line_is_over)
 {
     struct sf_budget b = {.cap = {[SF_LINE_QUERIES] = 4000}};

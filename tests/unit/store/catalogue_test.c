@@ -117,7 +117,7 @@ static void say_nothing(void *arg, const char *sentence)
     assert_non_null(strstr(sentence, "meta.db"));
 }
 
-/* As a server does (which makes a damaged one anew, with many syncs), or as fsck does. */
+/* As a server does (which makes a damaged one again, with many syncs), or as fsck does. */
 static bool opens_as_whole(struct store_rig *r, bool is_server, struct sf_catalogue **out)
 {
     bool is_new = false;

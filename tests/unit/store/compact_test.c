@@ -278,7 +278,7 @@ TEST(compact, carries_granules_over_whose_traces_are_whole)
         sf_otlp_make_init(&m, 3, START_NS);
         assert_ok(store_rig_open(&r));
         for (int i = 0; i < 4; i++) {
-            memset(m.open, 0, sizeof(m.open)); /* no trace goes on in the next block, */
+            memset(m.open, 0, sizeof(m.open)); /* no trace continues in the next block, */
             sf_otlp_make_batch(&m, 100, &r.arena, &b);
             assert_ok(store_put(&r, 0, 1, &b, 0));
             if (i == 3)
@@ -374,7 +374,8 @@ TEST(compact, rewrites_a_block_that_is_larger_than_the_line)
     store_rig_done(&r);
 }
 
-/* Profiles of one service whose stacks and spans nobody else has: the union is as large as the sum.
+/* Profiles of one service whose stacks and spans no other code has: the union is as large as the
+ * sum.
  */
 static void put_stacks(struct store_rig *r, uint32_t *io_n, uint32_t n)
 {

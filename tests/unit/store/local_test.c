@@ -215,7 +215,7 @@ static enum sf_err replay_some(void *arg, const struct sf_logged *rec, struct sf
     return store_replay(arg, rec, out, why);
 }
 
-/* It was acknowledged: what is lost is said, and what is behind it is kept. */
+/* It was acknowledged: what is lost is stated, and what is behind it is kept. */
 TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
 {
     struct store_rig r;
@@ -381,7 +381,7 @@ TEST(local, ends_a_query_that_outgrows_the_memory_for_queries)
     a = store_trace(&r, 1, id);
     assert_err(a.err, SF_ERR_LIMIT);
     expect_fault_of(&r, small.spans[0].trace_id, id);
-    assert_int_equal(count_found(&r, 1, &small), 50); /* what is small goes on */
+    assert_int_equal(count_found(&r, 1, &small), 50); /* what is small continues */
     assert_int_equal(sf_budget_used(&store_rig_local(&r)->budget, SF_LINE_QUERIES), 0);
     store_rig_close(&r);
     r.config.memory_len = 512 << 20;

@@ -85,7 +85,7 @@ TEST(partials, go_with_their_block_and_their_tenant)
     rig_done(&r);
 }
 
-/* As many questions as may be kept, and one more: the one unused for longest goes. */
+/* As many queries as may be kept, and one more: the one unused for longest goes. */
 TEST(partials, forgets_the_question_unused_for_longest)
 {
     struct rig r;
@@ -115,7 +115,7 @@ TEST(partials, stay_within_their_line_of_the_budget)
         sf_partials_put(&r.partials, &key, (sf_bytes){large, SF_LIMIT_PARTIAL_LEN});
         assert_true(sf_budget_used(&r.budget, SF_LINE_PARTIALS) <= r.budget.cap[SF_LINE_PARTIALS]);
     }
-    key.granule = 0; /* one question does not push its own results out */
+    key.granule = 0; /* one query does not push its own results out */
     assert_true(sf_partials_get(&r.partials, &key, &r.arena, &out));
     sf_partials_put(&r.partials, &next, (sf_bytes){large, SF_LIMIT_PARTIAL_LEN});
     assert_true(sf_partials_get(&r.partials, &next, &r.arena, &out)); /* another one does */

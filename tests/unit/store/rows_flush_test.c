@@ -173,7 +173,7 @@ static void put_and_die(struct store_rig *r)
     (void)put_one_trace(r);
 }
 
-/* A start that replays the log has all of it, or fails and says so. */
+/* A start that replays the log has all of it, or fails and reports it. */
 TEST(rows_flush, a_start_loses_nothing_for_want_of_memory)
 {
     unsigned n_failed = 0;
@@ -214,7 +214,7 @@ TEST(rows_flush, splits_by_day_like_any_flush)
     store_rig_done(&r);
 }
 
-/* Rows that were taken back leave bits behind, and rows that went with a flush none. */
+/* Rows that were reverted leave bits behind, and rows that went with a flush none. */
 TEST(rows_flush, knows_which_memtables_a_trace_cannot_be_in)
 {
     struct store_rig r;

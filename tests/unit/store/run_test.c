@@ -93,7 +93,7 @@ TEST(run, looks_for_a_trace_without_tables)
     store_rig_done(&r);
 }
 
-/* What all blocks are read for, again and again, finds those open that there is room for. */
+/* What all blocks are read for, again and again, finds those open that there is space for. */
 TEST(run, keeps_a_part_open_when_all_are_read_in_turn)
 {
     struct store_rig r;
@@ -133,7 +133,7 @@ TEST(run, keeps_what_is_used_often_through_a_scan)
     store_rig_done(&r);
 }
 
-/* And what nobody asks for any more goes at last, however often it was asked for before. */
+/* And what nobody requests any more goes at last, however often it was queried for before. */
 TEST(run, forgets_what_was_used_long_ago)
 {
     struct store_rig r;

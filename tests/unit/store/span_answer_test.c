@@ -6,7 +6,7 @@
 #include "test.h"
 #include "wire/row_binary.h"
 
-/* A row of the columns that are asked for, with one attribute of each letter. */
+/* A row of the columns that are requested, with one attribute of each letter. */
 static void add_row(struct sf_buf *b, const char *order, uint8_t kind)
 {
     struct sf_value yes = {.type = SF_VALUE_BOOL, .is_true = true};

@@ -3,7 +3,7 @@
 #include "base/time_unit.h"
 #include "support/store_rig.h"
 
-/* Writers, readers, flush, compaction and an erasure at once. Each writer looks for what it just
+/* Writers, readers, flush, compaction and an erasure at once. Each writer searches for what it just
  * got acknowledged; at the end everything is there once. */
 enum { N_WRITERS = 2, N_READERS = 2, N_BATCHES = 60, N_SPANS = 30 };
 

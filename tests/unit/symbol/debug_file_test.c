@@ -12,7 +12,7 @@ static void must_make(const char *path)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-/* The place that distributions use, under a root of our own: this program stands for its own
+/* The place that distributions use, under a root of our own: this program represents its own
  * debug information. */
 TEST(debug_file, is_found_by_build_id_and_believed_by_it)
 {

@@ -197,7 +197,8 @@ TEST(debug_info, ends_where_names_lead_in_a_circle)
     sf_buf_done(&i.b);
 }
 
-/* More calls inside each other than any compiler makes: nothing is said, the symbol table is asked.
+/* More calls inside each other than any compiler makes: nothing is stated, the symbol table is
+ * asked.
  */
 TEST(debug_info, gives_up_on_calls_without_end)
 {

@@ -145,7 +145,7 @@ TEST(symbolizer, says_what_is_pending_to_a_query_that_does_not_wait)
     put_program(&h, TENANT, 0xa1);
     n = ask(&h, TENANT, 0xa1, 0, &naming);
     assert_int_equal(n + naming.n_pending, N_STARTS);
-    while (naming.n_pending) /* the thread that reads files has the question now */
+    while (naming.n_pending) /* the thread that reads files has the query now */
         ask(&h, TENANT, 0xa1, 0, &naming);
     assert_int_equal(ask(&h, TENANT, 0xa1, 0, &naming), N_STARTS);
     close_home(&h);

@@ -153,7 +153,7 @@ TEST(wal_damage, what_is_in_blocks_is_not_lost)
     rig_done(&r);
 }
 
-/* What could not be looked at is not called whole. */
+/* What could not be examined is not called whole. */
 TEST(wal_damage, fsck_without_memory_says_so)
 {
     struct rig r;

@@ -310,7 +310,7 @@ TEST(wal, that_is_gone_with_its_tail_is_missed_by_who_knew_its_segment)
     assert_int_equal(faults_against(&r, &begun), 1); /* whether it is whole cannot be told */
     rig_slot_path(&r, 0, path, sizeof(path));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(faults_against(&r, &all), 0); /* nobody knows of it, as it was */
+    assert_int_equal(faults_against(&r, &all), 0); /* it is not known of it, as it was */
     assert_int_equal(faults_against(&r, &begun), 2);
     r.known = begun;
     assert_ok(rig_open(&r));
@@ -596,7 +596,7 @@ TEST(wal, verify_says_what_is_wrong)
     assert_int_equal(n_faults, 0);
     assert_string_equal(said, "");
     n_faults = 99;
-    sf_heap_fail_after(1); /* what could not be looked at is not whole */
+    sf_heap_fail_after(1); /* what could not be examined is not whole */
     enum sf_err err = sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said,
                                     &n_faults, NULL);
     sf_heap_fail_after(0);

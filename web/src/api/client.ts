@@ -1,4 +1,4 @@
-// Questions to the server. Every one can be given up; errors carry the server's sentence.
+// Queries to the server. Every one can be given up; errors carry the server's sentence.
 
 const TOKEN = "spanflame.token";
 const TENANT = "spanflame.tenant";
@@ -71,7 +71,7 @@ async function failure(response: Response): Promise<ApiError> {
   return new ApiError(response.status, message, Number(response.headers.get("Retry-After") ?? "0") || 0);
 }
 
-/** Questions that are with the server at one time: it refuses a client that has too many waiting. */
+/** Queries that are with the server at one time: it refuses a client that has too many waiting. */
 const AT_ONCE = 3;
 let asking = 0;
 const waiting: (() => void)[] = [];
@@ -152,7 +152,7 @@ export async function send<T>(path: string, query: Query, body: unknown, signal:
 
 export interface Timed<T> {
   readonly data: T;
-  /** The server's clock: what is old is said by it, not by ours. */
+  /** The server's clock: what is old is stated by it, not by ours. */
   readonly nowMs: number;
 }
 

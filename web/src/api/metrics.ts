@@ -1,4 +1,4 @@
-// TraceQL metrics over any range: the server answers for at most a day, so longer ones are asked for in pieces.
+// TraceQL metrics over any range: the server answers for at most a day, so longer ones are requested in pieces.
 
 import { get, type Answer } from "./client";
 import type { MetricAnswer, MetricSeries } from "./types";

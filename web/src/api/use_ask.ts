@@ -9,7 +9,7 @@ export interface Asked<T> {
   readonly partial: string;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Loading for over a second: time to say so. */
+  /** Loading for over a second: time to report it. */
   readonly isSlow: boolean;
   readonly again: () => void;
 }

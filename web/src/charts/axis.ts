@@ -16,7 +16,7 @@ export function roundTicks(from: number, until: number, most: number): number[] 
   return out;
 }
 
-/** 1, 2, 5 times powers of ten between two values of a logarithmic axis, fewer where there is no room. */
+/** 1, 2, 5 times powers of ten between two values of a logarithmic axis, fewer where there is no space. */
 export function logTicks(low: number, high: number, most: number): number[] {
   if (!(low > 0) || !(high > low)) return [];
   const out: number[] = [];

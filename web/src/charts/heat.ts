@@ -40,7 +40,7 @@ export function heatOf(answer: MetricAnswer): Heat {
   const edges: number[] = [];
   const last = known[known.length - 1] ?? 0;
   for (let e = known[0] ?? 1; e <= last * 1.01; e *= 2) edges.push(e);
-  // A few rows at least: where there is no room above and below, a box is hard to draw.
+  // A few rows at least: where there is no space above and below, a box is hard to draw.
   while (edges.length > 0 && edges.length < 4) edges.unshift((edges[0] ?? 1) / 2);
   let max = 0;
   const cells = edges.map((edge) => {

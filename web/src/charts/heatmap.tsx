@@ -34,7 +34,7 @@ export function HeatKey(props: { max: number; stepS: number }) {
   );
 }
 
-/** Durations over time. A dot is a trace; a box is a question; a dashed line is a deploy. */
+/** Durations over time. A dot is a trace; a box is a query; a dashed line is a deploy. */
 export function Heatmap(props: { heat: Heat; fromMs: number; untilMs: number; onDot: (trace: string) => void; onBox: (b: Box) => void; box?: Box | undefined; height?: number; marks?: readonly Mark[]; onMark?: (m: Mark) => void }) {
   const { heat } = props;
   const canvas = useRef<HTMLCanvasElement>(null);

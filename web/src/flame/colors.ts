@@ -43,7 +43,7 @@ function shade(f: Frame): string {
   return rgbOf(light, chroma, hue);
 }
 
-/** A colour of the page as a canvas takes it fastest; a browser reads "oklch(…)" anew for every bar. */
+/** A colour of the page as a canvas takes it fastest; a browser reads "oklch(…)" again for every bar. */
 export function rgbOf(l: number, chroma: number, hue: number): string {
   const [a, b] = [chroma * Math.cos((hue * Math.PI) / 180), chroma * Math.sin((hue * Math.PI) / 180)];
   const [x, y, z] = [(l + 0.3963377774 * a + 0.2158037573 * b) ** 3, (l - 0.1055613458 * a - 0.0638541728 * b) ** 3, (l - 0.0894841775 * a - 1.291485548 * b) ** 3];

@@ -1,5 +1,5 @@
 // A span's whole duration as one graph: what ran as bars, what waited as hatched bars on the function that waited, child
-// spans and what nobody knows beside them.
+// spans and what it is not known beside them.
 
 import type { ExplainPart, Profile } from "../api/types";
 import { measureOf } from "../format/units";
@@ -23,7 +23,7 @@ function add(b: Builder, p: PartStacks): void {
     b.add(b.child(0, b.frameOf({ function: part.words, kind })), part.ns);
     return;
   }
-  // The profile of a part comes to the part's figure; what rounding left is said by nobody.
+  // The profile of a part comes to the part's figure; what rounding left is stated by nobody.
   const scale = part.ns / profile.total;
   const frames = profile.frames.map((f) => b.frameOf(named(f)));
   const map = new Int32Array(profile.nodes.length);

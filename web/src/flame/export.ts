@@ -16,7 +16,7 @@ export function save(content: Blob, name: string): void {
 }
 
 /** "main;serve;handle 1200" a line: what every flame graph tool reads. It has no place for remarks: all stacks of an
- * estimate stand under a frame that says so, as in the server's. Of a difference both numbers, as difffolded writes them. */
+ * estimate stand under a frame that reports it, as in the server's. Of a difference both numbers, as difffolded writes them. */
 export function folded(t: Tree): string {
   const lines: string[] = [];
   for (let i = 1; i < t.n; i++) {

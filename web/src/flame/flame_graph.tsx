@@ -52,7 +52,7 @@ export interface FlameProps {
   icicle?: boolean;
   /** Frames that start the thread may be left out */
   mayHideStart?: boolean;
-  /** Somebody looks into the graph: what stands above may make room */
+  /** Somebody looks into the graph: what stands above may make space */
   onEnter?: () => void;
   /** The graph is taller than its room */
   onDeep?: () => void;
@@ -119,7 +119,7 @@ export function FlameGraph(props: FlameProps) {
 
   const onZoom = useCallback(
     (node: number) => {
-      // What was cut has no bars of its own: its caller is looked at, and that asks for it.
+      // What was cut has no bars of its own: its caller is examined, and that requests it.
       const to = isOther(tree.frames[tree.frame[node] ?? -1]) ? (tree.parent[node] ?? 0) : node;
       if (to === 0 && node !== 0) setAll(true);
       change({ z: placeOf(tree, to) });

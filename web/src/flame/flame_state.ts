@@ -81,7 +81,7 @@ export function useFlameState(prefix: string): readonly [FlameState, Change] {
     [prefix],
   );
   const state = useMemo(() => stateOf(url), [url]);
-  // A look that is equal stays the same object: trees are made anew when it changes.
+  // A look that is equal stays the same object: trees are made again when it changes.
   const look = useMemo(() => state.look, [JSON.stringify(state.look)]);
   return [useMemo(() => ({ ...state, look }), [state, look]), change];
 }

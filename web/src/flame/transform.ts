@@ -1,4 +1,4 @@
-// One tree from another: grouped, folded, turned round. The sum never changes, but for the sandwich, which looks at one
+// One tree from another: grouped, folded, turned round. The sum never changes, but for the sandwich, which examines one
 // function.
 
 import type { Frame } from "../api/types";

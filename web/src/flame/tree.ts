@@ -15,7 +15,7 @@ export interface Tree {
   /** Of a difference: the right side; `self` and `total` are the left one */
   readonly otherSelf: Float64Array | undefined;
   readonly otherTotal: Float64Array | undefined;
-  /** What a bar's width stands for: total, or the sum of both sides */
+  /** What a bar's width represents: total, or the sum of both sides */
   readonly size: Float64Array;
   readonly first: Int32Array;
   readonly next: Int32Array;
@@ -44,7 +44,7 @@ export function named(f: Frame): Frame {
   return { ...f, function: place === "" ? "(unknown)" : place };
 }
 
-/** The bar that stands for what was cut. */
+/** The bar that represents what was cut. */
 export function isOther(f: Frame | undefined): boolean {
   return f?.kind === "marker" && f.function === "other";
 }
@@ -141,7 +141,7 @@ function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array
     if (d > maxDepth) maxDepth = d;
   }
   // The heaviest child first; ties by name, so that two loads look the same. What was cut comes last: a place in the
-  // address then means the same before and after it is asked for.
+  // address then means the same before and after it is requested.
   const first = new Int32Array(n).fill(-1);
   const next = new Int32Array(n).fill(-1);
   const order = Array.from({ length: n - 1 }, (_, i) => i + 1);
@@ -179,7 +179,7 @@ export function treeOf(p: Profile): Tree {
   const frame = new Int32Array(n);
   const self = new Float64Array(n);
   p.nodes.forEach(([up, f, v], i) => {
-    // A node never stands before its parent; an answer that says so is broken, and must not hang the page.
+    // A node never stands before its parent; an answer that reports it is broken, and must not hang the page.
     parent[i] = up < i ? up : 0;
     frame[i] = f;
     self[i] = v;
@@ -270,7 +270,7 @@ export function profileWithin(p: Profile, moments: readonly Moment[], from: numb
   let samples = 0;
   for (const [start, length, v, leaf] of moments) {
     if (start + length < from || start >= until || leaf <= 0 || leaf >= p.nodes.length) continue;
-    // A wait that began before or goes on after counts by the part inside.
+    // A wait that began before or continues after counts by the part inside.
     const share = length > 0 ? (Math.min(start + length, until) - Math.max(start, from)) / length : 1;
     self[leaf] = (self[leaf] ?? 0) + v * share;
     samples++;

@@ -1,4 +1,4 @@
-// A tree whose small branches were cut, and which asks for them where somebody looks.
+// A tree whose small branches were cut, and which requests them where somebody looks.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, type Answer } from "../api/client";
@@ -13,7 +13,7 @@ const AT_ONCE = 8;
 interface Held {
   readonly from: Tree;
   readonly tree: Tree;
-  /** Stacks that were asked for */
+  /** Stacks that were requested */
   readonly known: ReadonlySet<string>;
 }
 

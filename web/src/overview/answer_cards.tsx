@@ -13,7 +13,7 @@ export function evidenceOf(f: Told): Readonly<Record<string, string | undefined>
   return f.traceId !== "" ? { view: "trace", id: f.traceId, span: f.spanId, pane: "why", focus: f.subject, fs: exactly(f.subject) } : { view: "profiles", service: f.service, fs: exactly(f.subject) };
 }
 
-/** "…, in main > serve > handle": the way there is said by the picture. */
+/** "…, in main > serve > handle": the way there is stated by the picture. */
 export function shortFact(f: Told): string {
   const at = f.path === "" ? -1 : factOf(f).indexOf(`, in ${f.path}`);
   return at > 0 ? factOf(f).slice(0, at) : factOf(f);

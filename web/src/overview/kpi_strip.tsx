@@ -20,7 +20,7 @@ interface Whole {
   p95: number;
 }
 
-/** Services that no other one calls: by them requests enter the system. All of them where nobody knows who calls whom. */
+/** Services that no other one calls: by them requests enter the system. All of them where it is not known who calls whom. */
 export function entriesOf(services: readonly Service[], calls: readonly Call[]): Service[] {
   const called = new Set(calls.filter((c) => c.parent !== c.child).map((c) => c.child));
   const entries = services.filter((s) => s.requests.count > 0 && !called.has(s.service));

@@ -19,7 +19,7 @@ export interface Deploy {
   readonly isSeen: boolean;
   readonly environment: string;
   readonly comment: string;
-  /** Where more is said of it; "" unless it is an address of the web. */
+  /** Where more is reported for it; "" unless it is an address of the web. */
   readonly url: string;
 }
 

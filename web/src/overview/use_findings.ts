@@ -1,4 +1,4 @@
-// What stands out in every service, by one question.
+// What stands out in every service, by one query.
 
 import { get } from "../api/client";
 import type { Finding, Findings } from "../api/types";
@@ -7,12 +7,12 @@ import { asked, type Range } from "../state/range";
 
 export interface ServiceFindings extends Findings {
   service: string;
-  /** Why there are none: the question about it failed */
+  /** Why there are none: the query about it failed */
   error?: string;
 }
 export interface AllFindings {
   services: ServiceFindings[];
-  /** Services that were not looked at any more: the question took too long */
+  /** Services that were not examined any more: the query took too long */
   left: number;
 }
 

@@ -33,7 +33,7 @@ export interface RedData {
   readonly sparkError: string;
 }
 
-/** Values in order of time without holes; a step without requests is no line. */
+/** Values in order of time without holes; a step without requests is not a line. */
 export function sparkOf(s: { samples?: { timestampMs: string; value?: number }[] }): Spark {
   return { values: (s.samples ?? []).map((p) => (p.value === undefined || p.value === 0 ? null : p.value)) };
 }

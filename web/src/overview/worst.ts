@@ -1,4 +1,4 @@
-// Which service a person should look at first, and what changed against the time before.
+// Which service a person should examine first, and what changed against the time before.
 
 import type { Service } from "../api/types";
 

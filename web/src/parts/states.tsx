@@ -38,7 +38,7 @@ export function Progress(props: { isLoading: boolean; isSlow: boolean; onCancel?
   );
 }
 
-/** The frame around one question's answer. */
+/** The frame around one query's answer. */
 export function AskedFrame<T>(props: { asked: Asked<T>; empty?: (data: T) => ComponentChildren; children: (data: T) => ComponentChildren }) {
   const { asked } = props;
   const nothing = asked.data !== undefined && props.empty ? props.empty(asked.data) : undefined;

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { credentials, setCredentials } from "../api/client";
 import { haveCredentials, onNeed } from "../api/token";
 
-/** Shown when the server asks for a token or a tenant; both are kept until the tab is closed, in its own storage: no other
+/** Shown when the server requests a token or a tenant; both are kept until the tab is closed, in its own storage: no other
  * origin, port or tab can read them. A cookie would go to every port of the host. */
 export function TokenPrompt() {
   const [sentence, setSentence] = useState("");

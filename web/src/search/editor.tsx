@@ -13,7 +13,7 @@ interface Values {
 const OFFERED = 30;
 const VALUES = 200;
 
-/** Keys and values that are really there. `isCut`: there may be more values than were asked for. */
+/** Keys and values that are really there. `isCut`: there may be more values than were requested. */
 async function offers(place: Place, text: string, caret: number, signal: AbortSignal): Promise<{ all: readonly string[]; isCut: boolean }> {
   const all = await offered(place, text, caret, signal);
   return { all, isCut: place.kind === "value" && all.length >= VALUES };
@@ -31,7 +31,7 @@ async function offered(place: Place, text: string, caret: number, signal: AbortS
   return data.tagValues.map((v) => (v.type === "string" ? JSON.stringify(v.value) : v.value));
 }
 
-/** What the server says about a query that is still being written: asked for a moment long ago, which costs nothing. */
+/** What the server says about a query that is still being written: queried for a moment long ago, which costs nothing. */
 function useFault(text: string, isOn: boolean): string {
   const [fault, setFault] = useState({ text: "", said: "" });
   useEffect(() => {

@@ -35,7 +35,7 @@ export interface Badges {
   readonly alerts: number;
 }
 
-/** The alerts are asked for once a minute while somebody looks. */
+/** The alerts are requested once a minute while somebody looks. */
 export function useBadges(): Badges {
   const [, turn] = useState(0);
   const [alerts, setAlerts] = useState(0);

@@ -114,7 +114,7 @@ function NoticeLine(props: { demo: Demo; notice: Notice }) {
 export function DemoBar() {
   const [known, again] = useDemo();
   const [open, setOpen] = useState(false);
-  // What was asked for and is not yet true; gone when the demo has looked at it.
+  // What was requested and is not yet true; gone when the demo has examined it.
   const wish = useRef<{ at: number; of: Wish }>();
   const change = useChange(again);
   if (!known) return null;

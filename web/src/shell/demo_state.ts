@@ -3,7 +3,7 @@
 
 export const STATE = "spanflame.demo";
 export const WISH = "spanflame.demo.wish";
-/** A demo says every 5 s that it is there; one question of its story may take half a minute. */
+/** A demo says every 5 s that it is there; one query of its story may take half a minute. */
 const FRESH_MS = 60e3;
 
 export interface Problem {

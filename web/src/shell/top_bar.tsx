@@ -29,7 +29,7 @@ function ThemeSwitch() {
   );
 }
 
-/** Where one is, what one looks for, which time, and how to tell others. None of it ever moves. */
+/** Where one is, what one searches for, which time, and how to tell others. None of it ever moves. */
 export function TopBar(props: { view: string; onRefresh: () => void; services: readonly string[] }) {
   const head = useHeadNow();
   const entry = entryOf(props.view);

@@ -1,4 +1,4 @@
-// Names of services that some view has seen: the search field offers them without a question of its own.
+// Names of services that some view has seen: the search field offers them without a query of its own.
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -10,7 +10,7 @@ export interface Row {
   readonly isFolded: boolean;
   /** Spans below it, of any depth */
   readonly below: number;
-  /** It stands for so many siblings of its name that follow one another; 0: for itself */
+  /** It represents so many siblings of its name that follow one another; 0: for itself */
   readonly run: number;
 }
 

@@ -28,7 +28,7 @@ async function ask(traceId: string, span: Span, range: Range, signal: AbortSigna
   const found = await get<Found>("/api/search", { q, limit: String(READ), spss: "5", ...askedSeconds(range) }, signal);
   const spans = (found.data.traces ?? []).flatMap((t) => (t.spanSets ?? (t.spanSet ? [t.spanSet] : [])).flatMap((s) => s.spans.map((x) => ({ trace: t.traceID, ...x }))));
   spans.sort((a, b) => Number(a.durationNanos) - Number(b.durationNanos));
-  // The middle of the faster half stands for "fast"; the very fastest may have done nothing.
+  // The middle of the faster half represents "fast"; the very fastest may have done nothing.
   const tries = [0.25, 0.5, 0.75, 0.1].map((f) => spans[Math.floor(f * spans.length)]);
   for (const s of tries) {
     if (!s) continue;

@@ -42,7 +42,7 @@ export function inOrder(types: readonly string[]): string[] {
   return [...types].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Samples of a grade: a record may stand for several. */
+/** Samples of a grade: a record may represent several. */
 export function gradeSamples(p: Pick<SpanProfile, "samples" | "looks" | "grades">, g: GradeName): number {
   const whole = GRADES.reduce((n, [k]) => n + p.grades[k].value, 0);
   if ((p.looks ?? 0) <= p.samples || whole <= 0) return p.grades[g].samples;

@@ -1,4 +1,4 @@
-// The time breakdowns of all spans of a trace, by one question.
+// The time breakdowns of all spans of a trace, by one query.
 
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";

@@ -37,7 +37,7 @@ interface Cohort {
   profile: Profile;
 }
 
-/** Where the server split a query's spans by duration: "p95 (210 ms)" in its words is not enough, so it is asked for. */
+/** Where the server split a query's spans by duration: "p95 (210 ms)" in its words is not enough, so it is requested. */
 const SPLITS = ["all", "p50", "p75", "p90", "p95", "p99", "errors"] as const;
 
 function Side(props: { title: string; side: CompareSide; unit: string; color: string }) {

@@ -139,7 +139,7 @@ function stateOf(c: Coverage, is: (type: string) => boolean): { state: State; wo
   return gap > 0 ? { state: "half", words: `${words}; ${duration(gap)} without any` } : { state: "full", words };
 }
 
-/** What came is never more than what is said to be possible: spans that run on several threads have more than one thread could. */
+/** What came is never more than what is stated to be possible: spans that run on several threads have more than one thread could. */
 export function samplesHint(link: NonNullable<Coverage["link"]>): string {
   const came = count(link.receivedSamples);
   return link.receivedSamples > link.expectedSamples ? `${came}, on several threads at once` : `${came} of about ${count(link.expectedSamples)} expected for ${countOf(link.spans, "span")} on one thread each`;
@@ -193,7 +193,7 @@ function Row(props: { service: string; spans: number; range: Range; isChosen: bo
 
 const ROWS = 30;
 
-/** One table of what arrives of each service and what is missing; the chosen one with the lines that mend it. */
+/** One table of what arrives of each service and what is missing; the chosen one with the lines that fix it. */
 export function CoverageView(props: { range: Range }) {
   const url = useUrl();
   const q = asked(props.range);

@@ -58,7 +58,7 @@ function ByKeys(props: { range: Range }) {
   );
 }
 
-/** `inner` is what stands between the braces of the spans looked at. */
+/** `inner` is what stands between the braces of the spans examined. */
 export function Latency(props: { inner: string; range: Range; height?: number; title: string; marks?: readonly Mark[]; onMark?: (m: Mark) => void }) {
   const url = useUrl();
   const { range, inner } = props;

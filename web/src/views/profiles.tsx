@@ -41,7 +41,7 @@ export function selectorOf(service: string, labels: string): string {
 
 const times = (r: Range) => ({ start: String(Math.floor(r.fromMs)), end: String(Math.ceil(r.untilMs)) });
 
-/** Bars an answer has at most; what is smaller is summed up, and asked for when somebody looks there. */
+/** Bars an answer has at most; what is smaller is summed up, and requested when somebody looks there. */
 const MOST_NODES = "200000";
 
 interface Question {

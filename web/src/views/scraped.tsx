@@ -1,4 +1,4 @@
-// What the server asks for profiles by itself, and how that went.
+// What the server requests profiles by itself, and how that went.
 
 import { useEffect } from "preact/hooks";
 import { get } from "../api/client";

@@ -143,7 +143,7 @@ export function Search(props: { range: Range }) {
   const extra = useMemo(() => (url["cols"] ?? "").split(",").filter((c) => c !== ""), [url["cols"]]);
   const limit = url["limit"] ?? "50";
   const isChart = isMetrics(q);
-  // Columns of attributes are asked for with the query itself.
+  // Columns of attributes are requested with the query itself.
   const sent = extra.length === 0 || q.includes("|") ? q : `${q} | select(${extra.join(", ")})`;
   const query = { q: sent, limit, spss: "1", ...askedSeconds(props.range) };
   // What does not match the query any more goes away at once.

@@ -49,7 +49,7 @@ function zoomOf(text: string | undefined): Zoom {
   return from >= 0 && until <= 1 && from < until ? { from, until } : { from: 0, until: 1 };
 }
 
-/** A range around the trace, for questions about spans like its own. */
+/** A range around the trace, for queries about spans like its own. */
 function around(trace: Trace, range: Range): Range {
   const at = nanoToMs(trace.startTimeUnixNano);
   return { fromMs: Math.min(range.fromMs, at - 1800e3), untilMs: Math.max(range.untilMs, at + 60e3) };

@@ -182,7 +182,7 @@ export function SpanWhy(props: { traceId: string; traceNs: number; span: Span })
   // A stack deeper than its room folds the answer to a sentence and the bar, unless somebody said otherwise.
   const here = `${span.spanId} ${mode} ${part} ${url["type"] ?? ""}`;
   const [deep, setDeep] = useState("");
-  // Samples of one type are asked for to see the graph.
+  // Samples of one type are queried for to see the graph.
   const mayFold = deep === here || (mode !== "all" && mode !== "wait" && innerWidth > PHONE);
   const isBrief = url["brief"] === "1" || (url["brief"] !== "0" && mayFold);
   const onDeep = useCallback(() => {

@@ -206,7 +206,7 @@ static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *ou
 
 static enum sf_err check(struct sf_catalogue *c, struct sf_why *why);
 
-/* A catalogue that SQLite cannot read is kept for whoever wants to look at it. */
+/* A catalogue that SQLite cannot read is kept for for readers that need to examine it. */
 static enum sf_err set_aside(struct sf_dir *dir, struct sf_why *why)
 {
     static const char *const ends[] = {"", "-wal", "-shm"};

@@ -1,4 +1,4 @@
-/* catalogue.h - which blocks exist, up to where the log is in them, who the tenants are.
+/* catalogue.h - the existing blocks, the log position they cover, and the tenants.
  *
  * One SQLite file, meta.db (journal WAL, synchronous FULL). A transaction here is the commit point
  * of every flush, merge and erasure. Calls are serialised inside; any thread. docs/format-store.md
@@ -39,7 +39,7 @@ struct sf_catalogue_meta {
 };
 
 /* Opens or makes meta.db. `out_is_new`: it has no uuid row (missing, lost or empty): the caller
- * rebuilds and then calls sf_catalogue_begin(). A file that is no database, or not as it was
+ * rebuilds and then calls sf_catalogue_begin(). A file that is not a database, or not as it was
  * written, is set aside under orphan/ and counts as lost. */
 enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_catalogue **out,
                               bool *out_is_new, struct sf_why *why);

@@ -175,7 +175,7 @@ struct headers {
     char path[64];
 };
 
-/* What cannot be read now is not judged: it is looked at again when it is opened. */
+/* What cannot be read now is not judged: it is examined again when it is opened. */
 static bool see_header(void *arg, const char *path, uint64_t id)
 {
     struct headers *h = arg;

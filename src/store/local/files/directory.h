@@ -1,4 +1,4 @@
-/* directory.h - the data directory: its lock, its folders, and files nobody knows.
+/* directory.h - the data directory: its lock, its folders, and unknown files.
  *
  *   LOCK            flock()ed; holds pid and store uuid
  *   meta.db         catalogue
@@ -17,8 +17,8 @@ enum sf_err sf_directory_lock(struct sf_dir *dir, struct sf_file *out, struct sf
 bool sf_directory_read_uuid(const struct sf_file *lock, uint8_t out[16]);
 enum sf_err sf_directory_write_lock(const struct sf_file *lock, const uint8_t uuid[16],
                                     struct sf_why *why);
-/* UNSUPPORTED when a block is of a format that a later version writes: nobody may touch the
- * directory then. Reads the header of every block. */
+/* UNSUPPORTED when a block is of a format that a later version writes: the directory must not be
+ * changed then. Reads the header of every block. */
 enum sf_err sf_directory_refuse_newer(struct sf_dir *dir, struct sf_why *why);
 /* Makes the folders. */
 enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why);

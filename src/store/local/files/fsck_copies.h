@@ -5,7 +5,7 @@
 
 struct sf_dir;
 
-/* `say` gets a sentence per finding; what a kill may leave behind is said and not counted. */
+/* `say` gets a sentence per finding; what a kill may leave behind is stated and not counted. */
 struct sf_fsck_copies {
     struct sf_dir *dir;
     struct sf_catalogue *catalogue;

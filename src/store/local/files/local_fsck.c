@@ -1,4 +1,4 @@
-/* local_fsck.c - looks at everything in a data directory and changes nothing. */
+/* local_fsck.c - examines everything in a data directory and changes nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct check {
     size_t n, cap;
     struct sf_arena scratch;
     const struct sf_file *lock; /* NULL: there is none */
-    const char *path;           /* of the block being looked at */
+    const char *path;           /* of the block being examined */
     enum sf_err err;
 };
 

@@ -23,8 +23,8 @@ struct tenant {
 struct sf_tenants {
     struct sf_dir *dir;
     struct sf_catalogue *catalogue;
-    /* Guards all below. Held while a new tenant is made durable, because the second who asks for it
-     * must not get ahead of the disk; so before the catalogue's. */
+    /* Guards all below. Held while a new tenant is made durable, because a second request for it
+     * must not be acknowledged before it is on disk; so it precedes the catalogue's lock. */
     struct sf_mutex lock;
     struct tenant *list;
     size_t n, cap;

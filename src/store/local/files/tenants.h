@@ -17,10 +17,10 @@ enum sf_err sf_tenants_open(struct sf_dir *dir, struct sf_catalogue *catalogue,
 void sf_tenants_close(struct sf_tenants *t); /* NULL is fine */
 enum sf_err sf_tenants_find(struct sf_tenants *t, sf_str name, bool can_create, uint32_t *out,
                             struct sf_why *why);
-/* Its name, borrowed until close. False: nobody has that number. */
+/* Its name, borrowed until close. False: the number is not assigned. */
 bool sf_tenants_name(struct sf_tenants *t, uint32_t id, sf_str *out);
 /* The names of the first `cap` of them, by number, borrowed until close. Gives how many there are.
  */
 size_t sf_tenants_list(struct sf_tenants *t, sf_str *out, size_t cap);
-/* A number found in a block is never given to somebody else. */
+/* A number found in a block is never assigned to another tenant. */
 void sf_tenants_skip(struct sf_tenants *t, uint32_t id);

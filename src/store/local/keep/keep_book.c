@@ -81,7 +81,7 @@ static enum sf_err refuse_newer(struct sf_dir *dir, const char *name, const char
 {
     struct sf_buf whole = {0};
     enum sf_err err = read_file(dir, name, &whole, why);
-    /* What cannot be read now is looked at again when it is opened. */
+    /* What cannot be read now is examined again when it is opened. */
     err = err ? SF_OK : check_format(name, sf_buf_bytes(&whole), magic, why);
     sf_buf_done(&whole);
     return err;
@@ -95,7 +95,7 @@ enum sf_err sf_keep_book_refuse_newer(struct sf_dir *dir, struct sf_why *why)
     return err ? err : sf_verdicts_refuse_newer(dir, why);
 }
 
-/* A damaged list is put where it can be looked at, and begun anew. */
+/* A damaged list is put where it can be examined, and begun again. */
 static enum sf_err set_aside(struct sf_local *l, const char *name, const struct sf_why *what,
                              struct sf_why *why)
 {

@@ -29,7 +29,8 @@ struct sf_keep_book {
     uint64_t n_thinned;    /* rows that merges left out since the start */
 };
 
-/* Reads all files. UNSUPPORTED: one is of a later version. What is damaged is set aside and said.
+/* Reads all files. UNSUPPORTED: one is of a later version. Damaged files are moved aside and
+ * reported.
  */
 enum sf_err sf_keep_book_open(struct sf_local *l, bool is_new, struct sf_why *why);
 void sf_keep_book_close(struct sf_local *l);

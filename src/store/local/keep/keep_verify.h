@@ -1,4 +1,4 @@
-/* keep_verify.h - looks at verdicts, rule sets and pins of a directory, and changes nothing. */
+/* keep_verify.h - examines verdicts, rule sets and pins of a directory, and changes nothing. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

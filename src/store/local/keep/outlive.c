@@ -142,7 +142,7 @@ static enum sf_err work(struct sf_local *l, struct pass *p, enum sf_block_kind k
         if (!err)
             sf_outlive_mark(l, &was, p->version, true);
         else if (err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-            atomic_store(&run->outlive_mark, mark_of(p->version, true)); /* said once */
+            atomic_store(&run->outlive_mark, mark_of(p->version, true)); /* reported once */
     }
     sf_tenant_rules_done(&tenants);
     sf_snapshot_unref(s);

@@ -11,7 +11,7 @@
 /* May the block, past its age, hold spans that stay? */
 bool sf_outlive_spares(struct sf_local *l, const struct sf_block_row *row,
                        const struct sf_retention *rule, int64_t now_ns);
-/* What was made of `was` needs no second look until the pins change. `is_alone`: it has what
+/* What was made of `was` needs no second check until the pins change. `is_alone`: it has what
  * outlives and nothing else; false: so do its single samples. */
 void sf_outlive_mark(struct sf_local *l, const struct sf_block_row *was, uint64_t pins_version,
                      bool is_alone);

@@ -136,7 +136,7 @@ static enum sf_err end(struct sf_local *l, struct change *c, struct sf_why *why)
         if (!has_note(b->pins, b->n_pins, c->old[i].note.p))
             sf_heap_free((void *)c->old[i].note.p);
     }
-    if (err) { /* the list only grew or shrank: there is room for what it was */
+    if (err) { /* the list only grew or shrank: there is space for what it was */
         b->n_pins = c->n_old;
         if (c->n_old)
             memcpy(b->pins, c->old, c->n_old * sizeof(*c->old));

@@ -1,5 +1,5 @@
-/* pins.h - traces that are kept because somebody asked for them. In verdict/pins; the whole list is
- * written with each change: it is short. */
+/* pins.h - traces that users have chosen to keep. In verdict/pins; the whole list
+ * is written with each change: it is short. */
 #pragma once
 #include "store/local/keep/keep_book.h"
 

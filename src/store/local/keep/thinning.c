@@ -139,9 +139,9 @@ enum sf_err sf_thinning_work(struct sf_local *l, struct sf_why *why)
         if (!err && did_work)
             err = sf_compact_rewrite(l, run, why);
         if (!did_work || (err && err != SF_ERR_BUSY && err != SF_ERR_CANCELLED))
-            atomic_store(&run->is_thinned, true); /* nothing to do, or said once */
+            atomic_store(&run->is_thinned, true); /* nothing to do, or already reported */
         if (err == SF_ERR_CORRUPT)
-            err = SF_OK; /* quarantined, and said */
+            err = SF_OK; /* quarantined and reported */
     }
     sf_snapshot_unref(s);
     if (did_work && !err)

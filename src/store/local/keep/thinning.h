@@ -1,5 +1,5 @@
-/* thinning.h - which detail rows a merge leaves out, because nobody will ask for them: those of
- * traces that the verdict on their hour does not keep. Aggregates hold every sample, always. */
+/* thinning.h - which detail rows a merge leaves out, because they are not kept: those of traces
+ * that the verdict on their hour does not keep. Aggregates hold every sample, always. */
 #pragma once
 #include "block/profile/profile_block.h"
 #include "store/local/keep/pinned.h"
@@ -19,7 +19,7 @@ struct sf_thinning { /* of one output of a merge: one tenant and one hour */
 
 struct sf_thinning_row { /* what a row's table says of it */
     const struct sf_profile_detail *d;
-    uint64_t process; /* sf_process_hash; 0: not said */
+    uint64_t process; /* sf_process_hash; 0: not given */
     sf_str service;
     bool is_uploaded; /* for one request, by hand */
 };

@@ -1,5 +1,5 @@
 /* verdicts.c - verdict files. Their heads are kept in memory, sorted by tenant and hour; bodies are
- * read when asked for. Also what is due to be judged, the state of single traces, and the changes
+ * read when requested. Also what is due to be judged, the state of single traces, and the changes
  * by erasure and age. */
 #include "store/local/keep/verdicts.h"
 
@@ -225,7 +225,7 @@ enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, stru
     struct sf_verdict copy = *v;
     enum sf_err err;
     /* A merge that runs took the verdicts as they were; its blocks get numbers below the one that
-     * is read here, so that they are looked at again. */
+     * is read here, so that they are examined again. */
     sf_mutex_lock(&l->merge_lock);
     sf_mutex_lock(&l->number_lock);
     copy.head.below_block = l->next_block;
@@ -330,7 +330,7 @@ bool sf_verdicts_holds_back(struct sf_local *l, const struct sf_block_row *row)
     int64_t hour = sf_local_hour_of(row->ts_min_ns), now_ns = sf_local_wall_ns(l);
     const struct sf_verdict_head *head;
     bool is_held;
-    /* Longer than that nobody waits for a verdict: the day is merged as it is. */
+    /* Longer than that no thread waits for a verdict: the day is merged as it is. */
     if ((row->day + 1) * SF_NS_PER_DAY + GIVE_UP_HOURS * SF_NS_PER_HOUR < now_ns)
         return false;
     sf_mutex_lock(&l->keep.lock);
@@ -425,7 +425,7 @@ enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *ask
                 take_state(&v, &asks[list[end].place], &out[list[end].place]);
         }
         if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
-            err = SF_OK; /* said; or it went by its age meanwhile */
+            err = SF_OK; /* reported; or it expired meanwhile */
     }
     return err;
 }

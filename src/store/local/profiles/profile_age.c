@@ -1,6 +1,6 @@
-/* Every merge leaves behind what is too old by then; this file looks after blocks that nobody
- * merges any more. They are rewritten one at a time, so that a server which was away for a week
- * does not spend its first minute on nothing else. */
+/* Every merge leaves behind what is too old by then; this file handles blocks that are not merged
+ * any more. They are rewritten one at a time, so that a server which was away for a week does not
+ * spend its first minute on nothing else. */
 #include "store/local/profiles/profile_age.h"
 
 #include "base/num.h"
@@ -93,7 +93,8 @@ static enum sf_err age(struct sf_local *l, struct sf_run *run, const struct sf_p
             sf_outlive_mark(l, &was, version, false);
     }
     if (err && err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-        atomic_store(&run->is_aged, true); /* not once a second: said once, tried after a restart */
+        atomic_store(&run->is_aged,
+                     true); /* not once a second: reported once, retried after a restart */
     *out_did_work = is_due;
     return err;
 }

@@ -26,7 +26,7 @@ static int by_trace(const void *a, const void *b)
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
 
-/* Few of a granule's rows are of spans that are asked for, and a search in thousands of ids for
+/* Few of a granule's rows are of spans that are requested, and a search in thousands of ids for
  * each is most of the work: a bit that is not set says no at once. Sixteen bits for each span. */
 static bool make_bits(struct sf_profile_want *want, struct sf_arena *scratch)
 {
@@ -120,7 +120,7 @@ static bool give(const struct giving *g, const struct sf_profile_detail *d)
 }
 
 /* Marks the granules that the ids are in. With spans, traces only narrow, unless their own rows are
- * asked for too. */
+ * requested too. */
 static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_read_source *s,
                             const struct sf_profile_want *want, bool *is_marked, struct sf_why *why)
 {

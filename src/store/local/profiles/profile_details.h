@@ -13,13 +13,13 @@ struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
     bool has_untagged, has_trace_rows, is_tagged;
     int64_t from_ns, to_ns;
     enum sf_prof_select select;
-    const bool *is_series; /* of the source: asked for */
+    const bool *is_series; /* of the source: requested */
 };
 
 struct sf_profile_see {
     /* Before the first row of a source that may have one: most sources of a day know nothing of a
      * span, and their symbols, which are most of a block, need not be read. NOT_FOUND: no row of it
-     * matters after all, and the next source is looked at. */
+     * matters after all, and the next source is examined. */
     enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                          const bool *is_series, struct sf_why *why);
     bool (*row)(void *arg, const struct sf_profile_detail *d); /* false: too many */
@@ -38,7 +38,7 @@ struct sf_profile_see {
 enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                     const struct sf_profile_want *want,
                                     const struct sf_profile_see *see, struct sf_why *why);
-/* The same for a question, of the series it means. */
+/* The same for a query, of the series it means. */
 enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_profile_select *select,
                                    const struct sf_detail_query *query,

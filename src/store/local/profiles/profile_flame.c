@@ -55,7 +55,7 @@ static unsigned count_rows(const struct merging *m, const struct sf_profile_chun
 }
 
 /* Of a slot of which only the sum is left: may it be shown? Not when a part of it was erased. Where
- * the question cuts it, it is shown whole, and the answer says so. */
+ * the query cuts it, it is shown whole, and the answer reports it. */
 static bool take_alone(const struct merging *m, struct sf_profile_walk *w,
                        const struct sf_profile_read_source *s, const struct sf_profile_chunk *c)
 {

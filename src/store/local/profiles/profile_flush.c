@@ -60,8 +60,8 @@ static bool plan_set(struct sf_profile_flush *f, const struct sf_profile_mem *m,
     return true;
 }
 
-/* Nobody adds to a memory in the list any more, and only a flush takes one out: no lock is needed
- * to read it here. */
+/* Nothing is added to a memory in the list any more, and only a flush takes one out: no lock is
+ * needed to read it here. */
 enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_profile_flush *out,
                                   struct sf_why *why)
 {

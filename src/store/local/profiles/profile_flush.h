@@ -17,11 +17,11 @@ bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen, uint64_t lsn
 /* Which blocks will be written of generations up to `gen`. */
 enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_profile_flush *out,
                                   struct sf_why *why);
-/* Writes them with the numbers given, and appends their rows to `io` (which has room). On failure
+/* Writes them with the numbers given, and appends their rows to `io` (which has space). On failure
  * no file of these is left behind. */
 enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_flush *plan,
                                    const struct sf_merge *numbers, const uint64_t *dups,
                                    size_t n_dups, struct sf_merge_result *io, struct sf_why *why);
-/* Forgets the memories that were written. With prof_lock held. */
+/* Drops the memories that were written. With prof_lock held. */
 void sf_profile_flush_forget(struct sf_local *l, uint64_t gen);
 void sf_profile_flush_done(struct sf_profile_flush *f);

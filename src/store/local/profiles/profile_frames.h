@@ -1,8 +1,8 @@
-/* profile_frames.h - which stacks of a source hold a frame that is looked for. */
+/* profile_frames.h - which stacks of a source hold a frame that is searched for. */
 #pragma once
 #include "store/local/profiles/profile_read.h"
 
-/* By node, in the walk's scratch: the node or one above it is such a frame. A function is asked for
+/* By node, in the walk's scratch: the node or one above it is such a frame. A function is requested
  * once by name, a node once. NOT_FOUND: no stack of the source does. */
 enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_frame_test *test, const bool **out_is_node,

@@ -2,7 +2,7 @@
  *
  * All writers fill one; a flush takes it away whole and a fresh one begins. It stays readable until
  * its block counts. Counted; the mutex guards what is in it and is held while a batch is added and
- * logged, so a reader never sees samples that are taken back, and while a query adds up what it
+ * logged, so a reader never sees samples that are reverted, and while a query adds up what it
  * finds, which for the few megabytes of one flush takes milliseconds. */
 #pragma once
 #include <stdatomic.h>
@@ -38,7 +38,7 @@ struct sf_profile_mem *sf_profile_mem_ref(struct sf_profile_mem *m);
 void sf_profile_mem_unref(struct sf_profile_mem *m); /* NULL is fine */
 
 /* Adds a piece of a request; several pieces may follow each other. With the lock held. On failure,
- * and when the request cannot be logged, undo takes back all since the last keep. */
+ * and when the request cannot be logged, undo reverts all since the last keep. */
 enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *b,
                                const struct sf_profile_index *index, struct sf_why *why);
 void sf_profile_mem_undo(struct sf_profile_mem *m);

@@ -110,8 +110,8 @@ static int by_series(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Rows that an erasure hides. Where only the sum of a slot is left, nobody can take one profile out
- * of it: all of them go. */
+/* Rows that an erasure hides. Where only the sum of a slot is left, a single profile cannot be
+ * removed from it: the whole slot is removed. */
 static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge_part *p,
                          struct sf_arena *a)
 {

@@ -1,5 +1,5 @@
-/* What a merge of profiles will hold, told from what its inputs say of themselves: a merge that
- * does not fit its line of the budget must not begin. Of each input the largest service counts: no
+/* What a merge of profiles will hold, estimated from the headers of its inputs: a merge that does
+ * not fit its share of the budget must not begin. Of each input the largest service counts: no
  * service needs more than these together. */
 #include "block/profile/profile_block_reader.h"
 #include "store/local/engine.h"

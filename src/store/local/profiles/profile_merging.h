@@ -70,7 +70,7 @@ int64_t sf_profile_merge_window(const struct sf_profile_merging *w, int64_t inde
 /* Does an erasure hide it? */
 bool sf_profile_merge_hides(const struct sf_profile_merging *w, const struct sf_merge_input *in,
                             uint32_t tenant, sf_str service, sf_trace_id trace, int64_t at_ns);
-/* A damaged input is taken out of use, so that the next merge does without it. */
+/* A damaged input is quarantined, so that the next merge leaves it out. */
 enum sf_err sf_profile_merge_blame(const struct sf_merge_input *in, enum sf_err err,
                                    const struct sf_why *why);
 

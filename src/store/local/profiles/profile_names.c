@@ -18,7 +18,7 @@ static int by_file(const void *a, const void *b)
     return x->u.file_off < y->u.file_off ? -1 : x->u.file_off > y->u.file_off;
 }
 
-/* Sorted by file, as the namer wants them. NULL: no memory. */
+/* Sorted by file, as the namer requires. NULL: no memory. */
 static struct sf_named *ask(struct sf_local *l, struct sf_query_ctx *q, struct unnamed_place *list,
                             uint32_t n, int64_t deadline_ns, struct sf_arena *to)
 {

@@ -187,7 +187,7 @@ static bool take_groups(const struct summing *x, struct sf_arena *req, struct sf
     return true;
 }
 
-/* While a source is looked at nothing may wait for names: the flame graph of the same question has
+/* While a source is examined nothing may wait for names: the flame graph of the same question has
  * waited for them before. */
 static enum sf_err load_names(struct sf_store *store, const struct sf_prof_query *query,
                               struct sf_query_ctx *q, struct sf_why *why)

@@ -65,9 +65,9 @@ enum sf_err sf_profile_read_source_threads(struct sf_profile_walk *w,
 /* Is it hidden by an erasure? */
 bool sf_profile_read_source_hides(const struct sf_profile_read_source *s, sf_trace_id trace,
                                   int64_t at_ns);
-/* Tells the budget, and asks whether the query may go on. */
+/* Tells the budget, and asks whether the query may continue. */
 enum sf_err sf_profile_read_check(struct sf_profile_walk *w, struct sf_why *why);
-/* Is the profile in the time, of the process, among those asked for by their ids, and not erased?
+/* Is the profile in the time, of the process, among those requested by their ids, and not erased?
  * The answer is not exact when only the sum of a slot is left that the time cuts. */
 bool sf_profile_read_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
                                      const struct sf_profile_read_source *s, uint32_t row);

@@ -13,10 +13,10 @@ struct sf_profile_select {
     size_t n_match;
     struct sf_regex **regexes; /* of the matchers that have one */
     struct sf_regex_scratch *scratch;
-    sf_str service; /* asked for by name; empty: any */
+    sf_str service; /* requested by name; empty: any */
 };
 
-/* INPUT: a type that is no id, a pattern that cannot be; NOMEM. */
+/* INPUT: a type that is not an id, a pattern that cannot be; NOMEM. */
 enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
                                    const struct sf_matcher *match, size_t n_match,
                                    struct sf_why *why);

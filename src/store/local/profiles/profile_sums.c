@@ -1,6 +1,6 @@
 /* profile_sums.c - what detail rows come to, span by span.
  *
- * A row costs one look at its node, and those of a span that lie together one in the table of
+ * A row costs one examine its node, and those of a span that lie together one in the table of
  * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
  * at MAX_SPANS. */
 #include "base/heap.h"

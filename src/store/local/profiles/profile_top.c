@@ -2,10 +2,10 @@
  *
  * Rows lie in no order of spans, and a function may have run in millions of them. So what is found
  * is written down as (span, value), in parts by a hash of the span, and summed one part after the
- * other in a table that stays in the cache; of the sums only the dearest are kept. When the room
+ * other in a table that stays in the cache; of the sums only the dearest are kept. When the space
  * for that is full, the upper half of the parts is dropped and left to another walk: the answer is
- * exact and its memory bounded, and only its time grows. What else is told of a span (trace, start,
- * samples) is read at the end, of the few that are in the answer. */
+ * exact and its memory bounded, and only its time grows. The other fields of a span (trace, start,
+ * samples) are read at the end, only for those in the answer. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -149,7 +149,7 @@ static enum sf_err see_source(void *arg, struct sf_profile_walk *w,
 {
     struct topping *x = arg;
     struct sf_profile_see see = {begin, see_row, x, see_columns, see_costs, &x->is_node};
-    /* Counted as the query's; it goes on with less when there is none left. */
+    /* Counted as the query's; it continues with less when there is none left. */
     (void)sf_budget_query(&w->l->budget, &x->counted_len, sf_arena_used(&x->rows), NULL);
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }

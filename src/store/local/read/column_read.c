@@ -19,7 +19,8 @@ static void show(struct sf_column_read *c)
     c->base.firsts = c->view.firsts;
 }
 
-/* Who looks gets CORRUPT and goes on with the next granule: the block is left out from now on. */
+/* The reader gets CORRUPT and continues with the next granule: the block is left out from now on.
+ */
 static enum sf_err fault(struct sf_column_read *c, enum sf_err err, const struct sf_why *why)
 {
     (void)sf_granules_query_skips(c->q, c->run, err, why);
@@ -96,7 +97,7 @@ static enum sf_err hide(struct sf_column_read *c, const struct sf_tombstones *to
     return SF_OK;
 }
 
-/* A trace that goes on in the next granule is in parts too. */
+/* A trace that continues in the next granule is in parts too. */
 static enum sf_err part(struct sf_column_read *c, const struct sf_parted *parted, size_t run,
                         struct sf_why *why)
 {

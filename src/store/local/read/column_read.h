@@ -1,4 +1,4 @@
-/* column_read.h - one granule at a time, its columns read as they are asked for. */
+/* column_read.h - one granule at a time, its columns read as they are requested. */
 #pragma once
 #include "block/span/granule_view.h"
 #include "model/span_columns.h"

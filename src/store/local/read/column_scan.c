@@ -187,7 +187,7 @@ static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
 
 static enum sf_err add_nothing(struct sf_span_columns *s, uint32_t columns, struct sf_why *why)
 {
-    (void)s, (void)columns, (void)why; /* all that may be asked for is there */
+    (void)s, (void)columns, (void)why; /* all that may be requested is there */
     return SF_OK;
 }
 

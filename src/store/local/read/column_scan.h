@@ -1,4 +1,4 @@
-/* column_scan.h - every span once, as columns: the store's answer to who looks at spans one by one.
+/* column_scan.h - every span once, as columns, for callers that process spans one by one.
  */
 #pragma once
 #include "store/local/engine.h"

@@ -163,7 +163,7 @@ static bool judge_want(struct judge *j, const struct sf_cond *c,
     uint8_t *by_value = sf_arena_raw(&j->scratch, column->n_vals + 1, 1);
     if (!by_value)
         return false;
-    memset(by_value, 2, column->n_vals); /* 2: not looked at */
+    memset(by_value, 2, column->n_vals); /* 2: not examined */
     for (uint32_t i = j->from; i < j->to; i++) {
         uint32_t code = column->code[i];
         if (code == SF_NONE) {

@@ -17,8 +17,8 @@ struct sf_conds {
     uint32_t *want;         /* per condition: place among the wanted keys, or SF_NONE */
 };
 
-/* Works out columns and wanted keys: `keys` (room for n_keys + n) gets the keys of the conditions
- * behind the n_keys that are there; returns how many there are then. `want` has room for n. */
+/* Works out columns and wanted keys: `keys` (space for n_keys + n) gets the keys of the conditions
+ * behind the n_keys that are there; returns how many there are then. `want` has space for n. */
 size_t sf_conds_prepare(struct sf_conds *c, struct sf_key *keys, size_t n_keys, uint32_t *want);
 /* out[i]: may row i match? Scratch for one verdict per dictionary entry. False: arena full. */
 bool sf_conds_judge(const struct sf_conds *c, const struct sf_span_rows *rows, uint32_t from,

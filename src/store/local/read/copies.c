@@ -10,7 +10,7 @@
 
 enum { MAX_SPANS = 1 << 21 };
 
-struct set { /* of keyed hashes, which stand for their keys */
+struct set { /* of keyed hashes, which identify their keys */
     uint64_t *hashes;
     uint32_t n, cap;
     struct sf_table at;
@@ -26,7 +26,7 @@ struct search {
     struct sf_parted *p;
     const struct sf_snapshot *s;
     struct sf_column_read show;
-    bool is_by_id;            /* look at ids of traces, not of spans */
+    bool is_by_id;            /* examine ids of traces, not of spans */
     struct set seen, doubled; /* doubled: traces of which something was seen twice */
     struct piece *pieces;
     size_t n_pieces, pieces_cap;
@@ -190,8 +190,8 @@ static enum sf_err look(struct sf_parted *p, const struct sf_snapshot *s, struct
     return err;
 }
 
-/* Indexes have half of a hash: of many traces most that seem to be in two runs are two traces. That
- * is told by their ids, which are a tenth of what the ids of spans are. */
+/* Indexes have half of a hash: of many traces most that seem to be in two runs are two traces. This
+ * is determined from trace ids, which are a tenth of the size of span ids. */
 enum sf_err sf_copies_keep_traces(struct sf_parted *p, const struct sf_snapshot *s,
                                   struct sf_local *l, struct sf_query_ctx *q, uint64_t least,
                                   struct sf_why *why)

@@ -1,7 +1,8 @@
 /* copies.h - of the traces that seem to be in several runs, which are, and which have a span twice?
  *
  * Two writers fill two memtables, so that nearly every recent trace is in parts; but a span is
- * there twice only when it was sent twice. Who looks at spans one by one needs to know no more. */
+ * there twice only when it was sent twice. Callers that process spans one by one need no more than
+ * this. */
 #pragma once
 #include "store/local/read/parted.h"
 

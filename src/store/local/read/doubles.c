@@ -1,6 +1,6 @@
 /* doubles.c - finds traces that have rows, or the same span, in more than one run. Results for
  * pairs of blocks are remembered as lists of trace numbers, because blocks do not change; parts in
- * memory are compared anew for every query. When not all results fit into memory, all runs are
+ * memory are compared again for every query. When not all results fit into memory, all runs are
  * compared for the query instead. */
 #include "store/local/read/doubles.h"
 
@@ -16,7 +16,7 @@
 #include "store/local/read/granules.h"
 
 enum {
-    MAX_TRACES = 1 << 18, /* of a kind; above it all of that kind is forgotten and found anew */
+    MAX_TRACES = 1 << 18, /* of a kind; above it all of that kind is forgotten and found again */
     FILTER_CAP = 64 << 20
 };
 

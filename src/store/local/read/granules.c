@@ -76,7 +76,7 @@ void sf_granules_done(struct sf_granules *g)
 }
 
 /* A slot for one more granule: a free one while the memory allows it, else the one unused for
- * longest; never the two newest, which the caller may be looking at. */
+ * longest; never the two newest, which the caller may be examining. */
 static struct sf_granule *find_slot(struct sf_granules *g)
 {
     struct sf_granule *empty = NULL, *oldest = NULL;
@@ -221,7 +221,8 @@ enum sf_err sf_granules_query_check(const struct sf_query_ctx *q, struct sf_why 
 enum sf_err sf_granules_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s,
                                    struct sf_mutex *m, struct sf_why *why)
 {
-    int64_t until_ns = sf_clock_mono_ns() + CHECK_NS; /* nobody signals that the caller went away */
+    int64_t until_ns = sf_clock_mono_ns() +
+                       CHECK_NS; /* there is no signal when the caller disconnects */
     if (q->deadline_ns && q->deadline_ns < until_ns)
         until_ns = q->deadline_ns;
     (void)sf_condvar_wait_until(s, m, until_ns);

@@ -57,10 +57,10 @@ enum sf_err sf_granules_query_check(const struct sf_query_ctx *q, struct sf_why 
 /* Waits a moment for `s`, whose mutex is held; then the same. */
 enum sf_err sf_granules_query_wait(const struct sf_query_ctx *q, struct sf_condvar *s,
                                    struct sf_mutex *m, struct sf_why *why);
-/* A block that could not be read: true when it is damaged and the query goes on without it. */
+/* A block that could not be read: true when it is damaged and the query continues without it. */
 bool sf_granules_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
                              const struct sf_why *why);
-/* The query goes on without the block, and its answer will say so. */
+/* The query continues without the block, and its answer will report it. */
 void sf_granules_query_misses(struct sf_query_ctx *q, const struct sf_run *run);
 bool sf_granules_query_has_tenant(const struct sf_query_ctx *q,
                                   uint32_t tenant); /* 0: any of them */

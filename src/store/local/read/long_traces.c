@@ -1,8 +1,8 @@
 /* long_traces.c - finds traces that span more time than a search looks around its range. The traces
- * of some runs are listed and sorted by hash, then each other run is asked by its trace filter, or
- * its sorted index of traces is walked beside the list when that is not much shorter; traces found
- * in several runs and far apart are kept in a sorted list. The compact thread does this for new
- * blocks, a query for what is left if that is quick. */
+ * of some runs are listed and sorted by hash, then each other run is probed through its trace
+ * filter, or its sorted index of traces is walked beside the list when that is not much shorter;
+ * traces found in several runs and far apart are kept in a sorted list. The compact thread does
+ * this for new blocks, a query for what is left if that is quick. */
 #include "store/local/read/long_traces.h"
 
 #include <stdlib.h>
@@ -458,7 +458,7 @@ static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
     return n_rows + n_rows * n_far / LOOKS_A_ROW;
 }
 
-/* Nobody waits for the compact thread, which after a start is at it for a while. */
+/* No thread waits for the compact thread, which is busy with this for a while after a start. */
 static bool would_take_long(struct sf_local *l, uint64_t cost)
 {
     uint64_t most = l->tune.compare_rows;

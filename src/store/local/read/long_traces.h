@@ -3,7 +3,7 @@
  * A search finds a trace by a span that matches and lies in its range, or no further outside than
  * SF_LIMIT_SEARCH_SLACK_S. Of a trace whose pieces lie in several runs and further apart than that,
  * the span that matches may be anywhere. Such traces are few; the store knows each of them, and a
- * search that one of them reaches into looks at it whole.
+ * search that one of them reaches into examines it whole.
  *
  * Every run is compared once with all others, by their filters of trace ids: when it is flushed or
  * the store was opened, on the compact thread; or by the first query that comes before that. What a
@@ -34,8 +34,8 @@ struct sf_long_traces {
 void sf_long_traces_init(struct sf_long_traces *s);
 void sf_long_traces_done(struct sf_long_traces *s);
 
-/* Compares the runs that nobody has compared yet: all blocks, some at a time, until none is left or
- * the store stops. */
+/* Compares the runs that have not been compared yet: all blocks, some at a time, until none is left
+ * or the store stops. */
 enum sf_err sf_long_traces_compare(struct sf_local *l, struct sf_why *why);
 /* For a query on this snapshot: the same for parts and blocks alike, unless it would take long;
  * then they wait for the flush. *out_is_known: all runs of the snapshot are compared, and none of

@@ -2,8 +2,8 @@
  *
  * A query that reads everything of a long range works until its deadline and then has no answer.
  * When a quarter of its time has brought it so little of the way that the rest would take four
- * times as long as it has, it ends at once and says so: what it asks for must be narrowed, and its
- * thread is free for others. */
+ * times as long as it has, it ends at once and reports it: what it requests must be narrowed, and
+ * its thread is free for others. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -52,7 +52,7 @@ static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct
         err = sf_filter_probe_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk,
                                           why);
     if (err && sf_granules_query_skips(m->q, s->run, err, why)) {
-        *out_has = false; /* nobody looks at its traces any more */
+        *out_has = false; /* its traces are not needed any more */
         err = SF_OK;
     }
     s->next += s->n_chunk;
@@ -86,7 +86,7 @@ static void add_entry(struct merge *m, const struct stream *s)
     if (m->n_group && hash_of(s) != m->hash)
         end_group(m);
     m->hash = hash_of(s);
-    if (m->n_group == MAX_GROUP) { /* who made such ids may wait for whole traces */
+    if (m->n_group == MAX_GROUP) { /* for colliding ids, whole traces are read */
         m->is_shared = true;
         mark(m, s->place, trace);
         return;

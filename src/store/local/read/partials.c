@@ -141,7 +141,7 @@ bool sf_partials_get(struct sf_partials *p, const struct sf_partial_key *key, st
 
 /* ---- keeping ---- */
 
-/* The question unused for longest; p->n: there is none but `but`. */
+/* The query unused for longest; p->n: there is none but `but`. */
 static uint32_t oldest(const struct sf_partials *p, const struct sf_question *but)
 {
     uint32_t best = p->n;
@@ -168,7 +168,7 @@ static struct sf_question *add_question(struct sf_partials *p, const struct sf_p
     return q;
 }
 
-/* One result a granule: what it was with other rows left out is not asked for again. */
+/* One result a granule: what it was with other rows left out is not requested again. */
 static void add_piece(struct sf_question *q, const struct sf_partial_key *key, sf_bytes result)
 {
     struct piece piece = {.block = key->block,
@@ -194,7 +194,7 @@ static void add_piece(struct sf_question *q, const struct sf_partial_key *key, s
     q->pieces[q->n++] = piece;
 }
 
-/* Is there room for so much more, perhaps after the oldest questions went? */
+/* Is there space for so much more, perhaps after the oldest queries went? */
 static bool make_room(struct sf_partials *p, const struct sf_partial_key *key, size_t more)
 {
     size_t cap = p->budget->cap[SF_LINE_PARTIALS];
@@ -213,7 +213,7 @@ void sf_partials_put(struct sf_partials *p, const struct sf_partial_key *key, sf
     struct sf_question *q;
     if (result.len > SF_LIMIT_PARTIAL_LEN || key->question.len > SF_LIMIT_PARTIAL_LEN)
         return;
-    paused = sf_account_pause(); /* it belongs to all who ask the same */
+    paused = sf_account_pause(); /* it is shared by all identical queries */
     sf_mutex_lock(&p->lock);
     if (make_room(p, key, result.len + key->question.len + 4 * sizeof(struct piece))) {
         q = find(p, key);

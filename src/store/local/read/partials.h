@@ -1,13 +1,12 @@
-/* partials.h - what queries made of single granules, kept for the next time they are asked.
+/* partials.h - results of queries for single granules, cached for the next execution.
  *
- * Blocks never change, so neither does what a query makes of one granule of a block: a dashboard
- * that is refreshed has to read only what came since. A result is found by the question (bytes
- * that the query chooses and that say all it depends on), the tenant, the block and the granule;
- * the store knows nothing of its content. Rows of traces that lie in several places are left out of
- * it, and which these are belongs to the key. Nothing is kept of parts in memory and of blocks that
- * a tombstone touches.
+ * Blocks never change, so neither does the result of a query for one granule: a dashboard refresh
+ * reads only newer data. A result is found by the query (bytes that the query chooses and that say
+ * all it depends on), the tenant, the block and the granule; the store knows nothing of its
+ * content. Rows of traces that lie in several places are left out of it, and which these are
+ * belongs to the key. Nothing is kept of parts in memory and of blocks that a tombstone touches.
  *
- * Bounded by a line of the memory budget: the question unused for longest goes first. Results of a
+ * Bounded by a line of the memory budget: the query unused for longest goes first. Results of a
  * block go with the block, those of a tenant when it erases. Any thread. */
 #pragma once
 #include "base/arena.h"
@@ -35,10 +34,10 @@ struct sf_partial_key {
 
 bool sf_partials_init(struct sf_partials *p, struct sf_budget *budget); /* false: no memory */
 void sf_partials_done(struct sf_partials *p);                           /* a zeroed one is fine */
-/* A copy of the result in `to`. False: there is none, or no room. */
+/* A copy of the result in `to`. False: there is none, or no space. */
 bool sf_partials_get(struct sf_partials *p, const struct sf_partial_key *key, struct sf_arena *to,
                      sf_bytes *out);
-/* Keeps a copy, when there is room for it. */
+/* Keeps a copy, when there is space for it. */
 void sf_partials_put(struct sf_partials *p, const struct sf_partial_key *key, sf_bytes result);
 void sf_partials_drop_block(struct sf_partials *p, uint64_t block);
 void sf_partials_drop_tenant(struct sf_partials *p, uint32_t tenant);

@@ -24,7 +24,7 @@ enum {
     MANY_LOADS = 64 /* traces looked up; beyond, knowing which lie in one place only pays */
 };
 
-struct unit { /* something to look at: a run, or one granule of it */
+struct unit { /* something to examine: a run, or one granule of it */
     int64_t key_ns;
     struct sf_run *run; /* borrowed from the snapshot */
     size_t place;       /* of the run there */
@@ -208,7 +208,7 @@ static bool has_tenant(const struct cursor *c, uint32_t tenant)
     return false;
 }
 
-/* A trace over several granules is in range when one of them is: what is looked for may lie in
+/* A trace over several granules is in range when one of them is: what is searched for may lie in
  * another. */
 static bool granule_is_in_range(const struct cursor *c, const struct sf_span_block_reader *reader,
                                 uint32_t granule)
@@ -402,7 +402,7 @@ static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* A search that has found something goes on to its deadline: a part of the answer is worth it. */
+/* A search that has found something continues to its deadline: a part of the answer is worth it. */
 static enum sf_err check_pace(struct cursor *c, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
@@ -722,7 +722,7 @@ static enum sf_err add_long_trace(void *arg, const struct sf_long_trace *t, int6
     return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
 }
 
-/* Are there no runs but those in range? Then all of them are asked which traces they share. */
+/* Are there no runs but those in range? Then all of them are checked for shared traces. */
 static bool is_everywhere(const struct cursor *c)
 {
     const struct sf_snapshot *s = c->read.snapshot;
@@ -733,8 +733,8 @@ static bool is_everywhere(const struct cursor *c)
     return true;
 }
 
-/* Traces that reach into the range, and so far out of it that what they are asked for may lie where
- * nobody looks. */
+/* Traces that reach into the range, and extend so far beyond it that matching spans may lie outside
+ * the scanned blocks. */
 static enum sf_err add_long_traces(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err;

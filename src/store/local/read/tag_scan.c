@@ -1,4 +1,4 @@
-/* A block's table of keys answers at once when nothing narrows the question: no condition, no
+/* A block's table of keys answers at once when nothing narrows the query: no condition, no
  * tombstone that may hide rows of it, all values listed. Otherwise its rows are read. */
 #include "store/local/read/tag_scan.h"
 
@@ -36,7 +36,7 @@ struct search {
     struct sf_run_filter filter;
     bool is_filling;    /* what tables left out, as long as there is not enough */
     uint32_t fill_from; /* entries from here on are not from tables */
-    size_t value_key;   /* of the wanted attributes: the one whose values are asked */
+    size_t value_key;   /* index in the wanted attributes: the one whose values are requested */
     struct sf_arena scratch;
 };
 
@@ -99,7 +99,7 @@ static enum sf_err add_key(struct search *s, const struct sf_block_key *k, uint6
 }
 
 /* *out_is_whole false: the rows must be asked as well, and count again what the tables counted: it
- * is taken back with a `sign` of -1. */
+ * is reverted with a `sign` of -1. */
 static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reader *reader,
                               uint64_t sign, bool *out_is_whole, struct sf_why *why)
 {

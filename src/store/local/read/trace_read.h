@@ -63,19 +63,19 @@ void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
  * load(), and before its snapshot is taken. */
 enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                 struct sf_why *why);
-/* Everything else. Only blocks that may overlap [from, to] are asked (0 and 0: all). */
+/* Everything else. Only blocks that may overlap [from, to] are read (0 and 0: all). */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                int64_t from_ns, int64_t to_ns, struct sf_why *why);
 /* The same for a trace that lies in one granule of one run and nowhere else. */
 enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                   struct sf_run *run, struct sf_trace_place place,
                                   struct sf_why *why);
-/* Forgets the trace. */
+/* Drops the trace. */
 void sf_trace_read_reset(struct sf_trace_read *t);
 /* Up to SF_ROWS_MAX rows from place `at` on; borrowed until the next call. */
 enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_span_rows *out,
                                struct sf_why *why);
-/* Row `i` as it lies in its granule, for looking at; false for rows from memtables. */
+/* Row `i` as it lies in its granule, for examining; false for rows from memtables. */
 enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,
                                const struct sf_span_rows **out, uint32_t *out_row,
                                struct sf_why *why);

@@ -1,7 +1,7 @@
-/* Rows first, log second: the copy into the memtable can be taken back by a mark when the log says
+/* Rows first, log second: the copy into the memtable can be reverted by a mark when the log says
  * BUSY, a record in the log's queue cannot. Both happen under the shared gate, so that a flush
  * finds the rows of every LSN that was given out. The memtable's lock is held across the log's
- * append (which never waits for the disk): a reader must not see rows that are taken back. */
+ * append (which never waits for the disk): a reader must not see rows that are reverted. */
 #include "store/local/write/append.h"
 
 #include <inttypes.h>
@@ -28,7 +28,8 @@ struct pending { /* a batch whose sync is awaited, or a repeat that waits for th
     struct sf_local *l;
     struct sf_batch *batch; /* owned */
     struct sf_ticket *ticket;
-    atomic_int n_holders;             /* the log, and whoever appends: the last one answers */
+    atomic_int
+        n_holders; /* the log and the appending threads: the last one completes the request */
     const struct sf_logged *pieces[]; /* of the batch */
 };
 
@@ -73,7 +74,7 @@ static void answer(struct pending *p, enum sf_err result, const struct sf_why *w
     t->done(t);
 }
 
-/* It is durable or failed, and nobody reads its rows. */
+/* It is durable or failed, and its rows have no readers. */
 static void finish(struct pending *p)
 {
     struct sf_why why = p->entry.why;
@@ -171,8 +172,8 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
         *give = NULL;
     }
     if (is_full) {
-        /* Sealed by the thread that filled it; a failure is the next flush's to repeat. While
-         * nobody searches it waits for the flush as it is. */
+        /* Sealed by the thread that filled it; a failure is the next flush's to repeat. Without
+         * searches, it stays as it is until the flush. */
         struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut && sf_seal_is_wanted(l))
             sf_seal_body(l, m, cut, NULL);
@@ -267,7 +268,7 @@ static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why
     return SF_OK;
 }
 
-/* At start: nobody else is here. */
+/* At start: no other code is here. */
 static enum sf_err replay_profiles(struct sf_local *l, const struct sf_batch *b, struct sf_why *why)
 {
     enum sf_err err;
@@ -439,7 +440,7 @@ static enum sf_err append_new(struct sf_local *l, unsigned writer, struct pendin
                                : append_rows(l, &l->memtables[writer], p, give, why);
 }
 
-/* What a failed request leaves is forgotten; who waited for it comes back. */
+/* The entry of a failed request is removed; the requests that waited for it are retried. */
 static enum sf_err append_once(struct sf_local *l, unsigned writer, struct pending *p,
                                struct sf_batch **give, enum sf_dup_answer *seen,
                                struct sf_dup_waiter **waiters, struct sf_why *why)
@@ -481,7 +482,7 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
     sf_rwlock_release(&l->gate);
     if (err) {
         struct sf_why same = why ? *why : (struct sf_why){0};
-        while (waiters) { /* who waited for this one is told to try again, too */
+        while (waiters) { /* requests that waited for this one are retried, too */
             struct sf_dup_waiter *next = waiters->next;
             answer(of_waiter(waiters), err, &same);
             waiters = next;
@@ -535,7 +536,7 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
         err = replay_piece(l, &r->parts, &pieces[i], true, &r->n_spans, &own);
         if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
             /* It was accepted once, so this is our mistake or our disk's. Not starting would lose
-             * everything behind it: say so and go on. */
+             * everything behind it: report it and continue. */
             sf_local_notice(l, "store: replay: record %" PRIu64 " skipped: %s", lsn + i, own.text);
             atomic_fetch_add(&l->n_lost_lsn, 1);
             err = SF_OK;

@@ -119,7 +119,7 @@ static int by_day(const void *a, const void *b)
 }
 
 /* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
- * its flame graphs need one look at the symbols. The first two or more that fit together, into
+ * its flame graphs need one examine the symbols. The first two or more that fit together, into
  * `inputs`; 0: none. */
 static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
                          struct sf_run **inputs)
@@ -485,8 +485,8 @@ bool sf_compact_is_deleted(struct sf_local *l, const struct sf_tombstone *t)
 
 /* ---- the thread ---- */
 
-/* A merge that fails (often for want of room) must not keep retention from making room: every step
- * is tried, the first fault is the one that is told. */
+/* A failing merge (often for lack of disk space) must not prevent retention from freeing space:
+ * every step runs, and the first error is reported. */
 enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
 {
     bool did_work = true;

@@ -21,7 +21,7 @@ enum sf_err sf_compact_reduce(struct sf_local *l, struct sf_run *run,
                               const struct sf_compact_only *only, struct sf_why *why);
 /* Without what tombstones hide. */
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
-/* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */
+/* Deletes the files of dead blocks that have no readers any more, then their catalogue rows. */
 enum sf_err sf_compact_delete_dead(struct sf_local *l, struct sf_why *why);
 /* Are all dead blocks that the tombstone concerns deleted? */
 bool sf_compact_is_deleted(struct sf_local *l, const struct sf_tombstone *t);

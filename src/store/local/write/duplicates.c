@@ -1,6 +1,7 @@
-/* Two tables of (hash, second): the newer one takes what comes, both are asked. When the newer has
- * lived ten minutes, or is full, it becomes the older one and the older one is emptied. So an entry
- * lives ten to twenty minutes (its own second decides), and forgetting costs nothing per entry. */
+/* Two tables of (hash, second): new entries go to the newer one, lookups check both. When the newer
+ * has lived ten minutes, or is full, it becomes the older one and the older one is emptied. So an
+ * entry lives ten to twenty minutes (its own second decides), and expiry costs nothing per entry.
+ */
 #include "store/local/write/duplicates.h"
 
 #include "base/heap.h"

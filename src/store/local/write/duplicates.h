@@ -24,7 +24,8 @@ void sf_duplicates_free(struct sf_duplicates *d);        /* NULL is fine */
  * from the first one's `end`. NOMEM leaves nothing behind. */
 enum sf_err sf_duplicates_begin(struct sf_duplicates *d, uint64_t hash, int64_t now_ns,
                                 struct sf_dup_waiter *waiter, enum sf_dup_answer *out);
-/* The first one is durable, or failed (then it is forgotten). Gives back all who waited for it. */
+/* The first one is durable, or failed (then it is forgotten). Returns all requests that waited for
+ * it. */
 struct sf_dup_waiter *sf_duplicates_end(struct sf_duplicates *d, uint64_t hash, bool is_durable);
 /* Known from a block or the log: durable already. False: no memory. */
 bool sf_duplicates_know(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,

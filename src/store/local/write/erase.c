@@ -1,6 +1,6 @@
 /* erase.log holds one line per unfinished erasure: number, tenant, first block number that is not
  * concerned, time, and the selector in hexadecimal. It is read only when the catalogue was lost. A
- * finished erasure is taken out by writing the file anew: the selector names what had to go. */
+ * finished erasure is taken out by writing the file again: the selector names what had to go. */
 #include "store/local/write/erase.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static void add_line(struct sf_buf *out, const struct sf_tombstone *t)
     sf_buf_done(&selector);
 }
 
-/* Writes the whole list anew and swaps it in: few lines, rarely. */
+/* Writes the whole list again and swaps it in: few lines, rarely. */
 static enum sf_err write_log(struct sf_local *l, const struct sf_tombstones *list,
                              struct sf_why *why)
 {
@@ -112,8 +112,9 @@ static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
     if (id >= load->l->next_erasure)
         load->l->next_erasure = id + 1;
     /* An erasure flushes first, so records up to its LSN are in blocks below its number. A rebuilt
-     * catalogue may not know: the blocks that said so can be merged or gone. Replaying those
-     * records would bring the erased rows back in blocks that the tombstone does not cover. */
+     * catalogue may not know: the blocks with this information may have been merged or deleted.
+     * Replaying those records would bring the erased rows back in blocks that the tombstone does
+     * not cover. */
     if (lsn > load->l->ckpt_lsn)
         load->l->ckpt_lsn = lsn;
     if (below_block > load->l->next_block)
@@ -411,7 +412,7 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
     int64_t now_ns = sf_local_mono_ns(l);
     sf_snapshot_unref(s);
 
-    /* What could not be finished (somebody still reads, orphans are young) is not tried each tick.
+    /* What could not be finished (readers remain, orphans are recent) is not retried on every tick.
      */
     if (l->erase_retry_ns && now_ns < l->erase_retry_ns &&
         sf_tombstones_n(list) == l->n_erasures_left) {

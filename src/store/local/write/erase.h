@@ -1,9 +1,9 @@
-/* erase.h - rows taken away for good: hidden at once, then gone from every file.
+/* erase.h - rows taken away permanently: hidden at once, then gone from every file.
  *
  * erase() flushes, writes a tombstone to the catalogue and to erase.log and puts it into the
  * snapshot: from then on no query shows the rows. The compact thread rewrites the blocks that hold
- * some, zeroes log slots that are free, waits for orphans to age out, and then forgets the
- * tombstone and its words. */
+ * some, zeroes log slots that are free, waits for orphans to age out, and then removes the
+ * tombstone and its selector. */
 #pragma once
 #include "store/local/engine.h"
 

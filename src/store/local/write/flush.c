@@ -32,7 +32,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
         struct sf_memtable *m = &l->memtables[i];
         struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut)
-            sf_memtable_not_sealed(m, cut); /* whoever comes first; usually this flush */
+            sf_memtable_not_sealed(m, cut); /* the first one; usually this flush */
         else if (m->active->rows.n_rows)
             l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
     }
@@ -46,7 +46,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     return gen;
 }
 
-/* Bodies that were cut by the switch, and those that somebody could not seal before. */
+/* Bodies that were cut by the switch, and those that could not be sealed before. */
 static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_why *why)
 {
     for (unsigned i = 0; i < l->n_memtables; i++) {
@@ -123,7 +123,7 @@ static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *ro
         sf_runs_inherit(f->parts, n_parts, blocks, f->n_spans);
     sf_snapshot_apply(&l->snapshots, &spans, rooms[0]);
     sf_rows_flush_end(&f->rows, true);
-    /* A profile is in memory or in a block, never both, whoever looks. */
+    /* A profile is in memory or in a block, never both, for every reader. */
     sf_mutex_lock(&l->prof_lock);
     sf_snapshot_apply(&l->prof_snapshots, &profiles, rooms[1]);
     sf_profile_flush_forget(l, f->gen);
@@ -319,7 +319,7 @@ enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *w
     size_t n_dups;
     enum sf_err err;
     sf_mutex_lock(&l->flush_lock);
-    gen = l->gen++; /* nobody else is here yet */
+    gen = l->gen++; /* no other code is here yet */
     if (!sf_profile_flush_switch(l, l->gen, lsn)) {
         sf_mutex_unlock(&l->flush_lock);
         return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for fresh profiles");
@@ -378,9 +378,9 @@ void sf_flush_loop(void *local)
         is_due = flush_is_due(l);
         sf_mutex_unlock(&l->flush_lock);
         sf_pressure_update(l);
-        /* A flush that somebody else asked for may have failed: it is ours to try again. Who woke
-         * us may have seen what the last flush took: then nothing is due, and the little that came
-         * since would make a block of its own, with all its symbols. */
+        /* A flush requested by another thread may have failed: retry it here. The wake-up may have
+         * been for data that the last flush already wrote: then nothing is due, and the little new
+         * data would make a small block with all its symbols. */
         if (!(is_due || atomic_load(&l->is_flush_failing)) || now_ns < retry_ns)
             continue;
         if (sf_flush_run(l, &why)) {

@@ -15,6 +15,6 @@ enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *w
 bool sf_flush_rows_are_due(const struct sf_local *l);
 /* Have enough profiles come together? */
 bool sf_flush_profiles_are_due(struct sf_local *l);
-/* The flush thread: seals by age while somebody searches, flushes when due, retries with delay
+/* The flush thread: seals by age while searches run, flushes when due, retries with delay
  * after a failure. */
 void sf_flush_loop(void *local);

@@ -141,7 +141,8 @@ bool sf_memtable_has_hidden(struct sf_memtable *m, uint64_t n_cuts)
     return has;
 }
 
-/* Out of the list and empty. Gives it back when nobody needs its memory. The caller holds the lock.
+/* Out of the list and empty. Releases it when its memory is not needed any more. The caller holds
+ * the lock.
  */
 static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable_body *body)
 {
@@ -169,7 +170,7 @@ static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable
 void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part)
 {
     sf_mutex_lock(&m->lock);
-    if (body->is_flushing) { /* the flush lets go of both */
+    if (body->is_flushing) { /* the flush releases both */
         body->part = part;
         body->is_busy = false;
         body = NULL;

@@ -85,7 +85,7 @@ struct work {
     struct sf_merge_result done;
 };
 
-/* A row's end as retention sees it: the run knows how far ends were believed. */
+/* A row's end as retention sees it: the run has the limit up to which end times are accepted. */
 static int64_t index_end(const struct sf_run *r, uint64_t end_ns, int64_t index_ns)
 {
     int64_t end = end_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)end_ns;
@@ -478,7 +478,7 @@ static void forget_places(struct work *w, uint16_t input)
 }
 
 /* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until they do
- * not fit: then not all of them are there. Re-orders the pieces: who comes next does not look back.
+ * not fit: then not all of them are there. Re-orders the pieces: the next stage reads forward only.
  */
 static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits,
                           struct sf_why *why)

@@ -118,7 +118,7 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
         sf_local_notice(l, "store: blocks can be merged and removed again");
 }
 
-/* Of the lines that fill between two looks at the disk. Profiles have a line of their own, which is
+/* Of the lines that fill between two examines the disk. Profiles have a line of their own, which is
  * no reason to refuse spans. Requests wait for the log's queue as they do for the memory of rows.
  */
 static enum sf_pressure inspect_memory(const struct sf_local *l, const struct sf_wal_stats *wal)

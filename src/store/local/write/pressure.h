@@ -7,7 +7,8 @@
 void sf_pressure_update(struct sf_local *l);
 /* A flush went well or failed: a failing one refuses writes until one succeeds. */
 void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_why *why);
-/* Likewise a pass of the compact thread: a failing one is told, and nothing is refused for it. */
+/* Likewise a pass of the compact thread: a failure is reported, but no writes are refused for it.
+ */
 void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_why *why);
 /* How many eighths, rounded up, of their memory rows fill until a flush frees it: parts alone, or
  * with the memtables. */

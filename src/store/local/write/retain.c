@@ -1,8 +1,8 @@
 /* Retention has its own clock. It follows the wall clock as long as that is at most an hour ahead
  * of where monotonic time says it should be, never goes back, and stops when the wall clock is
- * further ahead: a jump, or a long time switched off, and no machine can tell which. It goes on
- * when the clock returns, when the operator sets the rule anew, or when for an hour the spans that
- * came in agreed with the wall clock. */
+ * further ahead: a jump, or a long time switched off, and the two cannot be distinguished. It
+ * continues when the clock returns, when the operator sets the rule again, or when for an hour the
+ * spans that came in agreed with the wall clock. */
 #include "store/local/write/retain.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static bool spans_agree_for_an_hour(struct sf_local *l, int64_t wall_ns, int64_t
 {
     int64_t start_ns = atomic_exchange(&l->last_start_ns, 0);
     if (start_ns == 0)
-        return false; /* nobody spoke */
+        return false; /* no rule applies */
     if (start_ns < wall_ns - AHEAD_NS || start_ns > wall_ns + AHEAD_NS) {
         l->agree_ns = 0;
         return false;
@@ -114,7 +114,7 @@ static enum sf_err trim_beside(struct sf_local *l, int64_t before_ns, uint64_t n
     return b->trim ? b->trim(b->arg, before_ns, need_len, &l->beside, why) : SF_OK;
 }
 
-/* Reading the folder anew costs a call for each file: now and then is enough. */
+/* Reading the folder again costs a call for each file: now and then is enough. */
 static enum sf_err age_beside(struct sf_local *l, const struct sf_retention *rule, bool may_age,
                               int64_t now_ns, struct sf_why *why)
 {
@@ -141,7 +141,7 @@ static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t
     if (!err)
         *len = *len - was_len + l->beside.len;
     else
-        l->beside.oldest_ns = INT64_MAX; /* not again in this pass: blocks have to make the room */
+        l->beside.oldest_ns = INT64_MAX; /* not again in this pass: blocks have to make the space */
     if (err)
         l->beside_mono_ns = 0;
     return err;
@@ -174,7 +174,7 @@ static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n
             continue;
         len -= run->row.len;
         sf_tenant_rules_remove(tenants, run);
-        blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not looked at */
+        blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not examined */
         blocks[n_out++] = run;
     }
     err = shrink_beside(l, INT64_MAX, rule->max_len, &len, why);

@@ -36,7 +36,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
             if (body)
                 err = add_body(&f, m, body, why);
             else
-                sf_clock_sleep_ms(1); /* somebody is sealing it */
+                sf_clock_sleep_ms(1); /* it is being sealed */
             if (err) {
                 sf_rows_flush_end(&f, false);
                 return err;
@@ -171,7 +171,7 @@ size_t sf_rows_flush_hold(struct sf_rows_flush *f, struct sf_run **parts)
     for (size_t i = 0; i < f->n; i++) {
         while (!sf_memtable_hold(f->list[i].m, f->list[i].body))
             sf_clock_sleep_ms(1);
-        if (f->list[i].body->part) /* nobody changes it any more */
+        if (f->list[i].body->part) /* it does not change any more */
             parts[n++] = f->list[i].body->part;
     }
     return n;

@@ -1,9 +1,8 @@
 /* rows_flush.h - memtables become one level-0 block, without being parts in between.
  *
- * Parts exist for those who search. While nobody does, encoding rows into one and decoding it again
+ * Parts exist for searches. Without searches, encoding rows into one and decoding it again
  * for the block would be most of what a span costs after it is durable. The rows stay findable, and
- * may be sealed by somebody who comes meanwhile: then the part leaves with them. One flush at a
- * time. */
+ * may be sealed by a search meanwhile: then the part is removed with them. One flush at a time. */
 #pragma once
 #include "store/local/write/merge.h"
 
@@ -24,8 +23,8 @@ bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_f
 enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
                                 const struct sf_merge *m, struct sf_merge_result *out,
                                 struct sf_why *why);
-/* The block is committed: nobody seals the rows any more, and `parts` gets those that somebody did
- * seal (as many as there were bodies at most). Show the block, then call sf_rows_flush_end(). */
+/* The block is committed: the rows are no longer sealed, and `parts` gets those that were sealed
+ * (as many as there were bodies at most). Show the block, then call sf_rows_flush_end(). */
 size_t sf_rows_flush_hold(struct sf_rows_flush *f, struct sf_run **parts);
-/* Lets go of the rows: for good when their block is shown. Twice is fine. */
+/* Releases the rows: for ever if their block is committed. Twice is fine. */
 void sf_rows_flush_end(struct sf_rows_flush *f, bool is_shown);

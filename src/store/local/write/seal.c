@@ -67,7 +67,7 @@ static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns)
     return is;
 }
 
-/* What was cut and left: by somebody who had no memory, or while nobody searched. */
+/* Bodies that were cut but not sealed: for lack of memory, or because there were no searches. */
 static enum sf_err seal_left(struct sf_local *l, struct sf_memtable *m, struct sf_why *why)
 {
     struct sf_memtable_body *body;
@@ -158,7 +158,7 @@ enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q,
     return l->seal_thread.is_running ? ask_thread(l, q, why) : show_all(l, why);
 }
 
-/* One seal for all who ask within the gap: parts of a few rows each would cost every search more.
+/* One seal for all requests within the gap: many small parts would slow down every search.
  * The caller holds the lock. */
 static bool waits_for_more(struct sf_local *l)
 {

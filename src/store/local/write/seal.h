@@ -1,7 +1,7 @@
 /* seal.h - a memtable's rows into a part: encoded like a block, not compressed, in memory.
  *
- * Whoever searches needs parts, and a flush does not: rows are sealed when a search begins, and
- * while searches go on as they come, so that the next one finds little to do. */
+ * Searches need parts, a flush does not: rows are sealed when a search begins, and
+ * while searches continue as they come, so that the next one finds little to do. */
 #pragma once
 #include "store/local/engine.h"
 
@@ -16,9 +16,9 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_me
 enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, struct sf_why *why);
 /* Call before looking through the snapshot: what was acknowledged before the call, or before the
  * query began if it says when, is in it then. Failing, an answer would lack all that came since the
- * last flush. The work is the seal thread's: who asks runs at low priority, and must not hold what
- * ingest waits for meanwhile. It seals at most every tuning.seal_gap_ns; who comes within that time
- * waits. It ends with the query: DEADLINE, CANCELLED. */
+ * last flush. The seal thread does the work: query threads have low priority and must not hold
+ * locks that ingest waits for. It seals at most every tuning.seal_gap_ns; requests within that time
+ * wait. It ends with the query: DEADLINE, CANCELLED. */
 enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q,
                                struct sf_why *why);
 /* Has anybody searched within the last seconds? */

@@ -11,7 +11,7 @@
 #include "store/local/keep/pins.h"
 #include "store/local/write/compact.h"
 
-#define LOOK_NS   (60 * SF_NS_PER_S) /* all blocks are looked at so often, and when rules change */
+#define LOOK_NS   (60 * SF_NS_PER_S) /* all blocks are examined so often, and when rules change */
 #define ARENA_CAP ((size_t)1 << 30)  /* address space; only what is used counts */
 enum { MOST_AT_ONCE = 16 };
 
@@ -110,7 +110,7 @@ static enum sf_err inspect_all(struct pass *k, const struct sf_snapshot *s, stru
             continue;
         err = run->row.kind == SF_BLOCK_SPANS ? inspect_spans(k, run, tenant, why)
                                               : inspect_profiles(k, run, tenant, why);
-        if (err == SF_ERR_CORRUPT) /* quarantined, and said */
+        if (err == SF_ERR_CORRUPT) /* quarantined and reported */
             err = SF_OK;
         n_rows = run->row.n_rows ? run->row.n_rows : 1;
         for (size_t j = first; !err && j < k->n; j++) {

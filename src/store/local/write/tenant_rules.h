@@ -1,8 +1,8 @@
 /* tenant_rules.h - which blocks are too old or too many for the tenant whose they are.
  *
  * Blocks of one tenant go by its rule. A block of several (level 0, until it is merged) goes when
- * it is too old for every tenant there may be, and counts for nobody's size. For one pass of
- * retention. */
+ * it is too old for every tenant there may be, and does not count towards the size of any tenant.
+ * For one pass of retention. */
 #pragma once
 #include "base/table.h"
 #include "store/local/engine.h"
@@ -19,7 +19,7 @@ struct sf_tenant_rules {
     struct sf_table at;
     struct sf_tenant_rule usual;   /* of tenants without a rule */
     struct sf_tenant_rule longest; /* its size does not count */
-    bool is_on;                    /* there is somebody to ask */
+    bool is_on;                    /* there are tenant rules */
 };
 
 /* Of the tenants whose blocks these are. NOMEM. */

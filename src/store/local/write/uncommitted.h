@@ -1,8 +1,9 @@
 /* uncommitted.h - blocks whose commit failed, and which the catalogue may name all the same.
  *
- * A commit that ends with an error may have reached the file before the error came: a server
- * killed then finds the blocks named and the log let go. So their files stay until a later commit
- * has gone well, which leaves nothing of the failed one; until then no further block is written. */
+ * A commit that ends with an error may have reached the file before the error came: a server killed
+ * then finds the blocks in the catalogue and the log already released. So their files stay until a
+ * later commit has gone well, which leaves nothing of the failed one; until then no further block
+ * is written. */
 #pragma once
 #include "base/err.h"
 #include "os/thread.h"
