@@ -275,7 +275,8 @@ enum sf_err sf_keep_judge_run(struct sf_store *store, const struct sf_keep_due *
                                     .lsn = due->lsn,
                                     .created_ns = now_ns,
                                     .version = due->version,
-                                    .since_hour = due->since_hour},
+                                    .since_hour = due->since_hour,
+                                    .is_shared = due->is_shared},
                            .rules = due->rules}};
     enum sf_err err = judge(&w, store, q, scratch, why);
     if (!err) {

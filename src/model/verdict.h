@@ -32,6 +32,7 @@ struct sf_verdict_head {
     int64_t since_hour; /* and when that began */
     bool is_whole;      /* the hour could not be judged within its limits, or not all of it could
                          * be read: it is kept whole */
+    bool is_shared;     /* of all nodes' samples, in ClickHouse; not in the file */
 };
 
 struct sf_verdict {

@@ -1,7 +1,7 @@
 /* store.h - one place for spans and samples, whatever keeps them.
  *
  * Two stores implement this: "local", and "clickhouse", which stands on a local one, ships its log
- * to ClickHouse and reads both, but for pins and keep states, which it reads here. Every call
+ * to ClickHouse and reads both, but for pins, which it reads here. Every call
  * may come from any thread. What can fail returns enum sf_err, leaves `out` untouched and writes a
  * sentence into `why`. Reads see a snapshot: blocks and parts that exist when the call begins stay
  * readable until the cursor is closed. The store gets pushed-down conditions and may return a
@@ -293,6 +293,7 @@ struct sf_keep_due { /* an hour of a tenant that is to be judged, and by which r
     int64_t since_hour;
     struct sf_keep_rules rules;
     bool has_before; /* it was judged before; samples came in later */
+    bool is_shared;  /* of all nodes' samples, in ClickHouse */
 };
 
 struct sf_keep_ask {

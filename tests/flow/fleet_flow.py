@@ -102,19 +102,19 @@ def test_spans_and_profiles_arrive_in_every_column():
         # The flame graph of the span, by hand: samples, stacks, frames.
         flame = shard.ask(
             "SELECT arrayStringConcat(arrayReverse(arrayMap(f -> dictionary[f], frames)), ';') AS stack, sum(value) FROM "
-            f"(SELECT stack, value FROM spanflame.details WHERE span_id = {int.from_bytes(root['span_id'], 'big')}) d "
+            f"(SELECT stack, value FROM spanflame.undecided WHERE span_id = {int.from_bytes(root['span_id'], 'big')}) d "
             "JOIN (SELECT stack, any(frames) AS frames FROM spanflame.stacks GROUP BY stack) k USING stack CROSS JOIN "
             "(SELECT CAST((groupArray(frame), groupArray(functions[1])), 'Map(UInt64, String)') AS dictionary FROM "
             "spanflame.frames) f GROUP BY stack ORDER BY stack FORMAT TSV")
         samples = {line.split("\t")[0] for line in flame.splitlines()}
         assert samples == {"main;work", "main;idle"}, flame
-        totals = bed.count("spanflame.profiles"), bed.count("spanflame.aggregates"), bed.count("spanflame.details")
+        totals = bed.count("spanflame.profiles"), bed.count("spanflame.aggregates"), bed.count("spanflame.undecided")
         assert totals == (1, 2, 2), totals
         state = s.json("/api/v1/store")
         assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
-        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 3, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 4, state
         code, text = command(s, "status")
-        assert code == 0 and "lag 0.0 s" in text and "schema 3" in text, text
+        assert code == 0 and "lag 0.0 s" in text and "schema 4" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
         code, text = command(s, "verify")
         assert code == 0 and "every row is there once" in text, text
@@ -211,7 +211,7 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
         bed.ask(f"ALTER TABLE spanflame.spans DELETE WHERE span_id = {int.from_bytes(story.kids[0]['span_id'], 'big')} "
                 "SETTINGS mutations_sync = 1")
         assert fleet_answers.differences(alone, reader, story.span_questions()[1:2] + story.operation_questions()[:1]), "a span less"
-        bed.ask(f"ALTER TABLE spanflame.details DELETE WHERE span_id = {int.from_bytes(story.roots[0]['span_id'], 'big')} "
+        bed.ask(f"ALTER TABLE spanflame.undecided DELETE WHERE span_id = {int.from_bytes(story.roots[0]['span_id'], 'big')} "
                 "SETTINGS mutations_sync = 1")
         trace, root = (story.roots[0][k].hex() for k in ("trace_id", "span_id"))
         assert fleet_answers.differences(alone, reader, [f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{root}/profile"])

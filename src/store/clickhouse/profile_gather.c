@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "store/clickhouse/profile_answer.h"
+#include "store/clickhouse/schema.h"
 #include "store/local/profiles/profile_select.h"
 #include "store/local/view.h"
 
@@ -163,13 +164,50 @@ static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *q
         sf_buf_print(sql, " AND bucket <= %" PRId64, to_s);
 }
 
+/* ---- the two tables of samples ---- */
+
+/* " AND ..." of samples that count in a table: those of an hour that was judged are what the
+ * verdict kept, from a moment on that is the same in both tables. */
+static void put_counts(const struct asking *a, bool is_undecided, struct sf_buf *sql)
+{
+    const char *database = a->g->r->database;
+    if (is_undecided)
+        sf_buf_print(
+            sql,
+            " AND (tenant, intDiv(bucket, 3600), batch) NOT IN (SELECT tenant, hour, batch "
+            "FROM %s.judged_batches WHERE attempt IN (SELECT attempt FROM %s.judged WHERE "
+            "counts_at <= now()))",
+            database, database);
+    else
+        sf_buf_print(sql,
+                     " AND (attempt = 0 OR attempt IN (SELECT attempt FROM %s.judged WHERE "
+                     "counts_at <= now()))",
+                     database);
+}
+
+/* "SELECT columns FROM table WHERE ..." of rows; of samples of both tables. `has_all`: also those
+ * that do not count, for entries, which may be more than are needed. */
+static void put_select(const struct asking *a, const char *columns, bool has_all,
+                       struct sf_buf *sql)
+{
+    bool is_detail = a->columns == sf_profile_answer_details;
+    for (int i = 0; i < (is_detail ? 2 : 1); i++) {
+        sf_buf_print(sql, "%sSELECT %s FROM %s.%s WHERE ", i ? " UNION ALL " : "", columns,
+                     a->g->r->database, i ? SF_SCHEMA_UNDECIDED : a->table);
+        sf_buf_add_str(sql, sf_buf_str(&a->where));
+        if (is_detail && !has_all)
+            put_counts(a, i > 0, sql);
+        if (!has_all)
+            sf_buf_add_str(sql, sf_buf_str(&a->tail));
+    }
+}
+
 /* ---- entries ---- */
 
 /* SELECTs of one shape for all kinds: profile_answer.h. */
 static void put_entries(const struct asking *a, struct sf_buf *sql)
 {
-    const char *database = a->g->r->database, *from = a->table;
-    sf_str where = sf_buf_str(&a->where);
+    const char *database = a->g->r->database;
     bool is_detail = a->columns == sf_profile_answer_details;
     sf_buf_print(sql,
                  "SELECT toUInt8(0), series, toString(any(service)), toString(any(type)), "
@@ -178,20 +216,22 @@ static void put_entries(const struct asking *a, struct sf_buf *sql)
                  "toUInt8(0) FROM %s.series WHERE ",
                  database);
     sf_remote_source_tenants(a->g->r, &a->q, sql);
-    sf_buf_print(sql, " AND series IN (SELECT series FROM %s.%s WHERE ", database, from);
-    sf_buf_add_str(sql, where);
+    sf_buf_print(sql, " AND series IN (");
+    put_select(a, "series", true, sql);
     sf_buf_print(sql,
                  ") GROUP BY series UNION ALL SELECT toUInt8(3), process, "
                  "toString(any(process_key)), '', emptyArrayString(), emptyArrayString(), "
                  "emptyArrayString(), emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), "
-                 "toUInt64(0), max(is_guess) FROM %s.%s WHERE ",
-                 database, is_detail ? from : "profiles");
+                 "toUInt64(0), max(is_guess) FROM ");
     if (is_detail) {
-        sf_buf_add_str(sql, where);
+        sf_buf_print(sql, "(");
+        put_select(a, "process, process_key, is_guess", true, sql);
+        sf_buf_print(sql, ") WHERE 1");
     } else { /* they stand beside the profiles, on the same shard */
+        sf_buf_print(sql, "%s.profiles WHERE ", database);
         sf_remote_source_tenants(a->g->r, &a->q, sql);
-        sf_buf_print(sql, " AND process IN (SELECT process FROM %s.%s WHERE ", database, from);
-        sf_buf_add_str(sql, where);
+        sf_buf_print(sql, " AND process IN (");
+        put_select(a, "process", true, sql);
         sf_buf_print(sql, ")");
     }
     sf_buf_print(sql, " AND process != 0 GROUP BY process");
@@ -199,8 +239,8 @@ static void put_entries(const struct asking *a, struct sf_buf *sql)
         struct sf_buf stacks = {0};
         sf_buf_print(&stacks, " FROM %s.stacks WHERE ", database);
         sf_remote_source_tenants(a->g->r, &a->q, &stacks);
-        sf_buf_print(&stacks, " AND stack IN (SELECT stack FROM %s.%s WHERE ", database, from);
-        sf_buf_add_str(&stacks, where);
+        sf_buf_print(&stacks, " AND stack IN (");
+        put_select(a, "stack", true, &stacks);
         sf_buf_print(&stacks, ")");
         sf_buf_print(sql,
                      " UNION ALL SELECT toUInt8(1), stack, '', '', emptyArrayString(), "
@@ -236,9 +276,7 @@ static enum sf_err read_shard(struct asking *a, uint32_t i, struct answers *to, 
     struct sf_buf sql = {0};
     enum sf_err err;
     to->rows.max = to->entries.max = to->profiles.max = ANSWER_LEN;
-    sf_buf_print(&sql, "SELECT %s FROM %s.%s WHERE ", a->columns, r->database, a->table);
-    sf_buf_add_str(&sql, sf_buf_str(&a->where));
-    sf_buf_add_str(&sql, sf_buf_str(&a->tail));
+    put_select(a, a->columns, false, &sql);
     sf_buf_print(&sql, " FORMAT RowBinary");
     err = sf_remote_source_ask(r, i, &a->q, &sql, &to->rows, why);
     if (!err && to->rows.len) {

@@ -14,6 +14,7 @@
 #include "store/clickhouse/operation_union.h"
 #include "store/clickhouse/profile_union.h"
 #include "store/clickhouse/remote_erase.h"
+#include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/ship_state.h"
@@ -34,6 +35,7 @@ struct sf_remote {
     struct sf_remote_config config;
     struct sf_shipper *shipper;
     struct sf_upkeep *upkeep;
+    int64_t keep_asked_ns; /* monotonic; of the thread that judges: when shards had nothing due */
     struct sf_acks acks;
     struct sf_answer_memo memo;
 };
@@ -328,6 +330,55 @@ static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_creat
     return first ? first : err; /* who cannot be asked may know it */
 }
 
+/* ---- keeping by outcome ---- */
+
+/* A node judges what is on its own disk, and the one that has the lease what is in ClickHouse. */
+static enum sf_err remote_keep_due(struct sf_store *s, struct sf_arena *req,
+                                   struct sf_keep_due *out, struct sf_why *why)
+{
+    struct sf_remote *r = of(s);
+    struct sf_remote_source source = source_of(s);
+    struct sf_upkeep_counts upkeep;
+    int64_t now_ns = sf_clock_mono_ns();
+    enum sf_err err = sf_store_local_ops.keep_due(s, req, out, why);
+    if (err != SF_ERR_NOT_FOUND)
+        return err;
+    sf_upkeep_counts(r->upkeep, &upkeep);
+    if (!upkeep.has_lease ||
+        (r->keep_asked_ns && now_ns - r->keep_asked_ns < 12 * r->config.interval_ns))
+        return err;
+    err = sf_remote_keep_due(&source, sf_upkeep_grace_s(r->config.interval_ns), req, out, why);
+    if (err)
+        r->keep_asked_ns = now_ns;
+    return err;
+}
+
+static enum sf_err remote_keep_put(struct sf_store *s, const struct sf_verdict *v,
+                                   struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return v->head.is_shared
+               ? sf_remote_keep_put(&source, v, sf_upkeep_grace_s(of(s)->config.interval_ns), why)
+               : sf_store_local_ops.keep_put(s, v, why);
+}
+
+static enum sf_err remote_keep_get(struct sf_store *s, uint32_t tenant, int64_t hour,
+                                   struct sf_arena *req, struct sf_verdict *out, struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = req};
+    enum sf_err err = sf_store_local_ops.keep_get(s, tenant, hour, req, out, why);
+    return err == SF_ERR_NOT_FOUND ? sf_remote_keep_rules(&source, hour, &q, out, why) : err;
+}
+
+static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_ask *asks,
+                                      uint32_t n, struct sf_query_ctx *q, struct sf_keep_state *out,
+                                      struct sf_why *why)
+{
+    struct sf_remote_source source = source_of(s);
+    return sf_remote_keep_states(&source, asks, n, q, out, why);
+}
+
 /* ---- writing ---- */
 
 /* With ack: remote, a sender does not wait for an unreachable shard: it retries. */
@@ -461,6 +512,9 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
          "Erasures that still look for rows of nodes that have not shipped their logs.",
          .val = upkeep.n_erasures},
         {"spanflame_upkeep_failed", "Rounds of upkeep that failed.", true, .val = upkeep.n_failed},
+        {"spanflame_upkeep_judged_parts_dropped",
+         "Parts of samples in ClickHouse dropped after their hour was judged.", true,
+         .val = upkeep.n_judged},
         {"spanflame_upkeep_partitions_dropped", "Partitions in ClickHouse dropped for their age.",
          true, .val = upkeep.n_dropped},
     };
@@ -495,6 +549,7 @@ static enum sf_err start(struct sf_remote *r, const struct sf_local_config *loca
                                   .confirmed_arg = r,
                                   .timeout_ns = r->config.timeout_ns,
                                   .spool_len = r->config.spool_len,
+                                  .is_undecided = local->retention.keep.is_on,
                                   .replay = local->replay,
                                   .replay_arg = local->replay_arg,
                                   .notice = local->notice,
@@ -548,6 +603,10 @@ static void fill_ops(void)
     ops.detail_sums = remote_detail_sums;
     ops.detail_top = remote_detail_top;
     ops.erase = remote_erase;
+    ops.keep_due = remote_keep_due;
+    ops.keep_put = remote_keep_put;
+    ops.keep_get = remote_keep_get;
+    ops.keep_states = remote_keep_states;
     ops.state = remote_store_state;
     ops.figures = remote_figures;
     ops.remote_state = remote_state;

@@ -54,12 +54,15 @@ static enum sf_err add_ack(struct sf_shard *first, const char *database, uint64_
 enum names { BY_TRACE = 1, BY_SERVICE = 2, BY_LIST = 4 };
 
 static const struct erased_table {
-    const char *name;
-    unsigned has; /* enum names: the columns it has */
+    const char *name, *rows_of; /* the latter NULL: its own */
+    unsigned has;               /* enum names: the columns it has */
 } tables[] = {
-    {"spans", BY_TRACE | BY_SERVICE},   {"traces", BY_TRACE | BY_LIST},
-    {"details", BY_TRACE | BY_SERVICE}, {"profiles", BY_SERVICE},
-    {"aggregates", BY_SERVICE},
+    {"spans", NULL, BY_TRACE | BY_SERVICE},
+    {"traces", NULL, BY_TRACE | BY_LIST},
+    {"details", NULL, BY_TRACE | BY_SERVICE},
+    {SF_SCHEMA_UNDECIDED, "details", BY_TRACE | BY_SERVICE},
+    {"profiles", NULL, BY_SERVICE},
+    {"aggregates", NULL, BY_SERVICE},
 };
 
 /* False: the table has none of such. */
@@ -119,7 +122,10 @@ enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, u
     struct sf_buf where = {0};
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < sizeof(tables) / sizeof(tables[0]); i++) {
-        struct sf_row_removal r = {.shard = shard, .database = database, .table = tables[i].name};
+        struct sf_row_removal r = {.shard = shard,
+                                   .database = database,
+                                   .table = tables[i].name,
+                                   .rows_of = tables[i].rows_of};
         sf_buf_reset(&where);
         if (!put_where(&where, &tables[i], tenant, which))
             continue;

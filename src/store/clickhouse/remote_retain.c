@@ -22,12 +22,14 @@ static const struct kept {
     bool is_counted; /* its rows have batches, and tenants */
 } kept[] = {
     /* Rows first: the entries that they refer to go after them. */
-    {"spans", AGE_SPANS, true},       {"traces", AGE_SPANS, true},
-    {"profiles", AGE_PROFILES, true}, {"aggregates", AGE_PROFILES, true},
-    {"details", AGE_DETAIL, true},    {"resources", AGE_SPANS, false},
-    {"scopes", AGE_SPANS, false},     {"series", AGE_CODE, false},
-    {"frames", AGE_CODE, false},      {"stacks", AGE_CODE, false},
-    {"batches", AGE_ALL, false},      {"removed", AGE_ALL, false},
+    {"spans", AGE_SPANS, true},        {"traces", AGE_SPANS, true},
+    {"profiles", AGE_PROFILES, true},  {"aggregates", AGE_PROFILES, true},
+    {"details", AGE_DETAIL, true},     {SF_SCHEMA_UNDECIDED, AGE_DETAIL, true},
+    {"judged", AGE_DETAIL, false},     {"kept_traces", AGE_DETAIL, false},
+    {"kept_roots", AGE_DETAIL, false}, {"resources", AGE_SPANS, false},
+    {"scopes", AGE_SPANS, false},      {"series", AGE_CODE, false},
+    {"frames", AGE_CODE, false},       {"stacks", AGE_CODE, false},
+    {"batches", AGE_ALL, false},       {"removed", AGE_ALL, false},
 };
 enum { N_KEPT = sizeof(kept) / sizeof(kept[0]) };
 
@@ -94,7 +96,9 @@ static enum sf_err read_partitions(struct work *w, struct sf_why *why)
     struct sf_row_reader r;
     enum sf_err err;
     sf_buf_print(&w->sql,
-                 "SELECT table, partition_id, toUInt16(toDateOrZero(any(partition))), "
+                 "SELECT table, partition_id, toUInt16(if(table = '" SF_SCHEMA_UNDECIDED
+                 "', intDiv(toUInt32OrZero(any(partition)), 24), "
+                 "toUInt32(toUInt16(toDateOrZero(any(partition)))))), "
                  "toUInt64(sum(rows)) FROM system.parts WHERE active AND database = '%s' AND rows "
                  "> 0 GROUP BY table, partition_id ORDER BY 3 FORMAT RowBinary",
                  w->r->database);
@@ -129,17 +133,22 @@ static bool has_rows(const struct work *w, uint16_t day)
     return false;
 }
 
+static const char *rows_of(const struct kept *k)
+{
+    return strcmp(k->name, SF_SCHEMA_UNDECIDED) == 0 ? "details" : k->name;
+}
+
 static enum sf_err drop(struct work *w, struct partition *p, struct sf_why *why)
 {
     const struct kept *k = &kept[p->table];
-    char where[40], by[60];
+    char where[48], by[60];
     struct sf_row_removal removal = {
-        .shard = w->r->shard, .database = w->r->database, .table = k->name};
+        .shard = w->r->shard, .database = w->r->database, .table = k->name, .rows_of = rows_of(k)};
     enum sf_err err = SF_OK;
     if (k->is_counted) {
         /* Rows that come later for a day that is gone go by another name. */
-        snprintf(where, sizeof(where), "day = toDate(%u)", p->day);
-        snprintf(by, sizeof(by), "age.%u.%" PRIu64, p->day, p->n);
+        snprintf(where, sizeof(where), "_partition_id = '%s'", p->id);
+        snprintf(by, sizeof(by), "age.%s.%" PRIu64, p->id, p->n);
         removal.where = sf_str_from(where);
         removal.by = sf_str_from(by);
         err = sf_row_removal_note(&removal, why);
@@ -181,7 +190,7 @@ static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, c
     struct sf_buf where = {0};
     char by[60];
     struct sf_row_removal removal = {
-        .shard = w->r->shard, .database = w->r->database, .table = k->name};
+        .shard = w->r->shard, .database = w->r->database, .table = k->name, .rows_of = rows_of(k)};
     uint64_t n = 0;
     enum sf_err err;
     if (first <= first_day(w->r, age_of(&w->r->longest, k->age)))

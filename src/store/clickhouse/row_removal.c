@@ -46,8 +46,8 @@ enum sf_err sf_row_removal_note(const struct sf_row_removal *r, struct sf_why *w
     sf_buf_print(&sql,
                  "INSERT INTO %s.removed (batch, rows_of, by, day, n) SELECT batch, '%s', '%.*s', "
                  "today(), count() FROM %s.%s WHERE %.*s GROUP BY batch",
-                 r->database, r->table, SF_STR_ARG(r->by), r->database, r->table,
-                 SF_STR_ARG(r->where));
+                 r->database, r->rows_of ? r->rows_of : r->table, SF_STR_ARG(r->by), r->database,
+                 r->table, SF_STR_ARG(r->where));
     return run(r->shard, &sql, why);
 }
 

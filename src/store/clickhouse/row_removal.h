@@ -9,9 +9,10 @@
 struct sf_row_removal {
     struct sf_shard *shard;
     const char *database;
-    const char *table; /* one that has batches */
-    sf_str where;      /* a condition */
-    sf_str by;         /* letters, digits, '.', '-' */
+    const char *table;   /* one that has batches */
+    const char *rows_of; /* as which it is counted: NULL: the table */
+    sf_str where;        /* a condition */
+    sf_str by;           /* letters, digits, '.', '-' */
 };
 
 enum sf_err sf_row_removal_count(const struct sf_row_removal *r, uint64_t *out, struct sf_why *why);

@@ -152,6 +152,17 @@ void sf_schema_table_insert(enum sf_ship_table table, const char *database, stru
                  tables[table].columns);
 }
 
+void sf_schema_undecided_insert(const char *database, struct sf_buf *out)
+{
+    sf_buf_print(out, "INSERT INTO %s." SF_SCHEMA_UNDECIDED " (%s) FORMAT RowBinary", database,
+                 tables[SF_SHIP_DETAILS].columns);
+}
+
+const char *sf_schema_detail_columns(void)
+{
+    return tables[SF_SHIP_DETAILS].columns;
+}
+
 /* ---- versions ---- */
 
 /* A step is a list of statements; each may have run before, when a node stopped in the middle or
@@ -240,7 +251,60 @@ static enum sf_err step_3(const char *database,
     return err;
 }
 
-static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3};
+/* Keeping samples by outcome (remote_keep.h).
+ *
+ * undecided        samples of hours that are to be judged; in `details` those that were kept, with
+ *                  the attempt that put them there
+ * judged           an attempt that counts: the first for its tenant, hour and round; since when
+ * judged_batches   the batches whose samples it was about
+ * kept_traces, kept_roots   what the verdict keeps */
+static const char *const step_4_tables[] = {
+    SF_SCHEMA_UNDECIDED
+    " (tenant LowCardinality(String), day Date, bucket UInt32 CODEC(Delta, ZSTD(1)), "
+    "span_id UInt64 CODEC(ZSTD(1)), process UInt64 CODEC(ZSTD(1)), thread UInt64 CODEC(ZSTD(1)), "
+    "start_ns Int64 CODEC(Delta, ZSTD(1)), length_ns Int64 CODEC(ZSTD(1)), "
+    "service LowCardinality(String), type LowCardinality(String), series UInt64 CODEC(ZSTD(1)), "
+    "trace_id FixedString(16) CODEC(ZSTD(1)), stack UInt64 CODEC(ZSTD(1)), "
+    "value Int64 CODEC(ZSTD(1)), samples UInt32 CODEC(ZSTD(1)), state UInt8 CODEC(ZSTD(1)), "
+    "runtime_thread UInt64 CODEC(ZSTD(1)), thread_name LowCardinality(String), has_time UInt8, "
+    "is_lent UInt8, is_kernel_thread UInt8, process_key LowCardinality(String), is_guess UInt8, "
+    "is_request UInt8, batch UInt64 CODEC(ZSTD(1)), "
+    "INDEX by_trace trace_id TYPE bloom_filter(0.01) GRANULARITY 1) "
+    "ENGINE = MergeTree PARTITION BY intDiv(bucket, 3600) ORDER BY (tenant, bucket, span_id, "
+    "process, thread, start_ns)" COUNTED LOOKED_UP,
+    "judged (tenant String, day Date, hour UInt32, round UInt32, attempt UInt64, is_whole UInt8, "
+    "version UInt32, rules String, services Array(String), counts_at DateTime) ENGINE = MergeTree "
+    "PARTITION BY day ORDER BY (tenant, hour)" COUNTED,
+    "judged_batches (tenant LowCardinality(String), hour UInt32, attempt UInt64, batch UInt64) "
+    "ENGINE = MergeTree PARTITION BY hour ORDER BY (tenant, hour, batch)" COUNTED,
+    "kept_traces (tenant LowCardinality(String), day Date, hour UInt32, attempt UInt64, "
+    "trace_id FixedString(16), reasons UInt16, baseline UInt16, spans Array(UInt64)) ENGINE = "
+    "MergeTree PARTITION BY day ORDER BY (tenant, hour, trace_id)" COUNTED LOOKED_UP,
+    "kept_roots (tenant LowCardinality(String), day Date, hour UInt32, attempt UInt64, process "
+    "UInt64, start_ns Int64, until_ns Int64) ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, "
+    "hour, process, start_ns)" COUNTED,
+};
+
+static enum sf_err step_4(const char *database,
+                          enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
+                          void *arg, struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err;
+    sf_buf_print(&sql,
+                 "ALTER TABLE %s.details ADD COLUMN IF NOT EXISTS attempt UInt64 CODEC(ZSTD(1))",
+                 database);
+    err = run(arg, &sql, why);
+    for (size_t i = 0; !err && i < sizeof(step_4_tables) / sizeof(step_4_tables[0]); i++) {
+        sf_buf_reset(&sql);
+        sf_buf_print(&sql, "CREATE TABLE IF NOT EXISTS %s.%s", database, step_4_tables[i]);
+        err = run(arg, &sql, why);
+    }
+    sf_buf_done(&sql);
+    return err;
+}
+
+static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3, step_4};
 
 static enum sf_err walk(uint32_t from, const char *database,
                         enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "store/clickhouse/shard.h"
 
-enum { SF_SCHEMA_VERSION = 3 };
+enum { SF_SCHEMA_VERSION = 4 };
 
 enum sf_ship_table { /* in the order in which they are sent: what rows refer to comes first */
                      SF_SHIP_RESOURCES,
@@ -29,6 +29,10 @@ enum { SF_SHIP_N_COUNTED = SF_SHIP_BATCHES - SF_SHIP_TRACES };
 const char *sf_schema_table_name(enum sf_ship_table table);
 /* "INSERT INTO database.spans (tenant, ...) FORMAT RowBinary" */
 void sf_schema_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out);
+/* Samples whose hour is to be judged are sent to `undecided` instead, in the same columns. */
+#define SF_SCHEMA_UNDECIDED "undecided"
+void sf_schema_undecided_insert(const char *database, struct sf_buf *out);
+const char *sf_schema_detail_columns(void); /* of both, with commas */
 
 /* The version that the shard has; 0: none. */
 enum sf_err sf_schema_version(struct sf_shard *s, const char *database, uint32_t *out,

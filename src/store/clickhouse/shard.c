@@ -283,7 +283,8 @@ enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, s
     sf_buf_print(&url,
                  "%s/?wait_end_of_query=1&async_insert=0&input_format_parallel_parsing=0"
                  "&max_insert_block_size=4194304&min_insert_block_size_rows=4194304"
-                 "&min_insert_block_size_bytes=1073741824&insert_deduplicate=1"
+                 "&min_insert_block_size_bytes=1073741824&max_partitions_per_insert_block=0"
+                 "&insert_deduplicate=1"
                  "&insert_deduplication_token=%s&query=",
                  s->address, token);
     add_escaped(&url, sql);

@@ -296,6 +296,7 @@ static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_sh
 {
     struct sf_buf answer = {.max = 64};
     struct sf_row_reader r;
+    uint64_t n = 0;
     enum sf_err err;
     sf_buf_reset(&s->sql);
     sf_buf_print(&s->sql, "SELECT count() FROM %s.%s WHERE batch = %" PRIu64,
@@ -303,13 +304,20 @@ static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_sh
     if (table != SF_SHIP_BATCHES)
         sf_buf_print(&s->sql, " AND day BETWEEN toDate(%u) AND toDate(%u)", s->outbox.from_day,
                      s->outbox.to_day);
+    if (table == SF_SHIP_DETAILS) /* as they came, wherever that was */
+        sf_buf_print(&s->sql,
+                     " AND attempt = 0 UNION ALL SELECT count() FROM %s." SF_SCHEMA_UNDECIDED
+                     " WHERE batch = %" PRIu64,
+                     s->config.address->database, s->outbox.batch);
     sf_buf_add_str(&s->sql, SF_STR(" FORMAT RowBinary"));
     err = sf_shard_ask(t->shard, sf_buf_str(&s->sql), 0, &answer, why);
     r = sf_row_reader_init(sf_buf_bytes(&answer));
-    if (!err) {
-        *out = sf_row_binary_u64(&r);
+    while (!err && sf_row_more(&r))
+        n += sf_row_binary_u64(&r);
+    if (!err)
         err = sf_row_binary_check(&r, why);
-    }
+    if (!err)
+        *out = n;
     sf_buf_done(&answer);
     return err;
 }
@@ -371,7 +379,10 @@ static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_tab
     enum sf_err err;
     sf_buf_reset(&s->sql);
     sf_buf_reset(&s->frame);
-    sf_schema_table_insert(table, s->config.address->database, &s->sql);
+    if (table == SF_SHIP_DETAILS && s->config.is_undecided)
+        sf_schema_undecided_insert(s->config.address->database, &s->sql);
+    else
+        sf_schema_table_insert(table, s->config.address->database, &s->sql);
     err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");

@@ -22,6 +22,7 @@ struct sf_shipper_config {
     const char *user, *password, *ca_file; /* NULL: none */
     int64_t interval_ns, timeout_ns;
     uint64_t spool_len; /* the most that may wait */
+    bool is_undecided;  /* samples are to be judged when their hour is over */
     sf_replay_fn replay;
     void *replay_arg;
     void (*notice)(void *arg, const char *sentence);

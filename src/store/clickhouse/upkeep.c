@@ -11,6 +11,7 @@
 #include "os/thread.h"
 #include "store/clickhouse/lease.h"
 #include "store/clickhouse/remote_erase.h"
+#include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/remote_retain.h"
 #include "store/clickhouse/schema.h"
 #include "store/local/local.h"
@@ -124,6 +125,21 @@ static enum sf_err erase(struct sf_upkeep *u, struct sf_why *why)
     return err;
 }
 
+/* ---- samples that were judged ---- */
+
+static enum sf_err clear_judged(struct sf_upkeep *u, struct sf_why *why)
+{
+    int64_t grace_s = sf_upkeep_grace_s(u->config.interval_ns);
+    uint64_t n = 0;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < u->config.address->n_shards; i++)
+        err = sf_remote_keep_clear(u->shards[i], u->config.address->database, grace_s, &n, why);
+    sf_mutex_lock(&u->lock);
+    u->counts.n_judged += n;
+    sf_mutex_unlock(&u->lock);
+    return err;
+}
+
 /* ---- the thread ---- */
 
 /* Tables are made by the thread that ships: until they are there, there is nothing to look after.
@@ -148,12 +164,14 @@ static enum sf_err work(struct sf_upkeep *u, struct sf_why *why)
         err = sf_lease_ask(&u->lease, u->shards[0], u->config.address->database,
                            sf_local_uuid(u->store), &is_ours, why);
     sf_mutex_lock(&u->lock);
-    u->counts.has_lease = is_ours;
+    u->counts.lease_until_ns = u->lease.held_until_ns;
     if (!is_ours)
         u->counts.n_erasures = 0; /* the other node counts them */
     sf_mutex_unlock(&u->lock);
     if (!err && is_ours)
         err = erase(u, why);
+    if (!err && is_ours && sf_lease_is_held(&u->lease))
+        err = clear_judged(u, why);
     if (!err && is_ours && sf_lease_is_held(&u->lease))
         err = retain(u, why);
     return err;
@@ -262,4 +280,5 @@ void sf_upkeep_counts(struct sf_upkeep *u, struct sf_upkeep_counts *out)
     sf_mutex_lock(&u->lock);
     *out = u->counts;
     sf_mutex_unlock(&u->lock);
+    out->has_lease = sf_clock_mono_ns() < out->lease_until_ns;
 }

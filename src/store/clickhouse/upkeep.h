@@ -1,7 +1,7 @@
 /* upkeep.h - the thread that looks after the data in ClickHouse.
  *
  * All nodes have one. What has to be done once is done by the node that has the lease (lease.h):
- * dropping what is too old, and finishing erasures. */
+ * dropping what is too old and what was judged, and finishing erasures. */
 #pragma once
 #include "store/clickhouse/remote_address.h"
 #include "store/local/local_config.h"
@@ -21,12 +21,20 @@ struct sf_upkeep_config {
 
 struct sf_upkeep_counts {
     bool has_lease;
+    int64_t lease_until_ns;        /* monotonic */
     uint64_t n_dropped, n_deleted; /* partitions; rows */
     uint64_t n_erasures;           /* not finished */
+    uint64_t n_judged;             /* parts of samples dropped after their hour was judged */
     uint64_t n_rounds, n_failed;
 };
 
 enum sf_err sf_upkeep_start(const struct sf_upkeep_config *config, struct sf_store *store,
                             struct sf_upkeep **out, struct sf_why *why);
 void sf_upkeep_stop(struct sf_upkeep *u); /* NULL is fine */
+/* How long what was decided waits before it counts: longer than a question takes to be asked. */
+static inline int64_t sf_upkeep_grace_s(int64_t interval_ns)
+{
+    int64_t s = 12 * interval_ns / 1000000000;
+    return s < 1 ? 1 : s;
+}
 void sf_upkeep_counts(struct sf_upkeep *u, struct sf_upkeep_counts *out);

@@ -637,6 +637,12 @@ bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)
     return sf_tenants_name(((struct sf_local *)s)->tenants, tenant, out);
 }
 
+enum sf_err sf_local_keep_rules(struct sf_store *s, int64_t hour, struct sf_arena *req,
+                                struct sf_keep_due *out, struct sf_why *why)
+{
+    return sf_verdicts_rules((struct sf_local *)s, hour, req, out, why);
+}
+
 bool sf_local_retention(struct sf_store *s, struct sf_retention *out, int64_t *out_now_ns)
 {
     struct sf_local *l = (struct sf_local *)s;

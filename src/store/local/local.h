@@ -27,6 +27,10 @@ const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
 /* What holds, and retention's idea of now. False: the clock is ahead, and nothing goes by age. */
 bool sf_local_retention(struct sf_store *s, struct sf_retention *out, int64_t *out_now_ns);
+/* By which rules an hour is judged: version, since_hour and rules of `out`, in `req`. NOT_FOUND: it
+ * is not. */
+enum sf_err sf_local_keep_rules(struct sf_store *s, int64_t hour, struct sf_arena *req,
+                                struct sf_keep_due *out, struct sf_why *why);
 
 /* Reads everything in a data directory without changing anything: catalogue, blocks with every
  * checksum and column, log. `say` gets one plain sentence per finding. Fails only when it cannot

@@ -276,6 +276,24 @@ static enum sf_err give_rules(struct sf_local *l, int64_t hour, struct sf_arena 
     return err;
 }
 
+enum sf_err sf_verdicts_rules(struct sf_local *l, int64_t hour, struct sf_arena *req,
+                              struct sf_keep_due *out, struct sf_why *why)
+{
+    const struct sf_rule_set *set = NULL;
+    enum sf_err err;
+    sf_mutex_lock(&l->keep.lock);
+    if (sf_rule_sets_is_judged(&l->keep, hour))
+        set = sf_rule_sets_find(&l->keep, hour);
+    err = set ? sf_keep_rules_decode(set->rules, req, &out->rules, why)
+              : sf_fail(why, SF_ERR_NOT_FOUND, "no rules are known for this hour");
+    if (!err) {
+        out->version = set->version;
+        out->since_hour = set->first_hour;
+    }
+    sf_mutex_unlock(&l->keep.lock);
+    return err;
+}
+
 enum sf_err sf_verdicts_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
                             struct sf_why *why)
 {

@@ -19,6 +19,10 @@ bool sf_verdicts_find(struct sf_local *l, uint32_t tenant, int64_t hour,
                       struct sf_verdict_head *out);
 enum sf_err sf_verdicts_due(struct sf_store *s, struct sf_arena *req, struct sf_keep_due *out,
                             struct sf_why *why);
+/* The rules of an hour, whether or not it is due: version, since_hour and rules of `out`.
+ * NOT_FOUND: it is not judged. */
+enum sf_err sf_verdicts_rules(struct sf_local *l, int64_t hour, struct sf_arena *req,
+                              struct sf_keep_due *out, struct sf_why *why);
 enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, struct sf_why *why);
 enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, struct sf_arena *req,
                             struct sf_verdict *out, struct sf_why *why);
