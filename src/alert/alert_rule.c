@@ -465,3 +465,19 @@ void sf_alert_rule_label_name(sf_str name, struct sf_buf *out)
                                : (uint8_t)'_');
     }
 }
+
+bool sf_alert_rule_is_estimate(const struct sf_alert_rule *rule)
+{
+    size_t at;
+    return rule->kind == SF_ALERT_TRACEQL &&
+           sf_str_find(rule->query, SF_STR("quantile_over_time"), &at);
+}
+
+bool sf_alert_rules_is_estimate(const struct sf_alert_rules *rules, sf_str name)
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        if (sf_str_eq(rules->list[i].name, name))
+            return sf_alert_rule_is_estimate(&rules->list[i]);
+    }
+    return false;
+}

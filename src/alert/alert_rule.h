@@ -98,3 +98,7 @@ void sf_alert_rule_text_fill(sf_str text, const struct sf_alert_pair *labels, si
                              double value, struct sf_buf *out);
 /* A name that Prometheus takes for a label: others' characters become underscores. */
 void sf_alert_rule_label_name(sf_str name, struct sf_buf *out);
+/* Are its values estimates? Quantiles are: they are read off buckets. Of a rule that is gone by its
+ * name: false. */
+bool sf_alert_rule_is_estimate(const struct sf_alert_rule *rule);
+bool sf_alert_rules_is_estimate(const struct sf_alert_rules *rules, sf_str name);

@@ -6,7 +6,7 @@ import { logTicks, roundTicks, timeTicks } from "../src/charts/axis";
 import { bestDots, heatLevel, heatOf } from "../src/charts/heat";
 import { composed, withoutStart } from "../src/flame/compose";
 import { diffLevel, rgbOf } from "../src/flame/colors";
-import { changeWords, percent } from "../src/format/units";
+import { changeWords, percent, roughChange } from "../src/format/units";
 import { wholeOf } from "../src/overview/kpi_strip";
 import { layoutOf, neighbours } from "../src/overview/map_layout";
 import { callWords, nodeWords, p95Words } from "../src/overview/service_map";
@@ -73,6 +73,8 @@ test("shares are whole from ten on, changes have a sign", () => {
   assert.equal(changeWords(100, 99.4), "\u22120.6 %");
   assert.equal(changeWords(100, 100.01), "±0");
   assert.equal(changeWords(0, 5), "");
+  assert.equal(roughChange(100, 116), "~+16 %");
+  assert.equal(roughChange(0, 5), "");
 });
 
 test("axes have round places", () => {

@@ -55,22 +55,6 @@ static const char *state_name(enum sf_alert_state state)
     return state == SF_ALERT_FIRING ? "firing" : state == SF_ALERT_PENDING ? "pending" : "inactive";
 }
 
-/* Quantiles are read off buckets. */
-static bool is_estimate(const struct sf_alert_rule *rule)
-{
-    size_t at;
-    return rule->kind == SF_ALERT_TRACEQL &&
-           sf_str_find(rule->query, SF_STR("quantile_over_time"), &at);
-}
-
-static bool is_estimated(const struct sf_alerts *all, const struct sf_alert *a)
-{
-    for (size_t i = 0; i < all->rules->n; i++)
-        if (sf_str_eq(all->rules->list[i].name, sf_str_from(a->rule)))
-            return is_estimate(&all->rules->list[i]);
-    return false;
-}
-
 static void add_alert(const struct sf_alerts *all, const struct sf_alert *a, struct sf_buf *out)
 {
     sf_buf_print(out, "{\"labels\":");
@@ -79,9 +63,10 @@ static void add_alert(const struct sf_alerts *all, const struct sf_alert *a, str
     sf_alert_send_json_notes(a, out);
     sf_buf_print(out, ",\"state\":\"%s\",\"activeAt\":", state_name(a->state));
     sf_alert_send_json_time(a->since_ns, out);
-    sf_buf_print(out, ",\"value\":\"%.6g\"%s%s}", a->value,
-                 is_estimated(all, a) ? ",\"isEstimate\":true" : "",
-                 a->is_silenced ? ",\"silenced\":true" : "");
+    sf_buf_print(
+        out, ",\"value\":\"%.6g\"%s%s}", a->value,
+        sf_alert_rules_is_estimate(all->rules, sf_str_from(a->rule)) ? ",\"isEstimate\":true" : "",
+        a->is_silenced ? ",\"silenced\":true" : "");
 }
 
 /* ---- /api/v1/alerts ---- */
@@ -128,7 +113,9 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
         n_active++;
         sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
         add_time(out, one->since_ns);
-        sf_buf_print(out, ", value %s%.6g  ", is_estimated(a, one) ? SF_ESTIMATE_MARK : "",
+        sf_buf_print(out, ", value %s%.6g  ",
+                     sf_alert_rules_is_estimate(a->rules, sf_str_from(one->rule)) ? SF_ESTIMATE_MARK
+                                                                                  : "",
                      one->value);
         add_names(one, out);
     }
@@ -301,8 +288,8 @@ static void tell(struct trial *t, const struct sf_alert *a)
         } else {
             sf_buf_print(&t->fired, " and still at the end");
         }
-        sf_buf_print(&t->fired, ", value %s%.6g  ", is_estimate(t->rule) ? SF_ESTIMATE_MARK : "",
-                     a->value);
+        sf_buf_print(&t->fired, ", value %s%.6g  ",
+                     sf_alert_rule_is_estimate(t->rule) ? SF_ESTIMATE_MARK : "", a->value);
         add_names(a, &t->fired);
     } else {
         if (t->n_fired)
@@ -319,7 +306,7 @@ static void tell(struct trial *t, const struct sf_alert *a)
         else
             sf_buf_print(&t->fired, "null");
         sf_buf_print(&t->fired, ",\"value\":\"%.6g\"%s", a->value,
-                     is_estimate(t->rule) ? ",\"isEstimate\":true" : "");
+                     sf_alert_rule_is_estimate(t->rule) ? ",\"isEstimate\":true" : "");
         if (a->reason) {
             sf_buf_print(&t->fired, ",\"why\":");
             sf_json_write_str(&j, sf_str_from(a->reason));

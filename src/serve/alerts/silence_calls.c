@@ -131,7 +131,8 @@ bool sf_silence_calls_list(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- history ---- */
 
-static void write_event(const struct sf_alert_event *e, struct sf_json_writer *j)
+static void write_event(const struct sf_alert_rules *rules, const struct sf_alert_event *e,
+                        struct sf_json_writer *j)
 {
     sf_json_write_object(j);
     sf_json_write_key_str(j, SF_STR("rule"), sf_str_from(e->rule));
@@ -150,6 +151,10 @@ static void write_event(const struct sf_alert_event *e, struct sf_json_writer *j
     sf_json_write_key(j, SF_STR("value"));
     sf_buf_print(j->out, "\"%.6g\"", e->value);
     j->needs_comma = true;
+    if (sf_alert_rules_is_estimate(rules, sf_str_from(e->rule))) {
+        sf_json_write_key(j, SF_STR("isEstimate"));
+        sf_json_write_bool(j, true);
+    }
     sf_json_write_key(j, SF_STR("silenced"));
     sf_json_write_bool(j, e->was_silenced);
     sf_json_write_key_str(j, SF_STR("why"), sf_str_from(e->reason));
@@ -180,7 +185,7 @@ bool sf_silence_calls_history(struct sf_call *call, struct sf_worker *worker)
             (rule.len && !sf_str_eq(rule, sf_str_from(e->rule))))
             continue;
         if (most > 0)
-            write_event(e, &j);
+            write_event(a->rules, e, &j);
         n_more += most == 0;
         most -= most > 0;
     }

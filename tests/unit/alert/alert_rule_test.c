@@ -266,3 +266,16 @@ TEST(alert_rule, a_cpu_limit_is_a_number_of_processors)
     assert_true(sf_watch_feed_cpus(SF_STR("inf")) == 0 &&
                 sf_watch_feed_cpus(SF_STR("2 cores")) == 0);
 }
+
+TEST(alert_rule, values_of_quantiles_are_estimates)
+{
+    struct sf_alert_rule list[] = {
+        {.kind = SF_ALERT_TRACEQL,
+         .name = SF_STR("slow"),
+         .query = SF_STR("{ } | quantile_over_time(duration, .95)")},
+        {.kind = SF_ALERT_TRACEQL, .name = SF_STR("many"), .query = SF_STR("{ } | rate()")}};
+    struct sf_alert_rules rules = {.list = list, .n = 2};
+    assert_true(sf_alert_rules_is_estimate(&rules, SF_STR("slow")));
+    assert_false(sf_alert_rules_is_estimate(&rules, SF_STR("many")));
+    assert_false(sf_alert_rules_is_estimate(&rules, SF_STR("gone")));
+}

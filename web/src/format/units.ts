@@ -73,6 +73,12 @@ export function changeWords(before: number, after: number): string {
   return c > 0 ? `+${percent(c)}` : percent(c);
 }
 
+/** The same of a quantile, which is an estimate. */
+export function roughChange(before: number, after: number): string {
+  const words = changeWords(before, after);
+  return words === "" ? "" : `~${words}`;
+}
+
 const UNIT_NS: Record<string, number> = { nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
 
 /** A profile's value in its unit. */

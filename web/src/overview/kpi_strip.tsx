@@ -4,7 +4,7 @@ import type { MetricAnswer, Service } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { Sparkline } from "../charts/sparkline";
 import { visible } from "../format/safe_text";
-import { changeWords, duration, percent, rate } from "../format/units";
+import { changeWords, duration, percent, rate, roughChange } from "../format/units";
 import { Fig } from "../parts/figure";
 import type { Range } from "../state/range";
 import type { Call } from "./map_layout";
@@ -71,12 +71,13 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   const hint = `Compared with the preceding period of the same length; coloured if it grew by more than 10 %${lines.error ? `. The lines failed: ${visible(lines.error.message)}` : ""}`;
   const common = { marks: props.marks, hint };
   const moved = (a: number | undefined, b: number) => (a === undefined ? "" : changeWords(a, b));
+  const roughly = (a: number | undefined, b: number) => (a === undefined ? "" : roughChange(a, b));
   return (
     <section class="card kpis" aria-label="Entry requests">
       <Cell words="Entry requests" text={rate(now.rate)} change={moved(past?.rate, now.rate)} isWorse={false} values={spark.rate} {...common} />
       <Cell words="Failed" text={percent(now.failed)} change={moved(past?.failed, now.failed)} isWorse={worse(past?.failed, now.failed)} values={spark.failed} {...common} />
-      <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} change={moved(past?.p50, now.p50)} isWorse={worse(past?.p50, now.p50)} values={spark.p50} {...common} />
-      <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} change={moved(past?.p95, now.p95)} isWorse={worse(past?.p95, now.p95)} values={spark.p95} {...common} />
+      <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} change={roughly(past?.p50, now.p50)} isWorse={worse(past?.p50, now.p50)} values={spark.p50} {...common} />
+      <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} change={roughly(past?.p95, now.p95)} isWorse={worse(past?.p95, now.p95)} values={spark.p95} {...common} />
     </section>
   );
 }

@@ -4,7 +4,7 @@ import type { Explain, Service } from "../api/types";
 import { Sparkline } from "../charts/sparkline";
 import { serviceColor } from "../format/color";
 import { said, visible } from "../format/safe_text";
-import { changeWords, count, countOf, duration, percent, rate } from "../format/units";
+import { count, countOf, duration, percent, rate, roughChange } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
@@ -168,7 +168,7 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                   </td>
                   <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No requests enter this service: it has child spans only">–</span>}</td>
                   <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the preceding period, ${countOf(was.count, "request")}` : "no requests in the time before"}>
-                    {r.count === 0 ? "" : was && was.count > 0 ? changeWords(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
+                    {r.count === 0 ? "" : was && was.count > 0 ? roughChange(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
                   <td class="time-cell c-hide">
                     <TimeCell time={times.get(s.service)} meanNs={r.meanNs} hasRequests={r.count > 0} />

@@ -39,6 +39,7 @@ interface AlertEvent {
   readonly firedAt: string;
   readonly resolvedAt: string | null;
   readonly value: string;
+  readonly isEstimate?: boolean;
   readonly silenced: boolean;
   readonly why: string;
 }
@@ -116,7 +117,7 @@ const EVENTS: readonly Column<AlertEvent>[] = [
   { key: "until", title: "Until", by: (e) => e.resolvedAt ?? "", cell: (e) => (e.resolvedAt === null ? "still firing" : <time dateTime={e.resolvedAt}>{visible(when(e.resolvedAt))}</time>) },
   { key: "rule", title: "Rule", by: (e) => e.rule, cell: (e) => <Name text={e.rule} /> },
   { key: "labels", title: "Labels", by: (e) => others(e.labels), cell: (e) => visible(others(e.labels)) },
-  { key: "value", title: "Value", isNumber: true, by: (e) => Number(e.value), cell: (e) => visible(e.value) },
+  { key: "value", title: "Value", isNumber: true, by: (e) => Number(e.value), cell: (e) => `${e.isEstimate === true ? ESTIMATE : ""}${visible(e.value)}` },
   { key: "why", title: "Why", isWide: true, by: (e) => e.why, cell: (e) => visible(e.silenced ? `silenced; ${e.why}` : e.why) },
 ];
 
