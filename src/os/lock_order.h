@@ -38,14 +38,14 @@
     X(STORE_NUMBER, "store/local: next numbers of blocks, flushes and erasures")            \
     X(STORE_STATE, "store/local: why writes are refused")                                   \
     X(STORE_POOL, "store/local: arenas of decoded granules")                                \
-    X(STORE_WAKE, "store/local: what its threads are asked for")                            \
+    X(STORE_WAKE, "store/local: requests to its threads")                                   \
     X(STORE_SHIP, "store/clickhouse: what was shipped, and how that went")                  \
     X(STORE_UPKEEP, "store/clickhouse: what upkeep did")                                    \
     X(STORE_ACKS, "store/clickhouse: requests that wait for ClickHouse")                    \
     X(STORE_MEMO, "store/clickhouse: answers of shards to requests in hand")                \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
-    X(SYMBOL, "symbol: names that were found, and files that are asked for")                \
+    X(SYMBOL, "symbol: names that were found, and requested files")                         \
     X(SCRAPE, "scrape: targets, and how scraping them went")                                \
     X(INTAKE_SERIES, "intake: label sets of each service")                                  \
     X(INTAKE_QUOTA, "intake: limits of tenants and services, and what is used of them")     \
