@@ -177,6 +177,13 @@ def metrics_range(seconds):
     refuses(ask(seconds + 1), 400, "24h0m0s")
 
 
+def deploys_range(seconds):
+    def note(n):
+        return json.loads(get("/api/v1/deploys", **{"from": NOW - n, "until": NOW}).text)["note"]
+    assert "31 days" not in note(seconds), note(seconds)
+    assert "31 days" in note(seconds + 1), note(seconds + 1)
+
+
 def metrics_queries(n):
     def ask(n):
         return get("/api/metrics/query_range", q=" + ".join(["({} | rate())"] * n), start=NOW - 60, end=NOW, step="30s")
@@ -425,7 +432,7 @@ CASES = {"pin days": pin_days, "pin note": pin_note, "keep services": keep_servi
          "control body": control_body, "captures": captures, "capture s": capture_s, "collectors": collectors, "symbol file": symbol_file,
          "headers": headers, "header": header, "target": target, "param": param, "body": body, "query": query, "nesting": nesting,
          "attrs": attrs, "events": events, "links": links, "key": key, "value": value, "name": name, "tenant": tenant,
-         "metrics range s": metrics_range, "metrics queries": metrics_queries, "self profile s": self_profile,
+         "metrics range s": metrics_range, "deploys range s": deploys_range, "metrics queries": metrics_queries, "self profile s": self_profile,
          "sample types": sample_types, "labels": labels, "stack depth": stack_depth}
 
 # Met in another test: a unit test that names the constant, or a flow that sends so much.
