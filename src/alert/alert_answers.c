@@ -111,8 +111,9 @@ enum sf_err sf_alert_answers_findings(const struct sf_alert_ask *ask, struct sf_
 /* ---- coverage ---- */
 
 /* Samples of the service's profiles, in the window and in the one before. */
-static enum sf_err count_samples(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                                 int64_t to_ns, double *out, struct sf_why *why)
+static enum sf_err alert_answers_count_samples(const struct sf_alert_ask *ask,
+                                               struct sf_query_ctx *q, int64_t to_ns, double *out,
+                                               struct sf_why *why)
 {
     struct sf_matcher match = {
         .key = SF_STR("service_name"), .op = SF_OP_EQ, .val = ask->rule->service};
@@ -165,8 +166,8 @@ static void say_samples(const struct sf_alert_rule *rule, double before, double 
     sf_buf_print(out, ", and %.0f in the same time before", before);
 }
 
-static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx *q, double *out,
-                            struct sf_buf *said, struct sf_why *why)
+static enum sf_err alert_answers_share_of(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                          double *out, struct sf_buf *said, struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     struct sf_coverage_want want = {.service = rule->service,
@@ -179,9 +180,9 @@ static enum sf_err share_of(const struct sf_alert_ask *ask, struct sf_query_ctx 
     enum sf_err err = SF_OK;
     *out = NAN;
     if (sf_str_eq(rule->part, SF_STR("samples"))) {
-        err = count_samples(ask, q, ask->at_ns - rule->window_ns, &before, why);
+        err = alert_answers_count_samples(ask, q, ask->at_ns - rule->window_ns, &before, why);
         if (!err)
-            err = count_samples(ask, q, ask->at_ns, &now, why);
+            err = alert_answers_count_samples(ask, q, ask->at_ns, &now, why);
         if (!err && before >= MIN_SAMPLES)
             *out = now / before;
         say_samples(rule, before, now, said);
@@ -207,7 +208,7 @@ enum sf_err sf_alert_answers_coverage(const struct sf_alert_ask *ask, struct sf_
     struct sf_buf said = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     sf_str reason = SF_STR_NONE;
     double value;
-    enum sf_err err = share_of(ask, q, &value, &said, why);
+    enum sf_err err = alert_answers_share_of(ask, q, &value, &said, why);
     if (!err && sf_buf_ok(&said) && !sf_arena_copy(q->req, sf_buf_str(&said), &reason))
         err = sf_no_room(why, "the rule");
     sf_buf_done(&said);

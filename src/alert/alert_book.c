@@ -15,7 +15,7 @@ enum { MOST = SF_LIMIT_ALERT_RULES * SF_LIMIT_ALERT_SERIES, TEXTS = 6 };
 
 /* ---- the list ---- */
 
-static void done(struct sf_alert *a)
+static void alert_book_done(struct sf_alert *a)
 {
     sf_heap_free(a->rule);
     sf_heap_free(a->tenant);
@@ -28,7 +28,7 @@ static void done(struct sf_alert *a)
 void sf_alert_book_done(struct sf_alert_book *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        done(&b->list[i]);
+        alert_book_done(&b->list[i]);
     sf_heap_free(b->list);
     *b = (struct sf_alert_book){0};
 }
@@ -41,15 +41,16 @@ char *sf_alert_book_copy(sf_str s)
     return p;
 }
 
-static void drop(struct sf_alert_book *b, size_t i)
+static void alert_book_drop(struct sf_alert_book *b, size_t i)
 {
-    done(&b->list[i]);
+    alert_book_done(&b->list[i]);
     memmove(&b->list[i], &b->list[i + 1], (b->n - i - 1) * sizeof(*b->list));
     b->n--;
     b->is_changed = true;
 }
 
-static struct sf_alert *add(struct sf_alert_book *b, sf_str rule, sf_str tenant, sf_str labels)
+static struct sf_alert *alert_book_add(struct sf_alert_book *b, sf_str rule, sf_str tenant,
+                                       sf_str labels)
 {
     struct sf_alert *a;
     if (b->n == b->cap) {
@@ -68,7 +69,7 @@ static struct sf_alert *add(struct sf_alert_book *b, sf_str rule, sf_str tenant,
                            .tenant = sf_alert_book_copy(tenant),
                            .labels = sf_alert_book_copy(labels)};
     if (!a->rule || !a->tenant || !a->labels) {
-        done(a);
+        alert_book_done(a);
         return NULL;
     }
     b->n++;
@@ -82,8 +83,8 @@ bool sf_alert_book_is_of(const struct sf_alert *a, const struct sf_alert_rule *r
            (rule->is_each || sf_str_eq(sf_str_from(a->tenant), rule->tenant));
 }
 
-static struct sf_alert *find(struct sf_alert_book *b, const struct sf_alert_rule *rule,
-                             sf_str labels)
+static struct sf_alert *alert_book_find(struct sf_alert_book *b, const struct sf_alert_rule *rule,
+                                        sf_str labels)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (sf_alert_book_is_of(&b->list[i], rule) &&
@@ -95,20 +96,21 @@ static struct sf_alert *find(struct sf_alert_book *b, const struct sf_alert_rule
 
 /* ---- a step ---- */
 
-static void resolve(struct sf_alert_book *b, struct sf_alert *a, int64_t now_ns)
+static void alert_book_resolve(struct sf_alert_book *b, struct sf_alert *a, int64_t now_ns)
 {
     a->state = SF_ALERT_RESOLVED;
     a->resolved_ns = a->changed_ns = now_ns;
     a->is_news = b->is_changed = true;
 }
 
-static enum sf_err see(struct sf_alert_book *b, const struct sf_alert_rule *rule,
-                       const struct sf_alert_value *v, int64_t now_ns, struct sf_why *why)
+static enum sf_err alert_book_see(struct sf_alert_book *b, const struct sf_alert_rule *rule,
+                                  const struct sf_alert_value *v, int64_t now_ns,
+                                  struct sf_why *why)
 {
-    struct sf_alert *a = find(b, rule, v->labels);
+    struct sf_alert *a = alert_book_find(b, rule, v->labels);
     char *notes = sf_alert_book_copy(v->notes);
     if (!a && notes)
-        a = add(b, rule->name, rule->tenant, v->labels);
+        a = alert_book_add(b, rule->name, rule->tenant, v->labels);
     if (!a || !notes) {
         sf_heap_free(notes);
         return sf_no_memory(why, "alerts");
@@ -149,7 +151,7 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
         n = SF_LIMIT_ALERT_SERIES;
     }
     for (size_t i = 0; !err && i < n; i++)
-        err = see(b, rule, &values[i], now_ns, why);
+        err = alert_book_see(b, rule, &values[i], now_ns, why);
     if (err || is_partial)
         return err;
     for (size_t i = b->n; i-- > 0;) {
@@ -157,9 +159,9 @@ enum sf_err sf_alert_book_step(struct sf_alert_book *b, const struct sf_alert_ru
         if (a->is_seen || !sf_alert_book_is_of(a, rule))
             continue;
         if (a->state == SF_ALERT_PENDING)
-            drop(b, i);
+            alert_book_drop(b, i);
         else if (a->state == SF_ALERT_FIRING)
-            resolve(b, a, now_ns);
+            alert_book_resolve(b, a, now_ns);
     }
     return SF_OK;
 }
@@ -172,10 +174,10 @@ void sf_alert_book_tidy(struct sf_alert_book *b, const struct sf_alert_rules *ru
         for (size_t k = 0; !is_known && k < rules->n; k++)
             is_known = sf_alert_book_is_of(a, &rules->list[k]);
         if (!is_known && a->state == SF_ALERT_FIRING)
-            resolve(b, a, now_ns);
+            alert_book_resolve(b, a, now_ns);
         if ((!is_known && a->state == SF_ALERT_PENDING) ||
             (a->state == SF_ALERT_RESOLVED && now_ns - a->resolved_ns > KEPT_NS))
-            drop(b, i);
+            alert_book_drop(b, i);
     }
 }
 
@@ -217,7 +219,7 @@ void sf_alert_book_write(const struct sf_alert_book *b, struct sf_buf *out)
     sf_checked_lines_write(head, &body, out);
 }
 
-static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *room)
+static bool alert_book_read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *room)
 {
     struct sf_json j;
     struct sf_alert read = {0}, *a;
@@ -243,7 +245,7 @@ static bool read_line(struct sf_alert_book *b, sf_str line, struct sf_arena *roo
     if (!sf_json_ok(&j) || read.state > SF_ALERT_RESOLVED || read.since_ns <= 0 ||
         texts[0].len == 0 || b->n == MOST)
         return false;
-    a = add(b, texts[0], texts[1], texts[2]);
+    a = alert_book_add(b, texts[0], texts[1], texts[2]);
     if (!a)
         return false;
     read.rule = a->rule;
@@ -270,7 +272,7 @@ enum sf_err sf_alert_book_read(struct sf_alert_book *b, sf_str text, struct sf_w
     is_ok = sf_str_split_next(&rest, '\n', &line) && sf_str_to_i64(line, &b->last_ns);
     while (is_ok && sf_str_split_next(&rest, '\n', &line)) {
         sf_arena_reset(&arena);
-        is_ok = line.len == 0 || read_line(b, line, &arena);
+        is_ok = line.len == 0 || alert_book_read_line(b, line, &arena);
     }
     sf_arena_done(&arena);
     b->is_changed = false;

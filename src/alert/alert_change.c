@@ -33,8 +33,8 @@ struct version {
     double n;
 };
 
-static struct version version_of(const struct sf_metrics_result *r, uint32_t at,
-                                 struct sf_arena *req)
+static struct version alert_change_version_of(const struct sf_metrics_result *r, uint32_t at,
+                                              struct sf_arena *req)
 {
     struct version v = {.name = text_of(&r->series[at], req), .first = r->n_steps};
     for (uint32_t i = 0; i < r->n_steps; i++) {
@@ -71,12 +71,12 @@ static enum sf_err find_versions(const struct sf_alert_ask *ask, struct sf_query
         err = sf_fail(why, SF_ERR_LIMIT, "the answer is incomplete: %.*s",
                       SF_STR_ARG(sf_str_part(r.note, 0, 160)));
     for (uint32_t i = 0; !err && i < r.n_series; i++) {
-        struct version v = version_of(&r, i, q->req);
+        struct version v = alert_change_version_of(&r, i, q->req);
         if (v.name.len && v.n > 0 && (!right.name.len || v.first > right.first))
             right = v;
     }
     for (uint32_t i = 0; !err && i < r.n_series; i++) {
-        struct version v = version_of(&r, i, q->req);
+        struct version v = alert_change_version_of(&r, i, q->req);
         if (v.name.len && v.first < right.first && v.n > left.n)
             left = v;
     }
@@ -125,8 +125,9 @@ static bool find_change(const struct sf_alert_rule *rule, const struct sf_compar
     return true;
 }
 
-static enum sf_err compare(const struct sf_alert_ask *ask, sf_str left, sf_str right,
-                           struct sf_query_ctx *q, struct sf_comparison *out, struct sf_why *why)
+static enum sf_err alert_change_compare(const struct sf_alert_ask *ask, sf_str left, sf_str right,
+                                        struct sf_query_ctx *q, struct sf_comparison *out,
+                                        struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     int64_t back_ns = rule->against == SF_ALERT_YESTERDAY ? SF_NS_PER_DAY : rule->window_ns;
@@ -232,8 +233,8 @@ sf_str sf_alert_change_words(sf_str summary)
 }
 
 /* "v2 against v1: spans take 50 ms more ..." */
-static bool say(const struct sf_alert_rule *rule, sf_str left, sf_str right, sf_str summary,
-                struct sf_arena *req, sf_str *out)
+static bool alert_change_say(const struct sf_alert_rule *rule, sf_str left, sf_str right,
+                             sf_str summary, struct sf_arena *req, sf_str *out)
 {
     struct sf_buf text = {.max = SF_LIMIT_ALERT_TEXT_LEN};
     bool is_ok;
@@ -271,7 +272,7 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
         err = find_versions(ask, q, &left, &right, why);
     if (err || (rule->by.len && !right.len))
         return err;
-    err = compare(ask, left, right, q, c, why);
+    err = alert_change_compare(ask, left, right, q, c, why);
     *out = one;
     if (err || !find_change(rule, c, &d))
         return err;
@@ -287,7 +288,7 @@ enum sf_err sf_alert_change(const struct sf_alert_ask *ask, struct sf_query_ctx 
         is_ok = sf_alert_value_found_label(&f, SF_STR("baseline"), left, q->req) &&
                 sf_alert_value_found_label(&f, SF_STR("candidate"), right, q->req);
     if (!is_ok || !part_words(rule, c, q->req, &words) ||
-        !say(rule, left, right, words, q->req, &one->reason))
+        !alert_change_say(rule, left, right, words, q->req, &one->reason))
         return sf_no_room(why, "the rule");
     *out_n = 1;
     return sf_alert_value_found_finish(&f, rule, isinf(grown) ? 1e9 : grown, q->req, one, why);

@@ -42,8 +42,8 @@ static enum sf_err parse_selectors(const struct sf_alert_rule *rule, struct sf_a
     return err;
 }
 
-static enum sf_err make_filter(const struct sf_alert_rule *rule, struct sf_stack_filter **out,
-                               struct sf_why *why)
+static enum sf_err alert_code_make_filter(const struct sf_alert_rule *rule,
+                                          struct sf_stack_filter **out, struct sf_why *why)
 {
     struct sf_stack_term term = {rule->package.len ? rule->package : rule->function,
                                  rule->package.len ? SF_STACK_HAS_PACKAGE : SF_STACK_HAS_PATTERN};
@@ -65,7 +65,7 @@ enum sf_err sf_alert_code_check(struct sf_alert_rules *r, struct sf_alert_rule *
                        "%s expects a selector and one of function, package and label", kind);
     err = parse_selectors(rule, &room, &all, &part, why);
     if (!err)
-        err = make_filter(rule, &filter, why);
+        err = alert_code_make_filter(rule, &filter, why);
     sf_stack_filter_free(filter);
     for (size_t i = 0; !err && i < all.n; i++) {
         if (all.list[i].op == SF_OP_EQ && sf_str_eq(all.list[i].key, SF_STR("service_name")))
@@ -89,8 +89,8 @@ enum sf_err sf_alert_code_check(struct sf_alert_rules *r, struct sf_alert_rule *
     return SF_OK;
 }
 
-static enum sf_err choose_type(const struct sf_alert_ask *ask, struct code *c,
-                               struct sf_query_ctx *q, struct sf_why *why)
+static enum sf_err alert_code_choose_type(const struct sf_alert_ask *ask, struct code *c,
+                                          struct sf_query_ctx *q, struct sf_why *why)
 {
     const struct sf_alert_rule *rule = ask->rule;
     struct sf_prof_list list = {0};
@@ -125,7 +125,7 @@ static enum sf_err code_open(const struct sf_alert_ask *ask, struct sf_query_ctx
     enum sf_err err = parse_selectors(ask->rule, q->req, &all, &part, why);
     *out = (struct code){0};
     if (!err)
-        err = make_filter(ask->rule, &out->filter, why);
+        err = alert_code_make_filter(ask->rule, &out->filter, why);
     out->all = (struct sf_prof_query){.from_ns = ask->at_ns - ask->rule->window_ns,
                                       .to_ns = ask->at_ns,
                                       .match = all.list,
@@ -134,7 +134,7 @@ static enum sf_err code_open(const struct sf_alert_ask *ask, struct sf_query_ctx
     out->part.match = part.list;
     out->part.n_match = part.n;
     out->part.stacks = out->filter;
-    return !err && q->n_tenants ? choose_type(ask, out, q, why) : err;
+    return !err && q->n_tenants ? alert_code_choose_type(ask, out, q, why) : err;
 }
 
 static void code_close(struct code *c)
@@ -170,8 +170,8 @@ static double per(const struct code *c, const struct sums *all)
 }
 
 /* NAN: it is not known. */
-static enum sf_err measure(const struct sf_alert_ask *ask, struct sf_query_ctx *q, double *out,
-                           struct sf_why *why)
+static enum sf_err alert_code_measure(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
+                                      double *out, struct sf_why *why)
 {
     struct code c;
     struct sums all = {0}, part = {0};
@@ -196,7 +196,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
     struct sf_alert_found f;
     double value = NAN;
     bool is_absent;
-    enum sf_err err = one ? measure(ask, q, &value, why) : sf_no_room(why, "the rule");
+    enum sf_err err = one ? alert_code_measure(ask, q, &value, why) : sf_no_room(why, "the rule");
     if (err)
         return err;
     if (ask->measured)
@@ -267,7 +267,7 @@ static void add_subject(const struct sf_alert_rule *rule, struct sf_buf *out)
     sf_units_plain(out, what);
 }
 
-static void add_amount(double value, sf_str unit, struct sf_buf *out)
+static void alert_code_add_amount(double value, sf_str unit, struct sf_buf *out)
 {
     sf_units_amount(out, llround(fmin(value, 9e18)), unit);
 }
@@ -287,9 +287,9 @@ void sf_alert_code_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q
                !find_hottest(ask, &c, q, &h, NULL)) {
         add_subject(rule, out);
         sf_buf_print(out, " has ");
-        add_amount((double)h.total / per(&c, &all), c.unit, out);
+        alert_code_add_amount((double)h.total / per(&c, &all), c.unit, out);
         sf_buf_print(out, " of ");
-        add_amount(all.value / per(&c, &all), c.unit, out);
+        alert_code_add_amount(all.value / per(&c, &all), c.unit, out);
         if (all.value > 0)
             sf_buf_print(out, " (%.3g %%)", 100 * (double)h.total / all.value);
     }
@@ -310,5 +310,5 @@ void sf_alert_code_reason(const struct sf_alert_ask *ask, struct sf_query_ctx *q
         sf_buf_print(out, ":%u)", h.line.line);
     }
     sf_buf_print(out, ", ");
-    add_amount((double)h.self / per(&c, &all), c.unit, out);
+    alert_code_add_amount((double)h.self / per(&c, &all), c.unit, out);
 }

@@ -20,8 +20,8 @@
 
 /* Of one series the spans: those of the rule that have its labels. Empty where TraceQL has no words
  * for that. */
-static sf_str spans_of(const struct sf_alert_rule *rule, const struct sf_metric_series *s,
-                       struct sf_arena *req)
+static sf_str alert_eval_spans_of(const struct sf_alert_rule *rule,
+                                  const struct sf_metric_series *s, struct sf_arena *req)
 {
     struct sf_buf text = {.max = 2 * SF_LIMIT_ALERT_TEXT_LEN};
     struct sf_arena room;
@@ -58,9 +58,10 @@ static sf_str spans_of(const struct sf_alert_rule *rule, const struct sf_metric_
     return out;
 }
 
-static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_metrics_result *r,
-                               uint32_t step, struct sf_arena *req, struct sf_alert_value *list,
-                               size_t *out_n, struct sf_why *why)
+static enum sf_err alert_eval_keep_series(const struct sf_alert_ask *ask,
+                                          const struct sf_metrics_result *r, uint32_t step,
+                                          struct sf_arena *req, struct sf_alert_value *list,
+                                          size_t *out_n, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     bool is_present = false;
@@ -78,7 +79,7 @@ static enum sf_err keep_series(const struct sf_alert_ask *ask, const struct sf_m
                 is_ok = sf_alert_value_found_attr(&f, s->labels.list[k].key, s->labels.list[k].val,
                                                   req);
         }
-        list[*out_n].spans = spans_of(ask->rule, s, req);
+        list[*out_n].spans = alert_eval_spans_of(ask->rule, s, req);
         err = is_ok ? sf_alert_value_found_finish(&f, ask->rule, value, req, &list[*out_n], why)
                     : sf_no_room(why, "the rule");
         ++*out_n;
@@ -113,7 +114,7 @@ enum sf_err sf_alert_eval_window(const struct sf_alert_ask *ask, const struct sf
     if (!list)
         return sf_no_room(why, "the rule");
     *out = list;
-    return keep_series(ask, r, step, q->req, list, out_n, why);
+    return alert_eval_keep_series(ask, r, step, q->req, list, out_n, why);
 }
 
 static enum sf_err eval_query(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
@@ -151,8 +152,9 @@ static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
 }
 
 /* Says of each value that more may be true. */
-static enum sf_err mark_partial(const struct sf_unread *unread, struct sf_arena *req,
-                                struct sf_alert_value *list, size_t n, struct sf_why *why)
+static enum sf_err alert_eval_mark_partial(const struct sf_unread *unread, struct sf_arena *req,
+                                           struct sf_alert_value *list, size_t n,
+                                           struct sf_why *why)
 {
     char said[200];
     struct sf_buf text = {0};
@@ -190,7 +192,7 @@ enum sf_err sf_alert_eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q
         sf_unread_say(&own, said, sizeof(said));
         return sf_fail(why, SF_ERR_LIMIT, "%s", said);
     }
-    return mark_partial(&own, q->req, *out, *out_n, why);
+    return alert_eval_mark_partial(&own, q->req, *out, *out_n, why);
 }
 
 enum sf_err sf_alert_eval_windows(const struct sf_alert_ask *ask, int64_t from_ns, int64_t to_ns,

@@ -7,7 +7,7 @@
 #include "wire/json.h"
 #include "wire/json_write.h"
 
-static void done(struct sf_alert_event *e)
+static void alert_history_done(struct sf_alert_event *e)
 {
     sf_heap_free(e->rule);
     sf_heap_free(e->tenant);
@@ -18,13 +18,13 @@ static void done(struct sf_alert_event *e)
 void sf_alert_history_done(struct sf_alert_history *h)
 {
     for (size_t i = 0; i < h->n; i++)
-        done(&h->list[i]);
+        alert_history_done(&h->list[i]);
     sf_heap_free(h->list);
     *h = (struct sf_alert_history){0};
 }
 
-static struct sf_alert_event *add(struct sf_alert_history *h, sf_str rule, sf_str tenant,
-                                  sf_str labels)
+static struct sf_alert_event *alert_history_add(struct sf_alert_history *h, sf_str rule,
+                                                sf_str tenant, sf_str labels)
 {
     struct sf_alert_event e = {.rule = sf_alert_book_copy(rule),
                                .tenant = sf_alert_book_copy(tenant),
@@ -32,11 +32,11 @@ static struct sf_alert_event *add(struct sf_alert_history *h, sf_str rule, sf_st
     if (!h->list)
         h->list = sf_heap_new_n(SF_LIMIT_ALERT_HISTORY, sizeof(*h->list));
     if (!h->list || !e.rule || !e.tenant || !e.labels) {
-        done(&e);
+        alert_history_done(&e);
         return NULL;
     }
     if (h->n == SF_LIMIT_ALERT_HISTORY) {
-        done(&h->list[0]);
+        alert_history_done(&h->list[0]);
         memmove(&h->list[0], &h->list[1], (h->n - 1) * sizeof(*h->list));
         h->n--;
     }
@@ -64,7 +64,8 @@ void sf_alert_history_see(struct sf_alert_history *h, const struct sf_alert_book
             continue;
         e = find_open(h, a);
         if (!e && a->state == SF_ALERT_FIRING) {
-            e = add(h, sf_str_from(a->rule), sf_str_from(a->tenant), sf_str_from(a->labels));
+            e = alert_history_add(h, sf_str_from(a->rule), sf_str_from(a->tenant),
+                                  sf_str_from(a->labels));
             if (!e)
                 continue;
             e->fired_ns = a->fired_ns;
@@ -103,7 +104,7 @@ void sf_alert_history_write(const struct sf_alert_history *h, struct sf_buf *out
     sf_checked_lines_write(head, &body, out);
 }
 
-static bool read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *room)
+static bool alert_history_read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *room)
 {
     struct sf_alert_event read = {0}, *e;
     sf_str texts[4] = {{0}};
@@ -126,7 +127,7 @@ static bool read_line(struct sf_alert_history *h, sf_str line, struct sf_arena *
     }
     if (!sf_json_ok(&j) || read.fired_ns <= 0 || !texts[0].len)
         return false;
-    e = add(h, texts[0], texts[1], texts[2]);
+    e = alert_history_add(h, texts[0], texts[1], texts[2]);
     if (!e)
         return false;
     e->fired_ns = read.fired_ns;
@@ -149,7 +150,7 @@ enum sf_err sf_alert_history_read(struct sf_alert_history *h, sf_str text, struc
         return sf_no_memory(why, "alerts");
     while (is_ok && sf_str_split_next(&rest, '\n', &line)) {
         sf_arena_reset(&arena);
-        is_ok = line.len == 0 || read_line(h, line, &arena);
+        is_ok = line.len == 0 || alert_history_read_line(h, line, &arena);
     }
     sf_arena_done(&arena);
     h->is_changed = false;

@@ -16,19 +16,19 @@ struct pick {
     int64_t start_ns;
 };
 
-static int64_t time_of(uint64_t ns)
+static int64_t alert_pin_time_of(uint64_t ns)
 {
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-static uint32_t add(struct pick *list, uint32_t n, sf_trace_id trace, uint64_t start_ns)
+static uint32_t alert_pin_add(struct pick *list, uint32_t n, sf_trace_id trace, uint64_t start_ns)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (sf_trace_id_eq(list[i].trace, trace))
             return n;
     }
     if (n < SF_LIMIT_ALERT_PINS && !sf_trace_id_is_zero(trace))
-        list[n++] = (struct pick){trace, time_of(start_ns)};
+        list[n++] = (struct pick){trace, alert_pin_time_of(start_ns)};
     return n;
 }
 
@@ -55,7 +55,7 @@ static enum sf_err pick_spans(const struct sf_alert_ask *ask, struct sf_query_ct
     if (set.n)
         qsort(set.spans, set.n, sizeof(*set.spans), slowest_first);
     for (uint32_t i = 0; i < set.n; i++)
-        *n = add(list, *n, set.spans[i].trace, set.spans[i].start_ns);
+        *n = alert_pin_add(list, *n, set.spans[i].trace, set.spans[i].start_ns);
     return SF_OK;
 }
 
@@ -77,11 +77,11 @@ static enum sf_err pick_by_function(const struct sf_alert_ask *ask, struct sf_qu
         return err;
     err = sf_frame_spans_find(ask->store, &want, q, &found, why);
     for (uint32_t i = 0; !err && i < found.n; i++)
-        *n = add(list, *n, found.list[i].trace, found.list[i].start_ns);
+        *n = alert_pin_add(list, *n, found.list[i].trace, found.list[i].start_ns);
     return err;
 }
 
-static bool is_among(const struct sf_pin *pins, uint32_t n, sf_trace_id trace)
+static bool alert_pin_is_among(const struct sf_pin *pins, uint32_t n, sf_trace_id trace)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (sf_trace_id_eq(pins[i].trace, trace))
@@ -128,7 +128,7 @@ enum sf_err sf_alert_pin(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                              .until_ns = ask->at_ns + SF_LIMIT_ALERT_PIN_DAYS * SF_NS_PER_DAY,
                              .start_ns = list[i].start_ns,
                              .note = note};
-        if (is_among(pins, n_pins, pin.trace))
+        if (alert_pin_is_among(pins, n_pins, pin.trace))
             continue;
         err = ask->store->ops->pin(ask->store, &pin, why);
         *out_n += !err;

@@ -103,7 +103,7 @@ enum sf_err sf_alert_rules_receivers(struct sf_alert_rules *r, const char *const
 
 /* ---- fields ---- */
 
-static bool is_label_name(sf_str s)
+static bool alert_rule_is_label_name(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
@@ -116,7 +116,7 @@ static bool is_label_name(sf_str s)
 
 static enum sf_err set_pair(struct sf_alert_pairs *p, sf_str key, sf_str val, struct sf_why *why)
 {
-    if (!is_label_name(key))
+    if (!alert_rule_is_label_name(key))
         return sf_fail(why, SF_ERR_INPUT,
                        "\"%.*s\" is not a valid label name: letters, digits and _",
                        SF_STR_ARG(sf_str_part(key, 0, 60)));
@@ -185,8 +185,8 @@ static enum sf_err set_absent(struct sf_alert_rule *rule, sf_str val, struct sf_
     return SF_OK;
 }
 
-static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int64_t *out,
-                            struct sf_why *why)
+static enum sf_err alert_rule_set_time(sf_str val, const char *name, int64_t least_ns, int64_t *out,
+                                       struct sf_why *why)
 {
     if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL) || *out < least_ns ||
         *out > LONGEST_NS)
@@ -256,7 +256,7 @@ static enum sf_err set_capture(struct sf_alert_rule *rule, sf_str field, sf_str 
     return SF_OK;
 }
 
-static enum sf_err unknown(sf_str path, struct sf_why *why)
+static enum sf_err alert_rule_unknown(sf_str path, struct sf_why *why)
 {
     static const char *const known[] = {
         "name",    "traceql",  "share",       "amount", "above",  "below",  "absent",
@@ -309,14 +309,14 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
     else if (sf_str_eq(path, SF_STR("absent")))
         return set_absent(rule, val, why);
     else if (sf_str_eq(path, SF_STR("for")))
-        return set_time(val, "for", 0, &rule->for_ns, why);
+        return alert_rule_set_time(val, "for", 0, &rule->for_ns, why);
     else if (sf_str_eq(path, SF_STR("significant")))
         return sf_setting_flag_parse(val, &rule->is_significant)
                    ? SF_OK
                    : sf_fail(why, SF_ERR_INPUT, "significant is true or false");
     else if (sf_str_eq(path, SF_STR("window"))) {
         rule->has_window = true;
-        return set_time(val, "window", SF_NS_PER_S, &rule->window_ns, why);
+        return alert_rule_set_time(val, "window", SF_NS_PER_S, &rule->window_ns, why);
     } else if (sf_str_starts(path, SF_STR("labels.")) && sf_str_find(val, SF_STR("$value"), &at))
         return sf_fail(why, SF_ERR_INPUT,
                        "a label names the alert and cannot hold $value: write it into annotations");
@@ -325,14 +325,14 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
     else if (sf_str_starts(path, SF_STR("annotations.")))
         return set_pair(&rule->annotations, sf_str_from_at(path, 12), val, why);
     else
-        return unknown(path, why);
+        return alert_rule_unknown(path, why);
     return SF_OK;
 }
 
 /* ---- the whole rule ---- */
 
 /* The longest beginning that is a query of spans: what `explain` and the page can be asked. */
-static sf_str spans_of(sf_str query, struct sf_arena scratch)
+static sf_str alert_rule_spans_of(sf_str query, struct sf_arena scratch)
 {
     sf_str found = SF_STR_NONE;
     for (size_t i = 0; i < query.len; i++) {
@@ -364,7 +364,7 @@ static enum sf_err check_query(struct sf_alert_rules *r, struct sf_alert_rule *r
         rule->threshold /= SF_NS_PER_S; /* durations are seconds in metrics */
         rule->unit = SF_ALERT_NUMBER;
     }
-    rule->spans = spans_of(rule->query, r->arena);
+    rule->spans = alert_rule_spans_of(rule->query, r->arena);
     return SF_OK;
 }
 

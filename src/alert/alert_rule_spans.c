@@ -38,7 +38,7 @@ static const struct kind {
     {"watch.", SF_ALERT_WATCH, {{"kind", AT(part)}, {"service", AT(service)}}},
 };
 
-static enum sf_err unknown(const struct kind *k, sf_str field, struct sf_why *why)
+static enum sf_err alert_rule_spans_unknown(const struct kind *k, sf_str field, struct sf_why *why)
 {
     const char *names[6];
     size_t n = 0;
@@ -72,7 +72,7 @@ enum sf_err sf_alert_rule_spans_set(struct sf_alert_rule *rule, sf_str path, sf_
                 return SF_OK;
             }
         }
-        return unknown(k, field, why);
+        return alert_rule_spans_unknown(k, field, why);
     }
     *out_is = false;
     return SF_OK;
@@ -96,7 +96,7 @@ static enum sf_err check_spans(struct sf_alert_rules *r, const struct sf_alert_r
                : SF_OK;
 }
 
-static bool is_part(sf_str name)
+static bool alert_rule_spans_is_part(sf_str name)
 {
     for (int i = 0; i < SF_PARTS; i++) {
         if (sf_str_eq(name, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)i))))
@@ -130,7 +130,7 @@ static enum sf_err check_change(struct sf_alert_rules *r, struct sf_alert_rule *
     if (!rule->part.len)
         rule->part = SF_STR("duration");
     if (!sf_str_eq(rule->part, SF_STR("duration")) && !sf_str_eq(rule->part, SF_STR("value")) &&
-        !is_part(rule->part))
+        !alert_rule_spans_is_part(rule->part))
         return sf_fail(why, SF_ERR_INPUT,
                        "change.measure is duration, value (of the type) or a part: cpu, gc, "
                        "run_queue, lock, disk, net, io, sleep, child, remote");
@@ -160,7 +160,7 @@ static enum sf_err check_ledger(struct sf_alert_rules *r, struct sf_alert_rule *
     enum sf_err err = check_spans(r, rule, "ledger", why);
     if (err)
         return err;
-    if (!is_part(rule->part))
+    if (!alert_rule_spans_is_part(rule->part))
         return sf_fail(why, SF_ERR_INPUT,
                        "ledger.part is one of cpu, gc, run_queue, lock, disk, net, io, sleep, "
                        "child, remote, unknown");

@@ -47,8 +47,8 @@ void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out)
 }
 
 /* The page with what the rule examined. */
-static void add_link(const struct sf_alert *a, const struct sf_alert_rules *rules,
-                     struct sf_buf *out)
+static void alert_send_add_link(const struct sf_alert *a, const struct sf_alert_rules *rules,
+                                struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     struct sf_buf url = {0};
@@ -93,8 +93,8 @@ static bool is_told(const struct sf_alert *a, const struct sf_alert_receiver *r)
            (a->state == SF_ALERT_RESOLVED && a->fired_ns && a->change > r->told);
 }
 
-static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *r,
-                      const struct sf_alert_sending *s, struct sf_buf *out)
+static void alert_send_add_alert(const struct sf_alert *a, const struct sf_alert_receiver *r,
+                                 const struct sf_alert_sending *s, struct sf_buf *out)
 {
     int64_t pause_ns = s->rules->interval_ns > RESEND_NS ? s->rules->interval_ns : RESEND_NS;
     bool is_over = a->state == SF_ALERT_RESOLVED;
@@ -116,7 +116,7 @@ static void add_alert(const struct sf_alert *a, const struct sf_alert_receiver *
     else /* an Alertmanager that hears nothing of us any more resolves it then */
         sf_alert_send_json_time(s->now_ns + 4 * pause_ns, out);
     sf_buf_print(out, ",\"generatorURL\":");
-    add_link(a, s->rules, out);
+    alert_send_add_link(a, s->rules, out);
     sf_buf_add_u8(out, '}');
 }
 
@@ -206,7 +206,7 @@ size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_ale
             continue;
         if (n++)
             sf_buf_add_u8(out, ',');
-        add_alert(&s->book->list[i], r, s, out);
+        alert_send_add_alert(&s->book->list[i], r, s, out);
     }
     sf_buf_print(out, r->is_webhook ? "]}" : "]");
     return n;

@@ -4,7 +4,7 @@
 
 #include "wire/json_write.h"
 
-static bool has_key(const struct sf_alert_found *f, sf_str key)
+static bool alert_value_has_key(const struct sf_alert_found *f, sf_str key)
 {
     for (size_t i = 0; i < f->n; i++) {
         if (sf_str_eq(f->pairs[i].key, key))
@@ -23,7 +23,7 @@ bool sf_alert_value_found_label(struct sf_alert_found *f, sf_str key, sf_str val
     is_ok = sf_arena_copy(req, sf_buf_str(&name), &p->key) &&
             sf_arena_copy(req, sf_str_part(val, 0, SF_LIMIT_ALERT_TEXT_LEN), &p->val);
     sf_buf_done(&name);
-    if (is_ok && f->n < SF_ALERT_PAIRS - 1 && !has_key(f, p->key))
+    if (is_ok && f->n < SF_ALERT_PAIRS - 1 && !alert_value_has_key(f, p->key))
         f->n++;
     return is_ok;
 }

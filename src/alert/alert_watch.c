@@ -30,8 +30,8 @@ static bool make_sentence(struct finding *f, const struct sf_watch_alarm *a, cha
     return *said != NULL;
 }
 
-static enum sf_err give(struct finding *f, const struct sf_watch_alarm *a, double value,
-                        char **said, struct sf_why *why)
+static enum sf_err alert_watch_give(struct finding *f, const struct sf_watch_alarm *a, double value,
+                                    char **said, struct sf_why *why)
 {
     struct sf_alert_found found;
     struct sf_arena *req = f->q->req;
@@ -71,7 +71,7 @@ static enum sf_err give_drift(struct finding *f, struct sf_watched *s, enum sf_w
     }
     if (kind == SF_WATCH_LATENCY)
         a.operation = sf_str_from(s->operations[at]);
-    return give(f, &a, a.now / a.before - 1, &s->said[kind][at], why);
+    return alert_watch_give(f, &a, a.now / a.before - 1, &s->said[kind][at], why);
 }
 
 static enum sf_err give_state(struct finding *f, struct sf_watched *s, enum sf_watch_kind kind,
@@ -80,7 +80,7 @@ static enum sf_err give_state(struct finding *f, struct sf_watched *s, enum sf_w
     struct sf_watch_alarm a = {
         .kind = kind, .service = sf_str_from(s->name), .before = before, .now = now};
     if (is_up)
-        return give(f, &a, now, &s->said[kind][0], why);
+        return alert_watch_give(f, &a, now, &s->said[kind][0], why);
     sf_watch_feed_drop_text(&s->said[kind][0]);
     return SF_OK;
 }
@@ -110,7 +110,7 @@ static enum sf_err give_new(struct finding *f, struct sf_watched *s, struct sf_w
         return err;
     a.now = s->new_share;
     a.function = sf_str_from(s->new_function);
-    return give(f, &a, a.now, &s->said[a.kind][0], why);
+    return alert_watch_give(f, &a, a.now, &s->said[a.kind][0], why);
 }
 
 static enum sf_err give_service(struct finding *f, struct sf_watched *s, enum sf_watch_kind kind,
@@ -138,7 +138,7 @@ static enum sf_err give_service(struct finding *f, struct sf_watched *s, enum sf
     return SF_OK;
 }
 
-static bool find_kind(sf_str name, enum sf_watch_kind *out)
+static bool alert_watch_find_kind(sf_str name, enum sf_watch_kind *out)
 {
     for (int k = 0; k < SF_WATCH_KINDS; k++) {
         *out = (enum sf_watch_kind)k;
@@ -158,7 +158,7 @@ enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
     enum sf_err err = sf_watch_feed_catch_up(w, ask, q, &is_behind, why);
     if (!err && is_behind)
         err = sf_fail(why, SF_ERR_CANCELLED, "history is still being read");
-    if (err || !find_kind(ask->rule->part, &kind))
+    if (err || !alert_watch_find_kind(ask->rule->part, &kind))
         return err;
     f.list = sf_arena_new_n(q->req, w->n * SF_LIMIT_WATCH_OPERATIONS + 1u, sizeof(*f.list));
     if (!f.list)

@@ -21,7 +21,7 @@
 
 static const int64_t LONGEST_NS = SF_LIMIT_SILENCE_DAYS * SF_NS_PER_DAY;
 
-static void done(struct sf_silence *s)
+static void silence_book_done(struct sf_silence *s)
 {
     for (size_t i = 0; i < s->n_matchers; i++)
         sf_regex_free(s->matchers[i].re);
@@ -31,7 +31,7 @@ static void done(struct sf_silence *s)
 void sf_silence_book_done(struct sf_silence_book *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        done(&b->list[i]);
+        silence_book_done(&b->list[i]);
     sf_heap_free(b->list);
     sf_regex_scratch_free(b->regex);
     *b = (struct sf_silence_book){0};
@@ -48,8 +48,8 @@ static void refuse_key(struct sf_json *j, sf_str key, struct sf_why *why, enum s
     sf_json_skip(j);
 }
 
-static void read_matcher(struct sf_json *j, struct sf_silence *s, struct sf_why *why,
-                         enum sf_err *err)
+static void silence_book_read_matcher(struct sf_json *j, struct sf_silence *s, struct sf_why *why,
+                                      enum sf_err *err)
 {
     struct sf_silence_matcher m = {0};
     bool has_value = false;
@@ -80,7 +80,8 @@ static void read_matcher(struct sf_json *j, struct sf_silence *s, struct sf_why 
         s->matchers[s->n_matchers++] = m;
 }
 
-static int64_t read_time(struct sf_json *j, const char *what, struct sf_why *why, enum sf_err *err)
+static int64_t silence_book_read_time(struct sf_json *j, const char *what, struct sf_why *why,
+                                      enum sf_err *err)
 {
     sf_str text = sf_json_str(j);
     int64_t ns = 0;
@@ -101,13 +102,13 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
         if (sf_str_eq(key, SF_STR("matchers"))) {
             if (sf_json_array(j))
                 while (sf_json_item(j))
-                    read_matcher(j, s, why, &err);
+                    silence_book_read_matcher(j, s, why, &err);
         } else if (sf_str_eq(key, SF_STR("startsAt"))) {
-            s->start_ns = read_time(j, "startsAt", why, &err);
+            s->start_ns = silence_book_read_time(j, "startsAt", why, &err);
         } else if (sf_str_eq(key, SF_STR("endsAt"))) {
-            s->end_ns = read_time(j, "endsAt", why, &err);
+            s->end_ns = silence_book_read_time(j, "endsAt", why, &err);
         } else if (sf_str_eq(key, SF_STR("createdAt"))) {
-            s->created_ns = read_time(j, "createdAt", why, &err);
+            s->created_ns = silence_book_read_time(j, "createdAt", why, &err);
         } else if (sf_str_eq(key, SF_STR("duration"))) {
             if (sf_setting_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &length_ns, NULL) &&
                 !err)
@@ -153,7 +154,7 @@ static enum sf_err check_times(const struct sf_silence *s, struct sf_why *why)
                : SF_OK;
 }
 
-static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
+static enum sf_err silence_book_check(const struct sf_silence *s, struct sf_why *why)
 {
     size_t len = s->comment.len + s->by.len;
     if (s->n_matchers == 0)
@@ -168,8 +169,8 @@ static enum sf_err check(const struct sf_silence *s, struct sf_why *why)
 }
 
 /* People's words lose their secrets. A matcher that had to change would match something else. */
-static enum sf_err redact(struct sf_silence_book *b, struct sf_silence *s, struct sf_arena *req,
-                          struct sf_why *why)
+static enum sf_err silence_book_redact(struct sf_silence_book *b, struct sf_silence *s,
+                                       struct sf_arena *req, struct sf_why *why)
 {
     enum sf_err err = sf_redact_text(b->redactor, req, "comment", &s->comment, &b->n_redacted, why);
     if (!err)
@@ -189,7 +190,7 @@ static enum sf_err redact(struct sf_silence_book *b, struct sf_silence *s, struc
     return err;
 }
 
-static sf_str keep(char **to, sf_str text)
+static sf_str silence_book_keep(char **to, sf_str text)
 {
     sf_str kept = {*to, text.len};
     if (text.len)
@@ -199,7 +200,7 @@ static sf_str keep(char **to, sf_str text)
 }
 
 /* Texts of its own, and patterns. */
-static enum sf_err own(struct sf_silence *s, struct sf_why *why)
+static enum sf_err silence_book_own(struct sf_silence *s, struct sf_why *why)
 {
     size_t len = s->tenant.len + s->comment.len + s->by.len + 3;
     enum sf_err err = SF_OK;
@@ -209,20 +210,20 @@ static enum sf_err own(struct sf_silence *s, struct sf_why *why)
     s->block = to = sf_heap_new(len);
     if (!to)
         return sf_no_memory(why, "a silence");
-    s->tenant = keep(&to, s->tenant);
-    s->comment = keep(&to, s->comment);
-    s->by = keep(&to, s->by);
+    s->tenant = silence_book_keep(&to, s->tenant);
+    s->comment = silence_book_keep(&to, s->comment);
+    s->by = silence_book_keep(&to, s->by);
     for (size_t i = 0; i < s->n_matchers; i++) {
         struct sf_silence_matcher *m = &s->matchers[i];
-        m->name = keep(&to, m->name);
-        m->value = keep(&to, m->value);
+        m->name = silence_book_keep(&to, m->name);
+        m->value = silence_book_keep(&to, m->value);
         if (!err && m->is_regex)
             err = sf_regex_new_whole(m->value, &m->re, why);
     }
     return err;
 }
 
-static size_t count_of(const struct sf_silence_book *b, sf_str tenant)
+static size_t silence_book_count_of(const struct sf_silence_book *b, sf_str tenant)
 {
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++)
@@ -256,7 +257,8 @@ static enum sf_err check_patterns(const struct sf_silence_book *b, const struct 
                : SF_OK;
 }
 
-static bool holds(struct sf_silence_book *b, const struct sf_silence_matcher *m, sf_str value)
+static bool silence_book_holds(struct sf_silence_book *b, const struct sf_silence_matcher *m,
+                               sf_str value)
 {
     bool is_equal = m->re ? sf_regex_match(m->re, value, b->regex) == SF_REGEX_FOUND
                           : sf_str_eq(m->value, value);
@@ -268,7 +270,7 @@ static enum sf_err check_width(struct sf_silence_book *b, const struct sf_silenc
                                struct sf_why *why)
 {
     for (size_t i = 0; i < s->n_matchers; i++) {
-        if (!holds(b, &s->matchers[i], SF_STR_NONE))
+        if (!silence_book_holds(b, &s->matchers[i], SF_STR_NONE))
             return SF_OK;
     }
     return sf_fail(why, SF_ERR_INPUT,
@@ -276,11 +278,11 @@ static enum sf_err check_width(struct sf_silence_book *b, const struct sf_silenc
                    "would be silent");
 }
 
-static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, bool is_told,
-                       struct sf_why *why)
+static enum sf_err silence_book_add(struct sf_silence_book *b, struct sf_silence *s, bool is_told,
+                                    struct sf_why *why)
 {
-    enum sf_err err = check(s, why);
-    size_t n = err ? 0 : count_of(b, s->tenant);
+    enum sf_err err = silence_book_check(s, why);
+    size_t n = err ? 0 : silence_book_count_of(b, s->tenant);
     if (!err && (b->n == SF_LIMIT_SILENCES || n >= SF_LIMIT_SILENCES / 2))
         err = sf_fail(why, SF_ERR_LIMIT, "there are %zu silences already",
                       b->n == SF_LIMIT_SILENCES ? b->n : n);
@@ -289,13 +291,13 @@ static enum sf_err add(struct sf_silence_book *b, struct sf_silence *s, bool is_
     if (!err && !b->regex && !(b->regex = sf_regex_scratch_new()))
         err = sf_no_memory(why, "a silence");
     if (!err)
-        err = own(s, why);
+        err = silence_book_own(s, why);
     if (!err && is_told)
         err = check_width(b, s, why);
     if (!err && !sf_list_room(&b->list, b->n, &b->cap, 8))
         err = sf_no_memory(why, "a silence");
     if (err) {
-        done(s);
+        silence_book_done(s);
         return err;
     }
     b->list[b->n++] = *s;
@@ -319,9 +321,9 @@ enum sf_err sf_silence_book_add(struct sf_silence_book *b, sf_str json, sf_str t
     if (!err)
         err = check_times(&s, why);
     if (!err)
-        err = redact(b, &s, &arena, why);
+        err = silence_book_redact(b, &s, &arena, why);
     if (!err)
-        err = add(b, &s, true, why);
+        err = silence_book_add(b, &s, true, why);
     if (!err)
         *out = &b->list[b->n - 1];
     sf_arena_done(&arena);
@@ -358,7 +360,7 @@ void sf_silence_book_remove(struct sf_silence_book *b, const char *id)
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         if (strcmp(b->list[i].id, id) == 0)
-            done(&b->list[i]);
+            silence_book_done(&b->list[i]);
         else
             b->list[n++] = b->list[i];
     }
@@ -370,7 +372,7 @@ void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns)
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         if (b->list[i].end_ns < before_ns)
-            done(&b->list[i]);
+            silence_book_done(&b->list[i]);
         else
             b->list[n++] = b->list[i];
     }
@@ -378,7 +380,7 @@ void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns)
 }
 
 /* The value of a label; empty: it has none. */
-static sf_str label_of(sf_str labels, sf_str name, struct sf_arena *req)
+static sf_str silence_book_label_of(sf_str labels, sf_str name, struct sf_arena *req)
 {
     struct sf_json j;
     struct sf_buf text = {0};
@@ -415,7 +417,8 @@ const struct sf_silence *sf_silence_book_find(struct sf_silence_book *b, sf_str 
         bool is_all = at_ns >= s->start_ns && at_ns < s->end_ns && sf_str_eq(s->tenant, tenant);
         for (size_t k = 0; is_all && k < s->n_matchers; k++) {
             sf_arena_reset(&arena);
-            is_all = holds(b, &s->matchers[k], label_of(labels, s->matchers[k].name, &arena));
+            is_all = silence_book_holds(b, &s->matchers[k],
+                                        silence_book_label_of(labels, s->matchers[k].name, &arena));
         }
         found = is_all ? s : NULL;
     }
@@ -425,7 +428,7 @@ const struct sf_silence *sf_silence_book_find(struct sf_silence_book *b, sf_str 
 
 /* ---- JSON, and the file ---- */
 
-static void write_time(struct sf_json_writer *j, sf_str key, int64_t ns)
+static void silence_book_write_time(struct sf_json_writer *j, sf_str key, int64_t ns)
 {
     struct sf_buf text = {0};
     sf_time_text_add(&text, (uint64_t)(ns > 0 ? ns : 0));
@@ -460,9 +463,9 @@ void sf_silence_book_json(const struct sf_silence *s, int64_t now_ns, struct sf_
         sf_json_write_object_end(j);
     }
     sf_json_write_array_end(j);
-    write_time(j, SF_STR("startsAt"), s->start_ns);
-    write_time(j, SF_STR("endsAt"), s->end_ns);
-    write_time(j, SF_STR("createdAt"), s->created_ns);
+    silence_book_write_time(j, SF_STR("startsAt"), s->start_ns);
+    silence_book_write_time(j, SF_STR("endsAt"), s->end_ns);
+    silence_book_write_time(j, SF_STR("createdAt"), s->created_ns);
     sf_json_write_key_str(j, SF_STR("comment"), s->comment);
     sf_json_write_key_str(j, SF_STR("createdBy"), s->by);
     sf_json_write_key_str(j, SF_STR("tenant"), s->tenant);
@@ -500,7 +503,7 @@ enum sf_err sf_silence_book_read(struct sf_silence_book *b, sf_str text, struct 
         sf_json_init(&j, line, &arena);
         err = read_silence(&j, 0, &s, why);
         if (!err)
-            err = add(b, &s, false, why);
+            err = silence_book_add(b, &s, false, why);
     }
     sf_arena_done(&arena);
     if (err)

@@ -31,7 +31,7 @@ static const int64_t TURN_NS = 5 * SF_NS_PER_S; /* of one evaluation */
 /* ---- services ---- */
 
 /* What stays is not a query's memory. */
-static void *keep(size_t len)
+static void *watch_feed_keep(size_t len)
 {
     struct sf_account *paused = sf_account_pause();
     void *p = sf_heap_new(len);
@@ -39,7 +39,7 @@ static void *keep(size_t len)
     return p;
 }
 
-static void let_go(void *p)
+static void watch_feed_let_go(void *p)
 {
     struct sf_account *paused = sf_account_pause();
     sf_heap_free(p);
@@ -48,7 +48,7 @@ static void let_go(void *p)
 
 char *sf_watch_feed_keep_text(sf_str s)
 {
-    char *p = keep(s.len + 1);
+    char *p = watch_feed_keep(s.len + 1);
     if (p && s.len)
         memcpy(p, s.p, s.len);
     return p;
@@ -56,13 +56,13 @@ char *sf_watch_feed_keep_text(sf_str s)
 
 void sf_watch_feed_drop_text(char **p)
 {
-    let_go(*p);
+    watch_feed_let_go(*p);
     *p = NULL;
 }
 
 struct sf_watch *sf_watch_feed_new(sf_str tenant)
 {
-    struct sf_watch *w = keep(sizeof(*w));
+    struct sf_watch *w = watch_feed_keep(sizeof(*w));
     if (w)
         w->tenant = sf_watch_feed_keep_text(tenant);
     if (w && w->tenant)
@@ -76,13 +76,13 @@ static void free_service(struct sf_watched *s)
     if (!s)
         return;
     for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++)
-        let_go(s->operations[i]);
+        watch_feed_let_go(s->operations[i]);
     for (size_t k = 0; k < SF_WATCH_KINDS; k++)
         for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++)
-            let_go(s->said[k][i]);
-    let_go(s->new_function);
-    let_go(s->name);
-    let_go(s);
+            watch_feed_let_go(s->said[k][i]);
+    watch_feed_let_go(s->new_function);
+    watch_feed_let_go(s->name);
+    watch_feed_let_go(s);
 }
 
 void sf_watch_feed_free(struct sf_watch *w)
@@ -91,8 +91,8 @@ void sf_watch_feed_free(struct sf_watch *w)
         return;
     for (size_t i = 0; i < w->n; i++)
         free_service(w->services[i]);
-    let_go(w->tenant);
-    let_go(w);
+    watch_feed_let_go(w->tenant);
+    watch_feed_let_go(w);
 }
 
 /* What is read of one minute, a row for each service of the watch. */
@@ -106,7 +106,7 @@ struct reading {
 };
 
 /* NULL: there are too many, or no memory. */
-static struct sf_watched *find(struct reading *r, sf_str name, size_t *out_at)
+static struct sf_watched *watch_feed_find(struct reading *r, sf_str name, size_t *out_at)
 {
     struct sf_watch *w = r->watch;
     struct sf_watched *s;
@@ -121,7 +121,7 @@ static struct sf_watched *find(struct reading *r, sf_str name, size_t *out_at)
         w->n_dropped += name.len > 0;
         return NULL;
     }
-    s = keep(sizeof(*s));
+    s = watch_feed_keep(sizeof(*s));
     if (s)
         s->name = sf_watch_feed_keep_text(name);
     if (!s || !s->name) {
@@ -134,7 +134,7 @@ static struct sf_watched *find(struct reading *r, sf_str name, size_t *out_at)
     return s;
 }
 
-static void forget_old(struct sf_watch *w, int64_t minute)
+static void watch_feed_forget_old(struct sf_watch *w, int64_t minute)
 {
     for (size_t i = w->n; i-- > 0;) {
         if (minute - w->services[i]->last_minute < FORGET)
@@ -146,7 +146,7 @@ static void forget_old(struct sf_watch *w, int64_t minute)
 
 /* ---- requests ---- */
 
-static sf_str label_of(const struct sf_metric_series *s, sf_str key)
+static sf_str watch_feed_label_of(const struct sf_metric_series *s, sf_str key)
 {
     for (uint32_t i = 0; i < s->labels.n; i++) {
         const struct sf_attr *a = &s->labels.list[i];
@@ -157,7 +157,7 @@ static sf_str label_of(const struct sf_metric_series *s, sf_str key)
 }
 
 /* The first names have a place; others count for the service alone. */
-static bool place_of(struct sf_watched *s, sf_str name, size_t *out)
+static bool watch_feed_place_of(struct sf_watched *s, sf_str name, size_t *out)
 {
     for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++) {
         if (!s->operations[i])
@@ -227,18 +227,20 @@ static enum sf_err read_requests(const struct sf_alert_ask *ask, struct reading 
         double n = one->values[0];
         if (isnan(n) || n <= 0)
             continue;
-        s = find(r, label_of(one, SF_STR("resource.service.name")), &at);
+        s = watch_feed_find(r, watch_feed_label_of(one, SF_STR("resource.service.name")), &at);
         if (!s)
             continue;
         r->rows[at].n_requests += n;
-        see_version(s, label_of(one, SF_STR("resource.service.version")), r->minute);
-        if (place_of(s, label_of(one, SF_STR("name")), &place))
+        see_version(s, watch_feed_label_of(one, SF_STR("resource.service.version")), r->minute);
+        if (watch_feed_place_of(s, watch_feed_label_of(one, SF_STR("name")), &place))
             r->rows[at].operations[place].n += n;
     }
     for (uint32_t i = 0; !err && i < means.n_series; i++) {
         const struct sf_metric_series *one = &means.series[i];
-        struct sf_watched *s = find(r, label_of(one, SF_STR("resource.service.name")), &at);
-        if (s && !isnan(one->values[0]) && place_of(s, label_of(one, SF_STR("name")), &place))
+        struct sf_watched *s = watch_feed_find(
+            r, watch_feed_label_of(one, SF_STR("resource.service.name")), &at);
+        if (s && !isnan(one->values[0]) &&
+            watch_feed_place_of(s, watch_feed_label_of(one, SF_STR("name")), &place))
             r->rows[at].operations[place].mean_ns = one->values[0] * SF_NS_PER_S;
     }
     return err;
@@ -263,7 +265,7 @@ enum sf_watch_kind sf_watch_feed_kind_of_type(const struct sf_profile_type *type
     return SF_WATCH_KINDS;
 }
 
-static sf_str group_label(const struct sf_label_sets *sets, uint32_t set, sf_str key)
+static sf_str watch_feed_group_label(const struct sf_label_sets *sets, uint32_t set, sf_str key)
 {
     for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++) {
         if (sf_str_eq(sets->labels[i].key, key))
@@ -312,9 +314,9 @@ double sf_watch_feed_cpus(sf_str text)
 }
 
 /* Of two types of a kind (Go has allocations in two profiles) a service's first counts. */
-static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, uint32_t number,
-                             const struct sf_profile_type *type, struct sf_query_ctx *q,
-                             struct sf_why *why)
+static enum sf_err watch_feed_read_type(const struct sf_alert_ask *ask, struct reading *r,
+                                        uint32_t number, const struct sf_profile_type *type,
+                                        struct sf_query_ctx *q, struct sf_why *why)
 {
     enum { N_KEYS = sizeof(limit_keys) / sizeof(limit_keys[0]) + 1 };
     sf_str keys[N_KEYS] = {SF_STR("service_name")};
@@ -333,21 +335,21 @@ static enum sf_err read_type(const struct sf_alert_ask *ask, struct reading *r, 
         double limit = 0;
         size_t at;
         enum sf_watch_kind as = kind;
-        if (!find(r, group_label(&points.groups, p->group, keys[0]), &at))
+        if (!watch_feed_find(r, watch_feed_group_label(&points.groups, p->group, keys[0]), &at))
             continue;
         if (kind < SF_WATCH_KINDS && !r->types[at][kind])
             r->types[at][kind] = number;
         if (kind < SF_WATCH_KINDS && r->types[at][kind] != number)
             as = SF_WATCH_KINDS;
         for (size_t k = 1; k < N_KEYS && limit <= 0; k++)
-            limit = sf_watch_feed_cpus(group_label(&points.groups, p->group, keys[k]));
+            limit = sf_watch_feed_cpus(watch_feed_group_label(&points.groups, p->group, keys[k]));
         add_point(r, p, at, as, limit);
     }
     return err;
 }
 
-static enum sf_err read_profiles(const struct sf_alert_ask *ask, struct reading *r,
-                                 struct sf_query_ctx *q, struct sf_why *why)
+static enum sf_err watch_feed_read_profiles(const struct sf_alert_ask *ask, struct reading *r,
+                                            struct sf_query_ctx *q, struct sf_why *why)
 {
     struct sf_prof_query query = {.from_ns = r->minute * SF_NS_PER_MIN,
                                   .to_ns = (r->minute + 1) * SF_NS_PER_MIN};
@@ -358,7 +360,7 @@ static enum sf_err read_profiles(const struct sf_alert_ask *ask, struct reading 
     if (!err && list.n)
         err = sf_profile_types(&list, q->req, &types, &n, why);
     for (uint32_t i = 0; !err && i < n && i < TYPES; i++)
-        err = read_type(ask, r, i + 1, &types[i].type, q, why);
+        err = watch_feed_read_type(ask, r, i + 1, &types[i].type, q, why);
     return err;
 }
 
@@ -396,7 +398,7 @@ static enum sf_err read_minute(struct sf_watch *w, const struct sf_alert_ask *as
             .minute = r->minute, .costs = {NAN, NAN, NAN}, .memory = NAN, .cpu_share = NAN};
     err = read_requests(ask, r, q, why);
     if (!err)
-        err = read_profiles(ask, r, q, why);
+        err = watch_feed_read_profiles(ask, r, q, why);
     if (!err && q->unread->n == 0)
         step_all(r);
     return err;
@@ -451,7 +453,7 @@ enum sf_err sf_watch_feed_catch_up(struct sf_watch *w, const struct sf_alert_ask
             w->next_minute++;
     }
     *q->req = before;
-    forget_old(w, w->next_minute);
+    watch_feed_forget_old(w, w->next_minute);
     *out_is_behind = w->next_minute <= last;
     if (w->unread_minute && last - w->unread_minute < SAID)
         sf_unread_join(q->unread, &w->unread);

@@ -40,8 +40,9 @@ struct sides {
     struct sf_tree_diff diff;
 };
 
-static enum sf_err count_profiles(const struct sf_alert_ask *ask, const struct sf_prof_query *query,
-                                  struct sf_query_ctx *q, double *out, struct sf_why *why)
+static enum sf_err watch_why_count_profiles(const struct sf_alert_ask *ask,
+                                            const struct sf_prof_query *query,
+                                            struct sf_query_ctx *q, double *out, struct sf_why *why)
 {
     struct sf_prof_points points = {0};
     double n = 0;
@@ -54,9 +55,9 @@ static enum sf_err count_profiles(const struct sf_alert_ask *ask, const struct s
 }
 
 /* NOT_FOUND: the service has no such profiles. */
-static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf_watch_kind kind,
-                         const int64_t times[4], struct sf_query_ctx *q, struct sides *out,
-                         struct sf_why *why)
+static enum sf_err watch_why_merge(const struct sf_alert_ask *ask, sf_str service,
+                                   enum sf_watch_kind kind, const int64_t times[4],
+                                   struct sf_query_ctx *q, struct sides *out, struct sf_why *why)
 {
     struct sf_matcher match = {.key = SF_STR("service_name"), .op = SF_OP_EQ, .val = service};
     struct sf_prof_query query = {
@@ -81,7 +82,7 @@ static enum sf_err merge(const struct sf_alert_ask *ask, sf_str service, enum sf
         err = ask->store->ops->prof_merge(ask->store, &query, q, &tree, why);
         out->n_profiles[i] = 1;
         if (!err && sf_profile_types_is_level(&types[at].type))
-            err = count_profiles(ask, &query, q, &out->n_profiles[i], why);
+            err = watch_why_count_profiles(ask, &query, q, &out->n_profiles[i], why);
         if (!err) {
             out->trees[i] = *tree;
             err = sf_tree_group(tree, by_function, q->req, &grouped[i], why);
@@ -101,7 +102,7 @@ static void add_grown(const struct sf_alert_ask *ask, sf_str service, enum sf_wa
     struct sf_line_cost line;
     double most = 0;
     uint32_t n = 0;
-    if (!s || merge(ask, service, kind, times, q, s, NULL) ||
+    if (!s || watch_why_merge(ask, service, kind, times, q, s, NULL) ||
         sf_tree_diff_top(&s->diff, SF_DIFF_VALUE, q->req, &rows, &n, NULL))
         return;
     for (uint32_t i = 0; i < n; i++) {
@@ -135,7 +136,7 @@ enum sf_err sf_watch_why_new(const struct sf_alert_ask *ask, sf_str service, int
     const struct sf_diff_row *rows = NULL;
     uint32_t n = 0;
     double left, right;
-    enum sf_err err = s ? merge(ask, service, SF_WATCH_CPU, times, q, s, why)
+    enum sf_err err = s ? watch_why_merge(ask, service, SF_WATCH_CPU, times, q, s, why)
                         : sf_no_room(why, "the rule");
     *out = SF_STR_NONE;
     if (!err)
@@ -177,8 +178,8 @@ static void add_compared(const struct sf_alert_ask *ask, const struct sf_watch_a
 
 /* ---- the sentence ---- */
 
-static void add_amounts(const struct sf_watch_alarm *a, const char *what, sf_str unit,
-                        struct sf_buf *out)
+static void watch_why_add_amounts(const struct sf_watch_alarm *a, const char *what, sf_str unit,
+                                  struct sf_buf *out)
 {
     sf_buf_print(out, "%s of %.*s%s%.*s is up by %.0f %%, from ", what, SF_STR_ARG(a->service),
                  a->operation.len ? " " : "", SF_STR_ARG(a->operation),
@@ -194,23 +195,23 @@ void sf_watch_why(const struct sf_alert_ask *ask, const struct sf_watch_alarm *a
     sf_str ns = SF_STR("nanoseconds"), bytes = SF_STR("bytes");
     switch (a->kind) {
     case SF_WATCH_LATENCY:
-        add_amounts(a, "the mean duration", ns, out);
+        watch_why_add_amounts(a, "the mean duration", ns, out);
         add_compared(ask, a, q, out);
         break;
     case SF_WATCH_CPU:
-        add_amounts(a, "CPU time per request", ns, out);
+        watch_why_add_amounts(a, "CPU time per request", ns, out);
         add_grown(ask, a->service, a->kind, q, out);
         break;
     case SF_WATCH_LOCK:
-        add_amounts(a, "lock time per request", ns, out);
+        watch_why_add_amounts(a, "lock time per request", ns, out);
         add_grown(ask, a->service, a->kind, q, out);
         break;
     case SF_WATCH_ALLOCATION:
-        add_amounts(a, "allocation per request", bytes, out);
+        watch_why_add_amounts(a, "allocation per request", bytes, out);
         add_grown(ask, a->service, a->kind, q, out);
         break;
     case SF_WATCH_MEMORY:
-        add_amounts(a, "memory in use per process", bytes, out);
+        watch_why_add_amounts(a, "memory in use per process", bytes, out);
         add_grown(ask, a->service, a->kind, q, out);
         break;
     case SF_WATCH_CPU_LIMIT:
