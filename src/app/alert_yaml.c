@@ -14,7 +14,7 @@ struct walk {
     struct sf_alert_rule *rule;
 };
 
-static bool set(struct walk *w, const char *path, uint32_t line)
+static bool alert_yaml_set(struct walk *w, const char *path, uint32_t line)
 {
     struct sf_why said = {0};
     sf_str text = sf_yaml_scalar(w->yaml);
@@ -25,7 +25,7 @@ static bool set(struct walk *w, const char *path, uint32_t line)
 }
 
 /* The keys of a rule; those of a map in it with its name before them. */
-static bool parse_map(struct walk *w, const char *before)
+static bool alert_yaml_parse_map(struct walk *w, const char *before)
 {
     while (sf_yaml_next_key(w->yaml)) {
         char path[MAX_PATH];
@@ -37,12 +37,12 @@ static bool parse_map(struct walk *w, const char *before)
         if (!sf_yaml_next(w->yaml))
             return false;
         if (w->yaml->event.type == YAML_MAPPING_START_EVENT && !before) {
-            if (!parse_map(w, path))
+            if (!alert_yaml_parse_map(w, path))
                 return false;
         } else if (w->yaml->event.type != YAML_SCALAR_EVENT) {
             return sf_yaml_refuse_at(w->yaml, line,
                                      "a rule has texts, and maps of texts, behind its keys");
-        } else if (!set(w, path, line)) {
+        } else if (!alert_yaml_set(w, path, line)) {
             return false;
         }
     }
@@ -59,7 +59,7 @@ static bool parse_rule(struct walk *w)
         return sf_yaml_refuse(w->yaml, "%s", said.text);
     if (!sf_arena_print(&w->rules->arena, &w->rule->where, "%.200s:%u", w->yaml->file, line))
         return sf_yaml_refuse(w->yaml, "too large");
-    if (!parse_map(w, NULL))
+    if (!alert_yaml_parse_map(w, NULL))
         return false;
     return !sf_alert_rule_check(w->rules, w->rule, &said) ||
            sf_yaml_refuse_at(w->yaml, line, "%s", said.text);
@@ -79,7 +79,7 @@ bool sf_alert_yaml_list(struct sf_yaml_reader *yaml, struct sf_alert_rules *rule
 
 /* ---- files ---- */
 
-static void parse_file(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules)
+static void alert_yaml_parse_file(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules)
 {
     if (!sf_yaml_begin(yaml))
         return;
@@ -101,7 +101,7 @@ static void parse_file(struct sf_yaml_reader *yaml, struct sf_alert_rules *rules
         sf_yaml_end(yaml);
 }
 
-static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
+static enum sf_err alert_yaml_read_file(void *arg, const char *path, struct sf_why *why)
 {
     struct sf_yaml_reader yaml;
     struct sf_buf text = {0};
@@ -109,7 +109,7 @@ static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
     if (!err)
         err = sf_yaml_open(&yaml, path, sf_buf_str(&text), why);
     if (!err) {
-        parse_file(&yaml, arg);
+        alert_yaml_parse_file(&yaml, arg);
         err = sf_yaml_close(&yaml);
     }
     sf_buf_done(&text);
@@ -121,7 +121,7 @@ static enum sf_err read_pattern(struct sf_alert_rules *rules, const char *patter
 {
     if (strcmp(pattern, "-") == 0)
         return sf_fail(why, SF_ERR_INPUT, "alerts.rules_files: rules are in files, not in \"-\"");
-    return sf_text_file_match(pattern, MAX_FILES, read_file, rules, why);
+    return sf_text_file_match(pattern, MAX_FILES, alert_yaml_read_file, rules, why);
 }
 
 enum sf_err sf_alert_yaml_finish(struct sf_config *c, bool reads_files, struct sf_why *why)

@@ -45,7 +45,7 @@ struct sf_background {
     atomic_bool is_stopping;
 };
 
-static void run(void *arg)
+static void background_run(void *arg)
 {
     struct runner *r = arg;
     struct sf_background *b = r->all;
@@ -63,7 +63,7 @@ static void run(void *arg)
     }
 }
 
-static enum sf_err start(struct sf_background *b, size_t i, struct sf_why *why)
+static enum sf_err background_start(struct sf_background *b, size_t i, struct sf_why *why)
 {
     struct runner *r = &b->runners[i];
     r->all = b;
@@ -71,7 +71,7 @@ static enum sf_err start(struct sf_background *b, size_t i, struct sf_why *why)
     if (!sf_arena_init(&r->work.arena, b->service->query_memory_len) ||
         !sf_arena_count(&r->work.arena))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", r->job->name);
-    return sf_thread_start(&r->thread, r->job->name, SF_NICE_QUERIES, run, r, why);
+    return sf_thread_start(&r->thread, r->job->name, SF_NICE_QUERIES, background_run, r, why);
 }
 
 enum sf_err sf_background_start(struct sf_service *service, const struct sf_config *config,
@@ -86,7 +86,7 @@ enum sf_err sf_background_start(struct sf_service *service, const struct sf_conf
     sf_mutex_init(&b->mutex, SF_LOCK_APP_BACKGROUND);
     sf_condvar_init(&b->wake);
     for (size_t i = 0; !err && i < N_JOBS; i++)
-        err = start(b, i, why);
+        err = background_start(b, i, why);
     if (err)
         sf_background_stop(b);
     else

@@ -8,7 +8,8 @@
 #include "cli/answer.h"
 #include "intake/redact.h"
 
-static void write_json(const struct sf_config *c, const char *fault, struct sf_buf *out)
+static void check_config_command_write_json(const struct sf_config *c, const char *fault,
+                                            struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
@@ -36,7 +37,7 @@ static int print_effective(const struct sf_config *c, bool is_json)
 
     sf_redactor_free(redactor);
     if (is_json)
-        write_json(c, is_refused ? why.text : NULL, &out);
+        check_config_command_write_json(c, is_refused ? why.text : NULL, &out);
     else
         sf_config_render_effective(c, &out);
     result = sf_answer_write(&out);

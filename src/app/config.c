@@ -85,7 +85,7 @@ static enum sf_err new_with_defaults(struct sf_config **out, struct sf_why *why)
 
 /* ---- file ---- */
 
-static enum sf_err read_file(struct sf_config *c, const char *path, struct sf_why *why)
+static enum sf_err config_read_file(struct sf_config *c, const char *path, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {0};
@@ -120,7 +120,7 @@ static void variable_of(const struct sf_config_key *key, char *to, size_t cap)
 }
 
 /* At most MAX_WARNINGS; further ones are left out. The sentence lives in the arena. */
-static enum sf_err warn(struct sf_config *c, sf_str sentence, struct sf_why *why)
+static enum sf_err config_warn(struct sf_config *c, sf_str sentence, struct sf_why *why)
 {
     const char **items = (const char **)(uintptr_t)c->warnings.items;
     if (c->warnings.n == MAX_WARNINGS)
@@ -149,7 +149,7 @@ static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why
                             "the environment has %.*s, which is not a setting; did you mean %s?",
                             SF_STR_ARG(name), known))
             return sf_no_memory(why, "the configuration");
-        return warn(c, sentence, why);
+        return config_warn(c, sentence, why);
     }
     return SF_OK;
 }
@@ -325,7 +325,7 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
     if (err)
         return err;
     if (in->file)
-        err = read_file(c, in->file, why);
+        err = config_read_file(c, in->file, why);
     if (!err)
         err = read_environment(c, in->env, why);
     for (size_t i = 0; !err && i < in->n_flags; i++)

@@ -4,7 +4,7 @@
 #include "app/config_value.h"
 #include "base/limits.h"
 
-static struct sf_keep_rule rule_of(const struct sf_profiling *p, uint32_t flagged)
+static struct sf_keep_rule config_keep_rule_of(const struct sf_profiling *p, uint32_t flagged)
 {
     return (struct sf_keep_rule){.slow_ns = p->slow_request_ns,
                                  .cpu_percent = p->cpu_threshold_per_10000 / 100,
@@ -15,7 +15,7 @@ static struct sf_keep_rule rule_of(const struct sf_profiling *p, uint32_t flagge
 }
 
 /* "baseline" of the section as a key of the table; NULL: it has none of that name. */
-static const struct sf_profiling_key *find_key(sf_str name)
+static const struct sf_profiling_key *config_keep_find_key(sf_str name)
 {
     static const char *const known[] = {"slow_request_threshold", "cpu_threshold_percent",
                                         "profile_errors", "baseline"};
@@ -50,7 +50,7 @@ static enum sf_err set_word(struct sf_profiling *p, uint32_t *flagged, sf_str *s
                    ? SF_OK
                    : sf_fail(why, SF_ERR_INPUT, "flagged expects debug or sampled");
     }
-    key = find_key(name);
+    key = config_keep_find_key(name);
     if (!key)
         return sf_fail(why, SF_ERR_INPUT,
                        "has no \"%.*s\": service, slow_request_threshold, "
@@ -73,7 +73,7 @@ static enum sf_err read_item(struct sf_config *c, const char *item, struct sf_ke
     if (!err && service.len == 0)
         err = sf_fail(why, SF_ERR_INPUT, "expects the name of a service: service=checkout");
     out->service = service;
-    out->rule = rule_of(&p, flagged);
+    out->rule = config_keep_rule_of(&p, flagged);
     return err;
 }
 
@@ -86,7 +86,7 @@ enum sf_err sf_config_keep_rules(struct sf_config *c, struct sf_config_origin at
     struct sf_why fault = {0};
     if (!list)
         return sf_fail(why, SF_ERR_NOMEM, "configuration: no memory");
-    r->all = rule_of(&c->profiling, c->keep_flagged);
+    r->all = config_keep_rule_of(&c->profiling, c->keep_flagged);
     _Static_assert((int)SF_CONFIG_MAX_ITEMS <= SF_LIMIT_KEEP_SERVICES,
                    "what the configuration takes can be read back");
     for (size_t i = 0; i < n; i++) {

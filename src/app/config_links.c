@@ -7,7 +7,7 @@
 #include "app/config_value.h"
 #include "base/limits.h"
 
-static bool is_known(sf_str name, const char *const *known, size_t n)
+static bool config_links_is_known(sf_str name, const char *const *known, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (sf_str_eq(name, sf_str_from(known[i])))
@@ -16,7 +16,7 @@ static bool is_known(sf_str name, const char *const *known, size_t n)
 }
 
 /* Where the path begins; 0: it is not an address of http or https with a host. */
-static size_t path_of(sf_str link)
+static size_t config_links_path_of(sf_str link)
 {
     size_t at = sf_str_starts(link, SF_STR("https://"))  ? strlen("https://")
                 : sf_str_starts(link, SF_STR("http://")) ? strlen("http://")
@@ -27,10 +27,10 @@ static size_t path_of(sf_str link)
     return at > host ? at : 0;
 }
 
-static enum sf_err check(sf_str link, const char *key, const char *const *known, size_t n,
-                         struct sf_why *why)
+static enum sf_err config_links_check(sf_str link, const char *key, const char *const *known,
+                                      size_t n, struct sf_why *why)
 {
-    size_t path = path_of(link);
+    size_t path = config_links_path_of(link);
     if (link.len == 0)
         return SF_OK;
     if (link.len > SF_LIMIT_LINK_LEN)
@@ -54,7 +54,7 @@ static enum sf_err check(sf_str link, const char *key, const char *const *known,
         if (i < path)
             return sf_fail(why, SF_ERR_INPUT, "%s: the host cannot hold {%.*s}", key,
                            SF_STR_ARG(sf_str_part(name, 0, 40)));
-        if (end == link.len || !is_known(name, known, n))
+        if (end == link.len || !config_links_is_known(name, known, n))
             return sf_fail(why, SF_ERR_INPUT,
                            "%s has no {%.*s}: see docs/page.md for what there is", key,
                            SF_STR_ARG(sf_str_part(name, 0, 40)));
@@ -68,7 +68,8 @@ enum sf_err sf_config_links_check(const struct sf_config *c, const char **out_ke
     static const char *const of_source[] = {"file", "line", "function", "service"};
     static const char *const of_logs[] = {"traceId", "spanId", "service", "start", "end"};
     *out_key = "page.source_link";
-    enum sf_err err = check(sf_str_from(c->page.source_link), *out_key, of_source, 4, why);
+    enum sf_err err = config_links_check(sf_str_from(c->page.source_link), *out_key, of_source, 4,
+                                         why);
     if (err)
         return err;
     *out_key = "page.source_folder";
@@ -76,5 +77,5 @@ enum sf_err sf_config_links_check(const struct sf_config *c, const char **out_ke
     if (folder.len > 0 && folder.p[0] != '/')
         return sf_fail(why, SF_ERR_INPUT, "page.source_folder is a whole path: /usr/src/shop");
     *out_key = "page.logs_link";
-    return check(sf_str_from(c->page.logs_link), *out_key, of_logs, 5, why);
+    return config_links_check(sf_str_from(c->page.logs_link), *out_key, of_logs, 5, why);
 }

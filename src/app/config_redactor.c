@@ -4,7 +4,8 @@
 
 enum { KEY_MAX_LEN = 4096 };
 
-static enum sf_err read_key(const char *path, struct sf_buf *out, struct sf_why *why)
+static enum sf_err config_redactor_read_key(const char *path, struct sf_buf *out,
+                                            struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_file_open_path(path, &file, why);
@@ -47,7 +48,7 @@ enum sf_err sf_config_redactor(const struct sf_config *c, struct sf_redactor **o
         return SF_OK;
     }
     if (wanted->replace == SF_REDACT_HASH)
-        err = read_key(wanted->hash_key_file, &key, why);
+        err = config_redactor_read_key(wanted->hash_key_file, &key, why);
     if (!err) {
         config.hash_key = sf_buf_bytes(&key);
         err = sf_redactor_new(&config, out, why);

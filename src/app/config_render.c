@@ -9,7 +9,7 @@
 #include "base/time_unit.h"
 #include "scrape/scrape_job.h"
 
-static void add_duration(struct sf_buf *out, uint64_t ns)
+static void config_render_add_duration(struct sf_buf *out, uint64_t ns)
 {
     static const struct {
         const char *name;
@@ -55,14 +55,14 @@ static void add_size(struct sf_buf *out, uint64_t len)
 void sf_config_render_bound(struct sf_buf *out, const struct sf_config_key *key, uint64_t value)
 {
     if (key->type == SF_CONFIG_DURATION)
-        add_duration(out, value);
+        config_render_add_duration(out, value);
     else if (key->type == SF_CONFIG_SIZE)
         add_size(out, value);
     else
         sf_buf_print(out, "%llu", (unsigned long long)value);
 }
 
-static void add_percent(struct sf_buf *out, uint32_t hundredths)
+static void config_render_add_percent(struct sf_buf *out, uint32_t hundredths)
 {
     sf_buf_print(out, "%u", hundredths / 100);
     if (hundredths % 100)
@@ -108,9 +108,9 @@ void sf_config_render_value(const struct sf_config *c, size_t index, struct sf_b
     case SF_CONFIG_SIZE: add_size(out, *(const uint64_t *)field); break;
     case SF_CONFIG_DURATION:
         memcpy(&number, field, sizeof(number));
-        add_duration(out, number);
+        config_render_add_duration(out, number);
         break;
-    case SF_CONFIG_PERCENT: add_percent(out, *(const uint32_t *)field); break;
+    case SF_CONFIG_PERCENT: config_render_add_percent(out, *(const uint32_t *)field); break;
     case SF_CONFIG_STR:
         if (*(const char *const *)field)
             sf_buf_add_str(out, sf_str_from(*(const char *const *)field));
@@ -215,7 +215,7 @@ void sf_config_render_example(struct sf_buf *out)
 
 /* ---- the table of the documentation ---- */
 
-static const char *type_name(enum sf_config_type type)
+static const char *config_render_type_name(enum sf_config_type type)
 {
     switch (type) {
     case SF_CONFIG_BOOL: return "true, false";
@@ -235,18 +235,18 @@ static const char *type_name(enum sf_config_type type)
     return "text";
 }
 
-static void add_type(struct sf_buf *out, const struct sf_config_key *key)
+static void config_render_add_type(struct sf_buf *out, const struct sf_config_key *key)
 {
     sf_str rest = sf_str_from(key->choices), word;
     if (!key->choices) {
-        sf_buf_print(out, "%s", type_name(key->type));
+        sf_buf_print(out, "%s", config_render_type_name(key->type));
         return;
     }
     for (size_t i = 0; sf_str_split_next(&rest, '|', &word); i++)
         sf_buf_print(out, "%s%.*s", i ? ", " : "", SF_STR_ARG(word));
 }
 
-static void add_bounds(struct sf_buf *out, const struct sf_config_key *key)
+static void config_render_add_bounds(struct sf_buf *out, const struct sf_config_key *key)
 {
     if (key->max == 0)
         return;
@@ -263,8 +263,8 @@ void sf_config_render_table(struct sf_buf *out)
     for (size_t i = 0; i < sf_config_n_keys; i++) {
         const struct sf_config_key *key = &sf_config_keys[i];
         sf_buf_print(out, "| `%s` | ", key->path);
-        add_type(out, key);
-        add_bounds(out, key);
+        config_render_add_type(out, key);
+        config_render_add_bounds(out, key);
         if (key->initial[0])
             sf_buf_print(out, " | `%s` | ", key->initial);
         else

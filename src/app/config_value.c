@@ -35,7 +35,7 @@ int sf_config_value_find_key(sf_str path)
     return SF_CONFIG_NO_KEY;
 }
 
-static sf_str last_word(sf_str path)
+static sf_str config_value_last_word(sf_str path)
 {
     for (size_t i = path.len; i > 0; i--) {
         if (path.p[i - 1] == '.')
@@ -67,7 +67,7 @@ void sf_config_value_suggest(sf_str path, char *to, size_t cap)
 {
     const char *known[MAX_KNOWN];
     char mem[MAX_KNOWN][PATH_LEN];
-    sf_str word = last_word(path);
+    sf_str word = config_value_last_word(path);
     sf_str section = sf_str_part(path, 0, path.len - word.len);
     size_t n = list_children(section, known, mem);
     const char *near = sf_text_nearest(word, known, n);
@@ -81,7 +81,7 @@ void sf_config_value_suggest(sf_str path, char *to, size_t cap)
         sf_str other = sf_str_from(sf_config_keys[i].path);
         if (sf_config_keys[i].type == SF_CONFIG_PART)
             continue;
-        if (sf_str_ieq(last_word(other), word)) {
+        if (sf_str_ieq(config_value_last_word(other), word)) {
             snprintf(to, cap, "; did you mean %s?", sf_config_keys[i].path);
             return;
         }
@@ -153,8 +153,9 @@ static enum sf_err check_bounds(const struct sf_config *c, const struct sf_confi
     return err;
 }
 
-static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *key, sf_str text,
-                              struct sf_config_origin at, struct sf_why *why)
+static enum sf_err config_value_set_number(struct sf_config *c, const struct sf_config_key *key,
+                                           sf_str text, struct sf_config_origin at,
+                                           struct sf_why *why)
 {
     static const struct {
         enum sf_config_type type;
@@ -196,7 +197,7 @@ enum sf_err sf_config_value_set_text(struct sf_config *c, size_t index, sf_str t
     case SF_CONFIG_RATE:
     case SF_CONFIG_SIZE:
     case SF_CONFIG_DURATION:
-    case SF_CONFIG_PERCENT: err = set_number(c, key, text, at, why); break;
+    case SF_CONFIG_PERCENT: err = config_value_set_number(c, key, text, at, why); break;
     case SF_CONFIG_STR:
         if (text.len)
             err = sf_config_value_copy(c, text, at, field_of(c, key), why);
@@ -230,7 +231,7 @@ void sf_config_value_set_addresses(struct sf_config *c, size_t key,
     c->origins[key] = at;
 }
 
-static enum sf_err no_room(struct sf_config *c, struct sf_why *why)
+static enum sf_err config_value_no_room(struct sf_config *c, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "configuration: larger than its memory of %zu bytes",
                    c->arena.cap);
@@ -245,7 +246,7 @@ enum sf_err sf_config_value_set_list(struct sf_config *c, size_t index, const sf
     if (key->type == SF_CONFIG_LISTEN) {
         struct sf_listen_address *list = sf_arena_new_n(&c->arena, n, sizeof(*list));
         if (!list)
-            return no_room(c, why);
+            return config_value_no_room(c, why);
         for (size_t i = 0; !err && i < n; i++)
             err = sf_config_address_parse(c, items[i], at, &list[i], why);
         if (!err)
@@ -254,7 +255,7 @@ enum sf_err sf_config_value_set_list(struct sf_config *c, size_t index, const sf
     } else {
         const char **list = sf_arena_new_n(&c->arena, n, sizeof(*list));
         if (!list)
-            return no_room(c, why);
+            return config_value_no_room(c, why);
         for (size_t i = 0; !err && i < n; i++) {
             if (items[i].len == 0)
                 return sf_config_value_fail(c, at, why, "%s has an empty item", key->path);

@@ -242,7 +242,7 @@ static bool parse_scrape(struct walk *w, size_t key, struct sf_config_origin at)
     return sf_scrape_yaml_list(&w->yaml, w->c->scrape);
 }
 
-static bool parse_value(struct walk *w, size_t key)
+static bool config_yaml_parse_value(struct walk *w, size_t key)
 {
     enum sf_config_type type = sf_config_keys[key].type;
     struct sf_config_origin at;
@@ -287,7 +287,7 @@ static bool is_section(const char *path)
     return false;
 }
 
-static bool unknown_key(struct walk *w)
+static bool config_yaml_unknown_key(struct walk *w)
 {
     char near[MAX_PATH + 32];
     sf_config_value_suggest(sf_str_from(w->path), near, sizeof(near));
@@ -295,7 +295,7 @@ static bool unknown_key(struct walk *w)
 }
 
 /* Recursion goes as deep as the table's longest path: an unknown key ends it. */
-static bool parse_map(struct walk *w)
+static bool config_yaml_parse_map(struct walk *w)
 {
     for (;;) {
         size_t old_len = w->path_len;
@@ -305,17 +305,17 @@ static bool parse_map(struct walk *w)
         len = snprintf(w->path + old_len, MAX_PATH - old_len, "%s%.*s", old_len ? "." : "",
                        SF_STR_ARG(sf_yaml_scalar(&w->yaml)));
         if (len < 0 || (size_t)len >= MAX_PATH - old_len)
-            return unknown_key(w);
+            return config_yaml_unknown_key(w);
         w->path_len = old_len + (size_t)len;
         key = sf_config_value_find_key((sf_str){w->path, w->path_len});
         if (key != SF_CONFIG_NO_KEY) {
-            if (!parse_value(w, (size_t)key))
+            if (!config_yaml_parse_value(w, (size_t)key))
                 return false;
         } else if (is_section(w->path)) {
             if (!sf_yaml_next(&w->yaml))
                 return false;
             if (w->yaml.event.type == YAML_MAPPING_START_EVENT) {
-                if (!parse_map(w))
+                if (!config_yaml_parse_map(w))
                     return false;
             } else if (!sf_yaml_is_null(&w->yaml)) {
                 return sf_yaml_refuse(
@@ -323,7 +323,7 @@ static bool parse_map(struct walk *w)
                     w->yaml.event.type == YAML_SCALAR_EVENT ? "one value" : "a list");
             }
         } else {
-            return unknown_key(w);
+            return config_yaml_unknown_key(w);
         }
         w->path_len = old_len;
         w->path[old_len] = 0;
@@ -338,7 +338,7 @@ enum sf_err sf_config_yaml_read(struct sf_config *c, sf_str yaml, struct sf_why 
         return err;
     if (sf_yaml_begin(&w.yaml)) {
         if (w.yaml.event.type == YAML_MAPPING_START_EVENT)
-            parse_map(&w);
+            config_yaml_parse_map(&w);
         else if (!sf_yaml_is_null(&w.yaml))
             sf_yaml_refuse(&w.yaml, "a configuration is a map: lines of the form  key: value");
         if (!w.yaml.err)

@@ -56,7 +56,7 @@ static const char *level_color(enum sf_say_level level)
     return colors[level];
 }
 
-static void add_quoted(struct sf_buf *out, const char *text)
+static void log_add_quoted(struct sf_buf *out, const char *text)
 {
     sf_buf_add_u8(out, '"');
     for (; *text; text++) {
@@ -89,11 +89,11 @@ void sf_log_render(bool is_human, bool has_color, int64_t wall_ns, enum sf_say_l
     gmtime_r(&s, &tm);
     strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%S", &tm);
     sf_buf_print(out, "ts=%s.%03dZ level=%s msg=", time_text, ms, level_word(level));
-    add_quoted(out, sentence);
+    log_add_quoted(out, sentence);
     sf_buf_add_u8(out, '\n');
 }
 
-static void write_line(struct sf_log *l, enum sf_say_level level, const char *sentence)
+static void log_write_line(struct sf_log *l, enum sf_say_level level, const char *sentence)
 {
     struct sf_buf out = {0};
     sf_log_render(l->is_human, l->has_color, sf_clock_wall_ns(), level, sentence, &out);
@@ -151,7 +151,7 @@ static void say_count(struct sf_log *l, const struct repeat *r)
     if (!r->n)
         return;
     snprintf(text, sizeof(text), "%s (%llu more like this)", r->text, (unsigned long long)r->n);
-    write_line(l, r->level, text);
+    log_write_line(l, r->level, text);
 }
 
 void sf_log_say(struct sf_log *l, enum sf_say_level level, const char *sentence)
@@ -162,7 +162,7 @@ void sf_log_say(struct sf_log *l, enum sf_say_level level, const char *sentence)
     if (level <= SF_SAY_WARN && count_repeat(l, level, sentence, &gone))
         return;
     say_count(l, &gone);
-    write_line(l, level, sentence);
+    log_write_line(l, level, sentence);
 }
 
 void sf_log_print(struct sf_log *l, enum sf_say_level level, const char *format, ...)

@@ -58,7 +58,7 @@ static size_t all_commands(const struct sf_command **out)
     return n;
 }
 
-static int print_help(FILE *to)
+static int main_print_help(FILE *to)
 {
     const struct sf_command *commands[MAX_COMMANDS];
     size_t n = all_commands(commands);
@@ -73,7 +73,7 @@ static int print_help(FILE *to)
 }
 
 /* For tools/manual and shell completion; not in --help, people have better. */
-static int print_manual(void)
+static int main_print_manual(void)
 {
     const struct sf_command *commands[MAX_COMMANDS];
     size_t n = all_commands(commands);
@@ -114,16 +114,16 @@ int main(int argc, char **argv)
     const struct sf_command *commands[MAX_COMMANDS];
     size_t n = all_commands(commands);
     if (argc < 2) {
-        print_help(stderr);
+        main_print_help(stderr);
         return 2;
     }
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
-        return print_help(stdout);
+        return main_print_help(stdout);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return run_version(1, argv);
     if (strcmp(word, "--manual") == 0)
-        return print_manual();
+        return main_print_manual();
     if (strcmp(word, "--list-commands") == 0)
         return list_commands();
     for (size_t i = 0; i < n; i++) {

@@ -19,7 +19,7 @@ struct walk {
     char tenant[SF_LIMIT_TENANT_LEN + 1], service[NAME_LEN];
 };
 
-static bool unknown_key(struct walk *w, size_t n_keys)
+static bool overrides_unknown_key(struct walk *w, size_t n_keys)
 {
     const char *known[SF_QUOTA_KEYS + 1], *near;
     sf_str key = sf_str_part(sf_yaml_scalar(&w->yaml), 0, 60);
@@ -64,7 +64,7 @@ static bool set_value(struct walk *w, size_t key)
     return true;
 }
 
-static bool find_key(const struct walk *w, size_t n_keys, size_t *out)
+static bool overrides_find_key(const struct walk *w, size_t n_keys, size_t *out)
 {
     for (size_t i = 0; i < n_keys; i++) {
         if (sf_str_eq(sf_yaml_scalar(&w->yaml), sf_str_from(sf_quota_key_infos[i].name))) {
@@ -79,8 +79,8 @@ static bool parse_service(struct walk *w)
 {
     size_t key;
     while (sf_yaml_next_key(&w->yaml)) {
-        if (!find_key(w, SF_QUOTA_SERVICE_KEYS, &key))
-            return unknown_key(w, SF_QUOTA_SERVICE_KEYS);
+        if (!overrides_find_key(w, SF_QUOTA_SERVICE_KEYS, &key))
+            return overrides_unknown_key(w, SF_QUOTA_SERVICE_KEYS);
         if (!set_value(w, key))
             return false;
     }
@@ -114,8 +114,8 @@ static bool parse_tenant(struct walk *w)
                 return false;
             if (w->yaml.err)
                 return false;
-        } else if (!find_key(w, SF_QUOTA_KEYS, &key)) {
-            return unknown_key(w, SF_QUOTA_KEYS);
+        } else if (!overrides_find_key(w, SF_QUOTA_KEYS, &key)) {
+            return overrides_unknown_key(w, SF_QUOTA_KEYS);
         } else if (!set_value(w, key)) {
             return false;
         }
@@ -140,7 +140,7 @@ static bool parse_tenants(struct walk *w)
     return !w->yaml.err;
 }
 
-static void parse_file(struct walk *w)
+static void overrides_parse_file(struct walk *w)
 {
     if (!sf_yaml_begin(&w->yaml))
         return;
@@ -165,7 +165,7 @@ enum sf_err sf_overrides_parse(sf_str yaml, const char *file, struct sf_quota_ru
     enum sf_err err = w.rules ? sf_yaml_open(&w.yaml, file, yaml, why)
                               : sf_no_memory(why, "limits");
     if (!err) {
-        parse_file(&w);
+        overrides_parse_file(&w);
         err = sf_yaml_close(&w.yaml);
     }
     if (err)
@@ -183,7 +183,7 @@ struct sf_overrides {
     struct sf_text_stamp stamp; /* of what was last read */
 };
 
-static bool is_same(struct sf_text_stamp a, struct sf_text_stamp b)
+static bool overrides_is_same(struct sf_text_stamp a, struct sf_text_stamp b)
 {
     return a.mtime_ns == b.mtime_ns && a.inode == b.inode && a.len == b.len;
 }
@@ -228,5 +228,5 @@ void sf_overrides_close(struct sf_overrides *o)
 
 bool sf_overrides_is_changed(const struct sf_overrides *o)
 {
-    return !is_same(o->stamp, sf_text_file_stamp(o->path));
+    return !overrides_is_same(o->stamp, sf_text_file_stamp(o->path));
 }

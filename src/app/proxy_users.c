@@ -69,7 +69,7 @@ static enum sf_err check_rules(sf_str text, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err read_rules(const char *path, struct sf_buf *out, struct sf_why *why)
+static enum sf_err proxy_users_read_rules(const char *path, struct sf_buf *out, struct sf_why *why)
 {
     enum sf_err err = sf_text_file_read(path, FILE_MAX_LEN, out, why);
     if (err)
@@ -96,7 +96,7 @@ enum sf_err sf_proxy_users_open(const struct sf_config *c, struct sf_proxy_users
     for (size_t i = 0; i < u->n_nets && !err; i++)
         err = sf_peer_net_parse(c->auth.proxy_peers.items[i], &u->nets[i], why);
     if (!err)
-        err = read_rules(u->path, &u->text, why);
+        err = proxy_users_read_rules(u->path, &u->text, why);
     if (err) {
         sf_proxy_users_close(u);
         return err;
@@ -118,7 +118,7 @@ void sf_proxy_users_close(struct sf_proxy_users *u)
 enum sf_err sf_proxy_users_reload(struct sf_proxy_users *u, struct sf_why *why)
 {
     struct sf_buf text = {0}, old;
-    enum sf_err err = read_rules(u->path, &text, why);
+    enum sf_err err = proxy_users_read_rules(u->path, &text, why);
     if (err) {
         sf_buf_done(&text);
         return err;
@@ -141,7 +141,7 @@ bool sf_proxy_users_is_proxy(void *arg, const char *peer)
     return false;
 }
 
-static bool fits(sf_str who, sf_str user, sf_str groups)
+static bool proxy_users_fits(sf_str who, sf_str user, sf_str groups)
 {
     sf_str group;
     if (sf_str_eq(who, SF_STR("*")) || sf_str_eq(who, user))
@@ -167,7 +167,7 @@ bool sf_proxy_users_grant(void *arg, sf_str user, sf_str groups, struct sf_grant
     sf_mutex_lock(&u->mutex);
     sf_str rest = sf_buf_str(&u->text);
     while (!is_found && next_rule(&rest, &number, &rule))
-        is_found = fits(rule.who, user, groups);
+        is_found = proxy_users_fits(rule.who, user, groups);
     if (is_found) {
         is_found = sf_tokens_parse_scopes(rule.scopes, &out->scopes);
         sf_buf_add_str(&out->tenants, rule.tenants);

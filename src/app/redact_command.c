@@ -47,7 +47,8 @@ static sf_str hint_of(sf_str secret)
     return sf_str_part(secret, 0, secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0);
 }
 
-static void add_text(struct run *run, const struct sf_redact_change *change, const char *span_id)
+static void redact_command_add_text(struct run *run, const struct sf_redact_change *change,
+                                    const char *span_id)
 {
     struct sf_buf *out = run->out;
     if (span_id)
@@ -67,7 +68,8 @@ static void add_text(struct run *run, const struct sf_redact_change *change, con
     sf_buf_print(out, "*** (%zu bytes)\n", change->before.len);
 }
 
-static void add_json(struct run *run, const struct sf_redact_change *change, const char *span_id)
+static void redact_command_add_json(struct run *run, const struct sf_redact_change *change,
+                                    const char *span_id)
 {
     struct sf_json_writer *j = run->json;
     sf_json_write_object(j);
@@ -100,10 +102,11 @@ static void see_change(void *arg, const struct sf_redact_change *change)
         sf_span_id_render(run->piece->spans[change->span].span_id, id);
         span_id = id;
     }
-    (run->json ? add_json : add_text)(run, change, span_id);
+    (run->json ? redact_command_add_json : redact_command_add_text)(run, change, span_id);
 }
 
-static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
+static enum sf_err redact_command_see_piece(void *arg, const struct sf_span_batch *piece,
+                                            struct sf_why *why)
 {
     struct run *run = arg;
     struct sf_redact_watch watch = {see_change, run};
@@ -118,8 +121,8 @@ static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struc
 }
 
 /* Inflates when it is gzip or zstd by its first bytes. */
-static enum sf_err read_body(const char *path, size_t max_len, struct sf_buf *out,
-                             struct sf_why *why)
+static enum sf_err redact_command_read_body(const char *path, size_t max_len, struct sf_buf *out,
+                                            struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf raw = {0};
@@ -146,13 +149,13 @@ static enum sf_err read_body(const char *path, size_t max_len, struct sf_buf *ou
     return err;
 }
 
-static bool is_json(sf_str body)
+static bool redact_command_is_json(sf_str body)
 {
     body = sf_str_trim(body);
     return body.len && body.p[0] == '{';
 }
 
-static void add_sums(struct run *run, const struct sf_otlp_rejects *rejects)
+static void redact_command_add_sums(struct run *run, const struct sf_otlp_rejects *rejects)
 {
     struct sf_json_writer *j = run->json;
     if (j) {
@@ -180,14 +183,14 @@ static enum sf_err count_piece(void *arg, const struct sf_span_batch *piece, str
 }
 
 /* Spans or a profile? Both may be protobuf without a mark: it is spans if any can be read. */
-static bool is_traces(sf_str body, struct sf_arena *tmp)
+static bool redact_command_is_traces(sf_str body, struct sf_arena *tmp)
 {
     struct sf_otlp_limits limits = {SF_LIMIT_ATTRS, SF_LIMIT_VALUE_LEN};
     struct sf_otlp_rejects rejects = {0};
     uint64_t n = 0;
-    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), is_json(body), &limits,
-                                                  PIECE_SPANS, tmp, count_piece, &n, &rejects,
-                                                  NULL);
+    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), redact_command_is_json(body),
+                                                  &limits, PIECE_SPANS, tmp, count_piece, &n,
+                                                  &rejects, NULL);
     sf_arena_reset(tmp);
     return !err && n > 0;
 }
@@ -198,11 +201,11 @@ static enum sf_err see_traces(struct run *run, const struct sf_config *config, s
     struct sf_otlp_limits limits = {(uint32_t)config->limits.attrs,
                                     (uint32_t)config->limits.value_len};
     struct sf_otlp_rejects rejects = {0};
-    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), is_json(body), &limits,
-                                                  PIECE_SPANS, decoded, see_piece, run, &rejects,
-                                                  why);
+    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), redact_command_is_json(body),
+                                                  &limits, PIECE_SPANS, decoded,
+                                                  redact_command_see_piece, run, &rejects, why);
     if (!err)
-        add_sums(run, &rejects);
+        redact_command_add_sums(run, &rejects);
     return err;
 }
 
@@ -252,7 +255,7 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, con
     if (!err && !redactor)
         err = sf_fail(why, SF_ERR_INPUT, "redact.enabled is false: nothing would change");
     if (!err)
-        err = read_body(path, config->limits.inflated_len, &body, why);
+        err = redact_command_read_body(path, config->limits.inflated_len, &body, why);
     if (!err && (!sf_arena_init(&decoded, SF_LIMIT_ARENA_LEN) ||
                  !sf_arena_init(&run.redacted, SF_LIMIT_ARENA_LEN)))
         err = sf_fail(why, SF_ERR_NOMEM, "no memory");
@@ -263,7 +266,8 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, con
         sf_json_write_array(&json);
     }
     if (!err && !format &&
-        (is_traces(sf_buf_str(&body), &decoded) || !sf_profile_format_find(sf_buf_str(&body))))
+        (redact_command_is_traces(sf_buf_str(&body), &decoded) ||
+         !sf_profile_format_find(sf_buf_str(&body))))
         err = see_traces(&run, config, sf_buf_str(&body), &decoded, why);
     else if (!err)
         err = see_profile(&run, sf_str_from(format), sf_buf_str(&body), &decoded, why);

@@ -18,7 +18,7 @@ static bool has_zero(sf_str text)
     return text.len && memchr(text.p, 0, text.len);
 }
 
-static bool set(struct walk *w, const char *path, uint32_t line)
+static bool scrape_yaml_set(struct walk *w, const char *path, uint32_t line)
 {
     struct sf_why said = {0};
     if (has_zero(sf_yaml_scalar(w->yaml)))
@@ -27,7 +27,7 @@ static bool set(struct walk *w, const char *path, uint32_t line)
            sf_yaml_refuse_at(w->yaml, line, "%s", said.text);
 }
 
-static bool join(struct walk *w, const char *before, sf_str key, char path[MAX_PATH])
+static bool scrape_yaml_join(struct walk *w, const char *before, sf_str key, char path[MAX_PATH])
 {
     int len = snprintf(path, MAX_PATH, "%s%s%.*s", before, before[0] ? "." : "",
                        SF_STR_ARG(sf_str_part(key, 0, MAX_PATH)));
@@ -35,18 +35,19 @@ static bool join(struct walk *w, const char *before, sf_str key, char path[MAX_P
 }
 
 /* The value at hand: a text, or a list or map whose parts are set by their paths. */
-static bool parse_value(struct walk *w, const char *path, int depth) // NOLINT(misc-no-recursion)
+static bool scrape_yaml_parse_value(struct walk *w, const char *path,
+                                    int depth) // NOLINT(misc-no-recursion)
 {
     char below[MAX_PATH], index[16];
     uint32_t line = sf_yaml_line(w->yaml);
     if (w->yaml->event.type == YAML_SCALAR_EVENT)
-        return sf_yaml_is_null(w->yaml) || set(w, path, line);
+        return sf_yaml_is_null(w->yaml) || scrape_yaml_set(w, path, line);
     if (depth == MAX_DEPTH)
         return sf_yaml_refuse(w->yaml, "nothing of a scrape is nested as deep");
     if (w->yaml->event.type == YAML_MAPPING_START_EVENT) {
         while (sf_yaml_next_key(w->yaml)) {
-            if (!join(w, path, sf_yaml_scalar(w->yaml), below) || !sf_yaml_next(w->yaml) ||
-                !parse_value(w, below, depth + 1))
+            if (!scrape_yaml_join(w, path, sf_yaml_scalar(w->yaml), below) ||
+                !sf_yaml_next(w->yaml) || !scrape_yaml_parse_value(w, below, depth + 1))
                 return false;
         }
         return !w->yaml->err;
@@ -57,7 +58,8 @@ static bool parse_value(struct walk *w, const char *path, int depth) // NOLINT(m
         if (w->yaml->event.type == YAML_SEQUENCE_END_EVENT)
             return true;
         snprintf(index, sizeof(index), "%u", i);
-        if (!join(w, path, sf_str_from(index), below) || !parse_value(w, below, depth + 1))
+        if (!scrape_yaml_join(w, path, sf_str_from(index), below) ||
+            !scrape_yaml_parse_value(w, below, depth + 1))
             return false;
     }
     return false;
@@ -77,7 +79,7 @@ bool sf_scrape_yaml_list(struct sf_yaml_reader *yaml, struct sf_scrape_jobs *job
             return sf_yaml_refuse(yaml, "%s", said.text);
         if (!sf_arena_print(&jobs->arena, &w.job->where, "%.200s:%u", yaml->file, line))
             return sf_yaml_refuse(yaml, "too large");
-        if (!parse_value(&w, "", 0))
+        if (!scrape_yaml_parse_value(&w, "", 0))
             return false;
         if (sf_scrape_job_check(jobs, w.job, &said))
             return sf_yaml_refuse_at(yaml, line, "%s", said.text);
@@ -148,7 +150,7 @@ static bool parse_labels(struct groups *g)
     return !g->yaml->err;
 }
 
-static bool parse_group(struct groups *g)
+static bool scrape_yaml_parse_group(struct groups *g)
 {
     if (g->yaml->event.type != YAML_MAPPING_START_EVENT)
         return sf_yaml_refuse(g->yaml, "a group is a map: {targets: [...], labels: {...}}");
@@ -176,7 +178,7 @@ enum sf_err sf_scrape_yaml_groups(const char *file, sf_str text, struct sf_arena
     if (sf_yaml_begin(&yaml)) {
         if (yaml.event.type == YAML_SEQUENCE_START_EVENT) {
             while (sf_yaml_next(&yaml) && yaml.event.type != YAML_SEQUENCE_END_EVENT) {
-                if (!parse_group(&g))
+                if (!scrape_yaml_parse_group(&g))
                     break;
             }
         } else if (!sf_yaml_is_null(&yaml)) {

@@ -58,7 +58,8 @@ static struct sf_log *open_log(const struct sf_config *config)
                       (enum sf_say_level)config->log.level);
 }
 
-static void reload(struct sf_server *server, struct sf_log *log, const struct sf_notify *manager)
+static void serve_command_reload(struct sf_server *server, struct sf_log *log,
+                                 const struct sf_notify *manager)
 {
     struct sf_why why = {0};
     char state[64];
@@ -120,8 +121,9 @@ static void reload_alerts(struct sf_server *server, struct sf_log *log,
 }
 
 /* Until a signal says stop. Returns the exit code. */
-static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config,
-                 const struct sf_config_flags *flags, const struct sf_notify *manager)
+static int serve_command_watch(struct sf_server *server, struct sf_log *log,
+                               const struct sf_config *config, const struct sf_config_flags *flags,
+                               const struct sf_notify *manager)
 {
     char data[SF_DIR_PATH_MAX];
     bool is_ready = false;
@@ -140,7 +142,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
             return 0;
         }
         if (sig == SIGHUP) {
-            reload(server, log, manager);
+            serve_command_reload(server, log, manager);
             reload_alerts(server, log, flags);
         }
         reload_limits(server, log, sig == SIGHUP);
@@ -183,7 +185,7 @@ static int serve(const struct sf_config *config, const struct sf_config_flags *f
         sf_notify_close(&manager);
         return 1;
     }
-    int code = watch(server, log, config, flags, &manager);
+    int code = serve_command_watch(server, log, config, flags, &manager);
     /* Not joined: it ends with the process, or ends the process. */
     (void)sf_thread_start(&impatience, "signals", 0, end_on_second_signal, NULL, NULL);
     sf_server_stop(server);

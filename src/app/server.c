@@ -89,7 +89,7 @@ static enum sf_err replay(__attribute__((unused)) void *arg, const struct sf_log
     return sf_intake_replay(rec, out, why);
 }
 
-static void on_progress(void *arg, uint64_t done_len, uint64_t all_len)
+static void server_on_progress(void *arg, uint64_t done_len, uint64_t all_len)
 {
     struct sf_server *s = arg;
     atomic_store(&s->service.replay_done_len, done_len);
@@ -139,7 +139,7 @@ static uint64_t version_of_service_rules(void *arg)
 }
 
 /* The first line of the file. Before the sandbox is entered: nothing else reads it. */
-static enum sf_err read_password(struct sf_server *s, const char *path, struct sf_why *why)
+static enum sf_err server_read_password(struct sf_server *s, const char *path, struct sf_why *why)
 {
     size_t at;
     enum sf_err err = sf_text_file_read(path, PASSWORD_LEN, &s->password, why);
@@ -167,7 +167,7 @@ static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
     if (!c->store.remote.url)
         return SF_OK;
     if (c->store.remote.password_file)
-        err = read_password(s, c->store.remote.password_file, why);
+        err = server_read_password(s, c->store.remote.password_file, why);
     if (!err)
         err = sf_remote_address_parse(sf_str_from(c->store.remote.url), &s->remote.address, why);
     s->remote.user = c->store.remote.user;
@@ -189,7 +189,7 @@ static void open_store(void *arg)
                                      .memory_len = s->config->memory_len,
                                      .retention = s->config->retention,
                                      .n_writers = s->n_ingest,
-                                     .progress = on_progress,
+                                     .progress = server_on_progress,
                                      .progress_arg = s,
                                      .notice = on_notice,
                                      .notice_arg = s,
@@ -232,7 +232,7 @@ bool sf_server_is_open(struct sf_server *s, enum sf_err *out_err, struct sf_why 
 
 /* ---- threads ---- */
 
-static void work(void *arg)
+static void server_work(void *arg)
 {
     struct worker *w = arg;
     struct sf_exchange *ex;
@@ -270,7 +270,7 @@ static enum sf_err start_worker(struct sf_server *s, const struct kind *kind, un
     s->n_workers++;
     if (w->queue == s->service.ingest && !(w->work.tools = sf_intake_tools_new()))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
-    return sf_thread_start(&w->thread, name, kind->nice, work, w, why);
+    return sf_thread_start(&w->thread, name, kind->nice, server_work, w, why);
 }
 
 static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
@@ -355,7 +355,7 @@ static enum sf_err open_rules(struct sf_server *s, struct sf_why *why)
 
 /* ---- the listener ---- */
 
-static bool is_ipv6(const char *host)
+static bool server_is_ipv6(const char *host)
 {
     return strchr(host, ':') != NULL;
 }
@@ -366,7 +366,7 @@ static void list_addresses(struct sf_server *s)
         const struct sf_listen_address *a = &s->config->addresses[i];
         uint16_t port = sf_listener_port(s->listener, i);
         if (port)
-            sf_buf_print(&s->addresses, is_ipv6(a->host) ? "%s[%s]:%u%s" : "%s%s:%u%s",
+            sf_buf_print(&s->addresses, server_is_ipv6(a->host) ? "%s[%s]:%u%s" : "%s%s:%u%s",
                          s->addresses.len ? " " : "", a->host, port, a->tls ? "(tls)" : "");
     }
     sf_buf_add_u8(&s->addresses, 0);
@@ -393,8 +393,9 @@ static void explain_busy(const struct sf_server *s, struct sf_why *why)
             snprintf(owner, sizeof(owner), " (by pid %d)", pid);
         uint16_t other = sf_port_owner_free_after(a->port);
         sf_fail(why, SF_ERR_BUSY,
-                is_ipv6(a->host) ? "port %u is in use%s; choose another with --listen [%s]:%u"
-                                 : "port %u is in use%s; choose another with --listen %s:%u",
+                server_is_ipv6(a->host)
+                    ? "port %u is in use%s; choose another with --listen [%s]:%u"
+                    : "port %u is in use%s; choose another with --listen %s:%u",
                 a->port, owner, a->host, other ? other : 0);
         return;
     }
@@ -449,7 +450,7 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
 
 /* ---- start and end ---- */
 
-static sf_str lower(const char *name, char room[65])
+static sf_str server_lower(const char *name, char room[65])
 {
     size_t len = 0;
     for (; name && name[len] && len < 64; len++)
@@ -474,7 +475,7 @@ static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
                      s->config->auth.token_file);
     s->service.auth.token = sf_tokens_grant;
     s->service.auth.token_arg = s->tokens;
-    s->service.auth.header = lower(s->config->auth.header, s->auth_header);
+    s->service.auth.header = server_lower(s->config->auth.header, s->auth_header);
     return SF_OK;
 }
 
@@ -489,8 +490,8 @@ static enum sf_err open_users(struct sf_server *s, struct sf_why *why)
     s->service.auth.user = sf_proxy_users_grant;
     s->service.auth.is_proxy = sf_proxy_users_is_proxy;
     s->service.auth.user_arg = s->users;
-    s->service.auth.user_header = lower(c->auth.user_header, s->user_header);
-    s->service.auth.groups_header = lower(c->auth.groups_header, s->groups_header);
+    s->service.auth.user_header = server_lower(c->auth.user_header, s->user_header);
+    s->service.auth.groups_header = server_lower(c->auth.groups_header, s->groups_header);
     return SF_OK;
 }
 

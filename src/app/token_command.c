@@ -8,8 +8,8 @@
 #include "cli/args.h"
 #include "wire/json_write.h"
 
-static void write_json(const char *name, const char *scopes, const char *tenants, sf_str token,
-                       sf_str line, struct sf_buf *out)
+static void token_command_write_json(const char *name, const char *scopes, const char *tenants,
+                                     sf_str token, sf_str line, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
@@ -34,7 +34,8 @@ static int print_new(const char *name, const char *scope_text, unsigned scopes, 
         result = sf_answer_fault("token", &why);
     } else {
         if (is_json)
-            write_json(name, scope_text, tenants, sf_buf_str(&token), sf_buf_str(&line), &out);
+            token_command_write_json(name, scope_text, tenants, sf_buf_str(&token),
+                                     sf_buf_str(&line), &out);
         else
             sf_buf_print(&out,
                          "# The token. It is shown this once; send it as  Authorization: Bearer "

@@ -91,7 +91,7 @@ enum sf_err sf_tokens_check_tenants(sf_str tenants, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why)
+static enum sf_err tokens_parse_line(sf_str line, struct entry *out, struct sf_why *why)
 {
     sf_str scopes, hash, rest = line;
     size_t at;
@@ -124,7 +124,7 @@ static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why
                                       SF_STR_ARG(out->name));
 }
 
-static enum sf_err add_entry(struct table *t, struct entry entry, struct sf_why *why)
+static enum sf_err tokens_add_entry(struct table *t, struct entry entry, struct sf_why *why)
 {
     if (t->n == MAX_TOKENS)
         return sf_fail(why, SF_ERR_LIMIT, "more than %d tokens", MAX_TOKENS);
@@ -134,7 +134,7 @@ static enum sf_err add_entry(struct table *t, struct entry entry, struct sf_why 
     return SF_OK;
 }
 
-static enum sf_err parse_file(sf_str text, struct table *out, struct sf_why *why)
+static enum sf_err tokens_parse_file(sf_str text, struct table *out, struct sf_why *why)
 {
     sf_str line;
     for (unsigned number = 1; sf_str_split_next(&text, '\n', &line); number++) {
@@ -143,9 +143,9 @@ static enum sf_err parse_file(sf_str text, struct table *out, struct sf_why *why
         line = sf_str_trim(line);
         if (line.len == 0 || line.p[0] == '#')
             continue;
-        err = parse_line(line, &entry, why);
+        err = tokens_parse_line(line, &entry, why);
         if (!err)
-            err = add_entry(out, entry, why);
+            err = tokens_add_entry(out, entry, why);
         if (err) {
             if (why)
                 sf_why_prefix(why, "%u", number);
@@ -155,7 +155,7 @@ static enum sf_err parse_file(sf_str text, struct table *out, struct sf_why *why
     return SF_OK;
 }
 
-static int by_hash(const void *a, const void *b)
+static int tokens_by_hash(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     return memcmp(x->hash, y->hash, sizeof(x->hash));
@@ -165,9 +165,9 @@ static int by_hash(const void *a, const void *b)
 static enum sf_err refuse_doubles(struct table *t, struct sf_why *why)
 {
     if (t->n)
-        qsort(t->entries, t->n, sizeof(*t->entries), by_hash);
+        qsort(t->entries, t->n, sizeof(*t->entries), tokens_by_hash);
     for (size_t i = 1; i < t->n; i++) {
-        if (by_hash(&t->entries[i - 1], &t->entries[i]) == 0)
+        if (tokens_by_hash(&t->entries[i - 1], &t->entries[i]) == 0)
             return sf_fail(why, SF_ERR_INPUT, "%.*s and %.*s are the same token",
                            SF_STR_ARG(t->entries[i - 1].name), SF_STR_ARG(t->entries[i].name));
     }
@@ -180,7 +180,7 @@ static void free_table(struct table *t)
     sf_buf_done(&t->text);
 }
 
-static enum sf_err read_table(const char *path, struct table *out, struct sf_why *why)
+static enum sf_err tokens_read_table(const char *path, struct table *out, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_file_open_path(path, &file, why);
@@ -190,7 +190,7 @@ static enum sf_err read_table(const char *path, struct table *out, struct sf_why
     out->is_shared = sf_file_is_shared(&file);
     err = sf_file_read_all(&file, FILE_MAX_LEN, &out->text, why);
     if (!err)
-        err = parse_file(sf_buf_str(&out->text), out, why);
+        err = tokens_parse_file(sf_buf_str(&out->text), out, why);
     if (!err)
         err = refuse_doubles(out, why);
     if (err && why)
@@ -213,7 +213,7 @@ enum sf_err sf_tokens_open(const char *path, struct sf_tokens **out, struct sf_w
     t->path = sf_heap_new(len + 1);
     if (t->path) {
         memcpy(t->path, path, len);
-        err = read_table(path, &t->table, why);
+        err = tokens_read_table(path, &t->table, why);
     } else {
         err = sf_no_memory(why, "tokens");
     }
@@ -238,7 +238,7 @@ void sf_tokens_close(struct sf_tokens *t)
 enum sf_err sf_tokens_reload(struct sf_tokens *t, struct sf_why *why)
 {
     struct table table = {0}, old;
-    enum sf_err err = read_table(t->path, &table, why);
+    enum sf_err err = tokens_read_table(t->path, &table, why);
 
     if (err) {
         free_table(&table);
