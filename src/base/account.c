@@ -93,7 +93,7 @@ static bool fits_pool(struct sf_account *a, size_t held)
     return true;
 }
 
-static bool take_turn(struct sf_account *a)
+static bool account_take_turn(struct sf_account *a)
 {
     if (!a->take_turn || !a->take_turn(a->arg))
         return false;
@@ -102,7 +102,7 @@ static bool take_turn(struct sf_account *a)
     return true;
 }
 
-static void take_spare(struct sf_account *a, size_t held)
+static void account_take_spare(struct sf_account *a, size_t held)
 {
     a->is_over = held > a->large_cap && held > a->most_cap;
     while (!a->is_over && !a->is_put_off && held > a->large_cap) {
@@ -111,15 +111,15 @@ static void take_spare(struct sf_account *a, size_t held)
     }
 }
 
-static bool may_hold(struct sf_account *a, size_t held)
+static bool account_may_hold(struct sf_account *a, size_t held)
 {
     size_t more;
     a->is_over = a->own_cap && held > a->own_cap;
     if (a->is_over)
         return false;
-    a->is_put_off = !a->is_large && !fits_pool(a, held) && !take_turn(a);
+    a->is_put_off = !a->is_large && !fits_pool(a, held) && !account_take_turn(a);
     if (a->is_large)
-        take_spare(a, held);
+        account_take_spare(a, held);
     if (a->is_put_off || a->is_over) {
         a->refused = held;
         return false;
@@ -136,7 +136,7 @@ bool sf_account_take(size_t len)
     struct sf_account *a = now;
     if (!a)
         return true;
-    if (!sf_account_goes_on(TAKE_STEPS) || !may_hold(a, a->held + len))
+    if (!sf_account_goes_on(TAKE_STEPS) || !account_may_hold(a, a->held + len))
         return false;
     a->held += len;
     a->most = a->held > a->most ? a->held : a->most;

@@ -54,7 +54,7 @@ static bool may_touch(struct sf_arena *a, size_t front, size_t tail)
 }
 
 /* All beyond `keep_len` goes back to the kernel. */
-static void drop(struct sf_arena *a, size_t keep_len)
+static void arena_drop(struct sf_arena *a, size_t keep_len)
 {
     struct sf_arena_touched *t = a->touched;
     sf_heap_pages_drop(a->base + keep_len, a->cap - keep_len);
@@ -70,7 +70,7 @@ static void drop(struct sf_arena *a, size_t keep_len)
 void sf_arena_lend(struct sf_arena *a, size_t keep_len)
 {
     if (a->cap > keep_len && (!a->touched || sf_arena_touched(a) > keep_len))
-        drop(a, keep_len);
+        arena_drop(a, keep_len);
     sf_account_give(sf_arena_touched(a));
     a->at = a->tail = 0;
 }
@@ -109,7 +109,7 @@ void sf_arena_done(struct sf_arena *a)
 void sf_arena_reset(struct sf_arena *a)
 {
     if (a->cap > KEEP_LEN && (a->at > KEEP_LEN || a->tail))
-        drop(a, KEEP_LEN);
+        arena_drop(a, KEEP_LEN);
 #ifdef HAS_ASAN
     if (a->base && a->at) { /* what was used, not the reserve: that may be a gigabyte */
         ASAN_UNPOISON_MEMORY_REGION(a->base, a->at); /* gaps between allocations, too */
@@ -129,7 +129,7 @@ void sf_arena_release(struct sf_arena *a)
 {
     sf_arena_reset(a);
     if (a->cap > KEEP_LEN)
-        drop(a, KEEP_LEN);
+        arena_drop(a, KEEP_LEN);
 }
 
 size_t sf_arena_used(const struct sf_arena *a)

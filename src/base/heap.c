@@ -11,7 +11,7 @@
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fail_from; /* 0: never */
 
-static bool must_fail(void)
+static bool base_heap_must_fail(void)
 {
     uint64_t n = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1;
     uint64_t from = atomic_load_explicit(&fail_from, memory_order_relaxed);
@@ -29,7 +29,7 @@ uint64_t sf_heap_calls(void)
 }
 
 /* A block counts with what the allocator made of it: that is what freeing it will return. */
-static void settle(void *p, size_t taken)
+static void heap_settle(void *p, size_t taken)
 {
     if (!sf_account_is_open())
         return;
@@ -42,10 +42,10 @@ static void settle(void *p, size_t taken)
 void *sf_heap_new(size_t size)
 {
     void *p;
-    if (must_fail() || !sf_account_take(size))
+    if (base_heap_must_fail() || !sf_account_take(size))
         return NULL;
     p = calloc(1, size ? size : 1);
-    settle(p, size);
+    heap_settle(p, size);
     return p;
 }
 
@@ -59,10 +59,10 @@ void *sf_heap_grow(void *old, size_t n, size_t size)
 {
     size_t len, old_len = old && sf_account_is_open() ? malloc_usable_size(old) : 0;
     void *p;
-    if (!sf_mul_size(n, size, &len) || must_fail() || !sf_account_take(len))
+    if (!sf_mul_size(n, size, &len) || base_heap_must_fail() || !sf_account_take(len))
         return NULL;
     p = realloc(old, len ? len : 1);
-    settle(p, len);
+    heap_settle(p, len);
     if (p)
         sf_account_give(old_len);
     return p;
@@ -78,7 +78,7 @@ void sf_heap_free(void *p)
 void *sf_heap_pages(size_t len)
 {
     void *p;
-    if (must_fail())
+    if (base_heap_must_fail())
         return NULL;
     p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? NULL : p;

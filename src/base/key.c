@@ -20,7 +20,7 @@ uint64_t sf_key(const void *p, size_t len)
 
 /* The two multipliers are odd and use all their bits: a product with a small one would leave the
  * high half of the hash, which chooses the place, nearly empty. */
-static void settle(void)
+static void key_settle(void)
 {
     sf_key_secret[1] |= 1 | UINT64_C(1) << 63;
     sf_key_secret[3] |= 1 | UINT64_C(1) << 63;
@@ -34,7 +34,7 @@ void sf_key_fix(uint64_t seed)
         x = (x ^ x >> 27) * 0x94d049bb133111ebu;
         sf_key_secret[i] = x ^ x >> 31;
     }
-    settle();
+    key_settle();
 }
 
 /* SF_TEST_KEY_SEED: the same secret in each run, for tests that compare two of them. */
@@ -62,5 +62,5 @@ __attribute__((constructor)) static void choose_secret(void)
         SF_ASSERT(got > 0 || errno == EINTR);
         at += got > 0 ? got : 0;
     }
-    settle();
+    key_settle();
 }

@@ -54,7 +54,7 @@ static sf_str base_of(sf_str word)
 }
 
 /* Place + 1 of the first entry with this name; 0: none. */
-static uint8_t find_program(sf_str word)
+static uint8_t secret_args_find_program(sf_str word)
 {
     sf_str name = base_of(word);
     for (size_t i = 0; i < N_PROGRAMS; i++) {
@@ -83,7 +83,7 @@ static bool is_digits(sf_str word)
     return word.len > 0;
 }
 
-static bool is_letters(sf_str word)
+static bool secret_args_is_letters(sf_str word)
 {
     for (size_t i = 0; i < word.len; i++) {
         if ((word.p[i] | 0x20) < 'a' || (word.p[i] | 0x20) > 'z')
@@ -110,7 +110,7 @@ static bool take_letter(struct sf_secret_args *a, const struct program *p, sf_st
     if (p->subcommand && !a->has_subcommand)
         return false;
     /* "the mysql -prod cluster" is a sentence; mysql -prod on its own logs in with "rod". */
-    if (!a->is_command && is_attached && is_letters(sf_str_from_at(word, 2)))
+    if (!a->is_command && is_attached && secret_args_is_letters(sf_str_from_at(word, 2)))
         return false;
     if (p->form == USER_PASS && is_attached)
         return password_of_user(word, 2, at, end);
@@ -163,9 +163,9 @@ static bool take_flag(struct sf_secret_args *a, sf_str word, const struct sf_sha
     return false;
 }
 
-static void take_word(struct sf_secret_args *a, sf_str word)
+static void secret_args_take_word(struct sf_secret_args *a, sf_str word)
 {
-    uint8_t program = find_program(word);
+    uint8_t program = secret_args_find_program(word);
     const struct program *p = a->program ? &programs[a->program - 1] : NULL;
     if (p && p->subcommand && sf_str_eq(word, sf_str_from(p->subcommand)))
         a->has_subcommand = true;
@@ -195,7 +195,7 @@ bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_
     }
     if (is_flag)
         return take_flag(a, word, names, at, end);
-    take_word(a, word);
+    secret_args_take_word(a, word);
     return false;
 }
 
@@ -226,25 +226,26 @@ size_t sf_secret_args_quoted_end(sf_str t, size_t at, char quote, bool is_escape
     return at < t.len ? at : t.len;
 }
 
-static bool is_one_of(char c, const char *set)
+static bool secret_args_is_one_of(char c, const char *set)
 {
     return c && strchr(set, c) != NULL;
 }
 
-static bool is_blank(char c)
+static bool secret_args_is_blank(char c)
 {
     return (uint8_t)c <= ' ';
 }
 
 /* One word of a command line at or after *at, without its quotes. A quote groups where a value is
  * expected or a flag's value begins; elsewhere it only separates: sh -c "mysql -pX". */
-static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str *out)
+static bool secret_args_next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str *out)
 {
     size_t i = *at, end;
-    while (i < t.len && (is_blank(t.p[i]) || is_one_of(t.p[i], ",[](){};|&$`\\\"'"))) {
-        if (is_one_of(t.p[i], ";|&"))
+    while (i < t.len &&
+           (secret_args_is_blank(t.p[i]) || secret_args_is_one_of(t.p[i], ",[](){};|&$`\\\"'"))) {
+        if (secret_args_is_one_of(t.p[i], ";|&"))
             begin_command(args);
-        if (is_one_of(t.p[i], "\"'") && wants_next(args) &&
+        if (secret_args_is_one_of(t.p[i], "\"'") && wants_next(args) &&
             sf_secret_args_quoted_end(t, i + 1, t.p[i], false) < t.len) {
             end = sf_secret_args_quoted_end(t, i + 1, t.p[i], i > 0 && t.p[i - 1] == '\\');
             *out = sf_str_part(t, i + 1, end - i - 1);
@@ -253,9 +254,9 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
         }
         i++;
     }
-    for (end = i; end < t.len && !is_blank(t.p[end]); end++) {
+    for (end = i; end < t.len && !secret_args_is_blank(t.p[end]); end++) {
         size_t close;
-        if (!is_one_of(t.p[end], "\"'"))
+        if (!secret_args_is_one_of(t.p[end], "\"'"))
             continue;
         if (t.p[i] != '-' || (end != i + 2 && t.p[end - 1] != '='))
             break;
@@ -264,9 +265,10 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
             break;
         end = close;
     }
-    *at = end < t.len && !is_blank(t.p[end]) ? end + 1 : end; /* over a quote that closes */
+    *at = end < t.len && !secret_args_is_blank(t.p[end]) ? end + 1
+                                                         : end; /* over a quote that closes */
     *out = sf_str_part(t, i, end - i);
-    while (out->len && is_one_of(out->p[out->len - 1], ";\\")) {
+    while (out->len && secret_args_is_one_of(out->p[out->len - 1], ";\\")) {
         if (out->p[out->len - 1] == ';')
             *at = i + out->len - 1; /* seen again: it ends the command */
         out->len--;
@@ -280,7 +282,7 @@ bool sf_secret_args_line_next(struct sf_secret_line *l, const struct sf_shape_na
                               size_t *at, size_t *end)
 {
     sf_str word;
-    while (next_word(l->text, &l->next, &l->args, &word)) {
+    while (secret_args_next_word(l->text, &l->next, &l->args, &word)) {
         if (sf_secret_args_next(&l->args, word, names, at, end)) {
             size_t from = (size_t)(word.p - l->text.p);
             *at += from;

@@ -368,7 +368,7 @@ static inline bool is_databricks_at(const uint8_t *p, size_t at)
     return p[at] == 'p' && at >= 2 && p[at - 1] == 'a' && p[at - 2] == 'd';
 }
 
-static void check_at(struct sf_secret_scan *s, size_t at)
+static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
     uint16_t bits = checks_at(p + at);
@@ -410,7 +410,7 @@ static void check_at(struct sf_secret_scan *s, size_t at)
 enum { WIDE = 16, CARD_LEN = 13 };
 typedef uint8_t wide __attribute__((vector_size(WIDE)));
 
-static inline wide load(const uint8_t *p)
+static inline wide secret_shape_load(const uint8_t *p)
 {
     wide v;
     memcpy(&v, p, WIDE);
@@ -462,7 +462,7 @@ static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wid
 
 static inline __attribute__((always_inline)) wide checks_wide(const uint8_t *p)
 {
-    return checks_of(load(p), load(p - 1), load(p - 2));
+    return checks_of(secret_shape_load(p), secret_shape_load(p - 1), secret_shape_load(p - 2));
 }
 
 static inline uint32_t card_mask(wide c)
@@ -529,14 +529,15 @@ unsigned sf_secret_shape_scan(sf_str text)
     /* Card characters of the 16 before: here only the first two of the text. */
     last = (uint32_t)is_card_char((char)p[0]) << 14 | (uint32_t)is_card_char((char)p[1]) << 15;
     for (; i + WIDE <= text.len; i += WIDE) {
-        uint32_t cards = card_mask(load(p + i));
+        uint32_t cards = card_mask(secret_shape_load(p + i));
         any |= checks_wide(p + i);
         if (has_card_run(last | cards << 16))
             found |= SF_SHAPE_LOOK_CARDS;
         last = cards;
     }
     if (i < text.len) { /* the rest, together with some characters seen before */
-        uint32_t cards = card_mask(load(p + text.len - WIDE)) >> (WIDE - (text.len - i));
+        uint32_t cards = card_mask(secret_shape_load(p + text.len - WIDE)) >>
+                         (WIDE - (text.len - i));
         any |= checks_wide(p + text.len - WIDE);
         if (has_card_run(last | cards << 16))
             found |= SF_SHAPE_LOOK_CARDS;
@@ -548,19 +549,19 @@ unsigned sf_secret_shape_scan(sf_str text)
 
 /* ---- all of it ---- */
 
-static void check_all(struct sf_secret_scan *s)
+static void secret_shape_check_all(struct sf_secret_scan *s)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
     size_t len = s->text.len, i = 1;
 
     for (; i < len && (i < 2 || len < WIDE + 2); i++)
-        check_at(s, i);
+        secret_shape_check_at(s, i);
     while (i < len) {
         size_t from = i + WIDE <= len ? i : len - WIDE;
         uint32_t mask = mask_of(checks_wide(p + from)) >> (i - from) << (i - from);
         for (; mask; mask &= mask - 1) {
             size_t at = from + (size_t)__builtin_ctz(mask);
-            check_at(s, at);
+            secret_shape_check_at(s, at);
         }
         i = from + WIDE;
     }
@@ -573,7 +574,7 @@ size_t sf_secret_shape_find(sf_str text, unsigned look, const struct sf_shape_na
 {
     struct sf_secret_scan s = {.text = text, .names = names, .out = out, .max = max};
     if (look & SF_SHAPE_LOOK_CHECKS)
-        check_all(&s);
+        secret_shape_check_all(&s);
     if ((look & SF_SHAPE_LOOK_CARDS) && names->has_shapes)
         find_cards(&s);
     return s.n;

@@ -10,15 +10,15 @@ static bool is_upper(char c)
 {
     return c >= 'A' && c <= 'Z';
 }
-static bool is_digit(char c)
+static bool secret_words_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 static bool is_word_char(char c)
 {
-    return is_lower(c) || is_upper(c) || is_digit(c);
+    return is_lower(c) || is_upper(c) || secret_words_is_digit(c);
 }
-static char lower(char c)
+static char secret_words_lower(char c)
 {
     return is_upper(c) ? (char)(c + 32) : c;
 }
@@ -59,24 +59,24 @@ bool sf_secret_words_init(struct sf_word *out, sf_str text)
             return false;
         out->parts[out->n_parts++] = (sf_str){out->joined + len, part.len};
         for (size_t i = 0; i < part.len; i++)
-            out->joined[len++] = lower(part.p[i]);
+            out->joined[len++] = secret_words_lower(part.p[i]);
     }
     out->whole = (sf_str){out->joined, len};
     return len > 0;
 }
 
 /* Equal but for case, or `part` is `word` with an s behind it. */
-static enum sf_word_found compare(sf_str part, sf_str word)
+static enum sf_word_found secret_words_compare(sf_str part, sf_str word)
 {
     if (part.len != word.len && part.len != word.len + 1)
         return SF_WORD_NONE;
     for (size_t i = 0; i < word.len; i++) {
-        if (lower(part.p[i]) != word.p[i])
+        if (secret_words_lower(part.p[i]) != word.p[i])
             return SF_WORD_NONE;
     }
     if (part.len == word.len)
         return SF_WORD_ONE;
-    return lower(part.p[word.len]) == 's' ? SF_WORD_PLURAL : SF_WORD_NONE;
+    return secret_words_lower(part.p[word.len]) == 's' ? SF_WORD_PLURAL : SF_WORD_NONE;
 }
 
 static enum sf_word_found find_from(const struct sf_word *w, sf_str text, size_t at)
@@ -86,7 +86,7 @@ static enum sf_word_found find_from(const struct sf_word *w, sf_str text, size_t
     for (size_t i = 0; i < w->n_parts; i++) {
         if (!words_next(text, &at, &part))
             return SF_WORD_NONE;
-        found = compare(part, w->parts[i]);
+        found = secret_words_compare(part, w->parts[i]);
         if (found == SF_WORD_NONE || (found == SF_WORD_PLURAL && i + 1 < w->n_parts))
             return SF_WORD_NONE;
     }
@@ -100,7 +100,7 @@ enum sf_word_found sf_secret_words_find(const struct sf_word *w, sf_str text)
     while (words_next(text, &next, &part)) {
         enum sf_word_found found = find_from(w, text, at);
         if (found == SF_WORD_NONE && w->n_parts > 1)
-            found = compare(part, w->whole);
+            found = secret_words_compare(part, w->whole);
         if (found != SF_WORD_NONE)
             return found;
         at = next;
@@ -115,11 +115,11 @@ bool sf_secret_words_find_substring(const struct sf_word *w, sf_str text)
         return false;
     for (size_t i = 0; i < text.len; i++) {
         size_t at = i, n = 0;
-        if (lower(text.p[i]) != first)
+        if (secret_words_lower(text.p[i]) != first)
             continue;
         /* Separators inside do not hide a word of several parts: api_key has "apikey". */
         while (at < text.len && n < w->whole.len) {
-            if (lower(text.p[at]) == w->whole.p[n])
+            if (secret_words_lower(text.p[at]) == w->whole.p[n])
                 n++;
             else if (is_word_char(text.p[at]) || w->n_parts == 1)
                 break;

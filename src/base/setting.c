@@ -48,7 +48,7 @@ struct quantity {
     bool has_point;
 };
 
-static bool is_digit(char c)
+static bool setting_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -60,7 +60,7 @@ static const char *take_quantity(sf_str *text, bool may_end_at_point, struct qua
     size_t at = 0, n_digits = 0;
 
     *out = (struct quantity){.scale = 1};
-    for (; at < text->len && (is_digit(text->p[at]) || text->p[at] == '.'); at++) {
+    for (; at < text->len && (setting_is_digit(text->p[at]) || text->p[at] == '.'); at++) {
         uint64_t digit = (uint64_t)(text->p[at] - '0');
         if (text->p[at] == '.') {
             if (out->has_point || (!n_digits && !may_end_at_point))
@@ -86,7 +86,7 @@ static const char *take_quantity(sf_str *text, bool may_end_at_point, struct qua
     return NULL;
 }
 
-static bool multiply(struct quantity q, uint64_t factor, uint64_t *out)
+static bool setting_multiply(struct quantity q, uint64_t factor, uint64_t *out)
 {
     uint64_t whole;
     unsigned __int128 part = (unsigned __int128)factor * q.part / q.scale; /* below the factor */
@@ -106,7 +106,7 @@ static sf_str take_unit(sf_str *text, bool may_begin_blank)
 {
     size_t at = 0;
     sf_str name;
-    while (at < text->len && text->p[at] != '.' && !is_digit(text->p[at]))
+    while (at < text->len && text->p[at] != '.' && !setting_is_digit(text->p[at]))
         at++;
     name = sf_str_part(*text, 0, at);
     *text = sf_str_from_at(*text, at);
@@ -143,7 +143,7 @@ enum sf_err sf_setting_duration_parse(sf_str text, unsigned form, int64_t *out_n
                            form & SF_DURATION_YEARS ? "ns, us, ms, s, m, h, d, w, y"
                                                     : "ns, us, ms, s, m, h, d",
                            why);
-        if (!multiply(q, unit->factor, &ns) || __builtin_add_overflow(sum, ns, &sum) ||
+        if (!setting_multiply(q, unit->factor, &ns) || __builtin_add_overflow(sum, ns, &sum) ||
             sum > INT64_MAX)
             return sf_fail(why, SF_ERR_INPUT, "it is longer than 292 years");
     }
@@ -169,7 +169,7 @@ enum sf_err sf_setting_size_parse(sf_str text, uint64_t *out_len, struct sf_why 
         uint64_t len;
         if (!sf_str_ieq(text, sf_str_from(size_units[i].name)))
             continue;
-        if (!multiply(q, size_units[i].factor, &len))
+        if (!setting_multiply(q, size_units[i].factor, &len))
             return sf_fail(why, SF_ERR_INPUT, "it is more than 64 bits can count");
         *out_len = len;
         return SF_OK;
@@ -197,7 +197,8 @@ bool sf_setting_percent_parse(sf_str text, uint32_t *out_per_10000)
     uint64_t value;
     if (text.len && text.p[text.len - 1] == '%')
         text = sf_str_trim(sf_str_part(text, 0, text.len - 1));
-    if (take_quantity(&text, true, &q) || text.len || !multiply(q, 1000, &value) || value > 100000)
+    if (take_quantity(&text, true, &q) || text.len || !setting_multiply(q, 1000, &value) ||
+        value > 100000)
         return false;
     *out_per_10000 = (uint32_t)((value + 5) / 10);
     return true;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char fold(char c)
+static char str_fold(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
@@ -25,7 +25,7 @@ bool sf_str_ieq(sf_str a, sf_str b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (fold(a.p[i]) != fold(b.p[i]))
+        if (str_fold(a.p[i]) != str_fold(b.p[i]))
             return false;
     }
     return true;
@@ -89,18 +89,18 @@ sf_str sf_str_part(sf_str s, size_t at, size_t len)
     return rest;
 }
 
-static bool is_blank(char c)
+static bool str_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 sf_str sf_str_trim(sf_str s)
 {
-    while (s.len && is_blank(s.p[0])) {
+    while (s.len && str_is_blank(s.p[0])) {
         s.p++;
         s.len--;
     }
-    while (s.len && is_blank(s.p[s.len - 1]))
+    while (s.len && str_is_blank(s.p[s.len - 1]))
         s.len--;
     return s;
 }

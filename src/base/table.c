@@ -27,7 +27,7 @@ void sf_table_done(struct sf_table *t)
     *t = (struct sf_table){.arena = t->arena};
 }
 
-static void put(uint64_t *slots, uint32_t n_slots, uint64_t slot)
+static void base_table_put(uint64_t *slots, uint32_t n_slots, uint64_t slot)
 {
     /* Only the high half of each hash is at hand: it is what slots are chosen by. */
     uint32_t at = (uint32_t)(slot >> 32) & (n_slots - 1);
@@ -43,7 +43,7 @@ static bool resize(struct sf_table *t, uint32_t n)
         return false;
     for (uint32_t i = 0; i < t->n_slots; i++) {
         if (t->slots[i])
-            put(slots, n, t->slots[i]);
+            base_table_put(slots, n, t->slots[i]);
     }
     free_slots(t);
     t->slots = slots;

@@ -255,7 +255,7 @@ void sf_text_shell_word(struct sf_buf *out, sf_str text)
 
 /* ---- words people mistype ---- */
 
-static sf_str fold(sf_str word, char *to, size_t cap)
+static sf_str text_fold(sf_str word, char *to, size_t cap)
 {
     size_t len = word.len < cap ? word.len : cap;
     for (size_t i = 0; i < len; i++) {
@@ -270,11 +270,11 @@ const char *sf_text_nearest(sf_str word, const char *const *known, size_t n_know
     char word_mem[64], known_mem[64];
     const char *best = NULL;
     size_t best_distance = SIZE_MAX;
-    sf_str folded = fold(word, word_mem, sizeof(word_mem));
+    sf_str folded = text_fold(word, word_mem, sizeof(word_mem));
 
     /* A third of the word may be wrong: beyond that a guess confuses more than it helps. */
     for (size_t i = 0; i < n_known; i++) {
-        sf_str other = fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
+        sf_str other = text_fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
         size_t distance = sf_str_distance(folded, other);
         size_t longer = folded.len > other.len ? folded.len : other.len;
         if (folded.len >= 3 && sf_str_starts(other, folded))
