@@ -23,7 +23,7 @@ struct bin {
     uint8_t bits;    /* of offsets */
 };
 
-static unsigned bits_of(uint64_t v)
+static unsigned bins_bits_of(uint64_t v)
 {
     return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
@@ -31,7 +31,7 @@ static unsigned bits_of(uint64_t v)
 /* ---- where to cut ---- */
 
 /* Digit by digit, as many as the largest has; few numbers in small ones. */
-static const uint64_t *sort(struct sf_bins_work *w, uint32_t n)
+static const uint64_t *bins_sort(struct sf_bins_work *w, uint32_t n)
 {
     uint64_t *from = w->sorted[0], *to = w->sorted[1], largest = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ static const uint64_t *sort(struct sf_bins_work *w, uint32_t n)
         largest |= from[i];
     }
     unsigned n_bits = n < 1024 ? 6 : 11, n_digits = 1u << n_bits;
-    for (unsigned shift = 0; shift < bits_of(largest); shift += n_bits) {
+    for (unsigned shift = 0; shift < bins_bits_of(largest); shift += n_bits) {
         uint32_t at[2049];
         uint64_t *other = from;
         memset(at, 0, (n_digits + 1) * sizeof(*at));
@@ -58,8 +58,8 @@ static const uint64_t *sort(struct sf_bins_work *w, uint32_t n)
 /* Strangers are among the smallest and the largest: there cuts lie closer, at 1, 2, 4 and so on. */
 static bool is_near_an_end(uint32_t n, uint32_t i, uint32_t k, uint32_t step)
 {
-    return (i < step && bits_of(k) > bits_of(i)) ||
-           (n - k < step && bits_of(n - k) < bits_of(n - i));
+    return (i < step && bins_bits_of(k) > bins_bits_of(i)) ||
+           (n - k < step && bins_bits_of(n - k) < bins_bits_of(n - i));
 }
 
 /* Places where a bin may begin, from 0 to n: never between equal numbers; on both sides of a number
@@ -93,7 +93,7 @@ static uint32_t find_way(const uint64_t *sorted, const uint32_t *cuts, uint32_t 
         best[to] = INFINITY;
         for (uint32_t from = 0; from < to; from++) {
             uint32_t n = cuts[to] - cuts[from];
-            float bits = (float)bits_of(highest - sorted[cuts[from]]);
+            float bits = (float)bins_bits_of(highest - sorted[cuts[from]]);
             float cost = best[from] + head + (float)n * (bits + log_n) - logs[n];
             if (cost < best[to]) {
                 best[to] = cost;
@@ -118,9 +118,10 @@ static uint32_t choose_bins(const uint64_t *sorted, uint32_t n, struct sf_bins_w
         head *= 4; /* far fewer than numbers times 76 bits: a few rounds at most */
     for (uint32_t to = n_cuts - 1, i = n_bins; to; to = before[to]) {
         uint32_t from = cuts[before[to]];
-        bins[--i] = (struct bin){.low = sorted[from],
-                                 .n = cuts[to] - from,
-                                 .bits = (uint8_t)bits_of(sorted[cuts[to] - 1] - sorted[from])};
+        bins[--i] = (struct bin){
+            .low = sorted[from],
+            .n = cuts[to] - from,
+            .bits = (uint8_t)bins_bits_of(sorted[cuts[to] - 1] - sorted[from])};
     }
     return n_bins;
 }
@@ -133,7 +134,7 @@ static uint32_t choose_bins(const uint64_t *sorted, uint32_t n, struct sf_bins_w
 
 static unsigned log_of(uint32_t n, uint32_t n_bins)
 {
-    unsigned least = bits_of(n_bins) + 2, log = bits_of(n);
+    unsigned least = bins_bits_of(n_bins) + 2, log = bins_bits_of(n);
     log = log < least ? least : log;
     log = log < SF_BINS_LOG_MIN ? SF_BINS_LOG_MIN : log;
     return n_bins == 1 ? 0 : log > SF_BINS_LOG_MAX ? SF_BINS_LOG_MAX : log;
@@ -217,7 +218,7 @@ static uint32_t find_moves(const struct bin *bins, uint32_t n_bins, uint32_t n, 
         states[next[of_state[i]]++] = (uint16_t)i;
     for (uint32_t i = n; i-- > 0;) {
         uint32_t weight = bins[w->of[i]].weight;
-        unsigned n_bits = bits_of(state) - bits_of(weight);
+        unsigned n_bits = bins_bits_of(state) - bins_bits_of(weight);
         n_bits -= state >> n_bits < weight;
         w->moves[i] = (uint16_t)(state & ((1u << n_bits) - 1));
         w->n_moves[i] = (uint8_t)n_bits;
@@ -226,8 +227,8 @@ static uint32_t find_moves(const struct bin *bins, uint32_t n_bins, uint32_t n, 
     return state - size;
 }
 
-static void put_numbers(struct sf_buf *out, const struct bin *bins, uint32_t n, bool has_moves,
-                        const struct sf_bins_work *w)
+static void bins_put_numbers(struct sf_buf *out, const struct bin *bins, uint32_t n, bool has_moves,
+                             const struct sf_bins_work *w)
 {
     uint64_t n_bits = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -261,7 +262,7 @@ void sf_bins_encode(struct sf_buf *out, const int64_t *vals, uint32_t n, struct 
         w->q[i] /= plan.divisor;
     uint32_t n_bins = 1;
     if (plan.width)
-        n_bins = choose_bins(sort(w, n), n, w, bins);
+        n_bins = choose_bins(bins_sort(w, n), n, w, bins);
     else
         bins[0] = (struct bin){.n = n};
     unsigned log = log_of(n, n_bins);
@@ -280,7 +281,7 @@ void sf_bins_encode(struct sf_buf *out, const int64_t *vals, uint32_t n, struct 
     }
     if (n_bins > 1)
         sf_buf_add_varint(out, find_moves(bins, n_bins, n, log, w));
-    put_numbers(out, bins, n, n_bins > 1, w);
+    bins_put_numbers(out, bins, n, n_bins > 1, w);
 }
 
 /* ---- decode ---- */
@@ -321,7 +322,7 @@ static bool read_bins(struct sf_cursor *c, struct bin *bins, uint32_t *out_n, ui
         sum += weight;
     }
     *out_n = (uint32_t)n;
-    *out_log = bits_of(sum) - 1;
+    *out_log = bins_bits_of(sum) - 1;
     return !c->is_bad && sum == UINT64_C(1) << *out_log &&
            (n == 1 || (*out_log >= SF_BINS_LOG_MIN && *out_log <= SF_BINS_LOG_MAX));
 }
@@ -340,7 +341,7 @@ static void fill_moves(const struct bin *bins, uint32_t n_bins, unsigned log, st
         next[i] = bins[i].weight;
     for (uint32_t i = 0; i < 1u << log; i++) {
         uint32_t x = next[of_state[i]]++;
-        unsigned n_bits = log + 1 - bits_of(x);
+        unsigned n_bits = log + 1 - bins_bits_of(x);
         moves[i] = (struct move){of_state[i], (uint8_t)n_bits,
                                  (uint16_t)((x << n_bits) - (1u << log))};
     }

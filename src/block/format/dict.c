@@ -46,8 +46,8 @@ static bool grow_entries(struct sf_dict *d)
 }
 
 /* The code of `s`; else `lookup` is where a new one is kept. */
-static bool find(const struct sf_dict *d, sf_str s, uint64_t hash, struct sf_table_lookup *lookup,
-                 uint32_t *out_code)
+static bool dict_find(const struct sf_dict *d, sf_str s, uint64_t hash,
+                      struct sf_table_lookup *lookup, uint32_t *out_code)
 {
     uint32_t code;
     *lookup = sf_table_lookup(&d->at, hash);
@@ -63,7 +63,7 @@ static bool find(const struct sf_dict *d, sf_str s, uint64_t hash, struct sf_tab
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code)
 {
     struct sf_table_lookup lookup;
-    return d->n && find(d, s, sf_key_str(s), &lookup, out_code);
+    return d->n && dict_find(d, s, sf_key_str(s), &lookup, out_code);
 }
 
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code)
@@ -72,7 +72,7 @@ bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *ou
 
     if (!d->is_frozen && !sf_table_more(&d->at))
         return false;
-    if (find(d, s, hash, &lookup, &d->last)) {
+    if (dict_find(d, s, hash, &lookup, &d->last)) {
         *out_code = d->last;
         return true;
     }

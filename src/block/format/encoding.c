@@ -25,7 +25,7 @@ const char *sf_encoding_name(uint8_t enc)
     return enc < SF_ENCODINGS ? NAMES[enc] : "?";
 }
 
-static sf_str get(const struct sf_str_list *list, uint32_t i)
+static sf_str encoding_get(const struct sf_str_list *list, uint32_t i)
 {
     uint32_t entry = list->order ? list->order[i] : i;
     uint32_t start = entry ? list->ends[entry - 1] : 0;
@@ -65,7 +65,7 @@ static bool encode_uuids(struct sf_buf *out, const struct sf_str_list *list)
         uint8_t *to = sf_buf_take(out, 16);
         if (!to)
             return true; /* the fault stays in `out` */
-        if (!squeeze_uuid(get(list, i), to))
+        if (!squeeze_uuid(encoding_get(list, i), to))
             return false;
     }
     return true;
@@ -95,14 +95,14 @@ static bool squeeze_ipv4(sf_str s, uint64_t *out)
 static bool encode_ipv4s(struct sf_buf *out, const struct sf_str_list *list, uint64_t *nums)
 {
     for (uint32_t i = 0; i < list->n; i++) {
-        if (!squeeze_ipv4(get(list, i), &nums[i]))
+        if (!squeeze_ipv4(encoding_get(list, i), &nums[i]))
             return false;
     }
     sf_planes_encode(out, nums, list->n);
     return true;
 }
 
-static size_t prefix_len(sf_str s)
+static size_t encoding_prefix_len(sf_str s)
 {
     size_t len = s.len;
     while (len > 0 && s.p[len - 1] >= '0' && s.p[len - 1] <= '9')
@@ -113,8 +113,8 @@ static size_t prefix_len(sf_str s)
 /* All one prefix, then a decimal number, either without leading zeros or all equally long. */
 static bool encode_decimals(struct sf_buf *out, const struct sf_str_list *list, uint64_t *nums)
 {
-    sf_str prefix = get(list, 0);
-    size_t first_digits, start = prefix_len(prefix);
+    sf_str prefix = encoding_get(list, 0);
+    size_t first_digits, start = encoding_prefix_len(prefix);
     bool is_fixed = true, is_plain = true;
 
     first_digits = prefix.len - start;
@@ -122,7 +122,7 @@ static bool encode_decimals(struct sf_buf *out, const struct sf_str_list *list, 
     if (first_digits == 0 || first_digits > MAX_DIGITS || start > MAX_PREFIX_LEN)
         return false;
     for (uint32_t i = 0; i < list->n; i++) {
-        sf_str s = get(list, i);
+        sf_str s = encoding_get(list, i);
         size_t digits = s.len - start;
         uint64_t v = 0;
         if (s.len <= start || digits > MAX_DIGITS || memcmp(s.p, prefix.p, start) != 0)
@@ -147,13 +147,13 @@ static bool encode_decimals(struct sf_buf *out, const struct sf_str_list *list, 
 
 static bool encode_hex(struct sf_buf *out, const struct sf_str_list *list)
 {
-    size_t len = get(list, 0).len;
+    size_t len = encoding_get(list, 0).len;
 
     if (len < MIN_HEX_LEN || len > MAX_HEX_LEN || len % 2)
         return false;
     sf_buf_add_u16le(out, (uint16_t)len);
     for (uint32_t i = 0; i < list->n; i++) {
-        sf_str s = get(list, i);
+        sf_str s = encoding_get(list, i);
         uint8_t *to;
         if (s.len != len || !is_lower_hex(s))
             return false;
@@ -170,7 +170,7 @@ static void encode_plain(struct sf_buf *out, const struct sf_str_list *list, uin
     uint8_t *to;
 
     for (uint32_t i = 0; i < list->n; i++) {
-        nums[i] = get(list, i).len;
+        nums[i] = encoding_get(list, i).len;
         len += nums[i];
     }
     sf_planes_encode(out, nums, list->n);
@@ -180,7 +180,7 @@ static void encode_plain(struct sf_buf *out, const struct sf_str_list *list, uin
     }
     to = len ? sf_buf_take(out, len) : NULL;
     for (uint32_t i = 0; to && i < list->n; i++) {
-        sf_str s = get(list, i);
+        sf_str s = encoding_get(list, i);
         if (s.len)
             memcpy(to, s.p, s.len);
         to += s.len;

@@ -9,7 +9,7 @@
 enum { MAX_TRIES = 100, MAX_SEGMENT_LEN = 1 << 18, MAX_BITS = 16, MAX_BUCKETS = 1 << MAX_BITS };
 static const size_t MAX_KEYS = (size_t)1 << 27;
 
-static uint64_t mix(uint64_t hash, uint64_t seed)
+static uint64_t fuse_mix(uint64_t hash, uint64_t seed)
 {
     uint64_t h = hash + seed;
     h ^= h >> 33;
@@ -25,7 +25,7 @@ static uint8_t fingerprint(uint64_t h)
     return (uint8_t)(h ^ (h >> 32));
 }
 
-static void places(const struct sf_fuse *f, uint64_t h, uint32_t at[3])
+static void fuse_places(const struct sf_fuse *f, uint64_t h, uint32_t at[3])
 {
     uint64_t span = (uint64_t)f->n_segments * f->segment_len;
     uint32_t mask = f->segment_len - 1;
@@ -36,7 +36,7 @@ static void places(const struct sf_fuse *f, uint64_t h, uint32_t at[3])
 }
 
 /* Segment length and count for n keys: the paper's fitted formulas for three places per key. */
-static struct sf_fuse plan(size_t n)
+static struct sf_fuse fuse_plan(size_t n)
 {
     struct sf_fuse f = {0};
     double factor;
@@ -58,16 +58,16 @@ static struct sf_fuse plan(size_t n)
     return f;
 }
 
-static int cmp_u64(const void *a, const void *b)
+static int fuse_cmp_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static size_t drop_repeats(uint64_t *hashes, size_t n)
+static size_t fuse_drop_repeats(uint64_t *hashes, size_t n)
 {
     size_t kept = 0;
-    qsort(hashes, n, sizeof(*hashes), cmp_u64);
+    qsort(hashes, n, sizeof(*hashes), fuse_cmp_u64);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || hashes[i] != hashes[i - 1])
             hashes[kept++] = hashes[i];
@@ -83,11 +83,11 @@ struct build {       /* arrays of places, then of keys */
     uint8_t *which; /* of the three places of order[i], the one that is its own */
 };
 
-static bool put_keys(const struct sf_fuse *f, struct build *b, size_t n_keys)
+static bool fuse_put_keys(const struct sf_fuse *f, struct build *b, size_t n_keys)
 {
     for (size_t i = 0; i < n_keys; i++) {
         uint32_t at[3];
-        places(f, b->sorted[i], at);
+        fuse_places(f, b->sorted[i], at);
         for (int k = 0; k < 3; k++) {
             b->keys[at[k]] ^= b->sorted[i];
             if (++b->counts[at[k]] == UINT8_MAX)
@@ -111,7 +111,7 @@ static bool peel(const struct sf_fuse *f, struct build *b, uint32_t n_places, si
         uint64_t h = b->keys[from];
         if (b->counts[from] != 1)
             continue;
-        places(f, h, at);
+        fuse_places(f, h, at);
         b->order[done] = h;
         for (uint8_t i = 0; i < 3; i++) {
             if (at[i] == from)
@@ -134,14 +134,14 @@ static void sort_by_place(const uint64_t *hashes, size_t n, uint64_t seed, uint6
 
     memset(starts, 0, n_buckets * sizeof(*starts));
     for (size_t i = 0; i < n; i++)
-        starts[mix(hashes[i], seed) >> (64 - bits)]++;
+        starts[fuse_mix(hashes[i], seed) >> (64 - bits)]++;
     for (size_t i = 0; i < n_buckets; i++) {
         uint32_t here = starts[i];
         starts[i] = sum;
         sum += here;
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t h = mix(hashes[i], seed);
+        uint64_t h = fuse_mix(hashes[i], seed);
         sorted[starts[h >> (64 - bits)]++] = h;
     }
 }
@@ -172,7 +172,7 @@ static void assign(const struct sf_fuse *f, const struct build *b, size_t n_keys
     for (size_t i = n_keys; i > 0; i--) {
         uint32_t at[3];
         uint64_t h = b->order[i - 1];
-        places(f, h, at);
+        fuse_places(f, h, at);
         /* Its own place is still 0, so the xor of all three is the xor of the other two. */
         to[at[b->which[i - 1]]] = (uint8_t)(fingerprint(h) ^ to[at[0]] ^ to[at[1]] ^ to[at[2]]);
     }
@@ -190,7 +190,7 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n)
 
     if (n > MAX_KEYS)
         return SF_ERR_LIMIT;
-    f = plan(n);
+    f = fuse_plan(n);
     n_places = n ? (f.n_segments + 2) * f.segment_len : 0;
     while (bits < MAX_BITS && ((size_t)1 << (bits + 4)) < n)
         bits++;
@@ -200,12 +200,12 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n)
         /* Repeats can never be peeled; they are rare, so keys are sorted only once a repeat was
          * found. */
         if (try == 2)
-            n = drop_repeats(hashes, n);
+            n = fuse_drop_repeats(hashes, n);
         f.seed = 0x9e3779b97f4a7c15u * (try + 1);
         memset(b.keys, 0, n_places * sizeof(*b.keys));
         memset(b.counts, 0, n_places);
         sort_by_place(hashes, n, f.seed, b.sorted, b.queue, bits);
-        is_done = put_keys(&f, &b, n) && peel(&f, &b, n_places, n);
+        is_done = fuse_put_keys(&f, &b, n) && peel(&f, &b, n_places, n);
     }
     if (!is_done) { /* ids chosen to defeat every seed: a filter that says yes to all is right */
         f = (struct sf_fuse){.n_segments = 1};
@@ -245,14 +245,14 @@ bool sf_fuse_parse(const uint8_t head[SF_FUSE_HEAD_LEN], uint64_t len, struct sf
 enum sf_fuse_answer sf_fuse_places(const struct sf_fuse *f, uint64_t hash, uint64_t out_off[3],
                                    uint8_t *out_fingerprint)
 {
-    uint64_t h = mix(hash, f->seed);
+    uint64_t h = fuse_mix(hash, f->seed);
     uint32_t at[3];
 
     if (f->n_segments == 0)
         return SF_FUSE_NO;
     if (f->segment_len == 0)
         return SF_FUSE_YES;
-    places(f, h, at);
+    fuse_places(f, h, at);
     for (int i = 0; i < 3; i++)
         out_off[i] = SF_FUSE_HEAD_LEN + (uint64_t)at[i];
     *out_fingerprint = fingerprint(h);

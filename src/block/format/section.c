@@ -8,7 +8,7 @@ static void put_magic(char kind, char out[8])
     memcpy(out, (char[8]){'S', 'F', kind, '1', 'E', 'N', 'D', 0}, 8);
 }
 
-static const char *kind_name(char kind)
+static const char *section_kind_name(char kind)
 {
     return kind == SF_BLOCK_OF_SPANS ? "span" : "profile";
 }
@@ -26,16 +26,16 @@ static uint16_t block_format(char kind)
     return kind == SF_BLOCK_OF_SPANS ? SF_SPAN_BLOCK_FORMAT : SF_PROFILE_BLOCK_FORMAT;
 }
 
-static bool is_known(char kind, uint16_t format)
+static bool section_is_known(char kind, uint16_t format)
 {
     return format > 0 && format <= block_format(kind);
 }
 
-static enum sf_err refuse(const char *where, char kind, uint16_t format, struct sf_why *why)
+static enum sf_err section_refuse(const char *where, char kind, uint16_t format, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_UNSUPPORTED,
                    "%s: format %u of a %s block, this version reads up to %u", where, format,
-                   kind_name(kind), block_format(kind));
+                   section_kind_name(kind), block_format(kind));
 }
 
 bool sf_section_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format)
@@ -97,12 +97,12 @@ enum sf_err sf_section_block_header_decode(char kind, const uint8_t p[SF_BLOCK_H
 
     put_magic(kind, magic);
     if (memcmp(p, magic, 4) != 0)
-        return sf_fail(why, SF_ERR_CORRUPT, "header: not a %s block", kind_name(kind));
+        return sf_fail(why, SF_ERR_CORRUPT, "header: not a %s block", section_kind_name(kind));
     /* The checksum comes first: a flipped bit in the format number is damage, not a new format. */
     if (!is_trusted && sf_load_u64le(p + 120) != sf_hash(p, 120))
         return sf_fail(why, SF_ERR_CORRUPT, "header: checksum differs");
-    if (!is_known(kind, info.format))
-        return refuse("header", kind, info.format, why);
+    if (!section_is_known(kind, info.format))
+        return section_refuse("header", kind, info.format, why);
     if (p[7])
         return sf_fail(why, SF_ERR_UNSUPPORTED, "header: flags %u, this version knows none", p[7]);
     for (int i = 104; i < 120; i++) {
@@ -140,8 +140,8 @@ enum sf_err sf_section_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAI
         return sf_fail(why, SF_ERR_CORRUPT, "tail: missing, the file was cut or never finished");
     if (!is_trusted && sf_load_u64le(p + 48) != sf_hash(p, 48))
         return sf_fail(why, SF_ERR_CORRUPT, "tail: checksum differs");
-    if (!is_known(kind, sf_load_u16le(p + 40)))
-        return refuse("tail", kind, sf_load_u16le(p + 40), why);
+    if (!section_is_known(kind, sf_load_u16le(p + 40)))
+        return section_refuse("tail", kind, sf_load_u16le(p + 40), why);
     *out = (struct sf_block_tail){
         .format = sf_load_u16le(p + 40),
         .table_off = sf_load_u64le(p),

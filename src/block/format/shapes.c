@@ -8,8 +8,8 @@
 enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are returned by a reset */
 
 /* The node below `parent`, or 0; else `lookup` is where a new one is kept. */
-static uint32_t find(const struct sf_shapes *s, uint32_t parent, uint32_t key,
-                     struct sf_table_lookup *lookup)
+static uint32_t shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key,
+                            struct sf_table_lookup *lookup)
 {
     uint32_t node;
     *lookup = sf_table_lookup(&s->at, sf_key_u64((uint64_t)parent << 32 | key));
@@ -53,7 +53,7 @@ bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t
 
     if (!sf_table_more(&s->at) || !sf_list_room(&s->nodes, s->n, &s->cap, 256))
         return false;
-    child = find(s, parent, key, &lookup);
+    child = shapes_find(s, parent, key, &lookup);
     if (child) {
         *out = child;
         return true;

@@ -25,8 +25,9 @@ enum sf_err sf_profile_block_reader_no_room(struct sf_why *why)
 
 /* ---- bytes ---- */
 
-static enum sf_err read_bytes(const struct sf_profile_block_reader *r, uint64_t off, size_t len,
-                              struct sf_arena *req, const uint8_t **out, struct sf_why *why)
+static enum sf_err profile_block_reader_read_bytes(const struct sf_profile_block_reader *r,
+                                                   uint64_t off, size_t len, struct sf_arena *req,
+                                                   const uint8_t **out, struct sf_why *why)
 {
     uint8_t *p;
     if (off > r->len || len > r->len - off)
@@ -66,8 +67,9 @@ bool sf_profile_block_reader_has_section(const struct sf_profile_block_reader *r
     return find_section(r, id, owner) != NULL;
 }
 
-static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct sf_section *s,
-                           struct sf_arena *req, sf_bytes *out, struct sf_why *why)
+static enum sf_err profile_block_reader_inflate(const struct sf_profile_block_reader *r,
+                                                const struct sf_section *s, struct sf_arena *req,
+                                                sf_bytes *out, struct sf_why *why)
 {
     size_t stored_len = (size_t)s->stored_len, raw_len = (size_t)s->raw_len;
     struct sf_arena tmp, *stored_in = req;
@@ -81,7 +83,7 @@ static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct
         tmp = *req;
         stored_in = &tmp; /* returned when it is inflated */
     }
-    err = read_bytes(r, s->off, stored_len, stored_in, &stored, why);
+    err = profile_block_reader_read_bytes(r, s->off, stored_len, stored_in, &stored, why);
     if (err)
         return err;
     if (!r->is_trusted && sf_hash(stored, stored_len) != s->checksum)
@@ -108,7 +110,7 @@ enum sf_err sf_profile_block_reader_section(const struct sf_profile_block_reader
     if (!s)
         err = sf_fail(why, SF_ERR_CORRUPT, "missing");
     else
-        err = inflate(r, s, req, out, why);
+        err = profile_block_reader_inflate(r, s, req, out, why);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
         sf_why_prefix(why, "block %016llx: section %s %u", (unsigned long long)r->info.block_id,
                       sf_profile_block_writer_section_name(id), owner);
@@ -124,8 +126,9 @@ uint64_t sf_profile_block_reader_symbols_len(const struct sf_profile_block_reade
 
 /* ---- open ---- */
 
-static enum sf_err check_section(const struct sf_profile_block_reader *r,
-                                 const struct sf_section *s, uint64_t table_off, struct sf_why *why)
+static enum sf_err profile_block_reader_check_section(const struct sf_profile_block_reader *r,
+                                                      const struct sf_section *s,
+                                                      uint64_t table_off, struct sf_why *why)
 {
     if (s->id == 0 || s->id >= SF_PROFILE_SECTIONS)
         return sf_fail(why, SF_ERR_UNSUPPORTED, "section table: section %u is not known", s->id);
@@ -165,8 +168,9 @@ static bool sort_sections(struct sf_profile_block_reader *r, const struct sf_sec
     return true;
 }
 
-static enum sf_err read_table(struct sf_profile_block_reader *r, const struct sf_block_tail *tail,
-                              struct sf_why *why)
+static enum sf_err profile_block_reader_read_table(struct sf_profile_block_reader *r,
+                                                   const struct sf_block_tail *tail,
+                                                   struct sf_why *why)
 {
     struct sf_section *list;
     struct sf_arena scratch = {0};
@@ -183,12 +187,13 @@ static enum sf_err read_table(struct sf_profile_block_reader *r, const struct sf
     if (!list)
         err = sf_profile_block_reader_no_room(why);
     if (!err)
-        err = read_bytes(r, tail->table_off, (size_t)tail->table_len, &scratch, &raw, why);
+        err = profile_block_reader_read_bytes(r, tail->table_off, (size_t)tail->table_len, &scratch,
+                                              &raw, why);
     if (!err && !r->is_trusted && sf_hash(raw, (size_t)tail->table_len) != tail->table_checksum)
         err = sf_fail(why, SF_ERR_CORRUPT, "section table: checksum differs");
     for (uint32_t i = 0; !err && i < r->n_sections; i++) {
         list[i] = sf_section_decode(raw + (size_t)i * SF_SECTION_LEN);
-        err = check_section(r, &list[i], tail->table_off, why);
+        err = profile_block_reader_check_section(r, &list[i], tail->table_off, why);
     }
     if (!err && !sort_sections(r, list))
         err = sf_fail(why, SF_ERR_CORRUPT, "section table: sections repeat or are out of order");
@@ -231,8 +236,9 @@ static enum sf_err read_directory(struct sf_profile_block_reader *r, struct sf_w
     return SF_OK;
 }
 
-static enum sf_err read_list(struct sf_profile_block_reader *r, uint16_t id, const uint64_t **out,
-                             size_t *out_n, struct sf_why *why)
+static enum sf_err profile_block_reader_read_list(struct sf_profile_block_reader *r, uint16_t id,
+                                                  const uint64_t **out, size_t *out_n,
+                                                  struct sf_why *why)
 {
     sf_bytes raw;
     uint64_t *list;
@@ -254,7 +260,8 @@ static enum sf_err read_list(struct sf_profile_block_reader *r, uint16_t id, con
     return SF_OK;
 }
 
-static enum sf_err read_frame(struct sf_profile_block_reader *r, struct sf_why *why)
+static enum sf_err profile_block_reader_read_frame(struct sf_profile_block_reader *r,
+                                                   struct sf_why *why)
 {
     struct sf_arena scratch = {0};
     struct sf_block_tail tail = {0};
@@ -264,10 +271,10 @@ static enum sf_err read_frame(struct sf_profile_block_reader *r, struct sf_why *
         return sf_fail(why, SF_ERR_CORRUPT, "too short for a block");
     if (!sf_arena_init(&scratch, 4096))
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory to open");
-    err = read_bytes(r, 0, SF_BLOCK_HEADER_LEN, &scratch, &header, why);
+    err = profile_block_reader_read_bytes(r, 0, SF_BLOCK_HEADER_LEN, &scratch, &header, why);
     if (!err)
-        err = read_bytes(r, r->len - SF_BLOCK_TAIL_LEN, SF_BLOCK_TAIL_LEN, &scratch, &raw_tail,
-                         why);
+        err = profile_block_reader_read_bytes(r, r->len - SF_BLOCK_TAIL_LEN, SF_BLOCK_TAIL_LEN,
+                                              &scratch, &raw_tail, why);
     if (!err)
         err = sf_section_block_header_decode(SF_BLOCK_OF_PROFILES, header, r->is_trusted, &r->info,
                                              why);
@@ -278,13 +285,13 @@ static enum sf_err read_frame(struct sf_profile_block_reader *r, struct sf_why *
                  tail.format != r->info.format))
         err = sf_fail(why, SF_ERR_CORRUPT, "tail: belongs to another file");
     if (!err)
-        err = read_table(r, &tail, why);
+        err = profile_block_reader_read_table(r, &tail, why);
     if (!err)
         err = read_directory(r, why);
     if (!err)
-        err = read_list(r, SF_PROFILE_DUP, &r->dups, &r->n_dups, why);
+        err = profile_block_reader_read_list(r, SF_PROFILE_DUP, &r->dups, &r->n_dups, why);
     if (!err)
-        err = read_list(r, SF_PROFILE_SRC, &r->sources, &r->n_sources, why);
+        err = profile_block_reader_read_list(r, SF_PROFILE_SRC, &r->sources, &r->n_sources, why);
     sf_arena_done(&scratch);
     return err;
 }
@@ -307,7 +314,7 @@ static enum sf_err open_any(struct sf_file *file, struct sf_buf *bytes, bool is_
         err = sf_file_len(file, &r->len, why);
     }
     if (!err)
-        err = read_frame(r, why);
+        err = profile_block_reader_read_frame(r, why);
     if (err) { /* the bytes and the file stay the caller's */
         sf_arena_done(&r->tables);
         sf_heap_free(r);

@@ -13,8 +13,9 @@ struct check {
     uint64_t n_entries, n_rows;
 };
 
-static void fault(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fault(struct check *c, const char *format, ...)
+static void profile_block_verify_fault(struct check *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void profile_block_verify_fault(struct check *c, const char *format, ...)
 {
     char line[300];
     va_list args;
@@ -26,10 +27,10 @@ static void fault(struct check *c, const char *format, ...)
 }
 
 /* Totals of profiles are kept apart from their samples: both must say the same. */
-static enum sf_err check_chunks(struct check *c, uint32_t service,
-                                const struct sf_profile_places *places,
-                                const struct sf_profile_row *rows, struct sf_arena scratch,
-                                struct sf_why *why)
+static enum sf_err profile_block_verify_check_chunks(struct check *c, uint32_t service,
+                                                     const struct sf_profile_places *places,
+                                                     const struct sf_profile_row *rows,
+                                                     struct sf_arena scratch, struct sf_why *why)
 {
     const struct sf_profile_service *me = &c->r->services[service];
     int64_t *sums = sf_arena_new_n(&scratch, (size_t)me->n_rows + 1, sizeof(*sums));
@@ -59,24 +60,28 @@ static enum sf_err check_chunks(struct check *c, uint32_t service,
                       total == INT64_MIN;
             has_chunk[chunk->first_row + k] |= !chunk->is_rollup;
             if (rows[chunk->first_row + k].series != chunk->series)
-                fault(c, "service %.*s: a chunk's profile is of another series",
-                      SF_STR_ARG(me->name));
+                profile_block_verify_fault(c,
+                                           "service %.*s: a chunk's profile is of another series",
+                                           SF_STR_ARG(me->name));
         }
         if (chunk->is_rollup && !is_over && all != said)
-            fault(c, "service %.*s: a rollup's sum is not that of its profiles",
-                  SF_STR_ARG(me->name));
+            profile_block_verify_fault(c,
+                                       "service %.*s: a rollup's sum is not that of its profiles",
+                                       SF_STR_ARG(me->name));
         n_entries += chunk->is_rollup && !sf_profile_chunk_is_alone(places, i) ? 0 : n;
     }
     for (uint32_t i = 0; i < me->n_rows; i++) {
         bool is_over = rows[i].total == INT64_MAX || rows[i].total == INT64_MIN ||
                        sums[i] == INT64_MAX || sums[i] == INT64_MIN;
         if (has_chunk[i] && !is_over && sums[i] != rows[i].total)
-            fault(c, "service %.*s: profile %u holds %" PRId64 ", its samples %" PRId64,
-                  SF_STR_ARG(me->name), i, rows[i].total, sums[i]);
+            profile_block_verify_fault(
+                c, "service %.*s: profile %u holds %" PRId64 ", its samples %" PRId64,
+                SF_STR_ARG(me->name), i, rows[i].total, sums[i]);
     }
     if (n_entries != me->n_entries)
-        fault(c, "service %.*s has %" PRIu64 " samples, the directory says %" PRIu64,
-              SF_STR_ARG(me->name), n_entries, me->n_entries);
+        profile_block_verify_fault(
+            c, "service %.*s has %" PRIu64 " samples, the directory says %" PRIu64,
+            SF_STR_ARG(me->name), n_entries, me->n_entries);
     c->n_entries += n_entries;
     c->n_rows += me->n_rows;
     return SF_OK;
@@ -105,15 +110,15 @@ static enum sf_err check_ids(struct check *c, const struct sf_profile_places *pl
             err = sf_profile_samples_find_span(c->r, places, d[i].span_id, &tmp, &list, &n_list,
                                                why);
             if (!err && !has_granule(list, n_list, granule))
-                fault(c, "granule %u: span %016" PRIx64 " is not in the index", granule,
-                      d[i].span_id);
+                profile_block_verify_fault(c, "granule %u: span %016" PRIx64 " is not in the index",
+                                           granule, d[i].span_id);
         }
         if (!err && !sf_trace_id_is_zero(d[i].trace_id) &&
             (i == 0 || !sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id))) {
             err = sf_profile_samples_find_trace(c->r, places, d[i].trace_id, &tmp, &list, &n_list,
                                                 why);
             if (!err && !has_granule(list, n_list, granule))
-                fault(c, "granule %u: a trace is not in the index", granule);
+                profile_block_verify_fault(c, "granule %u: a trace is not in the index", granule);
         }
         if (err)
             return err;
@@ -139,8 +144,9 @@ static enum sf_err check_details(struct check *c, uint32_t service,
         n_details += n;
     }
     if (n_details != me->n_details)
-        fault(c, "service %.*s has %" PRIu64 " detail rows, the directory says %" PRIu64,
-              SF_STR_ARG(me->name), n_details, me->n_details);
+        profile_block_verify_fault(
+            c, "service %.*s has %" PRIu64 " detail rows, the directory says %" PRIu64,
+            SF_STR_ARG(me->name), n_details, me->n_details);
     return SF_OK;
 }
 
@@ -167,7 +173,7 @@ static enum sf_err check_service(struct check *c, uint32_t service, struct sf_ar
     if (!err)
         err = sf_profile_tables_decode_places(c->r, service, &tmp, &places, why);
     if (!err)
-        err = check_chunks(c, service, &places, rows, tmp, why);
+        err = profile_block_verify_check_chunks(c, service, &places, rows, tmp, why);
     if (!err)
         err = check_details(c, service, &places, tmp, why);
     return err;
@@ -192,16 +198,16 @@ enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,
         enum sf_err err;
         if (i && (me[-1].tenant > me->tenant ||
                   (me[-1].tenant == me->tenant && sf_str_cmp(me[-1].name, me->name) >= 0)))
-            fault(&c, "service %.*s is out of order", SF_STR_ARG(me->name));
+            profile_block_verify_fault(&c, "service %.*s is out of order", SF_STR_ARG(me->name));
         err = check_service(&c, i, scratch, why);
         if (err)
             return err;
     }
     if (c.n_entries != r->info.n_rows || c.n_rows != r->info.n_traces)
-        fault(&c,
-              "the header says %" PRIu64 " samples of %" PRIu64 " profiles, there are %" PRIu64
-              " of %" PRIu64,
-              r->info.n_rows, r->info.n_traces, c.n_entries, c.n_rows);
+        profile_block_verify_fault(&c,
+                                   "the header says %" PRIu64 " samples of %" PRIu64
+                                   " profiles, there are %" PRIu64 " of %" PRIu64,
+                                   r->info.n_rows, r->info.n_traces, c.n_entries, c.n_rows);
     *out_n_faults = c.n_faults;
     return SF_OK;
 }

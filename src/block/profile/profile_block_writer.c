@@ -124,7 +124,7 @@ size_t sf_profile_block_writer_memory(const struct sf_profile_block_writer *w)
 
 /* ---- sections ---- */
 
-static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)
+static enum sf_err profile_block_writer_drain(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     enum sf_err err;
     if (!w->options.file || w->out.len == 0)
@@ -139,8 +139,10 @@ static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, uint32_t owner,
-                               size_t min_gain, const struct sf_buf *content, struct sf_why *why)
+static enum sf_err profile_block_writer_add_section(struct sf_profile_block_writer *w, uint16_t id,
+                                                    uint32_t owner, size_t min_gain,
+                                                    const struct sf_buf *content,
+                                                    struct sf_why *why)
 {
     struct sf_section s = {.id = id, .owner = owner, .raw_len = content->len};
     size_t start = w->out.len;
@@ -159,21 +161,21 @@ static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, u
     sf_section_encode(&w->table, &s);
     if (!sf_buf_ok(&w->table))
         return sf_profile_block_writer_no_memory(w, why);
-    return w->out.len >= DRAIN_LEN ? drain(w, why) : SF_OK;
+    return w->out.len >= DRAIN_LEN ? profile_block_writer_drain(w, why) : SF_OK;
 }
 
 enum sf_err sf_profile_block_writer_section(struct sf_profile_block_writer *w, uint16_t id,
                                             uint32_t owner, const struct sf_buf *content,
                                             struct sf_why *why)
 {
-    return add_section(w, id, owner, 0, content, why);
+    return profile_block_writer_add_section(w, id, owner, 0, content, why);
 }
 
 enum sf_err sf_profile_block_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
                                                   uint32_t owner, const struct sf_buf *content,
                                                   struct sf_why *why)
 {
-    return add_section(w, id, owner, content->len / 4, content, why);
+    return profile_block_writer_add_section(w, id, owner, content->len / 4, content, why);
 }
 
 /* ---- a service ---- */
@@ -275,7 +277,7 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
 
 /* ---- the end of a service ---- */
 
-static void measure(struct sf_profile_block_writer *w)
+static void profile_block_writer_measure(struct sf_profile_block_writer *w)
 {
     int64_t latest = sf_add_sat_i64(w->options.info.created_ns, SF_NS_PER_HOUR);
     for (uint32_t i = 0; i < w->t->n_rows; i++) {
@@ -313,9 +315,10 @@ static void add_to_directory(struct sf_profile_block_writer *w)
     sf_buf_add_varint(out, w->n_alone);
 }
 
-static enum sf_err add_places(struct sf_profile_block_writer *w, const struct sf_buf *spans,
-                              uint32_t n_spans, const struct sf_buf *traces, uint32_t n_traces,
-                              struct sf_why *why)
+static enum sf_err profile_block_writer_add_places(struct sf_profile_block_writer *w,
+                                                   const struct sf_buf *spans, uint32_t n_spans,
+                                                   const struct sf_buf *traces, uint32_t n_traces,
+                                                   struct sf_why *why)
 {
     sf_buf_reset(&w->raw);
     sf_buf_add_varint(&w->raw, w->n_chunks);
@@ -348,12 +351,12 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
     if (!err)
         err = sf_profile_tables_encode(w, why);
     if (!err)
-        err = add_places(w, &spans, n_spans, &traces, n_traces, why);
+        err = profile_block_writer_add_places(w, &spans, n_spans, &traces, n_traces, why);
     sf_buf_done(&spans);
     sf_buf_done(&traces);
     if (err)
         return err;
-    measure(w);
+    profile_block_writer_measure(w);
     add_to_directory(w);
     w->n_services++;
     w->t = NULL;
@@ -362,7 +365,8 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
 
 /* ---- the end ---- */
 
-static enum sf_err add_lists(struct sf_profile_block_writer *w, struct sf_why *why)
+static enum sf_err profile_block_writer_add_lists(struct sf_profile_block_writer *w,
+                                                  struct sf_why *why)
 {
     const struct sf_profile_block_options *o = &w->options;
     enum sf_err err;
@@ -394,7 +398,7 @@ enum sf_err sf_profile_block_writer_finish(struct sf_profile_block_writer *w, ui
     SF_ASSERT(!w->t && !w->err);
     if (w->n_services == 0)
         w->info.ts_min_ns = w->info.ts_max_ns = 0;
-    err = add_lists(w, why);
+    err = profile_block_writer_add_lists(w, why);
     if (err)
         return err;
     tail.table_off = w->out_off + w->out.len;
@@ -406,7 +410,7 @@ enum sf_err sf_profile_block_writer_finish(struct sf_profile_block_writer *w, ui
     sf_buf_add(&w->out, raw, sizeof(raw));
     if (!sf_buf_ok(&w->out))
         return sf_profile_block_writer_no_memory(w, why);
-    err = drain(w, why);
+    err = profile_block_writer_drain(w, why);
     if (err)
         return err;
     sf_section_block_header_encode(SF_BLOCK_OF_PROFILES, &w->info, header);

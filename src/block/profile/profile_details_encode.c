@@ -6,7 +6,8 @@
 #include "base/time_unit.h"
 #include "block/profile/profile_writer.h"
 
-static bool add_tag(struct sf_profile_tags *tags, sf_trace_id id, uint32_t granule)
+static bool profile_details_encode_add_tag(struct sf_profile_tags *tags, sf_trace_id id,
+                                           uint32_t granule)
 {
     if (tags->n && tags->list[tags->n - 1].granule == granule &&
         sf_trace_id_eq(tags->list[tags->n - 1].id, id))
@@ -36,9 +37,11 @@ static bool add_tags(struct sf_profile_block_writer *w, uint32_t granule)
     for (uint32_t i = 0; i < w->n_pending; i++) {
         if (i && is_same_as_before(&d[i]))
             continue;
-        if (d[i].span_id && !add_tag(&w->spans, id_of_span(d[i].span_id), granule))
+        if (d[i].span_id &&
+            !profile_details_encode_add_tag(&w->spans, id_of_span(d[i].span_id), granule))
             return false;
-        if (!sf_trace_id_is_zero(d[i].trace_id) && !add_tag(&w->traces, d[i].trace_id, granule))
+        if (!sf_trace_id_is_zero(d[i].trace_id) &&
+            !profile_details_encode_add_tag(&w->traces, d[i].trace_id, granule))
             return false;
     }
     return true;
@@ -67,7 +70,7 @@ static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profi
 }
 
 /* Process and thread as runs, with the first start of each. */
-static void encode_threads(struct sf_profile_block_writer *w)
+static void profile_details_encode_threads(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
     int64_t before = 0;
@@ -115,7 +118,7 @@ static void encode_steps(struct sf_profile_block_writer *w, uint32_t group)
     sf_profile_writer_bins(w, group, &w->raw);
 }
 
-static uint8_t flags_of(const struct sf_profile_detail *d)
+static uint8_t profile_details_encode_flags_of(const struct sf_profile_detail *d)
 {
     return (uint8_t)(d->state << 1 | d->has_time | (d->is_coarse ? SF_PROFILE_COARSE : 0) |
                      (d->is_lent ? SF_PROFILE_LENT : 0));
@@ -127,7 +130,8 @@ static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
     uint8_t last[SF_PROFILE_GRANULE_ROWS] = {0};
     uint32_t counts[256] = {0}, n_changes = 0, most = 0;
     for (uint32_t i = 0; i < w->n_pending; i++) {
-        uint8_t flags = flags_of(&w->pending[i]), *before = &last[w->groups.codes[i]];
+        uint8_t flags = profile_details_encode_flags_of(&w->pending[i]),
+                *before = &last[w->groups.codes[i]];
         if (!sf_profile_groups_has(&w->groups, group, i))
             continue;
         w->column[i] = flags ^ *before;
@@ -138,7 +142,7 @@ static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
     }
     bool is_of_nodes = n_changes < w->groups.sizes[group] - most;
     for (uint32_t i = 0; !is_of_nodes && i < w->n_pending; i++)
-        w->column[i] = flags_of(&w->pending[i]);
+        w->column[i] = profile_details_encode_flags_of(&w->pending[i]);
     sf_buf_add_u8(&w->raw, is_of_nodes ? SF_PROFILE_FLAGS_OF_NODES : SF_PROFILE_FLAGS_PLAIN);
     sf_profile_writer_bins(w, group, &w->raw);
 }
@@ -146,7 +150,7 @@ static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
 /* What has nothing to do with stacks: times are in microseconds. */
 static void encode_columns(struct sf_profile_block_writer *w)
 {
-    encode_threads(w);
+    profile_details_encode_threads(w);
     for (uint32_t group = 0; group < w->groups.n; group++) {
         encode_lengths(w, group);
         encode_steps(w, group);
@@ -209,7 +213,7 @@ enum sf_err sf_profile_details_encode_row(struct sf_profile_block_writer *w,
     return err;
 }
 
-static int by_id(const void *a, const void *b)
+static int profile_details_encode_by_id(const void *a, const void *b)
 {
     const struct sf_profile_tag *x = a, *y = b;
     int order = sf_trace_id_cmp(x->id, y->id);
@@ -229,7 +233,7 @@ enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, u
     size_t at = 0;
     *out_n = 0;
     if (tags->n)
-        qsort(tags->list, tags->n, sizeof(*tags->list), by_id);
+        qsort(tags->list, tags->n, sizeof(*tags->list), profile_details_encode_by_id);
     while (!err && at < tags->n) {
         struct sf_buf granules = {0};
         size_t first = at;

@@ -27,7 +27,7 @@ bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size)
 }
 
 /* Most functions have no linker name, and many no file. */
-static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
+static bool profile_intern_add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
 {
     *out = 0;
     return text.len == 0 || sf_dict_add(&s->strings, text, out);
@@ -35,14 +35,15 @@ static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
 
 /* Functions of one file share its name, also the bytes of it: then nothing is hashed or compared.
  */
-static bool add_file(struct sf_profile_set *s, struct sf_profile_map *m, sf_str text, uint32_t *out)
+static bool profile_intern_add_file(struct sf_profile_set *s, struct sf_profile_map *m, sf_str text,
+                                    uint32_t *out)
 {
     uint64_t at = ((uintptr_t)text.p * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
     struct sf_profile_map_file *known = &m->files[at % SF_PROFILE_MAP_FILES];
     *out = known->code;
     if (known->text.p == text.p && known->text.len == text.len && known->stamp == m->stamp)
         return true;
-    if (!add_string(s, text, out))
+    if (!profile_intern_add_string(s, text, out))
         return false;
     *known = (struct sf_profile_map_file){text, *out, m->stamp};
     return true;
@@ -55,8 +56,9 @@ bool sf_profile_intern_function(struct sf_profile_set *s, struct sf_profile_map 
     struct sf_table_lookup lookup;
     uint64_t hash;
     if ((f->name.len && !sf_dict_add_hashed(&s->strings, f->name, name_hash, &key.name)) ||
-        !add_string(s, f->system_name, &key.system_name) ||
-        !(m ? add_file(s, m, f->file, &key.file) : add_string(s, f->file, &key.file)) ||
+        !profile_intern_add_string(s, f->system_name, &key.system_name) ||
+        !(m ? profile_intern_add_file(s, m, f->file, &key.file)
+            : profile_intern_add_string(s, f->file, &key.file)) ||
         !sf_profile_intern_room((void **)&s->functions, s->n_functions, &s->cap_functions,
                                 sizeof(key)) ||
         !sf_table_more(&s->function_at))
@@ -84,8 +86,9 @@ uint64_t sf_profile_intern_hash(const struct sf_profile_location *l, const struc
     return hash;
 }
 
-static bool is_location(const struct sf_profile_set *s, uint32_t place,
-                        const struct sf_profile_location *l, const struct sf_line *lines)
+static bool profile_intern_is_location(const struct sf_profile_set *s, uint32_t place,
+                                       const struct sf_profile_location *l,
+                                       const struct sf_line *lines)
 {
     const struct sf_profile_location *have = &s->locations[place];
     const struct sf_line *have_lines = s->lines + have->first_line;
@@ -107,7 +110,7 @@ bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profil
         return false;
     lookup = sf_table_lookup(&s->location_at, hash);
     while (sf_table_next(&lookup, out)) {
-        if (is_location(s, *out, l, lines))
+        if (profile_intern_is_location(s, *out, l, lines))
             return true;
     }
     if (!sf_profile_intern_room((void **)&s->locations, s->n_locations, &s->cap_locations,
@@ -128,7 +131,7 @@ bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profil
     return true;
 }
 
-static bool add_text(struct sf_profile_set *s, struct sf_buf *key, sf_str text)
+static bool profile_intern_add_text(struct sf_profile_set *s, struct sf_buf *key, sf_str text)
 {
     uint32_t place;
     if (!sf_dict_add(&s->strings, text, &place))
@@ -145,11 +148,12 @@ bool sf_profile_intern_series(struct sf_profile_set *s, const struct sf_profile_
     sf_buf_reset(key);
     sf_buf_add_u32le(key, from->flags);
     for (size_t i = 0; i < 5; i++) {
-        if (!add_text(s, key, parts[i]))
+        if (!profile_intern_add_text(s, key, parts[i]))
             return false;
     }
     for (uint32_t i = 0; i < from->n_labels; i++) {
-        if (!add_text(s, key, from->labels[i].key) || !add_text(s, key, from->labels[i].val))
+        if (!profile_intern_add_text(s, key, from->labels[i].key) ||
+            !profile_intern_add_text(s, key, from->labels[i].val))
             return false;
     }
     return sf_buf_ok(key) && sf_dict_add(&s->series, sf_buf_str(key), out);

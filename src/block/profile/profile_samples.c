@@ -27,8 +27,8 @@ uint64_t sf_profile_samples_next_divisor(struct sf_cursor *c)
 
 /* ---- chunks ---- */
 
-static void decode_nodes(struct sf_cursor *c, const struct sf_profile_chunk *chunk,
-                         uint32_t n_nodes, struct sf_profile_entry *e, size_t n)
+static void profile_samples_decode_nodes(struct sf_cursor *c, const struct sf_profile_chunk *chunk,
+                                         uint32_t n_nodes, struct sf_profile_entry *e, size_t n)
 {
     uint64_t node = 0;
     for (size_t i = 0; i < n && !c->is_bad;) {
@@ -104,7 +104,7 @@ enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, ui
     e = sf_arena_raw(req, ((size_t)n + 1) * sizeof(*e), sizeof(int64_t));
     if (!e)
         return sf_profile_block_reader_no_room(why);
-    decode_nodes(&c, chunk, r->services[service].n_nodes, e, (size_t)n);
+    profile_samples_decode_nodes(&c, chunk, r->services[service].n_nodes, e, (size_t)n);
     if (!chunk->is_rollup)
         decode_rows(&c, chunk, e, (size_t)n);
     for (size_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, ui
 /* ---- details ---- */
 
 /* The next run of rows with the same ids, of at most `left` rows; `run` holds the one before. */
-static bool next_run(struct sf_cursor *c, uint32_t left, struct sf_profile_run *run)
+static bool profile_samples_next_run(struct sf_cursor *c, uint32_t left, struct sf_profile_run *run)
 {
     uint64_t head = sf_cursor_varint(c), count = head >> 1;
     run->span_id = sf_cursor_u64(c);
@@ -139,7 +139,7 @@ static void decode_ids(struct sf_cursor *c, struct sf_profile_detail *d, uint32_
     uint64_t n_ids = sf_cursor_varint(c);
     uint32_t at = 0;
     struct sf_profile_run run = {0};
-    for (uint64_t i = 0; i < n_ids && next_run(c, n - at, &run); i++) {
+    for (uint64_t i = 0; i < n_ids && profile_samples_next_run(c, n - at, &run); i++) {
         for (uint32_t end = at + run.n; at < end; at++) {
             d[at].span_id = run.span_id;
             d[at].trace_id = run.trace_id;
@@ -214,10 +214,11 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
 }
 
 /* From STX; `tmp` for columns. */
-static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t service,
-                             uint32_t owner, struct sf_profile_detail *d, uint32_t n,
-                             struct sf_profile_groups *groups, struct sf_arena tmp,
-                             struct sf_why *why)
+static enum sf_err profile_samples_read_rows(const struct sf_profile_block_reader *r,
+                                             uint32_t service, uint32_t owner,
+                                             struct sf_profile_detail *d, uint32_t n,
+                                             struct sf_profile_groups *groups, struct sf_arena tmp,
+                                             struct sf_why *why)
 {
     struct sf_profile_run *runs = sf_arena_raw(&tmp, n * sizeof(*runs), 16);
     uint32_t *nodes = sf_arena_raw(&tmp, n * sizeof(*nodes), 16), n_marked, n_runs, at = 0;
@@ -248,9 +249,11 @@ static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t s
 }
 
 /* From DET, since format 2. */
-static enum sf_err read_times(const struct sf_profile_block_reader *r, uint32_t service,
-                              sf_bytes raw, const struct sf_profile_groups *groups,
-                              struct sf_profile_detail *d, struct sf_arena tmp, struct sf_why *why)
+static enum sf_err profile_samples_read_times(const struct sf_profile_block_reader *r,
+                                              uint32_t service, sf_bytes raw,
+                                              const struct sf_profile_groups *groups,
+                                              struct sf_profile_detail *d, struct sf_arena tmp,
+                                              struct sf_why *why)
 {
     struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
     int64_t *values = sf_arena_raw(&tmp, groups->n_rows * sizeof(*values), 16);
@@ -282,7 +285,7 @@ enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, 
     if (!d)
         return sf_profile_block_reader_no_room(why);
     if (has_stacks)
-        err = read_rows(r, service, owner, d, n, &groups, tmp, why);
+        err = profile_samples_read_rows(r, service, owner, d, n, &groups, tmp, why);
     if (!err)
         err = sf_profile_block_reader_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
     if (err)
@@ -290,7 +293,7 @@ enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, 
     if (r->info.format > 1) {
         *out = d;
         *out_n = n;
-        return has_stacks ? read_times(r, service, raw, &groups, d, tmp, why)
+        return has_stacks ? profile_samples_read_times(r, service, raw, &groups, d, tmp, why)
                           : sf_profile_block_reader_damaged(r, SF_PROFILE_DET, why);
     }
     c = sf_cursor_of(raw);
@@ -340,7 +343,7 @@ static uint32_t decode_runs(struct sf_cursor *c, struct sf_profile_run *runs, ui
     uint64_t n_ids = sf_cursor_varint(c);
     uint32_t at = 0, n_runs = 0;
     struct sf_profile_run run = {0};
-    for (uint64_t i = 0; i < n_ids && next_run(c, n - at, &run); i++) {
+    for (uint64_t i = 0; i < n_ids && profile_samples_next_run(c, n - at, &run); i++) {
         runs[n_runs++] = run;
         at += run.n;
     }
@@ -393,7 +396,7 @@ static void decode_places(struct sf_cursor *c, uint32_t *places, uint32_t n, uin
     }
 }
 
-static bool has_any(const uint32_t *nodes, uint32_t n, const bool *is_node)
+static bool profile_samples_has_any(const uint32_t *nodes, uint32_t n, const bool *is_node)
 {
     for (uint32_t i = 0; i < n; i++)
         if (is_node[nodes[i]])
@@ -410,10 +413,11 @@ struct columns { /* to be filled */
 };
 
 /* From STX. */
-static enum sf_err read_stacks(const struct sf_profile_block_reader *r, uint32_t service,
-                               uint32_t owner, uint32_t n, const bool *is_node, struct sf_arena tmp,
-                               struct columns *to, struct sf_profile_groups *groups,
-                               struct sf_why *why)
+static enum sf_err profile_samples_read_stacks(const struct sf_profile_block_reader *r,
+                                               uint32_t service, uint32_t owner, uint32_t n,
+                                               const bool *is_node, struct sf_arena tmp,
+                                               struct columns *to, struct sf_profile_groups *groups,
+                                               struct sf_why *why)
 {
     uint32_t nodes[SF_PROFILE_GRANULE_ROWS], n_marked;
     bool is_code[SF_PROFILE_GRANULE_ROWS];
@@ -448,7 +452,7 @@ static void decode_all(struct sf_cursor *c, uint32_t n, const struct sf_profile_
     series = *c;
     skip_numbers(c, n);
     decode_places(c, to->node, n, me->n_nodes);
-    to->is_empty = !c->is_bad && is_node && !has_any(to->node, n, is_node);
+    to->is_empty = !c->is_bad && is_node && !profile_samples_has_any(to->node, n, is_node);
     if (to->is_empty)
         return;
     decode_starts(&starts, to->start_ns, n);
@@ -491,7 +495,7 @@ enum sf_err sf_profile_samples_columns(const struct sf_profile_block_reader *r, 
     if (!to.runs || !to.start_ns || !to.value || !to.series || !to.node)
         return sf_profile_block_reader_no_room(why);
     if (has_stacks)
-        err = read_stacks(r, service, owner, n, is_node, *req, &to, &groups, why);
+        err = profile_samples_read_stacks(r, service, owner, n, is_node, *req, &to, &groups, why);
     if (!err && !to.is_empty)
         err = sf_profile_block_reader_section(r, SF_PROFILE_DET, owner, req, &raw, why);
     if (!err && !to.is_empty && r->info.format > 1) {
@@ -525,18 +529,18 @@ struct ids { /* which index */
     uint32_t n_pieces, first, n_granules;
 };
 
-static int compare(const struct ids *x, const uint8_t *a, const uint8_t *b)
+static int profile_samples_compare(const struct ids *x, const uint8_t *a, const uint8_t *b)
 {
     return memcmp(a, b, x->id_len);
 }
 
 /* The last piece that begins at or before `id`; SF_NONE: there is none. */
-static uint32_t find_piece(const struct ids *x, const uint8_t *id)
+static uint32_t profile_samples_find_piece(const struct ids *x, const uint8_t *id)
 {
     uint32_t low = 0, high = x->n_pieces;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (compare(x, x->pieces[mid].first.b, id) <= 0)
+        if (profile_samples_compare(x, x->pieces[mid].first.b, id) <= 0)
             low = mid + 1;
         else
             high = mid;
@@ -544,9 +548,10 @@ static uint32_t find_piece(const struct ids *x, const uint8_t *id)
     return low ? low - 1 : SF_NONE;
 }
 
-static enum sf_err read_piece(const struct sf_profile_block_reader *r, const struct ids *x,
-                              uint32_t piece, struct sf_arena *req, sf_bytes *out,
-                              struct sf_why *why)
+static enum sf_err profile_samples_read_piece(const struct sf_profile_block_reader *r,
+                                              const struct ids *x, uint32_t piece,
+                                              struct sf_arena *req, sf_bytes *out,
+                                              struct sf_why *why)
 {
     enum sf_err err = sf_profile_block_reader_section(r, x->section, x->first + piece, req, out,
                                                       why);
@@ -556,12 +561,13 @@ static enum sf_err read_piece(const struct sf_profile_block_reader *r, const str
 }
 
 /* The first place in the piece whose id is not below `id`. */
-static uint32_t find_place(const struct ids *x, sf_bytes raw, uint32_t n, const uint8_t *id)
+static uint32_t profile_samples_find_place(const struct ids *x, sf_bytes raw, uint32_t n,
+                                           const uint8_t *id)
 {
     uint32_t low = 0, high = n;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (compare(x, raw.p + mid * x->id_len, id) < 0)
+        if (profile_samples_compare(x, raw.p + mid * x->id_len, id) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -569,9 +575,11 @@ static uint32_t find_place(const struct ids *x, sf_bytes raw, uint32_t n, const 
     return low;
 }
 
-static enum sf_err read_granules(const struct sf_profile_block_reader *r, const struct ids *x,
-                                 sf_bytes raw, uint32_t n, uint32_t place, struct sf_arena *req,
-                                 const uint32_t **out, uint32_t *out_n, struct sf_why *why)
+static enum sf_err profile_samples_read_granules(const struct sf_profile_block_reader *r,
+                                                 const struct ids *x, sf_bytes raw, uint32_t n,
+                                                 uint32_t place, struct sf_arena *req,
+                                                 const uint32_t **out, uint32_t *out_n,
+                                                 struct sf_why *why)
 {
     struct sf_cursor c = sf_cursor_of((sf_bytes){raw.p + n * x->id_len, raw.len - n * x->id_len});
     uint32_t *list = NULL;
@@ -600,24 +608,27 @@ static enum sf_err read_granules(const struct sf_profile_block_reader *r, const 
     return SF_OK;
 }
 
-static enum sf_err find_id(const struct sf_profile_block_reader *r, const struct ids *x,
-                           const uint8_t *id, struct sf_arena *req, const uint32_t **out,
-                           uint32_t *out_n, struct sf_why *why)
+static enum sf_err profile_samples_find_id(const struct sf_profile_block_reader *r,
+                                           const struct ids *x, const uint8_t *id,
+                                           struct sf_arena *req, const uint32_t **out,
+                                           uint32_t *out_n, struct sf_why *why)
 {
-    uint32_t piece = find_piece(x, id), place;
+    uint32_t piece = profile_samples_find_piece(x, id), place;
     sf_bytes raw;
     enum sf_err err;
     *out = NULL;
     *out_n = 0;
     if (piece == SF_NONE)
         return SF_OK;
-    err = read_piece(r, x, piece, req, &raw, why);
+    err = profile_samples_read_piece(r, x, piece, req, &raw, why);
     if (err)
         return err;
-    place = find_place(x, raw, x->pieces[piece].n, id);
-    if (place == x->pieces[piece].n || compare(x, raw.p + place * x->id_len, id) != 0)
+    place = profile_samples_find_place(x, raw, x->pieces[piece].n, id);
+    if (place == x->pieces[piece].n ||
+        profile_samples_compare(x, raw.p + place * x->id_len, id) != 0)
         return SF_OK;
-    return read_granules(r, x, raw, x->pieces[piece].n, place, req, out, out_n, why);
+    return profile_samples_read_granules(r, x, raw, x->pieces[piece].n, place, req, out, out_n,
+                                         why);
 }
 
 /* Marks what one piece says of those of `ids` that lie in it: both are in order, so one walk over
@@ -629,8 +640,9 @@ static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint
     uint32_t i = 0;
     for (size_t k = 0; k < n_ids; k++) {
         const uint8_t *id = ids + k * x->id_len;
-        uint32_t place = find_place(x, raw, n, id);
-        if (place < i || place == n || compare(x, raw.p + place * x->id_len, id) != 0)
+        uint32_t place = profile_samples_find_place(x, raw, n, id);
+        if (place < i || place == n ||
+            profile_samples_compare(x, raw.p + place * x->id_len, id) != 0)
             continue; /* seen already, or not here */
         for (; i <= place; i++) {
             uint64_t n_list = sf_cursor_varint(&c), at = 0;
@@ -649,22 +661,24 @@ static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint
 }
 
 /* `ids` are `n` keys of x->id_len bytes, rising. */
-static enum sf_err mark_ids(const struct sf_profile_block_reader *r, const struct ids *x,
-                            const uint8_t *ids, size_t n, struct sf_arena scratch, bool *is_marked,
-                            struct sf_why *why)
+static enum sf_err profile_samples_mark_ids(const struct sf_profile_block_reader *r,
+                                            const struct ids *x, const uint8_t *ids, size_t n,
+                                            struct sf_arena scratch, bool *is_marked,
+                                            struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t at = 0, end; !err && at < n; at = end) {
-        uint32_t piece = find_piece(x, ids + at * x->id_len);
+        uint32_t piece = profile_samples_find_piece(x, ids + at * x->id_len);
         struct sf_arena tmp = scratch;
         sf_bytes raw;
         end = at + 1;
         if (piece == SF_NONE)
             continue;
         while (end < n && (piece + 1 == x->n_pieces ||
-                           compare(x, ids + end * x->id_len, x->pieces[piece + 1].first.b) < 0))
+                           profile_samples_compare(x, ids + end * x->id_len,
+                                                   x->pieces[piece + 1].first.b) < 0))
             end++;
-        err = read_piece(r, x, piece, &tmp, &raw, why);
+        err = profile_samples_read_piece(r, x, piece, &tmp, &raw, why);
         if (!err &&
             !mark_piece(x, raw, x->pieces[piece].n, ids + at * x->id_len, end - at, is_marked))
             err = sf_profile_block_reader_damaged(r, x->section, why);
@@ -672,7 +686,7 @@ static enum sf_err mark_ids(const struct sf_profile_block_reader *r, const struc
     return err;
 }
 
-static struct ids spans_of(const struct sf_profile_places *p)
+static struct ids profile_samples_spans_of(const struct sf_profile_places *p)
 {
     return (struct ids){SF_PROFILE_SPX, 8, p->spans, p->n_spans, p->first_span, p->n_granules};
 }
@@ -682,10 +696,10 @@ enum sf_err sf_profile_samples_find_span(const struct sf_profile_block_reader *r
                                          struct sf_arena *req, const uint32_t **out,
                                          uint32_t *out_n, struct sf_why *why)
 {
-    struct ids x = spans_of(places);
+    struct ids x = profile_samples_spans_of(places);
     uint8_t key[8];
     sf_store_u64be(key, id);
-    return find_id(r, &x, key, req, out, out_n, why);
+    return profile_samples_find_id(r, &x, key, req, out, out_n, why);
 }
 
 static struct ids traces_of(const struct sf_profile_places *p)
@@ -699,7 +713,7 @@ enum sf_err sf_profile_samples_find_trace(const struct sf_profile_block_reader *
                                           uint32_t *out_n, struct sf_why *why)
 {
     struct ids x = traces_of(places);
-    return find_id(r, &x, id.b, req, out, out_n, why);
+    return profile_samples_find_id(r, &x, id.b, req, out, out_n, why);
 }
 
 enum sf_err sf_profile_samples_mark_spans(const struct sf_profile_block_reader *r,
@@ -707,13 +721,13 @@ enum sf_err sf_profile_samples_mark_spans(const struct sf_profile_block_reader *
                                           const sf_span_id *ids, size_t n, struct sf_arena scratch,
                                           bool *is_marked, struct sf_why *why)
 {
-    struct ids x = spans_of(places);
+    struct ids x = profile_samples_spans_of(places);
     uint8_t *keys = sf_arena_new_n(&scratch, n + 1, 8);
     if (!keys)
         return sf_profile_block_reader_no_room(why);
     for (size_t i = 0; i < n; i++)
         sf_store_u64be(keys + i * 8, ids[i]);
-    return mark_ids(r, &x, keys, n, scratch, is_marked, why);
+    return profile_samples_mark_ids(r, &x, keys, n, scratch, is_marked, why);
 }
 
 enum sf_err sf_profile_samples_mark_traces(const struct sf_profile_block_reader *r,
@@ -723,7 +737,7 @@ enum sf_err sf_profile_samples_mark_traces(const struct sf_profile_block_reader 
                                            struct sf_why *why)
 {
     struct ids x = traces_of(places);
-    return mark_ids(r, &x, ids->b, n, scratch, is_marked, why);
+    return profile_samples_mark_ids(r, &x, ids->b, n, scratch, is_marked, why);
 }
 
 enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reader *r,
@@ -732,20 +746,20 @@ enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reade
                                              sf_span_id *out, size_t cap, size_t *out_n,
                                              struct sf_why *why)
 {
-    struct ids x = spans_of(places);
+    struct ids x = profile_samples_spans_of(places);
     uint8_t key[8];
     uint32_t piece;
     size_t n = 0;
     bool is_past = false;
     sf_store_u64be(key, low);
-    piece = find_piece(&x, key);
+    piece = profile_samples_find_piece(&x, key);
     for (piece = piece == SF_NONE ? 0 : piece; piece < x.n_pieces && !is_past && n < cap; piece++) {
         struct sf_arena tmp = scratch;
         sf_bytes raw;
-        enum sf_err err = read_piece(r, &x, piece, &tmp, &raw, why);
+        enum sf_err err = profile_samples_read_piece(r, &x, piece, &tmp, &raw, why);
         if (err)
             return err;
-        for (uint32_t i = find_place(&x, raw, x.pieces[piece].n, key);
+        for (uint32_t i = profile_samples_find_place(&x, raw, x.pieces[piece].n, key);
              i < x.pieces[piece].n && n < cap && !is_past; i++) {
             sf_span_id id = sf_load_u64be(raw.p + i * 8);
             is_past = id > high;

@@ -97,7 +97,7 @@ static bool is_mapped(struct sf_profile_map *m, int which, uint32_t i, uint32_t 
     return m->stamps[which][i] == m->stamp;
 }
 
-static void map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
+static void profile_set_map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
 {
     m->stamps[which][i] = m->stamp;
     m->places[which][i] = place;
@@ -111,7 +111,7 @@ static bool is_first(struct sf_profile_map *m, int which, uint32_t i)
     return is_new;
 }
 
-static void gather(struct adding *a)
+static void profile_set_gather(struct adding *a)
 {
     for (uint32_t i = 0; i < a->b->n_samples; i++) {
         const struct sf_sample *p = &a->b->samples[i];
@@ -143,7 +143,7 @@ static bool map_functions(struct adding *a, const uint32_t *functions, uint32_t 
         if (!sf_profile_intern_function(a->s, a->m, &a->b->functions[functions[i]], hashes[i],
                                         &place))
             return false;
-        map(a->m, FUNCTIONS, functions[i], place);
+        profile_set_map(a->m, FUNCTIONS, functions[i], place);
     }
     return true;
 }
@@ -181,7 +181,7 @@ static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
         !sf_dict_add(&a->s->strings, a->b->mappings[i].build_id, &key.build_id) ||
         !sf_dict_add(&a->s->modules, sf_profile_key(&key, sizeof(key)), out))
         return false;
-    map(a->m, MAPPINGS, i, *out);
+    profile_set_map(a->m, MAPPINGS, i, *out);
     return true;
 }
 
@@ -217,7 +217,7 @@ static bool map_locations(struct adding *a, const uint32_t *locations, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         if (!sf_profile_intern_location(a->s, &to[i], lines[i], hashes[i], &place))
             return false;
-        map(a->m, LOCATIONS, locations[i], place);
+        profile_set_map(a->m, LOCATIONS, locations[i], place);
     }
     return true;
 }
@@ -241,12 +241,12 @@ static bool map_stacks(struct adding *a, const uint32_t *stacks, uint32_t n,
         uint32_t node;
         if (!sf_stack_tree_add_path(&a->s->tree, &a->paths[i], &node))
             return false;
-        map(a->m, STACKS, stacks[i], node);
+        profile_set_map(a->m, STACKS, stacks[i], node);
     }
     return true;
 }
 
-static uint32_t step_of(uint32_t left)
+static uint32_t profile_set_step_of(uint32_t left)
 {
     return left < STEP ? left : STEP;
 }
@@ -254,15 +254,15 @@ static uint32_t step_of(uint32_t left)
 /* Everything that samples of this service name. */
 static bool map_symbols(struct adding *a, struct sf_arena scratch)
 {
-    gather(a);
+    profile_set_gather(a);
     if (!map_all_functions(a))
         return false;
     for (uint32_t i = 0; i < a->n_locations; i += STEP) {
-        if (!map_locations(a, a->locations + i, step_of(a->n_locations - i), scratch))
+        if (!map_locations(a, a->locations + i, profile_set_step_of(a->n_locations - i), scratch))
             return false;
     }
     for (uint32_t i = 0; i < a->n_stacks; i += STEP) {
-        if (!map_stacks(a, a->stacks + i, step_of(a->n_stacks - i), scratch))
+        if (!map_stacks(a, a->stacks + i, profile_set_step_of(a->n_stacks - i), scratch))
             return false;
     }
     return true;
@@ -283,8 +283,8 @@ static struct sf_profile_row *profile_set_more_rows(struct sf_profile_set *s)
     return &s->rows[s->n_rows++];
 }
 
-static bool add_row(struct adding *a, const struct sf_series *from,
-                    const struct sf_profile_index *index, uint32_t *out)
+static bool profile_set_add_row(struct adding *a, const struct sf_series *from,
+                                const struct sf_profile_index *index, uint32_t *out)
 {
     struct sf_profile_set *s = a->s;
     struct sf_profile_series series = {
@@ -327,7 +327,7 @@ static int64_t whole_us(int64_t ns)
     return ns < 0 ? 0 : ns - ns % 1000;
 }
 
-static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
+static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
 {
     struct sf_profile_set *s = a->s;
     struct sf_profile_row *r = &s->rows[row];
@@ -382,12 +382,12 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
     for (uint32_t i = 0; is_ok && i < b->n_series; i++) {
         a.rows[i] = SF_NONE;
         if (sf_str_eq(b->series[i].service, s->service))
-            is_ok = add_row(&a, &b->series[i], index, &a.rows[i]);
+            is_ok = profile_set_add_row(&a, &b->series[i], index, &a.rows[i]);
     }
     is_ok = is_ok && map_symbols(&a, scratch);
     for (uint32_t i = 0; is_ok && i < b->n_samples; i++) {
         if (a.rows[b->samples[i].series] != SF_NONE)
-            is_ok = add_sample(&a, &b->samples[i], a.rows[b->samples[i].series]);
+            is_ok = profile_set_add_sample(&a, &b->samples[i], a.rows[b->samples[i].series]);
     }
     sf_buf_done(&a.key);
     return is_ok ? SF_OK : sf_profile_intern_no_memory(why);

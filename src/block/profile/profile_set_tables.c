@@ -30,7 +30,7 @@ bool sf_profile_set_tables_symbols(const struct sf_profile_set *s, struct sf_are
     return true;
 }
 
-static sf_str next_text(const struct sf_profile_set *s, struct sf_cursor *c)
+static sf_str profile_set_tables_next_text(const struct sf_profile_set *s, struct sf_cursor *c)
 {
     return sf_dict_get(&s->strings, sf_cursor_u32(c));
 }
@@ -45,18 +45,18 @@ bool sf_profile_set_tables_series(const struct sf_profile_set *s, struct sf_aren
         struct sf_cursor c = sf_cursor_of(sf_str_bytes(sf_dict_get(&s->series, i)));
         struct sf_label *labels;
         list[i].flags = (uint8_t)sf_cursor_u32(&c);
-        list[i].type.name = next_text(s, &c);
-        list[i].type.sample_type = next_text(s, &c);
-        list[i].type.sample_unit = next_text(s, &c);
-        list[i].type.period_type = next_text(s, &c);
-        list[i].type.period_unit = next_text(s, &c);
+        list[i].type.name = profile_set_tables_next_text(s, &c);
+        list[i].type.sample_type = profile_set_tables_next_text(s, &c);
+        list[i].type.sample_unit = profile_set_tables_next_text(s, &c);
+        list[i].type.period_type = profile_set_tables_next_text(s, &c);
+        list[i].type.period_unit = profile_set_tables_next_text(s, &c);
         list[i].n_labels = (uint32_t)(sf_cursor_left(&c) / 8);
         labels = sf_arena_new_n(req, (size_t)list[i].n_labels + 1, sizeof(*labels));
         if (!labels)
             return false;
         for (uint32_t k = 0; k < list[i].n_labels; k++) {
-            labels[k].key = next_text(s, &c);
-            labels[k].val = next_text(s, &c);
+            labels[k].key = profile_set_tables_next_text(s, &c);
+            labels[k].val = profile_set_tables_next_text(s, &c);
         }
         list[i].labels = labels;
     }
@@ -73,7 +73,8 @@ bool sf_profile_set_tables_processes(const struct sf_profile_set *s, struct sf_a
         return false;
     for (uint32_t i = 0; i < s->processes.n; i++) {
         struct sf_cursor c = sf_cursor_of(sf_str_bytes(sf_dict_get(&s->processes, i)));
-        list[i] = (struct sf_process){.service = s->service, .key = next_text(s, &c)};
+        list[i] = (struct sf_process){.service = s->service,
+                                      .key = profile_set_tables_next_text(s, &c)};
         list[i].is_guess = sf_cursor_u32(&c) != 0;
     }
     *out = list;

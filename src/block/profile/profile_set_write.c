@@ -24,7 +24,7 @@ struct work {
     uint32_t n_entries, n_details;
 };
 
-static int by_series(const void *a, const void *b)
+static int profile_set_write_by_series(const void *a, const void *b)
 {
     const struct order *x = a, *y = b;
     if (x->row->series != y->row->series)
@@ -41,7 +41,7 @@ static int compare_u32(uint32_t x, uint32_t y)
 
 /* Rows are in the order of series and time, so that of two entries the order of their slots is that
  * of their rows. */
-static int by_place(const void *a, const void *b, void *work)
+static int profile_set_write_by_place(const void *a, const void *b, void *work)
 {
     const struct work *w = work;
     const struct sf_profile_entry *x = &w->s->entries[*(const uint32_t *)a],
@@ -55,7 +55,7 @@ static int by_place(const void *a, const void *b, void *work)
     return x->node != y->node ? compare_u32(x->node, y->node) : compare_u32(row_x, row_y);
 }
 
-static int by_thread(const void *a, const void *b, void *work)
+static int profile_set_write_by_thread(const void *a, const void *b, void *work)
 {
     const struct work *w = work;
     return sf_profile_set_write_detail_cmp(&w->s->details[*(const uint32_t *)a],
@@ -76,7 +76,7 @@ int sf_profile_set_write_detail_cmp(const struct sf_profile_detail *x,
     return compare_u32(x->node, y->node);
 }
 
-static bool order_rows(struct work *w, int64_t from_ns, int64_t to_ns)
+static bool profile_set_write_order_rows(struct work *w, int64_t from_ns, int64_t to_ns)
 {
     const struct sf_profile_set *s = w->s;
     struct order *order = sf_heap_new_n((size_t)s->n_rows + 1, sizeof(*order));
@@ -93,7 +93,7 @@ static bool order_rows(struct work *w, int64_t from_ns, int64_t to_ns)
             order[n++] = (struct order){&s->rows[i], i};
     }
     if (n)
-        qsort(order, n, sizeof(*order), by_series);
+        qsort(order, n, sizeof(*order), profile_set_write_by_series);
     for (uint32_t i = 0; i < n; i++) {
         w->rows[i] = *order[i].row;
         w->to[order[i].from] = i;
@@ -119,9 +119,9 @@ static bool order_samples(struct work *w)
             w->details[w->n_details++] = i;
     }
     if (w->n_entries)
-        qsort_r(w->entries, w->n_entries, sizeof(*w->entries), by_place, w);
+        qsort_r(w->entries, w->n_entries, sizeof(*w->entries), profile_set_write_by_place, w);
     if (w->n_details)
-        qsort_r(w->details, w->n_details, sizeof(*w->details), by_thread, w);
+        qsort_r(w->details, w->n_details, sizeof(*w->details), profile_set_write_by_thread, w);
     return true;
 }
 
@@ -166,8 +166,8 @@ uint32_t sf_profile_set_write_slot_end(const struct sf_profile_row *rows, uint32
     return end;
 }
 
-static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *to,
-                                struct sf_why *why)
+static enum sf_err profile_set_write_chunks(struct work *w, struct sf_profile_block_writer *to,
+                                            struct sf_why *why)
 {
     struct sf_profile_entry *out = NULL;
     enum sf_err err = SF_OK;
@@ -210,7 +210,8 @@ enum sf_err sf_profile_set_write(struct sf_profile_block_writer *to, const struc
 {
     struct work w = {.s = s, .t = {.tenant = s->tenant, .service = s->service}};
     enum sf_err err = SF_OK;
-    if (!sf_arena_init(&w.arena, (size_t)1 << 30) || !order_rows(&w, from_ns, to_ns))
+    if (!sf_arena_init(&w.arena, (size_t)1 << 30) ||
+        !profile_set_write_order_rows(&w, from_ns, to_ns))
         err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
     if (!err && w.t.n_rows) {
         if (!order_samples(&w) || !sf_profile_set_tables_symbols(s, &w.arena, &w.t.symbols) ||
@@ -222,7 +223,7 @@ enum sf_err sf_profile_set_write(struct sf_profile_block_writer *to, const struc
         if (!err)
             err = sf_profile_block_writer_begin(to, &w.t, why);
         if (!err)
-            err = write_chunks(&w, to, why);
+            err = profile_set_write_chunks(&w, to, why);
         if (!err)
             err = write_details(&w, to, why);
         if (!err)

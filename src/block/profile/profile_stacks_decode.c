@@ -4,8 +4,9 @@
 
 /* Steps of nodes: into `nodes`, and those that are queried for marked in `is_code`; either may be
  * NULL. */
-static bool decode_nodes(struct sf_cursor *c, uint32_t n, uint32_t below, const bool *is_node,
-                         uint32_t *nodes, bool *is_code, uint32_t *out_n_marked)
+static bool profile_stacks_decode_nodes(struct sf_cursor *c, uint32_t n, uint32_t below,
+                                        const bool *is_node, uint32_t *nodes, bool *is_code,
+                                        uint32_t *out_n_marked)
 {
     uint32_t node = 0, n_marked = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -82,7 +83,8 @@ bool sf_profile_stacks_decode_open(const struct sf_profile_block_reader *r, uint
         s->divisor = sf_profile_samples_next_divisor(&c);
     s->n_nodes = sf_cursor_varint32(&c);
     if (c.is_bad || s->series >= me->n_series || s->n_nodes == 0 || s->n_nodes > n_rows ||
-        !decode_nodes(&c, s->n_nodes, me->n_nodes, is_node, nodes, is_code, out_n_marked))
+        !profile_stacks_decode_nodes(&c, s->n_nodes, me->n_nodes, is_node, nodes, is_code,
+                                     out_n_marked))
         return false;
     s->n_bits = sf_profile_high_bits(s->n_nodes);
     if (s->format > 2 && s->flags & SF_PROFILE_BINNED_CODES) {
@@ -96,7 +98,7 @@ bool sf_profile_stacks_decode_open(const struct sf_profile_block_reader *r, uint
     return !c.is_bad;
 }
 
-static uint32_t code_of(const struct sf_profile_stacks *s, uint32_t row)
+static uint32_t profile_stacks_decode_code_of(const struct sf_profile_stacks *s, uint32_t row)
 {
     if (!s->low)
         return s->codes[row];
@@ -160,7 +162,7 @@ bool sf_profile_stacks_decode_columns(struct sf_profile_stacks *s, const uint32_
                                       struct sf_profile_groups *groups)
 {
     for (uint32_t i = 0; i < s->n_rows; i++) {
-        uint32_t code = code_of(s, i);
+        uint32_t code = profile_stacks_decode_code_of(s, i);
         if (code >= s->n_nodes)
             return false;
         node[i] = nodes[code];
@@ -189,7 +191,8 @@ static bool open_owners(const struct sf_profile_stacks *s, struct owners *o)
 }
 
 /* The next run, of at most `left` rows. Nearly all are one byte. */
-static inline bool next_run(struct owners *o, uint32_t left, uint32_t *out_n, uint32_t *out_owner)
+static inline bool profile_stacks_decode_next_run(struct owners *o, uint32_t left, uint32_t *out_n,
+                                                  uint32_t *out_owner)
 {
     uint32_t head = sf_cursor_u8(&o->c);
     uint64_t n = head >> 5, back = head & 31;
@@ -208,7 +211,8 @@ static inline bool next_run(struct owners *o, uint32_t left, uint32_t *out_n, ui
 
 /* Of each owner its trace, into the run that is its first: either its bytes, or how many of those
  * with bytes ago it was. */
-static bool decode_traces(struct owners *o, const uint16_t *first, struct sf_profile_run *runs)
+static bool profile_stacks_decode_traces(struct owners *o, const uint16_t *first,
+                                         struct sf_profile_run *runs)
 {
     uint16_t given[SF_PROFILE_GRANULE_ROWS];
     uint32_t n_given = 0;
@@ -237,13 +241,13 @@ bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_
         return false;
     for (uint32_t at = 0; at < s->n_rows; at += runs[n_runs++].n) {
         uint32_t n_before = o.n_seen;
-        if (!next_run(&o, s->n_rows - at, &runs[n_runs].n, &owner))
+        if (!profile_stacks_decode_next_run(&o, s->n_rows - at, &runs[n_runs].n, &owner))
             return false;
         if (o.n_seen > n_before)
             first[owner] = (uint16_t)n_runs;
         runs[n_runs].span_id = owner; /* until the traces are known */
     }
-    if (o.n_seen != o.n || !decode_traces(&o, first, runs))
+    if (o.n_seen != o.n || !profile_stacks_decode_traces(&o, first, runs))
         return false;
     for (uint32_t i = 0; i < n_runs; i++) {
         owner = (uint32_t)runs[i].span_id;
@@ -266,7 +270,8 @@ struct found { /* the rows that are requested, rising, and one that never is */
 
 /* Looks at the lowest byte of each code; where codes have more, at the rest of those that pass. A
  * row is written down before it is known to count: that is cheaper than a branch. */
-static void find_rows(const struct sf_profile_stacks *s, const bool *is_code, struct found *f)
+static void profile_stacks_decode_find_rows(const struct sf_profile_stacks *s, const bool *is_code,
+                                            struct found *f)
 {
     uint8_t is_low[256] = {0};
     uint32_t n = 0, n_all;
@@ -298,7 +303,7 @@ static void find_rows(const struct sf_profile_stacks *s, const bool *is_code, st
     n_all = n;
     n = s->n_bits ? 0 : n;
     for (uint32_t i = 0; s->n_bits && i < n_all; i++) {
-        uint32_t code = code_of(s, f->rows[i]);
+        uint32_t code = profile_stacks_decode_code_of(s, f->rows[i]);
         f->rows[n] = f->rows[i];
         n += code < s->n_nodes && is_code[code];
     }
@@ -306,7 +311,8 @@ static void find_rows(const struct sf_profile_stacks *s, const bool *is_code, st
 }
 
 /* Leaves those of the series. */
-static void keep_series(const uint32_t *series, const bool *is_series, struct found *f)
+static void profile_stacks_decode_keep_series(const uint32_t *series, const bool *is_series,
+                                              struct found *f)
 {
     uint32_t n_all = f->n;
     f->n = 0;
@@ -330,7 +336,7 @@ static bool sum_runs(struct owners o, uint32_t n_rows, struct found *f, struct s
             o.n_seen += (*o.c.at++ & 31) == 0;
             continue;
         }
-        if (!next_run(&o, n_rows - at, &n_run, &owner))
+        if (!profile_stacks_decode_next_run(&o, n_rows - at, &n_run, &owner))
             return false;
         for (at += n_run; f->rows[k] < at; k++) {
             n_found[owner]++;
@@ -360,16 +366,17 @@ static uint32_t sum_owners(const struct owners *o, uint32_t n_rows, struct found
 }
 
 /* With the columns that a search needs, where rows differ in them. False: damaged. */
-static bool search(struct sf_profile_stacks *s, const bool *is_code, const bool *is_series,
-                   uint32_t *series, int64_t *values, struct found *f)
+static bool profile_stacks_decode_search(struct sf_profile_stacks *s, const bool *is_code,
+                                         const bool *is_series, uint32_t *series, int64_t *values,
+                                         struct found *f)
 {
     struct sf_profile_groups groups;
-    find_rows(s, is_code, f);
+    profile_stacks_decode_find_rows(s, is_code, f);
     sf_profile_groups_one(&groups, s->n_rows);
     if (!(s->flags & SF_PROFILE_ONE_SERIES)) {
         if (!decode_series(s, series, &groups))
             return false;
-        keep_series(series, is_series, f);
+        profile_stacks_decode_keep_series(series, is_series, f);
     }
     if (!(s->flags & SF_PROFILE_ONE_VALUE)) {
         if (!decode_values(s, &groups, values))
@@ -414,7 +421,8 @@ enum sf_err sf_profile_stacks_decode_costs(const struct sf_profile_block_reader 
     if (!*out_is_told)
         return SF_OK;
     f.values = NULL;
-    if (!search(&s, is_code, is_series, series, values, &f) || !open_owners(&s, &o))
+    if (!profile_stacks_decode_search(&s, is_code, is_series, series, values, &f) ||
+        !open_owners(&s, &o))
         return sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
     list = sf_arena_new_n(req, o.n + 1u, sizeof(*list));
     n_found = sf_arena_new_n(req, o.n + 1u, sizeof(*n_found));

@@ -38,7 +38,7 @@ static const uint16_t *sort_rows(struct sf_profile_block_writer *w)
     return from;
 }
 
-static uint8_t flags_of(const struct sf_profile_detail *d, uint32_t n)
+static uint8_t profile_stacks_encode_flags_of(const struct sf_profile_detail *d, uint32_t n)
 {
     bool is_one_series = true, is_one_value = true, has_lent = false;
     for (uint32_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static uint32_t series_place(const struct sf_profile_block_writer *w, uint32_t n
 }
 
 /* Series as steps; the place of each row's is left in w->column, and its group in w->groups. */
-static void encode_series(struct sf_profile_block_writer *w, struct sf_buf *out)
+static void profile_stacks_encode_series(struct sf_profile_block_writer *w, struct sf_buf *out)
 {
     const struct sf_profile_detail *d = w->pending;
     uint32_t n = 0;
@@ -157,14 +157,14 @@ void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *
     const struct sf_profile_detail *d = w->pending;
     uint16_t *codes = w->groups.codes;
     uint32_t n = w->n_pending;
-    uint8_t flags = flags_of(d, n);
+    uint8_t flags = profile_stacks_encode_flags_of(d, n);
     size_t at = out->len;
     sf_buf_add_u8(out, flags);
     sf_profile_groups_one(&w->groups, n);
     if (flags & SF_PROFILE_ONE_SERIES)
         sf_buf_add_varint(out, d[0].series);
     else
-        encode_series(w, out);
+        profile_stacks_encode_series(w, out);
     if (flags & SF_PROFILE_ONE_VALUE)
         sf_profile_put_signed(out, d[0].value);
     uint32_t n_nodes = encode_nodes(w, codes, out);
@@ -187,18 +187,19 @@ void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *
 
 /* ---- ids ---- */
 
-static uint64_t hash_ids(const struct sf_profile_detail *d)
+static uint64_t profile_stacks_encode_hash_ids(const struct sf_profile_detail *d)
 {
     return sf_key_mix(sf_key_u64(d->span_id), sf_trace_id_key(d->trace_id, 0));
 }
 
 /* The place of the row's ids in the granule's list; new ones are added to it. No sf_table: 16 KiB
  * of two-byte slots, at most half full, are emptied for each granule. */
-static uint32_t place_of(struct sf_profile_block_writer *w, uint32_t row, uint32_t *io_n)
+static uint32_t profile_stacks_encode_place_of(struct sf_profile_block_writer *w, uint32_t row,
+                                               uint32_t *io_n)
 {
     enum { MASK = 2 * SF_PROFILE_GRANULE_ROWS - 1 };
     const struct sf_profile_detail *d = w->pending;
-    uint32_t at = (uint32_t)(hash_ids(&d[row]) & MASK);
+    uint32_t at = (uint32_t)(profile_stacks_encode_hash_ids(&d[row]) & MASK);
     for (; w->id_slots[at]; at = (at + 1) & MASK) {
         uint32_t place = w->id_slots[at] - 1u;
         const struct sf_profile_detail *first = &d[w->id_rows[place]];
@@ -228,7 +229,7 @@ static uint32_t encode_runs(struct sf_profile_block_writer *w, struct sf_buf *ou
     uint32_t n_ids = 0;
     memset(w->id_slots, 0, sizeof(w->id_slots));
     for (uint32_t i = 0, k; i < w->n_pending; i = k) {
-        uint32_t n_before = n_ids, place = place_of(w, i, &n_ids);
+        uint32_t n_before = n_ids, place = profile_stacks_encode_place_of(w, i, &n_ids);
         for (k = i + 1; k < w->n_pending && d[k].span_id == d[i].span_id &&
                         sf_trace_id_eq(d[k].trace_id, d[i].trace_id);
              k++) {

@@ -121,7 +121,8 @@ static bool decode_locations(struct sf_cursor *c, struct sf_arena *req,
     return true;
 }
 
-static bool decode_nodes(struct sf_cursor *c, struct sf_arena *req, struct sf_profile_symbols *out)
+static bool profile_tables_decode_nodes(struct sf_cursor *c, struct sf_arena *req,
+                                        struct sf_profile_symbols *out)
 {
     struct sf_profile_node *nodes;
     out->n_nodes = sf_cursor_varint32(c);
@@ -156,7 +157,8 @@ enum sf_err sf_profile_tables_decode_symbols(const struct sf_profile_block_reade
         return err;
     c = sf_cursor_of(raw);
     if (!decode_strings(&c, req, &y) || (!c.is_bad && !decode_functions(&c, req, &y)) ||
-        (!c.is_bad && !decode_locations(&c, req, &y)) || (!c.is_bad && !decode_nodes(&c, req, &y)))
+        (!c.is_bad && !decode_locations(&c, req, &y)) ||
+        (!c.is_bad && !profile_tables_decode_nodes(&c, req, &y)))
         return sf_profile_block_reader_no_room(why);
     if (c.is_bad || sf_cursor_left(&c) || y.n_nodes != r->services[service].n_nodes)
         return sf_profile_block_reader_damaged(r, SF_PROFILE_SYM, why);
@@ -353,7 +355,7 @@ static bool decode_chunks(struct sf_cursor *c, const struct sf_profile_service *
     return true;
 }
 
-static int64_t ns_of(int64_t ms)
+static int64_t profile_tables_decode_ns_of(int64_t ms)
 {
     int64_t ns;
     if (__builtin_mul_overflow(ms, SF_NS_PER_MS, &ns))
@@ -376,8 +378,8 @@ static bool decode_granules(struct sf_cursor *c, const struct sf_profile_service
         list[i].n_rows = sf_cursor_varint32(c);
         list[i].first_process = sf_cursor_varint32(c);
         list[i].last_process = sf_cursor_varint32(c);
-        list[i].from_ns = ns_of(next_signed(c));
-        list[i].to_ns = sf_add_sat_i64(ns_of(next_signed(c)), cut_ns);
+        list[i].from_ns = profile_tables_decode_ns_of(next_signed(c));
+        list[i].to_ns = sf_add_sat_i64(profile_tables_decode_ns_of(next_signed(c)), cut_ns);
         c->is_bad = c->is_bad || list[i].n_rows == 0 || list[i].n_rows > SF_PROFILE_GRANULE_ROWS ||
                     list[i].last_process > me->n_processes;
     }

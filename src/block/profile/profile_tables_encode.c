@@ -43,7 +43,7 @@ static void encode_symbols(const struct sf_profile_symbols *y, struct sf_buf *ou
         sf_buf_add_varint(out, y->nodes[i].location);
 }
 
-static void encode_series(const struct sf_profile_tables *t, struct sf_buf *out)
+static void profile_tables_encode_series(const struct sf_profile_tables *t, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < t->n_series; i++) {
         const struct sf_profile_series *s = &t->series[i];
@@ -87,7 +87,8 @@ static void encode_rows(const struct sf_profile_tables *t, struct sf_buf *out)
     }
 }
 
-static void encode_threads(const struct sf_profile_block_writer *w, struct sf_buf *out)
+static void profile_tables_encode_threads(const struct sf_profile_block_writer *w,
+                                          struct sf_buf *out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->t->n_threads; i++)
@@ -114,12 +115,12 @@ enum sf_err sf_profile_tables_encode(struct sf_profile_block_writer *w, struct s
     if (err)
         return err;
     sf_buf_reset(&w->raw);
-    encode_series(w->t, &w->raw);
+    profile_tables_encode_series(w->t, &w->raw);
     err = sf_profile_block_writer_section(w, SF_PROFILE_SER, w->n_services, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);
-    encode_threads(w, &w->raw);
+    profile_tables_encode_threads(w, &w->raw);
     err = w->n_own_granules == 0
               ? SF_OK
               : sf_profile_block_writer_section(w, SF_PROFILE_THR, w->n_services, &w->raw, why);

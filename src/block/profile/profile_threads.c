@@ -5,17 +5,18 @@
 #include "base/table.h"
 #include "block/profile/profile_intern.h"
 
-static bool is_thread(const struct sf_profile_set *s, uint32_t place, uint32_t process,
-                      uint64_t thread)
+static bool profile_threads_is_thread(const struct sf_profile_set *s, uint32_t place,
+                                      uint32_t process, uint64_t thread)
 {
     return s->threads[place].process == process && s->threads[place].thread == thread;
 }
 
 /* The place of the thread, which is new when it was not there. */
-static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, uint32_t *out)
+static bool profile_threads_find(struct sf_profile_set *s, uint32_t process, uint64_t thread,
+                                 uint32_t *out)
 {
     struct sf_table_lookup lookup;
-    if (s->n_threads && is_thread(s, s->last_thread, process, thread)) {
+    if (s->n_threads && profile_threads_is_thread(s, s->last_thread, process, thread)) {
         *out = s->last_thread;
         return true;
     }
@@ -25,7 +26,7 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
         return false;
     lookup = sf_table_lookup(&s->thread_at, sf_key_mix(sf_key_u64(process), thread));
     while (sf_table_next(&lookup, out)) {
-        if (is_thread(s, *out, process, thread)) {
+        if (profile_threads_is_thread(s, *out, process, thread)) {
             s->last_thread = *out;
             return true;
         }
@@ -37,8 +38,8 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
 }
 
 /* What is stated later counts: threads are renamed, and numbers used again. */
-static bool learn(struct sf_profile_set *s, uint32_t place, bool is_kernel, uint64_t runtime_id,
-                  sf_str name)
+static bool profile_threads_learn(struct sf_profile_set *s, uint32_t place, bool is_kernel,
+                                  uint64_t runtime_id, sf_str name)
 {
     struct sf_profile_set_thread *t = &s->threads[place];
     t->is_kernel = t->is_kernel || is_kernel;
@@ -51,9 +52,9 @@ static bool learn(struct sf_profile_set *s, uint32_t place, bool is_kernel, uint
 bool sf_profile_threads_add(struct sf_profile_set *s, uint32_t process, const struct sf_sample *p)
 {
     uint32_t place;
-    return p->thread == 0 ||
-           (find(s, process, p->thread, &place) &&
-            learn(s, place, p->is_kernel_thread, p->runtime_thread, p->thread_name));
+    return p->thread == 0 || (profile_threads_find(s, process, p->thread, &place) &&
+                              profile_threads_learn(s, place, p->is_kernel_thread,
+                                                    p->runtime_thread, p->thread_name));
 }
 
 enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_profile_thread *from,
@@ -63,8 +64,8 @@ enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_pr
         const struct sf_sampled_thread *t = &from[i].t;
         uint32_t process = from[i].process == SF_NONE ? SF_NONE : processes[from[i].process];
         uint32_t place;
-        if (!find(s, process, t->thread, &place) ||
-            !learn(s, place, t->kernel_id != 0, t->runtime_id, t->name))
+        if (!profile_threads_find(s, process, t->thread, &place) ||
+            !profile_threads_learn(s, place, t->kernel_id != 0, t->runtime_id, t->name))
             return sf_profile_intern_no_memory(why);
     }
     return SF_OK;

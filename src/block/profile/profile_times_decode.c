@@ -8,7 +8,8 @@ struct run { /* rows of one thread, in the order of their starts */
     int64_t first_us;
 };
 
-static bool next_run(struct sf_cursor *c, uint32_t left, uint32_t n_processes, struct run *run)
+static bool profile_times_decode_next_run(struct sf_cursor *c, uint32_t left, uint32_t n_processes,
+                                          struct run *run)
 {
     uint64_t n = sf_cursor_varint(c), process = sf_cursor_varint(c);
     run->thread = sf_cursor_varint(c);
@@ -23,21 +24,22 @@ static bool check_runs(struct sf_cursor *c, uint32_t n_rows, uint32_t n_processe
 {
     struct run run = {0};
     for (uint32_t at = 0; at < n_rows; at += run.n)
-        if (!next_run(c, n_rows - at, n_processes, &run))
+        if (!profile_times_decode_next_run(c, n_rows - at, n_processes, &run))
             return false;
     return true;
 }
 
 /* From steps and lengths, in microseconds: the starts, in nanoseconds both. Steps begin where the
  * row before began, or where it ended; the first of a run has none. */
-static bool add_steps(struct sf_profile_times *t, const int64_t *steps, bool is_from_end)
+static bool profile_times_decode_add_steps(struct sf_profile_times *t, const int64_t *steps,
+                                           bool is_from_end)
 {
     struct sf_cursor c = t->runs;
     struct run run = {0};
     int64_t us = 0;
     for (uint32_t i = 0, end = 0; i < t->n_rows; i++) {
         if (i == end) {
-            if (!next_run(&c, t->n_rows - i, UINT32_MAX, &run))
+            if (!profile_times_decode_next_run(&c, t->n_rows - i, UINT32_MAX, &run))
                 return false;
             end += run.n;
             us = run.first_us;
@@ -101,7 +103,7 @@ static bool decode_planes(sf_bytes raw, uint32_t n_processes, const int64_t *val
         t->length_ns[i] = is_waits ? value_us(values[i]) : (int64_t)lengths[i];
         is_bad |= !is_waits && steps[i] > INT64_MAX;
     }
-    return !is_bad && add_steps(t, (const int64_t *)steps, is_waits);
+    return !is_bad && profile_times_decode_add_steps(t, (const int64_t *)steps, is_waits);
 }
 
 /* ---- format 3 ---- */
@@ -151,7 +153,7 @@ static bool decode_bins(sf_bytes raw, uint32_t n_processes, const struct sf_prof
         if (!next_lengths(&c, g, group, values, t->length_ns) ||
             !sf_profile_groups_read(g, group, &c, steps) || !next_flags(&c, g, group, t->flags))
             return false;
-    return sf_cursor_left(&c) == 0 && add_steps(t, steps, true);
+    return sf_cursor_left(&c) == 0 && profile_times_decode_add_steps(t, steps, true);
 }
 
 bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes,
@@ -171,7 +173,7 @@ bool sf_profile_times_decode_threads(const struct sf_profile_times *t, uint64_t 
     struct sf_cursor c = t->runs;
     struct run run = {0};
     for (uint32_t i = 0, end = 0; i < t->n_rows;) {
-        if (!next_run(&c, t->n_rows - i, UINT32_MAX, &run))
+        if (!profile_times_decode_next_run(&c, t->n_rows - i, UINT32_MAX, &run))
             return false;
         for (end += run.n; i < end; i++)
             out[i] = run.thread;
@@ -186,7 +188,7 @@ bool sf_profile_times_decode_rows(const struct sf_profile_times *t, struct sf_pr
     for (uint32_t i = 0, end = 0; i < t->n_rows; i++) {
         uint8_t flags = t->flags[i];
         if (i == end) {
-            if (!next_run(&c, t->n_rows - i, UINT32_MAX, &run))
+            if (!profile_times_decode_next_run(&c, t->n_rows - i, UINT32_MAX, &run))
                 return false;
             end += run.n;
         }

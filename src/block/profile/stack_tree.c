@@ -113,8 +113,8 @@ static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct s
 }
 
 /* What may be the end of the root-most `depth` frames: hash and location are those. */
-static bool guess(const struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t depth,
-                  uint32_t *out)
+static bool stack_tree_guess(const struct sf_stack_tree *t, const struct sf_stack_path *p,
+                             uint32_t depth, uint32_t *out)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, depth));
     while (sf_table_next(&lookup, out)) {
@@ -142,7 +142,7 @@ static uint32_t find_callers(const struct sf_stack_tree *t, const struct sf_stac
     uint32_t low = 0, high = p->n, node = 0, depth = 0;
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2, found;
-        if (guess(t, p, mid, &found)) {
+        if (stack_tree_guess(t, p, mid, &found)) {
             low = mid;
             node = found;
         } else {

@@ -35,7 +35,7 @@ void sf_row_maps_begin(struct sf_row_maps *m, const struct sf_span_block_writer 
     m->shapes_no = w->shapes_no;
 }
 
-static bool find_key(struct sf_row_maps *m, struct sf_span_block_writer *w, uint32_t place)
+static bool row_maps_find_key(struct sf_row_maps *m, struct sf_span_block_writer *w, uint32_t place)
 {
     const struct sf_row_key *k = &m->r->keys[place];
     struct sf_key_map *map = &m->keys[place];
@@ -78,7 +78,7 @@ const struct sf_shape_map *sf_row_maps_shape(struct sf_row_maps *m, struct sf_sp
     while (m->r->shapes.nodes[at].n_keys)
         at = m->r->shapes.nodes[at].parent; /* the root; both trees number them alike */
     for (uint32_t i = 0; i < map->n; i++) {
-        if (!find_key(m, w, map->keys[i]))
+        if (!row_maps_find_key(m, w, map->keys[i]))
             return NULL;
         if (!sf_shapes_step(&w->shapes, at, m->keys[map->keys[i]].key, &at)) {
             sf_span_block_writer_fail(w, SF_ERR_NOMEM);

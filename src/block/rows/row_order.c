@@ -6,7 +6,7 @@
 
 enum { SMALL = 24 }; /* rows of a trace up to which comparing all with all is the fastest */
 
-static int by_start(const void *a, const void *b, void *arg)
+static int row_order_by_start(const void *a, const void *b, void *arg)
 {
     uint32_t ia = *(const uint32_t *)a, ib = *(const uint32_t *)b;
     const struct sf_mem_row *x = sf_rowsets_row(arg, ia), *y = sf_rowsets_row(arg, ib);
@@ -15,7 +15,7 @@ static int by_start(const void *a, const void *b, void *arg)
     return ia < ib ? -1 : ia > ib;
 }
 
-static int by_identity(const void *a, const void *b, void *arg)
+static int row_order_by_identity(const void *a, const void *b, void *arg)
 {
     uint32_t ia = *(const uint32_t *)a, ib = *(const uint32_t *)b;
     const struct sf_mem_row *x = sf_rowsets_row(arg, ia), *y = sf_rowsets_row(arg, ib);
@@ -26,7 +26,7 @@ static int by_identity(const void *a, const void *b, void *arg)
     return ia < ib ? -1 : ia > ib;
 }
 
-static int by_trace(const void *a, const void *b, void *arg)
+static int row_order_by_trace(const void *a, const void *b, void *arg)
 {
     const struct sf_row_group *x = a, *y = b;
     if (x->tenant != y->tenant)
@@ -37,7 +37,7 @@ static int by_trace(const void *a, const void *b, void *arg)
                            sf_rowsets_row(arg, y->any_row)->trace_id);
 }
 
-static bool same_trace(const struct sf_mem_row *a, const struct sf_mem_row *b)
+static bool row_order_same_trace(const struct sf_mem_row *a, const struct sf_mem_row *b)
 {
     return a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
 }
@@ -50,14 +50,14 @@ struct seeker { /* while rows search for their traces */
 };
 
 /* The place of the row's trace among the groups; a new one is added. Room is there. */
-static uint32_t place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+static uint32_t row_order_place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
 {
     struct sf_row_order *o = k->o;
     struct sf_table_lookup lookup = sf_table_lookup(&k->at,
                                                     sf_trace_id_key(row->trace_id, row->tenant));
     uint32_t at;
     while (sf_table_next(&lookup, &at)) {
-        if (same_trace(row, sf_rowsets_row(o->sets, o->groups[at].any_row)))
+        if (row_order_same_trace(row, sf_rowsets_row(o->sets, o->groups[at].any_row)))
             return at;
     }
     at = o->n_groups++;
@@ -67,9 +67,9 @@ static uint32_t place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row
     return at;
 }
 
-static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+static void row_order_find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
 {
-    uint32_t at = place_of(k, ref, row);
+    uint32_t at = row_order_place_of(k, ref, row);
     struct sf_row_group *g = &k->o->groups[at];
     k->of_row[k->n++] = at;
     g->n++;
@@ -78,8 +78,8 @@ static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *
 }
 
 /* Gives every row its trace: `of_row`, and the traces in order of appearance. */
-static bool find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows, uint32_t *of_row,
-                        struct sf_arena scratch)
+static bool row_order_find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows,
+                                  uint32_t *of_row, struct sf_arena scratch)
 {
     struct seeker k = {.o = o, .of_row = of_row, .at = {.arena = &scratch}};
     if (!sf_table_reset(&k.at, sf_u32(n_rows)))
@@ -87,7 +87,7 @@ static bool find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows, ui
     for (uint32_t set = 0; set < n_sets; set++) {
         const struct sf_rowset *r = o->sets[set];
         for (uint32_t i = 0; i < r->n_rows; i++)
-            find_group(&k, set << SF_ROW_PLACE_BITS | i, &r->rows[i]);
+            row_order_find_group(&k, set << SF_ROW_PLACE_BITS | i, &r->rows[i]);
     }
     return true;
 }
@@ -106,7 +106,7 @@ bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *se
     o->rows = sf_arena_raw(req, n * sizeof(*o->rows), 16);
     scratch = *req;
     of_row = sf_arena_raw(&scratch, n * sizeof(*of_row), 16);
-    if (!of_row || !o->groups || !o->rows || !find_groups(o, n_sets, n, of_row, scratch))
+    if (!of_row || !o->groups || !o->rows || !row_order_find_groups(o, n_sets, n, of_row, scratch))
         return false;
     for (uint32_t g = 0; g < o->n_groups; g++) {
         o->groups[g].at = at;
@@ -119,7 +119,8 @@ bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *se
     for (uint32_t g = 0; g < o->n_groups; g++)
         o->groups[g].at -= o->groups[g].n;
     if (n)
-        qsort_r(o->groups, o->n_groups, sizeof(*o->groups), by_trace, (void *)(uintptr_t)sets);
+        qsort_r(o->groups, o->n_groups, sizeof(*o->groups), row_order_by_trace,
+                (void *)(uintptr_t)sets);
     return true;
 }
 
@@ -136,10 +137,11 @@ static bool same_span(const struct sf_mem_row *a, const struct sf_mem_row *b)
 }
 
 /* Of each span that came more than once keeps the better copy; returns how many rows are left. */
-static uint32_t drop_repeats(const struct sf_rowset *const *sets, uint32_t *rows, uint32_t n)
+static uint32_t row_order_drop_repeats(const struct sf_rowset *const *sets, uint32_t *rows,
+                                       uint32_t n)
 {
     uint32_t kept = 1;
-    qsort_r(rows, n, sizeof(*rows), by_identity, (void *)(uintptr_t)sets);
+    qsort_r(rows, n, sizeof(*rows), row_order_by_identity, (void *)(uintptr_t)sets);
     for (uint32_t i = 1; i < n; i++) {
         const struct sf_mem_row *last = sf_rowsets_row(sets, rows[kept - 1]),
                                 *row = sf_rowsets_row(sets, rows[i]);
@@ -175,7 +177,7 @@ static void sort_few(const struct sf_rowset *const *sets, uint32_t *rows, uint32
 {
     for (uint32_t i = 1; i < n; i++) {
         uint32_t row = rows[i], k = i;
-        while (k > 0 && by_start(&row, &rows[k - 1], (void *)(uintptr_t)sets) < 0) {
+        while (k > 0 && row_order_by_start(&row, &rows[k - 1], (void *)(uintptr_t)sets) < 0) {
             rows[k] = rows[k - 1];
             k--;
         }
@@ -191,8 +193,8 @@ uint32_t *sf_row_order_trace(struct sf_row_order *o, uint32_t group, uint32_t *o
         n = drop_few_repeats(o->sets, rows, n);
         sort_few(o->sets, rows, n);
     } else {
-        n = drop_repeats(o->sets, rows, n);
-        qsort_r(rows, n, sizeof(*rows), by_start, (void *)(uintptr_t)o->sets);
+        n = row_order_drop_repeats(o->sets, rows, n);
+        qsort_r(rows, n, sizeof(*rows), row_order_by_start, (void *)(uintptr_t)o->sets);
     }
     *out_n = n;
     return rows;

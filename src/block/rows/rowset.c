@@ -27,7 +27,7 @@ bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap)
     return false;
 }
 
-static void table_done(struct sf_mem_table *t)
+static void rowset_table_done(struct sf_mem_table *t)
 {
     sf_heap_free(t->refs);
     sf_table_done(&t->at);
@@ -49,8 +49,8 @@ void sf_rowset_done(struct sf_rowset *r)
 {
     sf_heap_pages_free(r->rows, r->rows_cap * sizeof(*r->rows));
     sf_heap_pages_free(r->words, r->data_cap);
-    table_done(&r->resources);
-    table_done(&r->scopes);
+    rowset_table_done(&r->resources);
+    rowset_table_done(&r->scopes);
     keys_done(r);
     sf_dict_done(&r->texts);
     sf_buf_done(&r->pack);
@@ -60,7 +60,7 @@ void sf_rowset_done(struct sf_rowset *r)
 static void table_reset(struct sf_mem_table *t)
 {
     if (t->at.n_slots > KEEP_SLOTS) {
-        table_done(t);
+        rowset_table_done(t);
         return;
     }
     sf_table_clear(&t->at);
@@ -154,8 +154,9 @@ static bool table_grow(struct sf_mem_table *t)
 }
 
 /* The place of an equal one; else `lookup` is where a new one is kept. */
-static bool table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
-                       const struct sf_mem_ref *like, struct sf_table_lookup *lookup, uint32_t *out)
+static bool rowset_table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
+                              const struct sf_mem_ref *like, struct sf_table_lookup *lookup,
+                              uint32_t *out)
 {
     const uint32_t *words = r->words + like->off;
     size_t len = like->len * sizeof(*words);
@@ -169,7 +170,7 @@ static bool table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
     return false;
 }
 
-static enum sf_err say(const struct sf_rowset *r, enum sf_err err, struct sf_why *why)
+static enum sf_err rowset_say(const struct sf_rowset *r, enum sf_err err, struct sf_why *why)
 {
     switch (err) {
     case SF_OK: return SF_OK;
@@ -183,15 +184,15 @@ static enum sf_err say(const struct sf_rowset *r, enum sf_err err, struct sf_why
 }
 
 /* The words [off, n_words) become a place of the table, or are returned when already known. */
-static enum sf_err settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t tenant, size_t off,
-                          uint32_t *out)
+static enum sf_err rowset_settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t tenant,
+                                 size_t off, uint32_t *out)
 {
     struct sf_mem_ref ref = {.tenant = tenant, .off = sf_u32(off), .len = sf_u32(r->n_words - off)};
     struct sf_table_lookup lookup;
 
     if (!sf_table_more(&t->at))
         return SF_ERR_NOMEM;
-    if (table_find(r, t, &ref, &lookup, out)) {
+    if (rowset_table_find(r, t, &ref, &lookup, out)) {
         r->n_words = off;
         return SF_OK;
     }
@@ -217,11 +218,11 @@ enum sf_err sf_rowset_resource(struct sf_rowset *r, uint32_t tenant, const struc
         err = SF_ERR_LIMIT;
     if (!err) {
         sf_rowset_put(r, res->dropped_attrs);
-        err = settle(r, &r->resources, tenant, off, out);
+        err = rowset_settle(r, &r->resources, tenant, off, out);
     }
     if (err)
         r->n_words = off;
-    return say(r, err, why);
+    return rowset_say(r, err, why);
 }
 
 enum sf_err sf_rowset_scope(struct sf_rowset *r, uint32_t tenant, const struct sf_scope *scope,
@@ -240,16 +241,16 @@ enum sf_err sf_rowset_scope(struct sf_rowset *r, uint32_t tenant, const struct s
         err = SF_ERR_LIMIT;
     if (!err) {
         sf_rowset_put(r, scope->dropped_attrs);
-        err = settle(r, &r->scopes, tenant, off, out);
+        err = rowset_settle(r, &r->scopes, tenant, off, out);
     }
     if (err)
         r->n_words = off;
-    return say(r, err, why);
+    return rowset_say(r, err, why);
 }
 
 /* ---- rows ---- */
 
-static enum sf_err put_events(struct sf_rowset *r, const struct sf_span *s)
+static enum sf_err rowset_put_events(struct sf_rowset *r, const struct sf_span *s)
 {
     enum sf_err err = SF_OK;
     if (!sf_rowset_has_room(r, 1))
@@ -268,7 +269,7 @@ static enum sf_err put_events(struct sf_rowset *r, const struct sf_span *s)
     return err;
 }
 
-static enum sf_err put_links(struct sf_rowset *r, const struct sf_span *s)
+static enum sf_err rowset_put_links(struct sf_rowset *r, const struct sf_span *s)
 {
     enum sf_err err = SF_OK;
     if (!sf_rowset_has_room(r, 1))
@@ -290,7 +291,7 @@ static enum sf_err put_links(struct sf_rowset *r, const struct sf_span *s)
     return err;
 }
 
-static uint8_t bits_of(const struct sf_span *s)
+static uint8_t rowset_bits_of(const struct sf_span *s)
 {
     return (
         uint8_t)((s->status_msg.len ? SF_ROW_STATUS_MSG : 0) |
@@ -321,20 +322,20 @@ static enum sf_err put_rest(struct sf_rowset *r, const struct sf_span *s, uint8_
         sf_rowset_put(r, s->dropped_links);
     }
     if (bits & SF_ROW_EVENTS)
-        err = put_events(r, s);
-    return !err && bits & SF_ROW_LINKS ? put_links(r, s) : err;
+        err = rowset_put_events(r, s);
+    return !err && bits & SF_ROW_LINKS ? rowset_put_links(r, s) : err;
 }
 
 enum sf_err sf_rowset_add(struct sf_rowset *r, uint32_t tenant, const struct sf_span *span,
                           int64_t index_ns, int64_t last_ns, struct sf_why *why)
 {
     size_t off = r->n_words;
-    uint8_t bits = bits_of(span);
+    uint8_t bits = rowset_bits_of(span);
     enum sf_err err = r->n_rows == r->rows_cap ? SF_ERR_LIMIT : put_rest(r, span, bits);
 
     if (err) {
         r->n_words = off;
-        return say(r, err, why);
+        return rowset_say(r, err, why);
     }
     r->rows[r->n_rows++] = (struct sf_mem_row){
         .hash = sf_trace_id_hash(span->trace_id, tenant),

@@ -113,8 +113,8 @@ static bool key_is(const struct sf_rowset *r, const struct sf_row_key *k, const 
 }
 
 /* The node below `parent` for one more attribute. */
-static enum sf_err step(struct sf_rowset *r, uint32_t root, uint32_t parent,
-                        const struct sf_attr *a, uint32_t *out)
+static enum sf_err rowset_attrs_step(struct sf_rowset *r, uint32_t root, uint32_t parent,
+                                     const struct sf_attr *a, uint32_t *out)
 {
     const struct sf_shape_node *nodes = r->shapes.nodes;
     uint32_t child = nodes[parent].first_child, key;
@@ -142,7 +142,8 @@ struct pending { /* an attribute on its way */
 /* First half: which dictionary, and where in it the text would be found. Asking for the memory of
  * several texts before examining any of them is what makes this fast: dictionaries do not fit the
  * cache. */
-static void look_ahead(const struct sf_rowset *r, const struct sf_attr *a, struct pending *p)
+static void rowset_attrs_look_ahead(const struct sf_rowset *r, const struct sf_attr *a,
+                                    struct pending *p)
 {
     const struct sf_row_key *k = &r->keys[p->key];
 
@@ -157,7 +158,8 @@ static void look_ahead(const struct sf_rowset *r, const struct sf_attr *a, struc
     sf_dict_prefetch(&k->texts, p->hash);
 }
 
-static enum sf_err put_value(struct sf_rowset *r, const struct sf_attr *a, const struct pending *p)
+static enum sf_err rowset_attrs_put_value(struct sf_rowset *r, const struct sf_attr *a,
+                                          const struct pending *p)
 {
     struct sf_row_key *k = &r->keys[p->key];
     uint32_t code = p->code;
@@ -204,14 +206,15 @@ enum sf_err sf_rowset_attrs_put(struct sf_rowset *r, uint32_t root, struct sf_at
         for (uint32_t i = 0; !err && i < n; i++) {
             if (list[i].val.type <= SF_VALUE_NONE || list[i].val.type >= SF_VALUE_TYPES)
                 return SF_ERR_INPUT;
-            err = step(r, root, node, &list[i], &node);
+            err = rowset_attrs_step(r, root, node, &list[i], &node);
             if (err)
                 return err;
             pending[i].key = r->shapes.nodes[node].key;
-            look_ahead(r, &list[i], &pending[i]);
+            rowset_attrs_look_ahead(r, &list[i], &pending[i]);
         }
         for (uint32_t i = 0; !err && i < n; i++) {
-            err = sf_rowset_has_room(r, 2) ? put_value(r, &list[i], &pending[i]) : SF_ERR_LIMIT;
+            err = sf_rowset_has_room(r, 2) ? rowset_attrs_put_value(r, &list[i], &pending[i])
+                                           : SF_ERR_LIMIT;
         }
     }
     r->words[shape_at] = node;

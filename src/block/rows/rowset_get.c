@@ -34,7 +34,7 @@ static void get_attr(struct unpack *u, const struct sf_row_key *k, struct sf_att
     }
 }
 
-static struct sf_attrs get_attrs(struct unpack *u)
+static struct sf_attrs rowset_get_attrs(struct unpack *u)
 {
     const struct sf_shapes *s = &u->r->shapes;
     uint32_t shape = *u->at++, n = s->nodes[shape].n_keys;
@@ -56,7 +56,7 @@ static struct sf_attrs get_attrs(struct unpack *u)
     return (struct sf_attrs){list, n};
 }
 
-static void get_events(struct unpack *u, struct sf_span *out)
+static void rowset_get_events(struct unpack *u, struct sf_span *out)
 {
     uint32_t n = *u->at++;
     struct sf_event *list = sf_arena_new_n(u->req, n, sizeof(*list));
@@ -65,13 +65,13 @@ static void get_events(struct unpack *u, struct sf_span *out)
         list[i].time_ns = get_u64(u);
         list[i].dropped_attrs = *u->at++;
         list[i].name = get_text(u);
-        list[i].attrs = get_attrs(u);
+        list[i].attrs = rowset_get_attrs(u);
     }
     out->events = list;
     out->n_events = n;
 }
 
-static void get_links(struct unpack *u, struct sf_span *out)
+static void rowset_get_links(struct unpack *u, struct sf_span *out)
 {
     uint32_t n = *u->at++;
     struct sf_link *list = sf_arena_new_n(u->req, n, sizeof(*list));
@@ -83,7 +83,7 @@ static void get_links(struct unpack *u, struct sf_span *out)
         list[i].dropped_attrs = *u->at++;
         list[i].flags = *u->at++;
         list[i].trace_state = get_text(u);
-        list[i].attrs = get_attrs(u);
+        list[i].attrs = rowset_get_attrs(u);
     }
     out->links = list;
     out->n_links = n;
@@ -106,7 +106,7 @@ bool sf_rowset_get(const struct sf_rowset *r, size_t at, struct sf_arena *req, s
         .status = row->status,
     };
     out->name = get_text(&u);
-    out->attrs = get_attrs(&u);
+    out->attrs = rowset_get_attrs(&u);
     if (u.is_full)
         return false;
     if (row->bits & SF_ROW_STATUS_MSG)
@@ -121,9 +121,9 @@ bool sf_rowset_get(const struct sf_rowset *r, size_t at, struct sf_arena *req, s
         out->dropped_links = *u.at++;
     }
     if (row->bits & SF_ROW_EVENTS)
-        get_events(&u, out);
+        rowset_get_events(&u, out);
     if (!u.is_full && row->bits & SF_ROW_LINKS)
-        get_links(&u, out);
+        rowset_get_links(&u, out);
     return !u.is_full;
 }
 
@@ -131,7 +131,7 @@ bool sf_rowset_get_resource(const struct sf_rowset *r, uint32_t place, struct sf
                             struct sf_resource *out)
 {
     struct unpack u = {.r = r, .at = r->words + r->resources.refs[place].off, .req = req};
-    *out = (struct sf_resource){.attrs = get_attrs(&u)};
+    *out = (struct sf_resource){.attrs = rowset_get_attrs(&u)};
     if (u.is_full)
         return false;
     out->schema_url = get_text(&u);
@@ -144,7 +144,7 @@ bool sf_rowset_get_scope(const struct sf_rowset *r, uint32_t place, struct sf_ar
                          struct sf_scope *out)
 {
     struct unpack u = {.r = r, .at = r->words + r->scopes.refs[place].off, .req = req};
-    *out = (struct sf_scope){.attrs = get_attrs(&u)};
+    *out = (struct sf_scope){.attrs = rowset_get_attrs(&u)};
     if (u.is_full)
         return false;
     out->name = get_text(&u);

@@ -5,7 +5,7 @@
 #include "block/span/writer.h"
 
 /* Places of a set to the block's codes; SF_NONE until asked. */
-static uint32_t *new_codes(struct sf_arena *scratch, uint32_t n)
+static uint32_t *rowset_write_new_codes(struct sf_arena *scratch, uint32_t n)
 {
     uint32_t *codes = sf_arena_raw(scratch, (n + (size_t)1) * sizeof(*codes), 16);
     if (codes)
@@ -61,8 +61,8 @@ static struct sf_row_maps *new_maps(const struct sf_rowset *const *sets, size_t 
 {
     struct sf_row_maps *maps = sf_arena_new_n(scratch, n_sets, sizeof(*maps));
     for (size_t i = 0; maps && i < n_sets; i++) {
-        uint32_t *resources = new_codes(scratch, sets[i]->resources.n);
-        uint32_t *scopes = new_codes(scratch, sets[i]->scopes.n);
+        uint32_t *resources = rowset_write_new_codes(scratch, sets[i]->resources.n);
+        uint32_t *scopes = rowset_write_new_codes(scratch, sets[i]->scopes.n);
         if (!resources || !scopes ||
             !sf_row_maps_init(&maps[i], sets[i], resources, scopes, scratch))
             return NULL;

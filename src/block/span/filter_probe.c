@@ -37,27 +37,28 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
  * the guess are read at once, which is one page. */
 enum { AT_ONCE = 128 };
 
-static struct sf_filter_group group_of(const uint8_t *rec)
+static struct sf_filter_group filter_probe_group_of(const uint8_t *rec)
 {
     return (struct sf_filter_group){sf_load_u32le(rec), sf_load_u32le(rec + 4),
                                     sf_load_u64le(rec + 8), sf_load_u64le(rec + 16)};
 }
 
 /* The record of `granule` among these, and those after it; 0: it is not there. */
-static uint32_t find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
-                            struct sf_filter_group *out, uint32_t cap)
+static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
+                                         struct sf_filter_group *out, uint32_t cap)
 {
     uint32_t low = 0, high = n, n_out = 0;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        struct sf_filter_group g = group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+        struct sf_filter_group g = filter_probe_group_of(recs +
+                                                         (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
         if (granule < g.first) {
             high = mid;
         } else if (granule - g.first >= g.n) {
             low = mid + 1;
         } else {
             for (; mid < n && n_out < cap; mid++)
-                out[n_out++] = group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+                out[n_out++] = filter_probe_group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
             break;
         }
     }
@@ -65,10 +66,10 @@ static uint32_t find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
 }
 
 /* Is the answer in the first page, which also says how many there are? */
-static enum sf_err find_first(const struct sf_span_block_reader *r, uint16_t section,
-                              uint32_t granule, struct sf_arena scratch,
-                              struct sf_filter_group *out, uint32_t cap, uint32_t *out_n,
-                              uint32_t *out_all, struct sf_why *why)
+static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r, uint16_t section,
+                                           uint32_t granule, struct sf_arena scratch,
+                                           struct sf_filter_group *out, uint32_t cap,
+                                           uint32_t *out_n, uint32_t *out_all, struct sf_why *why)
 {
     uint8_t page[8 + AT_ONCE * SF_BLOCK_GROUP_REC_LEN];
     uint64_t len = r->sections[section].raw_len;
@@ -81,7 +82,7 @@ static enum sf_err find_first(const struct sf_span_block_reader *r, uint16_t sec
         return err;
     n = (uint32_t)((len - 8) / SF_BLOCK_GROUP_REC_LEN);
     *out_all = sf_load_u32le(page);
-    *out_n = find_groups(page + 8, n < *out_all ? n : *out_all, granule, out, cap);
+    *out_n = filter_probe_find_groups(page + 8, n < *out_all ? n : *out_all, granule, out, cap);
     return SF_OK;
 }
 
@@ -95,7 +96,7 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
     enum sf_err err = SF_OK;
 
     if (r->sections[section].id)
-        err = find_first(r, section, granule, scratch, out, cap, &n_out, &high, why);
+        err = filter_probe_find_first(r, section, granule, scratch, out, cap, &n_out, &high, why);
     while (!err && n_out == 0 && low < high) {
         uint32_t guess = low == 0 ? (uint32_t)((uint64_t)granule * high / r->n_granules)
                                   : low + (high - low) / 2;
@@ -105,7 +106,7 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
                                          recs, (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
         if (err)
             break;
-        n_out = find_groups(recs, n, granule, out, cap);
+        n_out = filter_probe_find_groups(recs, n, granule, out, cap);
         if (granule < sf_load_u32le(recs))
             high = first;
         else

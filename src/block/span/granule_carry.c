@@ -165,7 +165,8 @@ static enum sf_err map_key(struct carry *c, uint32_t key)
 }
 
 /* How many rows have each shape. */
-static enum sf_err count_rows(struct carry *c, const struct sf_shape_column *s, uint32_t **out)
+static enum sf_err granule_carry_count_rows(struct carry *c, const struct sf_shape_column *s,
+                                            uint32_t **out)
 {
     uint32_t *rows = sf_arena_new_n(c->from->req, s->n_shapes + (size_t)1, sizeof(*rows));
 
@@ -213,7 +214,7 @@ static enum sf_err map_shapes(struct carry *c)
         for (uint32_t k = 0; !err && k < n_keys; k++)
             err = map_key(c, s->keys[k]);
         if (!err)
-            err = count_rows(c, s, &c->shape_rows[i]);
+            err = granule_carry_count_rows(c, s, &c->shape_rows[i]);
     }
     return err;
 }
@@ -290,7 +291,7 @@ struct key_chunk {
     uint32_t key, chunk;
 };
 
-static int by_key(const void *a, const void *b)
+static int granule_carry_by_key(const void *a, const void *b)
 {
     const struct key_chunk *x = a, *y = b;
     if (x->key != y->key)
@@ -298,7 +299,7 @@ static int by_key(const void *a, const void *b)
     return (x->chunk > y->chunk) - (x->chunk < y->chunk);
 }
 
-static enum sf_err write_chunks(struct carry *c)
+static enum sf_err granule_carry_write_chunks(struct carry *c)
 {
     const struct sf_span_block_reader *r = c->from->r;
     const struct sf_granule_place *p = &r->places[c->from->granule];
@@ -318,7 +319,7 @@ static enum sf_err write_chunks(struct carry *c)
         }
     }
     if (n_keys)
-        qsort(keys, n_keys, sizeof(*keys), by_key);
+        qsort(keys, n_keys, sizeof(*keys), granule_carry_by_key);
     for (uint32_t i = 0; !err && i < n_keys; i++)
         err = copy_chunk(c, keys[i].chunk, sf_u16(SF_BLOCK_FIRST_KEY + keys[i].key));
     return err;
@@ -327,7 +328,7 @@ static enum sf_err write_chunks(struct carry *c)
 /* ---- values ---- */
 
 /* Bits of a value as the tables have them. */
-static uint64_t bits_of(const struct sf_value *v)
+static uint64_t granule_carry_bits_of(const struct sf_value *v)
 {
     return v->type == SF_VALUE_BOOL ? v->is_true : v->type == SF_VALUE_EMPTY ? 0 : (uint64_t)v->i64;
 }
@@ -358,7 +359,7 @@ static enum sf_err count_numbers(struct carry *c, struct sf_key_stage *k, uint32
         return sf_span_block_reader_limit(c->from->why);
     if (!v.code && v.n_vals > 1) {
         for (uint32_t i = 0; i < v.n_vals; i++)
-            bits[i] = bits_of(&v.vals[i]);
+            bits[i] = granule_carry_bits_of(&v.vals[i]);
         if (!sf_granule_count_find_few(&few, bits, v.n_vals, codes))
             return sf_span_block_reader_corrupt(c->from->r, c->from->granule,
                                                 SF_BLOCK_FIRST_KEY + key, c->from->why);
@@ -373,7 +374,7 @@ static enum sf_err count_numbers(struct carry *c, struct sf_key_stage *k, uint32
     if (!v.code)
         counts[0] = n;
     for (uint32_t i = 0; i < v.n_vals; i++) {
-        if (!count_number(c, k, bits_of(&v.vals[i]), counts[i]))
+        if (!count_number(c, k, granule_carry_bits_of(&v.vals[i]), counts[i]))
             return c->w->err;
     }
     return SF_OK;
@@ -498,7 +499,7 @@ static enum sf_err count_key(struct carry *c, uint32_t key, uint32_t n)
     return SF_OK;
 }
 
-static enum sf_err count_keys(struct carry *c)
+static enum sf_err granule_carry_count_keys(struct carry *c)
 {
     enum sf_err err = SF_OK;
 
@@ -623,9 +624,9 @@ enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_spa
     if (!err)
         err = filter_texts(&c, SF_BLOCK_STATUS_MSG, SF_STR("statusMessage"));
     if (!err)
-        err = write_chunks(&c);
+        err = granule_carry_write_chunks(&c);
     if (!err)
-        err = count_keys(&c);
+        err = granule_carry_count_keys(&c);
     if (!err && !sf_granule_encode_end(w, &info))
         err = w->err;
     return err;

@@ -11,7 +11,8 @@ static enum sf_err corrupt(const struct sf_granule_ctx *c, uint32_t column)
     return sf_span_block_reader_corrupt(c->r, c->granule, column, c->why);
 }
 
-static enum sf_err fault(const struct sf_granule_ctx *c, uint32_t column, enum sf_err err)
+static enum sf_err granule_column_fault(const struct sf_granule_ctx *c, uint32_t column,
+                                        enum sf_err err)
 {
     return err == SF_ERR_LIMIT ? sf_span_block_reader_limit(c->why) : corrupt(c, column);
 }
@@ -161,8 +162,8 @@ struct texts { /* occurrence i is list[code[i]]; code NULL: i itself, or 0 when 
 
 /* Texts of a chunk that is a dictionary, a constant or the values themselves. They borrow from the
  * chunk, which therefore stays in the arena. */
-static enum sf_err read_list(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
-                             const sf_str **out)
+static enum sf_err granule_column_read_list(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
+                                            const sf_str **out)
 {
     uint32_t n = d->encoding == SF_ENC_CONST ? 1 : d->n_values;
     sf_str *list;
@@ -181,7 +182,7 @@ static enum sf_err read_list(struct sf_granule_ctx *c, const struct sf_chunk_des
         return SF_OK;
     }
     err = sf_encoding_strings_decode(d->encoding, raw, n, c->req, list);
-    return err ? fault(c, d->column, err) : SF_OK;
+    return err ? granule_column_fault(c, d->column, err) : SF_OK;
 }
 
 static enum sf_err read_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
@@ -196,13 +197,13 @@ static enum sf_err read_texts(struct sf_granule_ctx *c, uint32_t column, uint32_
         return corrupt(c, column);
     if (n_descs == 1) {
         out->n_list = d[0].encoding == SF_ENC_CONST ? 1 : n;
-        return read_list(c, &d[0], &out->list);
+        return granule_column_read_list(c, &d[0], &out->list);
     }
     out->n_list = d[1].n_values;
     if (d[1].encoding == SF_ENC_CONST || d[1].n_values > n || d[0].cardinality != d[1].n_values)
         return corrupt(c, column);
     err = read_codes(c, &d[0], n, d[1].n_values, &out->code);
-    return err ? err : read_list(c, &d[1], &out->list);
+    return err ? err : granule_column_read_list(c, &d[1], &out->list);
 }
 
 enum sf_err sf_granule_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
@@ -346,7 +347,7 @@ enum sf_err sf_granule_column_count_shapes(struct sf_granule_ctx *c,
 
 /* ---- values of attributes ---- */
 
-static struct sf_value value_of(uint8_t type, uint64_t bits)
+static struct sf_value granule_column_value_of(uint8_t type, uint64_t bits)
 {
     struct sf_value v = {.type = type};
     if (type == SF_VALUE_BOOL)
@@ -374,7 +375,7 @@ static enum sf_err bytes_as_codes(struct sf_granule_ctx *c, uint8_t type, const 
     if (!vals)
         return sf_span_block_reader_limit(c->why);
     for (uint32_t i = 0; i <= high; i++)
-        vals[i] = value_of(type, p->min + i * p->divisor);
+        vals[i] = granule_column_value_of(type, p->min + i * p->divisor);
     *out = (struct sf_values){.vals = vals, .code = codes, .n_vals = high + 1, .n = n};
     return SF_OK;
 }
@@ -400,13 +401,13 @@ static enum sf_err plain_numbers(struct sf_granule_ctx *c, uint8_t type,
     if (!sf_encoding_numbers_decode(d->encoding, raw, n_vals, nums))
         return corrupt(c, d->column);
     for (uint32_t i = 0; i < n_vals; i++)
-        vals[i] = value_of(type, nums[i]);
+        vals[i] = granule_column_value_of(type, nums[i]);
     *out = (struct sf_values){.vals = vals, .n_vals = n_vals, .n = n};
     return SF_OK;
 }
 
-static enum sf_err read_numbers(struct sf_granule_ctx *c, uint32_t column, uint8_t type, uint32_t n,
-                                struct sf_values *out)
+static enum sf_err granule_column_read_numbers(struct sf_granule_ctx *c, uint32_t column,
+                                               uint8_t type, uint32_t n, struct sf_values *out)
 {
     struct sf_chunk_desc d[2];
     unsigned n_descs = sf_span_block_reader_descs(c->r, c->granule, column, d);
@@ -452,7 +453,7 @@ enum sf_err sf_granule_column_values(struct sf_granule_ctx *c, uint32_t key, uin
     if (n == 0)
         return SF_OK;
     if (!sf_block_type_is_text(type))
-        return read_numbers(c, column, type, n, out);
+        return granule_column_read_numbers(c, column, type, n, out);
     err = read_texts(c, column, n, &t);
     if (err)
         return err;

@@ -50,7 +50,7 @@ struct sf_granule_copy {
 
 /* ---- open ---- */
 
-static uint32_t *new_codes(struct sf_granule_ctx *c, uint32_t n)
+static uint32_t *granule_copy_new_codes(struct sf_granule_ctx *c, uint32_t n)
 {
     uint32_t *codes = sf_arena_raw(c->req, (size_t)n * sizeof(*codes), 16);
     if (codes)
@@ -64,7 +64,7 @@ static enum sf_err open_texts(struct sf_granule_ctx *c, uint32_t column, uint32_
     enum sf_err err = sf_granule_column_texts(c, column, n, &t->column);
     if (err)
         return err;
-    t->codes = new_codes(c, t->column.n_dict);
+    t->codes = granule_copy_new_codes(c, t->column.n_dict);
     return t->codes ? SF_OK : sf_span_block_reader_limit(c->why);
 }
 
@@ -85,7 +85,7 @@ static enum sf_err open_key(struct sf_granule_ctx *c, struct sf_rowset *to, uint
     k->is_packed = type == SF_VALUE_NONE;
     k->is_text = sf_block_type_is_text(type) && !k->is_packed;
     if (k->is_text && k->vals.code) {
-        k->codes = new_codes(c, k->vals.n_vals);
+        k->codes = granule_copy_new_codes(c, k->vals.n_vals);
         return k->codes ? SF_OK : sf_span_block_reader_limit(c->why);
     }
     return SF_OK;
@@ -104,7 +104,7 @@ static enum sf_err open_attrs(struct sf_granule_ctx *c, struct sf_rowset *to, ui
     for (uint32_t k = 0; k < c->r->n_typed; k++)
         n_keys += counts[k] != 0;
     a->root = root;
-    a->nodes = new_codes(c, a->shapes.n_shapes);
+    a->nodes = granule_copy_new_codes(c, a->shapes.n_shapes);
     a->slots = sf_arena_raw(c->req, (size_t)c->r->n_typed * sizeof(*a->slots), 16);
     a->keys = sf_arena_new_n(c->req, n_keys, sizeof(*a->keys));
     if (!a->nodes || !a->slots || !a->keys)
@@ -250,8 +250,8 @@ const int64_t *sf_granule_copy_index(const struct sf_granule_copy *g)
 
 /* ---- rows ---- */
 
-static enum sf_err put_text(struct sf_rowset *to, struct text_source *t, uint32_t item,
-                            bool is_always, uint8_t bit, uint8_t *io_bits)
+static enum sf_err granule_copy_put_text(struct sf_rowset *to, struct text_source *t, uint32_t item,
+                                         bool is_always, uint8_t bit, uint8_t *io_bits)
 {
     uint32_t entry = t->column.code[item], *code = &t->codes[entry];
     if (*code == SF_NONE) {
@@ -280,7 +280,7 @@ static enum sf_err find_node(struct sf_rowset *to, struct attr_source *a, uint32
     return SF_OK;
 }
 
-static enum sf_err put_packed(struct sf_rowset *to, struct key_source *k, uint32_t at)
+static enum sf_err granule_copy_put_packed(struct sf_rowset *to, struct key_source *k, uint32_t at)
 {
     struct sf_attr a;
     uint32_t code;
@@ -305,14 +305,15 @@ struct pending { /* a text on its way, and where the dictionary would have it */
     uint64_t hash;
 };
 
-static enum sf_err put_value(struct sf_rowset *to, struct key_source *k, const struct pending *p)
+static enum sf_err granule_copy_put_value(struct sf_rowset *to, struct key_source *k,
+                                          const struct pending *p)
 {
     const struct sf_value *v;
     enum sf_err err;
     uint32_t code;
 
     if (k->is_packed)
-        return put_packed(to, k, p->at);
+        return granule_copy_put_packed(to, k, p->at);
     v = &k->vals.vals[p->at];
     if (k->is_text) {
         to->keys[k->key].n_values++;
@@ -334,7 +335,8 @@ static enum sf_err put_value(struct sf_rowset *to, struct key_source *k, const s
 }
 
 /* First half of a text: its hash, and its place in the dictionary on the way into the cache. */
-static inline void look_ahead(const struct sf_rowset *to, struct key_source *k, struct pending *p)
+static inline void granule_copy_look_ahead(const struct sf_rowset *to, struct key_source *k,
+                                           struct pending *p)
 {
     p->at = sf_values_at(&k->vals, k->at++);
     if (!k->is_text || (k->codes && k->codes[p->at] != SF_NONE))
@@ -344,7 +346,8 @@ static inline void look_ahead(const struct sf_rowset *to, struct key_source *k, 
 }
 
 /* Shape and values of the next item. */
-static enum sf_err put_attrs(struct sf_rowset *to, struct attr_source *a, uint32_t *out_n)
+static enum sf_err granule_copy_put_attrs(struct sf_rowset *to, struct attr_source *a,
+                                          uint32_t *out_n)
 {
     uint32_t item = a->next++, shape = a->shapes.code ? a->shapes.code[item] : 0;
     uint32_t from = sf_shape_start(&a->shapes, shape), n = a->shapes.ends[shape] - from;
@@ -361,9 +364,9 @@ static enum sf_err put_attrs(struct sf_rowset *to, struct attr_source *a, uint32
     for (uint32_t first = 0; !err && first < n; first += LOOK_AHEAD) {
         uint32_t m = n - first < LOOK_AHEAD ? n - first : LOOK_AHEAD;
         for (uint32_t i = 0; i < m; i++)
-            look_ahead(to, &a->keys[a->slots[keys[first + i]]], &pending[i]);
+            granule_copy_look_ahead(to, &a->keys[a->slots[keys[first + i]]], &pending[i]);
         for (uint32_t i = 0; !err && i < m; i++)
-            err = put_value(to, &a->keys[a->slots[keys[first + i]]], &pending[i]);
+            err = granule_copy_put_value(to, &a->keys[a->slots[keys[first + i]]], &pending[i]);
     }
     return err;
 }
@@ -384,7 +387,7 @@ static void skip_row(struct sf_granule_copy *g, uint32_t row)
         skip_attrs(&g->link_attrs);
 }
 
-static enum sf_err put_events(struct sf_granule_copy *g, uint32_t row)
+static enum sf_err granule_copy_put_events(struct sf_granule_copy *g, uint32_t row)
 {
     struct sf_rowset *to = g->to;
     enum sf_err err = SF_OK;
@@ -398,14 +401,14 @@ static enum sf_err put_events(struct sf_granule_copy *g, uint32_t row)
             return SF_ERR_LIMIT;
         sf_rowset_put_u64(to, g->view.rows.start_ns[row] + g->event_times[item]);
         sf_rowset_put(to, g->event_dropped[item]);
-        err = put_text(to, &g->event_names, item, true, 0, &bits);
+        err = granule_copy_put_text(to, &g->event_names, item, true, 0, &bits);
         if (!err)
-            err = put_attrs(to, &g->event_attrs, &n);
+            err = granule_copy_put_attrs(to, &g->event_attrs, &n);
     }
     return err;
 }
 
-static enum sf_err put_links(struct sf_granule_copy *g, uint32_t row)
+static enum sf_err granule_copy_put_links(struct sf_granule_copy *g, uint32_t row)
 {
     struct sf_rowset *to = g->to;
     enum sf_err err = SF_OK;
@@ -422,14 +425,14 @@ static enum sf_err put_links(struct sf_granule_copy *g, uint32_t row)
         sf_rowset_put_u64(to, sf_load_u64le(g->link_span_ids + (size_t)item * 8));
         sf_rowset_put(to, g->link_dropped[item]);
         sf_rowset_put(to, g->link_flags[item]);
-        err = put_text(to, &g->link_states, item, true, 0, &bits);
+        err = granule_copy_put_text(to, &g->link_states, item, true, 0, &bits);
         if (!err)
-            err = put_attrs(to, &g->link_attrs, &n);
+            err = granule_copy_put_attrs(to, &g->link_attrs, &n);
     }
     return err;
 }
 
-static void put_counts(struct sf_granule_copy *g, uint32_t row, uint8_t *io_bits)
+static void granule_copy_put_counts(struct sf_granule_copy *g, uint32_t row, uint8_t *io_bits)
 {
     uint32_t flags = g->flags ? g->flags[row] : 0, dropped[3], any = 0;
 
@@ -455,25 +458,25 @@ static enum sf_err put_row(struct sf_granule_copy *g, uint32_t row, uint8_t *out
 
     if (to->n_rows == to->rows_cap || !sf_rowset_has_room(to, 2 * SF_ROW_WORDS))
         return SF_ERR_LIMIT;
-    err = put_text(to, &g->names, row, true, 0, &bits);
+    err = granule_copy_put_text(to, &g->names, row, true, 0, &bits);
     if (!err)
-        err = put_attrs(to, &g->attrs, out_n_attrs);
+        err = granule_copy_put_attrs(to, &g->attrs, out_n_attrs);
     if (!err && !sf_rowset_has_room(to, 2 * SF_ROW_WORDS))
         err = SF_ERR_LIMIT;
     if (!err)
-        err = put_text(to, &g->msgs, row, false, SF_ROW_STATUS_MSG, &bits);
+        err = granule_copy_put_text(to, &g->msgs, row, false, SF_ROW_STATUS_MSG, &bits);
     if (!err)
-        err = put_text(to, &g->states, row, false, SF_ROW_TRACE_STATE, &bits);
+        err = granule_copy_put_text(to, &g->states, row, false, SF_ROW_TRACE_STATE, &bits);
     if (err)
         return err;
-    put_counts(g, row, &bits);
+    granule_copy_put_counts(g, row, &bits);
     if (g->n_events && g->n_events[row]) {
         bits |= SF_ROW_EVENTS;
-        err = put_events(g, row);
+        err = granule_copy_put_events(g, row);
     }
     if (!err && g->n_links && g->n_links[row]) {
         bits |= SF_ROW_LINKS;
-        err = sf_rowset_has_room(to, 1) ? put_links(g, row) : SF_ERR_LIMIT;
+        err = sf_rowset_has_room(to, 1) ? granule_copy_put_links(g, row) : SF_ERR_LIMIT;
     }
     *out_bits = bits;
     return err;

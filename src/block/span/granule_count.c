@@ -81,7 +81,7 @@ void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *len
 /* ---- operations ---- */
 
 /* In the sketches per operation; model/span_rows.h says where each bucket ends. */
-static uint32_t bucket_of(uint64_t duration_ns)
+static uint32_t granule_count_bucket_of(uint64_t duration_ns)
 {
     /* 1000 * 2^(i / 4), rounded down; from 16 on every fourth power of two is 16 times before. */
     static const uint64_t QUARTERS[4] = {1000, 1189, 1414, 1681};
@@ -128,7 +128,7 @@ void sf_granule_count_call(struct sf_call_count *c, bool is_error, uint64_t dura
     c->n_spans++;
     c->n_errors += is_error;
     c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
-    c->buckets[bucket_of(duration_ns)]++;
+    c->buckets[granule_count_bucket_of(duration_ns)]++;
 }
 
 static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_error,
@@ -201,7 +201,7 @@ bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant
     return true;
 }
 
-static int cmp_u32(const void *a, const void *b)
+static int granule_count_cmp_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -224,7 +224,7 @@ bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *r
             codes[n++] = resources[i];
         }
     }
-    qsort(codes, n, sizeof(*codes), cmp_u32);
+    qsort(codes, n, sizeof(*codes), granule_count_cmp_u32);
     for (uint32_t i = 0, len; i < n; i += len) {
         for (len = 1; i + len < n && codes[i + len] == codes[i] + len; len++)
             ;

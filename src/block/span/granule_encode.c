@@ -17,7 +17,7 @@ static const uint32_t *u32s(const struct sf_buf *b)
 /* ---- chunks ---- */
 
 /* Where the next chunk's raw bytes go. Without compression that is the block itself. */
-static struct sf_buf *begin(struct sf_span_block_writer *w, size_t *out_start)
+static struct sf_buf *granule_encode_begin(struct sf_span_block_writer *w, size_t *out_start)
 {
     if (w->packer) {
         sf_buf_reset(&w->raw);
@@ -28,8 +28,9 @@ static struct sf_buf *begin(struct sf_span_block_writer *w, size_t *out_start)
     return &w->out;
 }
 
-static bool end(struct sf_span_block_writer *w, size_t start, uint16_t column, uint8_t encoding,
-                uint32_t n_values, uint32_t cardinality, bool can_pack)
+static bool granule_encode_end(struct sf_span_block_writer *w, size_t start, uint16_t column,
+                               uint8_t encoding, uint32_t n_values, uint32_t cardinality,
+                               bool can_pack)
 {
     struct sf_chunk_desc d = {
         .column = column, .encoding = encoding, .n_values = n_values, .cardinality = cardinality};
@@ -60,9 +61,9 @@ static bool emit_bytes(struct sf_span_block_writer *w, uint16_t column, uint8_t 
                        bool can_pack)
 {
     size_t start;
-    struct sf_buf *b = begin(w, &start);
+    struct sf_buf *b = granule_encode_begin(w, &start);
     sf_buf_add(b, p, len);
-    return end(w, start, column, encoding, n_values, cardinality, can_pack);
+    return granule_encode_end(w, start, column, encoding, n_values, cardinality, can_pack);
 }
 
 static bool emit_numbers(struct sf_span_block_writer *w, uint16_t column, const uint64_t *vals,
@@ -78,9 +79,9 @@ static bool emit_numbers(struct sf_span_block_writer *w, uint16_t column, const 
         return true;
     if (is_const)
         return emit_bytes(w, column, SF_ENC_CONST, n, 0, vals, 8, false);
-    b = begin(w, &start);
+    b = granule_encode_begin(w, &start);
     sf_planes_encode(b, vals, n);
-    return end(w, start, column, SF_ENC_PLANES, n, 0, true);
+    return granule_encode_end(w, start, column, SF_ENC_PLANES, n, 0, true);
 }
 
 bool sf_granule_encode_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
@@ -100,24 +101,24 @@ static bool emit_codes(struct sf_span_block_writer *w, uint16_t column, const ui
                        uint32_t n, uint32_t cardinality)
 {
     size_t start;
-    struct sf_buf *b = begin(w, &start);
+    struct sf_buf *b = granule_encode_begin(w, &start);
     unsigned width = cardinality <= 256 ? 1 : cardinality <= 65536 ? 2 : 4;
     uint8_t enc = width == 1 ? SF_ENC_CODE8 : width == 2 ? SF_ENC_CODE16 : SF_ENC_CODE32;
     sf_planes_encode_codes(b, codes, n, width);
-    return end(w, start, column, enc, n, cardinality, true);
+    return granule_encode_end(w, start, column, enc, n, cardinality, true);
 }
 
-static int cmp_u32(const void *a, const void *b)
+static int granule_encode_cmp_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
 /* The last `n`, in order: equal dictionaries have equal lists then, which readers keep once. */
-static void sort_hashes(struct sf_span_block_writer *w, uint32_t n)
+static void granule_encode_sort_hashes(struct sf_span_block_writer *w, uint32_t n)
 {
     if (n > 1 && sf_buf_ok(&w->hashes))
-        qsort(w->hashes.p + w->hashes.len - (size_t)n * 4, n, 4, cmp_u32);
+        qsort(w->hashes.p + w->hashes.len - (size_t)n * 4, n, 4, granule_encode_cmp_u32);
     w->n_hashes_here += n;
 }
 
@@ -125,7 +126,7 @@ static void keep_hashes(struct sf_span_block_writer *w, const struct sf_dict *d)
 {
     for (uint32_t i = 0; i < d->n; i++)
         sf_buf_add_u32le(&w->hashes, (uint32_t)sf_hash_str(sf_dict_get(d, i)));
-    sort_hashes(w, d->n);
+    granule_encode_sort_hashes(w, d->n);
 }
 
 /* Texts: one value, a dictionary, or one by one. `key_hash` is what the attribute filter knows the
@@ -158,9 +159,10 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
     }
     if (is_small)
         keep_hashes(w, d);
-    b = begin(w, &start);
+    b = granule_encode_begin(w, &start);
     enc = sf_encoding_strings_encode(b, &list, &w->nums);
-    return end(w, start, column, enc, list.n, is_small ? d->n : 0, enc != SF_ENC_UUID);
+    return granule_encode_end(w, start, column, enc, list.n, is_small ? d->n : 0,
+                              enc != SF_ENC_UUID);
 }
 
 /* ---- numbers of attributes ---- */
@@ -169,7 +171,7 @@ static bool emit_raw_numbers(struct sf_span_block_writer *w, uint16_t column, ui
                              const uint64_t *vals, uint32_t n, uint32_t n_hashes)
 {
     size_t start;
-    struct sf_buf *b = begin(w, &start);
+    struct sf_buf *b = granule_encode_begin(w, &start);
     uint8_t enc = type == SF_VALUE_BOOL     ? SF_ENC_BITS
                   : type == SF_VALUE_DOUBLE ? SF_ENC_F64
                                             : SF_ENC_PLANES;
@@ -179,7 +181,7 @@ static bool emit_raw_numbers(struct sf_span_block_writer *w, uint16_t column, ui
         sf_encoding_f64_encode(b, vals, n);
     else
         sf_planes_encode(b, vals, n);
-    return end(w, start, column, enc, n, n_hashes, true);
+    return granule_encode_end(w, start, column, enc, n, n_hashes, true);
 }
 
 static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
@@ -201,7 +203,7 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
             return false;
         sf_buf_add_u32le(&w->hashes, (uint32_t)sf_block_number_hash(s.vals[i]));
     }
-    sort_hashes(w, s.n);
+    granule_encode_sort_hashes(w, s.n);
     if (s.n == 1)
         return emit_bytes(w, column, SF_ENC_CONST, k->n, 1, s.vals, 8, false);
     if (k->type == SF_VALUE_BOOL || sf_planes_plan(k->nums, k->n).width <= 1)
@@ -216,7 +218,7 @@ static bool emit_key_numbers(struct sf_span_block_writer *w, uint16_t column,
 static bool emit_keys(struct sf_span_block_writer *w)
 {
     if (w->n_active)
-        qsort(w->active_keys, w->n_active, sizeof(*w->active_keys), cmp_u32);
+        qsort(w->active_keys, w->n_active, sizeof(*w->active_keys), granule_encode_cmp_u32);
     for (uint32_t i = 0; i < w->n_active; i++) {
         struct sf_key_stage *k = &w->keys[w->active_keys[i]];
         uint16_t column = sf_u16(SF_BLOCK_FIRST_KEY + w->active_keys[i]);
@@ -242,10 +244,10 @@ bool sf_granule_encode_shapes(struct sf_span_block_writer *w, uint16_t column, c
                               uint32_t n, const uint64_t *keys, size_t n_keys)
 {
     size_t start;
-    struct sf_buf *b = begin(w, &start);
+    struct sf_buf *b = granule_encode_begin(w, &start);
     sf_planes_encode(b, lens, n);
     sf_planes_encode(b, keys, n_keys);
-    return end(w, start, column, SF_ENC_SHAPE, n, sf_u32(n_keys), true);
+    return granule_encode_end(w, start, column, SF_ENC_SHAPE, n, sf_u32(n_keys), true);
 }
 
 /* Shape codes of rows, events or links, and the keys of each shape. */
@@ -422,7 +424,7 @@ static bool emit_links(struct sf_span_block_writer *w)
 
 /* ---- the granule ---- */
 
-static bool hash_ids(struct sf_span_block_writer *w)
+static bool granule_encode_hash_ids(struct sf_span_block_writer *w)
 {
     struct sf_granule_stage *g = &w->g;
 
@@ -431,7 +433,8 @@ static bool hash_ids(struct sf_span_block_writer *w)
            sf_granule_count_hash_spans(w, g->tenant, g->span_ids, g->n_rows);
 }
 
-static bool add_record(struct sf_span_block_writer *w, const struct sf_granule_info *g)
+static bool granule_encode_add_record(struct sf_span_block_writer *w,
+                                      const struct sf_granule_info *g)
 {
     struct sf_buf *b = &w->granules;
 
@@ -460,7 +463,7 @@ bool sf_granule_encode_begin(struct sf_span_block_writer *w, uint32_t n_rows)
 
 bool sf_granule_encode_end(struct sf_span_block_writer *w, const struct sf_granule_info *g)
 {
-    if (!add_record(w, g))
+    if (!granule_encode_add_record(w, g))
         return false;
     w->group_rows += g->n_rows;
     w->n_granules++;
@@ -498,7 +501,7 @@ bool sf_granule_encode(struct sf_span_block_writer *w)
 
     if (g->n_rows == 0)
         return true;
-    if (!sf_granule_encode_begin(w, g->n_rows) || !hash_ids(w) ||
+    if (!sf_granule_encode_begin(w, g->n_rows) || !granule_encode_hash_ids(w) ||
         !sf_granule_count_add_runs(w, g->resources, g->n_rows) ||
         !sf_granule_count_calls(w, &calls) || !emit_rows(w) || !emit_events(w) || !emit_links(w) ||
         !emit_keys(w) || !sf_granule_encode_end(w, &info))

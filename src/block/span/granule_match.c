@@ -15,12 +15,12 @@ struct match_ctx {
 
 /* ---- one value against one condition ---- */
 
-static bool is_number(const struct sf_value *v)
+static bool granule_match_is_number(const struct sf_value *v)
 {
     return v->type == SF_VALUE_INT || v->type == SF_VALUE_DOUBLE;
 }
 
-static double number_of(const struct sf_value *v)
+static double granule_match_number_of(const struct sf_value *v)
 {
     return v->type == SF_VALUE_INT ? (double)v->i64 : v->f64;
 }
@@ -31,16 +31,17 @@ static bool may_equal(const struct sf_value *have, const struct sf_value *want)
     if (have->type == SF_VALUE_ARRAY || have->type == SF_VALUE_KVLIST ||
         have->type == SF_VALUE_BYTES || have->type == SF_VALUE_EMPTY)
         return true;
-    if (is_number(have) && is_number(want))
+    if (granule_match_is_number(have) && granule_match_is_number(want))
         return (have->type == SF_VALUE_INT && want->type == SF_VALUE_INT)
                    ? have->i64 == want->i64
-                   : !(number_of(have) < number_of(want)) && !(number_of(have) > number_of(want));
+                   : !(granule_match_number_of(have) < granule_match_number_of(want)) &&
+                         !(granule_match_number_of(have) > granule_match_number_of(want));
     return have->type == want->type && sf_value_eq(*have, *want);
 }
 
 static bool is_known_want(const struct sf_value *v)
 {
-    return v->type == SF_VALUE_STR || v->type == SF_VALUE_BOOL || is_number(v);
+    return v->type == SF_VALUE_STR || v->type == SF_VALUE_BOOL || granule_match_is_number(v);
 }
 
 static bool value_may_match(const struct sf_value *have, const struct sf_cond *c)
@@ -71,7 +72,7 @@ static bool needs_presence(enum sf_op op)
     }
 }
 
-static bool wants_nothing(const struct sf_cond *c)
+static bool granule_match_wants_nothing(const struct sf_cond *c)
 {
     for (uint32_t i = 0; i < c->n_vals; i++) {
         if (c->vals[i].type == SF_VALUE_NONE || c->vals[i].type == SF_VALUE_EMPTY)
@@ -104,7 +105,8 @@ bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t ha
 }
 
 /* The bits under which a number would be stored in a column of `type`; false: cannot be there. */
-static bool bits_of(const struct sf_value *want, uint8_t type, uint64_t *out, bool *out_unsure)
+static bool granule_match_bits_of(const struct sf_value *want, uint8_t type, uint64_t *out,
+                                  bool *out_unsure)
 {
     double f;
 
@@ -113,13 +115,13 @@ static bool bits_of(const struct sf_value *want, uint8_t type, uint64_t *out, bo
         *out = want->type == SF_VALUE_BOOL && want->is_true;
         return want->type == SF_VALUE_BOOL;
     }
-    if (!is_number(want))
+    if (!granule_match_is_number(want))
         return false;
     if (type == want->type && type == SF_VALUE_INT) {
         memcpy(out, &want->i64, sizeof(*out));
         return true;
     }
-    f = number_of(want);
+    f = granule_match_number_of(want);
     /* Zero has two signs and big numbers several forms: let those be read. */
     *out_unsure = f == 0 || !(f > -9e15 && f < 9e15);
     if (*out_unsure)
@@ -141,7 +143,7 @@ static bool is_in_hand(const struct match_ctx *m)
 }
 
 /* Takes the granule's group in hand. Granules mostly come in order, so it is the next one. */
-static enum sf_err find_group(struct match_ctx *m)
+static enum sf_err granule_match_find_group(struct match_ctx *m)
 {
     struct sf_match_memo *memo = m->memo;
     enum sf_err err;
@@ -164,7 +166,7 @@ static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
 {
     struct sf_match_memo *memo = m->memo;
     const struct sf_filter_group *group;
-    enum sf_err err = find_group(m);
+    enum sf_err err = granule_match_find_group(m);
 
     if (err)
         return err;
@@ -221,7 +223,7 @@ static enum sf_err column_may_be(struct match_ctx *m, uint32_t key, const struct
     }
     if (k->type != SF_VALUE_INT && k->type != SF_VALUE_DOUBLE && k->type != SF_VALUE_BOOL)
         return SF_OK;
-    if (!bits_of(want, k->type, &bits, &is_unsure)) {
+    if (!granule_match_bits_of(want, k->type, &bits, &is_unsure)) {
         *out = false;
         return SF_OK;
     }
@@ -304,9 +306,9 @@ static bool range_may_match(enum sf_op op, double low, double high, const struct
 {
     double want;
 
-    if (!is_number(v))
+    if (!granule_match_is_number(v))
         return true;
-    want = number_of(v);
+    want = granule_match_number_of(v);
     switch (op) {
     case SF_OP_EQ: return !(want < low) && !(want > high);
     case SF_OP_LT: return !(low >= want);
@@ -417,7 +419,8 @@ static enum sf_err cond_may_match(struct match_ctx *m, const struct sf_cond *c, 
     *out = true;
     if (c->scope == SF_SCOPE_INTRINSIC)
         return intrinsic_may_match(m, c, out);
-    if (!needs_presence(c->op) || wants_nothing(c) || (c->n_vals == 0 && c->op != SF_OP_EXISTS))
+    if (!needs_presence(c->op) || granule_match_wants_nothing(c) ||
+        (c->n_vals == 0 && c->op != SF_OP_EXISTS))
         return SF_OK;
     switch (c->scope) {
     case SF_SCOPE_RESOURCE: *out = resources_may_match(m, c); break;

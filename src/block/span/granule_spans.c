@@ -14,9 +14,9 @@ struct attr_lists {
     const uint32_t *ends;
 };
 
-static void put_attrs(const struct sf_shape_column *s, struct key_cursor *cursors,
-                      const uint32_t *slots, uint32_t from, uint32_t to, struct sf_attr *attrs,
-                      uint32_t *ends)
+static void granule_spans_put_attrs(const struct sf_shape_column *s, struct key_cursor *cursors,
+                                    const uint32_t *slots, uint32_t from, uint32_t to,
+                                    struct sf_attr *attrs, uint32_t *ends)
 {
     uint32_t n = 0;
 
@@ -36,8 +36,9 @@ static void put_attrs(const struct sf_shape_column *s, struct key_cursor *cursor
 }
 
 /* How often each key occurs in items [from, to). */
-static enum sf_err count_keys(struct sf_granule_ctx *c, const struct sf_shape_column *shapes,
-                              uint32_t from, uint32_t to, uint32_t **out)
+static enum sf_err granule_spans_count_keys(struct sf_granule_ctx *c,
+                                            const struct sf_shape_column *shapes, uint32_t from,
+                                            uint32_t to, uint32_t **out)
 {
     struct sf_shape_column part = *shapes;
 
@@ -67,8 +68,9 @@ static enum sf_err open_cursors(struct sf_granule_ctx *c, const uint32_t *counts
     return err;
 }
 
-static enum sf_err read_attrs(struct sf_granule_ctx *c, uint32_t column, uint8_t scope,
-                              uint32_t n_items, uint32_t from, uint32_t to, struct attr_lists *out)
+static enum sf_err granule_spans_read_attrs(struct sf_granule_ctx *c, uint32_t column,
+                                            uint8_t scope, uint32_t n_items, uint32_t from,
+                                            uint32_t to, struct attr_lists *out)
 {
     struct sf_shape_column shapes;
     struct key_cursor *cursors;
@@ -80,9 +82,9 @@ static enum sf_err read_attrs(struct sf_granule_ctx *c, uint32_t column, uint8_t
     if (!err)
         err = sf_granule_column_count_shapes(c, &shapes, c->req, &counts);
     if (!err)
-        err = count_keys(c, &shapes, 0, from, &before);
+        err = granule_spans_count_keys(c, &shapes, 0, from, &before);
     if (!err)
-        err = count_keys(c, &shapes, from, to, &inside);
+        err = granule_spans_count_keys(c, &shapes, from, to, &inside);
     if (err)
         return err;
     slots = sf_arena_new_n(c->req, c->r->n_typed, sizeof(*slots));
@@ -100,12 +102,12 @@ static enum sf_err read_attrs(struct sf_granule_ctx *c, uint32_t column, uint8_t
     attrs = sf_arena_raw(c->req, n_attrs * sizeof(*attrs), 16);
     if (!attrs)
         return sf_span_block_reader_limit(c->why);
-    put_attrs(&shapes, cursors, slots, from, to, attrs, ends);
+    granule_spans_put_attrs(&shapes, cursors, slots, from, to, attrs, ends);
     *out = (struct attr_lists){attrs, ends};
     return SF_OK;
 }
 
-static struct sf_attrs list_of(const struct attr_lists *lists, uint32_t i)
+static struct sf_attrs granule_spans_list_of(const struct attr_lists *lists, uint32_t i)
 {
     uint32_t start = i ? lists->ends[i - 1] : 0;
     return (struct sf_attrs){lists->all + start, lists->ends[i] - start};
@@ -117,8 +119,9 @@ struct part { /* rows that are wanted, and the events or links that are theirs *
 };
 
 /* How many items each row has; the sum is what the columns of the items must hold. */
-static enum sf_err read_counts(struct sf_granule_ctx *c, uint32_t column, const uint32_t **out,
-                               uint32_t *out_sum, struct part *part)
+static enum sf_err granule_spans_read_counts(struct sf_granule_ctx *c, uint32_t column,
+                                             const uint32_t **out, uint32_t *out_sum,
+                                             struct part *part)
 {
     uint64_t sum = 0;
     enum sf_err err = sf_granule_column_u32s(c, column, c->n_rows, UINT32_MAX, out);
@@ -137,8 +140,8 @@ static enum sf_err read_counts(struct sf_granule_ctx *c, uint32_t column, const 
     return SF_OK;
 }
 
-static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns, struct part part,
-                              struct sf_span *spans)
+static enum sf_err granule_spans_add_events(struct sf_granule_ctx *c, const uint64_t *start_ns,
+                                            struct part part, struct sf_span *spans)
 {
     const uint32_t *counts, *dropped;
     const uint64_t *times;
@@ -146,7 +149,7 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
     struct attr_lists attrs;
     struct sf_event *events;
     uint32_t n = 0, at = 0;
-    enum sf_err err = read_counts(c, SF_BLOCK_EVENTS, &counts, &n, &part);
+    enum sf_err err = granule_spans_read_counts(c, SF_BLOCK_EVENTS, &counts, &n, &part);
 
     if (err || part.n == 0)
         return err;
@@ -158,8 +161,8 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
     if (!err)
         err = sf_granule_column_u32s(c, SF_BLOCK_EVENT_DROPPED, n, UINT32_MAX, &dropped);
     if (!err)
-        err = read_attrs(c, SF_BLOCK_EVENT_SHAPE, SF_SCOPE_EVENT, n, part.first,
-                         part.first + part.n, &attrs);
+        err = granule_spans_read_attrs(c, SF_BLOCK_EVENT_SHAPE, SF_SCOPE_EVENT, n, part.first,
+                                       part.first + part.n, &attrs);
     if (err)
         return err;
     events = sf_arena_raw(c->req, (size_t)part.n * sizeof(*events), 16);
@@ -174,7 +177,7 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
             uint32_t item = part.first + at;
             events[at] = (struct sf_event){.time_ns = start_ns[row] + times[item],
                                            .name = names.dict[names.code[item]],
-                                           .attrs = list_of(&attrs, at),
+                                           .attrs = granule_spans_list_of(&attrs, at),
                                            .dropped_attrs = dropped[item]};
         }
     }
@@ -188,8 +191,8 @@ struct link_columns {
     struct attr_lists attrs;
 };
 
-static enum sf_err read_links(struct sf_granule_ctx *c, uint32_t n, struct part part,
-                              struct link_columns *out)
+static enum sf_err granule_spans_read_links(struct sf_granule_ctx *c, uint32_t n, struct part part,
+                                            struct link_columns *out)
 {
     enum sf_err err = sf_granule_column_fixed(c, SF_BLOCK_LINK_TRACE_ID, SF_ENC_FIX16, n,
                                               &out->trace_ids);
@@ -202,21 +205,22 @@ static enum sf_err read_links(struct sf_granule_ctx *c, uint32_t n, struct part 
     if (!err)
         err = sf_granule_column_u32s(c, SF_BLOCK_LINK_FLAGS, n, UINT32_MAX, &out->flags);
     return err ? err
-               : read_attrs(c, SF_BLOCK_LINK_SHAPE, SF_SCOPE_LINK, n, part.first,
-                            part.first + part.n, &out->attrs);
+               : granule_spans_read_attrs(c, SF_BLOCK_LINK_SHAPE, SF_SCOPE_LINK, n, part.first,
+                                          part.first + part.n, &out->attrs);
 }
 
-static enum sf_err add_links(struct sf_granule_ctx *c, struct part part, struct sf_span *spans)
+static enum sf_err granule_spans_add_links(struct sf_granule_ctx *c, struct part part,
+                                           struct sf_span *spans)
 {
     struct link_columns cols;
     struct sf_link *links;
     const uint32_t *counts;
     uint32_t n = 0, at = 0;
-    enum sf_err err = read_counts(c, SF_BLOCK_LINKS, &counts, &n, &part);
+    enum sf_err err = granule_spans_read_counts(c, SF_BLOCK_LINKS, &counts, &n, &part);
 
     if (err || part.n == 0)
         return err;
-    err = read_links(c, n, part, &cols);
+    err = granule_spans_read_links(c, n, part, &cols);
     if (err)
         return err;
     links = sf_arena_raw(c->req, (size_t)part.n * sizeof(*links), 16);
@@ -232,7 +236,7 @@ static enum sf_err add_links(struct sf_granule_ctx *c, struct part part, struct 
             uint32_t item = part.first + at;
             *l = (struct sf_link){.span_id = sf_load_u64le(cols.span_ids + (size_t)item * 8),
                                   .trace_state = cols.states.dict[cols.states.code[item]],
-                                  .attrs = list_of(&cols.attrs, at),
+                                  .attrs = granule_spans_list_of(&cols.attrs, at),
                                   .dropped_attrs = cols.dropped[item],
                                   .flags = cols.flags[item]};
             memcpy(l->trace_id.b, cols.trace_ids + (size_t)item * 16, 16);
@@ -241,17 +245,19 @@ static enum sf_err add_links(struct sf_granule_ctx *c, struct part part, struct 
     return SF_OK;
 }
 
-static enum sf_err add_attrs(struct sf_granule_ctx *c, struct part part, struct sf_span *spans)
+static enum sf_err granule_spans_add_attrs(struct sf_granule_ctx *c, struct part part,
+                                           struct sf_span *spans)
 {
     struct attr_lists attrs;
-    enum sf_err err = read_attrs(c, SF_BLOCK_SHAPE, SF_SCOPE_SPAN, c->n_rows, part.from, part.to,
-                                 &attrs);
+    enum sf_err err = granule_spans_read_attrs(c, SF_BLOCK_SHAPE, SF_SCOPE_SPAN, c->n_rows,
+                                               part.from, part.to, &attrs);
     for (uint32_t i = 0; !err && i < part.to - part.from; i++)
-        spans[i].attrs = list_of(&attrs, i);
+        spans[i].attrs = granule_spans_list_of(&attrs, i);
     return err;
 }
 
-static enum sf_err add_rest(struct sf_granule_ctx *c, struct part part, struct sf_span *spans)
+static enum sf_err granule_spans_add_rest(struct sf_granule_ctx *c, struct part part,
+                                          struct sf_span *spans)
 {
     static const uint32_t COLUMNS[4] = {SF_BLOCK_FLAGS, SF_BLOCK_DROPPED_ATTRS,
                                         SF_BLOCK_DROPPED_EVENTS, SF_BLOCK_DROPPED_LINKS};
@@ -287,13 +293,13 @@ enum sf_err sf_granule_spans(struct sf_granule_ctx *c, uint32_t columns, const u
     enum sf_err err = spans ? SF_OK : sf_span_block_reader_limit(c->why);
 
     if (!err && columns & SF_COL_ATTRS)
-        err = add_attrs(c, part, spans);
+        err = granule_spans_add_attrs(c, part, spans);
     if (!err && columns & SF_COL_EVENTS)
-        err = add_events(c, start_ns, part, spans);
+        err = granule_spans_add_events(c, start_ns, part, spans);
     if (!err && columns & SF_COL_LINKS)
-        err = add_links(c, part, spans);
+        err = granule_spans_add_links(c, part, spans);
     if (!err && columns & SF_COL_REST)
-        err = add_rest(c, part, spans);
+        err = granule_spans_add_rest(c, part, spans);
     *out = spans;
     return err;
 }

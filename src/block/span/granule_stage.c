@@ -7,7 +7,7 @@ enum {
 };
 
 /* The arrays of a granule are cut from one allocation, which costs what is touched. */
-static void *cut(uint8_t **at, size_t n, size_t size)
+static void *granule_stage_cut(uint8_t **at, size_t n, size_t size)
 {
     void *p = *at;
     *at += n * size;
@@ -20,28 +20,28 @@ bool sf_granule_stage_init(struct sf_granule_stage *g)
     if (!at)
         return false;
     g->memory = at;
-    g->trace_ids = cut(&at, ROWS, 16);
-    g->trace_starts = cut(&at, ROWS, 8);
-    g->span_ids = cut(&at, ROWS, 8);
-    g->starts = cut(&at, ROWS, 8);
-    g->durations = cut(&at, ROWS, 8);
-    g->index = cut(&at, ROWS, 8);
-    g->trace_rows = cut(&at, ROWS, 4);
-    g->resources = cut(&at, ROWS, 4);
-    g->scopes = cut(&at, ROWS, 4);
-    g->names = cut(&at, ROWS, 4);
-    g->status_msgs = cut(&at, ROWS, 4);
-    g->trace_states = cut(&at, ROWS, 4);
-    g->flags = cut(&at, ROWS, 4);
-    g->dropped_attrs = cut(&at, ROWS, 4);
-    g->dropped_events = cut(&at, ROWS, 4);
-    g->dropped_links = cut(&at, ROWS, 4);
-    g->shapes = cut(&at, ROWS, 4);
-    g->n_events = cut(&at, ROWS, 4);
-    g->n_links = cut(&at, ROWS, 4);
-    g->kinds_col = cut(&at, ROWS, 1);
-    g->status_col = cut(&at, ROWS, 1);
-    g->parents = cut(&at, ROWS, 1);
+    g->trace_ids = granule_stage_cut(&at, ROWS, 16);
+    g->trace_starts = granule_stage_cut(&at, ROWS, 8);
+    g->span_ids = granule_stage_cut(&at, ROWS, 8);
+    g->starts = granule_stage_cut(&at, ROWS, 8);
+    g->durations = granule_stage_cut(&at, ROWS, 8);
+    g->index = granule_stage_cut(&at, ROWS, 8);
+    g->trace_rows = granule_stage_cut(&at, ROWS, 4);
+    g->resources = granule_stage_cut(&at, ROWS, 4);
+    g->scopes = granule_stage_cut(&at, ROWS, 4);
+    g->names = granule_stage_cut(&at, ROWS, 4);
+    g->status_msgs = granule_stage_cut(&at, ROWS, 4);
+    g->trace_states = granule_stage_cut(&at, ROWS, 4);
+    g->flags = granule_stage_cut(&at, ROWS, 4);
+    g->dropped_attrs = granule_stage_cut(&at, ROWS, 4);
+    g->dropped_events = granule_stage_cut(&at, ROWS, 4);
+    g->dropped_links = granule_stage_cut(&at, ROWS, 4);
+    g->shapes = granule_stage_cut(&at, ROWS, 4);
+    g->n_events = granule_stage_cut(&at, ROWS, 4);
+    g->n_links = granule_stage_cut(&at, ROWS, 4);
+    g->kinds_col = granule_stage_cut(&at, ROWS, 1);
+    g->status_col = granule_stage_cut(&at, ROWS, 1);
+    g->parents = granule_stage_cut(&at, ROWS, 1);
     return sf_table_reset(&g->row_at, ROWS);
 }
 

@@ -72,7 +72,7 @@ enum sf_err sf_key_stage_get(struct sf_span_block_writer *w, uint32_t tenant, ui
 
 /* ---- frequent values ---- */
 
-static int cmp_count(const void *a, const void *b, void *arg)
+static int key_stage_cmp_count(const void *a, const void *b, void *arg)
 {
     const uint32_t *counts = arg;
     uint32_t x = counts[*(const uint32_t *)a], y = counts[*(const uint32_t *)b];
@@ -90,7 +90,7 @@ static bool prune_top(struct sf_key_stage *k)
     for (uint32_t i = 0; is_ok && i < k->top.n; i++)
         order[i] = i;
     if (is_ok)
-        qsort_r(order, k->top.n, sizeof(*order), cmp_count, k->top_counts);
+        qsort_r(order, k->top.n, sizeof(*order), key_stage_cmp_count, k->top_counts);
     for (uint32_t i = 0; is_ok && i < SF_BLOCK_MAX_TOP; i++) {
         is_ok = sf_dict_add(&kept, sf_dict_get(&k->top, order[i]), &code);
         counts[i] = k->top_counts[order[i]];

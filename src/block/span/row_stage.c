@@ -40,8 +40,8 @@ static bool map_text(struct stage *s, uint64_t *known, struct sf_dict *to,
     return true;
 }
 
-static inline bool add_text(struct stage *s, enum sf_row_text column, struct sf_dict *to,
-                            uint32_t code, uint32_t *out)
+static inline bool row_stage_add_text(struct stage *s, enum sf_row_text column, struct sf_dict *to,
+                                      uint32_t code, uint32_t *out)
 {
     uint64_t *known = &s->m->texts[column][code];
 
@@ -89,7 +89,7 @@ static bool add_packed(struct stage *s, struct sf_key_stage *k, const struct sf_
     return true;
 }
 
-static inline bool add_value(struct stage *s, uint32_t place)
+static inline bool row_stage_add_value(struct stage *s, uint32_t place)
 {
     struct sf_span_block_writer *w = s->w;
     const struct sf_key_map *map = &s->m->keys[place];
@@ -123,14 +123,14 @@ static inline bool add_value(struct stage *s, uint32_t place)
 }
 
 /* Shape and values. */
-static bool add_attrs(struct stage *s, uint32_t *out_shape)
+static bool row_stage_add_attrs(struct stage *s, uint32_t *out_shape)
 {
     const struct sf_shape_map *shape = sf_row_maps_shape(s->m, s->w, *s->at++);
 
     if (!shape)
         return false;
     for (uint32_t i = 0; i < shape->n; i++) {
-        if (!add_value(s, shape->keys[i]))
+        if (!row_stage_add_value(s, shape->keys[i]))
             return false;
     }
     s->w->g.len += shape->n * (size_t)ATTR_LEN;
@@ -140,7 +140,7 @@ static bool add_attrs(struct stage *s, uint32_t *out_shape)
 
 /* ---- one row ---- */
 
-static bool add_events(struct stage *s, uint64_t start_ns, uint32_t *out_n)
+static bool row_stage_add_events(struct stage *s, uint64_t start_ns, uint32_t *out_n)
 {
     struct sf_granule_stage *g = &s->w->g;
     uint32_t n = *s->at++;
@@ -149,8 +149,8 @@ static bool add_events(struct stage *s, uint64_t start_ns, uint32_t *out_n)
         uint64_t time_ns = sf_words_u64(s->at);
         uint32_t dropped = s->at[2], text = s->at[3], name, shape;
         s->at += 4;
-        if (!add_text(s, SF_TEXT_EVENT_NAME, &g->event_name_dict, text, &name) ||
-            !add_attrs(s, &shape))
+        if (!row_stage_add_text(s, SF_TEXT_EVENT_NAME, &g->event_name_dict, text, &name) ||
+            !row_stage_add_attrs(s, &shape))
             return false;
         sf_buf_add_u64le(&g->event_times, time_ns - start_ns);
         sf_buf_add_u32le(&g->event_names, name);
@@ -164,7 +164,7 @@ static bool add_events(struct stage *s, uint64_t start_ns, uint32_t *out_n)
     return true;
 }
 
-static bool add_links(struct stage *s, uint32_t *out_n)
+static bool row_stage_add_links(struct stage *s, uint32_t *out_n)
 {
     struct sf_granule_stage *g = &s->w->g;
     uint32_t n = *s->at++;
@@ -173,8 +173,8 @@ static bool add_links(struct stage *s, uint32_t *out_n)
         const uint32_t *head = s->at;
         uint32_t dropped = head[6], flags = head[7], text = head[8], state, shape;
         s->at += 9;
-        if (!add_text(s, SF_TEXT_LINK_STATE, &g->link_state_dict, text, &state) ||
-            !add_attrs(s, &shape))
+        if (!row_stage_add_text(s, SF_TEXT_LINK_STATE, &g->link_state_dict, text, &state) ||
+            !row_stage_add_attrs(s, &shape))
             return false;
         sf_buf_add(&g->link_trace_ids, head, 16);
         sf_buf_add_u64le(&g->link_span_ids, sf_words_u64(head + 4));
@@ -193,7 +193,8 @@ static bool add_links(struct stage *s, uint32_t *out_n)
 
 /* The largest end, for retention: one that lies more than an hour in the future of the block is an
  * absurd clock and must not keep the block for ever. */
-static int64_t end_of(const struct sf_span_block_writer *w, int64_t index_ns, uint64_t duration)
+static int64_t row_stage_end_of(const struct sf_span_block_writer *w, int64_t index_ns,
+                                uint64_t duration)
 {
     int64_t end = sf_add_sat_i64(index_ns, duration > INT64_MAX ? INT64_MAX : (int64_t)duration);
     int64_t limit = sf_add_sat_i64(w->info.created_ns, SF_NS_PER_HOUR);
@@ -206,7 +207,7 @@ static void widen_zone(struct sf_span_block_writer *w, const struct sf_mem_row *
 {
     struct sf_granule_stage *g = &w->g;
     uint64_t duration = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
-    int64_t end_ns = end_of(w, row->index_ns, duration);
+    int64_t end_ns = row_stage_end_of(w, row->index_ns, duration);
 
     g->ts_min_ns = row->index_ns < g->ts_min_ns ? row->index_ns : g->ts_min_ns;
     g->ts_max_ns = end_ns > g->ts_max_ns ? end_ns : g->ts_max_ns;
@@ -254,15 +255,15 @@ static void add_counts(struct stage *s, uint8_t bits)
     }
 }
 
-static bool add_row(struct stage *s, const struct sf_mem_row *from)
+static bool row_stage_add_row(struct stage *s, const struct sf_mem_row *from)
 {
     struct sf_granule_stage *g = &s->w->g;
     uint32_t row = g->n_rows, msg = 0, state = 0;
 
     s->at = s->r->words + from->data_off;
     add_fixed(s, from);
-    if (!add_text(s, SF_TEXT_NAME, &g->name_dict, *s->at++, &g->names[row]) ||
-        !add_attrs(s, &g->shapes[row]))
+    if (!row_stage_add_text(s, SF_TEXT_NAME, &g->name_dict, *s->at++, &g->names[row]) ||
+        !row_stage_add_attrs(s, &g->shapes[row]))
         return false;
     if (from->bits & SF_ROW_STATUS_MSG)
         msg = *s->at++;
@@ -270,13 +271,13 @@ static bool add_row(struct stage *s, const struct sf_mem_row *from)
         state = *s->at++;
     g->has_status_msg |= msg != 0;
     g->has_trace_state |= state != 0;
-    if (!add_text(s, SF_TEXT_STATUS_MSG, &g->msg_dict, msg, &g->status_msgs[row]) ||
-        !add_text(s, SF_TEXT_TRACE_STATE, &g->state_dict, state, &g->trace_states[row]))
+    if (!row_stage_add_text(s, SF_TEXT_STATUS_MSG, &g->msg_dict, msg, &g->status_msgs[row]) ||
+        !row_stage_add_text(s, SF_TEXT_TRACE_STATE, &g->state_dict, state, &g->trace_states[row]))
         return false;
     add_counts(s, from->bits);
-    if (from->bits & SF_ROW_EVENTS && !add_events(s, from->start_ns, &g->n_events[row]))
+    if (from->bits & SF_ROW_EVENTS && !row_stage_add_events(s, from->start_ns, &g->n_events[row]))
         return false;
-    if (from->bits & SF_ROW_LINKS && !add_links(s, &g->n_links[row]))
+    if (from->bits & SF_ROW_LINKS && !row_stage_add_links(s, &g->n_links[row]))
         return false;
     g->len += ROW_LEN;
     g->n_rows++;
@@ -286,8 +287,8 @@ static bool add_row(struct stage *s, const struct sf_mem_row *from)
 /* ---- parents ---- */
 
 /* The row of a span id, or SF_NONE; `lookup` is where a new one is kept. */
-static uint32_t find_row(const struct sf_granule_stage *g, uint64_t id,
-                         struct sf_table_lookup *lookup)
+static uint32_t row_stage_find_row(const struct sf_granule_stage *g, uint64_t id,
+                                   struct sf_table_lookup *lookup)
 {
     uint32_t row;
     *lookup = sf_table_lookup(&g->row_at, sf_key_u64(id));
@@ -308,12 +309,12 @@ static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t fi
     if (!sf_table_reset(&g->row_at, g->n_rows - start))
         return false;
     for (uint32_t row = start; row < g->n_rows; row++) {
-        if (find_row(g, g->span_ids[row], &lookup) == SF_NONE)
+        if (row_stage_find_row(g, g->span_ids[row], &lookup) == SF_NONE)
             sf_table_keep(&g->row_at, &lookup, row);
     }
     for (uint32_t row = first; row < g->n_rows; row++) {
         sf_span_id parent = sf_row_maps_row(maps, rows[row - first])->parent_id;
-        uint32_t at = parent ? find_row(g, parent, &lookup) : SF_NONE;
+        uint32_t at = parent ? row_stage_find_row(g, parent, &lookup) : SF_NONE;
         if (!parent) {
             g->parents[row] = 0;
         } else if (at == SF_NONE) {
@@ -356,7 +357,7 @@ bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
         struct sf_row_maps *m = &maps[rows[taken] >> SF_ROW_PLACE_BITS];
         if (m != s.m)
             enter_set(&s, m, head->tenant);
-        if (!add_row(&s, sf_row_maps_row(maps, rows[taken])))
+        if (!row_stage_add_row(&s, sf_row_maps_row(maps, rows[taken])))
             return false;
         taken++;
     }

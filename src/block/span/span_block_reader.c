@@ -51,9 +51,10 @@ enum sf_err sf_span_block_reader_corrupt(const struct sf_span_block_reader *r, u
 }
 
 /* Stored bytes into raw ones; a block in memory without compression is read where it lies. */
-static enum sf_err inflate(const struct sf_span_block_reader *r, uint8_t codec, uint64_t off,
-                           size_t stored_len, size_t raw_len, uint64_t checksum, uint64_t mask,
-                           struct sf_arena *req, sf_bytes *out, struct sf_why *why)
+static enum sf_err span_block_reader_inflate(const struct sf_span_block_reader *r, uint8_t codec,
+                                             uint64_t off, size_t stored_len, size_t raw_len,
+                                             uint64_t checksum, uint64_t mask, struct sf_arena *req,
+                                             sf_bytes *out, struct sf_why *why)
 {
     uint8_t *raw = NULL;
     const uint8_t *stored;
@@ -99,8 +100,8 @@ enum sf_err sf_span_block_reader_section(const struct sf_span_block_reader *r, u
         !sf_chunk_is_plausible((uint8_t)s->codec, s->stored_len, s->raw_len))
         err = sf_fail(why, SF_ERR_CORRUPT, "impossible length");
     else
-        err = inflate(r, (uint8_t)s->codec, s->off, (size_t)s->stored_len, (size_t)s->raw_len,
-                      s->checksum, UINT64_MAX, req, out, why);
+        err = span_block_reader_inflate(r, (uint8_t)s->codec, s->off, (size_t)s->stored_len,
+                                        (size_t)s->raw_len, s->checksum, UINT64_MAX, req, out, why);
     if (err)
         sf_why_prefix(why, "block %016llx: section %s", (unsigned long long)r->info.block_id,
                       sf_section_name(id));
@@ -240,8 +241,8 @@ enum sf_err sf_span_block_reader_chunk(const struct sf_span_block_reader *r, uin
                                        const struct sf_chunk_desc *d, struct sf_arena *req,
                                        sf_bytes *out, struct sf_why *why)
 {
-    enum sf_err err = inflate(r, d->codec, d->off, d->stored_len, d->raw_len, d->checksum,
-                              UINT32_MAX, req, out, why);
+    enum sf_err err = span_block_reader_inflate(r, d->codec, d->off, d->stored_len, d->raw_len,
+                                                d->checksum, UINT32_MAX, req, out, why);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
         sf_why_prefix(why, "block %016llx: granule %u, column %u",
                       (unsigned long long)r->info.block_id, granule, d->column);
@@ -250,8 +251,8 @@ enum sf_err sf_span_block_reader_chunk(const struct sf_span_block_reader *r, uin
 
 /* ---- open ---- */
 
-static enum sf_err check_section(const struct sf_span_block_reader *r, const struct sf_section *s,
-                                 struct sf_why *why)
+static enum sf_err span_block_reader_check_section(const struct sf_span_block_reader *r,
+                                                   const struct sf_section *s, struct sf_why *why)
 {
     uint64_t data_len;
     bool is_paged = s->id >= SF_SECTION_TIDX && s->id <= SF_SECTION_AFLT;
@@ -296,7 +297,7 @@ static enum sf_err read_section_table(struct sf_span_block_reader *r, const stru
             return sf_fail(why, SF_ERR_UNSUPPORTED, "section table: unknown section %u", s.id);
         if (r->sections[s.id].id)
             return sf_fail(why, SF_ERR_CORRUPT, "section %s is there twice", sf_section_name(s.id));
-        err = check_section(r, &s, why);
+        err = span_block_reader_check_section(r, &s, why);
         if (err)
             return err;
         r->sections[s.id] = s;
@@ -308,7 +309,7 @@ static enum sf_err read_section_table(struct sf_span_block_reader *r, const stru
     return SF_OK;
 }
 
-static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err span_block_reader_read_frame(struct sf_span_block_reader *r, struct sf_why *why)
 {
     uint8_t header[SF_BLOCK_HEADER_LEN], raw_tail[SF_BLOCK_TAIL_LEN];
     struct sf_block_tail tail;
@@ -419,7 +420,7 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
         r->len = bytes->len;
     }
     if (!err)
-        err = read_frame(r, why);
+        err = span_block_reader_read_frame(r, why);
     if (err)
         sf_why_prefix(why, "block");
     else

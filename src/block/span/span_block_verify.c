@@ -22,7 +22,8 @@ struct verify {
     uint64_t n_spans, n_errors, n_entries;
 };
 
-__attribute__((format(printf, 2, 3))) static void find(struct verify *v, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void span_block_verify_find(struct verify *v,
+                                                                         const char *format, ...)
 {
     char sentence[320];
     va_list args;
@@ -41,7 +42,7 @@ static bool went_well(struct verify *v, enum sf_err err, const struct sf_why *wh
     if (err == SF_ERR_LIMIT || err == SF_ERR_NOMEM)
         v->err = err;
     else if (err)
-        find(v, "%s", why->text);
+        span_block_verify_find(v, "%s", why->text);
     return !err;
 }
 
@@ -63,7 +64,7 @@ static void check_sections(struct verify *v)
                        &why))
             continue;
         if (sf_hash(p, (size_t)s->stored_len) != s->checksum)
-            find(v, "section %s: checksum differs", sf_section_name(id));
+            span_block_verify_find(v, "section %s: checksum differs", sf_section_name(id));
     }
 }
 
@@ -75,7 +76,7 @@ static sf_bytes load_paged(struct verify *v, uint16_t id, uint64_t off, uint64_t
     uint8_t *p;
 
     if (off > v->r->sections[id].raw_len || len > v->r->sections[id].raw_len - off) {
-        find(v, "section %s: a filter lies outside it", sf_section_name(id));
+        span_block_verify_find(v, "section %s: a filter lies outside it", sf_section_name(id));
         return SF_BYTES_NONE;
     }
     p = sf_arena_raw(req, (size_t)len, 16);
@@ -101,18 +102,21 @@ static void check_trace_index(struct verify *v)
     if (v->err || (!raw.p && n))
         return;
     if (raw.len != n * 8) {
-        find(v, "section TIDX: %zu entries for %llu traces", raw.len / 8, (unsigned long long)n);
+        span_block_verify_find(v, "section TIDX: %zu entries for %llu traces", raw.len / 8,
+                               (unsigned long long)n);
         return;
     }
     for (uint64_t i = 0; i < n; i++) {
         uint32_t half = sf_load_u32le(raw.p + i * 8), trace = sf_load_u32le(raw.p + i * 8 + 4);
         if (trace >= n || seen[trace]++) {
-            find(v, "section TIDX: entry %llu names a trace that is not there or twice",
-                 (unsigned long long)i);
+            span_block_verify_find(
+                v, "section TIDX: entry %llu names a trace that is not there or twice",
+                (unsigned long long)i);
             return;
         }
         if (half < before || half != v->halves[trace]) {
-            find(v, "section TIDX: entry %llu does not fit trace %u", (unsigned long long)i, trace);
+            span_block_verify_find(v, "section TIDX: entry %llu does not fit trace %u",
+                                   (unsigned long long)i, trace);
             return;
         }
         before = half;
@@ -121,7 +125,7 @@ static void check_trace_index(struct verify *v)
 
 /* ---- one granule ---- */
 
-static void check_chunks(struct verify *v, uint32_t granule)
+static void span_block_verify_check_chunks(struct verify *v, uint32_t granule)
 {
     const struct sf_granule_place *p = &v->r->places[granule];
 
@@ -183,7 +187,8 @@ static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
                    &why))
         return SF_BYTES_NONE;
     if (group.len == 0) {
-        find(v, "section %s: no filter for granule %u", sf_section_name(section), granule);
+        span_block_verify_find(v, "section %s: no filter for granule %u", sf_section_name(section),
+                               granule);
         return SF_BYTES_NONE;
     }
     *out_is_there = true;
@@ -198,7 +203,7 @@ static void check_span_filter(struct verify *v, uint32_t granule, const struct s
 
     for (uint32_t i = 0; is_there && filter.p && i < rows->n_rows; i++) {
         if (!sf_fuse_has(filter, sf_block_span_hash(rows->tenant, rows->span_id[i]))) {
-            find(v, "section SFLT: a span of granule %u is missing", granule);
+            span_block_verify_find(v, "section SFLT: a span of granule %u is missing", granule);
             return;
         }
     }
@@ -217,17 +222,18 @@ static void check_traces(struct verify *v, uint32_t granule, const struct sf_spa
         hash = sf_trace_id_hash(rows->trace_id[i], rows->tenant);
         if (n == 0 && g->is_continuation) {
             if (v->halves[trace] != hash >> 32)
-                find(v, "granule %u goes on with another trace than granule %u ended with", granule,
-                     granule - 1);
+                span_block_verify_find(
+                    v, "granule %u goes on with another trace than granule %u ended with", granule,
+                    granule - 1);
         } else if (n < g->n_traces) {
             v->halves[trace + n] = (uint32_t)(hash >> 32);
         }
         n++;
         if (v->traces.p && !sf_fuse_has(v->traces, hash))
-            find(v, "section TFLT: a trace of granule %u is missing", granule);
+            span_block_verify_find(v, "section TFLT: a trace of granule %u is missing", granule);
     }
     if (n > g->n_traces)
-        find(v, "granule %u has %u traces, not %u", granule, n, g->n_traces);
+        span_block_verify_find(v, "granule %u has %u traces, not %u", granule, n, g->n_traces);
 }
 
 /* Every text of a column must be found by the hashes or the filter that searches ask. */
@@ -240,8 +246,9 @@ static void check_text(struct verify *v, uint32_t granule, uint32_t column, uint
 
     if (hashes ? !sf_granule_match_hashes_have(hashes, n, hash)
                : filter.p && !sf_fuse_has(filter, probe ? probe : 1))
-        find(v, "granule %u: a value of column %u is not in the hashes or the filter", granule,
-             column);
+        span_block_verify_find(
+            v, "granule %u: a value of column %u is not in the hashes or the filter", granule,
+            column);
 }
 
 static void check_keys(struct verify *v, uint32_t granule, sf_bytes filter, struct sf_arena tmp)
@@ -291,7 +298,7 @@ static void check_granule(struct verify *v, uint32_t granule)
     struct sf_why why = {""};
     const int64_t *index;
 
-    check_chunks(v, granule);
+    span_block_verify_check_chunks(v, granule);
     if (v->err)
         return;
     if (!went_well(v, sf_granule_view_read(v->r, granule, SF_COL_ALL, NULL, 0, &tmp, &rows, &why),
@@ -303,7 +310,7 @@ static void check_granule(struct verify *v, uint32_t granule)
         v->n_errors += rows.status[i] == SF_STATUS_ERROR;
         v->n_entries += sf_span_is_entry(rows.kind[i], rows.parent_id[i] == 0, rows.spans[i].flags);
         if (fault) {
-            find(v, "granule %u: row %u %s", granule, i, fault);
+            span_block_verify_find(v, "granule %u: row %u %s", granule, i, fault);
             break;
         }
     }
@@ -328,21 +335,23 @@ static void check_totals(struct verify *v)
     for (uint32_t i = 0; i < r->n_entries; i++)
         n_entries += r->entries[i].count.n_spans;
     if (r->sections[SF_SECTION_ENTRY].id && n_entries != v->n_entries)
-        find(v, "section ENTRY: counts %llu spans, the rows have %llu",
-             (unsigned long long)n_entries, (unsigned long long)v->n_entries);
+        span_block_verify_find(v, "section ENTRY: counts %llu spans, the rows have %llu",
+                               (unsigned long long)n_entries, (unsigned long long)v->n_entries);
     if (n_spans != v->n_spans || n_errors != v->n_errors)
-        find(v, "section SVC: counts %llu spans and %llu errors, the rows are %llu and %llu",
-             (unsigned long long)n_spans, (unsigned long long)n_errors,
-             (unsigned long long)v->n_spans, (unsigned long long)v->n_errors);
+        span_block_verify_find(
+            v, "section SVC: counts %llu spans and %llu errors, the rows are %llu and %llu",
+            (unsigned long long)n_spans, (unsigned long long)n_errors,
+            (unsigned long long)v->n_spans, (unsigned long long)v->n_errors);
     for (uint32_t g = 0; g < r->n_granules; g++) {
         const struct sf_granule_info *info = &r->granules[g];
         ts_min = info->ts_min_ns < ts_min ? info->ts_min_ns : ts_min;
         ts_max = info->ts_max_ns > ts_max ? info->ts_max_ns : ts_max;
         if (r->info.tenant && info->tenant != r->info.tenant)
-            find(v, "granule %u is of tenant %u, the block of %u", g, info->tenant, r->info.tenant);
+            span_block_verify_find(v, "granule %u is of tenant %u, the block of %u", g,
+                                   info->tenant, r->info.tenant);
     }
     if (r->n_granules && (ts_min != r->info.ts_min_ns || ts_max != r->info.ts_max_ns))
-        find(v, "header: times differ from those of the granules");
+        span_block_verify_find(v, "header: times differ from those of the granules");
 }
 
 enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf_arena scratch,

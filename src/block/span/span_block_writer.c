@@ -65,7 +65,7 @@ static bool reset_shapes(struct sf_span_block_writer *w)
     return sf_shapes_reset(&w->shapes) || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
-static enum sf_err say(const struct sf_span_block_writer *w, struct sf_why *why)
+static enum sf_err span_block_writer_say(const struct sf_span_block_writer *w, struct sf_why *why)
 {
     switch (w->err) {
     case SF_OK: return SF_OK;
@@ -190,13 +190,13 @@ enum sf_err sf_span_block_writer_resource(struct sf_span_block_writer *w, uint32
     uint32_t service;
 
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     sf_buf_reset(&w->raw);
     if (!sf_table_encode_resource(w, tenant, r, &w->raw, &service) ||
         !keep_record(w, &w->resources, &w->resource_stages, &w->resource_cap, tenant, service,
                      out_code))
         sf_span_block_writer_fail(w, SF_ERR_NOMEM);
-    return say(w, why);
+    return span_block_writer_say(w, why);
 }
 
 enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t tenant,
@@ -204,18 +204,18 @@ enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t 
                                        struct sf_why *why)
 {
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     sf_buf_reset(&w->raw);
     if (!sf_table_encode_scope(w, tenant, s, &w->raw) ||
         !keep_record(w, &w->scopes, &w->scope_stages, &w->scope_cap, tenant, 0, out_code))
         sf_span_block_writer_fail(w, SF_ERR_NOMEM);
-    return say(w, why);
+    return span_block_writer_say(w, why);
 }
 
 /* ---- rows ---- */
 
 /* Hands what is encoded to the file; a block in memory keeps it. */
-static enum sf_err drain(struct sf_span_block_writer *w, struct sf_why *why)
+static enum sf_err span_block_writer_drain(struct sf_span_block_writer *w, struct sf_why *why)
 {
     enum sf_err err;
 
@@ -234,10 +234,10 @@ static enum sf_err drain(struct sf_span_block_writer *w, struct sf_why *why)
 static enum sf_err close_granule(struct sf_span_block_writer *w, struct sf_why *why)
 {
     if (!sf_granule_encode(w))
-        return say(w, why);
+        return span_block_writer_say(w, why);
     if (w->shapes.n > MAX_KEPT_SHAPES && !reset_shapes(w))
-        return say(w, why);
-    return drain(w, why);
+        return span_block_writer_say(w, why);
+    return span_block_writer_drain(w, why);
 }
 
 static enum sf_err check_rows(const struct sf_span_block_writer *w, uint32_t tenant,
@@ -267,7 +267,7 @@ enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_
     enum sf_err err = SF_OK;
 
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     if (g->n_rows && is_new) {
         bool must_cut = g->is_continuation || head->tenant != g->tenant ||
                         g->len > SF_GRANULE_FULL_LEN || n > SF_LIMIT_GRANULE_ROWS - g->n_rows;
@@ -276,14 +276,14 @@ enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_
             return err;
     }
     if (w->has_newest && head->tenant != w->newest_tenant && !reset_shapes(w))
-        return say(w, why);
+        return span_block_writer_say(w, why);
     w->newest_trace = head->trace_id;
     w->newest_tenant = head->tenant;
     w->has_newest = true;
     while (n > 0) {
         uint32_t taken;
         if (!sf_row_stage_rows(w, maps, is_new, rows, n, &taken))
-            return say(w, why);
+            return span_block_writer_say(w, why);
         is_new = false;
         rows += taken;
         n -= taken;
@@ -326,7 +326,7 @@ static enum sf_err write_own(struct sf_span_block_writer *w, struct sf_why *why)
     scopes = counting(a, w->scopes.n);
     if (!rows || !resources || !scopes || !sf_row_maps_init(&m, w->own, resources, scopes, a)) {
         sf_span_block_writer_fail(w, SF_ERR_LIMIT);
-        return say(w, why);
+        return span_block_writer_say(w, why);
     }
     return sf_span_block_writer_rows(w, &m, rows, n, why);
 }
@@ -338,13 +338,13 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
     enum sf_err err;
 
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     err = check_rows(w, tenant, spans, n_spans, why);
     if (err)
         return err;
     if (!has_own(w)) {
         sf_span_block_writer_fail(w, SF_ERR_NOMEM);
-        return say(w, why);
+        return span_block_writer_say(w, why);
     }
     sf_rowset_reset(w->own);
     for (uint32_t i = 0; !err && i < n_spans; i++)
@@ -352,7 +352,7 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
     if (!err)
         return write_own(w, why);
     sf_span_block_writer_fail(w, err);
-    return say(w, why);
+    return span_block_writer_say(w, why);
 }
 
 enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
@@ -363,7 +363,7 @@ enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
     enum sf_err err = SF_OK;
 
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     if (w->g.is_continuation) /* it has to follow the granule it continues with */
         err = close_granule(w, why);
     if (w->g.n_rows == 0)
@@ -371,17 +371,17 @@ enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
     if (!err)
         err = sf_granule_carry(w, r, granule, codes, scratch, why);
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     if (!err)
-        return drain(w, why);
+        return span_block_writer_drain(w, why);
     sf_span_block_writer_fail(w, err);
     return err;
 }
 
 /* ---- the end ---- */
 
-static bool add_section(struct sf_span_block_writer *w, struct sf_buf *table, uint16_t id,
-                        const struct sf_buf *content, bool is_paged)
+static bool span_block_writer_add_section(struct sf_span_block_writer *w, struct sf_buf *table,
+                                          uint16_t id, const struct sf_buf *content, bool is_paged)
 {
     struct sf_section s = {.id = id, .off = w->out_off + w->out.len, .raw_len = content->len};
     size_t start = w->out.len;
@@ -404,31 +404,32 @@ static bool add_tables(struct sf_span_block_writer *w, struct sf_buf *table, str
 {
     /* Keys first: counting them may add strings. */
     sf_buf_reset(tmp);
-    if (!sf_table_encode_keys(w, tmp) || !add_section(w, table, SF_SECTION_KEY, tmp, false))
+    if (!sf_table_encode_keys(w, tmp) ||
+        !span_block_writer_add_section(w, table, SF_SECTION_KEY, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_strings(w, tmp);
-    if (!add_section(w, table, SF_SECTION_STR, tmp, false))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_STR, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_records(&w->resources, tmp);
-    if (!add_section(w, table, SF_SECTION_RES, tmp, false))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_RES, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_records(&w->scopes, tmp);
-    if (!add_section(w, table, SF_SECTION_SCOPE, tmp, false))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_SCOPE, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_operations(w, tmp);
-    if (!add_section(w, table, SF_SECTION_SVC, tmp, false))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_SVC, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_entries(w, tmp);
-    if (!add_section(w, table, SF_SECTION_ENTRY, tmp, false))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_ENTRY, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_granules(w, tmp);
-    return add_section(w, table, SF_SECTION_GRAN, tmp, false);
+    return span_block_writer_add_section(w, table, SF_SECTION_GRAN, tmp, false);
 }
 
 static bool add_indexes(struct sf_span_block_writer *w, struct sf_buf *table, struct sf_buf *tmp)
@@ -440,26 +441,27 @@ static bool add_indexes(struct sf_span_block_writer *w, struct sf_buf *table, st
     sf_buf_reset(tmp);
     if (!sf_filter_stage_encode_trace_index(hashes, n, tmp))
         return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
-    if (!add_section(w, table, SF_SECTION_TIDX, tmp, true))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_TIDX, tmp, true))
         return false;
     sf_buf_reset(tmp);
     err = sf_fuse_build(tmp, hashes, n);
     if (err)
         return sf_span_block_writer_fail(w, err);
-    if (!add_section(w, table, SF_SECTION_TFLT, tmp, true))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_TFLT, tmp, true))
         return false;
     if (!w->has_filters)
         return true;
     sf_buf_reset(tmp);
     sf_filter_stage_encode_groups(&w->span_groups, &w->span_filters, w->n_groups, tmp);
-    if (!add_section(w, table, SF_SECTION_SFLT, tmp, true))
+    if (!span_block_writer_add_section(w, table, SF_SECTION_SFLT, tmp, true))
         return false;
     sf_buf_reset(tmp);
     sf_filter_stage_encode_groups(&w->attr_groups, &w->attr_filters, w->n_groups, tmp);
-    return add_section(w, table, SF_SECTION_AFLT, tmp, true);
+    return span_block_writer_add_section(w, table, SF_SECTION_AFLT, tmp, true);
 }
 
-static bool add_lists(struct sf_span_block_writer *w, struct sf_buf *table, struct sf_buf *tmp)
+static bool span_block_writer_add_lists(struct sf_span_block_writer *w, struct sf_buf *table,
+                                        struct sf_buf *tmp)
 {
     const struct sf_span_block_options *o = &w->options;
 
@@ -470,7 +472,8 @@ static bool add_lists(struct sf_span_block_writer *w, struct sf_buf *table, stru
             continue;
         sf_buf_reset(tmp);
         sf_buf_add(tmp, list, n * sizeof(*list));
-        if (!add_section(w, table, i ? SF_SECTION_SRC : SF_SECTION_DUP, tmp, false))
+        if (!span_block_writer_add_section(w, table, i ? SF_SECTION_SRC : SF_SECTION_DUP, tmp,
+                                           false))
             return false;
     }
     return true;
@@ -512,7 +515,7 @@ enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t
     enum sf_err err;
 
     if (w->err)
-        return say(w, why);
+        return span_block_writer_say(w, why);
     err = close_granule(w, why);
     if (err)
         return err;
@@ -521,12 +524,13 @@ enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t
     /* The filters of a large block take as much memory to build as a granule's columns. */
     sf_granule_stage_done(&w->g);
     if (!sf_filter_stage_close_group(w) || !add_tables(w, &table, &tmp) ||
-        !add_indexes(w, &table, &tmp) || !add_lists(w, &table, &tmp) || !add_tail(w, &table))
-        err = say(w, why);
+        !add_indexes(w, &table, &tmp) || !span_block_writer_add_lists(w, &table, &tmp) ||
+        !add_tail(w, &table))
+        err = span_block_writer_say(w, why);
     sf_buf_done(&table);
     sf_buf_done(&tmp);
     if (!err)
-        err = drain(w, why);
+        err = span_block_writer_drain(w, why);
     if (!err)
         err = put_header(w, why);
     if (err)

@@ -17,7 +17,7 @@ static enum sf_err damaged(uint16_t section, const char *what, struct sf_why *wh
     return sf_fail(why, SF_ERR_CORRUPT, "section %s: %s", sf_section_name(section), what);
 }
 
-static enum sf_err no_room(struct sf_why *why)
+static enum sf_err table_decode_no_room(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "tables are larger than a block's can be");
 }
@@ -34,8 +34,8 @@ struct raw_table {
     sf_bytes bytes;
 };
 
-static enum sf_err load(struct sf_span_block_reader *r, uint16_t id, struct raw_table *out,
-                        struct sf_why *why)
+static enum sf_err table_decode_load(struct sf_span_block_reader *r, uint16_t id,
+                                     struct raw_table *out, struct sf_why *why)
 {
     const struct sf_section *s = &r->sections[id];
     *out = (struct raw_table){0};
@@ -46,7 +46,7 @@ static enum sf_err load(struct sf_span_block_reader *r, uint16_t id, struct raw_
 
 /* ---- strings ---- */
 
-static enum sf_err read_strings(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err table_decode_read_strings(struct sf_span_block_reader *r, struct sf_why *why)
 {
     sf_bytes raw;
     struct sf_cursor c;
@@ -63,7 +63,7 @@ static enum sf_err read_strings(struct sf_span_block_reader *r, struct sf_why *w
         return damaged(SF_SECTION_STR, "more strings than bytes", why);
     strings = sf_arena_new_n(names, r->n_strings, sizeof(*strings));
     if (!strings)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < r->n_strings; i++)
         strings[i].len = sf_cursor_varint32(&c);
     for (uint32_t i = 0; i < r->n_strings; i++) {
@@ -88,7 +88,8 @@ static sf_str get_string(const struct sf_span_block_reader *r, struct sf_cursor 
 
 /* ---- resources and scopes ---- */
 
-static struct sf_value get_value(const struct sf_span_block_reader *r, struct sf_cursor *c)
+static struct sf_value table_decode_get_value(const struct sf_span_block_reader *r,
+                                              struct sf_cursor *c)
 {
     struct sf_value v = {0};
     uint8_t type = sf_cursor_u8(c), bit;
@@ -116,7 +117,8 @@ static struct sf_value get_value(const struct sf_span_block_reader *r, struct sf
     return v;
 }
 
-static bool get_attrs(struct sf_span_block_reader *r, struct sf_cursor *c, struct sf_attrs *out)
+static bool table_decode_get_attrs(struct sf_span_block_reader *r, struct sf_cursor *c,
+                                   struct sf_attrs *out)
 {
     uint32_t n = sf_cursor_varint32(c);
     struct sf_attr *list;
@@ -130,7 +132,7 @@ static bool get_attrs(struct sf_span_block_reader *r, struct sf_cursor *c, struc
         return false;
     for (uint32_t i = 0; i < n && !c->is_bad; i++) {
         list[i].key = get_string(r, c);
-        list[i].val = get_value(r, c);
+        list[i].val = table_decode_get_value(r, c);
     }
     *out = (struct sf_attrs){list, n};
     return true;
@@ -147,14 +149,14 @@ static enum sf_err read_resources(struct sf_span_block_reader *r, sf_bytes raw, 
     list = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*list));
     tenants = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*tenants));
     if (!list || !tenants)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         tenants[i] = sf_cursor_varint32(&c);
         list[i].service = get_string(r, &c);
         list[i].schema_url = get_string(r, &c);
         list[i].dropped_attrs = sf_cursor_varint32(&c);
-        if (!get_attrs(r, &c, &list[i].attrs))
-            return no_room(why);
+        if (!table_decode_get_attrs(r, &c, &list[i].attrs))
+            return table_decode_no_room(why);
     }
     if (c.is_bad || sf_cursor_left(&c))
         return damaged(SF_SECTION_RES, "records do not fit", why);
@@ -164,7 +166,8 @@ static enum sf_err read_resources(struct sf_span_block_reader *r, sf_bytes raw, 
     return SF_OK;
 }
 
-static enum sf_err read_scopes(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+static enum sf_err table_decode_read_scopes(struct sf_span_block_reader *r, sf_bytes raw,
+                                            struct sf_why *why)
 {
     struct sf_cursor c = sf_cursor_of(raw);
     uint32_t n = sf_cursor_u32(&c);
@@ -174,15 +177,15 @@ static enum sf_err read_scopes(struct sf_span_block_reader *r, sf_bytes raw, str
         return damaged(SF_SECTION_SCOPE, "more scopes than bytes", why);
     list = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*list));
     if (!list)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         sf_cursor_varint32(&c); /* tenant */
         list[i].name = get_string(r, &c);
         list[i].version = get_string(r, &c);
         list[i].schema_url = get_string(r, &c);
         list[i].dropped_attrs = sf_cursor_varint32(&c);
-        if (!get_attrs(r, &c, &list[i].attrs))
-            return no_room(why);
+        if (!table_decode_get_attrs(r, &c, &list[i].attrs))
+            return table_decode_no_room(why);
     }
     if (c.is_bad || sf_cursor_left(&c))
         return damaged(SF_SECTION_SCOPE, "records do not fit", why);
@@ -279,10 +282,10 @@ static enum sf_err get_keys(const struct sf_span_block_reader *r, sf_bytes raw, 
     if (out_values)
         values = sf_arena_new_n(to, n, sizeof(*values));
     if (!list || (out_values && !values))
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         if (!get_key(r, &c, &list[i], values ? to : NULL, values ? &values[i] : &none))
-            return no_room(why);
+            return table_decode_no_room(why);
     }
     if (c.is_bad || sf_cursor_left(&c))
         return damaged(SF_SECTION_KEY, "records do not fit", why);
@@ -336,7 +339,7 @@ static enum sf_err order_keys(struct sf_typed_key *keys, uint32_t n, struct sf_a
     uint32_t *order = sf_arena_new_n(to, n, sizeof(*order));
 
     if (!order)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     if (n)
@@ -422,7 +425,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
         return err;
     keys = sf_arena_new_n(to, n_typed, sizeof(*keys));
     if (!keys)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0, len; i < n_typed; i += len) {
         const struct sf_typed_key *k = &typed[order[i]];
         for (len = 1; i + len < n_typed; len++) {
@@ -433,7 +436,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
         if (k->type == SF_VALUE_NONE && k->name.len == 0 && len == 1)
             continue;
         if (!join_types(typed, values, order + i, len, to, &keys[n++]))
-            return no_room(why);
+            return table_decode_no_room(why);
     }
     r->keys = keys;
     r->n_keys = n;
@@ -442,7 +445,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
 
 /* ---- operations ---- */
 
-static bool read_count(struct sf_cursor *c, struct sf_call_count *out)
+static bool table_decode_read_count(struct sf_cursor *c, struct sf_call_count *out)
 {
     uint8_t n_buckets;
     out->n_spans = sf_cursor_varint(c);
@@ -458,7 +461,8 @@ static bool read_count(struct sf_cursor *c, struct sf_call_count *out)
     return true;
 }
 
-static enum sf_err read_entries(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+static enum sf_err table_decode_read_entries(struct sf_span_block_reader *r, sf_bytes raw,
+                                             struct sf_why *why)
 {
     struct sf_cursor c = sf_cursor_of(raw);
     uint32_t n = sf_cursor_u32(&c);
@@ -468,12 +472,12 @@ static enum sf_err read_entries(struct sf_span_block_reader *r, sf_bytes raw, st
         return damaged(SF_SECTION_ENTRY, "more records than operations", why);
     list = sf_arena_new_n(arena_of(r, SF_TABLES_OPERATIONS), n, sizeof(*list));
     if (!list)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         list[i].op = sf_cursor_varint32(&c);
         if (list[i].op >= r->n_ops || (i && list[i].op <= list[i - 1].op))
             return damaged(SF_SECTION_ENTRY, "operations out of order", why);
-        if (!read_count(&c, &list[i].count))
+        if (!table_decode_read_count(&c, &list[i].count))
             return damaged(SF_SECTION_ENTRY, "a bucket that does not exist", why);
         if (list[i].count.n_spans > r->ops[list[i].op].all.n_spans)
             return damaged(SF_SECTION_ENTRY, "more entries than spans", why);
@@ -495,13 +499,13 @@ static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw,
         return damaged(SF_SECTION_SVC, "more operations than bytes", why);
     list = sf_arena_new_n(arena_of(r, SF_TABLES_OPERATIONS), n, sizeof(*list));
     if (!list)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         struct sf_block_operation *op = &list[i];
         op->tenant = sf_cursor_varint32(&c);
         op->service = get_string(r, &c);
         op->name = get_string(r, &c);
-        if (!read_count(&c, &op->all))
+        if (!table_decode_read_count(&c, &op->all))
             return damaged(SF_SECTION_SVC, "a bucket that does not exist", why);
     }
     if (c.is_bad || sf_cursor_left(&c))
@@ -513,8 +517,8 @@ static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw,
 
 /* ---- granules ---- */
 
-static enum sf_err check_chunks(const struct sf_span_block_reader *r, uint32_t granule,
-                                struct sf_why *why)
+static enum sf_err table_decode_check_chunks(const struct sf_span_block_reader *r, uint32_t granule,
+                                             struct sf_why *why)
 {
     const struct sf_granule_place *p = &r->places[granule];
     uint64_t n_hashes = 0;
@@ -581,8 +585,8 @@ struct granule_sums {
     uint64_t chunks, hashes, runs, rows, traces;
 };
 
-static bool add_up(struct granule_sums *s, struct sf_granule_info *g, struct sf_granule_place *p,
-                   const uint32_t limits[3])
+static bool table_decode_add_up(struct granule_sums *s, struct sf_granule_info *g,
+                                struct sf_granule_place *p, const uint32_t limits[3])
 {
     if (p->n_chunks > limits[0] - s->chunks || p->n_hashes > limits[1] - s->hashes ||
         p->n_runs > limits[2] - s->runs)
@@ -602,7 +606,7 @@ static bool add_up(struct granule_sums *s, struct sf_granule_info *g, struct sf_
 }
 
 /* Bytes that are borrowed become the arena's; NULL: it is full. */
-static void list_of(struct sf_arena *to, const uint8_t **io, size_t len)
+static void table_decode_list_of(struct sf_arena *to, const uint8_t **io, size_t len)
 {
     uint8_t *copy = sf_arena_raw(to, len, 16);
     if (copy && len)
@@ -619,14 +623,14 @@ struct hash_lists { /* value hashes of chunks; granules mostly have the same one
     uint32_t sorted[SF_BLOCK_MAX_HASHES];
 };
 
-static int by_value(const void *a, const void *b)
+static int table_decode_by_value(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
 /* Into l->sorted; older writers kept the order in which values appeared. */
-static void sort_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n)
+static void table_decode_sort_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n)
 {
     bool is_sorted = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -634,7 +638,7 @@ static void sort_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n)
         is_sorted = is_sorted && (i == 0 || l->sorted[i - 1] <= l->sorted[i]);
     }
     if (!is_sorted)
-        qsort(l->sorted, n, sizeof(*l->sorted), by_value);
+        qsort(l->sorted, n, sizeof(*l->sorted), table_decode_by_value);
 }
 
 /* Where the list lies, counted from l->base. NOMEM or LIMIT. */
@@ -645,7 +649,7 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
     struct sf_table_lookup lookup;
     uint32_t cap = l->cap, at, *to;
 
-    sort_hashes(l, hashes, n);
+    table_decode_sort_hashes(l, hashes, n);
     hash = sf_key(l->sorted, n * sizeof(*l->sorted));
     if (!sf_table_more(&l->at) || !sf_list_room(&l->firsts, l->n, &cap, 64) ||
         !sf_list_room(&l->lens, l->n, &l->cap, 64))
@@ -669,7 +673,7 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
 }
 
 /* Its tables borrow from it: it is not compressed, and has none of the filters of files. */
-static bool is_part(const struct sf_span_block_reader *r)
+static bool table_decode_is_part(const struct sf_span_block_reader *r)
 {
     return r->memory.p && !r->sections[SF_SECTION_SFLT].id;
 }
@@ -688,22 +692,23 @@ static enum sf_err read_hashes(struct sf_span_block_reader *r, const uint8_t *ha
         struct sf_chunk_desc d = sf_span_block_reader_desc(r, i);
         uint32_t n = sf_span_block_reader_n_hashes(&d);
         places[i] = at;
-        if (n && !is_part(r))
+        if (n && !table_decode_is_part(r))
             err = share_hashes(&l, hashes + (size_t)at * 4, n, &places[i]);
         at += n;
     }
     r->hash_places = places;
-    r->hashes = is_part(r) ? hashes : (const uint8_t *)l.base;
+    r->hashes = table_decode_is_part(r) ? hashes : (const uint8_t *)l.base;
     sf_table_done(&l.at);
     sf_heap_free(l.firsts);
     sf_heap_free(l.lens);
     if (err == SF_ERR_NOMEM)
         return sf_no_memory(why, "tables");
-    return err ? no_room(why) : SF_OK;
+    return err ? table_decode_no_room(why) : SF_OK;
 }
 
 /* `raw` is the content of GRAN. What is left of it lives as long as the tables. */
-static enum sf_err read_granules(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+static enum sf_err table_decode_read_granules(struct sf_span_block_reader *r, sf_bytes raw,
+                                              struct sf_why *why)
 {
     struct sf_cursor c = sf_cursor_of(raw);
     struct sf_granule_info *list;
@@ -724,9 +729,10 @@ static enum sf_err read_granules(struct sf_span_block_reader *r, sf_bytes raw, s
     list = sf_arena_new_n(rows, n, sizeof(*list));
     places = sf_arena_new_n(rows, n, sizeof(*places));
     if (!list || !places)
-        return no_room(why);
+        return table_decode_no_room(why);
     for (uint32_t i = 0; i < n; i++) {
-        if (!get_granule(&c, &list[i], &places[i]) || !add_up(&sums, &list[i], &places[i], limits))
+        if (!get_granule(&c, &list[i], &places[i]) ||
+            !table_decode_add_up(&sums, &list[i], &places[i], limits))
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u cannot be right", i);
         if (list[i].is_continuation && list[i].tenant != list[i - 1].tenant)
             return sf_fail(why, SF_ERR_CORRUPT, "section GRAN: granule %u cannot go on", i);
@@ -743,20 +749,20 @@ static enum sf_err read_granules(struct sf_span_block_reader *r, sf_bytes raw, s
     hashes = c.at + descs_len;
     r->runs = hashes + (size_t)limits[1] * 4;
     for (uint32_t i = 0; i < n && !err; i++)
-        err = check_chunks(r, i, why);
+        err = table_decode_check_chunks(r, i, why);
     if (!err)
         err = read_hashes(r, hashes, limits[0], why);
-    if (err || is_part(r))
+    if (err || table_decode_is_part(r))
         return err;
-    list_of(rows, &r->descs, descs_len);
-    list_of(rows, &r->runs, runs_len);
-    return r->descs && r->runs ? SF_OK : no_room(why);
+    table_decode_list_of(rows, &r->descs, descs_len);
+    table_decode_list_of(rows, &r->runs, runs_len);
+    return r->descs && r->runs ? SF_OK : table_decode_no_room(why);
 }
 
 /* ---- lists, and all of it ---- */
 
-static enum sf_err read_list(struct sf_span_block_reader *r, uint16_t id, const uint64_t **out,
-                             size_t *out_n, struct sf_why *why)
+static enum sf_err table_decode_read_list(struct sf_span_block_reader *r, uint16_t id,
+                                          const uint64_t **out, size_t *out_n, struct sf_why *why)
 {
     struct raw_table raw;
     uint64_t *list;
@@ -764,7 +770,7 @@ static enum sf_err read_list(struct sf_span_block_reader *r, uint16_t id, const 
 
     if (!r->sections[id].id)
         return SF_OK;
-    err = load(r, id, &raw, why);
+    err = table_decode_load(r, id, &raw, why);
     if (!err && raw.bytes.len % 8)
         err = damaged(id, "not a list of numbers", why);
     if (!err) {
@@ -774,42 +780,42 @@ static enum sf_err read_list(struct sf_span_block_reader *r, uint16_t id, const 
             *out = list;
             *out_n = raw.bytes.len / 8;
         } else {
-            err = no_room(why);
+            err = table_decode_no_room(why);
         }
     }
     sf_arena_done(&raw.memory);
     return err;
 }
 
-static enum sf_err read_table(struct sf_span_block_reader *r, uint16_t id,
-                              enum sf_err (*read)(struct sf_span_block_reader *r, sf_bytes raw,
-                                                  struct sf_why *why),
-                              struct sf_why *why)
+static enum sf_err table_decode_read_table(struct sf_span_block_reader *r, uint16_t id,
+                                           enum sf_err (*read)(struct sf_span_block_reader *r,
+                                                               sf_bytes raw, struct sf_why *why),
+                                           struct sf_why *why)
 {
     struct raw_table raw;
-    enum sf_err err = load(r, id, &raw, why);
+    enum sf_err err = table_decode_load(r, id, &raw, why);
     if (!err)
         err = read(r, raw.bytes, why);
     sf_arena_done(&raw.memory);
     return err;
 }
 
-static enum sf_err read_rows(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err table_decode_read_rows(struct sf_span_block_reader *r, struct sf_why *why)
 {
-    enum sf_err err = read_table(r, SF_SECTION_RES, read_resources, why);
+    enum sf_err err = table_decode_read_table(r, SF_SECTION_RES, read_resources, why);
     if (!err)
-        err = read_table(r, SF_SECTION_SCOPE, read_scopes, why);
+        err = table_decode_read_table(r, SF_SECTION_SCOPE, table_decode_read_scopes, why);
     if (!err)
-        err = read_table(r, SF_SECTION_KEY, read_keys, why);
+        err = table_decode_read_table(r, SF_SECTION_KEY, read_keys, why);
     if (err)
         return err;
-    if (is_part(r)) {
+    if (table_decode_is_part(r)) {
         sf_bytes raw;
         err = sf_span_block_reader_section(r, SF_SECTION_GRAN, arena_of(r, SF_TABLES_ROWS), &raw,
                                            why);
-        return err ? err : read_granules(r, raw, why);
+        return err ? err : table_decode_read_granules(r, raw, why);
     }
-    return read_table(r, SF_SECTION_GRAN, read_granules, why);
+    return table_decode_read_table(r, SF_SECTION_GRAN, table_decode_read_granules, why);
 }
 
 enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_tables set,
@@ -817,17 +823,18 @@ enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_ta
 {
     enum sf_err err;
     switch (set) {
-    case SF_TABLES_NAMES: return read_strings(r, why);
-    case SF_TABLES_ROWS: return read_rows(r, why);
+    case SF_TABLES_NAMES: return table_decode_read_strings(r, why);
+    case SF_TABLES_ROWS: return table_decode_read_rows(r, why);
     case SF_TABLES_VALUES: return read_values(r, why);
     case SF_TABLES_OPERATIONS:
-        err = read_table(r, SF_SECTION_SVC, read_operations, why);
+        err = table_decode_read_table(r, SF_SECTION_SVC, read_operations, why);
         return err || !r->sections[SF_SECTION_ENTRY].id
                    ? err
-                   : read_table(r, SF_SECTION_ENTRY, read_entries, why);
+                   : table_decode_read_table(r, SF_SECTION_ENTRY, table_decode_read_entries, why);
     case SF_TABLES_LISTS:
-        err = read_list(r, SF_SECTION_DUP, &r->dups, &r->n_dups, why);
-        return err ? err : read_list(r, SF_SECTION_SRC, &r->sources, &r->n_sources, why);
+        err = table_decode_read_list(r, SF_SECTION_DUP, &r->dups, &r->n_dups, why);
+        return err ? err
+                   : table_decode_read_list(r, SF_SECTION_SRC, &r->sources, &r->n_sources, why);
     case SF_TABLES_NONE:
     case SF_TABLES_ALL: break;
     }

@@ -5,7 +5,7 @@
 #include "block/format/cursor.h"
 #include "block/span/writer.h"
 
-static bool add_string(struct sf_span_block_writer *w, sf_str s, struct sf_buf *out)
+static bool table_encode_add_string(struct sf_span_block_writer *w, sf_str s, struct sf_buf *out)
 {
     uint32_t code;
     if (!sf_dict_add(&w->strings, s, &code))
@@ -14,12 +14,13 @@ static bool add_string(struct sf_span_block_writer *w, sf_str s, struct sf_buf *
     return true;
 }
 
-static bool add_attrs(struct sf_span_block_writer *w, struct sf_attrs attrs, struct sf_buf *out)
+static bool table_encode_add_attrs(struct sf_span_block_writer *w, struct sf_attrs attrs,
+                                   struct sf_buf *out)
 {
     sf_buf_add_varint(out, attrs.n);
     for (uint32_t i = 0; i < attrs.n; i++) {
         const struct sf_attr *a = &attrs.list[i];
-        if (!add_string(w, a->key, out))
+        if (!table_encode_add_string(w, a->key, out))
             return false;
         sf_buf_add_u8(out, (uint8_t)a->val.type);
         switch (a->val.type) {
@@ -30,7 +31,7 @@ static bool add_attrs(struct sf_span_block_writer *w, struct sf_attrs attrs, str
         case SF_VALUE_INT:
         case SF_VALUE_DOUBLE: sf_buf_add(out, &a->val.i64, 8); break;
         default:
-            if (!add_string(w, a->val.str, out))
+            if (!table_encode_add_string(w, a->val.str, out))
                 return false;
         }
     }
@@ -45,21 +46,21 @@ bool sf_table_encode_resource(struct sf_span_block_writer *w, uint32_t tenant,
     if (!sf_dict_add(&w->strings, r->service, out_service))
         return false;
     sf_buf_add_varint(out, *out_service);
-    if (!add_string(w, r->schema_url, out))
+    if (!table_encode_add_string(w, r->schema_url, out))
         return false;
     sf_buf_add_varint(out, r->dropped_attrs);
-    return add_attrs(w, r->attrs, out);
+    return table_encode_add_attrs(w, r->attrs, out);
 }
 
 bool sf_table_encode_scope(struct sf_span_block_writer *w, uint32_t tenant,
                            const struct sf_scope *s, struct sf_buf *out)
 {
     sf_buf_add_varint(out, tenant);
-    if (!add_string(w, s->name, out) || !add_string(w, s->version, out) ||
-        !add_string(w, s->schema_url, out))
+    if (!table_encode_add_string(w, s->name, out) || !table_encode_add_string(w, s->version, out) ||
+        !table_encode_add_string(w, s->schema_url, out))
         return false;
     sf_buf_add_varint(out, s->dropped_attrs);
-    return add_attrs(w, s->attrs, out);
+    return table_encode_add_attrs(w, s->attrs, out);
 }
 
 void sf_table_encode_strings(const struct sf_span_block_writer *w, struct sf_buf *out)
@@ -115,8 +116,9 @@ static bool count_table_attr(struct sf_span_block_writer *w, uint32_t tenant, ui
     return is_ok;
 }
 
-static bool count_table(struct sf_span_block_writer *w, uint8_t scope,
-                        const struct sf_dict *records, const struct sf_resource_stage *stages)
+static bool table_encode_count_table(struct sf_span_block_writer *w, uint8_t scope,
+                                     const struct sf_dict *records,
+                                     const struct sf_resource_stage *stages)
 {
     for (uint32_t i = 0; i < records->n; i++) {
         struct sf_cursor c = sf_cursor_of(sf_str_bytes(sf_dict_get(records, i)));
@@ -132,7 +134,7 @@ static bool count_table(struct sf_span_block_writer *w, uint8_t scope,
     return true;
 }
 
-static int cmp_count(const void *a, const void *b, void *arg)
+static int table_encode_cmp_count(const void *a, const void *b, void *arg)
 {
     const uint32_t *counts = arg;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -150,7 +152,7 @@ static bool encode_top(const struct sf_key_stage *k, struct sf_buf *out)
         return false;
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
-    qsort_r(order, n, sizeof(*order), cmp_count, k->top_counts);
+    qsort_r(order, n, sizeof(*order), table_encode_cmp_count, k->top_counts);
     if (n > SF_BLOCK_MAX_TOP)
         n = SF_BLOCK_MAX_TOP;
     /* A list that is not complete is a hint; it may not cost more than the column it is about. */
@@ -171,8 +173,8 @@ static bool encode_top(const struct sf_key_stage *k, struct sf_buf *out)
 
 bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out)
 {
-    if (!count_table(w, SF_SCOPE_RESOURCE, &w->resources, w->resource_stages) ||
-        !count_table(w, SF_SCOPE_INSTRUMENTATION, &w->scopes, w->scope_stages))
+    if (!table_encode_count_table(w, SF_SCOPE_RESOURCE, &w->resources, w->resource_stages) ||
+        !table_encode_count_table(w, SF_SCOPE_INSTRUMENTATION, &w->scopes, w->scope_stages))
         return false;
     sf_buf_add_u32le(out, w->n_keys);
     for (uint32_t i = 0; i < w->n_keys; i++) {
