@@ -61,7 +61,7 @@ static int flag_label(const struct sf_flag *flag, char *to, size_t cap)
                     flag->value_name ? " " : "", flag->value_name ? flag->value_name : "");
 }
 
-static void add_flags(struct sf_buf *out, const struct sf_args *args, size_t width)
+static void args_add_flags(struct sf_buf *out, const struct sf_args *args, size_t width)
 {
     static const struct sf_flag help = {
         .name = "help", .kind = SF_FLAG_BOOL, .help = "print usage and exit"};
@@ -99,7 +99,7 @@ void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out)
         sf_buf_add_u8(out, '\n');
         add_wrapped(out, sf_str_from(args->details), 0, 0, width);
     }
-    add_flags(out, args, width);
+    args_add_flags(out, args, width);
     if (args->examples && args->examples[0]) {
         sf_str rest = sf_str_from(args->examples), line;
         sf_buf_print(out, "\nExamples:\n");
@@ -110,7 +110,7 @@ void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out)
     }
 }
 
-static enum sf_args_result print_help(const struct sf_args *args)
+static enum sf_args_result args_print_help(const struct sf_args *args)
 {
     struct sf_buf out = {0};
     sf_args_help(args, sf_terminal_width(STDOUT_FILENO, HELP_WIDTH), &out);
@@ -120,7 +120,7 @@ static enum sf_args_result print_help(const struct sf_args *args)
 }
 
 /* For tools/manual: the command's manual page. */
-static enum sf_args_result print_manual(const struct sf_args *args)
+static enum sf_args_result args_print_manual(const struct sf_args *args)
 {
     struct sf_buf out = {0};
     sf_manual_command(args, &out);
@@ -140,9 +140,9 @@ static enum sf_args_result print_flags(const struct sf_args *args)
 
 /* ---- parsing ---- */
 
-static enum sf_args_result bad(const struct sf_args *args, const char *format, ...)
+static enum sf_args_result args_bad(const struct sf_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static enum sf_args_result bad(const struct sf_args *args, const char *format, ...)
+static enum sf_args_result args_bad(const struct sf_args *args, const char *format, ...)
 {
     struct sf_why why;
     va_list list;
@@ -174,8 +174,9 @@ static enum sf_args_result unknown_flag(const struct sf_args *args, sf_str name)
     known[n++] = "help";
     nearest = sf_text_nearest(name, known, n);
     if (nearest)
-        return bad(args, "there is no flag --%.*s; did you mean --%s?", SF_STR_ARG(name), nearest);
-    return bad(args, "there is no flag --%.*s", SF_STR_ARG(name));
+        return args_bad(args, "there is no flag --%.*s; did you mean --%s?", SF_STR_ARG(name),
+                        nearest);
+    return args_bad(args, "there is no flag --%.*s", SF_STR_ARG(name));
 }
 
 static bool set_bool(const struct sf_flag *flag, sf_str text)
@@ -196,28 +197,30 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
     switch (flag->kind) {
     case SF_FLAG_BOOL:
         if (!set_bool(flag, text))
-            return bad(args, "--%s is true or false, not \"%s\"", flag->name, value);
+            return args_bad(args, "--%s is true or false, not \"%s\"", flag->name, value);
         break;
     case SF_FLAG_STR: *(const char **)flag->to = value; break;
     case SF_FLAG_LIST:
         list = flag->to;
         if (list->n == sizeof(list->items) / sizeof(list->items[0]))
-            return bad(args, "--%s is allowed at most %zu times", flag->name, list->n);
+            return args_bad(args, "--%s is allowed at most %zu times", flag->name, list->n);
         list->items[list->n++] = value;
         break;
     case SF_FLAG_U64:
         if (!sf_str_to_u64(text, flag->to))
-            return bad(args, "--%s expects a whole number, not \"%s\"", flag->name, value);
+            return args_bad(args, "--%s expects a whole number, not \"%s\"", flag->name, value);
         break;
     case SF_FLAG_DURATION:
         if (sf_setting_duration_parse(text, SF_DURATION_PLAIN, flag->to, &why))
-            return bad(args, "--%s expects a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
-                       flag->name, value, why.text);
+            return args_bad(args,
+                            "--%s expects a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
+                            flag->name, value, why.text);
         break;
     case SF_FLAG_SIZE:
         if (sf_setting_size_parse(text, flag->to, &why))
-            return bad(args, "--%s expects a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
-                       flag->name, value, why.text);
+            return args_bad(args,
+                            "--%s expects a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
+                            flag->name, value, why.text);
         break;
     }
     return SF_ARGS_RUN;
@@ -248,8 +251,8 @@ static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char
         return SF_ARGS_RUN;
     }
     if (*at + 1 >= argc)
-        return bad(args, "--%s expects a value: --%s %s", flag->name, flag->name,
-                   flag->value_name ? flag->value_name : "VALUE");
+        return args_bad(args, "--%s expects a value: --%s %s", flag->name, flag->name,
+                        flag->value_name ? flag->value_name : "VALUE");
     return set_flag(args, flag, argv[++*at]);
 }
 
@@ -263,7 +266,7 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
         enum sf_args_result result;
         if (!has_flags || arg[0] != '-' || arg[1] == 0) {
             if (args->n_words == sizeof(args->words) / sizeof(args->words[0]))
-                return bad(args, "at most %zu arguments are allowed", args->n_words);
+                return args_bad(args, "at most %zu arguments are allowed", args->n_words);
             args->words[args->n_words++] = arg;
             continue;
         }
@@ -272,13 +275,13 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
             continue;
         }
         if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
-            return print_help(args);
+            return args_print_help(args);
         if (strcmp(arg, "--list-flags") == 0)
             return print_flags(args);
         if (strcmp(arg, "--manual") == 0)
-            return print_manual(args);
+            return args_print_manual(args);
         if (arg[1] != '-')
-            return bad(args, "flags begin with two dashes: \"%s\" does not", arg);
+            return args_bad(args, "flags begin with two dashes: \"%s\" does not", arg);
         result = parse_flag(args, argc, argv, &i);
         if (result != SF_ARGS_RUN)
             return result;

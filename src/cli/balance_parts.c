@@ -46,7 +46,7 @@ static void read_grades(struct sf_json *j, struct sf_grades *g)
     }
 }
 
-static void read_rest(struct sf_json *j, struct sf_balance *sum)
+static void balance_parts_read_rest(struct sf_json *j, struct sf_balance *sum)
 {
     sum->has_rest = sum->has_rest && sf_json_peek(j) != SF_JSON_NULL;
     if (sf_json_peek(j) == SF_JSON_NULL)
@@ -56,8 +56,8 @@ static void read_rest(struct sf_json *j, struct sf_balance *sum)
 }
 
 /* Adds one part; `keep` gets the texts. */
-static enum sf_err read_part(struct sf_buf *body, struct sf_arena *keep, struct sf_balance *sum,
-                             struct sf_why *why)
+static enum sf_err balance_parts_read_part(struct sf_buf *body, struct sf_arena *keep,
+                                           struct sf_balance *sum, struct sf_why *why)
 {
     struct sf_arena tmp = *keep;
     struct sf_json j;
@@ -78,7 +78,7 @@ static enum sf_err read_part(struct sf_buf *body, struct sf_arena *keep, struct 
             else if (sf_str_eq(key, SF_STR("grades")))
                 read_grades(&j, &sum->grades);
             else if (sf_str_eq(key, SF_STR("noSpan")))
-                read_rest(&j, sum);
+                balance_parts_read_rest(&j, sum);
             else if (sf_str_eq(key, SF_STR("reason")))
                 reason = sf_json_str(&j);
             else if (sf_str_eq(key, SF_STR("nextFromUnixNano")) && sf_json_peek(&j) != SF_JSON_NULL)
@@ -118,7 +118,7 @@ static enum sf_err ask_part(const struct sf_client *client, const struct sf_bala
     enum sf_err err = sf_buf_ok(&path) ? sf_client_get(client, (char *)path.p, "*/*", &body, why)
                                        : sf_fail(why, SF_ERR_NOMEM, "no memory");
     if (!err)
-        err = read_part(&body, keep, sum, why);
+        err = balance_parts_read_part(&body, keep, sum, why);
     sf_buf_done(&path);
     sf_buf_done(&body);
     return err;
@@ -126,8 +126,8 @@ static enum sf_err ask_part(const struct sf_client *client, const struct sf_bala
 
 /* ---- writing ---- */
 
-static void write_line(struct sf_buf *out, const char *name, int64_t value,
-                       const struct sf_balance *sum)
+static void balance_parts_write_line(struct sf_buf *out, const char *name, int64_t value,
+                                     const struct sf_balance *sum)
 {
     struct sf_buf cell = {0};
     sf_buf_add_str(out, sf_str_from(name));
@@ -145,7 +145,7 @@ static void write_line(struct sf_buf *out, const char *name, int64_t value,
     sf_buf_done(&cell);
 }
 
-static void write_text(const struct sf_balance *sum, struct sf_buf *out)
+static void balance_parts_write_text(const struct sf_balance *sum, struct sf_buf *out)
 {
     if (sum->type.len == 0) {
         sf_buf_print(out, "%" PRIu64 " spans, and no profiles.\n", sum->n_spans);
@@ -153,12 +153,13 @@ static void write_text(const struct sf_balance *sum, struct sf_buf *out)
     }
     sf_units_text(out, sum->type, 70);
     sf_buf_print(out, ", %" PRIu64 " spans\n", sum->n_spans);
-    write_line(out, "received", sum->received, sum);
+    balance_parts_write_line(out, "received", sum->received, sum);
     for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
         if (sum->grades.rows[i].n_samples > 0)
-            write_line(out, sf_grades_name((enum sf_grade_row)i), sum->grades.rows[i].value, sum);
+            balance_parts_write_line(out, sf_grades_name((enum sf_grade_row)i),
+                                     sum->grades.rows[i].value, sum);
     if (sum->has_rest)
-        write_line(out, "no span", sum->rest, sum);
+        balance_parts_write_line(out, "no span", sum->rest, sum);
     else {
         sf_buf_add_str(out, SF_STR("no span is not known: "));
         sf_units_prose(out, sum->reason, 22, 0);
@@ -191,7 +192,7 @@ int sf_balance_parts_run(const struct sf_client *client, const struct sf_balance
         err = sf_fail(&why, SF_ERR_LIMIT, "more than %d parts: look back less (--since)",
                       MAX_PARTS);
     if (!err && form == SF_OUTPUT_TEXT)
-        write_text(&sum, &out);
+        balance_parts_write_text(&sum, &out);
     if (!err && form == SF_OUTPUT_JSON) {
         sf_balance_json(&sum, &out);
         sf_buf_add_u8(&out, '\n');

@@ -23,14 +23,15 @@ const char *sf_client_server(const struct sf_client *c)
     return set && *set ? set : "http://127.0.0.1:4040";
 }
 
-static size_t collect(char *data, size_t size, size_t n, void *arg)
+static size_t client_collect(char *data, size_t size, size_t n, void *arg)
 {
     struct sf_buf *body = arg;
     sf_buf_add(body, data, size * n);
     return sf_buf_ok(body) ? size * n : 0; /* less than given makes curl stop */
 }
 
-static enum sf_err read_token(const struct sf_client *c, struct sf_buf *out, struct sf_why *why)
+static enum sf_err client_read_token(const struct sf_client *c, struct sf_buf *out,
+                                     struct sf_why *why)
 {
     const char *set = getenv("SPANFLAME_TOKEN");
     if (c->token_file) {
@@ -44,8 +45,8 @@ static enum sf_err read_token(const struct sf_client *c, struct sf_buf *out, str
     return SF_OK;
 }
 
-static enum sf_err add_header(struct curl_slist **list, const char *name, sf_str val,
-                              struct sf_why *why)
+static enum sf_err client_add_header(struct curl_slist **list, const char *name, sf_str val,
+                                     struct sf_why *why)
 {
     struct sf_buf line = {0};
     struct curl_slist *longer = NULL;
@@ -60,30 +61,30 @@ static enum sf_err add_header(struct curl_slist **list, const char *name, sf_str
     return SF_OK;
 }
 
-static enum sf_err make_headers(const struct sf_client *c, const char *accept,
-                                const char *content_type, struct curl_slist **list,
-                                struct sf_why *why)
+static enum sf_err client_make_headers(const struct sf_client *c, const char *accept,
+                                       const char *content_type, struct curl_slist **list,
+                                       struct sf_why *why)
 {
     struct sf_buf token = {0};
     struct sf_buf bearer = {0};
-    enum sf_err err = c->is_foreign ? SF_OK : read_token(c, &token, why);
+    enum sf_err err = c->is_foreign ? SF_OK : client_read_token(c, &token, why);
     if (!err && token.len) {
         sf_buf_print(&bearer, "Bearer %.*s", SF_STR_ARG(sf_buf_str(&token)));
-        err = add_header(list, "Authorization", sf_buf_str(&bearer), why);
+        err = client_add_header(list, "Authorization", sf_buf_str(&bearer), why);
     }
     if (!err && c->tenant)
-        err = add_header(list, "X-Scope-OrgID", sf_str_from(c->tenant), why);
+        err = client_add_header(list, "X-Scope-OrgID", sf_str_from(c->tenant), why);
     if (!err && accept)
-        err = add_header(list, "Accept", sf_str_from(accept), why);
+        err = client_add_header(list, "Accept", sf_str_from(accept), why);
     if (!err && content_type)
-        err = add_header(list, "Content-Type", sf_str_from(content_type), why);
+        err = client_add_header(list, "Content-Type", sf_str_from(content_type), why);
     sf_buf_done(&token);
     sf_buf_done(&bearer);
     return err;
 }
 
-static enum sf_err explain(const struct sf_client *c, CURLcode code, const char *detail,
-                           struct sf_why *why)
+static enum sf_err client_explain(const struct sf_client *c, CURLcode code, const char *detail,
+                                  struct sf_why *why)
 {
     const char *server = sf_client_server(c);
     switch (code) {
@@ -127,7 +128,7 @@ struct sent {                   /* what goes with a request; all zero: GET */
     bool is_delete;
 };
 
-static size_t read_file(char *p, size_t size, size_t n, void *arg)
+static size_t client_read_file(char *p, size_t size, size_t n, void *arg)
 {
     struct sent *s = arg;
     uint64_t left = s->file_len - s->file_at;
@@ -159,7 +160,7 @@ static void set_sent(CURL *curl, struct sent *s)
     } else if (s->file) {
         curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)s->file_len);
-        curl_easy_setopt(curl, CURLOPT_READFUNCTION, read_file);
+        curl_easy_setopt(curl, CURLOPT_READFUNCTION, client_read_file);
         curl_easy_setopt(curl, CURLOPT_READDATA, s);
         curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, seek_file);
         curl_easy_setopt(curl, CURLOPT_SEEKDATA, s);
@@ -175,7 +176,7 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, client_collect);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -191,7 +192,7 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
     }
 }
 
-static void read_note(CURL *curl, struct sf_client_answer *out)
+static void client_read_note(CURL *curl, struct sf_client_answer *out)
 {
     struct curl_header *header;
     out->note[0] = 0;
@@ -230,7 +231,7 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
         server.len--;
     sf_buf_print(&url, "%.*s%s", SF_STR_ARG(server), path);
     sf_buf_add_u8(&url, 0);
-    err = make_headers(c, accept, content_type, &headers, why);
+    err = client_make_headers(c, accept, content_type, &headers, why);
     if (err)
         goto done;
     if (!sf_buf_ok(&url)) {
@@ -241,11 +242,11 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
     set_sent(curl, sent);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
-        err = explain(c, code, detail, why);
+        err = client_explain(c, code, detail, why);
         goto done;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out->status);
-    read_note(curl, out);
+    client_read_note(curl, out);
     out->body = answer;
     answer = (struct sf_buf){0};
 done:
@@ -256,8 +257,8 @@ done:
     return err;
 }
 
-static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *answer,
-                          struct sf_buf *out, struct sf_why *why)
+static enum sf_err client_finish(const struct sf_client *c, struct sf_client_answer *answer,
+                                 struct sf_buf *out, struct sf_why *why)
 {
     sf_str words = sf_str_trim(sf_buf_str(&answer->body));
     enum sf_err err;
@@ -298,7 +299,7 @@ static enum sf_err finish_said(const struct sf_client *c, struct sf_client_answe
 {
     if (answer->note[0])
         sf_answer_note_once(answer->note);
-    return finish(c, answer, out, why);
+    return client_finish(c, answer, out, why);
 }
 
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
@@ -316,7 +317,7 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
     struct sf_buf body = {0};
     enum sf_err err = client_call(c, path, accept, NULL, &(struct sent){0}, &answer, why);
     if (!err)
-        err = finish(c, &answer, &body, why);
+        err = client_finish(c, &answer, &body, why);
     if (err && answer.note[0])
         sf_answer_note_once(answer.note);
     if (err)

@@ -30,7 +30,7 @@ struct asked {
     struct sf_args args;
 };
 
-static const char *service_of(const struct asked *a)
+static const char *control_command_service_of(const struct asked *a)
 {
     return a->args.n_words > 1 ? a->args.words[1] : NULL;
 }
@@ -39,7 +39,7 @@ static const char *service_of(const struct asked *a)
 static void add_target(const struct asked *a, const char *path, struct sf_buf *out)
 {
     sf_buf_print(out, "%s?service=", path);
-    sf_client_encode(out, sf_str_from(service_of(a)));
+    sf_client_encode(out, sf_str_from(control_command_service_of(a)));
     sf_ask_param(out, "instance", a->instance);
 }
 
@@ -179,13 +179,13 @@ static enum sf_err document(const struct asked *a, struct sf_buf *out, struct sf
 
 /* ---- lists ---- */
 
-static enum sf_err list(const struct asked *a, const char *path, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err control_command_list(const struct asked *a, const char *path, struct sf_buf *out,
+                                        struct sf_why *why)
 {
     struct sf_buf to = {0};
     enum sf_err err;
     sf_buf_print(&to, "%s?format=%s", path, a->form == SF_OUTPUT_JSON ? "json" : "text");
-    sf_ask_param(&to, "service", service_of(a));
+    sf_ask_param(&to, "service", control_command_service_of(a));
     sf_buf_add_u8(&to, 0);
     err = sf_buf_ok(&to) ? sf_client_get(&a->client, (char *)to.p, "*/*", out, why)
                          : sf_no_memory(why, "the request");
@@ -200,13 +200,13 @@ struct capture {
     uint64_t left_s, n, n_done;
 };
 
-static void copy(char *to, size_t cap, sf_str from)
+static void control_command_copy(char *to, size_t cap, sf_str from)
 {
     snprintf(to, cap, "%.*s", SF_STR_ARG(from));
 }
 
-static enum sf_err read_capture(const struct sf_buf *answer, struct capture *out,
-                                struct sf_why *why)
+static enum sf_err control_command_read_capture(const struct sf_buf *answer, struct capture *out,
+                                                struct sf_why *why)
 {
     struct sf_arena req = {0};
     struct sf_json j;
@@ -218,13 +218,13 @@ static enum sf_err read_capture(const struct sf_buf *answer, struct capture *out
     if (sf_json_object(&j)) {
         while (sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("id")))
-                copy(out->id, sizeof(out->id), sf_json_str(&j));
+                control_command_copy(out->id, sizeof(out->id), sf_json_str(&j));
             else if (sf_str_eq(key, SF_STR("state")))
-                copy(out->state, sizeof(out->state), sf_json_str(&j));
+                control_command_copy(out->state, sizeof(out->state), sf_json_str(&j));
             else if (sf_str_eq(key, SF_STR("fromNs")))
-                copy(out->from, sizeof(out->from), sf_json_str(&j));
+                control_command_copy(out->from, sizeof(out->from), sf_json_str(&j));
             else if (sf_str_eq(key, SF_STR("untilNs")))
-                copy(out->until, sizeof(out->until), sf_json_str(&j));
+                control_command_copy(out->until, sizeof(out->until), sf_json_str(&j));
             else if (sf_str_eq(key, SF_STR("secondsLeft")))
                 out->left_s = sf_json_u64(&j);
             else if (sf_str_eq(key, SF_STR("collectors")))
@@ -240,7 +240,8 @@ static enum sf_err read_capture(const struct sf_buf *answer, struct capture *out
     return err;
 }
 
-static enum sf_err begin(const struct asked *a, struct capture *out, struct sf_why *why)
+static enum sf_err control_command_begin(const struct asked *a, struct capture *out,
+                                         struct sf_why *why)
 {
     struct sf_buf path = {0}, answer = {0};
     enum sf_err err;
@@ -254,13 +255,14 @@ static enum sf_err begin(const struct asked *a, struct capture *out, struct sf_w
                                             (sf_bytes){0}, &answer, why)
                            : sf_no_memory(why, "the request");
     if (!err)
-        err = read_capture(&answer, out, why);
+        err = control_command_read_capture(&answer, out, why);
     sf_buf_done(&path);
     sf_buf_done(&answer);
     return err;
 }
 
-static enum sf_err wait_for(const struct asked *a, struct capture *c, struct sf_why *why)
+static enum sf_err control_command_wait_for(const struct asked *a, struct capture *c,
+                                            struct sf_why *why)
 {
     int64_t end_ns = sf_clock_mono_ns() +
                      (int64_t)((a->seconds ? a->seconds : CAPTURE_S) + GRACE_S) * SF_NS_PER_S;
@@ -273,11 +275,11 @@ static enum sf_err wait_for(const struct asked *a, struct capture *c, struct sf_
         if (is_shown)
             fprintf(stderr,
                     "\r%s: %" PRIu64 " s left, %" PRIu64 " of %" PRIu64 " collectors done\033[K",
-                    service_of(a), c->left_s, c->n_done, c->n);
+                    control_command_service_of(a), c->left_s, c->n_done, c->n);
         sf_clock_sleep_ms(500);
         err = sf_client_get(&a->client, path, "application/json", &answer, why);
         if (!err)
-            err = read_capture(&answer, c, why);
+            err = control_command_read_capture(&answer, c, why);
         sf_buf_done(&answer);
     }
     if (is_shown)
@@ -288,8 +290,9 @@ static enum sf_err wait_for(const struct asked *a, struct capture *c, struct sf_
 }
 
 /* What was captured, of one instance or of all of the service's. */
-static enum sf_err fetch(const struct asked *a, const struct capture *c, const char *instance,
-                         struct sf_buf *out, struct sf_why *why)
+static enum sf_err control_command_fetch(const struct asked *a, const struct capture *c,
+                                         const char *instance, struct sf_buf *out,
+                                         struct sf_why *why)
 {
     struct sf_buf path = {0}, selector = {0};
     enum sf_err err;
@@ -302,7 +305,7 @@ static enum sf_err fetch(const struct asked *a, const struct capture *c, const c
     if (instance) {
         struct sf_json_writer w = sf_json_writer_init(&selector);
         sf_buf_print(&selector, "{service_name=");
-        sf_json_write_str(&w, sf_str_from(service_of(a)));
+        sf_json_write_str(&w, sf_str_from(control_command_service_of(a)));
         w.needs_comma = false;
         sf_buf_print(&selector, ",service.instance.id=");
         sf_json_write_str(&w, sf_str_from(instance));
@@ -310,7 +313,7 @@ static enum sf_err fetch(const struct asked *a, const struct capture *c, const c
         sf_buf_add_u8(&selector, 0);
         sf_ask_param(&path, "selector", sf_buf_ok(&selector) ? (char *)selector.p : NULL);
     } else {
-        sf_ask_param(&path, "service", service_of(a));
+        sf_ask_param(&path, "service", control_command_service_of(a));
     }
     sf_buf_add_u8(&path, 0);
     err = sf_buf_ok(&path) && sf_buf_ok(&selector)
@@ -324,17 +327,17 @@ static enum sf_err fetch(const struct asked *a, const struct capture *c, const c
 static enum sf_err capture(const struct asked *a, struct sf_buf *out, struct sf_why *why)
 {
     struct capture c = {0};
-    enum sf_err err = begin(a, &c, why);
+    enum sf_err err = control_command_begin(a, &c, why);
     if (!err)
-        err = wait_for(a, &c, why);
+        err = control_command_wait_for(a, &c, why);
     if (err)
         return err;
     if (strcmp(c.state, "done") != 0)
         sf_answer_note("control", "some collectors did not send their part in time");
-    err = fetch(a, &c, a->instance, out, why);
+    err = control_command_fetch(a, &c, a->instance, out, why);
     if (err == SF_ERR_NOT_FOUND && a->instance) { /* its profiles do not name it */
         sf_buf_reset(out);
-        err = fetch(a, &c, NULL, out, why);
+        err = control_command_fetch(a, &c, NULL, out, why);
     }
     if (err == SF_ERR_NOT_FOUND)
         sf_fail(why, err,
@@ -346,7 +349,8 @@ static enum sf_err capture(const struct asked *a, struct sf_buf *out, struct sf_
 
 /* ---- the command ---- */
 
-static enum sf_err write_file(const char *path, struct sf_buf *out, struct sf_why *why)
+static enum sf_err control_command_write_file(const char *path, struct sf_buf *out,
+                                              struct sf_why *why)
 {
     FILE *f = fopen(path, "wb");
     bool ok = f && fwrite(out->p, 1, out->len, f) == out->len;
@@ -359,7 +363,7 @@ static enum sf_err write_file(const char *path, struct sf_buf *out, struct sf_wh
     return SF_OK;
 }
 
-static bool is_one_of(const char *word, const char *words)
+static bool control_command_is_one_of(const char *word, const char *words)
 {
     sf_str rest = sf_str_from(words), one;
     while (sf_str_split_next(&rest, ' ', &one)) {
@@ -369,27 +373,27 @@ static bool is_one_of(const char *word, const char *words)
     return false;
 }
 
-static int run(struct asked *a)
+static int control_command_run(struct asked *a)
 {
     const char *what = a->args.n_words ? a->args.words[0] : "";
     struct sf_buf out = {0};
     struct sf_why why = {0};
     enum sf_err err;
     bool has_service = a->args.n_words == 2;
-    if (is_one_of(what, "get on off set reset") && has_service)
+    if (control_command_is_one_of(what, "get on off set reset") && has_service)
         err = document(a, &out, &why);
     else if (!strcmp(what, "capture") && has_service)
         err = capture(a, &out, &why);
     else if (!strcmp(what, "collectors") && a->args.n_words <= 2)
-        err = list(a, "/api/v1/collectors", &out, &why);
+        err = control_command_list(a, "/api/v1/collectors", &out, &why);
     else if (!strcmp(what, "audit") && a->args.n_words <= 2)
-        err = list(a, "/api/v1/profiling/audit", &out, &why);
+        err = control_command_list(a, "/api/v1/profiling/audit", &out, &why);
     else
         return sf_answer_usage(
             "control",
             "specify an action: get, on, off, set, reset or capture SERVICE, collectors or audit");
     if (!err && a->to && !strcmp(what, "capture"))
-        err = write_file(a->to, &out, &why);
+        err = control_command_write_file(a->to, &out, &why);
     return sf_answer_end("control", err, &out, &why);
 }
 
@@ -444,5 +448,5 @@ int sf_control_command_run(int argc, char **argv)
     a.form = sf_answer_output("control", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    return run(&a);
+    return control_command_run(&a);
 }

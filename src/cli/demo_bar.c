@@ -20,7 +20,7 @@ static const int64_t ASK_NS = 500 * SF_NS_PER_MS, TELL_NS = 5 * SF_NS_PER_S,
                      CALL_NS = 5 * SF_NS_PER_S;
 enum { WISH_ARENA = 1 << 20 };
 
-static struct sf_client client_of(const struct sf_demo_bar *b)
+static struct sf_client demo_bar_client_of(const struct sf_demo_bar *b)
 {
     return (struct sf_client){.server = b->server, .timeout_ns = CALL_NS};
 }
@@ -40,7 +40,7 @@ static void write_problem(struct sf_json_writer *w, const struct sf_demo_problem
     sf_json_write_object_end(w);
 }
 
-static void write_state(const struct sf_demo_bar *b, struct sf_buf *out)
+static void demo_bar_write_state(const struct sf_demo_bar *b, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
@@ -64,9 +64,9 @@ static void write_state(const struct sf_demo_bar *b, struct sf_buf *out)
     sf_json_write_object_end(&w);
 }
 
-static enum sf_err put(const struct sf_demo_bar *b, sf_str value, struct sf_why *why)
+static enum sf_err demo_bar_put(const struct sf_demo_bar *b, sf_str value, struct sf_why *why)
 {
-    struct sf_client client = client_of(b);
+    struct sf_client client = demo_bar_client_of(b);
     struct sf_buf body = {0}, answer = {0};
     struct sf_json_writer w = sf_json_writer_init(&body);
     enum sf_err err;
@@ -86,7 +86,7 @@ static enum sf_err put(const struct sf_demo_bar *b, sf_str value, struct sf_why 
 }
 
 /* The bar is an extra: what goes wrong with it is reported once and ends nothing. */
-static void note(struct sf_demo_bar *b, enum sf_err err, const struct sf_why *why)
+static void demo_bar_note(struct sf_demo_bar *b, enum sf_err err, const struct sf_why *why)
 {
     if (err && !b->why.text[0])
         fprintf(stderr, "spanflame demo: the demo bar of the page waits: %s\n", why->text);
@@ -102,11 +102,12 @@ void sf_demo_bar_tell(struct sf_demo_bar *b, const char *doing)
     struct sf_buf value = {0};
     enum sf_err err;
     b->doing = doing;
-    write_state(b, &value);
-    err = sf_buf_ok(&value) ? put(b, sf_buf_str(&value), &why) : sf_no_memory(&why, "its state");
+    demo_bar_write_state(b, &value);
+    err = sf_buf_ok(&value) ? demo_bar_put(b, sf_buf_str(&value), &why)
+                            : sf_no_memory(&why, "its state");
     sf_buf_done(&value);
     b->told_ns = sf_clock_mono_ns();
-    note(b, err, &why);
+    demo_bar_note(b, err, &why);
 }
 
 /* ---- a request of the page ---- */
@@ -119,7 +120,7 @@ struct wish {
     bool has_off;
 };
 
-static void read_one(struct sf_json *j, struct wish *out)
+static void demo_bar_read_one(struct sf_json *j, struct wish *out)
 {
     sf_str key, name = SF_STR_NONE, value = SF_STR_NONE;
     int64_t ms = 0;
@@ -151,7 +152,7 @@ static bool find_wish(sf_str answer, struct sf_arena *req, struct wish *out)
             continue;
         }
         while (sf_json_item(&j) && sf_json_object(&j))
-            read_one(&j, out);
+            demo_bar_read_one(&j, out);
     }
     return sf_json_ok(&j) && out->text.len > 0;
 }
@@ -232,7 +233,7 @@ static enum sf_err do_wish(struct sf_demo_bar *b, const struct wish *w, struct s
 
 enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
 {
-    struct sf_client client = client_of(b);
+    struct sf_client client = demo_bar_client_of(b);
     struct sf_buf answer = {0};
     struct sf_arena req = {0};
     struct wish wish = {0};
@@ -244,7 +245,7 @@ enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
         return SF_OK;
     b->asked_ns = now_ns;
     enum sf_err asked = sf_client_connect(&client, SERVICE "Get", SF_STR("{}"), &answer, &said);
-    note(b, asked, &said);
+    demo_bar_note(b, asked, &said);
     if (!asked && sf_arena_init(&req, WISH_ARENA) && find_wish(sf_buf_str(&answer), &req, &wish) &&
         wish.ms != b->wish_ms) {
         b->refused[0] = '\0';
@@ -264,7 +265,7 @@ enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
 
 static void take_away(const struct sf_demo_bar *b, const char *name)
 {
-    struct sf_client client = client_of(b);
+    struct sf_client client = demo_bar_client_of(b);
     struct sf_buf body = {0}, answer = {0};
     sf_buf_print(&body, "{\"name\":\"%s\"}", name);
     if (sf_buf_ok(&body))

@@ -33,8 +33,8 @@ struct score {
 
 /* ---- asking ---- */
 
-static enum sf_err ask(struct score *s, const char *path, const char *name, const char *value,
-                       const char *more, struct sf_why *why)
+static enum sf_err demo_score_ask(struct score *s, const char *path, const char *name,
+                                  const char *value, const char *more, struct sf_why *why)
 {
     struct sf_buf line = {0};
     enum sf_err err;
@@ -73,7 +73,7 @@ static double share_of_subject(struct node *nodes, uint32_t n)
 }
 
 /* The profile's frames come before its nodes. */
-static double read_profile(struct score *s, struct sf_json *j, sf_str subject)
+static double demo_score_read_profile(struct score *s, struct sf_json *j, sf_str subject)
 {
     uint32_t cap = (uint32_t)(s->answer.len / 8) + 1, n_frames = 0, n = 0; /* "[0,0,0]," */
     bool *is_subject = sf_arena_new_n(&s->req, cap, sizeof(*is_subject));
@@ -112,7 +112,8 @@ static double read_profile(struct score *s, struct sf_json *j, sf_str subject)
     return share_of_subject(nodes, n);
 }
 
-static void read_set(struct score *s, struct sf_json *j, sf_str subject, struct measured *out)
+static void demo_score_read_set(struct score *s, struct sf_json *j, sf_str subject,
+                                struct measured *out)
 {
     double mean = 0, samples = 0, share = 0;
     sf_str key;
@@ -122,7 +123,7 @@ static void read_set(struct score *s, struct sf_json *j, sf_str subject, struct 
         else if (sf_str_eq(key, SF_STR("samples")))
             samples = sf_json_f64(j);
         else if (sf_str_eq(key, SF_STR("profile")))
-            share = read_profile(s, j, subject);
+            share = demo_score_read_profile(s, j, subject);
         else
             sf_json_skip(j);
     }
@@ -163,7 +164,8 @@ static void read_children(struct sf_json *j, sf_str subject, struct measured *ou
     }
 }
 
-static void read_part(struct sf_json *j, const struct sf_demo_problem *p, struct measured *out)
+static void demo_score_read_part(struct sf_json *j, const struct sf_demo_problem *p,
+                                 struct measured *out)
 {
     struct measured m = {.low = NAN, .high = NAN};
     sf_str key, subject = sf_str_from(p->subject);
@@ -186,7 +188,7 @@ static void read_part(struct sf_json *j, const struct sf_demo_problem *p, struct
         *out = m;
 }
 
-static void read_function(struct sf_json *j, sf_str subject, struct measured *out)
+static void demo_score_read_function(struct sf_json *j, sf_str subject, struct measured *out)
 {
     struct measured m = {.low = NAN, .high = NAN};
     sf_str key;
@@ -208,8 +210,8 @@ static void read_function(struct sf_json *j, sf_str subject, struct measured *ou
         *out = m;
 }
 
-static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, struct measured *out,
-                           struct sf_why *why)
+static enum sf_err demo_score_measure(struct score *s, const struct sf_demo_problem *p,
+                                      struct measured *out, struct sf_why *why)
 {
     static const char *const paths[] = {[SF_DEMO_FROM_SET] = "/api/v1/cohort",
                                         [SF_DEMO_FROM_PART] = "/api/v1/explain",
@@ -218,7 +220,7 @@ static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, str
     const char *list = p->from == SF_DEMO_FROM_COMPARE ? "functions" : "parts";
     struct sf_json j;
     sf_str key;
-    enum sf_err err = ask(s, paths[p->from], "q", p->query, p->more, why);
+    enum sf_err err = demo_score_ask(s, paths[p->from], "q", p->query, p->more, why);
     *out = (struct measured){0};
     if (err)
         return err;
@@ -226,7 +228,7 @@ static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, str
     if (!sf_json_object(&j))
         return sf_json_why(&j, p->name, why);
     if (p->from == SF_DEMO_FROM_SET) {
-        read_set(s, &j, sf_str_from(p->subject), out);
+        demo_score_read_set(s, &j, sf_str_from(p->subject), out);
         return sf_json_why(&j, p->name, why);
     }
     while (sf_json_key(&j, &key)) {
@@ -236,9 +238,9 @@ static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, str
         }
         while (sf_json_item(&j) && sf_json_object(&j)) {
             if (p->from == SF_DEMO_FROM_COMPARE)
-                read_function(&j, sf_str_from(p->subject), out);
+                demo_score_read_function(&j, sf_str_from(p->subject), out);
             else
-                read_part(&j, p, out);
+                demo_score_read_part(&j, p, out);
         }
     }
     return sf_json_why(&j, p->name, why);
@@ -247,12 +249,12 @@ static enum sf_err measure(struct score *s, const struct sf_demo_problem *p, str
 /* ---- what was planted, what was found ---- */
 
 /* The last series' value of a TraceQL metrics query; 0: there is none. */
-static enum sf_err read_value(struct score *s, const char *query, const char *more, double *out,
-                              struct sf_why *why)
+static enum sf_err demo_score_read_value(struct score *s, const char *query, const char *more,
+                                         double *out, struct sf_why *why)
 {
     struct sf_json j;
     sf_str key;
-    enum sf_err err = ask(s, "/api/metrics/query", "q", query, more, why);
+    enum sf_err err = demo_score_ask(s, "/api/metrics/query", "q", query, more, why);
     *out = 0;
     if (err)
         return err;
@@ -285,7 +287,7 @@ static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, 
     if (!p->watch)
         return SF_OK;
     snprintf(query, sizeof(query), "%s | avg_over_time(%s)", p->query, p->watch);
-    err = read_value(s, query, NULL, out, why);
+    err = demo_score_read_value(s, query, NULL, out, why);
     *out *= 1000;
     return err;
 }
@@ -299,15 +301,15 @@ static enum sf_err measure_failed(struct score *s, const struct sf_demo_problem 
     int inner = (int)strlen(p->query) - 2; /* without its " }" */
     enum sf_err err;
     snprintf(query, sizeof(query), "%s | count_over_time()", p->query);
-    err = read_value(s, query, NULL, &all, why);
+    err = demo_score_read_value(s, query, NULL, &all, why);
     snprintf(query, sizeof(query), "%.*s && status = error } | count_over_time()", inner, p->query);
     if (!err)
-        err = read_value(s, query, NULL, &failed, why);
+        err = demo_score_read_value(s, query, NULL, &failed, why);
     snprintf(query, sizeof(query),
              "%.*s && status = error && statusMessage =~ \".*%s.*\" } | count_over_time()", inner,
              p->query, p->subject);
     if (!err)
-        err = read_value(s, query, NULL, &named, why);
+        err = demo_score_read_value(s, query, NULL, &named, why);
     *out = (struct measured){0};
     if (err || all <= 0)
         return err;
@@ -360,7 +362,7 @@ static enum sf_err measure_rate(struct score *s, const char *spans, double *out_
     for (int i = 0; !err && len_s > 0 && i < QUARTERS; i++) {
         int64_t from_s = s->sale.from_s + i * len_s;
         snprintf(range, sizeof(range), "&start=%" PRId64 "&end=%" PRId64, from_s, from_s + len_s);
-        err = read_value(s, query, range, &rates[i], why);
+        err = demo_score_read_value(s, query, range, &rates[i], why);
         rates[i] *= 3600 / (double)len_s;
         mean += rates[i] / QUARTERS;
     }
@@ -382,7 +384,7 @@ static enum sf_err measure_growth(struct score *s, const struct sf_demo_problem 
     sf_str key;
     enum sf_err err = measure_rate(s, p->query, &per_hour, &rate_share, why);
     if (!err)
-        err = ask(s, "/api/v1/findings", "service", p->service, NULL, why);
+        err = demo_score_ask(s, "/api/v1/findings", "service", p->service, NULL, why);
     *out = (struct measured){0};
     if (err)
         return err;
@@ -417,7 +419,7 @@ static enum sf_err find_finding(struct score *s, const struct sf_demo_problem *p
     sf_str key;
     size_t at;
     uint32_t n = 0;
-    enum sf_err err = ask(s, "/api/v1/findings", "service", p->service, NULL, why);
+    enum sf_err err = demo_score_ask(s, "/api/v1/findings", "service", p->service, NULL, why);
     *out = 0;
     if (err)
         return err;
@@ -443,7 +445,7 @@ static enum sf_err find_finding(struct score *s, const struct sf_demo_problem *p
 
 /* ---- the table ---- */
 
-static void add_amount(struct sf_buf *out, double value, const char *unit)
+static void demo_score_add_amount(struct sf_buf *out, double value, const char *unit)
 {
     sf_units_amount(out, (int64_t)llround(value), sf_str_from(unit));
 }
@@ -452,16 +454,16 @@ static void print_row(const struct sf_demo_problem *p, double planted, const str
                       const char *found)
 {
     struct sf_buf cost = {0}, seen = {0};
-    add_amount(&cost, planted, p->unit);
+    demo_score_add_amount(&cost, planted, p->unit);
     if (!m->is_there)
         sf_buf_print(&seen, "nothing");
     else
-        add_amount(&seen, m->value, p->unit);
+        demo_score_add_amount(&seen, m->value, p->unit);
     if (m->is_there && isfinite(m->low) && isfinite(m->high)) {
         sf_buf_print(&seen, " (");
-        add_amount(&seen, m->low, p->unit);
+        demo_score_add_amount(&seen, m->low, p->unit);
         sf_buf_print(&seen, " to ");
-        add_amount(&seen, m->high, p->unit);
+        demo_score_add_amount(&seen, m->high, p->unit);
         sf_buf_print(&seen, ")");
     }
     printf("%-11s %-36s %8.*s  %-30.*s  %s\n", p->name, p->what, SF_STR_ARG(sf_buf_str(&cost)),
@@ -470,7 +472,7 @@ static void print_row(const struct sf_demo_problem *p, double planted, const str
     sf_buf_done(&seen);
 }
 
-static bool tell(struct score *s, const struct sf_demo_problem *p)
+static bool demo_score_tell(struct score *s, const struct sf_demo_problem *p)
 {
     struct sf_why why = {0};
     struct measured m;
@@ -483,7 +485,7 @@ static bool tell(struct score *s, const struct sf_demo_problem *p)
     else if (!err && p->from == SF_DEMO_FROM_GROWTH)
         err = measure_growth(s, p, &m, &why);
     else if (!err)
-        err = measure(s, p, &m, &why);
+        err = demo_score_measure(s, p, &m, &why);
     if (!err && p->finding)
         err = find_finding(s, p, &finding, &why);
     if (err) {
@@ -522,7 +524,7 @@ uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *s
         if (switches->was_off[i]) /* for some requests at least: its cost is not the planted one */
             continue;
         n_asked++;
-        n_missed += !tell(&s, &sf_demo_problems[i]);
+        n_missed += !demo_score_tell(&s, &sf_demo_problems[i]);
         fflush(stdout);
     }
     printf("\n%u of %u found.\n", n_asked - n_missed, n_asked);

@@ -42,7 +42,7 @@ static bool is_host(sf_str text)
     return true;
 }
 
-static bool read_place(const char *text, struct place *out)
+static bool demo_server_read_place(const char *text, struct place *out)
 {
     sf_str host = sf_str_from(text), port = SF_STR_NONE;
     uint64_t number = 0;
@@ -75,7 +75,7 @@ static bool read_place(const char *text, struct place *out)
 bool sf_demo_server_knows(const char *listen)
 {
     struct place place;
-    return read_place(listen, &place);
+    return demo_server_read_place(listen, &place);
 }
 
 static bool choose_ports(struct sf_demo_server *s, const struct place *place)
@@ -124,7 +124,8 @@ static void name_places(struct sf_demo_server *s, const struct place *place)
 
 /* ---- the token ---- */
 
-static bool read_token(sf_str text, struct sf_arena *req, sf_str *out_token, sf_str *out_line)
+static bool demo_server_read_token(sf_str text, struct sf_arena *req, sf_str *out_token,
+                                   sf_str *out_line)
 {
     struct sf_json j;
     sf_str key;
@@ -164,7 +165,7 @@ static enum sf_err make_token(struct sf_demo_server *s, struct sf_dir *dir, stru
         err = sf_text_file_read(made, TOKEN_FILE_LEN, &text, why);
     if (!err && !sf_arena_init(&req, 1 << 20))
         err = sf_no_memory(why, "the token");
-    if (!err && !read_token(sf_buf_str(&text), &req, &token, &line))
+    if (!err && !demo_server_read_token(sf_buf_str(&text), &req, &token, &line))
         err = sf_fail(why, SF_ERR_IO, "no token could be made; see %s", made);
     if (!err)
         err = sf_dir_replace(dir, "tokens", sf_str_bytes(line), why);
@@ -261,7 +262,7 @@ enum sf_err sf_demo_server_start(struct sf_demo_server *s, struct sf_why *why)
     struct place place = {0};
     struct sf_dir *dir = NULL;
     enum sf_err err;
-    if (!read_place(s->listen ? s->listen : "127.0.0.1", &place))
+    if (!demo_server_read_place(s->listen ? s->listen : "127.0.0.1", &place))
         return sf_fail(why, SF_ERR_INPUT, "\"%s\" is not a HOST or HOST:PORT", s->listen);
     snprintf(s->data, sizeof(s->data), "%s/data", s->home);
     snprintf(s->log, sizeof(s->log), "%s/server.log", s->home);

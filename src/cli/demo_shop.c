@@ -36,8 +36,8 @@ static enum sf_err find_programs(struct sf_demo_shop *s, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const char *commit,
-                         struct sf_why *why)
+static enum sf_err demo_shop_start(struct sf_demo_shop *s, enum sf_demo_part part,
+                                   const char *commit, struct sf_why *why)
 {
     char headers[192], program[640], log[400], ports[SF_DEMO_PARTS][8], own[8], rate[24], seed[24],
         resource[96];
@@ -89,7 +89,8 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
     return sf_child_start(argv, env, n, log, &s->parts[part], why);
 }
 
-static enum sf_err wait_for(struct sf_demo_shop *s, enum sf_demo_part part, struct sf_why *why)
+static enum sf_err demo_shop_wait_for(struct sf_demo_shop *s, enum sf_demo_part part,
+                                      struct sf_why *why)
 {
     for (unsigned ms = 0; ms < READY_MS && !sf_child_interrupt_is_set(); ms += 20) {
         enum sf_err err = sf_demo_shop_check(s, why);
@@ -123,12 +124,13 @@ enum sf_err sf_demo_shop_open(struct sf_demo_shop *s, const char *commit, struct
     }
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++)
         if (is_there(s, i))
-            err = start(s, (enum sf_demo_part)i, i == SF_DEMO_ORDER ? commit : "abc123", why);
+            err = demo_shop_start(s, (enum sf_demo_part)i, i == SF_DEMO_ORDER ? commit : "abc123",
+                                  why);
     for (int i = 0; !err && i < SF_DEMO_SHOPPER; i++)
         if (is_there(s, i))
-            err = wait_for(s, (enum sf_demo_part)i, why);
+            err = demo_shop_wait_for(s, (enum sf_demo_part)i, why);
     if (!err)
-        err = start(s, SF_DEMO_SHOPPER, commit, why);
+        err = demo_shop_start(s, SF_DEMO_SHOPPER, commit, why);
     snprintf(s->commit, sizeof(s->commit), "%s", commit);
     return err;
 }
@@ -138,7 +140,7 @@ enum sf_err sf_demo_shop_deploy(struct sf_demo_shop *s, const char *commit, stru
     enum sf_err err;
     s->old_order = s->parts[SF_DEMO_ORDER];
     s->parts[SF_DEMO_ORDER] = (struct sf_child){0};
-    err = start(s, SF_DEMO_ORDER, commit, why);
+    err = demo_shop_start(s, SF_DEMO_ORDER, commit, why);
     sf_clock_sleep_ms(
         500); /* both share the port; the new one has to be there before the old goes */
     sf_child_stop(&s->old_order, STOP_MS);

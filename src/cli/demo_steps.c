@@ -114,7 +114,7 @@ static enum sf_err ask_one(struct story *s, const char *title, const char *shows
     return err;
 }
 
-static void note_failure(struct story *s, enum sf_err err, const struct sf_why *why)
+static void demo_steps_note_failure(struct story *s, enum sf_err err, const struct sf_why *why)
 {
     printf("(%s)\n", why->text);
     if (!s->err) {
@@ -124,7 +124,8 @@ static void note_failure(struct story *s, enum sf_err err, const struct sf_why *
 }
 
 /* A query that fails does not end the story: the page and the other answers are there. */
-static void step(struct story *s, const char *title, const char *shows, const char *const *given)
+static void demo_step(struct story *s, const char *title, const char *shows,
+                      const char *const *given)
 {
     struct sf_why why = {0};
     enum sf_err err;
@@ -132,7 +133,7 @@ static void step(struct story *s, const char *title, const char *shows, const ch
         s->of->between(s->of->arg);
     err = ask_one(s, title, shows, given, &why);
     if (err)
-        note_failure(s, err, &why);
+        demo_steps_note_failure(s, err, &why);
 }
 
 /* ---- the slowest ---- */
@@ -148,12 +149,12 @@ static int slower(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static void keep_text(char *out, size_t cap, sf_str text)
+static void demo_steps_keep_text(char *out, size_t cap, sf_str text)
 {
     snprintf(out, cap, "%.*s", SF_STR_ARG(text));
 }
 
-static void read_spans(struct sf_json *j, struct found *f)
+static void demo_steps_read_spans(struct sf_json *j, struct found *f)
 {
     sf_str key;
     while (sf_json_item(j)) {
@@ -171,7 +172,7 @@ static void read_spans(struct sf_json *j, struct found *f)
         }
         if (ns > f->ns) {
             f->ns = ns;
-            keep_text(f->span, sizeof(f->span), id);
+            demo_steps_keep_text(f->span, sizeof(f->span), id);
         }
     }
 }
@@ -181,11 +182,11 @@ static void read_trace(struct sf_json *j, struct found *f)
     sf_str key;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("traceID"))) {
-            keep_text(f->trace, sizeof(f->trace), sf_json_str(j));
+            demo_steps_keep_text(f->trace, sizeof(f->trace), sf_json_str(j));
         } else if (sf_str_eq(key, SF_STR("spanSet")) && sf_json_object(j)) {
             while (sf_json_key(j, &key)) {
                 if (sf_str_eq(key, SF_STR("spans")) && sf_json_array(j))
-                    read_spans(j, f);
+                    demo_steps_read_spans(j, f);
                 else
                     sf_json_skip(j);
             }
@@ -272,8 +273,9 @@ static size_t pick_busy(struct story *s, const struct found *found, size_t n, st
 }
 
 /* What a search finds, the slowest first; `found` has space for `limit`. */
-static enum sf_err search(struct story *s, const char *query, size_t limit, struct found *found,
-                          size_t *out_n, struct sf_arena *req, struct sf_why *why)
+static enum sf_err demo_steps_search(struct story *s, const char *query, size_t limit,
+                                     struct found *found, size_t *out_n, struct sf_arena *req,
+                                     struct sf_why *why)
 {
     struct sf_client client = {.server = s->server};
     struct sf_buf path = {0}, answer = {0};
@@ -307,7 +309,7 @@ static enum sf_err pick_above(struct story *s, uint64_t limit_ns, struct found *
              "{ resource.service.name = \"order-service\" && name = "
              "\"order.calculate_totals\" && duration > %" PRIu64 "ms }",
              limit_ns / SF_NS_PER_MS);
-    err = search(s, query, N_LISTED, found, &n, req, why);
+    err = demo_steps_search(s, query, N_LISTED, found, &n, req, why);
     if (err || !n)
         return err;
     at = pick_busy(s, found, n, req, &share);
@@ -331,7 +333,7 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
     size_t n = 0;
     bool has_memory = sf_arena_init(&req, 16 << 20) &&
                       (found = sf_arena_new_n(&req, N_ASKED, sizeof(*found)));
-    enum sf_err err = has_memory ? search(s, TOTALS, N_ASKED, found, &n, &req, why)
+    enum sf_err err = has_memory ? demo_steps_search(s, TOTALS, N_ASKED, found, &n, &req, why)
                                  : sf_no_memory(why, "the slowest");
     if (!err && !n)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no span order.calculate_totals");
@@ -348,7 +350,7 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
 
 /* ---- the story ---- */
 
-#define STEP(title, shows, ...) step(s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
+#define STEP(title, shows, ...) demo_step(s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
 
 static void tell_one_order(struct story *s)
 {
@@ -379,7 +381,7 @@ enum sf_err sf_demo_steps_tell(const struct sf_demo_story *story, struct sf_why 
     if (err) /* a busy machine */
         err = find_slowest(s, &said);
     if (err)
-        note_failure(s, err, &said);
+        demo_steps_note_failure(s, err, &said);
     else
         tell_one_order(s);
     STEP("Services, with request rate, latency and errors", "order-service", "services", "--since",

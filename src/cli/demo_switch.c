@@ -20,7 +20,7 @@ bool sf_demo_switch_problem_find(sf_str name, size_t *out)
     return false;
 }
 
-static enum sf_err refuse(sf_str word, struct sf_why *why)
+static enum sf_err demo_switch_refuse(sf_str word, struct sf_why *why)
 {
     const char *names[SF_DEMO_PROBLEMS], *near;
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++)
@@ -40,7 +40,7 @@ enum sf_err sf_demo_switches_read(struct sf_demo_switches *s, const char *off, s
         if (!word.len)
             continue;
         if (!is_all && !sf_demo_switch_problem_find(word, &at))
-            return refuse(word, why);
+            return demo_switch_refuse(word, why);
         for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
             if (is_all || i == at)
                 s->is_off[i] = s->was_off[i] = true;

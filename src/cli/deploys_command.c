@@ -14,7 +14,7 @@ struct asked {
     int64_t since_ns;
 };
 
-static int list(struct asked *a)
+static int deploys_command_list(struct asked *a)
 {
     struct sf_buf path = {0};
     sf_buf_print(&path, "/api/v1/deploys?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
@@ -56,7 +56,7 @@ static int post(const struct asked *a)
 
 /* ---- compare ---- */
 
-static int compare(struct asked *a)
+static int deploys_command_compare(struct asked *a)
 {
     struct sf_buf path = {0};
     sf_buf_print(&path, "/api/v1/explain?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
@@ -107,14 +107,14 @@ int sf_deploys_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words == 0 || (args.n_words == 1 && !strcmp(args.words[0], "list")))
-        return list(&a);
+        return deploys_command_list(&a);
     if (args.n_words == 1 && !strcmp(args.words[0], "post"))
         return a.service && (a.version || a.commit)
                    ? post(&a)
                    : sf_answer_usage("deploys", "post needs --service, and --version or --commit");
     if (args.n_words == 1 && !strcmp(args.words[0], "compare"))
         return a.service && a.version
-                   ? compare(&a)
+                   ? deploys_command_compare(&a)
                    : sf_answer_usage("deploys", "compare needs --service and --version");
     return sf_answer_usage("deploys", "specify list, post or compare");
 }

@@ -20,8 +20,8 @@ struct asked {
     double min_share;
 };
 
-static enum sf_err show(void *arg, struct sf_profile_source *sources, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err diff_command_show(void *arg, struct sf_profile_source *sources,
+                                     struct sf_buf *out, struct sf_why *why)
 {
     const struct asked *a = arg;
     struct sf_profile_source *left = &sources[0], *right = &sources[1];
@@ -116,5 +116,5 @@ int sf_diff_command_run(int argc, char **argv)
         !sf_profile_source_rows_check("diff", a.limit, a.min, &a.min_share))
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
-    return sf_profile_source_show("diff", a.words, sides, 2, show, &a);
+    return sf_profile_source_show("diff", a.words, sides, 2, diff_command_show, &a);
 }

@@ -45,7 +45,7 @@ static void write_request(const struct what *w, bool is_dry_run, struct sf_buf *
     sf_json_write_object_end(&j);
 }
 
-static void describe(const struct what *w, FILE *to)
+static void erase_command_describe(const struct what *w, FILE *to)
 {
     if (w->args->n_words)
         fprintf(to, "%zu trace%s", w->args->n_words, w->args->n_words == 1 ? "" : "s");
@@ -65,7 +65,7 @@ struct counted {
     bool is_exact, is_known;
 };
 
-static struct counted read_answer(const struct sf_buf *answer)
+static struct counted erase_command_read_answer(const struct sf_buf *answer)
 {
     struct counted c = {0};
     struct sf_json j;
@@ -107,8 +107,8 @@ static void print_counted(const struct counted *c, FILE *to)
                 c->n_adhoc == 1 ? "" : "s");
 }
 
-static enum sf_err ask(const struct sf_client *client, const struct what *w, bool is_dry_run,
-                       struct sf_buf *answer, struct sf_why *why)
+static enum sf_err erase_command_ask(const struct sf_client *client, const struct what *w,
+                                     bool is_dry_run, struct sf_buf *answer, struct sf_why *why)
 {
     struct sf_buf request = {0};
     write_request(w, is_dry_run, &request);
@@ -124,7 +124,7 @@ static bool is_confirmed(const struct what *w, const struct counted *c)
 {
     char line[16] = "";
     fprintf(stderr, "Erase ");
-    describe(w, stderr);
+    erase_command_describe(w, stderr);
     fprintf(stderr, ": ");
     print_counted(c, stderr);
     fprintf(stderr, "? This cannot be undone. [y/N] ");
@@ -152,17 +152,17 @@ static const char *find_fault(const struct what *w)
     return NULL;
 }
 
-static int run(const struct sf_client *client, const struct what *w, bool is_sure, bool is_dry_run,
-               bool is_json)
+static int erase_command_run(const struct sf_client *client, const struct what *w, bool is_sure,
+                             bool is_dry_run, bool is_json)
 {
     struct sf_buf answer = {0};
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
     if (!is_sure && !is_dry_run) {
-        err = ask(client, w, true, &answer, &why);
+        err = erase_command_ask(client, w, true, &answer, &why);
         struct counted found = {0};
         if (!err)
-            found = read_answer(&answer);
+            found = erase_command_read_answer(&answer);
         sf_buf_done(&answer);
         answer = (struct sf_buf){0};
         if (!err && !is_confirmed(w, &found)) {
@@ -171,17 +171,17 @@ static int run(const struct sf_client *client, const struct what *w, bool is_sur
         }
     }
     if (!err)
-        err = ask(client, w, is_dry_run, &answer, &why);
+        err = erase_command_ask(client, w, is_dry_run, &answer, &why);
     if (!err && is_json)
         return sf_answer_write(&answer);
     struct counted c = {0};
     if (!err)
-        c = read_answer(&answer);
+        c = erase_command_read_answer(&answer);
     sf_buf_done(&answer);
     if (err)
         return sf_answer_fault("erase", &why);
     printf(is_dry_run ? "Would erase " : "Erased ");
-    describe(w, stdout);
+    erase_command_describe(w, stdout);
     printf(": ");
     print_counted(&c, stdout);
     printf(is_dry_run
@@ -239,5 +239,5 @@ int sf_erase_command_run(int argc, char **argv)
         return sf_answer_usage("erase", fault);
     if (!is_sure && !is_dry_run && !sf_terminal_is(STDIN_FILENO))
         return sf_answer_usage("erase", "without a terminal to ask on, --yes is needed");
-    return run(&client, &w, is_sure, is_dry_run, form == SF_OUTPUT_JSON);
+    return erase_command_run(&client, &w, is_sure, is_dry_run, form == SF_OUTPUT_JSON);
 }

@@ -18,16 +18,18 @@ enum { LEVEL = 6 };
 
 /* ---- the formats; each with the frames it needs ---- */
 
-static enum sf_err write_json(const struct sf_profile_view *v, struct sf_arena scratch,
-                              struct sf_buf *out, struct sf_why *why)
+static enum sf_err export_command_write_json(const struct sf_profile_view *v,
+                                             struct sf_arena scratch, struct sf_buf *out,
+                                             struct sf_why *why)
 {
     (void)scratch;
     return sf_profile_json_render(v, out, why);
 }
 
 /* Go's tools write and expect it compressed. */
-static enum sf_err write_pprof(const struct sf_profile_view *v, struct sf_arena scratch,
-                               struct sf_buf *out, struct sf_why *why)
+static enum sf_err export_command_write_pprof(const struct sf_profile_view *v,
+                                              struct sf_arena scratch, struct sf_buf *out,
+                                              struct sf_why *why)
 {
     struct sf_deflate *z = sf_deflate_new();
     struct sf_buf plain = {0};
@@ -50,9 +52,9 @@ struct format {
 };
 
 static const struct format formats[] = {
-    {"pprof", write_pprof, false, true, true},
+    {"pprof", export_command_write_pprof, false, true, true},
     {"otlp", sf_otlp_profile_render, false, true, true},
-    {"json", write_json, false, false, false},
+    {"json", export_command_write_json, false, false, false},
     {"folded", sf_folded_render, true, false, false},
     {"speedscope", sf_speedscope_render, true, false, false},
     {"svg", sf_flame_svg_render, true, false, false},

@@ -35,7 +35,7 @@ static bool add_threshold(struct sf_buf *path, const char *text)
     return false;
 }
 
-static int ask(const struct asked *a)
+static int findings_command_ask(const struct asked *a)
 {
     struct sf_buf path = {0};
     int n = (a->service != NULL) + (a->trace || a->span) + (a->query != NULL) +
@@ -123,5 +123,5 @@ int sf_findings_command_run(int argc, char **argv)
         return sf_answer_usage("findings", "name one service");
     if (args.n_words == 1)
         a.service = args.words[0];
-    return ask(&a);
+    return findings_command_ask(&a);
 }

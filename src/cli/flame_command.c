@@ -36,8 +36,8 @@ static bool order_of(const struct asked *a, const struct sf_profile_source *s, e
     return *out != SF_TREE_BY_TOTAL || strcmp(order, "total") == 0;
 }
 
-static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err flame_command_draw(void *arg, struct sf_profile_source *s, struct sf_buf *out,
+                                      struct sf_why *why)
 {
     const struct asked *a = arg;
     struct sf_profile_view view = {0};
@@ -90,7 +90,7 @@ static bool show_samples(struct asked *a, int *out_code)
                                         : "the trace itself is not here, samples with its id are");
         a->profile.type = NULL; /* the answer has but one */
         a->profile.is_path = true;
-        *out_code = sf_profile_source_show("flame", &word, &a->profile, 1, draw, a);
+        *out_code = sf_profile_source_show("flame", &word, &a->profile, 1, flame_command_draw, a);
     }
     sf_buf_done(&path);
     return is_there;
@@ -244,5 +244,5 @@ int sf_flame_command_run(int argc, char **argv)
     a.form = sf_answer_output("flame", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    return sf_profile_source_show("flame", args.words, &a.profile, 1, draw, &a);
+    return sf_profile_source_show("flame", args.words, &a.profile, 1, flame_command_draw, &a);
 }

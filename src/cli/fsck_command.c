@@ -31,7 +31,7 @@ static void print_line(sf_str text)
     putchar('\n');
 }
 
-static void say(void *arg, const char *sentence)
+static void fsck_command_say(void *arg, const char *sentence)
 {
     struct report *r = arg;
     if (r->json)
@@ -40,7 +40,7 @@ static void say(void *arg, const char *sentence)
         print_line(sf_str_from(sentence));
 }
 
-static int check(const char *path, bool is_json, struct sf_why *why)
+static int fsck_command_check(const char *path, bool is_json, struct sf_why *why)
 {
     struct sf_buf out = {0};
     struct sf_json_writer json = sf_json_writer_init(&out);
@@ -55,7 +55,7 @@ static int check(const char *path, bool is_json, struct sf_why *why)
         sf_json_write_key(&json, SF_STR("findings"));
         sf_json_write_array(&json);
     }
-    err = sf_local_fsck(dir, say, &r, &n_faults, why);
+    err = sf_local_fsck(dir, fsck_command_say, &r, &n_faults, why);
     sf_dir_close(dir);
     if (err) {
         sf_buf_done(&out);
@@ -106,5 +106,5 @@ int sf_fsck_command_run(int argc, char **argv)
     form = sf_answer_output("fsck", output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    return check(args.words[0], form == SF_OUTPUT_JSON, &why);
+    return fsck_command_check(args.words[0], form == SF_OUTPUT_JSON, &why);
 }

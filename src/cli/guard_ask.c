@@ -106,7 +106,7 @@ static void read_parts(struct sf_json *j, struct sf_guard_report *out)
     }
 }
 
-static void read_time(struct sf_json *j, struct sf_guard_report *out)
+static void guard_ask_read_time(struct sf_json *j, struct sf_guard_report *out)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -130,7 +130,7 @@ struct side {
     double mean;
 };
 
-static struct side read_side(struct sf_json *j)
+static struct side guard_ask_read_side(struct sf_json *j)
 {
     struct side side = {0};
     sf_str key;
@@ -150,8 +150,8 @@ static struct side read_side(struct sf_json *j)
 /* ---- the queries ---- */
 
 /* `path` is done afterwards. */
-static enum sf_err get(const struct sf_client *client, struct sf_buf *path, struct sf_arena *req,
-                       sf_str *out, struct sf_why *why)
+static enum sf_err guard_ask_get(const struct sf_client *client, struct sf_buf *path,
+                                 struct sf_arena *req, sf_str *out, struct sf_why *why)
 {
     struct sf_buf answer = {0};
     enum sf_err err;
@@ -165,8 +165,9 @@ static enum sf_err get(const struct sf_client *client, struct sf_buf *path, stru
     return err;
 }
 
-static enum sf_err compare(const struct sf_client *client, const struct sf_guard_question *question,
-                           const char *type, struct sf_arena *req, sf_str *out, struct sf_why *why)
+static enum sf_err guard_ask_compare(const struct sf_client *client,
+                                     const struct sf_guard_question *question, const char *type,
+                                     struct sf_arena *req, sf_str *out, struct sf_why *why)
 {
     struct sf_buf path = {0};
     sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", question->since_ns / SF_NS_PER_S);
@@ -175,7 +176,7 @@ static enum sf_err compare(const struct sf_client *client, const struct sf_guard
     sf_ask_param(&path, "left", question->left);
     sf_ask_param(&path, "right", question->right);
     sf_ask_param(&path, "type", type);
-    return get(client, &path, req, out, why);
+    return guard_ask_get(client, &path, req, out, why);
 }
 
 static enum sf_err ask_time(const struct sf_client *client,
@@ -184,18 +185,18 @@ static enum sf_err ask_time(const struct sf_client *client,
 {
     struct sf_json j;
     sf_str text = SF_STR_NONE, key;
-    enum sf_err err = compare(client, question, NULL, req, &text, why);
+    enum sf_err err = guard_ask_compare(client, question, NULL, req, &text, why);
     if (err)
         return err;
     sf_json_init(&j, text, req);
     if (sf_json_object(&j)) {
         while (sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("left")))
-                out->n_left = read_side(&j).n_found;
+                out->n_left = guard_ask_read_side(&j).n_found;
             else if (sf_str_eq(key, SF_STR("right")))
-                out->n_right = read_side(&j).n_found;
+                out->n_right = guard_ask_read_side(&j).n_found;
             else if (sf_str_eq(key, SF_STR("time")))
-                read_time(&j, out);
+                guard_ask_read_time(&j, out);
             else
                 sf_json_skip(&j);
         }
@@ -213,7 +214,7 @@ static enum sf_err ask_alloc(const struct sf_client *client,
     struct side left = {0}, right = {0};
     struct sf_json j;
     sf_str text = SF_STR_NONE, key;
-    enum sf_err err = compare(client, question, "alloc_space", req, &text, why);
+    enum sf_err err = guard_ask_compare(client, question, "alloc_space", req, &text, why);
     if (err == SF_ERR_NOT_FOUND || err == SF_ERR_INPUT)
         return SF_OK; /* no such profiles */
     if (err)
@@ -222,9 +223,9 @@ static enum sf_err ask_alloc(const struct sf_client *client,
     if (sf_json_object(&j)) {
         while (sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("left"))) {
-                left = read_side(&j);
+                left = guard_ask_read_side(&j);
             } else if (sf_str_eq(key, SF_STR("right"))) {
-                right = read_side(&j);
+                right = guard_ask_read_side(&j);
             } else if (sf_str_eq(key, SF_STR("functions")) && sf_json_array(&j)) {
                 while (sf_json_item(&j)) {
                     struct difference d = read_difference(&j, NULL);
@@ -257,7 +258,7 @@ struct counts {
 };
 
 /* A value of a label, as text; the attribute's own quotes are not part of it. */
-static sf_str read_label_value(struct sf_json *j)
+static sf_str guard_ask_read_label_value(struct sf_json *j)
 {
     sf_str key, value = SF_STR_NONE;
     if (!sf_json_object(j))
@@ -271,8 +272,8 @@ static sf_str read_label_value(struct sf_json *j)
     return value;
 }
 
-static void read_label(struct sf_json *j, const struct sf_guard_question *question, int *side,
-                       bool *is_failed)
+static void guard_ask_read_label(struct sf_json *j, const struct sf_guard_question *question,
+                                 int *side, bool *is_failed)
 {
     sf_str key, name = SF_STR_NONE, value = SF_STR_NONE;
     if (!sf_json_object(j))
@@ -281,7 +282,7 @@ static void read_label(struct sf_json *j, const struct sf_guard_question *questi
         if (sf_str_eq(key, SF_STR("key")))
             name = sf_json_str(j);
         else if (sf_str_eq(key, SF_STR("value")))
-            value = read_label_value(j);
+            value = guard_ask_read_label_value(j);
         else
             sf_json_skip(j);
     }
@@ -293,8 +294,8 @@ static void read_label(struct sf_json *j, const struct sf_guard_question *questi
         *side = 1;
 }
 
-static void read_count(struct sf_json *j, const struct sf_guard_question *question,
-                       struct counts *out)
+static void guard_ask_read_count(struct sf_json *j, const struct sf_guard_question *question,
+                                 struct counts *out)
 {
     int side = -1;
     bool is_failed = false;
@@ -305,7 +306,7 @@ static void read_count(struct sf_json *j, const struct sf_guard_question *questi
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("labels")) && sf_json_array(j)) {
             while (sf_json_item(j))
-                read_label(j, question, &side, &is_failed);
+                guard_ask_read_label(j, question, &side, &is_failed);
         } else if (sf_str_eq(key, SF_STR("value"))) {
             value = sf_json_f64(j);
         } else {
@@ -332,7 +333,7 @@ static enum sf_err ask_errors(const struct sf_client *client,
     sf_buf_print(&path, "/api/metrics/query?since=%" PRId64 "s", question->since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "q", sf_buf_ok(&query) ? (char *)query.p : NULL);
     sf_buf_done(&query);
-    err = get(client, &path, req, &text, why);
+    err = guard_ask_get(client, &path, req, &text, why);
     if (err)
         return err;
     sf_json_init(&j, text, req);
@@ -340,7 +341,7 @@ static enum sf_err ask_errors(const struct sf_client *client,
         while (sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("series")) && sf_json_array(&j)) {
                 while (sf_json_item(&j))
-                    read_count(&j, question, &counts);
+                    guard_ask_read_count(&j, question, &counts);
             } else {
                 sf_json_skip(&j);
             }

@@ -43,23 +43,23 @@ static writer writer_of(const char *output)
     return NULL;
 }
 
-static bool has_enough(const struct sf_guard_report *r, uint64_t min_spans)
+static bool guard_command_has_enough(const struct sf_guard_report *r, uint64_t min_spans)
 {
     return r->n_left >= min_spans && r->n_right >= min_spans;
 }
 
 /* The verdict on all: one regression is one, and a pass needs one measure that could be judged. */
-static enum sf_guard_verdict judge(struct sf_guard_report *r, double max_increase,
-                                   uint64_t min_spans, unsigned needed)
+static enum sf_guard_verdict guard_command_judge(struct sf_guard_report *r, double max_increase,
+                                                 uint64_t min_spans, unsigned needed)
 {
     bool is_worse = false;
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         struct sf_guard_row *row = &r->rows[i];
         is_worse |= row->is_there && sf_guard_judge(&row->m, max_increase) == SF_GUARD_REGRESSION;
     }
-    for (unsigned i = 0; i < SF_GUARD_N_MEASURES && !has_enough(r, min_spans); i++)
+    for (unsigned i = 0; i < SF_GUARD_N_MEASURES && !guard_command_has_enough(r, min_spans); i++)
         r->rows[i].m.verdict = SF_GUARD_UNKNOWN; /* nor is one measure passed */
-    if (!has_enough(r, min_spans) || !r->rows[needed].m.has_interval)
+    if (!guard_command_has_enough(r, min_spans) || !r->rows[needed].m.has_interval)
         return SF_GUARD_UNKNOWN;
     return is_worse ? SF_GUARD_REGRESSION : SF_GUARD_PASS;
 }
@@ -75,16 +75,17 @@ static void show_waiting(const struct sf_guard_report *r, uint64_t min_spans, in
 
 /* Asks until both sides have enough spans, or the time is over. The arena is reset between two
  * queries. */
-static enum sf_err ask(const struct sf_client *client, const struct sf_guard_question *question,
-                       uint64_t min_spans, int64_t wait_ns, struct sf_arena *req,
-                       struct sf_guard_report *out, struct sf_why *why)
+static enum sf_err guard_command_ask(const struct sf_client *client,
+                                     const struct sf_guard_question *question, uint64_t min_spans,
+                                     int64_t wait_ns, struct sf_arena *req,
+                                     struct sf_guard_report *out, struct sf_why *why)
 {
     int64_t until_ns = sf_clock_mono_ns() + wait_ns;
     bool has_shown = false;
     for (;;) {
         enum sf_err err = sf_guard_ask(client, question, req, out, why);
         int64_t left_ns = until_ns - sf_clock_mono_ns();
-        if (err || has_enough(out, min_spans) || left_ns <= 0) {
+        if (err || guard_command_has_enough(out, min_spans) || left_ns <= 0) {
             if (has_shown && sf_terminal_is(STDERR_FILENO))
                 fputc('\n', stderr);
             return err;
@@ -224,16 +225,16 @@ int sf_guard_command_run(int argc, char **argv)
         min_spans = report.is_by_samples ? 1 : min_spans;
         has_files = true;
     } else {
-        err = ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
-        if (!err && svg && has_enough(&report, min_spans))
+        err = guard_command_ask(&client, &question, min_spans, wait_ns, &req, &report, &why);
+        if (!err && svg && guard_command_has_enough(&report, min_spans))
             err = sf_guard_flame_ask(&client, &question, &req, &flame, &why);
-        if (err == SF_ERR_NOT_FOUND && has_enough(&report, min_spans)) {
+        if (err == SF_ERR_NOT_FOUND && guard_command_has_enough(&report, min_spans)) {
             sf_answer_note("guard", "no flame graph: a side has no CPU profiles");
             svg = NULL;
             err = SF_OK;
         }
     }
-    if (!err && svg && has_enough(&report, min_spans))
+    if (!err && svg && guard_command_has_enough(&report, min_spans))
         err = sf_guard_flame_write(&flame, svg, req, &why);
     else
         svg = NULL;
@@ -244,10 +245,10 @@ int sf_guard_command_run(int argc, char **argv)
         struct sf_guard_said said = {
             .question = &question,
             .report = &report,
-            .verdict = judge(&report, percent / 10000.0, min_spans,
-                             !has_files                             ? SF_GUARD_DURATION
-                             : report.rows[SF_GUARD_ALLOC].is_there ? SF_GUARD_ALLOC
-                                                                    : SF_GUARD_CPU),
+            .verdict = guard_command_judge(&report, percent / 10000.0, min_spans,
+                                           !has_files ? SF_GUARD_DURATION
+                                           : report.rows[SF_GUARD_ALLOC].is_there ? SF_GUARD_ALLOC
+                                                                                  : SF_GUARD_CPU),
             .max_increase = percent / 10000.0,
             .min_spans = min_spans,
             .server = has_files ? NULL : sf_client_server(&client),

@@ -38,7 +38,7 @@ struct work {
     sf_str type, sample_type, unit;
 };
 
-static bool add_cost(struct work *w, uint32_t frame, double value)
+static bool guard_files_add_cost(struct work *w, uint32_t frame, double value)
 {
     struct side *s = w->side;
     if (!sf_list_room_in(w->req, &s->costs, s->cohort.n_costs, &s->cap, 1024))
@@ -48,7 +48,7 @@ static bool add_cost(struct work *w, uint32_t frame, double value)
 }
 
 /* Files are few and their hot functions too: a walk will do. */
-static uint32_t frame_of(struct work *w, sf_str name)
+static uint32_t guard_files_frame_of(struct work *w, sf_str name)
 {
     sf_str kept;
     for (uint32_t i = 1; i < w->names.n; i++) {
@@ -64,7 +64,8 @@ static uint32_t frame_of(struct work *w, sf_str name)
 
 enum { MAX_FUNCTIONS = 200 }; /* of a run, those that cost most */
 
-static enum sf_err add_run(struct work *w, struct sf_profile_source *s, struct sf_why *why)
+static enum sf_err guard_files_add_run(struct work *w, struct sf_profile_source *s,
+                                       struct sf_why *why)
 {
     struct sf_profile_view view = s->view;
     const struct sf_top_row *rows = NULL;
@@ -72,11 +73,11 @@ static enum sf_err add_run(struct work *w, struct sf_profile_source *s, struct s
     enum sf_err err = sf_profile_source_grouped(s, &w->flags, &view, why);
     if (!err)
         err = sf_tree_top(&view.tree, SF_TOP_BY_SELF, &s->req, &rows, &n, why);
-    if (!err && !add_cost(w, TOTAL, (double)view.tree.total))
+    if (!err && !guard_files_add_cost(w, TOTAL, (double)view.tree.total))
         err = sf_no_memory(why, "the runs");
     for (uint32_t i = 0; !err && i < n && i < MAX_FUNCTIONS && rows[i].self > 0; i++) {
-        uint32_t frame = frame_of(w, view.tree.frames[rows[i].frame].function);
-        if (frame == UINT32_MAX || !add_cost(w, frame, (double)rows[i].self))
+        uint32_t frame = guard_files_frame_of(w, view.tree.frames[rows[i].frame].function);
+        if (frame == UINT32_MAX || !guard_files_add_cost(w, frame, (double)rows[i].self))
             err = sf_no_memory(why, "the runs");
     }
     if (view.period > 0 && sf_str_eq(view.type.period_unit, view.type.sample_unit))
@@ -99,7 +100,7 @@ static enum sf_err read_run(void *arg, const char *path, struct sf_why *why)
         w->flags.type = w->type.p;
     }
     if (!err)
-        err = add_run(w, &s, why);
+        err = guard_files_add_run(w, &s, why);
     else
         sf_why_prefix(why, "%.100s", path);
     sf_profile_source_done(&s);
@@ -107,8 +108,8 @@ static enum sf_err read_run(void *arg, const char *path, struct sf_why *why)
 }
 
 /* A folder is all files in it. */
-static enum sf_err read_side(struct work *w, const char *path, struct side *side,
-                             struct sf_why *why)
+static enum sf_err guard_files_read_side(struct work *w, const char *path, struct side *side,
+                                         struct sf_why *why)
 {
     char pattern[4096];
     struct sf_text_stamp stamp = sf_text_file_stamp(path);
@@ -137,7 +138,7 @@ static struct sf_guard_measure measure_of(const struct sf_cohort_row *row, bool 
                                      .has_interval = is_enough};
 }
 
-static double cost_of(const struct side *s, uint32_t frame)
+static double guard_files_cost_of(const struct side *s, uint32_t frame)
 {
     double sum = 0;
     for (uint32_t i = 0; i < s->cohort.n_costs; i++)
@@ -151,8 +152,9 @@ static void compare_samples(struct work *w, const struct side *left, const struc
 {
     for (uint32_t i = 0; i < w->names.n; i++) {
         struct sf_guard_measure m = sf_guard_sums(
-            (struct sf_guard_sum){cost_of(left, i), left->period},
-            (struct sf_guard_sum){cost_of(right, i), right->period}, i == TOTAL ? Z_95 : Z_MANY);
+            (struct sf_guard_sum){guard_files_cost_of(left, i), left->period},
+            (struct sf_guard_sum){guard_files_cost_of(right, i), right->period},
+            i == TOTAL ? Z_95 : Z_MANY);
         /* A new function has no samples before: those after it are enough. */
         double low = m.delta - Z_MANY * sqrt(m.left * left->period + m.right * right->period);
         if (i == TOTAL)
@@ -166,8 +168,8 @@ static void compare_samples(struct work *w, const struct side *left, const struc
     to->is_there = true;
 }
 
-static enum sf_err compare(struct work *w, struct side *left, struct side *right,
-                           struct sf_guard_report *out, struct sf_why *why)
+static enum sf_err guard_files_compare(struct work *w, struct side *left, struct side *right,
+                                       struct sf_guard_report *out, struct sf_why *why)
 {
     unsigned measure = sf_str_eq(w->unit, SF_STR("bytes")) ? SF_GUARD_ALLOC : SF_GUARD_CPU;
     struct sf_guard_row *to = &out->rows[measure];
@@ -214,15 +216,15 @@ enum sf_err sf_guard_files(const char *left, const char *right, const char *type
     if (!err)
         w.names.list[TOTAL] = SF_STR("all");
     if (!err)
-        err = read_side(&w, left, &sides[0], why);
+        err = guard_files_read_side(&w, left, &sides[0], why);
     if (!err)
-        err = read_side(&w, right, &sides[1], why);
+        err = guard_files_read_side(&w, right, &sides[1], why);
     if (!err && !sf_str_eq(w.unit, SF_STR("bytes")) && !sf_str_eq(w.unit, SF_STR("nanoseconds")))
         err = sf_fail(why, SF_ERR_INPUT,
                       "%.*s is neither a time nor a size: name another with --type",
                       SF_STR_ARG(sf_str_part(w.type, 0, 100)));
     if (!err)
-        err = compare(&w, &sides[0], &sides[1], out, why);
+        err = guard_files_compare(&w, &sides[0], &sides[1], out, why);
     for (int i = 0; flame && !err && i < 2; i++) {
         flame->n[i] = sides[i].cohort.n_spans;
         err = sf_tree_builder_take(&sides[i].all, w.unit, &flame->trees[i], why);

@@ -17,7 +17,7 @@ static const char *verdict_word(enum sf_guard_verdict v)
     return v == SF_GUARD_PASS ? "pass" : v == SF_GUARD_REGRESSION ? "regression" : "unknown";
 }
 
-static sf_str name_of(const struct sf_guard_report *r, unsigned measure)
+static sf_str guard_report_name_of(const struct sf_guard_report *r, unsigned measure)
 {
     return r->rows[measure].name.len ? r->rows[measure].name
                                      : sf_str_from(sf_guard_ask_measure_name(measure));
@@ -31,7 +31,7 @@ static const char by_samples[] =
 /* ---- values ---- */
 
 /* A value without its sign, in the unit of its measure. */
-static void add_value(struct sf_buf *out, unsigned measure, double v)
+static void guard_report_add_value(struct sf_buf *out, unsigned measure, double v)
 {
     double size = fmin(fabs(v), 9e18);
     if (measure == SF_GUARD_ERRORS)
@@ -42,32 +42,34 @@ static void add_value(struct sf_buf *out, unsigned measure, double v)
         sf_units_duration(out, (uint64_t)size);
 }
 
-static void add_signed(struct sf_buf *out, unsigned measure, double v)
+static void guard_report_add_signed(struct sf_buf *out, unsigned measure, double v)
 {
     sf_buf_add_u8(out, v < 0 ? '-' : '+');
-    add_value(out, measure, v);
+    guard_report_add_value(out, measure, v);
 }
 
 /* "+12 ms (+8 ms to +16 ms), +24 %" */
-static void add_change(struct sf_buf *out, unsigned measure, const struct sf_guard_measure *m)
+static void guard_report_add_change(struct sf_buf *out, unsigned measure,
+                                    const struct sf_guard_measure *m)
 {
-    add_signed(out, measure, m->delta);
+    guard_report_add_signed(out, measure, m->delta);
     if (m->has_interval) {
         sf_buf_print(out, " (");
-        add_signed(out, measure, m->low);
+        guard_report_add_signed(out, measure, m->low);
         sf_buf_print(out, " to ");
-        add_signed(out, measure, m->high);
+        guard_report_add_signed(out, measure, m->high);
         sf_buf_print(out, ")");
     }
     if (m->left > 0 && measure != SF_GUARD_ERRORS)
         sf_buf_print(out, ", %+.0f %%", 100 * m->delta / m->left);
 }
 
-static void add_function(struct sf_buf *out, unsigned measure, const struct sf_guard_row *row)
+static void guard_report_add_function(struct sf_buf *out, unsigned measure,
+                                      const struct sf_guard_row *row)
 {
     sf_units_plain(out, row->function);
     sf_buf_add_u8(out, ' ');
-    add_signed(out, measure, row->function_delta);
+    guard_report_add_signed(out, measure, row->function_delta);
 }
 
 /* One sentence for the exit code. */
@@ -97,19 +99,19 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
         const struct sf_guard_row *row = &r->rows[i];
         if (!row->is_there || row->m.verdict != SF_GUARD_REGRESSION)
             continue;
-        sf_buf_print(out, "%s%.*s ", n++ ? "; " : "", SF_STR_ARG(name_of(r, i)));
-        add_signed(out, i, row->m.delta);
+        sf_buf_print(out, "%s%.*s ", n++ ? "; " : "", SF_STR_ARG(guard_report_name_of(r, i)));
+        guard_report_add_signed(out, i, row->m.delta);
         if (row->m.left > 0 && i != SF_GUARD_ERRORS)
             sf_buf_print(out, " (%+.0f %%)", 100 * row->m.delta / row->m.left);
         if (row->function.len) {
             sf_buf_print(out, ", mostly ");
-            add_function(out, i, row);
+            guard_report_add_function(out, i, row);
         }
     }
 }
 
 /* Where the page shows the same comparison, also to whoever reads the comment a week later. */
-static void add_link(const struct sf_guard_said *s, struct sf_buf *out)
+static void guard_report_add_link(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct {
         const char *name, *value;
@@ -141,20 +143,20 @@ void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out)
     sf_buf_print(out, ": %" PRIu64 " %ss; per %s:\n", r->n_right, s->things, s->things);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         const struct sf_guard_row *row = &r->rows[i];
-        sf_buf_print(out, "  %-11.*s ", SF_STR_ARG(name_of(r, i)));
+        sf_buf_print(out, "  %-11.*s ", SF_STR_ARG(guard_report_name_of(r, i)));
         if (!row->is_there) {
             sf_buf_print(out, "not measured\n");
             continue;
         }
         sf_buf_print(out, "%-10s ", verdict_word(row->m.verdict));
-        add_value(out, i, row->m.left);
+        guard_report_add_value(out, i, row->m.left);
         sf_buf_print(out, " -> ");
-        add_value(out, i, row->m.right);
+        guard_report_add_value(out, i, row->m.right);
         sf_buf_print(out, ", ");
-        add_change(out, i, &row->m);
+        guard_report_add_change(out, i, &row->m);
         if (row->function.len) {
             sf_buf_print(out, ", mostly ");
-            add_function(out, i, row);
+            guard_report_add_function(out, i, row);
         }
         sf_buf_add_u8(out, '\n');
     }
@@ -166,14 +168,14 @@ void sf_guard_report_text(const struct sf_guard_said *s, struct sf_buf *out)
 
 /* ---- JSON ---- */
 
-static void write_row(struct sf_json_writer *w, unsigned measure,
-                      const struct sf_guard_report *report)
+static void guard_report_write_row(struct sf_json_writer *w, unsigned measure,
+                                   const struct sf_guard_report *report)
 {
     const struct sf_guard_row *row = &report->rows[measure];
     static const char *const units[SF_GUARD_N_MEASURES] = {"nanoseconds", "nanoseconds",
                                                            "nanoseconds", "bytes", "share"};
     sf_json_write_object(w);
-    sf_json_write_key_str(w, SF_STR("measure"), name_of(report, measure));
+    sf_json_write_key_str(w, SF_STR("measure"), guard_report_name_of(report, measure));
     sf_json_write_key_str(w, SF_STR("unit"), sf_str_from(units[measure]));
     sf_json_write_key_str(w, SF_STR("verdict"), sf_str_from(verdict_word(row->m.verdict)));
     const struct {
@@ -220,13 +222,13 @@ void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out)
     sf_json_write_key_str(&w, SF_STR("summary"),
                           s->report->is_by_samples ? sf_str_from(by_samples) : s->report->summary);
     sf_buf_reset(&text);
-    add_link(s, &text);
+    guard_report_add_link(s, &text);
     sf_json_write_key_str(&w, SF_STR("link"), sf_buf_str(&text));
     sf_json_write_key(&w, SF_STR("measures"));
     sf_json_write_array(&w);
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES; i++) {
         if (s->report->rows[i].is_there)
-            write_row(&w, i, s->report);
+            guard_report_write_row(&w, i, s->report);
     }
     sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
@@ -251,16 +253,16 @@ static void write_case(const struct sf_guard_said *s, unsigned measure, struct s
     const struct sf_guard_row *row = &s->report->rows[measure];
     struct sf_buf text = {0};
     sf_buf_print(out, "  <testcase classname=\"spanflame.guard\" name=\"");
-    add_xml(out, name_of(s->report, measure));
+    add_xml(out, guard_report_name_of(s->report, measure));
     sf_buf_print(out, "\">");
     if (s->verdict == SF_GUARD_UNKNOWN || !row->is_there || row->m.verdict == SF_GUARD_UNKNOWN) {
         sf_buf_print(out, "<skipped message=\"%s\"/>",
                      row->is_there ? "too little data" : "not measured");
     } else {
-        add_change(&text, measure, &row->m);
+        guard_report_add_change(&text, measure, &row->m);
         if (row->function.len) {
             sf_buf_print(&text, ", mostly ");
-            add_function(&text, measure, row);
+            guard_report_add_function(&text, measure, row);
         }
         sf_buf_print(out, row->m.verdict == SF_GUARD_REGRESSION ? "<failure message=\""
                                                                 : "<system-out>");
@@ -294,7 +296,7 @@ void sf_guard_report_junit(const struct sf_guard_said *s, struct sf_buf *out)
 /* ---- Markdown ---- */
 
 /* Inside a table cell and inside `code`: no mark-up, no further cell. */
-static void add_code(struct sf_buf *out, sf_str text)
+static void guard_report_add_code(struct sf_buf *out, sf_str text)
 {
     struct sf_buf plain = {0};
     sf_units_plain(&plain, text);
@@ -312,16 +314,16 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
     static const char *const titles[] = {"No regression", "Regression", "Too little data"};
     sf_buf_print(out, "### Spanflame guard: %s\n\n", titles[s->verdict]);
     if (s->question->query) {
-        add_code(out, sf_str_from(s->question->query));
+        guard_report_add_code(out, sf_str_from(s->question->query));
         sf_buf_print(out, " by ");
-        add_code(out, sf_str_from(s->question->by));
+        guard_report_add_code(out, sf_str_from(s->question->by));
         sf_buf_print(out, ": baseline ");
     } else {
         sf_buf_print(out, "Profiles: baseline ");
     }
-    add_code(out, sf_str_from(s->question->left));
+    guard_report_add_code(out, sf_str_from(s->question->left));
     sf_buf_print(out, " (%" PRIu64 " %ss), candidate ", r->n_left, s->things);
-    add_code(out, sf_str_from(s->question->right));
+    guard_report_add_code(out, sf_str_from(s->question->right));
     sf_buf_print(out,
                  " (%" PRIu64 " %ss). Values per %s; intervals of 95 %%, allowed increase %g "
                  "%%.\n\n| measure | verdict | baseline | candidate | change (interval) | mostly "
@@ -331,7 +333,7 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         const struct sf_guard_row *row = &r->rows[i];
         sf_buf_print(out, "| ");
         if (row->name.len)
-            add_code(out, row->name); /* comes from a file */
+            guard_report_add_code(out, row->name); /* comes from a file */
         else
             sf_buf_print(out, "%s", sf_guard_ask_measure_name(i));
         sf_buf_print(out, " | ");
@@ -341,16 +343,16 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         }
         sf_buf_print(out, row->m.verdict == SF_GUARD_REGRESSION ? "**%s** | " : "%s | ",
                      verdict_word(row->m.verdict));
-        add_value(out, i, row->m.left);
+        guard_report_add_value(out, i, row->m.left);
         sf_buf_print(out, " | ");
-        add_value(out, i, row->m.right);
+        guard_report_add_value(out, i, row->m.right);
         sf_buf_print(out, " | ");
-        add_change(out, i, &row->m);
+        guard_report_add_change(out, i, &row->m);
         sf_buf_print(out, " | ");
         if (row->function.len) {
-            add_code(out, row->function);
+            guard_report_add_code(out, row->function);
             sf_buf_add_u8(out, ' ');
-            add_signed(out, i, row->function_delta);
+            guard_report_add_signed(out, i, row->function_delta);
         }
         sf_buf_print(out, " |\n");
     }
@@ -361,6 +363,6 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
     if (!s->server)
         return;
     sf_buf_print(out, "\n[Open the comparison](");
-    add_link(s, out);
+    guard_report_add_link(s, out);
     sf_buf_print(out, ")\n");
 }

@@ -18,8 +18,8 @@ struct asked {
 };
 
 /* {"names":[...]}, a line each. Labels that are made of the type go without saying. */
-static enum sf_err show(const struct asked *a, sf_str body, struct sf_arena *req,
-                        struct sf_buf *out, struct sf_why *why)
+static enum sf_err labels_command_show(const struct asked *a, sf_str body, struct sf_arena *req,
+                                       struct sf_buf *out, struct sf_why *why)
 {
     size_t columns = sf_terminal_width(STDOUT_FILENO, 120), n = 0;
     struct sf_json j;
@@ -46,7 +46,7 @@ static enum sf_err show(const struct asked *a, sf_str body, struct sf_arena *req
     return sf_json_why(&j, "the server's answer", why);
 }
 
-static enum sf_err ask(const struct asked *a, struct sf_buf *out, struct sf_why *why)
+static enum sf_err labels_command_ask(const struct asked *a, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_querier_question q = {
         .client = &a->client, .selector = a->selector, .range = a->range};
@@ -64,7 +64,7 @@ static enum sf_err ask(const struct asked *a, struct sf_buf *out, struct sf_why 
         sf_buf_add_str(out, sf_buf_str(&body));
         sf_buf_add_u8(out, '\n');
     } else if (!err) {
-        err = show(a, sf_buf_str(&body), &req, out, why);
+        err = labels_command_show(a, sf_buf_str(&body), &req, out, why);
     }
     sf_buf_done(&body);
     sf_arena_done(&req);
@@ -109,5 +109,5 @@ int sf_labels_command_run(int argc, char **argv)
     a.form = sf_answer_output("labels", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    return sf_answer_end("labels", ask(&a, &out, &why), &out, &why);
+    return sf_answer_end("labels", labels_command_ask(&a, &out, &why), &out, &why);
 }

@@ -109,7 +109,7 @@ struct list {
     bool has_row;
 };
 
-static bool read_row(sf_str line, struct sf_last_row *out)
+static bool last_list_read_row(sf_str line, struct sf_last_row *out)
 {
     sf_str trace, span;
     return sf_str_split_next(&line, ' ', &trace) && sf_str_split_next(&line, ' ', &span) &&
@@ -117,7 +117,7 @@ static bool read_row(sf_str line, struct sf_last_row *out)
            sf_span_id_parse(span, &out->span);
 }
 
-static bool read_list(sf_str text, uint32_t number, struct list *out)
+static bool last_list_read_list(sf_str text, uint32_t number, struct list *out)
 {
     sf_str line;
     if (!sf_str_split_next(&text, '\n', &line) || !sf_str_eq(line, SF_STR(FIRST_LINE)))
@@ -130,7 +130,7 @@ static bool read_list(sf_str text, uint32_t number, struct list *out)
         } else if (sf_str_starts(line, SF_STR("row "))) {
             out->n++;
             if (out->n == number)
-                out->has_row = read_row(sf_str_from_at(line, 4), &out->row);
+                out->has_row = last_list_read_row(sf_str_from_at(line, 4), &out->row);
             if (out->n == number && !out->has_row)
                 return false;
         }
@@ -138,7 +138,8 @@ static bool read_list(sf_str text, uint32_t number, struct list *out)
     return out->server.len > 0 && out->n > 0;
 }
 
-static enum sf_err find(uint32_t number, struct sf_arena *req, struct list *out, struct sf_why *why)
+static enum sf_err last_list_find(uint32_t number, struct sf_arena *req, struct list *out,
+                                  struct sf_why *why)
 {
     static const char absent[] = "there is no list to take row %u from: run spanflame search or "
                                  "spanflame trace on a terminal first";
@@ -165,7 +166,8 @@ static enum sf_err find(uint32_t number, struct sf_arena *req, struct list *out,
                        number, (long long)age_h);
     snprintf(file, sizeof(file), "%s/" FILE_NAME, path);
     err = sf_text_file_read(file, MAX_LEN, &body, why);
-    is_good = !err && sf_arena_copy(req, sf_buf_str(&body), &text) && read_list(text, number, out);
+    is_good = !err && sf_arena_copy(req, sf_buf_str(&body), &text) &&
+              last_list_read_list(text, number, out);
     sf_buf_done(&body);
     if (!err && !is_good)
         err = sf_fail(why, SF_ERR_INPUT, "%s is damaged: run spanflame search again", file);
@@ -180,7 +182,7 @@ static enum sf_err take_row(uint32_t number, struct sf_client *client, struct sf
 {
     struct list list = {0};
     sf_str server, tenant;
-    enum sf_err err = find(number, req, &list, why);
+    enum sf_err err = last_list_find(number, req, &list, why);
     if (err)
         return err;
     if (!list.has_row)

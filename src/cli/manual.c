@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Text of a page: a backslash is escaped, and so is what would start a macro. */
-static void add_text(struct sf_buf *out, sf_str text)
+static void manual_add_text(struct sf_buf *out, sf_str text)
 {
     bool is_line_start = true;
     for (size_t i = 0; i < text.len; i++) {
@@ -52,11 +52,11 @@ static void add_paragraphs(struct sf_buf *out, const char *text)
         if (is_blank)
             sf_buf_add_str(out, SF_STR(".Pp\n"));
         is_blank = false;
-        add_text(out, line);
+        manual_add_text(out, line);
     }
 }
 
-static void begin(struct sf_buf *out, const char *name, sf_str summary)
+static void manual_begin(struct sf_buf *out, const char *name, sf_str summary)
 {
     if (summary.len && summary.p[summary.len - 1] == '.')
         summary.len--;
@@ -66,10 +66,10 @@ static void begin(struct sf_buf *out, const char *name, sf_str summary)
     for (const char *c = name; *c; c++)
         sf_buf_add_u8(out, (uint8_t)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
     sf_buf_print(out, " 1\n.Os\n.Sh NAME\n.Nm spanflame%s%s\n.Nd ", *name ? "-" : "", name);
-    add_text(out, summary);
+    manual_add_text(out, summary);
 }
 
-static void add_flags(struct sf_buf *out, const struct sf_args *args)
+static void manual_add_flags(struct sf_buf *out, const struct sf_args *args)
 {
     sf_buf_add_str(out, SF_STR(".Sh OPTIONS\n.Bl -tag -width Ds\n"));
     for (size_t i = 0; i < args->n_flags; i++) {
@@ -82,7 +82,7 @@ static void add_flags(struct sf_buf *out, const struct sf_args *args)
             add_argument(out, f->value_name);
         }
         sf_buf_add_u8(out, '\n');
-        add_text(out, sf_str_from(f->help));
+        manual_add_text(out, sf_str_from(f->help));
     }
     sf_buf_add_str(out, SF_STR(".It Fl \\-help\nprint usage and exit\n.El\n"));
 }
@@ -93,14 +93,14 @@ static void add_examples(struct sf_buf *out, const char *examples)
     sf_buf_add_str(out, SF_STR(".Sh EXAMPLES\n.Bd -literal -offset indent\n"));
     while (sf_str_split_next(&rest, '\n', &line)) {
         if (line.len)
-            add_text(out, line);
+            manual_add_text(out, line);
     }
     sf_buf_add_str(out, SF_STR(".Ed\n"));
 }
 
 void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
 {
-    begin(out, args->command, sf_str_from(args->summary));
+    manual_begin(out, args->command, sf_str_from(args->summary));
     sf_buf_add_str(out, SF_STR(".Sh SYNOPSIS\n.Nm spanflame\n.Cm "));
     add_argument(out, args->command);
     sf_buf_add_u8(out, '\n');
@@ -115,7 +115,7 @@ void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR(".Pp\n"));
         add_paragraphs(out, args->details);
     }
-    add_flags(out, args);
+    manual_add_flags(out, args);
     sf_buf_add_str(out, SF_STR(".Sh EXIT STATUS\n0 on success, 1 on failure (the reason is printed "
                                "on standard error), 2 on invalid usage.\n"));
     if (args->examples && *args->examples)
@@ -125,7 +125,7 @@ void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
 
 void sf_manual_main(const struct sf_command *const *commands, size_t n, struct sf_buf *out)
 {
-    begin(out, "", SF_STR("traces and profiles in one store, joined"));
+    manual_begin(out, "", SF_STR("traces and profiles in one store, joined"));
     sf_buf_add_str(out,
                    SF_STR(".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Sh DESCRIPTION\n"
                           "Spanflame stores OpenTelemetry traces and profiles together and shows\n"
@@ -138,7 +138,7 @@ void sf_manual_main(const struct sf_command *const *commands, size_t n, struct s
         sf_buf_add_str(out, SF_STR(".It Cm "));
         add_argument(out, commands[i]->name);
         sf_buf_add_u8(out, '\n');
-        add_text(out, sf_str_from(commands[i]->summary));
+        manual_add_text(out, sf_str_from(commands[i]->summary));
     }
     sf_buf_add_str(
         out, SF_STR(".El\n.Sh ENVIRONMENT\n.Bl -tag -width SPANFLAME_SERVER\n"

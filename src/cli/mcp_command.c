@@ -12,7 +12,7 @@
 enum { ARENA_LEN = 1 << 20 };
 
 /* The JSON text of the message's id; empty: it has none, so no answer is due. */
-static sf_str id_of(sf_str message, struct sf_arena *req)
+static sf_str mcp_command_id_of(sf_str message, struct sf_arena *req)
 {
     struct sf_json j;
     sf_str key, id = SF_STR_NONE;
@@ -49,14 +49,15 @@ static void write_fault(struct sf_buf *out, sf_str id, const char *words)
 }
 
 /* One message to the server, its answer on one line. False: standard output is gone. */
-static bool pass_on(const struct sf_client *client, sf_str message, struct sf_arena *req)
+static bool mcp_command_pass_on(const struct sf_client *client, sf_str message,
+                                struct sf_arena *req)
 {
     struct sf_buf answer = {0};
     struct sf_why why = {0};
     enum sf_err err = sf_client_post(client, "/mcp", "application/json", sf_str_bytes(message),
                                      &answer, &why);
     if (err) {
-        sf_str id = id_of(message, req);
+        sf_str id = mcp_command_id_of(message, req);
         fprintf(stderr, "spanflame mcp: %s\n", why.text);
         if (id.len)
             write_fault(&answer, id, why.text);
@@ -72,7 +73,7 @@ static bool pass_on(const struct sf_client *client, sf_str message, struct sf_ar
     return is_open;
 }
 
-static int run(const struct sf_client *client)
+static int mcp_command_run(const struct sf_client *client)
 {
     char *line = NULL;
     size_t room = 0;
@@ -84,7 +85,7 @@ static int run(const struct sf_client *client)
     while (is_open && (len = getline(&line, &room, stdin)) >= 0) {
         sf_str message = sf_str_trim((sf_str){line, (size_t)len});
         if (message.len)
-            is_open = pass_on(client, message, &req);
+            is_open = mcp_command_pass_on(client, message, &req);
     }
     sf_heap_free(line);
     sf_arena_done(&req);
@@ -116,5 +117,5 @@ int sf_mcp_command_run(int argc, char **argv)
     }
     if (args.n_words)
         return sf_answer_usage("mcp", "takes no words");
-    return run(&client);
+    return mcp_command_run(&client);
 }

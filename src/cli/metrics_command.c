@@ -38,7 +38,8 @@ struct answer { /* the server's message */
 /* ---- reading ---- */
 
 /* *out_is_text: a string that says what it is by itself. */
-static void read_label_value(struct sf_json *j, struct sf_buf *out, bool *out_is_text)
+static void metrics_command_read_label_value(struct sf_json *j, struct sf_buf *out,
+                                             bool *out_is_text)
 {
     sf_str kind;
     if (!sf_json_object(j))
@@ -61,7 +62,8 @@ static void read_label_value(struct sf_json *j, struct sf_buf *out, bool *out_is
 
 /* "cart client", "cart retry=true": names of attributes only where they are needed, because they
  * are long and the same in every line. */
-static void add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_text, bool is_compare)
+static void metrics_command_add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_text,
+                                      bool is_compare)
 {
     sf_buf_add_str(out, out->len ? SF_STR(" ") : SF_STR_NONE);
     if (sf_str_eq(name, SF_STR("__bucket"))) {
@@ -73,7 +75,7 @@ static void add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_tex
     sf_buf_add_str(out, value);
 }
 
-static void read_labels(struct sf_json *j, struct sf_buf *out)
+static void metrics_command_read_labels(struct sf_json *j, struct sf_buf *out)
 {
     struct sf_buf value = {0};
     bool is_compare = false;
@@ -89,17 +91,17 @@ static void read_labels(struct sf_json *j, struct sf_buf *out)
             if (sf_str_eq(key, SF_STR("key")))
                 name = sf_json_str(j);
             else if (sf_str_eq(key, SF_STR("value")))
-                read_label_value(j, &value, &is_text);
+                metrics_command_read_label_value(j, &value, &is_text);
             else
                 sf_json_skip(j);
         }
         is_compare = is_compare || sf_str_starts(name, SF_STR("__meta"));
-        add_label(out, name, sf_buf_str(&value), is_text, is_compare);
+        metrics_command_add_label(out, name, sf_buf_str(&value), is_text, is_compare);
     }
     sf_buf_done(&value);
 }
 
-static void read_sample(struct sf_json *j, const struct answer *a, double *values)
+static void metrics_command_read_sample(struct sf_json *j, const struct answer *a, double *values)
 {
     const struct sf_metrics_window *w = &a->window;
     int64_t at_ms = 0;
@@ -123,7 +125,7 @@ static void read_sample(struct sf_json *j, const struct answer *a, double *value
 }
 
 /* False: no memory. */
-static bool read_series(struct sf_json *j, struct answer *a, struct sf_arena *req)
+static bool metrics_command_read_series(struct sf_json *j, struct answer *a, struct sf_arena *req)
 {
     double *values = sf_arena_new_n(req, a->window.n_steps, sizeof(*values));
     struct sf_buf label = {0};
@@ -134,10 +136,10 @@ static bool read_series(struct sf_json *j, struct answer *a, struct sf_arena *re
     if (has_room && sf_json_object(j)) {
         while (sf_json_key(j, &key)) {
             if (sf_str_eq(key, SF_STR("labels"))) {
-                read_labels(j, &label);
+                metrics_command_read_labels(j, &label);
             } else if (sf_str_eq(key, SF_STR("samples")) && sf_json_array(j)) {
                 while (sf_json_item(j)) {
-                    read_sample(j, a, values);
+                    metrics_command_read_sample(j, a, values);
                     has_samples = true;
                 }
             } else {
@@ -154,8 +156,8 @@ static bool read_series(struct sf_json *j, struct answer *a, struct sf_arena *re
     return has_room;
 }
 
-static enum sf_err read_answer(sf_str body, struct answer *a, struct sf_arena *req,
-                               struct sf_why *why)
+static enum sf_err metrics_command_read_answer(sf_str body, struct answer *a, struct sf_arena *req,
+                                               struct sf_why *why)
 {
     struct sf_json j;
     sf_str key;
@@ -168,7 +170,7 @@ static enum sf_err read_answer(sf_str body, struct answer *a, struct sf_arena *r
             } else if (sf_str_eq(key, SF_STR("series")) && sf_json_array(&j)) {
                 while (has_room && sf_json_item(&j)) {
                     if (a->n < MAX_LINES) {
-                        has_room = read_series(&j, a, req);
+                        has_room = metrics_command_read_series(&j, a, req);
                     } else {
                         sf_json_skip(&j);
                         a->n_more++;
@@ -206,8 +208,9 @@ static int64_t choose_step(int64_t len_ns, size_t width)
     return SF_NS_PER_DAY;
 }
 
-static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t from_ns,
-                       int64_t until_ns, int64_t step_ns, struct sf_buf *out, struct sf_why *why)
+static enum sf_err metrics_command_ask(const struct sf_client *client, sf_str query,
+                                       int64_t from_ns, int64_t until_ns, int64_t step_ns,
+                                       struct sf_buf *out, struct sf_why *why)
 {
     struct sf_buf path = {0};
     enum sf_err err;
@@ -224,7 +227,7 @@ static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t fro
 
 /* ---- showing ---- */
 
-static enum sf_chart_unit unit_of(const struct sf_metrics *m)
+static enum sf_chart_unit metrics_command_unit_of(const struct sf_metrics *m)
 {
     if (m->kind != SF_METRICS_QUERY)
         return SF_CHART_NUMBER;
@@ -249,15 +252,15 @@ static bool is_estimate(const struct sf_query *query)
     return has_quantile(query->metrics);
 }
 
-static void show_text(const struct answer *a, const struct sf_query *query, size_t width,
-                      struct sf_buf *out)
+static void metrics_command_show_text(const struct answer *a, const struct sf_query *query,
+                                      size_t width, struct sf_buf *out)
 {
     struct sf_chart chart = {.series = a->list,
                              .n_series = a->n,
                              .n_steps = a->window.n_steps,
                              .first_ns = a->window.from_ns + a->window.step_ns,
                              .step_ns = a->window.step_ns,
-                             .unit = unit_of(query->metrics),
+                             .unit = metrics_command_unit_of(query->metrics),
                              .is_estimate = is_estimate(query)};
     if (a->n == 0)
         sf_buf_add_str(out, SF_STR("(nothing to count in this time; widen it with --since 24h, or "
@@ -269,8 +272,9 @@ static void show_text(const struct answer *a, const struct sf_query *query, size
         sf_buf_print(out, "note: %.*s\n", SF_STR_ARG(a->note));
 }
 
-static int run(const struct sf_client *client, sf_str text, const struct sf_query *query,
-               const struct flags *f, enum sf_output form, struct sf_arena *req)
+static int metrics_command_run(const struct sf_client *client, sf_str text,
+                               const struct sf_query *query, const struct flags *f,
+                               enum sf_output form, struct sf_arena *req)
 {
     size_t width = sf_terminal_width(STDOUT_FILENO, 80);
     int64_t from_ns = 0, until_ns = 0, step_ns = f->step_ns;
@@ -286,15 +290,15 @@ static int run(const struct sf_client *client, sf_str text, const struct sf_quer
     err = a ? sf_metrics_window_range(from_ns, until_ns, step_ns, &a->window, &why)
             : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     if (!err)
-        err = ask(client, text, from_ns, until_ns, step_ns, &body, &why);
+        err = metrics_command_ask(client, text, from_ns, until_ns, step_ns, &body, &why);
     if (!err && form == SF_OUTPUT_JSON) {
         sf_buf_add_str(&out, sf_buf_str(&body));
         sf_buf_add_u8(&out, '\n');
     } else if (!err) {
         a->is_zero_none = has_quantile(query->metrics);
-        err = read_answer(sf_buf_str(&body), a, req, &why);
+        err = metrics_command_read_answer(sf_buf_str(&body), a, req, &why);
         if (!err)
-            show_text(a, query, width, &out);
+            metrics_command_show_text(a, query, width, &out);
     }
     sf_buf_done(&body);
     if (err) {
@@ -314,7 +318,7 @@ static int check_and_run(const struct sf_client *client, const char *word, const
     if (sf_query_text_read(word, &text, &why))
         sf_answer_fault("metrics", &why);
     else if (sf_query_text_check("metrics", sf_buf_str(&text), req, &query))
-        code = query->metrics ? run(client, sf_buf_str(&text), query, f, form, req)
+        code = query->metrics ? metrics_command_run(client, sf_buf_str(&text), query, f, form, req)
                               : sf_answer_usage("metrics", "this query finds traces; end it with "
                                                            "| rate() or another metrics function, "
                                                            "or use: spanflame search");

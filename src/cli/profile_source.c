@@ -88,7 +88,7 @@ static void end_countdown(struct countdown *c)
     sf_mutex_done(&c->lock);
 }
 
-static enum sf_err fetch(const char *url, struct sf_buf *out, struct sf_why *why)
+static enum sf_err profile_source_fetch(const char *url, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client client = {.is_foreign = true};
     struct countdown c = {0};
@@ -112,7 +112,8 @@ static bool is_url(const char *word)
 
 enum sf_err sf_profile_source_bytes(const char *word, struct sf_buf *out, struct sf_why *why)
 {
-    return is_url(word) ? fetch(word, out, why) : sf_text_file_read(word, MAX_FILE_LEN, out, why);
+    return is_url(word) ? profile_source_fetch(word, out, why)
+                        : sf_text_file_read(word, MAX_FILE_LEN, out, why);
 }
 
 /* ---- a selector ---- */
@@ -152,8 +153,8 @@ enum sf_err sf_profile_source_bad_range(const char *text, struct sf_why *why)
                    text);
 }
 
-static enum sf_err get(struct sf_profile_source *s, const struct sf_client *client,
-                       const char *path, struct sf_why *why)
+static enum sf_err profile_source_get(struct sf_profile_source *s, const struct sf_client *client,
+                                      const char *path, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
     enum sf_err err = sf_client_ask(client, path, "*/*", &answer, why);
@@ -167,8 +168,9 @@ static enum sf_err get(struct sf_profile_source *s, const struct sf_client *clie
     return err;
 }
 
-static enum sf_err ask(struct sf_profile_source *s, const char *selector,
-                       const struct sf_profile_flags *flags, bool has_ids, struct sf_why *why)
+static enum sf_err profile_source_ask(struct sf_profile_source *s, const char *selector,
+                                      const struct sf_profile_flags *flags, bool has_ids,
+                                      struct sf_why *why)
 {
     struct sf_buf path = {0};
     int64_t from_ns, until_ns;
@@ -181,7 +183,7 @@ static enum sf_err ask(struct sf_profile_source *s, const char *selector,
     sf_ask_param(&path, "type", flags->type);
     sf_ask_param(&path, "ids", has_ids ? "true" : NULL);
     sf_buf_add_u8(&path, 0);
-    err = sf_buf_ok(&path) ? get(s, &flags->client, (char *)path.p, why)
+    err = sf_buf_ok(&path) ? profile_source_get(s, &flags->client, (char *)path.p, why)
                            : sf_fail(why, SF_ERR_NOMEM, "no memory");
     sf_buf_done(&path);
     return err;
@@ -189,20 +191,21 @@ static enum sf_err ask(struct sf_profile_source *s, const char *selector,
 
 /* ---- bytes to a view ---- */
 
-static enum sf_err read_bytes(struct sf_profile_source *s, const char *command, const char *word,
-                              const struct sf_profile_flags *flags, sf_str *out, struct sf_why *why)
+static enum sf_err profile_source_read_bytes(struct sf_profile_source *s, const char *command,
+                                             const char *word, const struct sf_profile_flags *flags,
+                                             sf_str *out, struct sf_why *why)
 {
     struct sf_inflate *z;
     char said[240];
-    enum sf_err err = flags->is_path ? get(s, &flags->client, word, why)
+    enum sf_err err = flags->is_path ? profile_source_get(s, &flags->client, word, why)
                                      : sf_profile_source_bytes(word, &s->bytes, why);
     if (err == SF_ERR_NOT_FOUND && !flags->is_path && !is_url(word) && is_selector(word)) {
-        err = ask(s, word, flags, flags->has_ids, why);
+        err = profile_source_ask(s, word, flags, flags->has_ids, why);
         if (flags->has_ids && err == SF_ERR_LIMIT) {
             snprintf(said, sizeof(said), "ids of samples are left out: %.160s", why->text);
             sf_answer_note(command, said);
             sf_buf_done(&s->bytes);
-            err = ask(s, word, flags, false, why);
+            err = profile_source_ask(s, word, flags, false, why);
         }
         s->is_asked = true;
     }
@@ -249,7 +252,7 @@ static void note_types(const char *command, const struct sf_batch_type *types, u
     sf_buf_done(&words);
 }
 
-static sf_str name_of(const char *word)
+static sf_str profile_source_name_of(const char *word)
 {
     const char *slash = is_url(word) || strchr(word, '{') ? NULL : strrchr(word, '/');
     return strcmp(word, "-") == 0 ? SF_STR("standard input")
@@ -283,7 +286,8 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why)
 {
-    struct sf_profile_hint hint = {.service = flags->is_path ? SF_STR("the server") : name_of(word),
+    struct sf_profile_hint hint = {.service = flags->is_path ? SF_STR("the server")
+                                                             : profile_source_name_of(word),
                                    .now_ns = sf_clock_wall_ns()};
     struct sf_profile_batch batch;
     const struct sf_batch_type *types = NULL;
@@ -293,7 +297,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     *out = (struct sf_profile_source){0};
     if (!sf_arena_init(&out->req, ARENA_LEN))
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
-    err = read_bytes(out, command, word, flags, &plain, why);
+    err = profile_source_read_bytes(out, command, word, flags, &plain, why);
     if (err)
         return err;
     hint.format = sf_str_from(flags->input);

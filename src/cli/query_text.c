@@ -37,7 +37,7 @@ enum sf_err sf_query_text_read(const char *word, struct sf_buf *out, struct sf_w
 }
 
 /* Text on one line as a terminal can show it; gives its width. */
-static size_t add_text(struct sf_buf *out, sf_str text)
+static size_t query_text_add_text(struct sf_buf *out, sf_str text)
 {
     size_t width = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -88,9 +88,9 @@ void sf_query_text_mark(sf_str query, struct sf_query_fault fault, size_t column
         from = boundary(line, at > room / 2 ? at - room / 2 : 0);
     place = sf_str_part(line, at, end - at);
     sf_units_pad(out, INDENT);
-    width = add_text(out, sf_str_part(line, from, at - from));
+    width = query_text_add_text(out, sf_str_part(line, from, at - from));
     paint(out, has_color, red);
-    marks = add_text(out, place);
+    marks = query_text_add_text(out, place);
     paint(out, has_color, plain);
     if (width + marks < room)
         sf_units_text(out, sf_str_from_at(line, end), room - width - marks);

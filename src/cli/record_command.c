@@ -48,8 +48,8 @@ struct record {
     char said[PATH_CAP]; /* what the library says about what it sent; "": nothing is */
 };
 
-static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
-                        struct sf_buf *text, struct sf_why *why)
+static enum sf_err record_command_draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
+                                       struct sf_buf *text, struct sf_why *why)
 {
     struct sf_profile_batch batch;
     const struct sf_batch_type *types;
@@ -77,8 +77,8 @@ static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *
     return err;
 }
 
-static enum sf_err show(const struct kind *kind, const char *path, bool has_title,
-                        struct sf_why *why)
+static enum sf_err record_command_show(const struct kind *kind, const char *path, bool has_title,
+                                       struct sf_why *why)
 {
     struct sf_buf raw = {.max = PROFILE_MAX}, inflated = {0}, text = {0};
     struct sf_inflate *z = sf_inflate_new();
@@ -93,7 +93,7 @@ static enum sf_err show(const struct kind *kind, const char *path, bool has_titl
     if (!err)
         err = sf_profile_format_unwrap(z, sf_buf_str(&raw), PROFILE_MAX, &inflated, &plain, why);
     if (!err)
-        err = draw(kind, plain, &a, &text, why);
+        err = record_command_draw(kind, plain, &a, &text, why);
     if (!err && has_title)
         fprintf(stderr, "\n%s:\n", kind->title);
     if (!err) /* beside the program's own output, not in it */
@@ -107,7 +107,7 @@ static enum sf_err show(const struct kind *kind, const char *path, bool has_titl
 }
 
 /* "dir/out.pb.gz" and "heap" make "dir/out-heap.pb.gz", as the library does. */
-static void name_file(char out[PATH_CAP], const char *path, const char *word)
+static void record_command_name_file(char out[PATH_CAP], const char *path, const char *word)
 {
     const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
     size_t at = dot ? (size_t)(dot - path) : strlen(path);
@@ -132,7 +132,7 @@ static void each_file(const struct record *r,
         if (!r->is_on[i])
             continue;
         if (!is_first)
-            name_file(named, r->file, kinds[i].word);
+            record_command_name_file(named, r->file, kinds[i].word);
         one(r, &kinds[i], is_first ? r->file : named);
         is_first = false;
     }
@@ -152,12 +152,12 @@ static void tell_file(const struct record *r, const struct kind *kind, const cha
         fprintf(stderr, "spanflame record: the profile of %s is in %s\n", kind->title, path);
     else if (r->out)
         fprintf(stderr, "spanflame record: the profile is in %s\n", path);
-    else if (show(kind, path, n_kinds(r) > 1, &why))
+    else if (record_command_show(kind, path, n_kinds(r) > 1, &why))
         fprintf(stderr, "spanflame record: %s\n", why.text);
 }
 
 /* The library leaves a line that says what became of it. */
-static void tell_sent(const struct record *r)
+static void record_command_tell_sent(const struct record *r)
 {
     struct sf_buf text = {0};
     struct sf_why why = {0};
@@ -243,7 +243,7 @@ static int record(struct record *r, const char *const *program)
         if (r->file[0])
             each_file(r, tell_file);
         if (r->server)
-            tell_sent(r);
+            record_command_tell_sent(r);
     }
     if (r->file[0] && !r->out)
         each_file(r, remove_file);

@@ -44,7 +44,7 @@ struct layout {
     size_t number, service, name; /* rows have no numbers: 0 */
 };
 
-static struct layout lay_out(size_t width, uint32_t n_columns, uint32_t n_numbers)
+static struct layout search_command_lay_out(size_t width, uint32_t n_columns, uint32_t n_numbers)
 {
     size_t fixed = TIME_COLUMNS + DURATION_COLUMNS + COUNT_COLUMNS + 4, rest;
     struct layout l = {.is_one_line = width >= ONE_LINE + (size_t)n_columns * CELL_COLUMNS};
@@ -68,7 +68,7 @@ static void add_left(struct sf_buf *out, sf_str text, size_t columns)
     sf_units_pad(out, columns - width);
 }
 
-static void add_right(struct sf_buf *out, const struct sf_buf *cell, size_t columns)
+static void search_command_add_right(struct sf_buf *out, const struct sf_buf *cell, size_t columns)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < columns ? columns - width : 0);
@@ -80,15 +80,15 @@ static sf_str title(const struct columns *c, uint32_t i, struct sf_arena *req)
     return sf_expr_text_attr(&c->attrs[i], req);
 }
 
-static void end_line(struct sf_buf *out)
+static void search_command_end_line(struct sf_buf *out)
 {
     while (out->len && out->p[out->len - 1] == ' ')
         out->len--;
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_head(struct sf_buf *out, const struct layout *l, const struct columns *c,
-                     struct sf_arena *req)
+static void search_command_add_head(struct sf_buf *out, const struct layout *l,
+                                    const struct columns *c, struct sf_arena *req)
 {
     sf_units_pad(out, l->number);
     sf_buf_print(out, "%-*s%*s%*s  ", TIME_COLUMNS, "start (UTC)", DURATION_COLUMNS, "duration",
@@ -101,14 +101,14 @@ static void add_head(struct sf_buf *out, const struct layout *l, const struct co
         for (uint32_t i = 0; i < c->n; i++)
             add_left(out, title(c, i, req), CELL_COLUMNS);
     }
-    end_line(out);
+    search_command_end_line(out);
     if (l->is_one_line)
         return;
     sf_units_pad(out, l->number);
     sf_buf_add_str(out, SF_STR("  "));
     add_left(out, SF_STR("trace"), ID_COLUMNS + 2);
     sf_buf_add_str(out, SF_STR("longest span that matched"));
-    end_line(out);
+    search_command_end_line(out);
 }
 
 static void add_cells(struct sf_buf *out, const struct layout *l, const struct columns *c,
@@ -137,15 +137,15 @@ static void add_cells(struct sf_buf *out, const struct layout *l, const struct c
     }
 }
 
-static void add_id(struct sf_buf *out, sf_str id, size_t columns)
+static void search_command_add_id(struct sf_buf *out, sf_str id, size_t columns)
 {
     size_t width = sf_units_text(out, id, columns);
     sf_units_pad(out, columns + 2 - width);
 }
 
 /* For the commands that take one of them. */
-static bool keep_rows(const struct sf_client *client, const struct sf_search_rows *rows,
-                      struct sf_arena *req)
+static bool search_command_keep_rows(const struct sf_client *client,
+                                     const struct sf_search_rows *rows, struct sf_arena *req)
 {
     struct sf_last_row *list = sf_arena_new_n(req, rows->n, sizeof(*list));
     for (uint32_t i = 0; list && i < rows->n; i++) {
@@ -156,9 +156,9 @@ static bool keep_rows(const struct sf_client *client, const struct sf_search_row
     return list && sf_last_list_keep(client, list, rows->n);
 }
 
-static void add_row(struct sf_buf *out, const struct layout *l, const struct columns *c,
-                    const struct sf_search_row *row, uint32_t number, size_t width,
-                    struct sf_arena *req)
+static void search_command_add_row(struct sf_buf *out, const struct layout *l,
+                                   const struct columns *c, const struct sf_search_row *row,
+                                   uint32_t number, size_t width, struct sf_arena *req)
 {
     struct sf_buf cell = {0};
     if (l->number)
@@ -168,35 +168,36 @@ static void add_row(struct sf_buf *out, const struct layout *l, const struct col
         sf_units_duration(&cell, row->duration_ms * SF_NS_PER_MS);
     else
         sf_buf_add_str(&cell, SF_STR("< 1 ms"));
-    add_right(out, &cell, DURATION_COLUMNS);
+    search_command_add_right(out, &cell, DURATION_COLUMNS);
     sf_buf_reset(&cell);
     sf_units_count(&cell, row->n_matched);
     if (row->n_spans > row->n_matched) {
         sf_buf_add_str(&cell, SF_STR(" matched of "));
         sf_units_count(&cell, row->n_spans);
     }
-    add_right(out, &cell, COUNT_COLUMNS);
+    search_command_add_right(out, &cell, COUNT_COLUMNS);
     sf_units_pad(out, 2);
     add_left(out, row->root_service, l->service);
     add_left(out, row->root_name, l->name);
     if (!l->is_one_line) {
-        end_line(out);
+        search_command_end_line(out);
         sf_units_pad(out, l->number + 2);
     }
-    add_id(out, row->trace_id, ID_COLUMNS);
-    add_id(out, row->span_id, SPAN_COLUMNS);
+    search_command_add_id(out, row->trace_id, ID_COLUMNS);
+    search_command_add_id(out, row->span_id, SPAN_COLUMNS);
     add_cells(out, l, c, row, width, req);
-    end_line(out);
+    search_command_end_line(out);
     sf_buf_done(&cell);
 }
 
-static void show_text(const struct sf_client *client, const struct sf_search_rows *rows,
-                      const struct columns *c, uint64_t limit, const char *note,
-                      struct sf_arena *req, struct sf_buf *out)
+static void search_command_show_text(const struct sf_client *client,
+                                     const struct sf_search_rows *rows, const struct columns *c,
+                                     uint64_t limit, const char *note, struct sf_arena *req,
+                                     struct sf_buf *out)
 {
     size_t width = sf_terminal_width(STDOUT_FILENO, 80);
-    bool has_numbers = rows->n && keep_rows(client, rows, req);
-    struct layout l = lay_out(width, c->n, has_numbers ? rows->n : 0);
+    bool has_numbers = rows->n && search_command_keep_rows(client, rows, req);
+    struct layout l = search_command_lay_out(width, c->n, has_numbers ? rows->n : 0);
     sf_span_id span;
     if (rows->n == 0) {
         sf_buf_add_str(out, SF_STR("(no trace matches in this time; widen it with --since 24h, or "
@@ -205,9 +206,9 @@ static void show_text(const struct sf_client *client, const struct sf_search_row
             sf_buf_print(out, "note: %s\n", note);
         return;
     }
-    add_head(out, &l, c, req);
+    search_command_add_head(out, &l, c, req);
     for (uint32_t i = 0; i < rows->n; i++)
-        add_row(out, &l, c, &rows->list[i], i + 1, width, req);
+        search_command_add_row(out, &l, c, &rows->list[i], i + 1, width, req);
     sf_buf_add_u8(out, '\n');
     if (rows->n >= limit)
         sf_buf_print(out, "The newest %u; there may be more: --limit %u.\n", rows->n, rows->n * 5);
@@ -226,7 +227,7 @@ static void show_text(const struct sf_client *client, const struct sf_search_row
 
 /* ---- csv ---- */
 
-static void add_field(struct sf_buf *out, sf_str text)
+static void search_command_add_field(struct sf_buf *out, sf_str text)
 {
     bool is_quoted = false;
     for (size_t i = 0; i < text.len && !is_quoted; i++)
@@ -250,7 +251,7 @@ static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
     sf_buf_add_str(out, SF_STR("start,duration_ms,spans,service,name,trace"));
     for (uint32_t i = 0; i < c->n; i++) {
         sf_buf_add_u8(out, ',');
-        add_field(out, title(c, i, req));
+        search_command_add_field(out, title(c, i, req));
     }
     sf_buf_add_str(out, SF_STR("\r\n"));
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -259,14 +260,14 @@ static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
         if (sf_buf_ok(out))
             out->p[out->len - 13] = 'T'; /* RFC 3339, so that --from takes it */
         sf_buf_print(out, "Z,%" PRIu64 ",%" PRIu64 ",", row->duration_ms, row->n_matched);
-        add_field(out, row->root_service);
+        search_command_add_field(out, row->root_service);
         sf_buf_add_u8(out, ',');
-        add_field(out, row->root_name);
+        search_command_add_field(out, row->root_name);
         sf_buf_add_u8(out, ',');
-        add_field(out, row->trace_id);
+        search_command_add_field(out, row->trace_id);
         for (uint32_t k = 0; k < c->n; k++) {
             sf_buf_add_u8(out, ',');
-            add_field(out, row->cells[k]);
+            search_command_add_field(out, row->cells[k]);
         }
         sf_buf_add_str(out, SF_STR("\r\n"));
     }
@@ -280,7 +281,7 @@ struct flags {
     uint64_t limit;
 };
 
-static const char *read_times(const struct flags *f, struct sf_search_question *ask)
+static const char *search_command_read_times(const struct flags *f, struct sf_search_question *ask)
 {
     int64_t from_ns, until_ns;
     const char *fault = sf_time_range_read(&f->range, sf_clock_wall_ns(), &from_ns, &until_ns);
@@ -321,8 +322,9 @@ static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_are
     return true;
 }
 
-static int show(const struct sf_client *client, const struct sf_search_question *ask,
-                const struct columns *columns, enum sf_output form, struct sf_arena *req)
+static int search_command_show(const struct sf_client *client, const struct sf_search_question *ask,
+                               const struct columns *columns, enum sf_output form,
+                               struct sf_arena *req)
 {
     struct sf_client_answer answer = {0};
     struct sf_search_rows rows = {0};
@@ -338,7 +340,7 @@ static int show(const struct sf_client *client, const struct sf_search_question 
     } else if (!err && form == SF_OUTPUT_CSV) {
         show_csv(&rows, columns, req, &out);
     } else if (!err) {
-        show_text(client, &rows, columns, ask->limit, answer.note, req, &out);
+        search_command_show_text(client, &rows, columns, ask->limit, answer.note, req, &out);
     }
     sf_buf_done(&answer.body);
     if (err) {
@@ -352,15 +354,15 @@ static int show(const struct sf_client *client, const struct sf_search_question 
     return sf_answer_write(&out);
 }
 
-static int search(const struct sf_client *client, const char *word, const struct flags *f,
-                  enum sf_output form, struct sf_arena *req)
+static int search_command_search(const struct sf_client *client, const char *word,
+                                 const struct flags *f, enum sf_output form, struct sf_arena *req)
 {
     struct sf_search_question ask = {.limit = f->limit, .spans_per_set = 10};
     struct columns columns = {0};
     const struct sf_query *query;
     struct sf_buf text = {0};
     struct sf_why why = {0};
-    const char *fault = read_times(f, &ask);
+    const char *fault = search_command_read_times(f, &ask);
     int code = 2;
     if (fault)
         return sf_answer_usage("search", fault);
@@ -371,7 +373,7 @@ static int search(const struct sf_client *client, const char *word, const struct
             code = sf_answer_usage("search", "this query asks for metrics, not for traces");
         else if (add_select(f, &text, req, &query, &columns)) {
             ask.query = sf_buf_str(&text);
-            code = show(client, &ask, &columns, form, req);
+            code = search_command_show(client, &ask, &columns, form, req);
         }
     }
     sf_buf_done(&text);
@@ -428,7 +430,7 @@ int sf_search_command_run(int argc, char **argv)
         struct sf_why why = {.text = "no memory"};
         return sf_answer_fault("search", &why);
     }
-    code = search(&client, args.words[0], &f, form, &req);
+    code = search_command_search(&client, args.words[0], &f, form, &req);
     sf_arena_done(&req);
     return code;
 }

@@ -48,7 +48,7 @@ struct span_values { /* fields that are no attributes */
     bool has_duration;
 };
 
-static bool keep(struct reader *r, sf_str text, sf_str *out)
+static bool search_rows_keep(struct reader *r, sf_str text, sf_str *out)
 {
     if (!sf_arena_copy(r->req, text, out))
         r->is_full = true;
@@ -60,7 +60,7 @@ static void add_to_cell(struct reader *r, sf_str *cell, sf_str val)
 {
     sf_str rest = *cell, part, joined;
     if (cell->len == 0) {
-        keep(r, val, cell);
+        search_rows_keep(r, val, cell);
         return;
     }
     while (sf_str_split_next(&rest, ',', &part)) {
@@ -75,9 +75,9 @@ static void add_to_cell(struct reader *r, sf_str *cell, sf_str val)
         r->is_full = true;
 }
 
-static void read_value(struct reader *r, bool is_inner);
+static void search_rows_read_value(struct reader *r, bool is_inner);
 
-static void read_list(struct reader *r)
+static void search_rows_read_list(struct reader *r)
 {
     struct sf_json *j = &r->j;
     bool is_first = true;
@@ -92,7 +92,7 @@ static void read_list(struct reader *r)
                     if (!is_first)
                         sf_buf_add_u8(&r->text, ' ');
                     is_first = false;
-                    read_value(r, true);
+                    search_rows_read_value(r, true);
                 }
             }
         }
@@ -101,7 +101,7 @@ static void read_list(struct reader *r)
 }
 
 /* An OTLP value as text behind what r->text holds. Lists in lists are only hinted at. */
-static void read_value(struct reader *r, bool is_inner)
+static void search_rows_read_value(struct reader *r, bool is_inner)
 {
     struct sf_json *j = &r->j;
     sf_str key;
@@ -109,7 +109,7 @@ static void read_value(struct reader *r, bool is_inner)
         return;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("arrayValue")) && !is_inner) {
-            read_list(r);
+            search_rows_read_list(r);
         } else if (sf_json_peek(j) == SF_JSON_STRING) {
             sf_buf_add_str(&r->text, sf_json_str(j));
         } else if (sf_json_peek(j) == SF_JSON_BOOL) {
@@ -123,7 +123,7 @@ static void read_value(struct reader *r, bool is_inner)
     }
 }
 
-static void read_attrs(struct reader *r, struct sf_search_row *row)
+static void search_rows_read_attrs(struct reader *r, struct sf_search_row *row)
 {
     struct sf_json *j = &r->j;
     if (!sf_json_array(j))
@@ -137,7 +137,7 @@ static void read_attrs(struct reader *r, struct sf_search_row *row)
             if (sf_str_eq(key, SF_STR("key")))
                 name = sf_json_str(j);
             else if (sf_str_eq(key, SF_STR("value")))
-                read_value(r, false);
+                search_rows_read_value(r, false);
             else
                 sf_json_skip(j);
         }
@@ -169,7 +169,7 @@ static void add_fields(struct reader *r, const struct span_values *span, struct 
     }
 }
 
-static void read_span(struct reader *r, struct sf_search_row *row)
+static void search_rows_read_span(struct reader *r, struct sf_search_row *row)
 {
     struct sf_json *j = &r->j;
     struct span_values span = {0};
@@ -185,19 +185,19 @@ static void read_span(struct reader *r, struct sf_search_row *row)
             span.duration_ns = sf_json_u64(j);
             span.has_duration = true;
         } else if (sf_str_eq(key, SF_STR("attributes"))) {
-            read_attrs(r, row);
+            search_rows_read_attrs(r, row);
         } else {
             sf_json_skip(j);
         }
     }
     add_fields(r, &span, row);
     if (span.id.len && (!row->span_id.len || span.duration_ns > row->span_ns)) {
-        keep(r, span.id, &row->span_id);
+        search_rows_keep(r, span.id, &row->span_id);
         row->span_ns = span.duration_ns;
     }
 }
 
-static void read_services(struct reader *r, struct sf_search_row *row)
+static void search_rows_read_services(struct reader *r, struct sf_search_row *row)
 {
     sf_str service, key;
     if (!sf_json_object(&r->j))
@@ -214,7 +214,7 @@ static void read_services(struct reader *r, struct sf_search_row *row)
     }
 }
 
-static void read_set(struct reader *r, struct sf_search_row *row)
+static void search_rows_read_set(struct reader *r, struct sf_search_row *row)
 {
     struct sf_json *j = &r->j;
     sf_str key;
@@ -226,7 +226,7 @@ static void read_set(struct reader *r, struct sf_search_row *row)
         } else if (sf_str_eq(key, SF_STR("spans"))) {
             if (sf_json_array(j)) {
                 while (sf_json_item(j))
-                    read_span(r, row);
+                    search_rows_read_span(r, row);
             }
         } else {
             sf_json_skip(j);
@@ -239,7 +239,7 @@ static void read_sets(struct reader *r, struct sf_search_row *row)
     if (!sf_json_array(&r->j))
         return;
     while (sf_json_item(&r->j))
-        read_set(r, row);
+        search_rows_read_set(r, row);
 }
 
 /* What every trace has: no span carries it as an attribute. */
@@ -253,14 +253,14 @@ static void add_trace_fields(struct reader *r, struct sf_search_row *row)
         case SF_INTRINSIC_ROOT_SERVICE: row->cells[i] = row->root_service; break;
         case SF_INTRINSIC_TRACE_DURATION:
             sf_expr_text_duration((int64_t)row->duration_ms * SF_NS_PER_MS, &r->text);
-            keep(r, sf_buf_str(&r->text), &row->cells[i]);
+            search_rows_keep(r, sf_buf_str(&r->text), &row->cells[i]);
             break;
         default: break;
         }
     }
 }
 
-static void read_row(struct reader *r, struct sf_search_row *row)
+static void search_rows_read_row(struct reader *r, struct sf_search_row *row)
 {
     struct sf_json *j = &r->j;
     sf_str key;
@@ -280,14 +280,14 @@ static void read_row(struct reader *r, struct sf_search_row *row)
         else if (sf_str_eq(key, SF_STR("spanSets")))
             read_sets(r, row);
         else if (sf_str_eq(key, SF_STR("serviceStats")))
-            read_services(r, row);
+            search_rows_read_services(r, row);
         else
             sf_json_skip(j);
     }
     add_trace_fields(r, row);
 }
 
-static void read_rows(struct reader *r, struct sf_search_rows *out)
+static void search_rows_read_rows(struct reader *r, struct sf_search_rows *out)
 {
     uint32_t cap = 0;
     if (!sf_json_array(&r->j))
@@ -298,7 +298,7 @@ static void read_rows(struct reader *r, struct sf_search_rows *out)
         r->is_full = !row.cells || !sf_list_room_in(r->req, &out->list, out->n, &cap, 64);
         if (r->is_full)
             return;
-        read_row(r, &row);
+        search_rows_read_row(r, &row);
         out->list[out->n++] = row;
     }
 }
@@ -315,7 +315,7 @@ enum sf_err sf_search_rows_read(sf_str body, const struct sf_query_attr *columns
     if (sf_json_object(&r.j)) {
         while (!r.is_full && sf_json_key(&r.j, &key)) {
             if (sf_str_eq(key, SF_STR("traces")))
-                read_rows(&r, &rows);
+                search_rows_read_rows(&r, &rows);
             else
                 sf_json_skip(&r.j);
         }

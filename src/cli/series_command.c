@@ -34,7 +34,7 @@ struct asked {
 
 /* ---- which type ---- */
 
-static void read_type(struct sf_json *j, struct sf_profile_type *out)
+static void series_command_read_type(struct sf_json *j, struct sf_profile_type *out)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -55,8 +55,8 @@ static void read_type(struct sf_json *j, struct sf_profile_type *out)
     }
 }
 
-static enum sf_err choose_type(const struct asked *a, struct sf_arena *req,
-                               struct sf_profile_type *out, struct sf_why *why)
+static enum sf_err series_command_choose_type(const struct asked *a, struct sf_arena *req,
+                                              struct sf_profile_type *out, struct sf_why *why)
 {
     struct sf_querier_question q = {.client = &a->client, .range = a->range};
     struct sf_batch_type *types = sf_arena_new_n(req, MAX_TYPES, sizeof(*types));
@@ -82,7 +82,7 @@ static enum sf_err choose_type(const struct asked *a, struct sf_arena *req,
             }
             while (sf_json_item(&j)) {
                 if (n < MAX_TYPES)
-                    read_type(&j, &types[n++].type);
+                    series_command_read_type(&j, &types[n++].type);
                 else
                     sf_json_skip(&j);
             }
@@ -109,7 +109,7 @@ struct drawing {
     struct sf_arena *req;
 };
 
-static void read_labels(struct sf_json *j, struct sf_buf *out)
+static void series_command_read_labels(struct sf_json *j, struct sf_buf *out)
 {
     sf_str key;
     if (!sf_json_array(j))
@@ -152,7 +152,7 @@ static void read_points(struct sf_json *j, const struct sf_chart *c, double scal
     }
 }
 
-static bool read_series(struct sf_json *j, struct drawing *d)
+static bool series_command_read_series(struct sf_json *j, struct drawing *d)
 {
     double *values = sf_arena_new_n(d->req, d->chart.n_steps, sizeof(*values));
     struct sf_buf label = {0};
@@ -163,7 +163,7 @@ static bool read_series(struct sf_json *j, struct drawing *d)
     if (is_ok && sf_json_object(j)) {
         while (sf_json_key(j, &key)) {
             if (sf_str_eq(key, SF_STR("labels")))
-                read_labels(j, &label);
+                series_command_read_labels(j, &label);
             else if (sf_str_eq(key, SF_STR("points")))
                 read_points(j, &d->chart, d->scale, values);
             else
@@ -180,7 +180,7 @@ static bool read_series(struct sf_json *j, struct drawing *d)
     return is_ok;
 }
 
-static enum sf_err read_answer(sf_str body, struct drawing *d, struct sf_why *why)
+static enum sf_err series_command_read_answer(sf_str body, struct drawing *d, struct sf_why *why)
 {
     struct sf_json j;
     sf_str key;
@@ -194,7 +194,7 @@ static enum sf_err read_answer(sf_str body, struct drawing *d, struct sf_why *wh
             }
             while (sf_json_item(&j)) {
                 if (is_ok)
-                    is_ok = read_series(&j, d);
+                    is_ok = series_command_read_series(&j, d);
                 else
                     sf_json_skip(&j);
             }
@@ -205,7 +205,8 @@ static enum sf_err read_answer(sf_str body, struct drawing *d, struct sf_why *wh
 }
 
 /* CPU time by the second is cores in use; other times and bytes stay what they are. */
-static void set_unit(struct drawing *d, const struct sf_profile_type *type, struct sf_buf *out)
+static void series_command_set_unit(struct drawing *d, const struct sf_profile_type *type,
+                                    struct sf_buf *out)
 {
     double step_s = (double)d->chart.step_ns / 1e9;
     bool is_time = sf_str_eq(type->sample_unit, SF_STR("nanoseconds"));
@@ -239,8 +240,8 @@ static enum sf_err set_steps(const struct asked *a, struct sf_querier_question *
     return SF_OK;
 }
 
-static enum sf_err ask(const struct asked *a, struct sf_arena *req, struct sf_buf *out,
-                       struct sf_why *why)
+static enum sf_err series_command_ask(const struct asked *a, struct sf_arena *req,
+                                      struct sf_buf *out, struct sf_why *why)
 {
     struct sf_querier_question q = {.client = &a->client, .selector = a->selector};
     struct drawing *d = sf_arena_new(req, sizeof(*d));
@@ -249,7 +250,7 @@ static enum sf_err ask(const struct asked *a, struct sf_arena *req, struct sf_bu
     int64_t step_ns = 0;
     enum sf_err err = d ? set_steps(a, &q, &step_ns, why) : sf_fail(why, SF_ERR_NOMEM, "no memory");
     if (!err)
-        err = choose_type(a, req, &type, why);
+        err = series_command_choose_type(a, req, &type, why);
     if (!err)
         err = sf_querier_question_begin(&q, req, why);
     if (err)
@@ -276,8 +277,8 @@ static enum sf_err ask(const struct asked *a, struct sf_arena *req, struct sf_bu
                                      .first_ns = q.from_ns,
                                      .step_ns = step_ns,
                                      .is_flat = true};
-        set_unit(d, &type, out);
-        err = read_answer(sf_buf_str(&body), d, why);
+        series_command_set_unit(d, &type, out);
+        err = series_command_read_answer(sf_buf_str(&body), d, why);
         sf_chart_draw(&d->chart, sf_terminal_width(STDOUT_FILENO, 100), out);
         if (d->chart.n_series == 0)
             sf_buf_add_str(out, SF_STR("(no profiles in this time; widen it with --time-range "
@@ -332,7 +333,7 @@ int sf_series_command_run(int argc, char **argv)
     a.form = sf_answer_output("series", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    err = sf_arena_init(&req, ARENA_LEN) ? ask(&a, &req, &out, &why)
+    err = sf_arena_init(&req, ARENA_LEN) ? series_command_ask(&a, &req, &out, &why)
                                          : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     sf_arena_done(&req);
     return sf_answer_end("series", err, &out, &why);

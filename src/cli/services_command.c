@@ -20,7 +20,7 @@ struct row {
     double rate, error_share;
 };
 
-static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
+static void services_command_add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < columns ? columns - width : 0);
@@ -34,11 +34,11 @@ static void add_quantile(struct sf_buf *out, struct sf_buf *cell, const struct r
     sf_buf_add_str(cell, r->rate > 0 ? SF_STR(SF_ESTIMATE_MARK) : SF_STR("-"));
     if (r->rate > 0)
         sf_units_duration(cell, ns);
-    add_cell(out, cell, 10);
+    services_command_add_cell(out, cell, 10);
 }
 
-static void add_row(struct sf_buf *out, const struct row *r, size_t indent, size_t name_columns,
-                    bool has_color)
+static void services_command_add_row(struct sf_buf *out, const struct row *r, size_t indent,
+                                     size_t name_columns, bool has_color)
 {
     struct sf_buf cell = {0};
     size_t width;
@@ -46,14 +46,14 @@ static void add_row(struct sf_buf *out, const struct row *r, size_t indent, size
     width = sf_units_text(out, r->name, name_columns - indent);
     sf_units_pad(out, name_columns - indent - width);
     sf_units_rate(&cell, r->rate);
-    add_cell(out, &cell, 10);
+    services_command_add_cell(out, &cell, 10);
     if (has_color && r->n_errors)
         sf_buf_add_str(out, SF_STR("\033[31m"));
     if (r->rate > 0)
         sf_units_percent(&cell, r->error_share);
     else
         sf_buf_add_u8(&cell, '-');
-    add_cell(out, &cell, 8);
+    services_command_add_cell(out, &cell, 8);
     if (has_color && r->n_errors)
         sf_buf_add_str(out, SF_STR("\033[0m"));
     add_quantile(out, &cell, r, r->p50_ns);
@@ -72,8 +72,8 @@ struct table { /* what is being written */
 
 /* One service or operation; the rows of its operations wait in `below` until its own row is out.
  * `requests` gets the figures of the spans by which requests enter it. */
-static void read_entry(struct sf_json *j, const struct table *t, size_t indent, struct row *r,
-                       struct row *requests, struct sf_buf *below)
+static void services_command_read_entry(struct sf_json *j, const struct table *t, size_t indent,
+                                        struct row *r, struct row *requests, struct sf_buf *below)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -82,7 +82,7 @@ static void read_entry(struct sf_json *j, const struct table *t, size_t indent, 
         if (sf_str_eq(key, SF_STR("service")) || sf_str_eq(key, SF_STR("operation"))) {
             r->name = sf_json_str(j);
         } else if (requests && sf_str_eq(key, SF_STR("requests"))) {
-            read_entry(j, t, indent, requests, NULL, NULL);
+            services_command_read_entry(j, t, indent, requests, NULL, NULL);
         } else if (sf_str_eq(key, SF_STR("errors"))) {
             r->n_errors = sf_json_u64(j);
         } else if (sf_str_eq(key, SF_STR("ratePerSecond"))) {
@@ -99,8 +99,9 @@ static void read_entry(struct sf_json *j, const struct table *t, size_t indent, 
             if (sf_json_array(j)) {
                 while (sf_json_item(j)) {
                     struct row operation = {0};
-                    read_entry(j, t, indent + 2, &operation, NULL, NULL);
-                    add_row(below, &operation, indent + 2, t->name_columns, t->has_color);
+                    services_command_read_entry(j, t, indent + 2, &operation, NULL, NULL);
+                    services_command_add_row(below, &operation, indent + 2, t->name_columns,
+                                             t->has_color);
                 }
             }
         } else {
@@ -109,7 +110,7 @@ static void read_entry(struct sf_json *j, const struct table *t, size_t indent, 
     }
 }
 
-static void read_services(struct sf_json *j, struct table *t)
+static void services_command_read_services(struct sf_json *j, struct table *t)
 {
     struct sf_buf below = {0};
     if (!sf_json_array(j))
@@ -117,9 +118,9 @@ static void read_services(struct sf_json *j, struct table *t)
     while (sf_json_item(j)) {
         struct row spans = {0}, requests = {0};
         sf_buf_reset(&below);
-        read_entry(j, t, 0, &spans, &requests, &below);
+        services_command_read_entry(j, t, 0, &spans, &requests, &below);
         requests.name = spans.name;
-        add_row(t->out, &requests, 0, t->name_columns, t->has_color);
+        services_command_add_row(t->out, &requests, 0, t->name_columns, t->has_color);
         if (t->has_operations)
             sf_buf_add_str(t->out, sf_buf_str(&below));
         t->n_services++;
@@ -127,7 +128,8 @@ static void read_services(struct sf_json *j, struct table *t)
     sf_buf_done(&below);
 }
 
-static enum sf_err show(sf_str body, bool has_operations, struct sf_buf *out, struct sf_why *why)
+static enum sf_err services_command_show(sf_str body, bool has_operations, struct sf_buf *out,
+                                         struct sf_why *why)
 {
     struct table t = {.out = out,
                       .has_operations = has_operations,
@@ -148,7 +150,7 @@ static enum sf_err show(sf_str body, bool has_operations, struct sf_buf *out, st
     if (sf_json_object(&j)) {
         while (sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("services")))
-                read_services(&j, &t);
+                services_command_read_services(&j, &t);
             else
                 sf_json_skip(&j);
         }
@@ -213,7 +215,7 @@ int sf_services_command_run(int argc, char **argv)
         sf_buf_add_str(&out, sf_buf_str(&body));
         sf_buf_add_u8(&out, '\n');
     } else if (!err) {
-        err = show(sf_buf_str(&body), has_operations || service, &out, &why);
+        err = services_command_show(sf_buf_str(&body), has_operations || service, &out, &why);
     }
     sf_buf_done(&path);
     sf_buf_done(&body);

@@ -21,7 +21,7 @@ struct asked {
     bool is_json;
 };
 
-static bool read_path(const char *path, struct sf_buf *out)
+static bool source_command_read_path(const char *path, struct sf_buf *out)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_why why = {0};
@@ -41,12 +41,12 @@ static bool read_source(const struct asked *a, sf_str file, struct sf_buf *out)
         return false;
     snprintf(path, sizeof(path), "%.*s", SF_STR_ARG(file));
     if (!a->root)
-        return read_path(path, out);
+        return source_command_read_path(path, out);
     for (size_t at = 0; at < file.len; at++) {
         if (at > 0 && file.p[at - 1] != '/')
             continue;
         snprintf(path, sizeof(path), "%s/%.*s", a->root, SF_STR_ARG(sf_str_from_at(file, at)));
-        if (read_path(path, out))
+        if (source_command_read_path(path, out))
             return true;
     }
     return false;
@@ -77,8 +77,9 @@ static void show_file(const struct asked *a, const struct sf_profile_view *v,
 
 /* {"unit":...,"total":...,"isEstimate":false,"lines":[{"function":...,"file":...,"line":7,"self":1,"total":2}]}
  */
-static void write_json(const struct sf_profile_view *v, const struct sf_line_cost *rows, uint32_t n,
-                       struct sf_buf *out)
+static void source_command_write_json(const struct sf_profile_view *v,
+                                      const struct sf_line_cost *rows, uint32_t n,
+                                      struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
@@ -105,8 +106,8 @@ static void write_json(const struct sf_profile_view *v, const struct sf_line_cos
     sf_buf_add_u8(out, '\n');
 }
 
-static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err source_command_show(void *arg, struct sf_profile_source *s, struct sf_buf *out,
+                                       struct sf_why *why)
 {
     const struct asked *a = arg;
     const struct sf_line_cost *rows;
@@ -122,7 +123,7 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
                        "%.0f samples are too few for costs per line: use many spans (--q)",
                        s->view.taken);
     if (a->is_json) {
-        write_json(&s->view, rows, n, out);
+        source_command_write_json(&s->view, rows, n, out);
         return SF_OK;
     }
     for (uint32_t from = 0, to = 0; from < n; from = to) {
@@ -135,7 +136,7 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
     return SF_OK;
 }
 
-static int ask(struct asked *a)
+static int source_command_ask(struct asked *a)
 {
     struct sf_buf path = {0};
     if (a->query) {
@@ -150,7 +151,7 @@ static int ask(struct asked *a)
     a->profile.type = NULL; /* the answer has but one */
     a->profile.is_path = true;
     const char *word = sf_buf_ok(&path) ? (char *)path.p : "/";
-    int code = sf_profile_source_show("source", &word, &a->profile, 1, show, a);
+    int code = sf_profile_source_show("source", &word, &a->profile, 1, source_command_show, a);
     sf_buf_done(&path);
     return code;
 }
@@ -201,6 +202,7 @@ int sf_source_command_run(int argc, char **argv)
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
     a.function = args.words[0];
-    return is_asked ? ask(&a)
-                    : sf_profile_source_show("source", &args.words[1], &a.profile, 1, show, &a);
+    return is_asked ? source_command_ask(&a)
+                    : sf_profile_source_show("source", &args.words[1], &a.profile, 1,
+                                             source_command_show, &a);
 }

@@ -63,7 +63,8 @@ static int print_schema(const struct asked *a)
 
 /* ---- migrate ---- */
 
-static enum sf_err read_password(const char *path, struct sf_buf *out, struct sf_why *why)
+static enum sf_err store_command_read_password(const char *path, struct sf_buf *out,
+                                               struct sf_why *why)
 {
     size_t at;
     enum sf_err err = path ? sf_text_file_read(path, PASSWORD_LEN, out, why) : SF_OK;
@@ -120,7 +121,7 @@ static int migrate(const struct asked *a)
         return sf_answer_usage("store", "migrate needs --url clickhouse://HOST:PORT/DATABASE");
     err = sf_remote_address_parse(sf_str_from(a->url), &address, &why);
     if (!err)
-        err = read_password(a->password_file, &password, &why);
+        err = store_command_read_password(a->password_file, &password, &why);
     for (uint32_t i = 0; !err && i < address.n_shards; i++)
         err = migrate_shard(a, &address, i, a->password_file ? (const char *)password.p : NULL,
                             &out, &why);

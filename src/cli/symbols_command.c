@@ -19,7 +19,7 @@ struct asked {
     struct sf_args args;
 };
 
-static void make_path(const char *id, struct sf_buf *out)
+static void symbols_command_make_path(const char *id, struct sf_buf *out)
 {
     sf_buf_add_str(out, SF_STR("/api/v1/symbols"));
     if (id) {
@@ -84,8 +84,8 @@ static void write_shown(const struct shown *s, struct sf_buf *out)
 
 /* ---- upload ---- */
 
-static enum sf_err show_answer(const struct asked *a, const struct sf_buf *answer,
-                               struct sf_buf *out, struct sf_why *why)
+static enum sf_err symbols_command_show_answer(const struct asked *a, const struct sf_buf *answer,
+                                               struct sf_buf *out, struct sf_why *why)
 {
     struct sf_arena req = {0};
     struct sf_json j;
@@ -107,7 +107,8 @@ static enum sf_err show_answer(const struct asked *a, const struct sf_buf *answe
 }
 
 /* A .dwp file has no build id: it belongs to the program that it is called after. */
-static enum sf_err find_program(const char *path, struct sf_symbol_info *io, struct sf_why *why)
+static enum sf_err symbols_command_find_program(const char *path, struct sf_symbol_info *io,
+                                                struct sf_why *why)
 {
     sf_str name = sf_str_from(path), ending = SF_STR(".dwp");
     struct sf_symbol_info program;
@@ -136,17 +137,17 @@ static enum sf_err upload_one(const struct asked *a, const char *file_path, stru
     if (!err) {
         err = sf_symbol_files_inspect(file_path, &info, why);
         if (!err && info.part == SF_SYMBOL_SPLIT)
-            err = find_program(file_path, &info, why);
+            err = symbols_command_find_program(file_path, &info, why);
         if (err)
             sf_why_prefix(why, "%s", file_path);
     }
     if (!err) {
-        make_path(info.id.hex, &path);
+        symbols_command_make_path(info.id.hex, &path);
         err = sf_buf_ok(&path) ? sf_client_put(&a->client, (char *)path.p, &file, len, &answer, why)
                                : sf_no_memory(why, "the request");
     }
     if (!err)
-        err = show_answer(a, &answer, out, why);
+        err = symbols_command_show_answer(a, &answer, out, why);
     sf_file_close(&file);
     sf_buf_done(&path);
     sf_buf_done(&answer);
@@ -154,7 +155,8 @@ static enum sf_err upload_one(const struct asked *a, const char *file_path, stru
 }
 
 /* All of them, though one is refused; the first fault is the command's. */
-static enum sf_err upload(const struct asked *a, struct sf_buf *out, struct sf_why *why)
+static enum sf_err symbols_command_upload(const struct asked *a, struct sf_buf *out,
+                                          struct sf_why *why)
 {
     enum sf_err first = SF_OK;
     for (size_t i = 1; i < a->args.n_words; i++) {
@@ -203,7 +205,8 @@ static enum sf_err show_list(const struct sf_buf *answer, struct sf_buf *out, st
     return err;
 }
 
-static enum sf_err list(const struct asked *a, struct sf_buf *out, struct sf_why *why)
+static enum sf_err symbols_command_list(const struct asked *a, struct sf_buf *out,
+                                        struct sf_why *why)
 {
     struct sf_buf answer = {0};
     enum sf_err err = sf_client_get(&a->client, "/api/v1/symbols", "application/json", &answer,
@@ -221,7 +224,7 @@ static enum sf_err delete_all(const struct asked *a, struct sf_buf *out, struct 
     enum sf_err err = SF_OK;
     for (size_t i = 1; i < a->args.n_words && !err; i++) {
         struct sf_buf path = {0}, answer = {0};
-        make_path(a->args.words[i], &path);
+        symbols_command_make_path(a->args.words[i], &path);
         err = sf_buf_ok(&path) ? sf_client_delete(&a->client, (char *)path.p, &answer, why)
                                : sf_no_memory(why, "the request");
         if (!err && a->form == SF_OUTPUT_JSON)
@@ -272,9 +275,9 @@ int sf_symbols_command_run(int argc, char **argv)
     if (!a.client.timeout_ns)
         a.client.timeout_ns = LONG_TIMEOUT_S * SF_NS_PER_S;
     if (a.args.n_words > 1 && !strcmp(a.args.words[0], "upload"))
-        err = upload(&a, &out, &why);
+        err = symbols_command_upload(&a, &out, &why);
     else if (a.args.n_words == 1 && !strcmp(a.args.words[0], "list"))
-        err = list(&a, &out, &why);
+        err = symbols_command_list(&a, &out, &why);
     else if (a.args.n_words > 1 && !strcmp(a.args.words[0], "delete"))
         err = delete_all(&a, &out, &why);
     else

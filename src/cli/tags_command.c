@@ -24,7 +24,7 @@ struct page {
     uint32_t n;
 };
 
-static void add_name(struct page *p, sf_str name)
+static void tags_command_add_name(struct page *p, sf_str name)
 {
     size_t width = sf_utf8_width(name);
     if (width > p->columns - 2)
@@ -38,14 +38,14 @@ static void add_name(struct page *p, sf_str name)
     p->n++;
 }
 
-static void end_line(struct page *p)
+static void tags_command_end_line(struct page *p)
 {
     if (p->used)
         sf_buf_add_u8(p->out, '\n');
     p->used = 0;
 }
 
-static void read_scope(struct sf_json *j, struct page *p)
+static void tags_command_read_scope(struct sf_json *j, struct page *p)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -57,9 +57,9 @@ static void read_scope(struct sf_json *j, struct page *p)
         } else if (sf_str_eq(key, SF_STR("tags"))) {
             if (sf_json_array(j)) {
                 while (sf_json_item(j))
-                    add_name(p, sf_json_str(j));
+                    tags_command_add_name(p, sf_json_str(j));
             }
-            end_line(p);
+            tags_command_end_line(p);
         } else {
             sf_json_skip(j);
         }
@@ -68,7 +68,7 @@ static void read_scope(struct sf_json *j, struct page *p)
 
 /* ---- values: one on a line, as a query writes it ---- */
 
-static void read_value(struct sf_json *j, struct page *p)
+static void tags_command_read_value(struct sf_json *j, struct page *p)
 {
     sf_str key, type = SF_STR_NONE, val = SF_STR_NONE;
     bool is_quoted;
@@ -92,7 +92,8 @@ static void read_value(struct sf_json *j, struct page *p)
     p->n++;
 }
 
-static enum sf_err show(sf_str body, bool has_name, struct sf_buf *out, struct sf_why *why)
+static enum sf_err tags_command_show(sf_str body, bool has_name, struct sf_buf *out,
+                                     struct sf_why *why)
 {
     struct page p = {.out = out, .columns = sf_terminal_width(STDOUT_FILENO, 80)};
     sf_str list = has_name ? SF_STR("tagValues") : SF_STR("scopes"), key;
@@ -111,9 +112,9 @@ static enum sf_err show(sf_str body, bool has_name, struct sf_buf *out, struct s
             } else if (sf_json_array(&j)) {
                 while (sf_json_item(&j)) {
                     if (has_name)
-                        read_value(&j, &p);
+                        tags_command_read_value(&j, &p);
                     else
-                        read_scope(&j, &p);
+                        tags_command_read_scope(&j, &p);
                 }
             }
         }
@@ -147,7 +148,7 @@ static bool check_name(const char *name)
     return is_good;
 }
 
-static void make_path(const struct asked *a, struct sf_buf *out)
+static void tags_command_make_path(const struct asked *a, struct sf_buf *out)
 {
     int64_t now_s = sf_clock_wall_ns() / SF_NS_PER_S;
     if (a->name) {
@@ -171,13 +172,14 @@ static void make_path(const struct asked *a, struct sf_buf *out)
     sf_buf_add_u8(out, 0);
 }
 
-static int run(const struct sf_client *client, const struct asked *a, enum sf_output form)
+static int tags_command_run(const struct sf_client *client, const struct asked *a,
+                            enum sf_output form)
 {
     struct sf_client_answer answer = {0};
     struct sf_buf path = {0}, out = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    make_path(a, &path);
+    tags_command_make_path(a, &path);
     err = sf_buf_ok(&path)
               ? sf_client_ask(client, (char *)path.p, "application/json", &answer, &why)
               : sf_no_memory(&why, "the request");
@@ -185,7 +187,7 @@ static int run(const struct sf_client *client, const struct asked *a, enum sf_ou
         sf_buf_add_str(&out, sf_buf_str(&answer.body));
         sf_buf_add_u8(&out, '\n');
     } else if (!err) {
-        err = show(sf_buf_str(&answer.body), a->name, &out, &why);
+        err = tags_command_show(sf_buf_str(&answer.body), a->name, &out, &why);
     }
     sf_buf_done(&path);
     sf_buf_done(&answer.body);
@@ -242,5 +244,5 @@ int sf_tags_command_run(int argc, char **argv)
     if (a.name && !check_name(a.name))
         return 2;
     form = sf_answer_output("tags", output, false);
-    return form == SF_OUTPUT_BAD ? 2 : run(&client, &a, form);
+    return form == SF_OUTPUT_BAD ? 2 : tags_command_run(&client, &a, form);
 }

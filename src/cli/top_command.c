@@ -28,8 +28,9 @@ struct asked {
 
 /* {"unit":...,"total":...,"isEstimate":false,"isFew":false,"found":9,"functions":[{"function":...,"self":...,"total":...}]}
  */
-static enum sf_err write_json(const struct asked *a, const struct sf_profile_view *v,
-                              struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
+static enum sf_err top_command_write_json(const struct asked *a, const struct sf_profile_view *v,
+                                          struct sf_arena *req, struct sf_buf *out,
+                                          struct sf_why *why)
 {
     struct sf_json_writer w = {.out = out};
     const struct sf_top_row *rows;
@@ -69,8 +70,8 @@ static enum sf_err write_json(const struct asked *a, const struct sf_profile_vie
     return SF_OK;
 }
 
-static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err top_command_show(void *arg, struct sf_profile_source *s, struct sf_buf *out,
+                                    struct sf_why *why)
 {
     const struct asked *a = arg;
     struct sf_profile_view view = {0};
@@ -85,7 +86,7 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
     if (err)
         return err;
     if (a->is_json)
-        return write_json(a, &view, &s->req, out, why);
+        return top_command_write_json(a, &view, &s->req, out, why);
     err = a->is_tree ? sf_top_text_tree(&t, s->req, out, why)
                      : sf_top_text_table(&t, s->req, out, why);
     if (!err)
@@ -94,7 +95,7 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
 }
 
 /* The server merges; the rest is as with a file of that profile. */
-static int show_answer(struct asked *a)
+static int top_command_show_answer(struct asked *a)
 {
     struct sf_buf path = {0};
     const char *word;
@@ -115,7 +116,7 @@ static int show_answer(struct asked *a)
     a->profile.type = NULL; /* the answer has but one */
     a->profile.is_path = true;
     word = sf_buf_ok(&path) ? (char *)path.p : "/";
-    code = sf_profile_source_show("top", &word, &a->profile, 1, show, a);
+    code = sf_profile_source_show("top", &word, &a->profile, 1, top_command_show, a);
     sf_buf_done(&path);
     return code;
 }
@@ -129,7 +130,7 @@ static int show_row(struct asked *a, const char *word)
         sf_last_list_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
         code = sf_answer_fault("top", &why);
     else
-        code = show_answer(a);
+        code = top_command_show_answer(a);
     sf_arena_done(&req);
     return code;
 }
@@ -193,8 +194,8 @@ int sf_top_command_run(int argc, char **argv)
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
     if (is_asked)
-        return show_answer(&a);
+        return top_command_show_answer(&a);
     if (sf_last_list_is_chosen(args.words[0]))
         return show_row(&a, args.words[0]);
-    return sf_profile_source_show("top", args.words, &a.profile, 1, show, &a);
+    return sf_profile_source_show("top", args.words, &a.profile, 1, top_command_show, &a);
 }

@@ -31,7 +31,7 @@ struct node {
     sf_span_id id;
 };
 
-static int compare_nodes(const void *a, const void *b)
+static int trace_command_compare_nodes(const void *a, const void *b)
 {
     const struct node *x = a, *y = b;
     if (x->parent != y->parent)
@@ -65,7 +65,7 @@ static bool make_order(const struct sf_span_tree *t, struct sf_arena *req, struc
     for (uint32_t i = 0; i < n; i++)
         nodes[i] = (struct node){i, t->places[i].parent == SF_NOBODY ? n : t->places[i].parent,
                                  sf_span_tree_start_ns(t, i), t->spans[i].span_id};
-    qsort(nodes, n, sizeof(*nodes), compare_nodes);
+    qsort(nodes, n, sizeof(*nodes), trace_command_compare_nodes);
     for (uint32_t p = 0; p <= n + 1; p++) {
         while (at < n && nodes[at].parent < p)
             at++;
@@ -95,8 +95,9 @@ static int compare_marks(const void *a, const void *b)
 }
 
 /* For the commands that take one of them. */
-static bool keep_rows(const struct sf_client *client, const struct sf_waterfall_row *rows,
-                      uint32_t n, struct sf_arena *req)
+static bool trace_command_keep_rows(const struct sf_client *client,
+                                    const struct sf_waterfall_row *rows, uint32_t n,
+                                    struct sf_arena *req)
 {
     struct sf_last_row *list = sf_arena_new_n(req, n, sizeof(*list));
     for (uint32_t i = 0; list && i < n; i++)
@@ -104,9 +105,9 @@ static bool keep_rows(const struct sf_client *client, const struct sf_waterfall_
     return list && sf_last_list_keep(client, list, n);
 }
 
-static enum sf_err draw(const struct sf_client *client, const struct sf_span_batch *b,
-                        const struct sf_trace_notes *notes, struct sf_arena *req,
-                        struct sf_buf *out, struct sf_why *why)
+static enum sf_err trace_command_draw(const struct sf_client *client, const struct sf_span_batch *b,
+                                      const struct sf_trace_notes *notes, struct sf_arena *req,
+                                      struct sf_buf *out, struct sf_why *why)
 {
     struct sf_critical_path path = {0};
     struct sf_span_tree tree;
@@ -146,7 +147,7 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
                                               path.segments[i].start_ns, path.segments[i].end_ns};
     qsort(marks, path.n_segments, sizeof(*marks), compare_marks);
     w.rows = rows;
-    w.has_numbers = keep_rows(client, rows, b->n_spans, req);
+    w.has_numbers = trace_command_keep_rows(client, rows, b->n_spans, req);
     w.marks = marks;
     w.n_marks = path.n_segments;
     w.n_unwaited = path.n_unwaited;
@@ -169,8 +170,9 @@ static enum sf_err draw(const struct sf_client *client, const struct sf_span_bat
 /* ---- asking ---- */
 
 /* TraceByIDResponse: 1 trace, 3 status, 4 message. */
-static enum sf_err read_answer(sf_bytes body, struct sf_arena *req, struct sf_span_batch *out,
-                               sf_str *out_note, struct sf_why *why)
+static enum sf_err trace_command_read_answer(sf_bytes body, struct sf_arena *req,
+                                             struct sf_span_batch *out, sf_str *out_note,
+                                             struct sf_why *why)
 {
     struct sf_otlp_rejects rejects = {0};
     sf_bytes trace = SF_BYTES_NONE;
@@ -189,8 +191,8 @@ static enum sf_err read_answer(sf_bytes body, struct sf_arena *req, struct sf_sp
     return sf_otlp_trace_decode_pb(trace, NULL, req, out, &rejects, why);
 }
 
-static enum sf_err show_text(const struct sf_client *client, const char *id, struct sf_buf *out,
-                             struct sf_why *why)
+static enum sf_err trace_command_show_text(const struct sf_client *client, const char *id,
+                                           struct sf_buf *out, struct sf_why *why)
 {
     struct sf_buf path = {0}, body = {0};
     struct sf_span_batch batch = {0};
@@ -205,7 +207,7 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
     sf_buf_add_u8(&path, 0);
     err = sf_client_get(client, (char *)path.p, "application/protobuf", &body, why);
     if (!err)
-        err = read_answer(sf_buf_bytes(&body), &req, &batch, &note, why);
+        err = trace_command_read_answer(sf_buf_bytes(&body), &req, &batch, &note, why);
     if (!err && batch.n_spans == 0)
         err = sf_fail(
             why, SF_ERR_NOT_FOUND,
@@ -213,7 +215,7 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
             id);
     if (!err) {
         sf_trace_notes_ask(client, id, &req, &notes);
-        err = draw(client, &batch, &notes, &req, out, why);
+        err = trace_command_draw(client, &batch, &notes, &req, out, why);
     }
     if (!err && note.len)
         sf_buf_print(out, "\nnote: %.*s\n", SF_STR_ARG(note));
@@ -277,12 +279,12 @@ static int find_newest(const struct sf_client *client, const char *word, struct 
     return code;
 }
 
-static int show(const struct sf_client *client, const char *id, enum sf_output form)
+static int trace_command_show(const struct sf_client *client, const char *id, enum sf_output form)
 {
     struct sf_buf out = {0};
     struct sf_why why = {0};
     enum sf_err err = form == SF_OUTPUT_JSON ? show_json(client, id, &out, &why)
-                                             : show_text(client, id, &out, &why);
+                                             : trace_command_show_text(client, id, &out, &why);
     if (err) {
         sf_buf_done(&out);
         return sf_answer_fault("trace", &why);
@@ -346,7 +348,7 @@ int sf_trace_command_run(int argc, char **argv)
     else /* without such a row it is an id */
         (void)sf_last_list_read(shown, &client, &req, &shown, &span, &why);
     if (!code)
-        code = show(&client, shown, form);
+        code = trace_command_show(&client, shown, form);
     sf_arena_done(&req);
     return code;
 }

@@ -43,7 +43,7 @@ static void read_hot(struct sf_json *j, struct hot *hot)
 }
 
 /* "  order_service.c:160": the folder has no space in a line. */
-static void add_place(struct sf_buf *text, const struct hot *hot)
+static void trace_notes_add_place(struct sf_buf *text, const struct hot *hot)
 {
     size_t at = hot->file.len;
     while (at > 0 && hot->file.p[at - 1] != '/')
@@ -54,8 +54,8 @@ static void add_place(struct sf_buf *text, const struct hot *hot)
         sf_buf_print(text, ":%lld", (long long)hot->line);
 }
 
-static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot *hot, sf_str unit,
-                struct sf_arena *req)
+static bool trace_notes_add(struct sf_trace_notes *notes, sf_span_id span, const struct hot *hot,
+                            sf_str unit, struct sf_arena *req)
 {
     struct sf_buf text = {.max = 4096};
     sf_str kept;
@@ -69,7 +69,7 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
         sf_units_percent(&text, hot->share);
         sf_buf_add_str(&text, hot->is_below ? SF_STR(" with children") : SF_STR_NONE);
         if (hot->file.len > 0)
-            add_place(&text, hot);
+            trace_notes_add_place(&text, hot);
     } else if (hot->n_few == 0) {
         notes->has_estimates = true;
         sf_buf_print(&text, SF_ESTIMATE_MARK "%lld sample%s", (long long)hot->n_estimated,
@@ -84,8 +84,8 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
     return is_kept;
 }
 
-static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
-                      struct sf_trace_notes *out)
+static bool trace_notes_read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
+                                  struct sf_trace_notes *out)
 {
     struct hot hot = {0};
     sf_span_id span = 0;
@@ -105,21 +105,21 @@ static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
             sf_json_skip(j);
     }
     return span == 0 || (hot.function.len == 0 && hot.n_few <= 0 && hot.n_estimated <= 0) ||
-           add(out, span, &hot, unit, req);
+           trace_notes_add(out, span, &hot, unit, req);
 }
 
-static bool read_spans(struct sf_json *j, sf_str unit, struct sf_arena *req,
-                       struct sf_trace_notes *out)
+static bool trace_notes_read_spans(struct sf_json *j, sf_str unit, struct sf_arena *req,
+                                   struct sf_trace_notes *out)
 {
     if (!sf_json_array(j))
         return true;
     while (sf_json_item(j))
-        if (!read_span(j, unit, req, out))
+        if (!trace_notes_read_span(j, unit, req, out))
             return false;
     return true;
 }
 
-static int by_span(const void *a, const void *b)
+static int trace_notes_by_span(const void *a, const void *b)
 {
     const struct sf_trace_note *x = a, *y = b;
     return (x->span > y->span) - (x->span < y->span);
@@ -139,7 +139,7 @@ bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_note
             else if (sf_str_eq(key, SF_STR("note")))
                 notes.left_out = sf_json_str(&j);
             else if (sf_str_eq(key, SF_STR("spans")))
-                has_room = read_spans(&j, unit, req, &notes);
+                has_room = trace_notes_read_spans(&j, unit, req, &notes);
             else
                 sf_json_skip(&j);
         }
@@ -147,7 +147,7 @@ bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_note
     if (!has_room || !sf_json_ok(&j))
         return false;
     if (notes.n > 0)
-        qsort(notes.list, notes.n, sizeof(*notes.list), by_span);
+        qsort(notes.list, notes.n, sizeof(*notes.list), trace_notes_by_span);
     *out = notes;
     return true;
 }
@@ -178,7 +178,7 @@ sf_str sf_trace_notes_find(const struct sf_trace_notes *notes, sf_span_id span)
 {
     struct sf_trace_note want = {.span = span};
     const struct sf_trace_note *found = notes->n ? bsearch(&want, notes->list, notes->n,
-                                                           sizeof(want), by_span)
+                                                           sizeof(want), trace_notes_by_span)
                                                  : NULL;
     return found ? found->text : SF_STR_NONE;
 }

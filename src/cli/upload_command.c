@@ -108,8 +108,8 @@ static enum sf_err read_taken(sf_str body, struct taken *io, struct sf_why *why)
     return err;
 }
 
-static enum sf_err send(const struct asked *a, const char *name, sf_str rest, struct taken *out,
-                        struct sf_why *why)
+static enum sf_err upload_command_send(const struct asked *a, const char *name, sf_str rest,
+                                       struct taken *out, struct sf_why *why)
 {
     struct sf_client client = a->client;
     struct progress p = {.name = name, .all_len = rest.len, .last_percent = -1};
@@ -160,8 +160,8 @@ static void write_taken(const char *word, const struct taken *t, struct sf_buf *
     sf_buf_add_u8(out, '\n');
 }
 
-static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf *out,
-                          struct sf_why *why)
+static enum sf_err upload_command_upload(const struct asked *a, const char *word,
+                                         struct sf_buf *out, struct sf_why *why)
 {
     struct sf_buf bytes = {0};
     struct taken taken = {0};
@@ -171,7 +171,7 @@ static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf
     if (!err && bytes.len == 0)
         is_unknown = true;
     else if (!err)
-        err = send(a, word, sf_buf_str(&bytes), &taken, &inner);
+        err = upload_command_send(a, word, sf_buf_str(&bytes), &taken, &inner);
     /* The server's sentence, which names it and its status, would be cut. */
     if ((err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED) && !a->format &&
         !sf_str_starts(sf_buf_str(&bytes), SF_STR("\x1f\x8b")) &&
@@ -193,7 +193,7 @@ static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf
     return SF_OK;
 }
 
-static bool make_path(struct asked *a)
+static bool upload_command_make_path(struct asked *a)
 {
     sf_buf_add_str(&a->path, SF_STR("/api/v1/profile?"));
     sf_ask_param(&a->path, "service", a->service);
@@ -261,9 +261,9 @@ int sf_upload_command_run(int argc, char **argv)
     a.form = sf_answer_output("upload", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    err = make_path(&a) ? SF_OK : sf_fail(&why, SF_ERR_NOMEM, "no memory");
+    err = upload_command_make_path(&a) ? SF_OK : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     for (size_t i = 0; !err && i < args.n_words; i++) {
-        err = upload(&a, args.words[i], &out, &why);
+        err = upload_command_upload(&a, args.words[i], &out, &why);
         if (!err && sf_answer_write(&out)) /* each file is stated when it is done */
             err = sf_fail(&why, SF_ERR_IO, "standard output was closed");
         out = (struct sf_buf){0};

@@ -13,12 +13,12 @@ struct asked {
 };
 
 /* A trace has up to 32 digits, a span up to 16. */
-static bool is_trace_id(const char *id)
+static bool why_command_is_trace_id(const char *id)
 {
     return strlen(id) > 16;
 }
 
-static void add_path(const struct asked *a, struct sf_buf *path)
+static void why_command_add_path(const struct asked *a, struct sf_buf *path)
 {
     const char *first = a->trace ? a->trace : a->span;
     if (first) {
@@ -39,15 +39,15 @@ static void add_path(const struct asked *a, struct sf_buf *path)
 }
 
 /* A row of the last list, or an id. */
-static void read_word(const char *word, struct sf_client *client, struct sf_arena *req,
-                      struct asked *a)
+static void why_command_read_word(const char *word, struct sf_client *client, struct sf_arena *req,
+                                  struct asked *a)
 {
     const char *trace = NULL, *span = word;
     struct sf_why why = {0};
     if (!a->trace && sf_last_list_read(word, client, req, &trace, &span, &why) == SF_LAST_ROW) {
         a->trace = trace;
         a->span = span;
-    } else if (!a->trace && is_trace_id(word)) {
+    } else if (!a->trace && why_command_is_trace_id(word)) {
         a->trace = word;
     } else {
         a->span = word;
@@ -120,8 +120,8 @@ int sf_why_command_run(int argc, char **argv)
     if (!sf_arena_init(&req, 1 << 24))
         return sf_answer_fault("why", &why);
     if (args.n_words == 1)
-        read_word(args.words[0], &client, &req, &a);
-    add_path(&a, &path);
+        why_command_read_word(args.words[0], &client, &req, &a);
+    why_command_add_path(&a, &path);
     int code = sf_ask_and_print("why", &client, output, &path);
     sf_arena_done(&req);
     return code;
