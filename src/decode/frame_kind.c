@@ -5,7 +5,7 @@ struct word {
     enum sf_frame_kind kind;
 };
 
-static enum sf_frame_kind find(const struct word *words, size_t n, sf_str word)
+static enum sf_frame_kind frame_kind_find(const struct word *words, size_t n, sf_str word)
 {
     for (size_t i = 0; i < n; i++) {
         if (sf_str_eq(words[i].word, word))
@@ -46,7 +46,7 @@ enum sf_frame_kind sf_frame_kind_of_file(sf_str file, sf_str mapping)
     if (sf_str_starts(mapping, SF_STR("[kernel")) || sf_str_starts(mapping, SF_STR("vmlinux")) ||
         sf_str_ends(mapping, SF_STR(".ko")))
         return SF_FRAME_KERNEL;
-    return find(words, sizeof(words) / sizeof(*words), extension(file));
+    return frame_kind_find(words, sizeof(words) / sizeof(*words), extension(file));
 }
 
 enum sf_frame_kind sf_frame_kind_of_word(sf_str word)
@@ -60,7 +60,7 @@ enum sf_frame_kind sf_frame_kind_of_word(sf_str word)
         {SF_STR("beam"), SF_FRAME_BEAM},      {SF_STR("rust"), SF_FRAME_RUST},
         {SF_STR("luajit"), SF_FRAME_LUAJIT},  {SF_STR("abort-marker"), SF_FRAME_MARKER},
     };
-    return find(words, sizeof(words) / sizeof(*words), word);
+    return frame_kind_find(words, sizeof(words) / sizeof(*words), word);
 }
 
 enum sf_frame_kind sf_frame_kind_of_spy(sf_str spy)
@@ -71,5 +71,5 @@ enum sf_frame_kind sf_frame_kind_of_spy(sf_str spy)
         {SF_STR("nodespy"), SF_FRAME_V8},   {SF_STR("dotnetspy"), SF_FRAME_DOTNET},
         {SF_STR("phpspy"), SF_FRAME_PHP},   {SF_STR("pyroscope-rs"), SF_FRAME_RUST},
     };
-    return find(words, sizeof(words) / sizeof(*words), spy);
+    return frame_kind_find(words, sizeof(words) / sizeof(*words), spy);
 }

@@ -17,7 +17,7 @@ void sf_id_map_add(struct sf_id_map *m, uint64_t id, uint32_t place)
 }
 
 /* The position of the id, or SF_NONE; else `lookup` is where a new one is kept. */
-static uint32_t find(const struct sf_id_map *m, uint64_t id, struct sf_table_lookup *lookup)
+static uint32_t id_map_find(const struct sf_id_map *m, uint64_t id, struct sf_table_lookup *lookup)
 {
     uint32_t at;
     *lookup = sf_table_lookup(&m->at, sf_key_u64(id));
@@ -42,7 +42,7 @@ uint32_t sf_id_map_close(struct sf_id_map *m, struct sf_profile_build *b)
     }
     for (uint32_t i = 0; i < m->n; i++) {
         struct sf_table_lookup lookup;
-        if (find(m, m->ids[i], &lookup) != SF_NONE)
+        if (id_map_find(m, m->ids[i], &lookup) != SF_NONE)
             n_doubles++;
         else
             sf_table_keep(&m->at, &lookup, i);
@@ -54,6 +54,6 @@ uint32_t sf_id_map_find(const struct sf_id_map *m, uint64_t id)
 {
     struct sf_table_lookup lookup;
     if (m->at.n_slots)
-        return find(m, id, &lookup);
+        return id_map_find(m, id, &lookup);
     return id - 1 < m->n ? (uint32_t)(id - 1) : SF_NONE; /* 0 wraps to the far end */
 }

@@ -58,7 +58,8 @@ uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_ma
     return sf_profile_table_keep(b, &spot, &b->mappings, &k, sizeof(k));
 }
 
-static bool is_function(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool profile_build_is_function(const struct sf_profile_build *b, uint32_t place,
+                                      const void *key)
 {
     const struct sf_function *f = (const struct sf_function *)b->functions.items + place, *k = key;
     return f->start_line == k->start_line && sf_str_eq(f->name, k->name) &&
@@ -74,12 +75,13 @@ uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_f
     k.file = cut_name(b, k.file);
     if (!sf_profile_table_is_new(b, &b->function_at,
                                  sf_key_mix(mix_str(sf_key_str(k.name), k.file), k.start_line),
-                                 is_function, &k, &spot))
+                                 profile_build_is_function, &k, &spot))
         return spot.place;
     return sf_profile_table_keep(b, &spot, &b->functions, &k, sizeof(k));
 }
 
-static bool is_location(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool profile_build_is_location(const struct sf_profile_build *b, uint32_t place,
+                                      const void *key)
 {
     const struct sf_location *l = (const struct sf_location *)b->locations.items + place, *k = key;
     return l->mapping == k->mapping && l->addr == k->addr && l->n_lines == k->n_lines &&
@@ -94,7 +96,7 @@ uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_l
     struct sf_profile_spot spot;
     if (k.n_lines)
         hash = sf_key_mix(hash, sf_key(l->lines, l->n_lines * sizeof(*l->lines)));
-    if (!sf_profile_table_is_new(b, &b->location_at, hash, is_location, &k, &spot))
+    if (!sf_profile_table_is_new(b, &b->location_at, hash, profile_build_is_location, &k, &spot))
         return spot.place;
     if (k.n_lines) {
         struct sf_line *lines = sf_profile_new(b, k.n_lines, sizeof(*lines));
@@ -212,7 +214,8 @@ static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf
     return !sf_profile_label_ids_take_str(&o->ids, l.key, l.val);
 }
 
-static bool is_process(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool profile_build_is_process(const struct sf_profile_build *b, uint32_t place,
+                                     const void *key)
 {
     const struct sf_process *p = (const struct sf_process *)b->processes.items + place, *k = key;
     return sf_str_eq(p->key, k->key) && sf_str_eq(p->service, k->service);
@@ -231,8 +234,9 @@ static bool tell_labels(struct sf_profile_build *b, const struct sf_profile_owne
                           (unsigned)(hash >> 48));
 }
 
-static uint32_t add_process(struct sf_profile_build *b, const struct sf_profile_owner *o,
-                            struct sf_attrs resource, sf_str session)
+static uint32_t profile_build_add_process(struct sf_profile_build *b,
+                                          const struct sf_profile_owner *o,
+                                          struct sf_attrs resource, sf_str session)
 {
     struct sf_process p = {.service = o->service};
     struct sf_profile_spot spot;
@@ -244,7 +248,7 @@ static uint32_t add_process(struct sf_profile_build *b, const struct sf_profile_
         return SF_NONE;
     }
     if (!sf_profile_table_is_new(b, &b->process_at, mix_str(sf_key_str(p.key), p.service),
-                                 is_process, &p, &spot))
+                                 profile_build_is_process, &p, &spot))
         return spot.place;
     return sf_profile_table_keep(b, &spot, &b->processes, &p, sizeof(p));
 }
@@ -272,7 +276,7 @@ static const struct {
     {"process_pid", "process.pid"},
 };
 
-static sf_str label_of(const struct sf_label *labels, uint32_t n, sf_str key)
+static sf_str profile_build_label_of(const struct sf_label *labels, uint32_t n, sf_str key)
 {
     for (uint32_t i = 0; i < n; i++)
         if (sf_str_eq(labels[i].key, key))
@@ -299,10 +303,10 @@ static struct sf_attrs process_attrs(struct sf_profile_build *b, struct sf_attrs
     for (size_t i = 0; i < N; i++) {
         sf_str key = sf_str_from(process_labels[i].attr),
                name = sf_str_from(process_labels[i].label);
-        sf_str val = label_of(labels, n_labels, name);
+        sf_str val = profile_build_label_of(labels, n_labels, name);
         struct sf_value to = {.type = SF_VALUE_STR};
         if (val.len == 0)
-            val = label_of(hint->labels, hint->n_labels, name);
+            val = profile_build_label_of(hint->labels, hint->n_labels, name);
         if (val.len == 0 || sf_attrs_get(out, key).type != SF_VALUE_NONE)
             continue;
         to.str = val;
@@ -347,7 +351,8 @@ void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource
     all[n++] = (struct sf_label){SF_STR("service_name"), o.service};
     o.n_labels = sf_profile_label_sort(all, n);
     o.labels = all;
-    o.process = add_process(b, &o, process_attrs(b, resource, labels, n_labels), session);
+    o.process = profile_build_add_process(b, &o, process_attrs(b, resource, labels, n_labels),
+                                          session);
     if (!sf_trace_id_is_zero(hint->trace_id))
         o.ids.trace_id = hint->trace_id;
     if (hint->span_id)
@@ -382,8 +387,8 @@ static bool is_set(const struct sf_profile_build *b, uint32_t place, const void 
 }
 
 /* Two sorted lists into one; on a clash the first one's stays. */
-static uint32_t merge(const struct sf_label *a, uint32_t n_a, const struct sf_label *b,
-                      uint32_t n_b, struct sf_label *to)
+static uint32_t profile_build_merge(const struct sf_label *a, uint32_t n_a,
+                                    const struct sf_label *b, uint32_t n_b, struct sf_label *to)
 {
     uint32_t i = 0, j = 0, n = 0;
     while (i < n_a || j < n_b) {
@@ -415,7 +420,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
         all = sf_profile_new(b, (size_t)owner->n_labels + n_labels, sizeof(*all));
         if (!all)
             return SF_NONE;
-        k.n = merge(owner->labels, owner->n_labels, extra, n_labels, all);
+        k.n = profile_build_merge(owner->labels, owner->n_labels, extra, n_labels, all);
         k.labels = all;
     }
     for (uint32_t i = 0; i < k.n; i++)
@@ -438,7 +443,7 @@ static void put_part(sf_str *to, sf_str part)
         *to = part;
 }
 
-static int64_t overlap(int64_t from, int64_t to, int64_t start, int64_t length)
+static int64_t profile_build_overlap(int64_t from, int64_t to, int64_t start, int64_t length)
 {
     int64_t first = start > from ? start : from, end = sf_add_sat_i64(start, length);
     int64_t last = end < to ? end : to;
@@ -452,8 +457,8 @@ static void set_start(const struct sf_profile_hint *hint, struct sf_profile_what
     int64_t before = sf_sub_sat_i64(w->time_ns, w->duration_ns);
     if (hint->from_ns == 0 || hint->until_ns <= hint->from_ns || w->duration_ns <= 0 || before <= 0)
         return;
-    if (overlap(hint->from_ns, hint->until_ns, before, w->duration_ns) >
-        overlap(hint->from_ns, hint->until_ns, w->time_ns, w->duration_ns))
+    if (profile_build_overlap(hint->from_ns, hint->until_ns, before, w->duration_ns) >
+        profile_build_overlap(hint->from_ns, hint->until_ns, w->time_ns, w->duration_ns))
         w->time_ns = before;
 }
 

@@ -3,7 +3,7 @@
 #include "decode/profile_build.h"
 
 /* Printable ASCII and nothing else: eight bytes at a check. */
-static bool is_plain(sf_str s)
+static bool profile_clean_is_plain(sf_str s)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
     size_t i = 0;
@@ -40,7 +40,7 @@ sf_str sf_profile_clean(struct sf_profile_build *b, sf_str s)
     const char *instead = NULL;
     size_t len = 0;
     char *p;
-    if (__builtin_expect(is_plain(s), 1))
+    if (__builtin_expect(profile_clean_is_plain(s), 1))
         return s;
     for (size_t i = 0; i < s.len && !instead;)
         i += next_char(sf_str_from_at(s, i), &instead);

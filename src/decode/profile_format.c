@@ -48,7 +48,7 @@ FORMATS(DECLARE)
 static const struct sf_profile_format *const formats[] = {FORMATS(LIST)};
 enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
 
-static bool is_named(const struct sf_profile_format *f, sf_str name)
+static bool profile_format_is_named(const struct sf_profile_format *f, sf_str name)
 {
     sf_str rest = sf_str_from(f->also), one;
     if (sf_str_ieq(sf_str_from(f->name), name))
@@ -62,7 +62,8 @@ static bool is_named(const struct sf_profile_format *f, sf_str name)
 
 /* Looked up by name, or by what the bytes look like; JSON is read once for all its formats, and
  * `shape` tells afterwards whether it was any. */
-static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf_json_shape *shape)
+static const struct sf_profile_format *profile_format_find(sf_str bytes, sf_str name,
+                                                           struct sf_json_shape *shape)
 {
     bool is_json = false;
     shape->text = SF_STR_NONE;
@@ -72,7 +73,7 @@ static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf
         is_json = sf_json_shape_read(shape, bytes);
     for (size_t i = 0; i < N_FORMATS; i++) {
         const struct sf_profile_format *f = formats[i];
-        if (name.len ? is_named(f, name)
+        if (name.len ? profile_format_is_named(f, name)
                      : (f->is && f->is(bytes)) || (is_json && f->is_json && f->is_json(shape)))
             return f;
     }
@@ -84,7 +85,7 @@ static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf
 const char *sf_profile_format_find(sf_str bytes)
 {
     struct sf_json_shape shape;
-    const struct sf_profile_format *f = find(bytes, SF_STR_NONE, &shape);
+    const struct sf_profile_format *f = profile_format_find(bytes, SF_STR_NONE, &shape);
     return f ? f->name : NULL;
 }
 
@@ -101,7 +102,7 @@ enum sf_err sf_profile_format_decode(sf_str bytes, const struct sf_profile_hint 
 {
     sf_str name = hint ? hint->format : SF_STR_NONE;
     struct sf_json_shape shape;
-    const struct sf_profile_format *f = find(bytes, name, &shape);
+    const struct sf_profile_format *f = profile_format_find(bytes, name, &shape);
     struct sf_profile_build b;
     enum sf_err err;
 
@@ -144,7 +145,7 @@ enum sf_err sf_profile_format_decode_inside(struct sf_profile_build *b, sf_str f
     b->why = &inner;
     err = unwrap_inside(b, &bytes);
     if (!err)
-        f = find(bytes, format.len ? format : SF_STR_NONE, &shape);
+        f = profile_format_find(bytes, format.len ? format : SF_STR_NONE, &shape);
     if (!err && !f)
         err = sf_fail(&inner, SF_ERR_UNSUPPORTED, "\"%.*s\" is not read", SF_STR_ARG(format));
     if (!err)

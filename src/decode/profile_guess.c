@@ -96,7 +96,7 @@ static const char *const json_formats[][4] = {
     {"resourceProfiles", NULL},
 };
 
-static void add_key(struct sf_buf *out, unsigned *n, sf_str key)
+static void profile_guess_add_key(struct sf_buf *out, unsigned *n, sf_str key)
 {
     if (key.len > 24)
         key.len = 24;
@@ -114,7 +114,7 @@ static bool print_nearest(struct sf_buf *out, const struct sf_json_shape *s)
         sf_buf_print(out, "JSON with ");
         for (size_t k = 0; k < 4 && json_formats[i][k]; k++) {
             if (sf_json_shape_has(s, "", json_formats[i][k]))
-                add_key(out, &n, sf_str_from(json_formats[i][k]));
+                profile_guess_add_key(out, &n, sf_str_from(json_formats[i][k]));
             else if (!missing)
                 missing = json_formats[i][k];
         }
@@ -138,7 +138,7 @@ static void print_json(struct sf_buf *out, const struct sf_json_shape *s)
             sf_buf_print(out, " without any key");
         for (uint32_t i = 0; i < s->n && n < 3; i++) {
             if (s->is_array || !s->keys[i].outer.len)
-                add_key(out, &n, s->keys[i].key);
+                profile_guess_add_key(out, &n, s->keys[i].key);
         }
     }
 }

@@ -52,7 +52,7 @@ static sf_span_id span_id_of(sf_str key, sf_str val)
     return val.len == 16 && sf_span_id_parse(val, &id) ? id : 0;
 }
 
-static uint8_t state_of(sf_str word)
+static uint8_t profile_label_state_of(sf_str word)
 {
     static const struct {
         sf_str word;
@@ -72,7 +72,7 @@ static uint8_t state_of(sf_str word)
 }
 
 /* The kernel gives no numbers beyond its largest pid_max; Python's identifiers are addresses. */
-static void take_thread(struct sf_profile_ids *ids, uint64_t id)
+static void profile_label_take_thread(struct sf_profile_ids *ids, uint64_t id)
 {
     ids->thread = id;
     ids->is_kernel_thread = id > 0 && id <= MAX_KERNEL_ID;
@@ -98,12 +98,12 @@ bool sf_profile_label_ids_take_role(struct sf_profile_ids *ids, enum sf_label_ro
         break;
     case SF_LABEL_THREAD_ID:
         if (sf_str_to_u64(val, &thread))
-            take_thread(ids, thread);
+            profile_label_take_thread(ids, thread);
         else
             ids->thread = sf_hash_str(val);
         break;
     case SF_LABEL_THREAD_NAME: ids->thread_name = val; break;
-    case SF_LABEL_STATE: ids->state = state_of(val); return false;
+    case SF_LABEL_STATE: ids->state = profile_label_state_of(val); return false;
     case SF_LABEL_END_NS:
         if (!sf_str_to_i64(val, &ids->end_ns))
             ids->end_ns = 0;
@@ -118,7 +118,7 @@ bool sf_profile_label_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64
     switch (sf_profile_label_role(key)) {
     case SF_LABEL_SPAN_ID: ids->span_id = (sf_span_id)val; break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = (sf_span_id)val; break;
-    case SF_LABEL_THREAD_ID: take_thread(ids, (uint64_t)val); break;
+    case SF_LABEL_THREAD_ID: profile_label_take_thread(ids, (uint64_t)val); break;
     case SF_LABEL_END_NS: ids->end_ns = val; break;
     case SF_LABEL_TRACE_ID:
     case SF_LABEL_THREAD_NAME:
@@ -154,7 +154,7 @@ void sf_profile_label_ids_put(const struct sf_profile_ids *ids, struct sf_sample
     }
 }
 
-static int by_key(const void *x, const void *y)
+static int profile_label_by_key(const void *x, const void *y)
 {
     const struct sf_label *a = x, *b = y;
     return sf_str_cmp(a->key, b->key);
@@ -162,10 +162,10 @@ static int by_key(const void *x, const void *y)
 
 /* Short lists by insertion, which keeps the order of equal keys; long ones are rare and a later
  * duplicate of theirs is as good as an earlier one. */
-static void sort(struct sf_label *labels, uint32_t n)
+static void profile_label_sort(struct sf_label *labels, uint32_t n)
 {
     if (n > 64) {
-        qsort(labels, n, sizeof(*labels), by_key);
+        qsort(labels, n, sizeof(*labels), profile_label_by_key);
         return;
     }
     for (uint32_t i = 1; i < n; i++) {
@@ -180,7 +180,7 @@ static void sort(struct sf_label *labels, uint32_t n)
 uint32_t sf_profile_label_sort(struct sf_label *labels, uint32_t n)
 {
     uint32_t n_kept = 0;
-    sort(labels, n);
+    profile_label_sort(labels, n);
     for (uint32_t i = 0; i < n; i++) {
         if (n_kept && sf_str_eq(labels[n_kept - 1].key, labels[i].key))
             n_kept--;

@@ -38,7 +38,7 @@ void sf_profile_lend_ids(struct sf_profile_build *b, const struct sf_profile_ids
         s->trace_id = upload->trace_id;
 }
 
-static int by_number(const void *a, const void *b)
+static int profile_lend_by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -59,9 +59,9 @@ void sf_profile_lend_settle(struct sf_profile_build *b)
     if (!b->has_lent || b->is_full)
         return;
     if (b->tied.n)
-        qsort(b->tied.items, b->tied.n, sizeof(uint64_t), by_number);
+        qsort(b->tied.items, b->tied.n, sizeof(uint64_t), profile_lend_by_number);
     for (uint32_t i = 0; i < b->samples.n; i++)
         if (is_one || (b->tied.n && bsearch(&samples[i].thread, b->tied.items, b->tied.n,
-                                            sizeof(uint64_t), by_number)))
+                                            sizeof(uint64_t), profile_lend_by_number)))
             samples[i].is_lent = false;
 }

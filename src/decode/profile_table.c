@@ -93,8 +93,8 @@ void sf_profile_table_expect(struct sf_profile_build *b, uint64_t n)
 /* What a body says it holds is true as far as it goes, but may all be the same thing. */
 enum { EXPECT_MAX = 1 << 15 };
 
-static void expect(struct sf_profile_build *b, struct sf_table *t, struct sf_profile_list *l,
-                   size_t size, uint32_t n)
+static void profile_table_expect(struct sf_profile_build *b, struct sf_table *t,
+                                 struct sf_profile_list *l, size_t size, uint32_t n)
 {
     if (n > EXPECT_MAX)
         n = EXPECT_MAX;
@@ -110,7 +110,9 @@ static void expect(struct sf_profile_build *b, struct sf_table *t, struct sf_pro
 void sf_profile_table_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
                                      uint32_t n_locations, uint32_t n_stacks)
 {
-    expect(b, &b->function_at, &b->functions, sizeof(struct sf_function), n_functions);
-    expect(b, &b->location_at, &b->locations, sizeof(struct sf_location), n_locations);
-    expect(b, &b->stack_at, &b->stacks, sizeof(struct sf_stack), n_stacks);
+    profile_table_expect(b, &b->function_at, &b->functions, sizeof(struct sf_function),
+                         n_functions);
+    profile_table_expect(b, &b->location_at, &b->locations, sizeof(struct sf_location),
+                         n_locations);
+    profile_table_expect(b, &b->stack_at, &b->stacks, sizeof(struct sf_stack), n_stacks);
 }

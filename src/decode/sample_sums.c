@@ -8,7 +8,7 @@ struct sum_key {
     const struct sf_sample *s;
 };
 
-static bool is_same(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool sample_sums_is_same(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct sum_key *k = key;
     uint32_t at = ((const uint32_t *)k->sums->places.items)[place];
@@ -29,7 +29,7 @@ void sf_sample_sums_add(struct sf_sample_sums *t, const struct sf_sample *s)
         return;
     }
     hash = sf_key_mix(sf_key_u64((uint64_t)s->series << 32 | s->stack), s->thread + s->state);
-    if (sf_profile_table_is_new(t->b, &t->at, hash, is_same, &key, &spot)) {
+    if (sf_profile_table_is_new(t->b, &t->at, hash, sample_sums_is_same, &key, &spot)) {
         place = t->b->samples.n;
         sf_profile_build_sample(t->b, &t->b->me, s);
         if (t->b->samples.n > place)

@@ -66,7 +66,7 @@ static bool is_chunk(sf_str file, uint64_t off)
 }
 
 /* Where the next readable chunk begins at or behind `off`; the file's end: none. */
-static uint64_t next_chunk(sf_str file, uint64_t off)
+static uint64_t jfr_next_chunk(sf_str file, uint64_t off)
 {
     while (off < file.len && !is_chunk(file, off)) {
         size_t at;
@@ -179,7 +179,7 @@ static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, u
 }
 
 /* Gives where the next chunk is to be searched for. */
-static uint64_t read_chunk(struct sf_jfr *r, uint64_t off)
+static uint64_t jfr_read_chunk(struct sf_jfr *r, uint64_t off)
 {
     struct sf_jfr_cursor c;
     uint64_t end = r->h.size, none;
@@ -236,7 +236,7 @@ static void find_times(struct sf_jfr *r)
     uint64_t off = 0;
     for (int n = 0; n < MAX_CHUNKS; n++) {
         int64_t end;
-        off = next_chunk(r->file, off);
+        off = jfr_next_chunk(r->file, off);
         if (off == r->file.len)
             break;
         load_header(r->file, off, &h);
@@ -251,11 +251,11 @@ static void find_times(struct sf_jfr *r)
     }
 }
 
-static void read_file(struct sf_jfr *r)
+static void jfr_read_file(struct sf_jfr *r)
 {
     uint64_t off = 0;
     while (off < r->file.len && sf_profile_build_ok(r->b)) {
-        uint64_t at = next_chunk(r->file, off);
+        uint64_t at = jfr_next_chunk(r->file, off);
         if (at > off && has_magic(r->file, off)) {
             load_header(r->file, off, &r->h);
             drop_chunk(r, off, header_fault(&r->h, r->file.len - off), off + 8);
@@ -272,7 +272,7 @@ static void read_file(struct sf_jfr *r)
         open_chunk(r, at);
         if (r->b->is_full)
             return;
-        off = read_chunk(r, at);
+        off = jfr_read_chunk(r, at);
         r->n_chunk++;
     }
 }
@@ -286,7 +286,7 @@ static void init_sets(struct sf_jfr *r)
     r->base_set = sf_profile_build_set(r->b, &r->b->me, NULL, 0);
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err jfr_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_jfr *r = sf_profile_new(b, 1, sizeof(*r));
     struct sf_arena *a = b->a;
@@ -307,7 +307,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     find_times(r);
     err = sf_jfr_labels_read(r);
     if (!err)
-        read_file(r);
+        jfr_read_file(r);
     a->cap = cap;
     if (r->scratch.at > SCRATCH_KEPT_LEN || r->scratch_used > SCRATCH_KEPT_LEN)
         sf_heap_pages_drop(r->scratch.base, r->scratch.cap & ~(size_t)(PAGE_LEN - 1));
@@ -323,5 +323,5 @@ const struct sf_profile_format sf_jfr_format = {
     .name = "jfr",
     .also = "",
     .is = is_jfr,
-    .decode = decode,
+    .decode = jfr_decode,
 };

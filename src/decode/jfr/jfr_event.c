@@ -83,7 +83,7 @@ struct event { /* at hand */
 enum state { OTHER, DEFAULT, RUNNABLE, SLEEPING };
 
 /* Numbers of states differ from writer to writer; names do not. */
-static enum state state_of(struct sf_jfr *r, int64_t key)
+static enum state jfr_event_state_of(struct sf_jfr *r, int64_t key)
 {
     struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_STATE, key);
     sf_str name, prefix = SF_STR("STATE_");
@@ -105,7 +105,7 @@ static enum state state_of(struct sf_jfr *r, int64_t key)
     return state;
 }
 
-static void set_time(struct event *e)
+static void jfr_event_set_time(struct event *e)
 {
     const struct sf_jfr *r = e->r;
     double ns = (double)(int64_t)((uint64_t)e->v->v[SF_JFR_START] - (uint64_t)r->h.start_ticks) *
@@ -135,12 +135,12 @@ static void set_ids(struct event *e)
     }
 }
 
-static void open_event(struct event *e)
+static void jfr_event_open_event(struct event *e)
 {
     struct sf_jfr *r = e->r;
     struct sf_jfr_thread t = sf_jfr_stack_thread_of(r, e->v->v[SF_JFR_THREAD]);
     set_ids(e);
-    set_time(e);
+    jfr_event_set_time(e);
     if (t.id || t.name.len) {
         e->s.thread = t.id;
         e->s.is_kernel_thread = t.is_kernel;
@@ -164,7 +164,8 @@ static uint32_t what_of(struct sf_jfr *r, enum what what, int64_t period)
     return r->whats[what];
 }
 
-static void emit(struct event *e, enum what what, int64_t value, int64_t count, int64_t period)
+static void jfr_event_emit(struct event *e, enum what what, int64_t value, int64_t count,
+                           int64_t period)
 {
     struct sf_jfr *r = e->r;
     bool is_base = !e->context || e->context->set == r->base_set;
@@ -196,43 +197,44 @@ static int64_t times(int64_t a, int64_t b)
 static void take_execution(struct event *e)
 {
     struct sf_jfr *r = e->r;
-    enum state state = state_of(r, e->v->v[SF_JFR_STATE]);
+    enum state state = jfr_event_state_of(r, e->v->v[SF_JFR_STATE]);
     bool is_wall = sf_str_eq(r->set->event, SF_STR("wall"));
     int64_t interval = sf_jfr_setting_interval_of(r);
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
     if (!is_wall && r->set->wall >= 0 && (state == RUNNABLE || state == SLEEPING)) {
         /* both engines at once: states are the wall clock's */
-        emit(e, WALL, sf_jfr_setting_wall_interval_of(r), 1, sf_jfr_setting_wall_interval_of(r));
+        jfr_event_emit(e, WALL, sf_jfr_setting_wall_interval_of(r), 1,
+                       sf_jfr_setting_wall_interval_of(r));
     } else if (!sf_jfr_setting_is_clock(r->set->event)) {
-        emit(e, COUNTER, interval, 1, interval);
+        jfr_event_emit(e, COUNTER, interval, 1, interval);
     } else {
         if (is_wall || state == SLEEPING)
-            emit(e, WALL, interval, 1, interval);
+            jfr_event_emit(e, WALL, interval, 1, interval);
         if (state != SLEEPING)
-            emit(e, CPU, interval, 1, interval);
+            jfr_event_emit(e, CPU, interval, 1, interval);
     }
 }
 
 static void take_wall(struct event *e)
 {
     struct sf_jfr *r = e->r;
-    enum state state = state_of(r, e->v->v[SF_JFR_STATE]);
+    enum state state = jfr_event_state_of(r, e->v->v[SF_JFR_STATE]);
     int64_t interval = sf_jfr_setting_wall_interval_of(r);
     int64_t n = e->v->v[SF_JFR_SAMPLES] > 0 ? e->v->v[SF_JFR_SAMPLES] : 1;
     int64_t span = e->v->v[SF_JFR_TIME_SPAN];
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
     if (n > 1 || span > 0) /* it represents samples that were not written */
         e->s.length_ns = span > 0 ? span : times(n, interval);
-    emit(e, WALL, times(n, interval), n, interval);
+    jfr_event_emit(e, WALL, times(n, interval), n, interval);
     if (state == RUNNABLE && sf_str_eq(r->set->event, SF_STR("wall")))
-        emit(e, CPU, times(n, interval), n, interval);
+        jfr_event_emit(e, CPU, times(n, interval), n, interval);
 }
 
 static void take_native(struct event *e)
 {
     int64_t ns = e->r->set->native_period_ns ? e->r->set->native_period_ns
                                              : sf_jfr_setting_interval_of(e->r);
-    emit(e, NATIVE, ns, 1, ns);
+    jfr_event_emit(e, NATIVE, ns, 1, ns);
 }
 
 static void take_cpu_time(struct event *e)
@@ -240,13 +242,13 @@ static void take_cpu_time(struct event *e)
     int64_t ns = e->v->v[SF_JFR_PERIOD] > 0 ? e->v->v[SF_JFR_PERIOD]
                                             : sf_jfr_setting_interval_of(e->r);
     e->s.state = SF_STATE_RUNNING;
-    emit(e, CPU, ns, 1, ns);
+    jfr_event_emit(e, CPU, ns, 1, ns);
 }
 
 static void take_objects(struct event *e, enum what objects, int64_t bytes)
 {
-    emit(e, objects, 1, 1, 0);
-    emit(e, objects + 1, bytes, 1, 0);
+    jfr_event_emit(e, objects, 1, 1, 0);
+    jfr_event_emit(e, objects + 1, bytes, 1, 0);
 }
 
 static void take_wait(struct event *e, enum what count, enum sf_sample_state state)
@@ -254,8 +256,8 @@ static void take_wait(struct event *e, enum what count, enum sf_sample_state sta
     int64_t ns = e->v->v[SF_JFR_DURATION];
     e->s.state = (uint8_t)state;
     e->s.length_ns = ns > 0 ? ns : 0;
-    emit(e, count, 1, 1, 1);
-    emit(e, count + 1, ns, 1, 1);
+    jfr_event_emit(e, count, 1, 1, 1);
+    jfr_event_emit(e, count + 1, ns, 1, 1);
 }
 
 static int64_t whole(double v)
@@ -269,14 +271,14 @@ static void take_datadog_samples(struct event *e, enum what what)
                                    : sf_jfr_setting_wall_interval_of(e->r);
     int64_t n = whole(e->v->weight);
     e->s.state = what == CPU ? SF_STATE_RUNNING : SF_STATE_UNKNOWN;
-    emit(e, what, times(n, interval), n, interval);
+    jfr_event_emit(e, what, times(n, interval), n, interval);
 }
 
 static void take_datadog_objects(struct event *e, enum what objects)
 {
     double weight = e->v->weight > 0 && isfinite(e->v->weight) ? e->v->weight : 1;
-    emit(e, objects, whole(weight), 1, 0);
-    emit(e, objects + 1, whole((double)e->v->v[SF_JFR_SIZE] * weight), 1, 0);
+    jfr_event_emit(e, objects, whole(weight), 1, 0);
+    jfr_event_emit(e, objects + 1, whole((double)e->v->v[SF_JFR_SIZE] * weight), 1, 0);
 }
 
 /* Collections have no stack of their own: what and why represents one. */
@@ -304,15 +306,15 @@ static void take_gc(struct event *e)
     e->s.stack = sf_profile_build_stack(r->b, stack, n);
     e->s.state = SF_STATE_GC;
     e->s.length_ns = e->v->v[SF_JFR_DURATION] > 0 ? e->v->v[SF_JFR_DURATION] : 0;
-    emit(e, GC_COUNT, 1, 1, 1);
-    emit(e, GC_PAUSE, e->v->v[SF_JFR_PAUSES], 1, 1);
+    jfr_event_emit(e, GC_COUNT, 1, 1, 1);
+    jfr_event_emit(e, GC_PAUSE, e->v->v[SF_JFR_PAUSES], 1, 1);
 }
 
 void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                        const struct sf_jfr_values *v)
 {
     struct event e = {.r = r, .v = v};
-    open_event(&e);
+    jfr_event_open_event(&e);
     switch ((enum sf_jfr_event)k->event) {
     case SF_JFR_EV_EXECUTION: take_execution(&e); break;
     case SF_JFR_EV_NATIVE: take_native(&e); break;

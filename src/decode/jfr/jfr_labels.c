@@ -4,7 +4,7 @@
 #include "wire/pb.h"
 
 /* One entry of a map: key is field 1, value field 2; either may be missing. */
-static uint64_t read_entry(struct sf_pb *pb, sf_bytes *val)
+static uint64_t jfr_labels_read_entry(struct sf_pb *pb, sf_bytes *val)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     uint64_t key = 0;
@@ -21,7 +21,7 @@ static uint64_t read_entry(struct sf_pb *pb, sf_bytes *val)
     return key;
 }
 
-static bool make_room(struct sf_jfr *r, struct sf_pb pb)
+static bool jfr_labels_make_room(struct sf_jfr *r, struct sf_pb pb)
 {
     uint32_t n_contexts = 0, n_strings = 0;
     while (sf_pb_next(&pb)) {
@@ -39,7 +39,7 @@ static bool make_room(struct sf_jfr *r, struct sf_pb pb)
 enum sf_err sf_jfr_labels_read(struct sf_jfr *r)
 {
     struct sf_pb pb = sf_pb_init(sf_str_bytes(r->b->hint->jfr_labels));
-    if (!r->b->hint->jfr_labels.len || !make_room(r, pb))
+    if (!r->b->hint->jfr_labels.len || !jfr_labels_make_room(r, pb))
         return SF_OK;
     while (sf_pb_next(&pb)) {
         sf_bytes val;
@@ -47,11 +47,11 @@ enum sf_err sf_jfr_labels_read(struct sf_jfr *r)
         if (pb.tag != SF_PB_TAG(1, SF_PB_LEN) && pb.tag != SF_PB_TAG(2, SF_PB_LEN)) {
             sf_pb_skip(&pb);
         } else if (pb.field == 1) {
-            key = read_entry(&pb, &val);
+            key = jfr_labels_read_entry(&pb, &val);
             r->context_items[r->contexts.n] = val;
             sf_id_map_add(&r->contexts, key, 0);
         } else {
-            key = read_entry(&pb, &val);
+            key = jfr_labels_read_entry(&pb, &val);
             r->label_strings[r->labels_strings.n] = sf_profile_clean(r->b, sf_bytes_str(val));
             sf_id_map_add(&r->labels_strings, key, 0);
         }
@@ -62,7 +62,7 @@ enum sf_err sf_jfr_labels_read(struct sf_jfr *r)
     return sf_pb_why(&pb, "jfr: labels", r->b->why);
 }
 
-static sf_str string_of(const struct sf_jfr *r, uint64_t id)
+static sf_str jfr_labels_string_of(const struct sf_jfr *r, uint64_t id)
 {
     uint32_t at = sf_id_map_find(&r->labels_strings, id);
     return at == SF_NONE ? SF_STR_NONE : r->label_strings[at];
@@ -88,8 +88,8 @@ static void read_context(struct sf_jfr *r, sf_bytes msg, struct sf_jfr_context *
             else
                 sf_pb_skip(&entry);
         }
-        key = string_of(r, ids[0]);
-        val = string_of(r, ids[1]);
+        key = jfr_labels_string_of(r, ids[0]);
+        val = jfr_labels_string_of(r, ids[1]);
         if (!key.len || !val.len || sf_str_starts(key, SF_STR("__")) ||
             sf_profile_label_ids_take_str(&out->ids, key, val))
             continue;

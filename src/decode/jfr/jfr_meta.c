@@ -20,7 +20,7 @@ void *sf_jfr_meta_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t 
     return (uint8_t *)l->items + l->n * size;
 }
 
-static void read_strings(struct sf_jfr *r, struct sf_jfr_cursor *c)
+static void jfr_meta_read_strings(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     const uint8_t *from = c->at;
     uint32_t n = sf_jfr_cursor_count(c, 1);
@@ -37,7 +37,7 @@ static void read_strings(struct sf_jfr *r, struct sf_jfr_cursor *c)
     }
 }
 
-static sf_str read_string(struct sf_jfr *r, struct sf_jfr_cursor *c)
+static sf_str jfr_meta_read_string(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     const uint8_t *from = c->at;
     int32_t at = sf_jfr_int(c);
@@ -55,7 +55,7 @@ struct element {
 
 static void read_attribute(struct sf_jfr *r, struct sf_jfr_cursor *c, struct element *e)
 {
-    sf_str key = read_string(r, c), val = read_string(r, c);
+    sf_str key = jfr_meta_read_string(r, c), val = jfr_meta_read_string(r, c);
     if (sf_str_eq(key, SF_STR("name")))
         e->called = val;
     else if (sf_str_eq(key, SF_STR("id")))
@@ -72,7 +72,7 @@ static void read_attribute(struct sf_jfr *r, struct sf_jfr_cursor *c, struct ele
     }
 }
 
-static void add_class(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e)
+static void jfr_meta_add_class(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e)
 {
     struct sf_jfr_class *k;
     uint64_t id;
@@ -87,7 +87,7 @@ static void add_class(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct el
     r->classes.n++;
 }
 
-static void add_field(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e)
+static void jfr_meta_add_field(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e)
 {
     struct sf_jfr_class *k = (struct sf_jfr_class *)r->classes.items + (r->classes.n - 1);
     struct sf_jfr_field *f;
@@ -106,7 +106,7 @@ static void add_field(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct el
 }
 
 /* "TICKS" and the like under a field: whichever annotation says it, it is its unit. */
-static void add_unit(struct sf_jfr *r, const struct element *e)
+static void jfr_meta_add_unit(struct sf_jfr *r, const struct element *e)
 {
     static const struct {
         const char *word;
@@ -124,21 +124,21 @@ static void add_unit(struct sf_jfr *r, const struct element *e)
 
 enum place { IN_ROOT, IN_METADATA, IN_CLASS, IN_FIELD, IN_OTHER };
 
-static enum place enter(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e,
-                        enum place in)
+static enum place jfr_meta_enter(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct element *e,
+                                 enum place in)
 {
     if (in == IN_ROOT && sf_str_eq(e->name, SF_STR("metadata")))
         return IN_METADATA;
     if (in == IN_METADATA && sf_str_eq(e->name, SF_STR("class"))) {
-        add_class(r, c, e);
+        jfr_meta_add_class(r, c, e);
         return IN_CLASS;
     }
     if (in == IN_CLASS && sf_str_eq(e->name, SF_STR("field"))) {
-        add_field(r, c, e);
+        jfr_meta_add_field(r, c, e);
         return IN_FIELD;
     }
     if (in == IN_FIELD && sf_str_eq(e->name, SF_STR("annotation")))
-        add_unit(r, e);
+        jfr_meta_add_unit(r, e);
     return IN_OTHER;
 }
 
@@ -161,11 +161,11 @@ static void read_elements(struct sf_jfr *r, struct sf_jfr_cursor *c)
         if (!open[depth].left)
             return;
         open[depth].left--;
-        e.name = read_string(r, c);
+        e.name = jfr_meta_read_string(r, c);
         n = sf_jfr_cursor_count(c, 2);
         while (n-- > 0 && !c->fault)
             read_attribute(r, c, &e);
-        in = depth == 0 ? IN_ROOT : enter(r, c, &e, open[depth].in);
+        in = depth == 0 ? IN_ROOT : jfr_meta_enter(r, c, &e, open[depth].in);
         n = sf_jfr_cursor_count(c, 3);
         if (n && depth + 1 == MAX_DEPTH) {
             sf_jfr_cursor_fault(c, c->at, "the metadata is nested too deep");
@@ -355,7 +355,7 @@ bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
     sf_jfr_long(c); /* ticks, duration, id */
     sf_jfr_long(c);
     sf_jfr_long(c);
-    read_strings(r, c);
+    jfr_meta_read_strings(r, c);
     read_elements(r, c);
     if (c->fault || r->b->is_full)
         return false;

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
+static bool jfr_name_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_name_char(char c)
+static bool jfr_name_is_name_char(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return jfr_name_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* How many bytes behind `at` are made up by the generator whose mark ends there. */
@@ -17,19 +17,19 @@ static size_t made_up(sf_str s, size_t at, bool is_lambda)
 {
     size_t i = at;
     if (!is_lambda) {
-        while (i < s.len && is_digit(s.p[i]))
+        while (i < s.len && jfr_name_is_digit(s.p[i]))
             i++;
         return i - at;
     }
     /* $123, .0x..., /0x..., +0x.../456 */
-    while (i < s.len &&
-           (s.p[i] == '$' || s.p[i] == '.' || s.p[i] == '/' || s.p[i] == '+' || is_digit(s.p[i]))) {
+    while (i < s.len && (s.p[i] == '$' || s.p[i] == '.' || s.p[i] == '/' || s.p[i] == '+' ||
+                         jfr_name_is_digit(s.p[i]))) {
         size_t start = i++;
         if (i + 1 < s.len && s.p[i] == '0' && s.p[i + 1] == 'x')
             i += 2;
-        else if (!is_digit(s.p[start]) && (i == s.len || !is_digit(s.p[i])))
+        else if (!jfr_name_is_digit(s.p[start]) && (i == s.len || !jfr_name_is_digit(s.p[i])))
             return start - at; /* a class inside the lambda's */
-        while (i < s.len && (is_digit(s.p[i]) || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+        while (i < s.len && (jfr_name_is_digit(s.p[i]) || (s.p[i] >= 'a' && s.p[i] <= 'f')))
             i++;
     }
     return i - at;
@@ -39,11 +39,11 @@ static size_t made_up(sf_str s, size_t at, bool is_lambda)
 static size_t made_up_hex(sf_str s, size_t at)
 {
     size_t i = at;
-    while (i < s.len && is_name_char(s.p[i]))
+    while (i < s.len && jfr_name_is_name_char(s.p[i]))
         i++;
     if (i + 1 >= s.len || s.p[i] != '$' || s.p[i + 1] != '$')
         return 0;
-    for (i += 2; i < s.len && is_name_char(s.p[i]);)
+    for (i += 2; i < s.len && jfr_name_is_name_char(s.p[i]);)
         i++;
     return i - at;
 }
@@ -61,7 +61,7 @@ static const struct mark {
     {"$$FastClassBy", false, true},
 };
 
-static size_t mark_at(sf_str s, size_t at, const struct mark **out)
+static size_t jfr_name_mark_at(sf_str s, size_t at, const struct mark **out)
 {
     if (s.p[at] != '$' && s.p[at] != 'G')
         return 0;
@@ -80,7 +80,7 @@ size_t sf_jfr_name_of_class(sf_str in, bool has_dots, char *out)
     const struct mark *mark = NULL;
     size_t len = 0;
     for (size_t i = 0; i < in.len;) {
-        size_t n = mark_at(in, i, &mark);
+        size_t n = jfr_name_mark_at(in, i, &mark);
         if (!n) {
             char ch = in.p[i++];
             out[len++] = has_dots && ch == '/' ? '.' : ch;
@@ -112,7 +112,7 @@ size_t sf_jfr_name_of_library(sf_str in, char *out)
         return in.len;
     }
     dot = end = in.len - so.len;
-    while (end && is_digit(in.p[end - 1]))
+    while (end && jfr_name_is_digit(in.p[end - 1]))
         end--;
     /* Long numbers are random, short ones versions; under /tmp all are. */
     if (dot - end < 6 && !sf_str_starts(in, SF_STR("/tmp/")))

@@ -13,8 +13,8 @@ struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off)
 }
 
 /* The place of a constant, or SF_NONE; `lookup` is then where a new one is kept. */
-static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key,
-                     struct sf_table_lookup *lookup)
+static uint32_t jfr_pool_find(const struct sf_jfr *r, uint8_t pool, int64_t key,
+                              struct sf_table_lookup *lookup)
 {
     uint32_t at;
     *lookup = sf_table_lookup(&r->constant_at, sf_key_mix(r->pool_keys[pool], (uint64_t)key));
@@ -29,11 +29,11 @@ struct sf_jfr_constant *sf_jfr_pool_constant_find(const struct sf_jfr *r,
                                                   enum sf_jfr_pool_kind pool, int64_t key)
 {
     struct sf_table_lookup lookup;
-    uint32_t at = r->n_constants ? find(r, (uint8_t)pool, key, &lookup) : SF_NONE;
+    uint32_t at = r->n_constants ? jfr_pool_find(r, (uint8_t)pool, key, &lookup) : SF_NONE;
     return at == SF_NONE ? NULL : &r->constants[at];
 }
 
-static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t key)
+static void jfr_pool_add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t key)
 {
     struct sf_table_lookup lookup;
     if (r->n_constants == MAX_CONSTANTS) {
@@ -45,7 +45,7 @@ static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t
         r->b->is_full = true;
         return;
     }
-    if (find(r, pool, key, &lookup) != SF_NONE)
+    if (jfr_pool_find(r, pool, key, &lookup) != SF_NONE)
         return; /* a newer one is there */
     sf_table_keep(&r->constant_at, &lookup, r->n_constants);
     r->constants[r->n_constants++] = (struct sf_jfr_constant){
@@ -64,7 +64,7 @@ static void read_pool(struct sf_jfr *r, struct sf_jfr_cursor *c)
     while (n-- > 0 && !c->fault && !r->b->is_full) {
         int64_t key = sf_jfr_long(c);
         if (k->pool && !c->fault)
-            add(r, c, k->pool, key);
+            jfr_pool_add(r, c, k->pool, key);
         sf_jfr_value_skip(r, c, k);
     }
 }

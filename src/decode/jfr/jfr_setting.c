@@ -31,7 +31,7 @@ static int64_t ns_of_text(sf_str text)
     return 0;
 }
 
-static void take_number(sf_str value, int64_t *to)
+static void jfr_setting_take_number(sf_str value, int64_t *to)
 {
     int64_t v;
     if (sf_str_to_i64(value, &v))
@@ -56,9 +56,9 @@ static void take_setting(struct sf_jfr *r, const struct sf_jfr_values *v)
     if (sf_str_eq(name, SF_STR("event"))) {
         r->set->event = sf_profile_table_copy(r->b, sf_str_part(value, 0, SF_LIMIT_NAME_LEN));
     } else if (sf_str_eq(name, SF_STR("interval"))) {
-        take_number(value, &r->set->interval);
+        jfr_setting_take_number(value, &r->set->interval);
     } else if (sf_str_eq(name, SF_STR("wall"))) {
-        take_number(value, &r->set->wall);
+        jfr_setting_take_number(value, &r->set->wall);
     } else if (sf_str_eq(name, SF_STR("period")) && of) {
         ns = ns_of_text(value);
         if (of->event == SF_JFR_EV_EXECUTION && ns)

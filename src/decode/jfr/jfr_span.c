@@ -39,7 +39,7 @@ void sf_jfr_span_take(struct sf_jfr *r, const struct sf_jfr_values *v, const str
     r->spans.n++;
 }
 
-static int by_start(const void *x, const void *y)
+static int jfr_span_by_start(const void *x, const void *y)
 {
     const struct span *a = x, *b = y;
     if (a->thread != b->thread)
@@ -76,7 +76,7 @@ void sf_jfr_spans_join(struct sf_jfr *r, uint32_t from)
     struct sf_sample *samples = r->b->samples.items;
     if (!r->spans.n || r->b->is_full)
         return;
-    qsort(r->spans.items, r->spans.n, sizeof(struct span), by_start);
+    qsort(r->spans.items, r->spans.n, sizeof(struct span), jfr_span_by_start);
     for (uint32_t i = from; i < r->b->samples.n; i++) {
         const struct span *s = samples[i].span_id || !samples[i].has_time
                                    ? NULL

@@ -16,7 +16,7 @@ static void read_constant(struct sf_jfr *r, enum sf_jfr_pool_kind pool, uint32_t
 
 /* --- frames --- */
 
-static enum sf_frame_kind kind_of(struct sf_jfr *r, int64_t type)
+static enum sf_frame_kind jfr_stack_kind_of(struct sf_jfr *r, int64_t type)
 {
     struct sf_jfr_constant *k = sf_jfr_pool_constant_find(r, SF_JFR_P_FRAME_TYPE, type);
     sf_str name;
@@ -71,7 +71,7 @@ static sf_str full_name(struct sf_jfr *r, sf_str cls, sf_str method, enum sf_fra
     return (sf_str){p, len + method.len};
 }
 
-static uint32_t library_of(struct sf_jfr *r, sf_str cls)
+static uint32_t jfr_stack_library_of(struct sf_jfr *r, sf_str cls)
 {
     struct sf_mapping m = {0};
     char *p;
@@ -113,7 +113,7 @@ static uint32_t function_of(struct sf_jfr *r, int64_t method, enum sf_frame_kind
         name = key_text(&v, r);
     }
     if (kind == SF_FRAME_NATIVE && name.len) { /* the "class" of C is its library */
-        *out_library = library_of(r, cls);
+        *out_library = jfr_stack_library_of(r, cls);
         cls = SF_STR_NONE;
     }
     name = full_name(r, cls, name, kind);
@@ -134,14 +134,14 @@ static uint32_t make_frame(struct sf_jfr *r, int64_t method, int32_t line, enum 
     return sf_profile_build_location(r->b, &l);
 }
 
-static uint32_t frame_of(struct sf_jfr *r, int64_t method, int32_t line, int64_t type)
+static uint32_t jfr_stack_frame_of(struct sf_jfr *r, int64_t method, int32_t line, int64_t type)
 {
     uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)method) + (uint64_t)type, (uint32_t)line);
     struct sf_jfr_frame_cache *f = &r->frames[hash & (SF_JFR_FRAME_CACHE - 1)];
     if (f->place && f->method == method && f->line == line && f->type == type)
         return f->place - 1;
     *f = (struct sf_jfr_frame_cache){method, type, line,
-                                     make_frame(r, method, line, kind_of(r, type))};
+                                     make_frame(r, method, line, jfr_stack_kind_of(r, type))};
     if (f->place == SF_NONE) {
         f->place = 0;
         return SF_NONE;
@@ -149,7 +149,7 @@ static uint32_t frame_of(struct sf_jfr *r, int64_t method, int32_t line, int64_t
     return f->place++;
 }
 
-static void push(struct sf_jfr *r, uint32_t place)
+static void jfr_stack_push(struct sf_jfr *r, uint32_t place)
 {
     uint32_t *to = place == SF_NONE ? NULL : sf_profile_list_more(r->b, &r->path, sizeof(*to));
     if (!to)
@@ -159,8 +159,8 @@ static void push(struct sf_jfr *r, uint32_t place)
 }
 
 /* `n_more` come behind them. */
-static void read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct sf_jfr_class *k,
-                        uint32_t n_more)
+static void jfr_stack_read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c,
+                                  const struct sf_jfr_class *k, uint32_t n_more)
 {
     uint32_t n = sf_jfr_cursor_count(c, 1);
     struct sf_jfr_values v;
@@ -180,7 +180,8 @@ static void read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c, const struct 
                 v.v[s->slot] = num;
         }
         if (!c->fault && !sf_profile_build_is_cut(r->b, at, (size_t)n + n_more))
-            push(r, frame_of(r, v.v[SF_JFR_METHOD], (int32_t)v.v[SF_JFR_LINE], v.v[SF_JFR_TYPE]));
+            jfr_stack_push(r, jfr_stack_frame_of(r, v.v[SF_JFR_METHOD], (int32_t)v.v[SF_JFR_LINE],
+                                                 v.v[SF_JFR_TYPE]));
     }
 }
 
@@ -198,10 +199,12 @@ uint32_t sf_jfr_stack_of(struct sf_jfr *r, int64_t key)
     r->path.n = 0;
     read_constant(r, SF_JFR_P_STACK, k->off, &v, &frames);
     if (frames.at && r->pool_class[SF_JFR_P_FRAME])
-        read_frames(r, &frames, r->pool_class[SF_JFR_P_FRAME], v.v[SF_JFR_TRUNCATED] != 0);
+        jfr_stack_read_frames(r, &frames, r->pool_class[SF_JFR_P_FRAME],
+                              v.v[SF_JFR_TRUNCATED] != 0);
     if (v.v[SF_JFR_TRUNCATED])
-        push(r, sf_profile_build_frame(r->b, &(struct sf_function){.name = SF_STR("(truncated)")},
-                                       0, SF_FRAME_MARKER));
+        jfr_stack_push(
+            r, sf_profile_build_frame(r->b, &(struct sf_function){.name = SF_STR("(truncated)")}, 0,
+                                      SF_FRAME_MARKER));
     place = sf_profile_build_stack(r->b, r->path.items, r->path.n);
     if (place != SF_NONE)
         k->place = place + 1;

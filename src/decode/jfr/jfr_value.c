@@ -116,14 +116,14 @@ static const struct {
     {"string", SF_JFR_NAME, 0, SF_JFR_P_SYMBOL},
 };
 
-static bool is_for(const struct sf_jfr_class *k, size_t i)
+static bool jfr_value_is_for(const struct sf_jfr_class *k, size_t i)
 {
     if (k->event)
         return wanted[i].event == ANY || wanted[i].event == k->event;
     return wanted[i].pool == k->pool && k->pool;
 }
 
-static bool fits(const struct sf_jfr_field *f, uint8_t slot, const struct sf_jfr_class *k)
+static bool jfr_value_fits(const struct sf_jfr_field *f, uint8_t slot, const struct sf_jfr_class *k)
 {
     if (f->is_array)
         return slot == SF_JFR_STACK && k->pool == SF_JFR_P_STACK && f->kind == SF_JFR_CLASS;
@@ -134,17 +134,17 @@ static bool fits(const struct sf_jfr_field *f, uint8_t slot, const struct sf_jfr
     return f->kind > SF_JFR_NOTHING && f->kind < SF_JFR_STRING;
 }
 
-static uint8_t slot_of(const struct sf_jfr_class *k, const struct sf_jfr_field *f)
+static uint8_t jfr_value_slot_of(const struct sf_jfr_class *k, const struct sf_jfr_field *f)
 {
     /* A simple type is its one field, whatever that is called. */
     bool is_text = k->pool == SF_JFR_P_SYMBOL || k->pool == SF_JFR_P_FRAME_TYPE ||
                    k->pool == SF_JFR_P_STATE || k->pool == SF_JFR_P_GC_NAME ||
                    k->pool == SF_JFR_P_GC_CAUSE;
     if (is_text)
-        return k->n == 1 && fits(f, SF_JFR_NAME, k) ? SF_JFR_NAME : SF_JFR_SKIP;
+        return k->n == 1 && jfr_value_fits(f, SF_JFR_NAME, k) ? SF_JFR_NAME : SF_JFR_SKIP;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-        if (is_for(k, i) && sf_str_eq(f->name, sf_str_from(wanted[i].name)))
-            return fits(f, wanted[i].slot, k) ? wanted[i].slot : SF_JFR_SKIP;
+        if (jfr_value_is_for(k, i) && sf_str_eq(f->name, sf_str_from(wanted[i].name)))
+            return jfr_value_fits(f, wanted[i].slot, k) ? wanted[i].slot : SF_JFR_SKIP;
     }
     return SF_JFR_SKIP;
 }
@@ -160,7 +160,7 @@ bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
         struct sf_jfr_step *s = &k->steps[i];
         *s = (struct sf_jfr_step){.kind = f[i].kind,
                                   .unit = f[i].unit,
-                                  .slot = slot_of(k, &f[i]),
+                                  .slot = jfr_value_slot_of(k, &f[i]),
                                   .is_array = f[i].is_array,
                                   .is_pool = f[i].is_pool,
                                   .cls = f[i].cls};
@@ -199,7 +199,8 @@ static double real_of(uint64_t bits, bool is_float)
     return is_float ? (double)f : d;
 }
 
-static void read_text(struct sf_jfr_cursor *c, const struct sf_jfr_step *s, struct sf_jfr_text *to)
+static void jfr_value_read_text(struct sf_jfr_cursor *c, const struct sf_jfr_step *s,
+                                struct sf_jfr_text *to)
 {
     if (s->kind == SF_JFR_STRING)
         sf_jfr_cursor_text_read(c, to);
@@ -207,12 +208,12 @@ static void read_text(struct sf_jfr_cursor *c, const struct sf_jfr_step *s, stru
         *to = (struct sf_jfr_text){.encoding = SF_JFR_POOL, .key = sf_jfr_long(c)};
 }
 
-static void read_step(const struct sf_jfr *r, struct sf_jfr_cursor *c, const struct sf_jfr_step *s,
-                      struct sf_jfr_values *out)
+static void jfr_value_read_step(const struct sf_jfr *r, struct sf_jfr_cursor *c,
+                                const struct sf_jfr_step *s, struct sf_jfr_values *out)
 {
     int64_t v = 0;
     if (s->slot == SF_JFR_NAME || s->slot == SF_JFR_VALUE) {
-        read_text(c, s, s->slot == SF_JFR_NAME ? &out->name : &out->value);
+        jfr_value_read_text(c, s, s->slot == SF_JFR_NAME ? &out->name : &out->value);
         return;
     }
     switch (s->kind) {
@@ -236,7 +237,7 @@ void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
     for (uint32_t i = 0; i < k->n_steps && !c->fault; i++) {
         const struct sf_jfr_step *s = &k->steps[i];
         if (s->slot != SF_JFR_SKIP && !s->is_array) {
-            read_step(r, c, s, out);
+            jfr_value_read_step(r, c, s, out);
             continue;
         }
         if (s->slot != SF_JFR_SKIP && out_array)

@@ -34,7 +34,7 @@ struct reader {
     int64_t unit_ns; /* of one sample; 0: values are what they are */
 };
 
-static void read_names(struct reader *r)
+static void flamebearer_read_names(struct reader *r)
 {
     sf_str *to;
     if (!sf_json_array(&r->j))
@@ -45,7 +45,7 @@ static void read_names(struct reader *r)
     }
 }
 
-static void read_levels(struct reader *r)
+static void flamebearer_read_levels(struct reader *r)
 {
     int64_t *number;
     uint32_t *end;
@@ -64,16 +64,16 @@ static void read_levels(struct reader *r)
     }
 }
 
-static void read_part(struct reader *r, bool is_flame)
+static void flamebearer_read_part(struct reader *r, bool is_flame)
 {
     sf_str key;
     if (!sf_json_object(&r->j))
         return;
     while (sf_json_key(&r->j, &key) && !r->b->is_full) {
         if (is_flame && sf_str_eq(key, SF_STR("names")) && r->names.n == 0)
-            read_names(r);
+            flamebearer_read_names(r);
         else if (is_flame && sf_str_eq(key, SF_STR("levels")) && r->ends.n == 0)
-            read_levels(r);
+            flamebearer_read_levels(r);
         else if (!is_flame && sf_str_eq(key, SF_STR("format")))
             r->format = sf_json_str(&r->j);
         else if (!is_flame && sf_str_eq(key, SF_STR("units")))
@@ -88,7 +88,7 @@ static void read_part(struct reader *r, bool is_flame)
 }
 
 /* "samples" of CPU are time: a billion in a second when they are nanoseconds already. */
-static void open_type(struct reader *r)
+static void flamebearer_open_type(struct reader *r)
 {
     sf_str type = r->name.len ? r->name : SF_STR("samples");
     bool is_time = sf_str_eq(type, SF_STR("cpu")) || sf_str_eq(type, SF_STR("wall"));
@@ -121,7 +121,7 @@ static void open_names(struct reader *r)
 }
 
 /* The way from a bar to the root, leaf first, as a stack with the bar's own value. */
-static void add_bar(struct reader *r, uint32_t at, int64_t self)
+static void flamebearer_add_bar(struct reader *r, uint32_t at, int64_t self)
 {
     const struct bar *bars = r->bars.items;
     struct sf_sample s = {.count = 1, .series = r->series, .value = self};
@@ -175,7 +175,7 @@ static const char *take_level(struct reader *r, const int64_t *n, uint32_t n_num
         *to = bar;
         r->bars.n++;
         if (n[i + 2])
-            add_bar(r, r->bars.n - 1, n[i + 2]);
+            flamebearer_add_bar(r, r->bars.n - 1, n[i + 2]);
     }
     return NULL;
 }
@@ -198,7 +198,7 @@ static enum sf_err take_levels(struct reader *r)
     return SF_OK;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err flamebearer_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     enum sf_err err;
@@ -210,9 +210,9 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     if (sf_json_object(&r->j)) {
         while (sf_json_key(&r->j, &key) && !b->is_full) {
             if (sf_str_eq(key, SF_STR("flamebearer")))
-                read_part(r, true);
+                flamebearer_read_part(r, true);
             else if (sf_str_eq(key, SF_STR("metadata")))
-                read_part(r, false);
+                flamebearer_read_part(r, false);
             else
                 sf_json_skip(&r->j);
         }
@@ -226,7 +226,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     if (sf_str_eq(r->format, SF_STR("double")))
         return sf_fail(b->why, SF_ERR_UNSUPPORTED,
                        "flamebearer: a comparison of two profiles is not a profile");
-    open_type(r);
+    flamebearer_open_type(r);
     open_names(r);
     return take_levels(r);
 }
@@ -240,5 +240,5 @@ const struct sf_profile_format sf_flamebearer_format = {
     .name = "flamebearer",
     .also = "",
     .is_json = is_flamebearer,
-    .decode = decode,
+    .decode = flamebearer_decode,
 };

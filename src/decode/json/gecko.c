@@ -43,13 +43,13 @@ struct reader {
 };
 
 /* Whole milliseconds first: of a time since 1970 a double keeps no nanoseconds. */
-static int64_t ns_of(double ms)
+static int64_t gecko_ns_of(double ms)
 {
     double whole = floor(ms);
     return (int64_t)whole * 1000000 + llround((ms - whole) * 1e6);
 }
 
-static sf_str value_text(struct sf_json *j)
+static sf_str gecko_value_text(struct sf_json *j)
 {
     const char *from;
     (void)sf_json_peek(j);
@@ -59,25 +59,25 @@ static sf_str value_text(struct sf_json *j)
 }
 
 /* Text, or a number's digits. */
-static sf_str word_of(struct sf_json *j)
+static sf_str gecko_word_of(struct sf_json *j)
 {
-    return sf_json_peek(j) == SF_JSON_STRING ? sf_json_str(j) : value_text(j);
+    return sf_json_peek(j) == SF_JSON_STRING ? sf_json_str(j) : gecko_value_text(j);
 }
 
 static bool take_table(struct sf_json *j, sf_str key, struct sf_gecko_texts *t)
 {
     if (sf_str_eq(key, SF_STR("stackTable")))
-        t->stacks = value_text(j);
+        t->stacks = gecko_value_text(j);
     else if (sf_str_eq(key, SF_STR("frameTable")))
-        t->frames = value_text(j);
+        t->frames = gecko_value_text(j);
     else if (sf_str_eq(key, SF_STR("funcTable")))
-        t->funcs = value_text(j);
+        t->funcs = gecko_value_text(j);
     else if (sf_str_eq(key, SF_STR("resourceTable")))
-        t->resources = value_text(j);
+        t->resources = gecko_value_text(j);
     else if (sf_str_eq(key, SF_STR("stringTable")) || sf_str_eq(key, SF_STR("stringArray")))
-        t->strings = value_text(j);
+        t->strings = gecko_value_text(j);
     else if (sf_str_eq(key, SF_STR("sources")))
-        t->sources = value_text(j);
+        t->sources = gecko_value_text(j);
     else
         return false;
     return true;
@@ -88,7 +88,7 @@ static struct profile *profile_at(const struct reader *r, uint32_t place)
     return ((struct profile **)r->profiles.items)[place];
 }
 
-static void read_meta(struct sf_json *j, struct profile *p)
+static void gecko_read_meta(struct sf_json *j, struct profile *p)
 {
     sf_str key, unit;
     if (sf_json_peek(j) != SF_JSON_OBJECT || !sf_json_object(j))
@@ -106,7 +106,7 @@ static void read_meta(struct sf_json *j, struct profile *p)
                     sf_json_skip(j);
                     continue;
                 }
-                unit = word_of(j);
+                unit = gecko_word_of(j);
                 p->cpu_unit_ns = sf_str_eq(unit, SF_STR("ns"))          ? 1
                                  : sf_str_eq(unit, SF_STR("\xc2\xb5s")) ? 1000
                                                                         : 0;
@@ -123,7 +123,7 @@ static void read_meta(struct sf_json *j, struct profile *p)
 static void read_libs(struct reader *r, struct sf_json *outer, struct profile *p)
 {
     struct sf_json *j = &r->j;
-    sf_str key, text = word_of(outer);
+    sf_str key, text = gecko_word_of(outer);
     sf_json_init(j, text, r->b->a);
     if (sf_json_peek(j) != SF_JSON_ARRAY || !sf_json_array(j))
         return;
@@ -140,7 +140,7 @@ static void read_libs(struct reader *r, struct sf_json *outer, struct profile *p
                 v = sf_json_f64(j);
                 *(is_start ? &lib.start : &lib.end) = v >= 0 && v < 1.8e19 ? (uint64_t)v : 0;
             } else if (sf_str_eq(key, SF_STR("name"))) {
-                lib.name = word_of(j);
+                lib.name = gecko_word_of(j);
             } else {
                 sf_json_skip(j);
             }
@@ -153,7 +153,7 @@ static void read_libs(struct reader *r, struct sf_json *outer, struct profile *p
     }
 }
 
-static void read_thread(struct reader *r, struct sf_json *j, uint32_t profile)
+static void gecko_read_thread(struct reader *r, struct sf_json *j, uint32_t profile)
 {
     struct thread t = {.profile = profile}, *to;
     sf_str key, word;
@@ -162,16 +162,16 @@ static void read_thread(struct reader *r, struct sf_json *j, uint32_t profile)
         return;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("name"))) {
-            t.name = sf_profile_clean(r->b, word_of(j));
+            t.name = sf_profile_clean(r->b, gecko_word_of(j));
         } else if (sf_str_eq(key, SF_STR("processName"))) {
-            t.process = sf_profile_clean(r->b, word_of(j));
+            t.process = sf_profile_clean(r->b, gecko_word_of(j));
         } else if (sf_str_eq(key, SF_STR("pid"))) {
-            t.pid = sf_profile_clean(r->b, word_of(j));
+            t.pid = sf_profile_clean(r->b, gecko_word_of(j));
         } else if (sf_str_eq(key, SF_STR("tid"))) {
-            word = word_of(j);
+            word = gecko_word_of(j);
             t.tid = sf_str_to_i64(word, &tid) && tid >= 0 ? (uint64_t)tid : sf_hash_str(word);
         } else if (sf_str_eq(key, SF_STR("samples"))) {
-            t.samples = value_text(j);
+            t.samples = gecko_value_text(j);
         } else if (!take_table(j, key, &t.own)) {
             sf_json_skip(j);
         }
@@ -192,10 +192,10 @@ static void read_thread(struct reader *r, struct sf_json *j, uint32_t profile)
     r->threads.n++;
 }
 
-static void read_profile(struct reader *r, struct sf_json *j, unsigned level);
+static void gecko_read_profile(struct reader *r, struct sf_json *j, unsigned level);
 
 /* JSON inside a string: a profile of a child process, read once more and no deeper. */
-static void read_text(struct reader *r, struct sf_json *outer, unsigned level)
+static void gecko_read_text(struct reader *r, struct sf_json *outer, unsigned level)
 {
     struct sf_json *j = sf_profile_new(r->b, 1, sizeof(*j));
     sf_str text = sf_json_str(outer);
@@ -203,15 +203,15 @@ static void read_text(struct reader *r, struct sf_json *outer, unsigned level)
         return;
     sf_json_init(j, text, r->b->a);
     if (level + 1 < MAX_LEVELS && sf_json_peek(j) == SF_JSON_OBJECT)
-        read_profile(r, j, level + 1);
+        gecko_read_profile(r, j, level + 1);
     if (!sf_json_ok(j))
         sf_profile_build_drop(r->b, &r->b->drops.n_parts,
                               "Gecko profile: a process in a string: %s at byte %zu", j->fault,
                               j->fault_off);
 }
 
-static void read_list(struct reader *r, struct sf_json *j, uint32_t profile, unsigned level,
-                      bool is_threads)
+static void gecko_read_list(struct reader *r, struct sf_json *j, uint32_t profile, unsigned level,
+                            bool is_threads)
 {
     if (sf_json_peek(j) != SF_JSON_ARRAY) {
         sf_json_skip(j);
@@ -222,17 +222,17 @@ static void read_list(struct reader *r, struct sf_json *j, uint32_t profile, uns
     while (sf_json_item(j) && !r->b->is_full) {
         enum sf_json_type type = sf_json_peek(j);
         if (type == SF_JSON_STRING)
-            read_text(r, j, level);
+            gecko_read_text(r, j, level);
         else if (type == SF_JSON_OBJECT && is_threads)
-            read_thread(r, j, profile);
+            gecko_read_thread(r, j, profile);
         else if (type == SF_JSON_OBJECT && level + 1 < MAX_LEVELS)
-            read_profile(r, j, level + 1);
+            gecko_read_profile(r, j, level + 1);
         else
             sf_json_skip(j);
     }
 }
 
-static void read_profile(struct reader *r, struct sf_json *j, unsigned level)
+static void gecko_read_profile(struct reader *r, struct sf_json *j, unsigned level)
 {
     struct profile *p = sf_profile_new(r->b, 1, sizeof(*p)),
                    **to = sf_profile_list_more(r->b, &r->profiles, sizeof(*to));
@@ -246,13 +246,13 @@ static void read_profile(struct reader *r, struct sf_json *j, unsigned level)
     r->profiles.n++;
     while (sf_json_key(j, &key) && !r->b->is_full) {
         if (sf_str_eq(key, SF_STR("meta"))) {
-            read_meta(j, p);
+            gecko_read_meta(j, p);
         } else if (sf_str_eq(key, SF_STR("libs"))) {
             read_libs(r, j, p);
         } else if (sf_str_eq(key, SF_STR("threads"))) {
-            read_list(r, j, place, level, true);
+            gecko_read_list(r, j, place, level, true);
         } else if (sf_str_eq(key, SF_STR("processes"))) {
-            read_list(r, j, place, level, false);
+            gecko_read_list(r, j, place, level, false);
         } else if (sf_str_eq(key, SF_STR("shared")) && sf_json_peek(j) == SF_JSON_OBJECT &&
                    sf_json_object(j)) {
             while (sf_json_key(j, &key)) {
@@ -277,8 +277,8 @@ struct moment {
     enum weights { BY_SAMPLES, BY_MS, BY_BYTES } by;
 };
 
-static void add(struct reader *r, const struct moment *m, uint32_t what, uint32_t stack,
-                double value, double at_ms, bool has_length)
+static void gecko_add(struct reader *r, const struct moment *m, uint32_t what, uint32_t stack,
+                      double value, double at_ms, bool has_length)
 {
     struct sf_sample s = {.stack = stack,
                           .count = 1,
@@ -289,29 +289,30 @@ static void add(struct reader *r, const struct moment *m, uint32_t what, uint32_
         return;
     s.value = llround(value);
     if (fabs(at_ms) < 9e12)
-        sf_sample_clock_stamp(&m->clock, ns_of(at_ms), has_length ? s.value : 0, &s);
+        sf_sample_clock_stamp(&m->clock, gecko_ns_of(at_ms), has_length ? s.value : 0, &s);
     sf_profile_build_sample(r->b, &r->b->me, &s);
 }
 
-static void add_sample(struct reader *r, const struct moment *m,
-                       const struct sf_gecko_column *columns, uint32_t i, uint32_t stack, double at)
+static void gecko_add_sample(struct reader *r, const struct moment *m,
+                             const struct sf_gecko_column *columns, uint32_t i, uint32_t stack,
+                             double at)
 {
     double weight = columns[WEIGHT].list.n ? sf_gecko_table_number(&columns[WEIGHT], i) : 1;
     double cpu = sf_gecko_table_number(&columns[CPU], i);
     if (!isfinite(weight))
         weight = 1;
     if (m->by == BY_BYTES) {
-        add(r, m, r->bytes, stack, weight, at, false);
+        gecko_add(r, m, r->bytes, stack, weight, at, false);
         return;
     }
     if (m->by == BY_MS) {
-        add(r, m, r->wall, stack, weight * 1e6, at, weight > 0);
+        gecko_add(r, m, r->wall, stack, weight * 1e6, at, weight > 0);
         return;
     }
-    add(r, m, r->samples, stack, weight, at, false);
-    add(r, m, r->wall, stack, weight * m->p->interval_ms * 1e6, at, weight > 0);
+    gecko_add(r, m, r->samples, stack, weight, at, false);
+    gecko_add(r, m, r->wall, stack, weight * m->p->interval_ms * 1e6, at, weight > 0);
     if (m->p->cpu_unit_ns && cpu > 0 && i > 0)
-        add(r, m, r->cpu, stack, cpu * (double)m->p->cpu_unit_ns, at, false);
+        gecko_add(r, m, r->cpu, stack, cpu * (double)m->p->cpu_unit_ns, at, false);
 }
 
 static enum weights weights_of(struct sf_json *j, sf_str samples)
@@ -354,13 +355,13 @@ static struct sf_gecko_stacks *stacks_of(struct reader *r, const struct thread *
     return own;
 }
 
-static uint32_t set_of(struct reader *r, const struct thread *t)
+static uint32_t gecko_set_of(struct reader *r, const struct thread *t)
 {
     struct sf_label label = {SF_STR("process"), t->process.len ? t->process : t->pid};
     return sf_profile_build_set(r->b, &r->b->me, &label, r->has_processes && label.val.len);
 }
 
-static enum sf_err add_thread(struct reader *r, const struct thread *t)
+static enum sf_err gecko_add_thread(struct reader *r, const struct thread *t)
 {
     struct sf_gecko_column columns[N_COLUMNS] = {{.name = "stack"},
                                                  {.name = "time"},
@@ -379,13 +380,13 @@ static enum sf_err add_thread(struct reader *r, const struct thread *t)
     if (!sf_json_ok(&r->j))
         return sf_json_why(&r->j, "Gecko profile: a table", r->b->why);
     m.by = weights_of(&r->j, t->samples);
-    m.set = set_of(r, t);
+    m.set = gecko_set_of(r, t);
     m.clock = (struct sf_sample_clock){0, 0};
     if (m.p->start_ms > 1e11 && m.p->start_ms < 9e12)
-        m.clock.unix_ns = ns_of(m.p->start_ms);
+        m.clock.unix_ns = gecko_ns_of(m.p->start_ms);
     else if (columns[STACK].list.n && !columns[TIME_DELTA].list.n &&
              fabs(sf_gecko_table_number(&columns[TIME], 0)) < 9e12)
-        m.clock = sf_sample_clock_init(r->b, ns_of(sf_gecko_table_number(&columns[TIME], 0)));
+        m.clock = sf_sample_clock_init(r->b, gecko_ns_of(sf_gecko_table_number(&columns[TIME], 0)));
     else
         m.clock = sf_sample_clock_init(r->b, 0);
     for (uint32_t i = 0; i < columns[STACK].list.n && sf_profile_build_ok(r->b); i++) {
@@ -402,20 +403,20 @@ static enum sf_err add_thread(struct reader *r, const struct thread *t)
                                   (int)(t->name.len < 40 ? t->name.len : 40),
                                   t->name.p ? t->name.p : "", i);
         else
-            add_sample(r, &m, columns, i, stack,
-                       columns[TIME].list.n ? sf_gecko_table_number(&columns[TIME], i) : at);
+            gecko_add_sample(r, &m, columns, i, stack,
+                             columns[TIME].list.n ? sf_gecko_table_number(&columns[TIME], i) : at);
     }
     return SF_OK;
 }
 
-static void open_types(struct reader *r)
+static void gecko_open_types(struct reader *r)
 {
     struct sf_profile_what what = {.type = {SF_STR("process_cpu"), SF_STR("samples"),
                                             SF_STR("count"), SF_STR_NONE, SF_STR_NONE}};
     const struct profile *p = profile_at(r, 0);
     bool unused;
     if (p->start_ms > 1e11 && p->start_ms < 9e12)
-        what.time_ns = ns_of(p->start_ms);
+        what.time_ns = gecko_ns_of(p->start_ms);
     r->samples = sf_profile_build_what(r->b, &what, false);
     what.period = llround(p->interval_ms * 1e6);
     what.type = (struct sf_profile_type){SF_STR("wall"), SF_STR("wall"), SF_STR("nanoseconds"),
@@ -440,7 +441,7 @@ static void find_profile(struct reader *r, struct sf_json *j, sf_str bytes)
         while (sf_json_key(j, &key) && !is_wrapped) {
             is_wrapped = sf_str_eq(key, SF_STR("profile")) && sf_json_peek(j) == SF_JSON_OBJECT;
             if (is_wrapped)
-                read_profile(r, j, 0);
+                gecko_read_profile(r, j, 0);
             else
                 sf_json_skip(j);
         }
@@ -449,11 +450,11 @@ static void find_profile(struct reader *r, struct sf_json *j, sf_str bytes)
         return;
     sf_json_init(j, bytes, r->b->a);
     if (sf_json_peek(j) == SF_JSON_OBJECT)
-        read_profile(r, j, 0);
+        gecko_read_profile(r, j, 0);
     sf_json_end(j);
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err gecko_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
@@ -469,9 +470,9 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         err = sf_fail(b->why, SF_ERR_INPUT, "Gecko profile: an object is needed");
     if (err)
         return err;
-    open_types(r);
+    gecko_open_types(r);
     for (uint32_t i = 0; !err && i < r->threads.n && sf_profile_build_ok(b); i++)
-        err = add_thread(r, (const struct thread *)r->threads.items + i);
+        err = gecko_add_thread(r, (const struct thread *)r->threads.items + i);
     return err;
 }
 
@@ -485,5 +486,5 @@ const struct sf_profile_format sf_gecko_format = {
     .name = "gecko",
     .also = "firefox",
     .is_json = is_gecko,
-    .decode = decode,
+    .decode = gecko_decode,
 };

@@ -9,7 +9,7 @@
 
 /* --- columns --- */
 
-static double read_number(struct sf_json *j)
+static double gecko_table_read_number(struct sf_json *j)
 {
     switch (sf_json_peek(j)) {
     case SF_JSON_NUMBER: return sf_json_f64(j);
@@ -18,7 +18,7 @@ static double read_number(struct sf_json *j)
     }
 }
 
-static void put(struct sf_profile_build *b, struct sf_gecko_column *c, double v)
+static void gecko_table_put(struct sf_profile_build *b, struct sf_gecko_column *c, double v)
 {
     double *to = sf_profile_list_more(b, &c->list, sizeof(*to));
     if (!to)
@@ -37,7 +37,7 @@ static void read_schema(struct sf_json *j, const struct sf_gecko_column *columns
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        double at = read_number(j);
+        double at = gecko_table_read_number(j);
         for (uint32_t i = 0; i < n; i++) {
             if (sf_str_eq(key, sf_str_from(columns[i].name)) && at >= 0 && at < MAX_COLUMNS)
                 ours[(uint32_t)at] = (uint8_t)(i + 1);
@@ -45,8 +45,8 @@ static void read_schema(struct sf_json *j, const struct sf_gecko_column *columns
     }
 }
 
-static void read_rows(struct sf_profile_build *b, struct sf_json *j,
-                      struct sf_gecko_column *columns, uint32_t n, const uint8_t *ours)
+static void gecko_table_read_rows(struct sf_profile_build *b, struct sf_json *j,
+                                  struct sf_gecko_column *columns, uint32_t n, const uint8_t *ours)
 {
     if (!sf_json_array(j))
         return;
@@ -57,18 +57,18 @@ static void read_rows(struct sf_profile_build *b, struct sf_json *j,
         if (sf_json_array(j)) {
             for (uint32_t at = 0; sf_json_item(j); at++) {
                 if (at < MAX_COLUMNS && ours[at])
-                    row[ours[at] - 1] = read_number(j);
+                    row[ours[at] - 1] = gecko_table_read_number(j);
                 else
                     sf_json_skip(j);
             }
         }
         for (uint32_t i = 0; i < n; i++)
-            put(b, &columns[i], row[i]);
+            gecko_table_put(b, &columns[i], row[i]);
     }
 }
 
 /* The text of a value, stepped over. */
-static sf_str value_text(struct sf_json *j)
+static sf_str gecko_table_value_text(struct sf_json *j)
 {
     const char *from;
     (void)sf_json_peek(j);
@@ -88,11 +88,11 @@ void sf_gecko_table_read(struct sf_profile_build *b, struct sf_json *j, sf_str t
     while (sf_json_key(j, &key) && !b->is_full) {
         uint32_t i = 0;
         if (sf_str_eq(key, SF_STR("schema"))) {
-            schema = value_text(j);
+            schema = gecko_table_value_text(j);
             continue;
         }
         if (sf_str_eq(key, SF_STR("data"))) {
-            data = value_text(j);
+            data = gecko_table_value_text(j);
             continue;
         }
         while (i < n && !sf_str_eq(key, sf_str_from(columns[i].name)))
@@ -101,7 +101,7 @@ void sf_gecko_table_read(struct sf_profile_build *b, struct sf_json *j, sf_str t
             sf_json_skip(j);
         } else if (sf_json_array(j)) {
             while (sf_json_item(j) && !b->is_full)
-                put(b, &columns[i], read_number(j));
+                gecko_table_put(b, &columns[i], gecko_table_read_number(j));
         }
     }
     if (!schema.len || !data.len || !sf_json_ok(j))
@@ -112,7 +112,7 @@ void sf_gecko_table_read(struct sf_profile_build *b, struct sf_json *j, sf_str t
     if (!sf_json_ok(j))
         return;
     sf_json_init(j, data, b->a);
-    read_rows(b, j, columns, n, ours);
+    gecko_table_read_rows(b, j, columns, n, ours);
 }
 
 double sf_gecko_table_number(const struct sf_gecko_column *c, uint32_t i)
@@ -137,7 +137,7 @@ static sf_str string_at(const struct sf_gecko_stacks *s, uint32_t place)
     return place == SF_NONE ? SF_STR_NONE : ((const sf_str *)s->strings.items)[place];
 }
 
-static void read_strings(struct sf_gecko_stacks *s, struct sf_json *j, sf_str text)
+static void gecko_table_read_strings(struct sf_gecko_stacks *s, struct sf_json *j, sf_str text)
 {
     sf_json_init(j, text, s->b->a);
     if (!text.len || sf_json_peek(j) != SF_JSON_ARRAY || !sf_json_array(j))
@@ -155,7 +155,7 @@ static void read_strings(struct sf_gecko_stacks *s, struct sf_json *j, sf_str te
     }
 }
 
-static bool hex_of(sf_str text, uint64_t *out)
+static bool gecko_table_hex_of(sf_str text, uint64_t *out)
 {
     uint64_t v = 0;
     if (text.len < 3 || text.len > 18 || !sf_str_starts(text, SF_STR("0x")))
@@ -221,7 +221,7 @@ static uint32_t raw_location(struct sf_gecko_stacks *s, sf_str name, double line
     struct sf_function f = {.name = name};
     uint32_t at = take_place(&f.name, &f.file);
     uint64_t addr;
-    if (hex_of(name, &addr))
+    if (gecko_table_hex_of(name, &addr))
         return native_location(s, addr);
     if (line > 0 && line < INT32_MAX)
         at = (uint32_t)line;
@@ -328,7 +328,7 @@ void sf_gecko_table_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
     uint32_t n_frames;
     s->sources.name = "filename";
     if (!s->strings.n)
-        read_strings(s, j, texts->strings);
+        gecko_table_read_strings(s, j, texts->strings);
     for (size_t i = 0; i < 5 && sf_json_ok(j) && !s->b->is_full; i++)
         sf_gecko_table_read(s->b, j, all[i].text, all[i].columns, all[i].n);
     if (!sf_json_ok(j) || s->b->is_full)

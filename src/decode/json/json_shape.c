@@ -4,7 +4,7 @@
 
 enum { N_ELEMENTS = 256 }; /* of an array: the metadata in front of a trace is a few dozen */
 
-static bool has(const struct sf_json_shape *s, sf_str outer, sf_str key)
+static bool json_shape_has(const struct sf_json_shape *s, sf_str outer, sf_str key)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         if (sf_str_eq(s->keys[i].key, key) && sf_str_eq(s->keys[i].outer, outer))
@@ -13,9 +13,9 @@ static bool has(const struct sf_json_shape *s, sf_str outer, sf_str key)
     return false;
 }
 
-static void note(struct sf_json_shape *s, sf_str outer, sf_str key)
+static void json_shape_note(struct sf_json_shape *s, sf_str outer, sf_str key)
 {
-    if (s->n == SF_JSON_SHAPE_KEYS || has(s, outer, key))
+    if (s->n == SF_JSON_SHAPE_KEYS || json_shape_has(s, outer, key))
         return;
     s->keys[s->n].outer = outer;
     s->keys[s->n++].key = key;
@@ -34,13 +34,13 @@ static void read_object(struct sf_json_shape *s, struct sf_json *j, sf_str outer
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key)) {
-        note(s, outer, key);
+        json_shape_note(s, outer, key);
         if (!outer.len && is_opened(key) && sf_json_peek(j) == SF_JSON_OBJECT) {
             sf_str inner;
             if (!sf_json_object(j))
                 break;
             while (sf_json_key(j, &inner)) {
-                note(s, key, inner);
+                json_shape_note(s, key, inner);
                 sf_json_skip(j);
             }
         } else {
@@ -49,7 +49,7 @@ static void read_object(struct sf_json_shape *s, struct sf_json *j, sf_str outer
     }
 }
 
-static void read_array(struct sf_json_shape *s, struct sf_json *j)
+static void json_shape_read_array(struct sf_json_shape *s, struct sf_json *j)
 {
     if (!sf_json_array(j))
         return;
@@ -89,7 +89,7 @@ bool sf_json_shape_read(struct sf_json_shape *s, sf_str text)
         return false;
     s->is_array = type == SF_JSON_ARRAY;
     if (s->is_array)
-        read_array(s, &j);
+        json_shape_read_array(s, &j);
     else
         read_object(s, &j, SF_STR_NONE);
     s->fault = j.fault;
@@ -102,5 +102,5 @@ bool sf_json_shape_read(struct sf_json_shape *s, sf_str text)
 
 bool sf_json_shape_has(const struct sf_json_shape *s, const char *outer, const char *key)
 {
-    return has(s, sf_str_from(outer), sf_str_from(key));
+    return json_shape_has(s, sf_str_from(outer), sf_str_from(key));
 }

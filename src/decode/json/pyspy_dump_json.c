@@ -6,7 +6,7 @@
 #include "decode/python_threads.h"
 #include "wire/json.h"
 
-static void read_frame(struct sf_json *j, struct sf_python_threads *t)
+static void pyspy_dump_json_read_frame(struct sf_json *j, struct sf_python_threads *t)
 {
     sf_str key, name = SF_STR_NONE, file = SF_STR_NONE;
     int64_t line = 0;
@@ -27,7 +27,7 @@ static void read_frame(struct sf_json *j, struct sf_python_threads *t)
     sf_python_threads_frame(t, name, file, line > 0 && line <= INT32_MAX ? (uint32_t)line : 0);
 }
 
-static void read_thread(struct sf_json *j, struct sf_python_threads *t)
+static void pyspy_dump_json_read_thread(struct sf_json *j, struct sf_python_threads *t)
 {
     sf_str key;
     bool is_active = false, has_lock = false;
@@ -47,7 +47,7 @@ static void read_thread(struct sf_json *j, struct sf_python_threads *t)
             has_lock = sf_json_bool(j);
         } else if (sf_str_eq(key, SF_STR("frames")) && sf_json_array(j)) {
             while (sf_json_item(j))
-                read_frame(j, t);
+                pyspy_dump_json_read_frame(j, t);
         } else {
             sf_json_skip(j);
         }
@@ -59,7 +59,7 @@ static void read_thread(struct sf_json *j, struct sf_python_threads *t)
         sf_python_threads_close(t);
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err pyspy_dump_json_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_python_threads t = sf_python_threads_init(b);
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
@@ -68,7 +68,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     sf_json_init(j, bytes, b->a);
     if (sf_json_array(j)) {
         while (sf_profile_build_ok(b) && sf_json_item(j))
-            read_thread(j, &t);
+            pyspy_dump_json_read_thread(j, &t);
     }
     if (b->is_full)
         return SF_OK;
@@ -76,7 +76,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     return sf_json_why(j, "py-spy dump", b->why);
 }
 
-static bool is_dump(const struct sf_json_shape *s)
+static bool pyspy_dump_json_is_dump(const struct sf_json_shape *s)
 {
     return s->is_array && sf_json_shape_has(s, "[]", "frames") &&
            sf_json_shape_has(s, "[]", "owns_gil");
@@ -85,6 +85,6 @@ static bool is_dump(const struct sf_json_shape *s)
 const struct sf_profile_format sf_pyspy_dump_json_format = {
     .name = "py-spy-dump-json",
     .also = "",
-    .is_json = is_dump,
-    .decode = decode,
+    .is_json = pyspy_dump_json_is_dump,
+    .decode = pyspy_dump_json_decode,
 };

@@ -32,7 +32,7 @@ struct reader {
 
 /* --- frames --- */
 
-static void read_frame(struct reader *r, struct sf_json *j)
+static void speedscope_read_frame(struct reader *r, struct sf_json *j)
 {
     struct sf_function f = {0};
     uint32_t line = 0, *to;
@@ -61,7 +61,7 @@ static void read_frame(struct reader *r, struct sf_json *j)
     r->frames.n++;
 }
 
-static void read_frames(struct reader *r, struct sf_json *j)
+static void speedscope_read_frames(struct reader *r, struct sf_json *j)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -71,13 +71,13 @@ static void read_frames(struct reader *r, struct sf_json *j)
             sf_json_skip(j);
         } else if (sf_json_array(j)) {
             while (sf_json_item(j) && !r->b->is_full)
-                read_frame(r, j);
+                speedscope_read_frame(r, j);
         }
     }
 }
 
 /* The location of the frame number at hand, or SF_NONE. */
-static uint32_t frame_at(struct reader *r, struct sf_json *j)
+static uint32_t speedscope_frame_at(struct reader *r, struct sf_json *j)
 {
     double v = sf_json_f64(j);
     if (!(v >= 0 && v < (double)r->frames.n) || v != floor(v))
@@ -106,7 +106,7 @@ static void read_samples(struct reader *r, struct sf_json *j)
         if (!sf_json_array(j))
             continue;
         while (sf_json_item(j) && !r->b->is_full) {
-            uint32_t place = frame_at(r, j);
+            uint32_t place = speedscope_frame_at(r, j);
             is_good &= place != SF_NONE;
             if (is_good)
                 push_u32(r, &r->path, place);
@@ -130,7 +130,7 @@ static void read_weights(struct reader *r, struct sf_json *j)
 }
 
 /* Rounded after it is scaled: py-spy writes hundredths of seconds. */
-static bool value_of(const struct reader *r, double weight, int64_t *out)
+static bool speedscope_value_of(const struct reader *r, double weight, int64_t *out)
 {
     double v = r->unit_ns > 0 ? weight * r->unit_ns : weight;
     if (!(v >= 0 && v < 9e18))
@@ -139,13 +139,13 @@ static bool value_of(const struct reader *r, double weight, int64_t *out)
     return true;
 }
 
-static void add(struct reader *r, uint32_t stack, int64_t value)
+static void speedscope_add(struct reader *r, uint32_t stack, int64_t value)
 {
     struct sf_sample s = {.series = r->series, .stack = stack, .value = value};
     sf_profile_build_sample(r->b, &r->b->me, &s);
 }
 
-static void add_samples(struct reader *r)
+static void speedscope_add_samples(struct reader *r)
 {
     const uint32_t *stacks = r->stacks.items;
     const double *weights = r->weights.items;
@@ -155,8 +155,8 @@ static void add_samples(struct reader *r)
     }
     for (uint32_t i = 0; i < r->stacks.n && sf_profile_build_ok(r->b); i++) {
         int64_t value;
-        if (stacks[i] != SF_NONE && value_of(r, weights[i], &value))
-            add(r, stacks[i], value);
+        if (stacks[i] != SF_NONE && speedscope_value_of(r, weights[i], &value))
+            speedscope_add(r, stacks[i], value);
         else
             sf_profile_build_drop(
                 r->b, &r->b->drops.n_samples,
@@ -168,15 +168,15 @@ static void add_samples(struct reader *r)
 /* --- evented --- */
 
 /* What lies between the last event and this one is the time of the frame that was open. */
-static void add_until(struct reader *r, double at)
+static void speedscope_add_until(struct reader *r, double at)
 {
     int64_t value;
-    if (r->path.n && at > r->last && value_of(r, at - r->last, &value))
-        add(r, sf_profile_build_path(r->b, r->path.items, r->path.n), value);
+    if (r->path.n && at > r->last && speedscope_value_of(r, at - r->last, &value))
+        speedscope_add(r, sf_profile_build_path(r->b, r->path.items, r->path.n), value);
     r->last = at;
 }
 
-static void take_event(struct reader *r, struct sf_json *j, bool *io_is_first)
+static void speedscope_take_event(struct reader *r, struct sf_json *j, bool *io_is_first)
 {
     double at = NAN;
     uint32_t place = SF_NONE;
@@ -187,7 +187,7 @@ static void take_event(struct reader *r, struct sf_json *j, bool *io_is_first)
         if (sf_str_eq(key, SF_STR("at")))
             at = sf_json_f64(j);
         else if (sf_str_eq(key, SF_STR("frame")))
-            place = frame_at(r, j);
+            place = speedscope_frame_at(r, j);
         else if (sf_str_eq(key, SF_STR("type")))
             type = sf_json_str(j);
         else
@@ -202,7 +202,7 @@ static void take_event(struct reader *r, struct sf_json *j, bool *io_is_first)
     if (*io_is_first)
         r->last = at;
     *io_is_first = false;
-    add_until(r, at);
+    speedscope_add_until(r, at);
     if (place == SF_NONE)
         r->bad = "an event of a frame that is not there";
     else if (sf_str_eq(type, SF_STR("O")))
@@ -213,21 +213,21 @@ static void take_event(struct reader *r, struct sf_json *j, bool *io_is_first)
         r->bad = "a frame closes that is not the innermost";
 }
 
-static void read_events(struct reader *r, struct sf_json *j)
+static void speedscope_read_events(struct reader *r, struct sf_json *j)
 {
     bool is_first = true;
     r->path.n = 0;
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j) && sf_profile_build_ok(r->b))
-        take_event(r, j, &is_first);
+        speedscope_take_event(r, j, &is_first);
     if (!r->bad && !is_first && r->end > r->last)
-        add_until(r, r->end); /* what was left open closes with the profile */
+        speedscope_add_until(r, r->end); /* what was left open closes with the profile */
 }
 
 /* --- a profile --- */
 
-static void read_head(struct reader *r, struct sf_json *j)
+static void speedscope_read_head(struct reader *r, struct sf_json *j)
 {
     sf_str key;
     r->type = r->unit = r->name = SF_STR_NONE;
@@ -249,7 +249,7 @@ static void read_head(struct reader *r, struct sf_json *j)
 }
 
 /* The request may say what was measured; else it is the unit that tells. */
-static void open_series(struct reader *r, bool is_only)
+static void speedscope_open_series(struct reader *r, bool is_only)
 {
     const struct sf_profile_hint *hint = r->b->hint;
     struct sf_label label = {SF_STR("profile_name"), r->name};
@@ -267,7 +267,7 @@ static void open_series(struct reader *r, bool is_only)
         sf_profile_build_what(r->b, &what, true));
 }
 
-static bool set_unit(struct reader *r)
+static bool speedscope_set_unit(struct reader *r)
 {
     static const char *const plain[] = {"none", "bytes", ""};
     r->unit_ns = (double)sf_profile_type_unit_ns(r->unit);
@@ -278,7 +278,7 @@ static bool set_unit(struct reader *r)
     return r->unit_ns > 0;
 }
 
-static void read_body(struct reader *r, struct sf_json *j)
+static void speedscope_read_body(struct reader *r, struct sf_json *j)
 {
     bool is_sampled = sf_str_eq(r->type, SF_STR("sampled"));
     sf_str key;
@@ -290,30 +290,30 @@ static void read_body(struct reader *r, struct sf_json *j)
         else if (is_sampled && sf_str_eq(key, SF_STR("weights")))
             read_weights(r, j);
         else if (!is_sampled && sf_str_eq(key, SF_STR("events")))
-            read_events(r, j);
+            speedscope_read_events(r, j);
         else
             sf_json_skip(j);
     }
     if (is_sampled && sf_json_ok(j) && !r->b->is_full)
-        add_samples(r);
+        speedscope_add_samples(r);
 }
 
-static void read_profile(struct reader *r, bool is_only)
+static void speedscope_read_profile(struct reader *r, bool is_only)
 {
     uint32_t n_samples = r->b->samples.n;
     r->again = r->j;
     r->bad = NULL;
     r->stacks.n = r->weights.n = r->path.n = 0;
-    read_head(r, &r->again);
-    if (!set_unit(r))
+    speedscope_read_head(r, &r->again);
+    if (!speedscope_set_unit(r))
         r->bad = "its unit is none of speedscope's";
     else if (!sf_str_eq(r->type, SF_STR("sampled")) && !sf_str_eq(r->type, SF_STR("evented")))
         r->bad = "it is neither sampled nor evented";
     if (r->bad) {
         sf_json_skip(&r->j);
     } else {
-        open_series(r, is_only);
-        read_body(r, &r->j);
+        speedscope_open_series(r, is_only);
+        speedscope_read_body(r, &r->j);
     }
     if (r->bad) {
         r->b->samples.n = n_samples;
@@ -333,7 +333,7 @@ static uint32_t read_shared(struct reader *r)
         return 0;
     while (sf_json_key(&r->j, &key) && !r->b->is_full) {
         if (sf_str_eq(key, SF_STR("shared"))) {
-            read_frames(r, &r->j);
+            speedscope_read_frames(r, &r->j);
         } else if (sf_str_eq(key, SF_STR("profiles")) && sf_json_array(&r->j)) {
             while (sf_json_item(&r->j)) {
                 sf_json_skip(&r->j);
@@ -346,7 +346,7 @@ static uint32_t read_shared(struct reader *r)
     return n_profiles;
 }
 
-static void read_profiles(struct reader *r, uint32_t n_profiles)
+static void speedscope_read_profiles(struct reader *r, uint32_t n_profiles)
 {
     sf_str key;
     if (!sf_json_object(&r->j))
@@ -356,12 +356,12 @@ static void read_profiles(struct reader *r, uint32_t n_profiles)
             sf_json_skip(&r->j);
         } else if (sf_json_array(&r->j)) {
             while (sf_json_item(&r->j) && sf_profile_build_ok(r->b))
-                read_profile(r, n_profiles == 1);
+                speedscope_read_profile(r, n_profiles == 1);
         }
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err speedscope_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     uint32_t n_profiles;
@@ -381,7 +381,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return sf_fail(b->why, SF_ERR_LIMIT, "speedscope: %" PRIu32 " profiles, more than %d",
                        n_profiles, MAX_PROFILES);
     sf_json_init(&r->j, bytes, b->a);
-    read_profiles(r, n_profiles);
+    speedscope_read_profiles(r, n_profiles);
     return sf_profile_build_ok(b) ? sf_json_why(&r->j, "speedscope", b->why) : SF_OK;
 }
 
@@ -396,5 +396,5 @@ const struct sf_profile_format sf_speedscope_format = {
     .name = "speedscope",
     .also = "",
     .is = is_speedscope,
-    .decode = decode,
+    .decode = speedscope_decode,
 };

@@ -31,7 +31,7 @@ struct reader {
     double unit;             /* of a value: nanoseconds in a microsecond, or 1 */
 };
 
-static sf_str raw_value(struct sf_json *j)
+static sf_str stackprof_raw_value(struct sf_json *j)
 {
     const char *from;
     sf_str raw;
@@ -47,7 +47,7 @@ struct frame_key {
     sf_str id;
 };
 
-static bool is_frame(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool stackprof_is_frame(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct frame_key *k = key;
     (void)b;
@@ -57,10 +57,11 @@ static bool is_frame(const struct sf_profile_build *b, uint32_t place, const voi
 static bool is_new_frame(struct reader *r, sf_str id, struct sf_profile_spot *spot)
 {
     struct frame_key key = {r, id};
-    return sf_profile_table_is_new(r->b, &r->frame_at, sf_key_str(id), is_frame, &key, spot);
+    return sf_profile_table_is_new(r->b, &r->frame_at, sf_key_str(id), stackprof_is_frame, &key,
+                                   spot);
 }
 
-static void read_frame(struct reader *r, sf_str id)
+static void stackprof_read_frame(struct reader *r, sf_str id)
 {
     struct frame f = {.id = id};
     struct sf_function function = {0};
@@ -91,7 +92,7 @@ static void read_frame(struct reader *r, sf_str id)
         sf_profile_table_keep(r->b, &spot, &r->frames, &f, sizeof(f));
 }
 
-static void read_all(struct reader *r)
+static void stackprof_read_all(struct reader *r)
 {
     sf_str key, id, *word;
     double *delta;
@@ -102,16 +103,16 @@ static void read_all(struct reader *r)
         if (sf_str_eq(key, SF_STR("frames")) && sf_json_peek(&r->j) == SF_JSON_OBJECT) {
             if (sf_json_object(&r->j)) {
                 while (sf_json_key(&r->j, &id) && !r->b->is_full)
-                    read_frame(r, id);
+                    stackprof_read_frame(r, id);
             }
         } else if (sf_str_eq(key, SF_STR("mode"))) {
-            r->mode = raw_value(&r->j);
+            r->mode = stackprof_raw_value(&r->j);
         } else if (sf_str_eq(key, SF_STR("interval"))) {
             r->interval = sf_json_f64(&r->j);
         } else if (sf_str_eq(key, SF_STR("raw")) && is_list && sf_json_array(&r->j)) {
             while (sf_json_item(&r->j) &&
                    (word = sf_profile_list_more(r->b, &r->raw, sizeof(*word)))) {
-                *word = raw_value(&r->j);
+                *word = stackprof_raw_value(&r->j);
                 r->raw.n++;
             }
         } else if (sf_str_eq(key, SF_STR("raw_timestamp_deltas")) && is_list &&
@@ -127,8 +128,8 @@ static void read_all(struct reader *r)
     }
 }
 
-static uint32_t open_type(struct reader *r, const char *name, const char *type, const char *unit,
-                          int64_t period)
+static uint32_t stackprof_open_type(struct reader *r, const char *name, const char *type,
+                                    const char *unit, int64_t period)
 {
     struct sf_profile_what what = {.type = {sf_str_from(name), sf_str_from(type), sf_str_from(unit),
                                             sf_str_from(type), sf_str_from(unit)},
@@ -137,7 +138,7 @@ static uint32_t open_type(struct reader *r, const char *name, const char *type, 
                                    sf_profile_build_what(r->b, &what, false));
 }
 
-static void open_types(struct reader *r)
+static void stackprof_open_types(struct reader *r)
 {
     bool is_wall = sf_str_eq(r->mode, SF_STR("wall")), is_cpu = sf_str_eq(r->mode, SF_STR("cpu"));
     if (!(r->interval > 0 && r->interval < 9e12))
@@ -145,14 +146,17 @@ static void open_types(struct reader *r)
     r->unit = is_wall || is_cpu ? 1000 : 1;
     r->values = SF_NONE;
     if (is_wall || is_cpu)
-        r->values = open_type(r, is_wall ? "wall" : "process_cpu", is_wall ? "wall" : "cpu",
-                              "nanoseconds", llround(r->interval * 1000));
+        r->values = stackprof_open_type(r, is_wall ? "wall" : "process_cpu",
+                                        is_wall ? "wall" : "cpu", "nanoseconds",
+                                        llround(r->interval * 1000));
     else if (sf_str_eq(r->mode, SF_STR("object")))
-        r->values = open_type(r, "memory", "alloc_objects", "count", llround(r->interval));
-    r->counts = open_type(r, is_wall ? "wall" : "process_cpu", "samples", "count", 0);
+        r->values = stackprof_open_type(r, "memory", "alloc_objects", "count",
+                                        llround(r->interval));
+    r->counts = stackprof_open_type(r, is_wall ? "wall" : "process_cpu", "samples", "count", 0);
 }
 
-static void add(struct reader *r, const uint32_t *path, uint32_t n, uint64_t count, double value)
+static void stackprof_add(struct reader *r, const uint32_t *path, uint32_t n, uint64_t count,
+                          double value)
 {
     struct sf_sample s = {.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
                           .stack = sf_profile_build_path(r->b, path, n),
@@ -165,7 +169,7 @@ static void add(struct reader *r, const uint32_t *path, uint32_t n, uint64_t cou
 }
 
 /* The time of the next `count` samples: their deltas, or the interval where there are none. */
-static double time_of(struct reader *r, uint32_t *at, uint64_t count)
+static double stackprof_time_of(struct reader *r, uint32_t *at, uint64_t count)
 {
     double sum = 0;
     if (r->unit < 2 || !r->deltas.n)
@@ -204,7 +208,7 @@ static void add_raw(struct reader *r)
         }
         at++;
         if (is_good)
-            add(r, r->path.items, r->path.n, count, time_of(r, &delta, count));
+            stackprof_add(r, r->path.items, r->path.n, count, stackprof_time_of(r, &delta, count));
         else
             sf_profile_build_drop(
                 r->b, &r->b->drops.n_samples,
@@ -212,7 +216,7 @@ static void add_raw(struct reader *r)
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err stackprof_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     enum sf_err err;
@@ -220,14 +224,14 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return SF_OK; /* finish() reports it */
     r->b = r->sums.b = b;
     sf_json_init(&r->j, bytes, b->a);
-    read_all(r);
+    stackprof_read_all(r);
     if (b->is_full)
         return SF_OK;
     sf_json_end(&r->j);
     err = sf_json_why(&r->j, "stackprof", b->why);
     if (err)
         return err;
-    open_types(r);
+    stackprof_open_types(r);
     if (r->raw.n) {
         add_raw(r);
         return SF_OK;
@@ -235,7 +239,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     for (uint32_t i = 0; i < r->frames.n && sf_profile_build_ok(b); i++) {
         const struct frame *f = (const struct frame *)r->frames.items + i;
         if (f->self)
-            add(r, &f->location, 1, (uint64_t)f->self, (double)f->self * r->interval * r->unit);
+            stackprof_add(r, &f->location, 1, (uint64_t)f->self,
+                          (double)f->self * r->interval * r->unit);
     }
     return SF_OK;
 }
@@ -250,5 +255,5 @@ const struct sf_profile_format sf_stackprof_format = {
     .name = "stackprof",
     .also = "",
     .is_json = is_stackprof,
-    .decode = decode,
+    .decode = stackprof_decode,
 };

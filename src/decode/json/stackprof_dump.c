@@ -37,7 +37,7 @@ struct reader {
     const char *fault;
 };
 
-static void fail(struct reader *r, const char *fault)
+static void stackprof_dump_fail(struct reader *r, const char *fault)
 {
     if (!r->fault)
         r->fault = fault;
@@ -47,7 +47,7 @@ static void fail(struct reader *r, const char *fault)
 static uint8_t take_byte(struct reader *r)
 {
     if (r->at == r->end) {
-        fail(r, "it is cut short");
+        stackprof_dump_fail(r, "it is cut short");
         return 0;
     }
     return *r->at++;
@@ -77,7 +77,7 @@ static size_t take_len(struct reader *r, size_t each)
 {
     int64_t n = take_long(r);
     if (n < 0 || (uint64_t)n > (uint64_t)(r->end - r->at) / (each ? each : 1)) {
-        fail(r, "a length that cannot be");
+        stackprof_dump_fail(r, "a length that cannot be");
         return 0;
     }
     return (size_t)n;
@@ -91,7 +91,7 @@ static sf_str take_bytes(struct reader *r)
     return s;
 }
 
-static void note(struct reader *r, const uint8_t *from)
+static void stackprof_dump_note(struct reader *r, const uint8_t *from)
 {
     struct object *to = sf_profile_list_more(r->b, &r->objects, sizeof(*to));
     if (!to)
@@ -118,16 +118,16 @@ static sf_str take_symbol(struct reader *r)
         place = take_long(r);
         if (place >= 0 && place < (int64_t)r->symbols.n)
             return ((const sf_str *)r->symbols.items)[place];
-        fail(r, "a symbol that was not there before");
+        stackprof_dump_fail(r, "a symbol that was not there before");
         return SF_STR_NONE;
     }
     if (type != ':') {
-        fail(r, "no symbol where one must be");
+        stackprof_dump_fail(r, "no symbol where one must be");
         return SF_STR_NONE;
     }
     to = sf_profile_list_more(r->b, &r->symbols, sizeof(*to));
     if (!to) {
-        fail(r, "it does not fit its memory");
+        stackprof_dump_fail(r, "it does not fit its memory");
         return SF_STR_NONE;
     }
     *to = take_bytes(r);
@@ -155,15 +155,15 @@ static void write_large(struct reader *r, bool is_key)
     for (size_t i = 0; i < n; i++) {
         uint8_t byte = take_byte(r);
         if (i >= 8 && byte)
-            fail(r, "a number of more than 64 bits");
+            stackprof_dump_fail(r, "a number of more than 64 bits");
         v |= i < 8 ? (uint64_t)byte << 8 * i : 0;
     }
     if (v > INT64_MAX) /* as no address or count is */
-        fail(r, "a number of more than 63 bits");
+        stackprof_dump_fail(r, "a number of more than 63 bits");
     write_integer(r, is_negative ? -(int64_t)v : (int64_t)v, is_key);
 }
 
-static void write_text(struct reader *r, sf_str s, bool is_key)
+static void stackprof_dump_write_text(struct reader *r, sf_str s, bool is_key)
 {
     if (is_key)
         sf_json_write_key(&r->w, s);
@@ -171,19 +171,19 @@ static void write_text(struct reader *r, sf_str s, bool is_key)
         sf_json_write_str(&r->w, s);
 }
 
-static void write_value(struct reader *r, unsigned depth, bool is_key);
+static void stackprof_dump_write_value(struct reader *r, unsigned depth, bool is_key);
 
 static void write_hash(struct reader *r, unsigned depth, bool has_default)
 {
     size_t n = take_len(r, 2);
     sf_json_write_object(&r->w);
     for (size_t i = 0; i < n && !r->fault; i++) {
-        write_value(r, depth + 1, true);
-        write_value(r, depth + 1, false);
+        stackprof_dump_write_value(r, depth + 1, true);
+        stackprof_dump_write_value(r, depth + 1, false);
     }
     if (has_default) {
         sf_json_write_key(&r->w, SF_STR("(default)"));
-        write_value(r, depth + 1, false);
+        stackprof_dump_write_value(r, depth + 1, false);
     }
     sf_json_write_object_end(&r->w);
 }
@@ -193,24 +193,24 @@ static void write_array(struct reader *r, unsigned depth)
     size_t n = take_len(r, 1);
     sf_json_write_array(&r->w);
     for (size_t i = 0; i < n && !r->fault; i++)
-        write_value(r, depth + 1, false);
+        stackprof_dump_write_value(r, depth + 1, false);
     sf_json_write_array_end(&r->w);
 }
 
 /* An object that came before: texts and numbers again, others are nothing that is examined. */
-static void write_link(struct reader *r, bool is_key)
+static void stackprof_dump_write_link(struct reader *r, bool is_key)
 {
     int64_t place = take_long(r);
     const uint8_t *back = r->at;
     uint8_t type;
     if (place < 0 || place >= (int64_t)r->objects.n) {
-        fail(r, "a link to nothing");
+        stackprof_dump_fail(r, "a link to nothing");
         return;
     }
     r->at = ((const struct object *)r->objects.items)[place].at;
     type = take_byte(r);
     if (type == '"' || type == 'f')
-        write_text(r, take_bytes(r), is_key);
+        stackprof_dump_write_text(r, take_bytes(r), is_key);
     else if (type == 'l')
         write_large(r, is_key);
     else if (is_key)
@@ -226,14 +226,14 @@ static void write_ivars(struct reader *r, unsigned depth, bool is_key)
     struct sf_buf nowhere = {.max = 1 << 16};
     struct sf_json_writer w = r->w;
     size_t n;
-    write_value(r, depth + 1, is_key);
+    stackprof_dump_write_value(r, depth + 1, is_key);
     n = take_len(r, 2);
     w = r->w;
     for (size_t i = 0; i < n && !r->fault; i++) { /* the encoding, which is UTF-8 or ASCII */
         (void)take_symbol(r);
         sf_buf_reset(&nowhere);
         r->w = sf_json_writer_init(&nowhere);
-        write_value(r, depth + 1, false);
+        stackprof_dump_write_value(r, depth + 1, false);
     }
     r->w = w;
     sf_buf_done(&nowhere);
@@ -251,52 +251,52 @@ static void write_scalar(struct reader *r, uint8_t type, bool is_key)
         sf_json_write_bool(&r->w, type == 'T');
 }
 
-static void write_value(struct reader *r, unsigned depth, bool is_key)
+static void stackprof_dump_write_value(struct reader *r, unsigned depth, bool is_key)
 {
     const uint8_t *from = r->at;
     uint8_t type = take_byte(r);
     if (r->fault)
         return;
     if (depth > MAX_DEPTH) {
-        fail(r, "it is nested too deeply");
+        stackprof_dump_fail(r, "it is nested too deeply");
         return;
     }
     if (type == '"' || type == 'f' || type == 'l' || type == '[' || type == '{' || type == '}')
-        note(r, from);
+        stackprof_dump_note(r, from);
     switch (type) {
     case '0':
     case 'T':
     case 'F':
     case 'i': write_scalar(r, type, is_key); break;
     case 'l': write_large(r, is_key); break;
-    case '"': write_text(r, take_bytes(r), is_key); break;
-    case 'f': write_text(r, take_bytes(r), is_key); break;
+    case '"': stackprof_dump_write_text(r, take_bytes(r), is_key); break;
+    case 'f': stackprof_dump_write_text(r, take_bytes(r), is_key); break;
     case ':':
     case ';':
         r->at--;
-        write_text(r, take_symbol(r), is_key);
+        stackprof_dump_write_text(r, take_symbol(r), is_key);
         break;
-    case '@': write_link(r, is_key); break;
+    case '@': stackprof_dump_write_link(r, is_key); break;
     case 'I': write_ivars(r, depth, is_key); break;
     case 'C':
         (void)take_symbol(r);
-        write_value(r, depth + 1, is_key);
+        stackprof_dump_write_value(r, depth + 1, is_key);
         break;
     case '[':
     case '{':
     case '}':
         if (is_key)
-            fail(r, "a key that is not a word");
+            stackprof_dump_fail(r, "a key that is not a word");
         else if (type == '[')
             write_array(r, depth);
         else
             write_hash(r, depth, type == '}');
         break;
-    default: fail(r, "an object that is not part of a profile"); break;
+    default: stackprof_dump_fail(r, "an object that is not part of a profile"); break;
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err stackprof_dump_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     struct sf_buf text = {.max = SF_LIMIT_INFLATED_LEN};
@@ -309,7 +309,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     r->at = r->start + (bytes.len < 2 ? bytes.len : 2);
     r->end = r->start + bytes.len;
     r->w = sf_json_writer_init(&text);
-    write_value(r, 0, false);
+    stackprof_dump_write_value(r, 0, false);
     if (r->fault && !b->is_full)
         err = sf_fail(b->why, SF_ERR_INPUT, "stackprof's dump: %s", r->fault);
     else if (!sf_buf_ok(&text))
@@ -323,7 +323,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     return err || b->is_full ? err : sf_stackprof_format.decode(b, json);
 }
 
-static bool is_dump(sf_str bytes)
+static bool stackprof_dump_is_dump(sf_str bytes)
 {
     sf_str head = sf_str_part(bytes, 0, 4096);
     size_t at;
@@ -335,6 +335,6 @@ static bool is_dump(sf_str bytes)
 const struct sf_profile_format sf_stackprof_dump_format = {
     .name = "stackprof-dump",
     .also = "",
-    .is = is_dump,
-    .decode = decode,
+    .is = stackprof_dump_is_dump,
+    .decode = stackprof_dump_decode,
 };

@@ -40,7 +40,7 @@ struct reader {
 /* --- values --- */
 
 /* As written, without quotes: ids are numbers here and strings there. */
-static sf_str raw_value(struct sf_json *j)
+static sf_str trace_event_raw_value(struct sf_json *j)
 {
     const char *from;
     sf_str raw;
@@ -55,7 +55,7 @@ static sf_str raw_value(struct sf_json *j)
     return raw;
 }
 
-static uint64_t id_of(sf_str raw)
+static uint64_t trace_event_id_of(sf_str raw)
 {
     int64_t v;
     if (sf_str_to_i64(raw, &v))
@@ -63,7 +63,7 @@ static uint64_t id_of(sf_str raw)
     return raw.len && !sf_str_eq(raw, SF_STR("null")) ? sf_hash_str(raw) : 0;
 }
 
-static int64_t ns_of(struct sf_json *j)
+static int64_t trace_event_ns_of(struct sf_json *j)
 {
     double v = sf_json_f64(j);
     if (!isfinite(v) || v < -9e14 || v > 9e15) {
@@ -80,7 +80,7 @@ struct thread_key {
     uint64_t pid, tid;
 };
 
-static bool is_thread(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool trace_event_is_thread(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct thread_key *k = key;
     const struct sf_trace_thread *t = sf_trace_thread_at(k->t, place);
@@ -93,8 +93,8 @@ static uint32_t find_thread(struct sf_trace_events *t, uint64_t pid, uint64_t ti
     struct thread_key key = {t, pid, tid};
     struct sf_trace_thread item = {.pid = pid, .tid = tid};
     struct sf_profile_spot spot;
-    if (!sf_profile_table_is_new(t->b, &t->thread_at, sf_key_mix(sf_key_u64(pid), tid), is_thread,
-                                 &key, &spot))
+    if (!sf_profile_table_is_new(t->b, &t->thread_at, sf_key_mix(sf_key_u64(pid), tid),
+                                 trace_event_is_thread, &key, &spot))
         return spot.place;
     return sf_profile_table_keep(t->b, &spot, &t->threads, &item, sizeof(item));
 }
@@ -154,33 +154,33 @@ struct args { /* what is known in them */
     uint32_t line;
 };
 
-static void read_event(struct sf_json *j, struct event *e)
+static void trace_event_read_event(struct sf_json *j, struct event *e)
 {
     sf_str key, ph;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("name"))) {
-            e->name = sf_json_peek(j) == SF_JSON_STRING ? sf_json_str(j) : raw_value(j);
+            e->name = sf_json_peek(j) == SF_JSON_STRING ? sf_json_str(j) : trace_event_raw_value(j);
         } else if (sf_str_eq(key, SF_STR("ph"))) {
             ph = sf_json_str(j);
             e->ph = ph.len == 1 ? ph.p[0] : 0;
         } else if (sf_str_eq(key, SF_STR("ts"))) {
             e->has_ts = sf_json_peek(j) != SF_JSON_NULL;
-            e->ts_ns = ns_of(j);
+            e->ts_ns = trace_event_ns_of(j);
         } else if (sf_str_eq(key, SF_STR("dur"))) {
             e->has_dur = sf_json_peek(j) != SF_JSON_NULL;
-            e->dur_ns = ns_of(j);
+            e->dur_ns = trace_event_ns_of(j);
         } else if (sf_str_eq(key, SF_STR("tdur"))) {
             e->has_tdur = sf_json_peek(j) != SF_JSON_NULL;
-            e->tdur_ns = ns_of(j);
+            e->tdur_ns = trace_event_ns_of(j);
         } else if (sf_str_eq(key, SF_STR("pid"))) {
-            e->pid = id_of(raw_value(j));
+            e->pid = trace_event_id_of(trace_event_raw_value(j));
         } else if (sf_str_eq(key, SF_STR("tid"))) {
-            e->tid = id_of(raw_value(j));
+            e->tid = trace_event_id_of(trace_event_raw_value(j));
         } else if (sf_str_eq(key, SF_STR("id"))) {
-            e->id = id_of(raw_value(j));
+            e->id = trace_event_id_of(trace_event_raw_value(j));
             e->has_id = true;
         } else if (sf_str_eq(key, SF_STR("args"))) {
-            e->args = raw_value(j);
+            e->args = trace_event_raw_value(j);
         } else {
             sf_json_skip(j);
         }
@@ -207,7 +207,7 @@ static void read_args(struct sf_trace_events *t, sf_str text, struct args *out)
                     sf_str_eq(key, SF_STR("file")))) {
             out->file = sf_json_str(&j);
         } else if (sf_str_eq(key, SF_STR("line"))) {
-            raw = raw_value(&j);
+            raw = trace_event_raw_value(&j);
             out->line = sf_str_to_u64(raw, &line) && line < INT32_MAX ? (uint32_t)line : 0;
         } else {
             sf_json_skip(&j);
@@ -283,7 +283,7 @@ static bool take_piece(struct sf_trace_events *t, const struct event *e)
     return true;
 }
 
-static void take_event(struct sf_trace_events *t, struct sf_json *j)
+static void trace_event_take_event(struct sf_trace_events *t, struct sf_json *j)
 {
     struct event e = {0};
     if (sf_json_peek(j) != SF_JSON_OBJECT) {
@@ -292,7 +292,7 @@ static void take_event(struct sf_trace_events *t, struct sf_json *j)
     }
     if (!sf_json_object(j))
         return;
-    read_event(j, &e);
+    trace_event_read_event(j, &e);
     if (!sf_json_ok(j))
         return;
     if (e.ph == 'M') {
@@ -310,12 +310,12 @@ static void take_event(struct sf_trace_events *t, struct sf_json *j)
     t->has_first = true;
 }
 
-static void read_events(struct sf_trace_events *t, struct sf_json *j)
+static void trace_event_read_events(struct sf_trace_events *t, struct sf_json *j)
 {
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j) && !t->b->is_full)
-        take_event(t, j);
+        trace_event_take_event(t, j);
 }
 
 /* --- the sampled form --- */
@@ -325,27 +325,28 @@ struct frame_key {
     sf_str id;
 };
 
-static struct stack_frame *frame_at(const struct reader *r, uint32_t place)
+static struct stack_frame *trace_event_frame_at(const struct reader *r, uint32_t place)
 {
     return (struct stack_frame *)r->frames.items + place;
 }
 
-static bool is_frame(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool trace_event_is_frame(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct frame_key *k = key;
     (void)b;
-    return sf_str_eq(frame_at(k->r, place)->id, k->id);
+    return sf_str_eq(trace_event_frame_at(k->r, place)->id, k->id);
 }
 
 static uint32_t find_frame(struct reader *r, sf_str id)
 {
     struct frame_key key = {r, id};
     struct sf_profile_spot spot;
-    (void)sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id), is_frame, &key, &spot);
+    (void)sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id), trace_event_is_frame, &key,
+                                  &spot);
     return spot.place;
 }
 
-static void read_frame(struct reader *r, struct sf_json *j, sf_str id)
+static void trace_event_read_frame(struct reader *r, struct sf_json *j, sf_str id)
 {
     struct stack_frame f = {.id = id, .up = SF_NONE, .stack = SF_NONE};
     struct sf_function function = {0};
@@ -358,19 +359,19 @@ static void read_frame(struct reader *r, struct sf_json *j, sf_str id)
         if (sf_str_eq(name, SF_STR("name")))
             function.name = sf_json_str(j);
         else if (sf_str_eq(name, SF_STR("parent")))
-            f.parent = raw_value(j);
+            f.parent = trace_event_raw_value(j);
         else
             sf_json_skip(j);
     }
     if (!function.name.len)
         function.name = SF_STR("(unknown)");
     f.location = sf_profile_build_frame(r->t.b, &function, 0, SF_FRAME_UNKNOWN);
-    if (f.location != SF_NONE &&
-        sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id), is_frame, &key, &spot))
+    if (f.location != SF_NONE && sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id),
+                                                         trace_event_is_frame, &key, &spot))
         sf_profile_table_keep(r->t.b, &spot, &r->frames, &f, sizeof(f));
 }
 
-static void read_frames(struct reader *r, struct sf_json *j)
+static void trace_event_read_frames(struct reader *r, struct sf_json *j)
 {
     sf_str id;
     if (sf_json_peek(j) != SF_JSON_OBJECT) {
@@ -380,10 +381,10 @@ static void read_frames(struct reader *r, struct sf_json *j)
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &id) && !r->t.b->is_full)
-        read_frame(r, j, id);
+        trace_event_read_frame(r, j, id);
 }
 
-static void read_sample(struct reader *r, struct sf_json *j)
+static void trace_event_read_sample(struct reader *r, struct sf_json *j)
 {
     struct stack_sample s = {.weight = 1}, *to;
     uint64_t pid = 0, tid = 0;
@@ -393,13 +394,13 @@ static void read_sample(struct reader *r, struct sf_json *j)
         return;
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("ts"))) {
-            s.ts_ns = ns_of(j);
+            s.ts_ns = trace_event_ns_of(j);
         } else if (sf_str_eq(key, SF_STR("pid"))) {
-            pid = id_of(raw_value(j));
+            pid = trace_event_id_of(trace_event_raw_value(j));
         } else if (sf_str_eq(key, SF_STR("tid"))) {
-            tid = id_of(raw_value(j));
+            tid = trace_event_id_of(trace_event_raw_value(j));
         } else if (sf_str_eq(key, SF_STR("sf"))) {
-            s.frame = raw_value(j);
+            s.frame = trace_event_raw_value(j);
         } else if (sf_str_eq(key, SF_STR("weight"))) {
             weight = sf_json_f64(j);
             s.weight = weight > 0 && weight < 9e15 ? llround(weight) : 1;
@@ -418,7 +419,7 @@ static void read_sample(struct reader *r, struct sf_json *j)
     r->t.has_first = true;
 }
 
-static int by_thread(const void *x, const void *y)
+static int trace_event_by_thread(const void *x, const void *y)
 {
     const struct stack_sample *a = x, *b = y;
     if (a->thread != b->thread)
@@ -431,12 +432,12 @@ static int by_thread(const void *x, const void *y)
 /* Made once per frame; parents that go round in a circle are no stack. */
 static uint32_t stack_of(struct reader *r, uint32_t place)
 {
-    struct stack_frame *leaf = frame_at(r, place);
+    struct stack_frame *leaf = trace_event_frame_at(r, place);
     uint32_t n = 0, at = place;
     if (leaf->stack != SF_NONE || leaf->is_bad)
         return leaf->stack;
     while (at != SF_NONE && n < 2 * SF_LIMIT_FRAMES) {
-        struct stack_frame *f = frame_at(r, at);
+        struct stack_frame *f = trace_event_frame_at(r, at);
         r->path[n++] = f->location;
         if (f->parent.len && f->up == SF_NONE)
             f->up = find_frame(r, f->parent);
@@ -448,7 +449,7 @@ static uint32_t stack_of(struct reader *r, uint32_t place)
     return leaf->stack;
 }
 
-static void add_samples(struct reader *r)
+static void trace_event_add_samples(struct reader *r)
 {
     struct sf_profile_what counts = {.type = {SF_STR("process_cpu"), SF_STR("samples"),
                                               SF_STR("count"), SF_STR_NONE, SF_STR_NONE}},
@@ -459,7 +460,7 @@ static void add_samples(struct reader *r)
     uint32_t count, time, set;
     if (!r->samples.n)
         return;
-    qsort(r->samples.items, r->samples.n, sizeof(*all), by_thread);
+    qsort(r->samples.items, r->samples.n, sizeof(*all), trace_event_by_thread);
     count = sf_profile_build_what(b, &counts, false);
     time = sf_profile_build_what(b, &times, false);
     r->path = sf_profile_new(b, 2 * SF_LIMIT_FRAMES, sizeof(*r->path));
@@ -494,24 +495,24 @@ static void add_samples(struct reader *r)
 
 /* --- the file --- */
 
-static void read_all(struct reader *r, struct sf_json *j)
+static void trace_event_read_all(struct reader *r, struct sf_json *j)
 {
     sf_str key;
     if (sf_json_peek(j) == SF_JSON_ARRAY) {
-        read_events(&r->t, j);
+        trace_event_read_events(&r->t, j);
         return;
     }
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &key) && !r->t.b->is_full) {
         if (sf_str_eq(key, SF_STR("traceEvents"))) {
-            read_events(&r->t, j);
+            trace_event_read_events(&r->t, j);
         } else if (sf_str_eq(key, SF_STR("stackFrames"))) {
-            read_frames(r, j);
+            trace_event_read_frames(r, j);
         } else if (sf_str_eq(key, SF_STR("samples")) && sf_json_peek(j) == SF_JSON_ARRAY &&
                    sf_json_array(j)) {
             while (sf_json_item(j) && !r->t.b->is_full)
-                read_sample(r, j);
+                trace_event_read_sample(r, j);
         } else if (!sf_str_eq(key, SF_STR("samples")) || sf_json_peek(j) != SF_JSON_NONE) {
             sf_json_skip(j);
         }
@@ -519,7 +520,7 @@ static void read_all(struct reader *r, struct sf_json *j)
 }
 
 /* A list that is left open, or stops inside an event, is what a program that was killed leaves. */
-static enum sf_err check_end(struct reader *r, struct sf_json *j, sf_str bytes)
+static enum sf_err trace_event_check_end(struct reader *r, struct sf_json *j, sf_str bytes)
 {
     struct sf_profile_build *b = r->t.b;
     bool is_cut = j->fault && (j->fault_off == bytes.len ||
@@ -532,7 +533,7 @@ static enum sf_err check_end(struct reader *r, struct sf_json *j, sf_str bytes)
     return SF_OK;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err trace_event_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     struct sf_json *j = r ? &r->t.j : NULL;
@@ -541,16 +542,16 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return SF_OK; /* finish() reports it */
     r->t.b = r->t.sums.b = b;
     sf_json_init(j, bytes, b->a);
-    read_all(r, j);
+    trace_event_read_all(r, j);
     if (b->is_full)
         return SF_OK;
     sf_json_end(j);
-    err = check_end(r, j, bytes);
+    err = trace_event_check_end(r, j, bytes);
     if (err || b->is_full)
         return err;
     name_processes(&r->t);
     r->t.clock = sf_sample_clock_init(b, r->t.first_ns);
-    add_samples(r);
+    trace_event_add_samples(r);
     if (r->t.pieces.n)
         return sf_trace_profiles(&r->t);
     sf_trace_slices(&r->t);
@@ -566,5 +567,5 @@ const struct sf_profile_format sf_trace_event_format = {
     .name = "trace-event",
     .also = "trace_event,chrome-trace,chrometrace",
     .is_json = is_trace,
-    .decode = decode,
+    .decode = trace_event_decode,
 };

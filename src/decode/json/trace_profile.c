@@ -44,7 +44,8 @@ static void read_data(struct sf_v8_cpu *p, struct sf_json *j)
     }
 }
 
-static enum sf_err read_piece(struct sf_trace_events *t, struct sf_v8_cpu *p, sf_str args)
+static enum sf_err trace_profile_read_piece(struct sf_trace_events *t, struct sf_v8_cpu *p,
+                                            sf_str args)
 {
     sf_str key;
     sf_json_init(&t->j, args, t->b->a);
@@ -59,8 +60,8 @@ static enum sf_err read_piece(struct sf_trace_events *t, struct sf_v8_cpu *p, sf
     return t->b->is_full ? SF_OK : sf_json_why(&t->j, "a CPU profile in the trace", t->b->why);
 }
 
-static enum sf_err add_profile(struct sf_trace_events *t, const struct sf_trace_piece *pieces,
-                               uint32_t n)
+static enum sf_err trace_profile_add_profile(struct sf_trace_events *t,
+                                             const struct sf_trace_piece *pieces, uint32_t n)
 {
     struct sf_v8_cpu *p = sf_profile_new(t->b, 1, sizeof(*p));
     const struct sf_trace_thread *thread = sf_trace_thread_at(t, pieces[0].thread);
@@ -74,7 +75,7 @@ static enum sf_err add_profile(struct sf_trace_events *t, const struct sf_trace_
     p->thread_name = thread->name;
     p->n_labels = sf_trace_event_label(t, pieces[0].thread, p->labels);
     for (uint32_t i = 0; !err && i < n && !t->b->is_full; i++)
-        err = read_piece(t, p, pieces[i].args);
+        err = trace_profile_read_piece(t, p, pieces[i].args);
     if (!err && (p->ids.n || p->nodes.list.n))
         err = sf_v8_cpu_finish(p);
     return err;
@@ -92,7 +93,7 @@ enum sf_err sf_trace_profiles(struct sf_trace_events *t)
                         pieces[k].id == pieces[i].id && !pieces[k].is_whole;
              k++)
             ;
-        err = add_profile(t, pieces + i, k - i);
+        err = trace_profile_add_profile(t, pieces + i, k - i);
     }
     return err;
 }

@@ -34,7 +34,7 @@ struct slicer {
     int64_t last_ns;
 };
 
-static int by_thread(const void *x, const void *y)
+static int trace_slices_by_thread(const void *x, const void *y)
 {
     const struct sf_trace_event *a = x, *b = y;
     if (a->thread != b->thread)
@@ -46,7 +46,7 @@ static int by_thread(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static int by_time(const void *x, const void *y)
+static int trace_slices_by_time(const void *x, const void *y)
 {
     const struct edge *a = x, *b = y;
     if (a->ns != b->ns)
@@ -54,7 +54,7 @@ static int by_time(const void *x, const void *y)
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
-static void add_until(struct slicer *s, int64_t ns)
+static void trace_slices_add_until(struct slicer *s, int64_t ns)
 {
     const struct sf_trace_thread *thread = sf_trace_thread_at(s->t, s->thread);
     struct sf_sample sample = {.series = s->series,
@@ -103,7 +103,7 @@ static void close_down_to(struct slicer *s, uint32_t at)
 }
 
 /* The open slice that `event` ends, or SF_NONE. */
-static uint32_t match(const struct slicer *s, const struct sf_trace_event *e)
+static uint32_t trace_slices_match(const struct slicer *s, const struct sf_trace_event *e)
 {
     uint32_t at = e->name == SF_NONE ? (s->open.n ? s->open.n - 1 : SF_NONE) : s->top[e->name],
              first = at;
@@ -120,7 +120,7 @@ static uint32_t match(const struct slicer *s, const struct sf_trace_event *e)
 static bool close_slice(struct slicer *s, uint32_t event, int64_t ns, bool is_late)
 {
     const struct sf_trace_event *e = &s->events[event];
-    uint32_t at = e->ph == 'X' ? s->open_at[event] : match(s, e);
+    uint32_t at = e->ph == 'X' ? s->open_at[event] : trace_slices_match(s, e);
     if (at == SF_NONE)
         return is_late;
     if (!is_late && open_item(s, at)->start_ns >= ns)
@@ -130,12 +130,12 @@ static bool close_slice(struct slicer *s, uint32_t event, int64_t ns, bool is_la
 }
 
 /* All that happens at one moment: begins from `*b`, ends from `*e`. */
-static void step(struct slicer *s, const struct edge *begins, uint32_t n_begins, uint32_t *b,
-                 const struct edge *ends, uint32_t n_ends, uint32_t *e, int64_t ns,
-                 struct edge *late)
+static void trace_slices_step(struct slicer *s, const struct edge *begins, uint32_t n_begins,
+                              uint32_t *b, const struct edge *ends, uint32_t n_ends, uint32_t *e,
+                              int64_t ns, struct edge *late)
 {
     uint32_t n_late = 0;
-    add_until(s, ns);
+    trace_slices_add_until(s, ns);
     for (; *e < n_ends && ends[*e].ns == ns; (*e)++) {
         if (!close_slice(s, ends[*e].event, ns, false))
             late[n_late++] = ends[*e];
@@ -146,7 +146,8 @@ static void step(struct slicer *s, const struct edge *begins, uint32_t n_begins,
         close_slice(s, late[i].event, ns, true);
 }
 
-static void add_thread(struct slicer *s, uint32_t from, uint32_t to, struct edge *edges)
+static void trace_slices_add_thread(struct slicer *s, uint32_t from, uint32_t to,
+                                    struct edge *edges)
 {
     struct edge *begins = edges, *ends = edges + (to - from), *late = ends + (to - from);
     uint32_t n_begins = 0, n_ends = 0, b = 0, e = 0;
@@ -164,20 +165,20 @@ static void add_thread(struct slicer *s, uint32_t from, uint32_t to, struct edge
             last = end;
     }
     if (n_ends) /* begins are in order already */
-        qsort(ends, n_ends, sizeof(*ends), by_time);
+        qsort(ends, n_ends, sizeof(*ends), trace_slices_by_time);
     s->open.n = s->path.n = 0;
     s->last_ns = n_begins ? begins[0].ns : 0;
     while ((b < n_begins || e < n_ends) && sf_profile_build_ok(s->t->b)) {
         int64_t ns = b < n_begins ? begins[b].ns : ends[e].ns;
         if (e < n_ends && ends[e].ns < ns)
             ns = ends[e].ns;
-        step(s, begins, n_begins, &b, ends, n_ends, &e, ns, late);
+        trace_slices_step(s, begins, n_begins, &b, ends, n_ends, &e, ns, late);
     }
-    add_until(s, last);
+    trace_slices_add_until(s, last);
     close_down_to(s, 0);
 }
 
-static uint32_t open_series(struct sf_trace_events *t, uint32_t thread, uint32_t what)
+static uint32_t trace_slices_open_series(struct sf_trace_events *t, uint32_t thread, uint32_t what)
 {
     struct sf_label label;
     uint32_t n = sf_trace_event_label(t, thread, &label);
@@ -194,7 +195,7 @@ void sf_trace_slices(struct sf_trace_events *t)
     struct edge *edges;
     if (!n)
         return;
-    qsort(events, n, sizeof(*events), by_thread);
+    qsort(events, n, sizeof(*events), trace_slices_by_thread);
     what = sf_profile_build_what(t->b, &type, true);
     edges = sf_profile_new(t->b, 3 * (size_t)n, sizeof(*edges));
     s.top = sf_profile_new(t->b, t->b->functions.n + 1u, sizeof(*s.top));
@@ -209,7 +210,7 @@ void sf_trace_slices(struct sf_trace_events *t)
         for (k = i + 1; k < n && events[k].thread == events[i].thread; k++)
             ;
         s.thread = events[i].thread;
-        s.series = open_series(t, s.thread, what);
-        add_thread(&s, i, k, edges);
+        s.series = trace_slices_open_series(t, s.thread, what);
+        trace_slices_add_thread(&s, i, k, edges);
     }
 }

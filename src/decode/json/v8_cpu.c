@@ -23,7 +23,7 @@ static int64_t read_us(struct sf_json *j)
     return llround(v);
 }
 
-static void read_numbers(struct sf_v8_cpu *p, struct sf_json *j, struct sf_profile_list *to)
+static void v8_cpu_read_numbers(struct sf_v8_cpu *p, struct sf_json *j, struct sf_profile_list *to)
 {
     if (!sf_json_array(j))
         return;
@@ -37,7 +37,7 @@ static void read_numbers(struct sf_v8_cpu *p, struct sf_json *j, struct sf_profi
     }
 }
 
-static int by_time(const void *x, const void *y)
+static int v8_cpu_by_time(const void *x, const void *y)
 {
     const struct tick *a = x, *b = y;
     if (a->us != b->us)
@@ -72,12 +72,13 @@ static struct tick *make_ticks(struct sf_v8_cpu *p, uint32_t *out_n)
             ticks[n++] = (struct tick){us, node, i};
     }
     if (n)
-        qsort(ticks, n, sizeof(*ticks), by_time);
+        qsort(ticks, n, sizeof(*ticks), v8_cpu_by_time);
     *out_n = n;
     return ticks;
 }
 
-static void add(struct sf_v8_cpu *p, uint32_t node, int64_t start_us, int64_t us, uint32_t count)
+static void v8_cpu_add(struct sf_v8_cpu *p, uint32_t node, int64_t start_us, int64_t us,
+                       uint32_t count)
 {
     const struct sf_v8_node *at = sf_v8_node_at(&p->nodes, node);
     struct sf_sample s = {.stack = sf_v8_nodes_stack(&p->nodes, node),
@@ -109,12 +110,12 @@ static void add_intervals(struct sf_v8_cpu *p, const struct tick *ticks, uint32_
     for (uint32_t i = 0, k; i < n && sf_profile_build_ok(p->b); i = k) {
         for (k = i + 1; k < n && ticks[k].node == ticks[i].node; k++)
             ;
-        add(p, ticks[i].node, ticks[i].us, (k < n ? ticks[k].us : end) - ticks[i].us, k - i);
+        v8_cpu_add(p, ticks[i].node, ticks[i].us, (k < n ? ticks[k].us : end) - ticks[i].us, k - i);
     }
 }
 
 /* Without a moment only sums per node matter. */
-static void add_sums(struct sf_v8_cpu *p, const struct tick *ticks, uint32_t n)
+static void v8_cpu_add_sums(struct sf_v8_cpu *p, const struct tick *ticks, uint32_t n)
 {
     struct sum {
         int64_t us;
@@ -128,11 +129,11 @@ static void add_sums(struct sf_v8_cpu *p, const struct tick *ticks, uint32_t n)
     }
     for (uint32_t i = 0; sums && i < p->nodes.list.n && sf_profile_build_ok(p->b); i++) {
         if (sums[i].us)
-            add(p, i, 0, sums[i].us, sums[i].count);
+            v8_cpu_add(p, i, 0, sums[i].us, sums[i].count);
     }
 }
 
-static void add_hits(struct sf_v8_cpu *p)
+static void v8_cpu_add_hits(struct sf_v8_cpu *p)
 {
     int64_t n_hits = 0, interval;
     for (uint32_t i = 0; i < p->nodes.list.n; i++) {
@@ -147,7 +148,7 @@ static void add_hits(struct sf_v8_cpu *p)
     for (uint32_t i = 0; i < p->nodes.list.n && sf_profile_build_ok(p->b); i++) {
         int64_t hits = sf_v8_node_at(&p->nodes, i)->hits;
         if (hits > 0)
-            add(p, i, 0, hits * interval, hits < UINT32_MAX ? (uint32_t)hits : UINT32_MAX);
+            v8_cpu_add(p, i, 0, hits * interval, hits < UINT32_MAX ? (uint32_t)hits : UINT32_MAX);
     }
 }
 
@@ -164,7 +165,7 @@ static void find_anchor(struct sf_v8_cpu *p)
         p->anchor_ns = p->start_us * 1000;
 }
 
-static void add_series(struct sf_v8_cpu *p, uint32_t n_samples)
+static void v8_cpu_add_series(struct sf_v8_cpu *p, uint32_t n_samples)
 {
     struct sf_profile_what what = {.type = {SF_STR("process_cpu"), SF_STR("cpu"),
                                             SF_STR("nanoseconds"), SF_STR("cpu"),
@@ -205,11 +206,11 @@ bool sf_v8_cpu_take(struct sf_v8_cpu *p, struct sf_json *j, sf_str key)
     else if (sf_str_eq(key, SF_STR("head")) && !p->nodes.list.n)
         sf_v8_nodes_read_tree(&p->nodes, j);
     else if (sf_str_eq(key, SF_STR("samples")))
-        read_numbers(p, j, &p->ids);
+        v8_cpu_read_numbers(p, j, &p->ids);
     else if (sf_str_eq(key, SF_STR("timeDeltas")))
-        read_numbers(p, j, &p->deltas);
+        v8_cpu_read_numbers(p, j, &p->deltas);
     else if (sf_str_eq(key, SF_STR("timestamps")))
-        read_numbers(p, j, &p->stamps);
+        v8_cpu_read_numbers(p, j, &p->stamps);
     else if (sf_str_eq(key, SF_STR("startTime")))
         p->start_us = read_us(j);
     else if (sf_str_eq(key, SF_STR("endTime")))
@@ -233,13 +234,13 @@ enum sf_err sf_v8_cpu_finish(struct sf_v8_cpu *p)
                        p->ids.n, p->deltas.n ? p->deltas.n : p->stamps.n);
     fix_old_times(p);
     find_anchor(p);
-    add_series(p, p->ids.n);
+    v8_cpu_add_series(p, p->ids.n);
     ticks = make_ticks(p, &n);
     if (!p->ids.n)
-        add_hits(p);
+        v8_cpu_add_hits(p);
     else if (p->anchor_ns)
         add_intervals(p, ticks, n);
     else
-        add_sums(p, ticks, n);
+        v8_cpu_add_sums(p, ticks, n);
     return SF_OK;
 }

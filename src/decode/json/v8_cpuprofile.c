@@ -11,7 +11,7 @@
 #include "decode/json/json_shape.h"
 #include "decode/json/v8_cpu.h"
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err v8_cpuprofile_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_v8_cpu *p = sf_profile_new(b, 1, sizeof(*p));
     struct sf_json j;
@@ -48,5 +48,5 @@ const struct sf_profile_format sf_cpuprofile_format = {
     .name = "cpuprofile",
     .also = "",
     .is_json = is_cpuprofile,
-    .decode = decode,
+    .decode = v8_cpuprofile_decode,
 };

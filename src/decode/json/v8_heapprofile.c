@@ -4,7 +4,7 @@
 #include "decode/json/json_shape.h"
 #include "decode/json/v8_node.h"
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err v8_heapprofile_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_profile_what what = {.type = {.name = SF_STR("memory"),
                                             .sample_type = SF_STR("inuse_space"),
@@ -57,5 +57,5 @@ const struct sf_profile_format sf_heapprofile_format = {
     .name = "heapprofile",
     .also = "",
     .is_json = is_heapprofile,
-    .decode = decode,
+    .decode = v8_heapprofile_decode,
 };

@@ -41,7 +41,7 @@ static void read_call_frame(struct sf_json *j, struct call_frame *f)
     }
 }
 
-static uint32_t line_of(double v) /* from 1; 0: none */
+static uint32_t v8_node_line_of(double v) /* from 1; 0: none */
 {
     return v >= 0 && v < 4e9 ? (uint32_t)v + 1 : 0;
 }
@@ -59,7 +59,8 @@ static int64_t read_whole(struct sf_json *j)
 
 static void finish_frame(struct sf_v8_nodes *n, struct sf_v8_node *node, const struct call_frame *f)
 {
-    struct sf_function fn = {.name = f->function, .file = f->url, .start_line = line_of(f->line)};
+    struct sf_function fn = {
+        .name = f->function, .file = f->url, .start_line = v8_node_line_of(f->line)};
     node->is_idle = sf_str_eq(f->function, SF_STR("(idle)"));
     node->is_gc = sf_str_eq(f->function, SF_STR("(garbage collector)"));
     node->location = SF_NONE;
@@ -67,7 +68,7 @@ static void finish_frame(struct sf_v8_nodes *n, struct sf_v8_node *node, const s
         return;
     if (!fn.name.len && fn.file.len && fn.start_line) {
         if (!sf_arena_print(n->b->a, &fn.name, "(anonymous:L#%" PRIu32 ":C#%" PRIu32 ")",
-                            fn.start_line, line_of(f->column)))
+                            fn.start_line, v8_node_line_of(f->column)))
             n->b->is_full = true;
     } else if (!fn.name.len) {
         fn.name = SF_STR("(anonymous)");
@@ -75,7 +76,7 @@ static void finish_frame(struct sf_v8_nodes *n, struct sf_v8_node *node, const s
     node->location = sf_profile_build_frame(n->b, &fn, 0, SF_FRAME_V8);
 }
 
-static struct sf_v8_node *add_node(struct sf_v8_nodes *n)
+static struct sf_v8_node *v8_node_add_node(struct sf_v8_nodes *n)
 {
     struct sf_v8_node *node = sf_profile_list_more(n->b, &n->list, sizeof(*node));
     if (!node)
@@ -125,7 +126,7 @@ void sf_v8_nodes_read_list(struct sf_v8_nodes *n, struct sf_json *j)
         return;
     while (sf_json_item(j)) {
         struct call_frame f = {.line = -1, .column = -1};
-        struct sf_v8_node *node = add_node(n), read = {0};
+        struct sf_v8_node *node = v8_node_add_node(n), read = {0};
         if (!node)
             return;
         if (!sf_json_object(j))
@@ -157,7 +158,7 @@ void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j)
 
     while (open && !n->b->is_full && sf_json_ok(j)) {
         if (is_new) {
-            struct sf_v8_node *node = add_node(n);
+            struct sf_v8_node *node = v8_node_add_node(n);
             if (!node || !sf_json_object(j))
                 return;
             if (n_open)

@@ -38,14 +38,15 @@ static void cut_value(struct sf_otlp_request *rq, struct sf_value *val)
     }
 }
 
-static inline bool is_text(enum sf_value_type type)
+static inline bool otlp_attrs_is_text(enum sf_value_type type)
 {
     return type == SF_VALUE_STR || type >= SF_VALUE_BYTES;
 }
 
-static inline __attribute__((always_inline)) void add_attr(struct sf_otlp_request *rq,
-                                                           struct sf_otlp_attrs *to, sf_str key,
-                                                           struct sf_value val)
+static inline __attribute__((always_inline)) void otlp_attrs_add_attr(struct sf_otlp_request *rq,
+                                                                      struct sf_otlp_attrs *to,
+                                                                      sf_str key,
+                                                                      struct sf_value val)
 {
     struct sf_attr *list = to->list;
     if (__builtin_expect(to->n == rq->max_attrs, 0)) {
@@ -61,7 +62,7 @@ static inline __attribute__((always_inline)) void add_attr(struct sf_otlp_reques
     }
     if (__builtin_expect(key.len > SF_LIMIT_KEY_LEN, 0))
         key = cut_text(key, SF_LIMIT_KEY_LEN, &rq->rejects->n_cut_keys);
-    if (__builtin_expect(is_text(val.type) && val.str.len > rq->max_value_len, 0))
+    if (__builtin_expect(otlp_attrs_is_text(val.type) && val.str.len > rq->max_value_len, 0))
         cut_value(rq, &val);
     list[to->n++] = (struct sf_attr){key, val};
 }
@@ -69,7 +70,7 @@ static inline __attribute__((always_inline)) void add_attr(struct sf_otlp_reques
 void sf_otlp_attrs_add(struct sf_otlp_request *rq, struct sf_otlp_attrs *to, sf_str key,
                        struct sf_value val)
 {
-    add_attr(rq, to, key, val);
+    otlp_attrs_add_attr(rq, to, key, val);
 }
 
 bool sf_otlp_attrs_drop_deep(struct sf_otlp_request *rq, struct sf_otlp_attrs *to)
@@ -99,8 +100,8 @@ struct sf_attrs sf_otlp_attrs_close(struct sf_otlp_request *rq, struct sf_otlp_a
 }
 
 /* An AnyValue that carries its array or map in two parts means both, one after the other. */
-static void set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val,
-                     enum sf_value_type type)
+static void otlp_attrs_set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val,
+                                enum sf_value_type type)
 {
     sf_str content = sf_pb_str(pb), old = val->str;
     const char *fault;
@@ -132,7 +133,8 @@ static void set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_val
 static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val)
 {
     while (sf_pb_next(pb)) {
-        if (is_text(val->type)) /* what stands there already is lost, or joined: seldom either */
+        if (otlp_attrs_is_text(
+                val->type)) /* what stands there already is lost, or joined: seldom either */
             rq->rejects->n_unseen++;
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
@@ -147,8 +149,8 @@ static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_va
         case SF_PB_TAG(4, SF_PB_I64):
             *val = (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = sf_pb_double(pb)};
             break;
-        case SF_PB_TAG(5, SF_PB_LEN): set_list(rq, pb, val, SF_VALUE_ARRAY); break;
-        case SF_PB_TAG(6, SF_PB_LEN): set_list(rq, pb, val, SF_VALUE_KVLIST); break;
+        case SF_PB_TAG(5, SF_PB_LEN): otlp_attrs_set_list(rq, pb, val, SF_VALUE_ARRAY); break;
+        case SF_PB_TAG(6, SF_PB_LEN): otlp_attrs_set_list(rq, pb, val, SF_VALUE_KVLIST); break;
         case SF_PB_TAG(7, SF_PB_LEN):
             *val = (struct sf_value){.type = SF_VALUE_BYTES, .str = sf_pb_str(pb)};
             break;
@@ -233,7 +235,7 @@ void sf_otlp_attrs_add_pb(struct sf_otlp_request *rq, struct sf_pb *pb, struct s
         struct sf_value val;
         sf_str key;
         if (__builtin_expect(read_common_shape(kv.at, (size_t)(kv.end - kv.at), &key, &val), 1)) {
-            add_attr(rq, to, key, val);
+            otlp_attrs_add_attr(rq, to, key, val);
         } else {
             add_any_shape(rq, &kv, to);
             if (!sf_pb_join(pb, &kv))

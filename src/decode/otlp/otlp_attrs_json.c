@@ -46,7 +46,8 @@ static void write_bytes(struct sf_otlp_request *rq, struct sf_json *j)
     }
 }
 
-static void write_any(struct sf_otlp_request *rq, struct sf_json *j, unsigned depth);
+static void otlp_attrs_json_write_any(struct sf_otlp_request *rq, struct sf_json *j,
+                                      unsigned depth);
 
 static void write_key_value(struct sf_otlp_request *rq, struct sf_json *j, unsigned depth)
 {
@@ -60,7 +61,7 @@ static void write_key_value(struct sf_otlp_request *rq, struct sf_json *j, unsig
             sf_pb_write_str(out, 1, sf_json_str(j));
         } else if (sf_str_eq(key, SF_STR("value"))) {
             mark = sf_pb_write_begin(out, 2);
-            write_any(rq, j, depth);
+            otlp_attrs_json_write_any(rq, j, depth);
             sf_pb_write_end(out, mark);
         } else {
             sf_json_skip(j);
@@ -69,8 +70,8 @@ static void write_key_value(struct sf_otlp_request *rq, struct sf_json *j, unsig
 }
 
 /* The content of an ArrayValue or KeyValueList. */
-static void write_list(struct sf_otlp_request *rq, struct sf_json *j, bool is_kvlist,
-                       unsigned depth)
+static void otlp_attrs_json_write_list(struct sf_otlp_request *rq, struct sf_json *j,
+                                       bool is_kvlist, unsigned depth)
 {
     struct sf_buf *out = &rq->scratch;
     size_t mark;
@@ -95,7 +96,7 @@ static void write_list(struct sf_otlp_request *rq, struct sf_json *j, bool is_kv
             if (is_kvlist)
                 write_key_value(rq, j, depth);
             else
-                write_any(rq, j, depth);
+                otlp_attrs_json_write_any(rq, j, depth);
             sf_pb_write_end(out, mark);
             if (!scratch_ok(rq, j))
                 return;
@@ -104,7 +105,7 @@ static void write_list(struct sf_otlp_request *rq, struct sf_json *j, bool is_kv
 }
 
 /* The content of an AnyValue inside a list. */
-static void write_any(struct sf_otlp_request *rq, struct sf_json *j, unsigned depth)
+static void otlp_attrs_json_write_any(struct sf_otlp_request *rq, struct sf_json *j, unsigned depth)
 {
     struct sf_buf *out = &rq->scratch;
     size_t start = out->len, mark;
@@ -129,7 +130,7 @@ static void write_any(struct sf_otlp_request *rq, struct sf_json *j, unsigned de
             if (which == ANY_BYTES)
                 write_bytes(rq, j);
             else
-                write_list(rq, j, which == ANY_KVLIST, depth + 1);
+                otlp_attrs_json_write_list(rq, j, which == ANY_KVLIST, depth + 1);
             sf_pb_write_end(out, mark);
             break;
         }
@@ -146,7 +147,7 @@ static sf_str scratch_to_arena(struct sf_otlp_request *rq)
     return out;
 }
 
-static struct sf_value read_any(struct sf_otlp_request *rq, struct sf_json *j)
+static struct sf_value otlp_attrs_json_read_any(struct sf_otlp_request *rq, struct sf_json *j)
 {
     struct sf_value val = {.type = SF_VALUE_EMPTY};
     sf_str key;
@@ -175,7 +176,7 @@ static struct sf_value read_any(struct sf_otlp_request *rq, struct sf_json *j)
             if (which == ANY_BYTES)
                 write_bytes(rq, j);
             else
-                write_list(rq, j, which == ANY_KVLIST, 1);
+                otlp_attrs_json_write_list(rq, j, which == ANY_KVLIST, 1);
             if (!scratch_ok(rq, j))
                 return val;
             val.type = which == ANY_BYTES   ? SF_VALUE_BYTES
@@ -204,7 +205,7 @@ void sf_otlp_attrs_json_read(struct sf_otlp_request *rq, struct sf_json *j,
             if (sf_str_eq(key, SF_STR("key")))
                 name = sf_json_str(j);
             else if (sf_str_eq(key, SF_STR("value")))
-                val = read_any(rq, j);
+                val = otlp_attrs_json_read_any(rq, j);
             else
                 sf_json_skip(j);
         }

@@ -161,7 +161,7 @@ __attribute__((format(printf, 3, 4))) static void otlp_build_reject(struct sf_ot
     b->rq.req->at = b->arena_mark; /* nothing of it stays */
 }
 
-static bool is_zero(sf_bytes id)
+static bool otlp_build_is_zero(sf_bytes id)
 {
     for (size_t i = 0; i < id.len; i++) {
         if (id.p[i])
@@ -181,12 +181,12 @@ void sf_otlp_build_check_ids(struct sf_otlp_build *b, struct sf_span *s,
     } else if (ids->trace_id.len != sizeof(s->trace_id.b)) {
         otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id of %zu bytes, 16 are needed",
                           ids->trace_id.len);
-    } else if (is_zero(ids->trace_id)) {
+    } else if (otlp_build_is_zero(ids->trace_id)) {
         otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id is all zero");
     } else if (ids->span_id.len != 8) {
         otlp_build_reject(b, &rejects->n_bad_span_id, "span id of %zu bytes, 8 are needed",
                           ids->span_id.len);
-    } else if (is_zero(ids->span_id)) {
+    } else if (otlp_build_is_zero(ids->span_id)) {
         otlp_build_reject(b, &rejects->n_bad_span_id, "span id is all zero");
     } else if (ids->parent_id.len && ids->parent_id.len != 8) {
         otlp_build_reject(b, &rejects->n_bad_span_id, "parent span id of %zu bytes, 8 are needed",

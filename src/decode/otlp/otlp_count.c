@@ -44,7 +44,7 @@ static const struct level *levels_of(enum sf_otlp_signal signal)
     return signal == SF_OTLP_METRICS ? metrics : logs;
 }
 
-static const char *name_of(enum sf_otlp_signal signal)
+static const char *otlp_count_name_of(enum sf_otlp_signal signal)
 {
     return signal == SF_OTLP_METRICS ? "OTLP metrics" : "OTLP logs";
 }
@@ -59,7 +59,7 @@ static bool leads_down_pb(const struct level *l, uint32_t tag)
 }
 
 /* As deep as the table is long. */
-static uint64_t count_pb(const struct level *l, struct sf_pb *pb)
+static uint64_t otlp_count_pb(const struct level *l, struct sf_pb *pb)
 {
     uint64_t n = 0;
     while (sf_pb_next(pb)) {
@@ -70,7 +70,7 @@ static uint64_t count_pb(const struct level *l, struct sf_pb *pb)
             sf_pb_skip(pb);
         } else {
             struct sf_pb msg = sf_pb_msg(pb);
-            n += count_pb(l + 1, &msg);
+            n += otlp_count_pb(l + 1, &msg);
             sf_pb_join(pb, &msg);
         }
     }
@@ -81,8 +81,8 @@ enum sf_err sf_otlp_count_pb(enum sf_otlp_signal signal, sf_bytes body, uint64_t
                              struct sf_why *why)
 {
     struct sf_pb pb = sf_pb_init(body);
-    uint64_t n = count_pb(levels_of(signal), &pb);
-    enum sf_err err = sf_pb_why(&pb, name_of(signal), why);
+    uint64_t n = otlp_count_pb(levels_of(signal), &pb);
+    enum sf_err err = sf_pb_why(&pb, otlp_count_name_of(signal), why);
     if (!err)
         *out = n;
     return err;
@@ -98,7 +98,7 @@ static bool leads_down_json(const struct level *l, sf_str key)
     return false;
 }
 
-static uint64_t count_json(const struct level *l, struct sf_json *j)
+static uint64_t otlp_count_json(const struct level *l, struct sf_json *j)
 {
     uint64_t n = 0;
     sf_str key;
@@ -108,14 +108,14 @@ static uint64_t count_json(const struct level *l, struct sf_json *j)
         if (!leads_down_json(l, key)) {
             sf_json_skip(j);
         } else if (l->is_one) {
-            n += count_json(l + 1, j);
+            n += otlp_count_json(l + 1, j);
         } else if (sf_json_array(j)) {
             while (sf_json_item(j)) {
                 if (l->is_last) {
                     n++;
                     sf_json_skip(j);
                 } else {
-                    n += count_json(l + 1, j);
+                    n += otlp_count_json(l + 1, j);
                 }
             }
         }
@@ -130,9 +130,9 @@ enum sf_err sf_otlp_count_json(enum sf_otlp_signal signal, sf_bytes body, struct
     enum sf_err err;
     uint64_t n;
     sf_json_init(&j, sf_bytes_str(body), req);
-    n = count_json(levels_of(signal), &j);
+    n = otlp_count_json(levels_of(signal), &j);
     sf_json_end(&j);
-    err = sf_json_why(&j, name_of(signal), why);
+    err = sf_json_why(&j, otlp_count_name_of(signal), why);
     if (!err)
         *out = n;
     return err;

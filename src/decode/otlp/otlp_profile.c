@@ -4,7 +4,7 @@
  * neither value nor time itself; both are counted. */
 #include "decode/otlp/otlp_profile.h"
 
-static void read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
+static void otlp_profile_read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_pb msg = sf_pb_msg(pb), again = msg;
     struct sf_attrs resource = r->resource;
@@ -27,7 +27,7 @@ static void read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
     sf_pb_join(pb, &again);
 }
 
-static void read_resource(struct sf_otlp_reader *r, struct sf_pb *pb)
+static void otlp_profile_read_resource(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_pb msg = sf_pb_msg(pb), again = msg;
     r->resource = (struct sf_attrs){0};
@@ -40,7 +40,7 @@ static void read_resource(struct sf_otlp_reader *r, struct sf_pb *pb)
     }
     while (sf_pb_next(&again) && sf_profile_build_ok(r->b)) {
         if (again.tag == SF_PB_TAG(2, SF_PB_LEN))
-            read_scope(r, &again);
+            otlp_profile_read_scope(r, &again);
         else
             sf_pb_skip(&again);
     }
@@ -65,7 +65,7 @@ static enum sf_err check_bytes(const struct sf_otlp_reader *r)
     return sf_pb_why(&top, "otlp", r->b->why);
 }
 
-static enum sf_err read_body(struct sf_otlp_reader *r)
+static enum sf_err otlp_profile_read_body(struct sf_otlp_reader *r)
 {
     struct sf_pb pb = sf_pb_init(r->body);
     r->layout = &sf_otlp_layouts[r->version];
@@ -74,7 +74,7 @@ static enum sf_err read_body(struct sf_otlp_reader *r)
         return SF_OK; /* finish() reports it */
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_LEN))
-            read_resource(r, &pb);
+            otlp_profile_read_resource(r, &pb);
         else
             sf_pb_skip(&pb);
     }
@@ -82,7 +82,7 @@ static enum sf_err read_body(struct sf_otlp_reader *r)
     return r->err ? r->err : sf_pb_why(&pb, "otlp", r->b->why);
 }
 
-static struct sf_otlp_reader *new_reader(struct sf_profile_build *b, sf_bytes body)
+static struct sf_otlp_reader *otlp_profile_new_reader(struct sf_profile_build *b, sf_bytes body)
 {
     struct sf_otlp_reader *r = sf_profile_new(b, 1, sizeof(*r));
     if (!r)
@@ -95,14 +95,14 @@ static struct sf_otlp_reader *new_reader(struct sf_profile_build *b, sf_bytes bo
 
 static enum sf_err decode_pb(struct sf_profile_build *b, sf_str bytes)
 {
-    struct sf_otlp_reader *r = new_reader(b, sf_str_bytes(bytes));
+    struct sf_otlp_reader *r = otlp_profile_new_reader(b, sf_str_bytes(bytes));
     enum sf_err err;
     if (!r)
         return SF_OK; /* finish() reports it */
     err = check_bytes(r);
     if (!err)
         err = sf_otlp_profile_version_find(r, b->hint->otlp_version);
-    return err || b->is_full ? err : read_body(r);
+    return err || b->is_full ? err : otlp_profile_read_body(r);
 }
 
 /* One request, or one a line as the Collector writes files. */
@@ -114,12 +114,12 @@ static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
         struct sf_otlp_reader *r;
         sf_bytes body;
         err = sf_otlp_profile_json_transcribe(b, &text, &body, &version);
-        r = err || b->is_full ? NULL : new_reader(b, body);
+        r = err || b->is_full ? NULL : otlp_profile_new_reader(b, body);
         if (!r)
             break; /* full: finish() reports it */
         r->is_json = true;
         r->version = version;
-        err = read_body(r);
+        err = otlp_profile_read_body(r);
     } while (!err && text.len && sf_profile_build_ok(b));
     return err;
 }
@@ -168,7 +168,7 @@ static bool is_pb(sf_str bytes)
     return has_dictionary || has_strings;
 }
 
-static bool is_json(sf_str bytes)
+static bool otlp_profile_is_json(sf_str bytes)
 {
     sf_str head = sf_str_part(sf_str_trim(bytes), 0, 4096);
     return head.len && head.p[0] == '{' &&
@@ -188,6 +188,6 @@ const struct sf_profile_format sf_otlp_format = {
 const struct sf_profile_format sf_otlp_json_format = {
     .name = "otlp-json",
     .also = "",
-    .is = is_json,
+    .is = otlp_profile_is_json,
     .decode = decode_json,
 };

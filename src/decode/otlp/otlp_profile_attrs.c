@@ -4,7 +4,7 @@
 
 #include "decode/otlp/otlp_profile.h"
 
-static struct sf_value read_any(struct sf_otlp_reader *r, struct sf_pb *pb)
+static struct sf_value otlp_profile_attrs_read_any(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_value v = {.type = SF_VALUE_EMPTY};
     struct sf_pb any = sf_pb_msg(pb);
@@ -47,7 +47,7 @@ static struct sf_value only_value(struct sf_otlp_reader *r, struct sf_value v)
     list = sf_pb_part(r->body, sf_str_bytes(v.str));
     while (sf_pb_next(&list)) {
         if (list.tag == SF_PB_TAG(1, SF_PB_LEN) && n++ == 0)
-            one = read_any(r, &list);
+            one = otlp_profile_attrs_read_any(r, &list);
         else
             sf_pb_skip(&list);
     }
@@ -66,7 +66,7 @@ static struct sf_attr read_key_value(struct sf_otlp_reader *r, struct sf_pb *kv,
         else if (kv->tag == SF_PB_TAG(key_field, SF_PB_VARINT))
             key = sf_pb_u64(kv);
         else if (kv->tag == SF_PB_TAG(2, SF_PB_LEN))
-            a.val = read_any(r, kv);
+            a.val = otlp_profile_attrs_read_any(r, kv);
         else
             sf_pb_skip(kv);
     }

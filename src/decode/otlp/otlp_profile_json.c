@@ -198,7 +198,8 @@ static void sort_fields(struct writer *w)
     w->first[MESSAGES] = n;
 }
 
-static const struct field *find_field(const struct writer *w, enum message m, sf_str key)
+static const struct field *otlp_profile_json_find_field(const struct writer *w, enum message m,
+                                                        sf_str key)
 {
     for (uint16_t i = w->first[m]; i < w->first[m + 1]; i++) {
         const struct field *f = &fields[w->order[i]];
@@ -229,7 +230,7 @@ static void write_base64(struct writer *w, uint32_t number)
 }
 
 /* 32 hexadecimal digits as the Collector writes them, or base64 as the specification has it. */
-static void write_id(struct writer *w, uint32_t number)
+static void otlp_profile_json_write_id(struct writer *w, uint32_t number)
 {
     struct sf_json look = *w->j;
     sf_str text = sf_json_str(&look);
@@ -255,7 +256,7 @@ static void write_ints(struct writer *w, uint32_t number, bool is_fixed)
     sf_pb_write_end(w->out, mark);
 }
 
-static void write_message(struct writer *w, enum message m);
+static void otlp_profile_json_write_message(struct writer *w, enum message m);
 
 static void write_nested(struct writer *w, const struct field *f)
 {
@@ -266,13 +267,13 @@ static void write_nested(struct writer *w, const struct field *f)
     }
     mark = sf_pb_write_begin(w->out, f->number);
     w->depth++;
-    write_message(w, f->of);
+    otlp_profile_json_write_message(w, f->of);
     w->depth--;
     sf_pb_write_end(w->out, mark);
 }
 
 /* A list of texts is one where an array stands. */
-static void write_texts(struct writer *w, uint32_t number)
+static void otlp_profile_json_write_texts(struct writer *w, uint32_t number)
 {
     if (sf_json_peek(w->j) != SF_JSON_ARRAY) {
         sf_pb_write_str(w->out, number, sf_json_str(w->j));
@@ -297,10 +298,10 @@ static void write_field(struct writer *w, const struct field *f)
     case FIXED: sf_pb_write_fixed64(w->out, f->number, sf_json_u64(j)); break;
     case TRUTH: sf_pb_write_bool(w->out, f->number, sf_json_bool(j)); break;
     case DOUBLE: sf_pb_write_double(w->out, f->number, sf_json_f64(j)); break;
-    case TEXT: write_texts(w, f->number); break;
+    case TEXT: otlp_profile_json_write_texts(w, f->number); break;
     case HEX: write_hex(w, f->number); break;
     case BASE64: write_base64(w, f->number); break;
-    case ID: write_id(w, f->number); break;
+    case ID: otlp_profile_json_write_id(w, f->number); break;
     case INTS: write_ints(w, f->number, false); break;
     case FIXEDS: write_ints(w, f->number, true); break;
     case MSG: write_nested(w, f); break;
@@ -315,13 +316,13 @@ static void write_field(struct writer *w, const struct field *f)
     }
 }
 
-static void write_message(struct writer *w, enum message m)
+static void otlp_profile_json_write_message(struct writer *w, enum message m)
 {
     sf_str key;
     if (!sf_json_object(w->j))
         return;
     while (sf_json_key(w->j, &key) && sf_buf_ok(w->out)) {
-        const struct field *f = find_field(w, m, key);
+        const struct field *f = otlp_profile_json_find_field(w, m, key);
         if (f)
             write_field(w, f);
         else
@@ -329,23 +330,25 @@ static void write_message(struct writer *w, enum message m)
     }
 }
 
-static bool has_key(sf_str text, sf_str camel, sf_str snake)
+static bool otlp_profile_json_has_key(sf_str text, sf_str camel, sf_str snake)
 {
     return sf_str_find(text, camel, &(size_t){0}) || sf_str_find(text, snake, &(size_t){0});
 }
 
-static enum sf_otlp_version version_of(sf_str text)
+static enum sf_otlp_version otlp_profile_json_version_of(sf_str text)
 {
-    if (!has_key(text, SF_STR("\"locationsLength\""), SF_STR("\"locations_length\"")))
+    if (!otlp_profile_json_has_key(text, SF_STR("\"locationsLength\""),
+                                   SF_STR("\"locations_length\"")))
         return SF_OTLP_1_10;
-    return has_key(text, SF_STR("\"dictionary\""), SF_STR("\"dictionary\"")) ? SF_OTLP_1_7
-                                                                             : SF_OTLP_1_4;
+    return otlp_profile_json_has_key(text, SF_STR("\"dictionary\""), SF_STR("\"dictionary\""))
+               ? SF_OTLP_1_7
+               : SF_OTLP_1_4;
 }
 
 enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *io_text,
                                             sf_bytes *out, enum sf_otlp_version *out_version)
 {
-    enum sf_otlp_version version = version_of(*io_text);
+    enum sf_otlp_version version = otlp_profile_json_version_of(*io_text);
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
     struct writer *w = sf_profile_new(b, 1, sizeof(*w));
     struct sf_buf buf = {.max = SF_LIMIT_INFLATED_LEN};
@@ -358,9 +361,9 @@ enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *
     w->j = j;
     w->out = &buf;
     sort_fields(w);
-    write_message(w, version == SF_OTLP_1_4   ? REQUEST_1_4
-                     : version == SF_OTLP_1_7 ? REQUEST_1_7
-                                              : REQUEST);
+    otlp_profile_json_write_message(w, version == SF_OTLP_1_4   ? REQUEST_1_4
+                                       : version == SF_OTLP_1_7 ? REQUEST_1_7
+                                                                : REQUEST);
     if (sf_buf_ok(&buf)) {
         sf_str rest = sf_str_trim(sf_str_from_at(*io_text, (size_t)(j->at - j->start)));
         if (!rest.len || rest.p[0] != '{') /* no other one: nothing may follow */

@@ -66,8 +66,8 @@ static bool is_owner(const struct sf_profile_build *b, uint32_t place, const voi
 
 /* Other attributes keep their dots; the service has its name in the model. Fractions are labels of
  * resources only: on samples they would be a series each. */
-static void add_label(struct sf_profile_build *b, struct sf_label *labels, uint32_t *n,
-                      struct sf_attr a, bool is_resource)
+static void otlp_profile_owner_add_label(struct sf_profile_build *b, struct sf_label *labels,
+                                         uint32_t *n, struct sf_attr a, bool is_resource)
 {
     sf_str text = sf_otlp_profile_attrs_label_text(b, a.val);
     if (is_resource && a.val.type == SF_VALUE_DOUBLE &&
@@ -111,7 +111,7 @@ static bool make_owner(struct sf_otlp_reader *r, struct owner_item *item)
     for (uint32_t i = 0; i < r->resource.n; i++) /* the resource's own word counts more */
         all[n_all++] = r->resource.list[i];
     for (uint32_t i = 0; i < n_all; i++)
-        add_label(b, labels, &n, all[i], i >= item->n);
+        otlp_profile_owner_add_label(b, labels, &n, all[i], i >= item->n);
     add_service(b, labels, &n, (struct sf_attrs){all, n_all});
     sf_profile_build_owner(b, (struct sf_attrs){all, n_all}, labels, n, &item->owner);
     return !b->is_full;

@@ -37,14 +37,15 @@ static void set_bad(struct profile_read *p, const char *what, uint64_t at, uint6
     p->bad_off = off;
 }
 
-static size_t off_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
+static size_t otlp_profile_samples_off_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
 {
     return (size_t)(pb->at - r->body.p);
 }
 
 /* --- the head --- */
 
-static struct value_type read_value_type(struct sf_otlp_reader *r, struct sf_pb *pb)
+static struct value_type otlp_profile_samples_read_value_type(struct sf_otlp_reader *r,
+                                                              struct sf_pb *pb)
 {
     struct value_type vt = {0};
     struct sf_pb msg = sf_pb_msg(pb);
@@ -63,7 +64,7 @@ static struct value_type read_value_type(struct sf_otlp_reader *r, struct sf_pb 
     return vt;
 }
 
-static int64_t read_time(struct sf_pb *pb)
+static int64_t otlp_profile_samples_read_time(struct sf_pb *pb)
 {
     uint64_t v = (pb->tag & 7) == SF_PB_I64 ? sf_pb_fixed64(pb) : sf_pb_u64(pb);
     return v <= INT64_MAX ? (int64_t)v : 0;
@@ -76,7 +77,8 @@ static void read_profile_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, struc
     while (sf_pb_run_varint(&run, &at)) {
         const struct sf_otlp_attr *a;
         if (at >= r->tables[SF_OTLP_ATTRS].n) {
-            set_bad(p, "its attribute", at, r->tables[SF_OTLP_ATTRS].n, off_of(r, &run));
+            set_bad(p, "its attribute", at, r->tables[SF_OTLP_ATTRS].n,
+                    otlp_profile_samples_off_of(r, &run));
             continue;
         }
         a = sf_otlp_profile_attrs_at(r, (uint32_t)at);
@@ -93,7 +95,8 @@ static void read_locations(struct sf_otlp_reader *r, struct sf_pb *pb, struct pr
     while (sf_pb_run_varint(&run, &at) && !r->b->is_full) {
         uint32_t place = sf_otlp_profile_tables_location(r, at), *to;
         if (place == SF_NONE)
-            set_bad(p, "location", at, r->tables[SF_OTLP_LOCATIONS].n, off_of(r, &run));
+            set_bad(p, "location", at, r->tables[SF_OTLP_LOCATIONS].n,
+                    otlp_profile_samples_off_of(r, &run));
         to = sf_profile_list_more(r->b, &p->paths, sizeof(*to));
         if (!to)
             break;
@@ -109,17 +112,18 @@ static void read_head_field(struct sf_otlp_reader *r, struct sf_pb *pb, struct p
     uint32_t f = pb->field;
     sf_bytes id;
     if (pb->tag == SF_PB_TAG(1, SF_PB_LEN)) {
-        struct value_type vt = read_value_type(r, pb);
+        struct value_type vt = otlp_profile_samples_read_value_type(r, pb);
         if (p->n_types < SF_LIMIT_SAMPLE_TYPES)
             p->types[p->n_types++] = vt;
         else
-            set_bad(p, "sample type", p->n_types, SF_LIMIT_SAMPLE_TYPES, off_of(r, pb));
+            set_bad(p, "sample type", p->n_types, SF_LIMIT_SAMPLE_TYPES,
+                    otlp_profile_samples_off_of(r, pb));
     } else if (f == l->profile.time) {
-        p->time_ns = read_time(pb);
+        p->time_ns = otlp_profile_samples_read_time(pb);
     } else if (f == l->profile.duration) {
-        p->duration_ns = read_time(pb);
+        p->duration_ns = otlp_profile_samples_read_time(pb);
     } else if (f == l->profile.period_type) {
-        p->period_type = read_value_type(r, pb);
+        p->period_type = otlp_profile_samples_read_value_type(r, pb);
     } else if (f == l->profile.period) {
         p->period = sf_pb_i64(pb);
     } else if (f == l->profile.id) {
@@ -142,7 +146,8 @@ static void read_head_field(struct sf_otlp_reader *r, struct sf_pb *pb, struct p
 
 /* --- samples --- */
 
-static bool push(struct sf_otlp_reader *r, struct sf_profile_list *l, uint64_t v)
+static bool otlp_profile_samples_push(struct sf_otlp_reader *r, struct sf_profile_list *l,
+                                      uint64_t v)
 {
     int64_t *to = sf_profile_list_more(r->b, l, sizeof(*to));
     if (!to)
@@ -152,14 +157,15 @@ static bool push(struct sf_otlp_reader *r, struct sf_profile_list *l, uint64_t v
     return true;
 }
 
-static void read_numbers(struct sf_otlp_reader *r, struct sf_pb *pb, struct sf_profile_list *to)
+static void otlp_profile_samples_read_numbers(struct sf_otlp_reader *r, struct sf_pb *pb,
+                                              struct sf_profile_list *to)
 {
     /* Times are fixed numbers since 1.8 and varints before; a list of either has no tags. */
     bool is_fixed = to == &r->sample.times && r->layout->has_zero;
     struct sf_pb run = sf_pb_run(pb);
     uint64_t v;
     while (is_fixed ? sf_pb_run_fixed64(&run, &v) : sf_pb_run_varint(&run, &v)) {
-        if (!push(r, to, v))
+        if (!otlp_profile_samples_push(r, to, v))
             break;
     }
     sf_pb_join(pb, &run);
@@ -172,7 +178,8 @@ static void read_sample_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, struct
     uint64_t at;
     while (sf_pb_run_varint(&run, &at)) {
         if (at >= r->tables[SF_OTLP_ATTRS].n)
-            set_bad(p, "attribute", at, r->tables[SF_OTLP_ATTRS].n, off_of(r, &run));
+            set_bad(p, "attribute", at, r->tables[SF_OTLP_ATTRS].n,
+                    otlp_profile_samples_off_of(r, &run));
         else if (s->n_attrs < SF_LIMIT_SAMPLE_LABELS)
             s->attrs[s->n_attrs++] = (uint32_t)at;
         else if (!p->is_check)
@@ -184,7 +191,8 @@ static void read_sample_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, struct
 }
 
 /* The sample at hand into r->sample. */
-static void read_sample(struct sf_otlp_reader *r, struct sf_pb *pb, struct profile_read *p)
+static void otlp_profile_samples_read_sample(struct sf_otlp_reader *r, struct sf_pb *pb,
+                                             struct profile_read *p)
 {
     const struct sf_otlp_layout *l = r->layout;
     struct sf_otlp_sample *s = &r->sample;
@@ -201,9 +209,9 @@ static void read_sample(struct sf_otlp_reader *r, struct sf_pb *pb, struct profi
         } else if (f == l->sample.length) {
             s->length = sf_pb_u64(&msg);
         } else if (f == l->sample.values) {
-            read_numbers(r, &msg, &s->values);
+            otlp_profile_samples_read_numbers(r, &msg, &s->values);
         } else if (f == l->sample.times) {
-            read_numbers(r, &msg, &s->times);
+            otlp_profile_samples_read_numbers(r, &msg, &s->times);
         } else if (f == l->sample.attrs) {
             read_sample_attrs(r, &msg, p);
         } else if (f == l->sample.link) {
@@ -250,8 +258,9 @@ static void take_link(struct sf_otlp_reader *r, struct sf_sample *out)
 }
 
 /* What the attributes say: whose sample it is, its ids, and the labels of its series. */
-static uint32_t take_attrs(struct sf_otlp_reader *r, const struct profile_read *p,
-                           struct sf_sample *out, const struct sf_profile_owner **owner)
+static uint32_t otlp_profile_samples_take_attrs(struct sf_otlp_reader *r,
+                                                const struct profile_read *p, struct sf_sample *out,
+                                                const struct sf_profile_owner **owner)
 {
     const struct sf_otlp_sample *s = &r->sample;
     struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
@@ -282,22 +291,24 @@ static int64_t times_factor(const struct profile_read *p, int64_t v)
     return out;
 }
 
-static uint32_t clamp_count(int64_t n)
+static uint32_t otlp_profile_samples_clamp_count(int64_t n)
 {
     return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static void add_value(struct sf_otlp_reader *r, const struct profile_read *p,
-                      const struct sf_profile_owner *owner, struct sf_sample *out, int64_t v)
+static void otlp_profile_samples_add_value(struct sf_otlp_reader *r, const struct profile_read *p,
+                                           const struct sf_profile_owner *owner,
+                                           struct sf_sample *out, int64_t v)
 {
     out->value = times_factor(p, v);
-    out->count = p->factor > 1 ? clamp_count(v) : 1;
+    out->count = p->factor > 1 ? otlp_profile_samples_clamp_count(v) : 1;
     sf_profile_build_sample(r->b, owner, out);
 }
 
 /* One sample for each moment; what a wait is stamped with is its end. */
-static void add_moments(struct sf_otlp_reader *r, const struct profile_read *p,
-                        const struct sf_profile_owner *owner, struct sf_sample *out)
+static void otlp_profile_samples_add_moments(struct sf_otlp_reader *r, const struct profile_read *p,
+                                             const struct sf_profile_owner *owner,
+                                             struct sf_sample *out)
 {
     const struct sf_otlp_sample *s = &r->sample;
     const int64_t *times = s->times.items, *values = s->values.items;
@@ -311,7 +322,7 @@ static void add_moments(struct sf_otlp_reader *r, const struct profile_read *p,
             out->start_ns -= v;
             out->length_ns = v;
         }
-        add_value(r, p, owner, out, v);
+        otlp_profile_samples_add_value(r, p, owner, out, v);
     }
 }
 
@@ -348,13 +359,13 @@ static bool is_shape_good(const struct sf_otlp_reader *r, const struct profile_r
     return s->times.n ? !s->values.n || s->values.n == s->times.n : s->values.n > 0;
 }
 
-static void add_sample(struct sf_otlp_reader *r, const struct profile_read *p)
+static void otlp_profile_samples_add_sample(struct sf_otlp_reader *r, const struct profile_read *p)
 {
     const struct sf_otlp_sample *s = &r->sample;
     const int64_t *values = s->values.items;
     const struct sf_profile_owner *owner;
     struct sf_sample out = {0};
-    uint32_t set = take_attrs(r, p, &out, &owner);
+    uint32_t set = otlp_profile_samples_take_attrs(r, p, &out, &owner);
     int64_t sum = 0;
 
     if (!owner)
@@ -367,22 +378,22 @@ static void add_sample(struct sf_otlp_reader *r, const struct profile_read *p)
                                              s->length);
     out.series = sf_profile_build_series(r->b, set, p->whats[0]);
     if (has_moments(r, p)) {
-        add_moments(r, p, owner, &out);
+        otlp_profile_samples_add_moments(r, p, owner, &out);
     } else if (p->n_types > 1 && !r->layout->has_zero) {
         for (uint32_t t = 0; t < p->n_types; t++) {
             out.series = sf_profile_build_series(r->b, set, p->whats[t]);
-            add_value(r, p, owner, &out, values[t]);
+            otlp_profile_samples_add_value(r, p, owner, &out, values[t]);
         }
     } else {
         for (uint32_t i = 0; i < s->values.n; i++)
             sum = sf_add_sat_i64(sum, values[i]);
-        add_value(r, p, owner, &out, sum);
+        otlp_profile_samples_add_value(r, p, owner, &out, sum);
     }
 }
 
 /* --- the profile --- */
 
-static sf_str name_of(const struct profile_read *p, sf_str type)
+static sf_str otlp_profile_samples_name_of(const struct profile_read *p, sf_str type)
 {
     static const sf_str families[] = {{"process_cpu", 11}, {"wall", 4},  {"memory", 6},
                                       {"mutex", 5},        {"block", 5}, {"goroutines", 10},
@@ -399,7 +410,7 @@ static sf_str name_of(const struct profile_read *p, sf_str type)
 }
 
 /* Counts of samples with a period of time are time: that is what people ask for. */
-static void name_types(struct sf_otlp_reader *r, struct profile_read *p)
+static void otlp_profile_samples_name_types(struct sf_otlp_reader *r, struct profile_read *p)
 {
     int64_t period_ns = sf_profile_type_unit_ns(p->period_type.unit);
     bool is_time = p->n_types == 1 && sf_str_eq(p->types[0].type, SF_STR("samples")) &&
@@ -415,15 +426,16 @@ static void name_types(struct sf_otlp_reader *r, struct profile_read *p)
                  (sf_str_eq(p->types[0].type, SF_STR("off_cpu")) ||
                   sf_str_eq(p->types[0].type, SF_STR("delay")));
     for (uint32_t t = 0; t < p->n_types; t++) {
-        struct sf_profile_what what = {.type = {.name = name_of(p, p->types[0].type),
-                                                .sample_type = p->types[t].type,
-                                                .sample_unit = p->types[t].unit,
-                                                .period_type = p->period_type.type,
-                                                .period_unit = p->period_type.unit},
-                                       .time_ns = p->time_ns,
-                                       .duration_ns = p->duration_ns,
-                                       .period = p->period,
-                                       .id = p->id};
+        struct sf_profile_what what = {
+            .type = {.name = otlp_profile_samples_name_of(p, p->types[0].type),
+                     .sample_type = p->types[t].type,
+                     .sample_unit = p->types[t].unit,
+                     .period_type = p->period_type.type,
+                     .period_unit = p->period_type.unit},
+            .time_ns = p->time_ns,
+            .duration_ns = p->duration_ns,
+            .period = p->period,
+            .id = p->id};
         p->whats[t] = sf_profile_build_what(r->b, &what, p->n_types == 1);
     }
 }
@@ -433,18 +445,18 @@ static void each_sample(struct sf_otlp_reader *r, struct sf_pb pb, struct profil
 {
     uint32_t n = 0;
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b) && !p->bad) {
-        size_t off = off_of(r, &pb);
+        size_t off = otlp_profile_samples_off_of(r, &pb);
         if (pb.tag != SF_PB_TAG(2, SF_PB_LEN)) {
             sf_pb_skip(&pb);
             continue;
         }
-        read_sample(r, &pb, p);
+        otlp_profile_samples_read_sample(r, &pb, p);
         if (!sf_pb_ok(&pb))
             break;
         if (p->is_check)
             check_sample(r, p, off);
         else if (is_shape_good(r, p))
-            add_sample(r, p);
+            otlp_profile_samples_add_sample(r, p);
         else
             drop_sample(r, n, off);
         n++;
@@ -499,7 +511,7 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
     } else if (sf_pb_ok(pb) && !r->b->is_full) {
         if (!p->n_types) /* not given: a count of something */
             p->types[p->n_types++] = (struct value_type){SF_STR("samples"), SF_STR("count")};
-        name_types(r, p);
+        otlp_profile_samples_name_types(r, p);
         sf_profile_table_expect(r->b, p->n_samples);
         each_sample(r, again, p, pb);
     }

@@ -3,7 +3,7 @@
 #include "decode/frame_kind.h"
 #include "decode/otlp/otlp_profile.h"
 
-static int kind_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
+static int otlp_profile_tables_kind_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
 {
     if ((pb->tag & 7) != SF_PB_LEN)
         return -1;
@@ -18,7 +18,7 @@ static int kind_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
 static void walk_holder(struct sf_otlp_reader *r, struct sf_pb pb, bool is_count)
 {
     while (sf_pb_next(&pb)) {
-        int k = kind_of(r, &pb);
+        int k = otlp_profile_tables_kind_of(r, &pb);
         if (k < 0) {
             sf_pb_skip(&pb);
             continue;
@@ -31,7 +31,8 @@ static void walk_holder(struct sf_otlp_reader *r, struct sf_pb pb, bool is_count
     }
 }
 
-static void walk(struct sf_otlp_reader *r, struct sf_pb pb, bool is_dictionary, bool is_count)
+static void otlp_profile_tables_walk(struct sf_otlp_reader *r, struct sf_pb pb, bool is_dictionary,
+                                     bool is_count)
 {
     for (int k = 0; k < SF_OTLP_TABLES; k++)
         r->tables[k].n = 0;
@@ -49,7 +50,7 @@ static void walk(struct sf_otlp_reader *r, struct sf_pb pb, bool is_dictionary, 
 
 bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary)
 {
-    walk(r, holder, is_dictionary, true);
+    otlp_profile_tables_walk(r, holder, is_dictionary, true);
     for (int k = 0; k < SF_OTLP_TABLES; k++) {
         struct sf_otlp_table *t = &r->tables[k];
         t->items = sf_profile_new(r->b, t->n + (size_t)1, sizeof(*t->items));
@@ -60,7 +61,7 @@ bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, 
         r->lines = sf_profile_new(r->b, SF_LIMIT_FRAMES, sizeof(*r->lines));
     if (r->b->is_full)
         return false;
-    walk(r, holder, is_dictionary, false);
+    otlp_profile_tables_walk(r, holder, is_dictionary, false);
     sf_profile_table_expect_symbols(r->b, r->tables[SF_OTLP_FUNCTIONS].n,
                                     r->tables[SF_OTLP_LOCATIONS].n, r->tables[SF_OTLP_STACKS].n);
     return !r->b->is_full;
@@ -94,13 +95,13 @@ static sf_str find_attr(struct sf_otlp_reader *r, struct sf_pb *run, const sf_st
 
 /* --- mappings, functions, locations, stacks --- */
 
-static bool known(const struct sf_otlp_table *t, uint64_t at, uint32_t *out)
+static bool otlp_profile_tables_known(const struct sf_otlp_table *t, uint64_t at, uint32_t *out)
 {
     *out = t->places[at] == SF_NONE ? SF_NONE : t->places[at] - 1;
     return t->places[at] != SF_OTLP_NEW;
 }
 
-static uint32_t learn(struct sf_otlp_table *t, uint64_t at, uint32_t place)
+static uint32_t otlp_profile_tables_learn(struct sf_otlp_table *t, uint64_t at, uint32_t place)
 {
     t->places[at] = place == SF_NONE ? SF_NONE : place + 1;
     return place;
@@ -111,7 +112,8 @@ struct mapping_read {
     uint64_t bias;
 };
 
-static void read_mapping(struct sf_otlp_reader *r, uint64_t at, struct mapping_read *out)
+static void otlp_profile_tables_read_mapping(struct sf_otlp_reader *r, uint64_t at,
+                                             struct mapping_read *out)
 {
     /* Go's own comes last: no file can be found by it. */
     static const sf_str build_ids[] = {{"process.executable.build_id.gnu", 31},
@@ -151,7 +153,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     uint32_t place;
     struct sf_pb pb;
 
-    if (known(t, at, &place)) {
+    if (otlp_profile_tables_known(t, at, &place)) {
         if (place != SF_NONE)
             *out_kind = sf_frame_kind_of_file(
                 ((const struct sf_function *)r->b->functions.items)[place].file, SF_STR_NONE);
@@ -178,14 +180,14 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     if (sf_str_eq(f.system_name, f.name))
         f.system_name = SF_STR_NONE;
     if (!f.name.len)
-        return learn(t, at, SF_NONE);
+        return otlp_profile_tables_learn(t, at, SF_NONE);
     *out_kind = sf_frame_kind_of_file(f.file, SF_STR_NONE);
-    return learn(t, at, sf_profile_build_function(r->b, &f));
+    return otlp_profile_tables_learn(t, at, sf_profile_build_function(r->b, &f));
 }
 
 /* The line at hand. False: a number in it is out of range. One without a function is not a line. */
-static bool read_line(struct sf_otlp_reader *r, struct sf_pb *pb, struct sf_location *l,
-                      enum sf_frame_kind *kind)
+static bool otlp_profile_tables_read_line(struct sf_otlp_reader *r, struct sf_pb *pb,
+                                          struct sf_location *l, enum sf_frame_kind *kind)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     enum sf_frame_kind line_kind = SF_FRAME_UNKNOWN;
@@ -222,7 +224,7 @@ static uint32_t finish_location(struct sf_otlp_reader *r, struct sf_location *l,
 {
     struct mapping_read m = {0};
     if (has_mapping) {
-        read_mapping(r, mapping, &m);
+        otlp_profile_tables_read_mapping(r, mapping, &m);
         l->addr -= l->addr ? m.bias : 0;
         l->mapping = sf_profile_build_mapping(r->b, &m.m);
         if (kind == SF_FRAME_UNKNOWN)
@@ -254,7 +256,7 @@ uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
 
     if (at >= t->n)
         return SF_NONE;
-    if (known(t, at, &place))
+    if (otlp_profile_tables_known(t, at, &place))
         return place;
     pb = sf_otlp_entry(r, SF_OTLP_LOCATIONS, at);
     while (sf_pb_next(&pb)) {
@@ -264,7 +266,7 @@ uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
         } else if (pb.tag == SF_PB_TAG(2, SF_PB_VARINT)) {
             l.addr = sf_pb_u64(&pb);
         } else if (pb.tag == SF_PB_TAG(3, SF_PB_LEN)) {
-            is_good &= read_line(r, &pb, &l, &kind);
+            is_good &= otlp_profile_tables_read_line(r, &pb, &l, &kind);
         } else if (pb.field == r->layout->location_attrs) {
             run = sf_pb_run(&pb);
             said = sf_frame_kind_of_word(find_attr(r, &run, frame_type, 1, &best));
@@ -279,8 +281,8 @@ uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
         has_mapping = false;
     }
     if (!is_good || !sf_pb_ok(&pb))
-        return learn(t, at, SF_NONE);
-    return learn(
+        return otlp_profile_tables_learn(t, at, SF_NONE);
+    return otlp_profile_tables_learn(
         t, at,
         finish_location(r, &l, mapping, has_mapping, said != SF_FRAME_UNKNOWN ? said : kind));
 }
@@ -300,7 +302,7 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
         return sf_profile_build_stack(r->b, NULL, 0);
     if (at >= t->n)
         return SF_NONE;
-    if (known(t, at, &place))
+    if (otlp_profile_tables_known(t, at, &place))
         return place;
     r->path.n = 0;
     pb = sf_otlp_entry(r, SF_OTLP_STACKS, at);
@@ -320,10 +322,10 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
             if (location == 0)
                 continue;
             /* Most are known: then it is not worth a call. */
-            if (location >= locations->n || !known(locations, location, &place))
+            if (location >= locations->n || !otlp_profile_tables_known(locations, location, &place))
                 place = sf_otlp_profile_tables_location(r, location);
             if (place == SF_NONE)
-                return learn(t, at, SF_NONE);
+                return otlp_profile_tables_learn(t, at, SF_NONE);
             to = is_room ? (uint32_t *)r->path.items + r->path.n
                          : sf_profile_list_more(r->b, &r->path, sizeof(*to));
             if (to) {
@@ -334,5 +336,5 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
         sf_pb_join(&pb, &run);
     }
     sf_otlp_note_fault(r, &pb);
-    return learn(t, at, sf_profile_build_stack(r->b, r->path.items, r->path.n));
+    return otlp_profile_tables_learn(t, at, sf_profile_build_stack(r->b, r->path.items, r->path.n));
 }

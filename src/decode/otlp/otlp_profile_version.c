@@ -156,7 +156,7 @@ static void try_sample(struct sf_otlp_reader *r, struct sf_pb pb, struct trial *
 
 /* --- what the messages look like --- */
 
-static bool has_field(struct sf_pb pb, uint32_t tag)
+static bool otlp_profile_version_has_field(struct sf_pb pb, uint32_t tag)
 {
     bool found = false;
     while (sf_pb_next(&pb)) {
@@ -171,7 +171,8 @@ static void inspect_attr(struct sf_pb kv, struct evidence *e)
     while (sf_pb_next(&kv)) {
         e->has_strings |= kv.tag == SF_PB_TAG(3, SF_PB_VARINT);
         if (kv.tag == SF_PB_TAG(2, SF_PB_LEN))
-            e->has_strings |= has_field(sf_pb_msg(&kv), SF_PB_TAG(8, SF_PB_VARINT));
+            e->has_strings |= otlp_profile_version_has_field(sf_pb_msg(&kv),
+                                                             SF_PB_TAG(8, SF_PB_VARINT));
         else
             sf_pb_skip(&kv);
     }
@@ -193,7 +194,7 @@ static void inspect_profile(struct sf_pb pb, struct evidence *e)
     while (sf_pb_next(&pb)) {
         switch (pb.tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
-            e->has_8 |= has_field(sf_pb_msg(&pb), SF_PB_TAG(3, SF_PB_VARINT));
+            e->has_8 |= otlp_profile_version_has_field(sf_pb_msg(&pb), SF_PB_TAG(3, SF_PB_VARINT));
             continue;
         case SF_PB_TAG(2, SF_PB_LEN): e->has_samples = true; break;
         case SF_PB_TAG(3, SF_PB_I64): e->is_fixed = true; break;
@@ -214,15 +215,16 @@ static void inspect_dictionary(struct sf_pb pb, struct evidence *e)
     while (sf_pb_next(&pb)) {
         if (pb.tag == SF_PB_TAG(6, SF_PB_LEN)) {
             struct sf_pb entry = sf_pb_msg(&pb);
-            bool is_old = has_field(entry, SF_PB_TAG(1, SF_PB_LEN));
+            bool is_old = otlp_profile_version_has_field(entry, SF_PB_TAG(1, SF_PB_LEN));
             e->has_old_attr |= is_old;
             e->has_new_entry |= !is_old;
         } else if (pb.tag == SF_PB_TAG(7, SF_PB_LEN)) {
             struct sf_pb entry = sf_pb_msg(&pb);
-            bool is_unit = has_field(entry, SF_PB_TAG(1, SF_PB_VARINT)) &&
-                           has_field(entry, SF_PB_TAG(2, SF_PB_VARINT));
+            bool is_unit = otlp_profile_version_has_field(entry, SF_PB_TAG(1, SF_PB_VARINT)) &&
+                           otlp_profile_version_has_field(entry, SF_PB_TAG(2, SF_PB_VARINT));
             e->has_old_unit |= is_unit;
-            e->has_new_entry |= has_field(entry, SF_PB_TAG(1, SF_PB_LEN)) || entry.at == entry.end;
+            e->has_new_entry |= otlp_profile_version_has_field(entry, SF_PB_TAG(1, SF_PB_LEN)) ||
+                                entry.at == entry.end;
         } else {
             sf_pb_skip(&pb);
         }

@@ -2,7 +2,7 @@
 
 #include "decode/otlp/otlp_build.h"
 
-static enum sf_err read_body(struct sf_otlp_build *b, sf_bytes body, bool is_json)
+static enum sf_err otlp_trace_read_body(struct sf_otlp_build *b, sf_bytes body, bool is_json)
 {
     return is_json ? sf_otlp_trace_json_read(b, body) : sf_otlp_trace_pb_read(b, body);
 }
@@ -16,7 +16,7 @@ static enum sf_err decode_whole(sf_bytes body, bool is_json, const struct sf_otl
     enum sf_err err;
 
     sf_otlp_build_init(&b, limits, req, &counted, why);
-    err = read_body(&b, body, is_json);
+    err = otlp_trace_read_body(&b, body, is_json);
     if (err)
         return err;
     *rejects = counted;
@@ -62,7 +62,7 @@ static enum sf_err walk_pieces(sf_bytes body, bool is_json, const struct sf_otlp
     if (max_spans && max_spans < b.max_spans)
         b.max_spans = max_spans;
     sf_arena_reset(req);
-    err = read_body(&b, body, is_json);
+    err = otlp_trace_read_body(&b, body, is_json);
     return err ? err : sf_otlp_build_finish(&b, NULL);
 }
 

@@ -28,7 +28,7 @@ enum { RES_ATTRS, RES_DROPPED, RES_KEYS };
 static const struct sf_otlp_key resource_keys[RES_KEYS] = {
     KEY("attributes", ""), KEY("droppedAttributesCount", "dropped_attributes_count")};
 
-static void read_resource(struct sf_otlp_build *b, struct sf_json *j)
+static void otlp_trace_json_read_resource(struct sf_otlp_build *b, struct sf_json *j)
 {
     struct sf_otlp_attrs attrs = {0};
     sf_str key;
@@ -51,7 +51,7 @@ static const struct sf_otlp_key scope_keys[SCOPE_KEYS] = {
     KEY("name", ""), KEY("version", ""), KEY("attributes", ""),
     KEY("droppedAttributesCount", "dropped_attributes_count")};
 
-static void read_scope(struct sf_otlp_build *b, struct sf_json *j)
+static void otlp_trace_json_read_scope(struct sf_otlp_build *b, struct sf_json *j)
 {
     struct sf_otlp_attrs attrs = {0};
     struct sf_scope sc = {.schema_url = b->scope.schema_url};
@@ -73,8 +73,8 @@ static void read_scope(struct sf_otlp_build *b, struct sf_json *j)
 
 /* An id of `max` bytes at most, as hexadecimal text, into `raw`. A longer one keeps its length and
  * loses its content: the length alone refuses it. */
-static sf_bytes read_id(struct sf_json *j, uint8_t *raw, size_t max, const char *name,
-                        const char **not_hex)
+static sf_bytes otlp_trace_json_read_id(struct sf_json *j, uint8_t *raw, size_t max,
+                                        const char *name, const char **not_hex)
 {
     sf_str text = sf_json_str(j);
     size_t len = text.len / 2;
@@ -113,7 +113,8 @@ static const struct sf_otlp_key event_keys[EV_KEYS] = {
     KEY("timeUnixNano", "time_unix_nano"), KEY("name", ""), KEY("attributes", ""),
     KEY("droppedAttributesCount", "dropped_attributes_count")};
 
-static void read_event(struct sf_otlp_build *b, struct sf_json *j, struct sf_event *ev)
+static void otlp_trace_json_read_event(struct sf_otlp_build *b, struct sf_json *j,
+                                       struct sf_event *ev)
 {
     struct sf_otlp_attrs attrs = {0};
     sf_str key;
@@ -139,14 +140,14 @@ struct lists {
     uint32_t n_cut_events, n_cut_links;
 };
 
-static void read_events(struct sf_otlp_build *b, struct sf_json *j, struct lists *l)
+static void otlp_trace_json_read_events(struct sf_otlp_build *b, struct sf_json *j, struct lists *l)
 {
     l->n_events = l->n_cut_events = 0;
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j)) {
         struct sf_event ev = {0}, *list;
-        read_event(b, j, &ev);
+        otlp_trace_json_read_event(b, j, &ev);
         if (l->n_events == SF_LIMIT_EVENTS) {
             l->n_cut_events++;
             continue;
@@ -170,7 +171,8 @@ static const struct sf_otlp_key link_keys[LINK_KEYS] = {
     KEY("flags", "")};
 
 /* False: its ids say it is not a link. */
-static bool read_link(struct sf_otlp_build *b, struct sf_json *j, struct sf_link *link)
+static bool otlp_trace_json_read_link(struct sf_otlp_build *b, struct sf_json *j,
+                                      struct sf_link *link)
 {
     struct sf_otlp_attrs attrs = {0};
     const char *not_hex = NULL;
@@ -182,8 +184,10 @@ static bool read_link(struct sf_otlp_build *b, struct sf_json *j, struct sf_link
         return false;
     while (sf_json_key(j, &key)) {
         switch (sf_otlp_attrs_json_key_find(link_keys, LINK_KEYS, key)) {
-        case LINK_TRACE: trace_id = read_id(j, link->trace_id.b, 16, "", &not_hex); break;
-        case LINK_SPAN: span_id = read_id(j, span_raw, 8, "", &not_hex); break;
+        case LINK_TRACE:
+            trace_id = otlp_trace_json_read_id(j, link->trace_id.b, 16, "", &not_hex);
+            break;
+        case LINK_SPAN: span_id = otlp_trace_json_read_id(j, span_raw, 8, "", &not_hex); break;
         case LINK_STATE: link->trace_state = sf_otlp_name(&b->rq, sf_json_str(j)); break;
         case LINK_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case LINK_DROPPED: link->dropped_attrs = sf_json_u32(j); break;
@@ -198,14 +202,14 @@ static bool read_link(struct sf_otlp_build *b, struct sf_json *j, struct sf_link
     return link->span_id && !sf_trace_id_is_zero(link->trace_id);
 }
 
-static void read_links(struct sf_otlp_build *b, struct sf_json *j, struct lists *l)
+static void otlp_trace_json_read_links(struct sf_otlp_build *b, struct sf_json *j, struct lists *l)
 {
     l->n_links = l->n_cut_links = 0;
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j)) {
         struct sf_link link = {0}, *list;
-        if (!read_link(b, j, &link) || l->n_links == SF_LIMIT_LINKS) {
+        if (!otlp_trace_json_read_link(b, j, &link) || l->n_links == SF_LIMIT_LINKS) {
             l->n_cut_links++;
             continue;
         }
@@ -218,7 +222,8 @@ static void read_links(struct sf_otlp_build *b, struct sf_json *j, struct lists 
     }
 }
 
-static void read_status(struct sf_otlp_build *b, struct sf_json *j, struct sf_span *s)
+static void otlp_trace_json_read_status(struct sf_otlp_build *b, struct sf_json *j,
+                                        struct sf_span *s)
 {
     sf_str key;
     s->status = SF_STATUS_UNSET;
@@ -277,8 +282,8 @@ struct raw_ids {
     uint8_t trace_id[16], span_id[8], parent_id[8];
 };
 
-static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span *s,
-                      struct sf_otlp_ids *ids, struct raw_ids *raw)
+static void otlp_trace_json_read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span *s,
+                                      struct sf_otlp_ids *ids, struct raw_ids *raw)
 {
     struct sf_otlp_attrs attrs = {0};
     struct lists l = {0};
@@ -289,11 +294,15 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
     while (sf_json_key(j, &key)) {
         switch (sf_otlp_attrs_json_key_find(span_keys, SPAN_KEYS, key)) {
         case SPAN_TRACE:
-            ids->trace_id = read_id(j, raw->trace_id, 16, "trace id", &ids->not_hex);
+            ids->trace_id = otlp_trace_json_read_id(j, raw->trace_id, 16, "trace id",
+                                                    &ids->not_hex);
             break;
-        case SPAN_SPAN: ids->span_id = read_id(j, raw->span_id, 8, "span id", &ids->not_hex); break;
+        case SPAN_SPAN:
+            ids->span_id = otlp_trace_json_read_id(j, raw->span_id, 8, "span id", &ids->not_hex);
+            break;
         case SPAN_PARENT:
-            ids->parent_id = read_id(j, raw->parent_id, 8, "parent span id", &ids->not_hex);
+            ids->parent_id = otlp_trace_json_read_id(j, raw->parent_id, 8, "parent span id",
+                                                     &ids->not_hex);
             break;
         case SPAN_STATE: s->trace_state = sf_otlp_name(&b->rq, sf_json_str(j)); break;
         case SPAN_FLAGS: s->flags = sf_json_u32(j); break;
@@ -303,11 +312,11 @@ static void read_span(struct sf_otlp_build *b, struct sf_json *j, struct sf_span
         case SPAN_END: s->end_ns = sf_json_u64(j); break;
         case SPAN_ATTRS: sf_otlp_attrs_json_read(&b->rq, j, &attrs); break;
         case SPAN_DROPPED_ATTRS: s->dropped_attrs = sf_json_u32(j); break;
-        case SPAN_EVENTS: read_events(b, j, &l); break;
+        case SPAN_EVENTS: otlp_trace_json_read_events(b, j, &l); break;
         case SPAN_DROPPED_EVENTS: s->dropped_events = sf_json_u32(j); break;
-        case SPAN_LINKS: read_links(b, j, &l); break;
+        case SPAN_LINKS: otlp_trace_json_read_links(b, j, &l); break;
         case SPAN_DROPPED_LINKS: s->dropped_links = sf_json_u32(j); break;
-        case SPAN_STATUS: read_status(b, j, s); break;
+        case SPAN_STATUS: otlp_trace_json_read_status(b, j, s); break;
         default: sf_json_skip(j); break;
         }
     }
@@ -328,7 +337,7 @@ static bool is_arena_full(const struct sf_otlp_build *b, const struct sf_json *j
     return b->rq.is_arena_full || (j->fault && j->err == SF_ERR_LIMIT);
 }
 
-static bool add_span(struct sf_otlp_build *b, struct sf_json *j)
+static bool otlp_trace_json_add_span(struct sf_otlp_build *b, struct sf_json *j)
 {
     struct decoder *d = b->decoder;
     if (b->take)
@@ -339,7 +348,7 @@ static bool add_span(struct sf_otlp_build *b, struct sf_json *j)
         struct sf_span *s = sf_otlp_build_span(b);
         if (!s)
             return false;
-        read_span(b, j, s, &ids, &raw);
+        otlp_trace_json_read_span(b, j, s, &ids, &raw);
         if (!is_arena_full(b, j)) {
             if (!sf_json_ok(j))
                 return false;
@@ -354,8 +363,8 @@ static bool add_span(struct sf_otlp_build *b, struct sf_json *j)
 }
 
 /* Reads ahead what an object says about itself. False: the fault is in `j`, or see b->err. */
-static bool look_ahead(struct sf_otlp_build *b, struct sf_json *j,
-                       bool (*read)(struct sf_otlp_build *, struct sf_json *, bool))
+static bool otlp_trace_json_look_ahead(struct sf_otlp_build *b, struct sf_json *j,
+                                       bool (*read)(struct sf_otlp_build *, struct sf_json *, bool))
 {
     struct decoder *d = b->decoder;
     d->ahead = *j;
@@ -371,19 +380,20 @@ enum { SS_SCOPE, SS_SPANS, SS_SCHEMA, SS_KEYS };
 static const struct sf_otlp_key scope_spans_keys[SS_KEYS] = {KEY("scope", ""), KEY("spans", ""),
                                                              KEY("schemaUrl", "schema_url")};
 
-static bool read_spans(struct sf_otlp_build *b, struct sf_json *j)
+static bool otlp_trace_json_read_spans(struct sf_otlp_build *b, struct sf_json *j)
 {
     if (!sf_json_array(j))
         return sf_json_ok(j);
     for (b->at_span = 0; sf_json_item(j); b->at_span++) {
-        if (!add_span(b, j))
+        if (!otlp_trace_json_add_span(b, j))
             return false;
     }
     return sf_json_ok(j);
 }
 
 /* The members of a ScopeSpans; ahead: all but its spans. */
-static bool read_scope_spans(struct sf_otlp_build *b, struct sf_json *j, bool is_ahead)
+static bool otlp_trace_json_read_scope_spans(struct sf_otlp_build *b, struct sf_json *j,
+                                             bool is_ahead)
 {
     bool is_final = b->take && !is_ahead; /* it was read ahead already */
     sf_str key;
@@ -395,10 +405,10 @@ static bool read_scope_spans(struct sf_otlp_build *b, struct sf_json *j, bool is
     while (sf_json_key(j, &key)) {
         size_t which = sf_otlp_attrs_json_key_find(scope_spans_keys, SS_KEYS, key);
         if (which == SS_SPANS && !is_ahead) {
-            if (!read_spans(b, j))
+            if (!otlp_trace_json_read_spans(b, j))
                 return false;
         } else if (which == SS_SCOPE && !is_final) {
-            read_scope(b, j);
+            otlp_trace_json_read_scope(b, j);
         } else if (which == SS_SCHEMA && !is_final) {
             b->scope.schema_url = sf_otlp_name(&b->rq, sf_json_str(j));
         } else {
@@ -418,10 +428,10 @@ static bool begin_scope_spans(struct sf_otlp_build *b, struct sf_json *j)
     if (b->take) {
         d->scope_start = *j;
         d->is_in_scope = true;
-        if (!look_ahead(b, j, read_scope_spans))
+        if (!otlp_trace_json_look_ahead(b, j, otlp_trace_json_read_scope_spans))
             return false;
     }
-    is_fine = read_scope_spans(b, j, false);
+    is_fine = otlp_trace_json_read_scope_spans(b, j, false);
     d->is_in_scope = false;
     return is_fine;
 }
@@ -430,7 +440,7 @@ enum { RS_RESOURCE, RS_SCOPES, RS_SCHEMA, RS_KEYS };
 static const struct sf_otlp_key resource_spans_keys[RS_KEYS] = {
     KEY("resource", ""), KEY("scopeSpans", "scope_spans"), KEY("schemaUrl", "schema_url")};
 
-static bool read_scopes(struct sf_otlp_build *b, struct sf_json *j)
+static bool otlp_trace_json_read_scopes(struct sf_otlp_build *b, struct sf_json *j)
 {
     if (!sf_json_array(j))
         return sf_json_ok(j);
@@ -441,7 +451,8 @@ static bool read_scopes(struct sf_otlp_build *b, struct sf_json *j)
     return sf_json_ok(j);
 }
 
-static bool read_resource_spans(struct sf_otlp_build *b, struct sf_json *j, bool is_ahead)
+static bool otlp_trace_json_read_resource_spans(struct sf_otlp_build *b, struct sf_json *j,
+                                                bool is_ahead)
 {
     bool is_final = b->take && !is_ahead;
     sf_str key;
@@ -453,10 +464,10 @@ static bool read_resource_spans(struct sf_otlp_build *b, struct sf_json *j, bool
     while (sf_json_key(j, &key)) {
         size_t which = sf_otlp_attrs_json_key_find(resource_spans_keys, RS_KEYS, key);
         if (which == RS_SCOPES && !is_ahead) {
-            if (!read_scopes(b, j))
+            if (!otlp_trace_json_read_scopes(b, j))
                 return false;
         } else if (which == RS_RESOURCE && !is_final) {
-            read_resource(b, j);
+            otlp_trace_json_read_resource(b, j);
             sf_otlp_build_service(&b->resource);
         } else if (which == RS_SCHEMA && !is_final) {
             b->resource.schema_url = sf_otlp_name(&b->rq, sf_json_str(j));
@@ -475,22 +486,22 @@ static bool begin_resource_spans(struct sf_otlp_build *b, struct sf_json *j)
     b->resource_slot = SF_OTLP_NO_SLOT;
     if (b->take) {
         d->resource_start = *j;
-        if (!look_ahead(b, j, read_resource_spans))
+        if (!otlp_trace_json_look_ahead(b, j, otlp_trace_json_read_resource_spans))
             return false;
     }
-    return read_resource_spans(b, j, false);
+    return otlp_trace_json_read_resource_spans(b, j, false);
 }
 
 /* Both were read before without a fault: only the arena can say no, and the caller asks it. */
-static bool reload(struct sf_otlp_build *b)
+static bool otlp_trace_json_reload(struct sf_otlp_build *b)
 {
     struct decoder *d = b->decoder;
     struct sf_otlp_rejects counted = *b->rq.rejects; /* what is cut again counts once */
     d->ahead = d->resource_start;
-    read_resource_spans(b, &d->ahead, true);
+    otlp_trace_json_read_resource_spans(b, &d->ahead, true);
     if (d->is_in_scope && !is_arena_full(b, &d->ahead)) {
         d->ahead = d->scope_start;
-        read_scope_spans(b, &d->ahead, true);
+        otlp_trace_json_read_scope_spans(b, &d->ahead, true);
     }
     b->rq.is_arena_full = is_arena_full(b, &d->ahead);
     *b->rq.rejects = counted;
@@ -527,7 +538,7 @@ enum sf_err sf_otlp_trace_json_read(struct sf_otlp_build *b, sf_bytes body)
     struct decoder d = {.is_in_scope = false};
 
     sf_json_init(&d.j, sf_bytes_str(body), b->rq.req);
-    sf_otlp_build_set_decoder(b, &d, reload);
+    sf_otlp_build_set_decoder(b, &d, otlp_trace_json_reload);
     b->n_expected = (uint32_t)(body.len < (1u << 30) ? body.len / 1024 + 8 : 0);
     /* No encoding is longer than its text; only the framing of ever nested lists adds to it. */
     b->rq.scratch = (struct sf_buf){.max = body.len + 1024};

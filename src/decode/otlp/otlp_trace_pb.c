@@ -16,7 +16,8 @@ static struct sf_pb cursor(const struct decoder *d, sf_bytes part)
     return sf_pb_part(d->body, part);
 }
 
-static void read_resource(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_otlp_attrs *attrs)
+static void otlp_trace_pb_read_resource(struct sf_otlp_build *b, struct sf_pb *pb,
+                                        struct sf_otlp_attrs *attrs)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
@@ -29,7 +30,8 @@ static void read_resource(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_o
     sf_pb_join(pb, &msg);
 }
 
-static void read_scope(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_otlp_attrs *attrs)
+static void otlp_trace_pb_read_scope(struct sf_otlp_build *b, struct sf_pb *pb,
+                                     struct sf_otlp_attrs *attrs)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
@@ -54,7 +56,7 @@ static void load_resource(struct sf_otlp_build *b, struct sf_pb *pb, uint32_t *o
     b->resource = (struct sf_resource){0};
     while (sf_pb_next(pb)) {
         switch (pb->tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): read_resource(b, pb, &attrs); break;
+        case SF_PB_TAG(1, SF_PB_LEN): otlp_trace_pb_read_resource(b, pb, &attrs); break;
         case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &b->resource.schema_url); break;
         case SF_PB_TAG(2, SF_PB_LEN):
             has_scopes = true;
@@ -81,7 +83,7 @@ static void load_scope(struct sf_otlp_build *b, struct sf_pb *pb)
     b->scope = (struct sf_scope){0};
     while (sf_pb_next(pb)) {
         switch (pb->tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): read_scope(b, pb, &attrs); break;
+        case SF_PB_TAG(1, SF_PB_LEN): otlp_trace_pb_read_scope(b, pb, &attrs); break;
         case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &b->scope.schema_url); break;
         case SF_PB_TAG(2, SF_PB_LEN): sf_pb_skip(pb); break; /* the spans: later */
         default: sf_otlp_skip(&b->rq, pb); break;
@@ -91,7 +93,7 @@ static void load_scope(struct sf_otlp_build *b, struct sf_pb *pb)
 }
 
 /* Both were read before without a fault: only the arena can say no, and the caller asks it. */
-static bool reload(struct sf_otlp_build *b)
+static bool otlp_trace_pb_reload(struct sf_otlp_build *b)
 {
     const struct decoder *d = b->decoder;
     struct sf_otlp_rejects counted = *b->rq.rejects; /* what is cut again counts once */
@@ -104,7 +106,7 @@ static bool reload(struct sf_otlp_build *b)
     return true;
 }
 
-static void read_event(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_event *ev)
+static void otlp_trace_pb_read_event(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_event *ev)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     struct sf_otlp_attrs attrs = {0};
@@ -122,7 +124,7 @@ static void read_event(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_even
 }
 
 /* False: its ids say it is not a link. */
-static bool read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link *link)
+static bool otlp_trace_pb_read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link *link)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     struct sf_otlp_attrs attrs = {0};
@@ -146,7 +148,7 @@ static bool read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link 
     return link->span_id && !sf_trace_id_is_zero(link->trace_id);
 }
 
-static void read_status(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span *s)
+static void otlp_trace_pb_read_status(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span *s)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     uint64_t code;
@@ -180,14 +182,15 @@ static void read_lists(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span
     while (sf_pb_next(pb)) {
         if (pb->tag == SF_PB_TAG(11, SF_PB_LEN)) {
             struct sf_event spare = {0}; /* those over the limit are still checked */
-            read_event(b, pb, s->n_events < max_events ? &events[s->n_events] : &spare);
+            otlp_trace_pb_read_event(b, pb,
+                                     s->n_events < max_events ? &events[s->n_events] : &spare);
             if (s->n_events < max_events)
                 s->n_events++;
             else
                 n_cut_events++;
         } else if (pb->tag == SF_PB_TAG(13, SF_PB_LEN)) {
             struct sf_link link = {0};
-            if (read_link(b, pb, &link) && s->n_links < max_links)
+            if (otlp_trace_pb_read_link(b, pb, &link) && s->n_links < max_links)
                 links[s->n_links++] = link;
             else
                 n_cut_links++;
@@ -203,8 +206,8 @@ static void read_lists(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span
     b->rq.rejects->n_cut_links += n_cut_links;
 }
 
-static void read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span *s,
-                      struct sf_otlp_ids *ids)
+static void otlp_trace_pb_read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span *s,
+                                    struct sf_otlp_ids *ids)
 {
     struct sf_pb again = *pb;
     struct sf_otlp_attrs attrs = {0};
@@ -228,7 +231,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span 
         case SF_PB_TAG(10, SF_PB_VARINT): s->dropped_attrs = sf_pb_u32(pb); break;
         case SF_PB_TAG(12, SF_PB_VARINT): s->dropped_events = sf_pb_u32(pb); break;
         case SF_PB_TAG(14, SF_PB_VARINT): s->dropped_links = sf_pb_u32(pb); break;
-        case SF_PB_TAG(15, SF_PB_LEN): read_status(b, pb, s); break;
+        case SF_PB_TAG(15, SF_PB_LEN): otlp_trace_pb_read_status(b, pb, s); break;
         case SF_PB_TAG(16, SF_PB_I32): s->flags = sf_pb_fixed32(pb); break;
         case SF_PB_TAG(11, SF_PB_LEN):
             n_events++;
@@ -249,7 +252,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span 
 }
 
 /* One span into the batch. False: see b->err or the fault in `pb`. */
-static bool add_span(struct sf_otlp_build *b, struct sf_pb *pb)
+static bool otlp_trace_pb_add_span(struct sf_otlp_build *b, struct sf_pb *pb)
 {
     struct sf_pb start = sf_pb_msg(pb);
     for (;;) {
@@ -258,7 +261,7 @@ static bool add_span(struct sf_otlp_build *b, struct sf_pb *pb)
         struct sf_span *s = sf_otlp_build_span(b);
         if (!s)
             return false;
-        read_span(b, &msg, s, &ids);
+        otlp_trace_pb_read_span(b, &msg, s, &ids);
         if (!sf_pb_join(pb, &msg))
             return false;
         if (!b->rq.is_arena_full)
@@ -270,7 +273,7 @@ static bool add_span(struct sf_otlp_build *b, struct sf_pb *pb)
     }
 }
 
-static bool read_scope_spans(struct sf_otlp_build *b, struct sf_pb *pb)
+static bool otlp_trace_pb_read_scope_spans(struct sf_otlp_build *b, struct sf_pb *pb)
 {
     struct decoder *d = b->decoder;
     struct sf_arena before = *b->rq.req;
@@ -291,7 +294,7 @@ static bool read_scope_spans(struct sf_otlp_build *b, struct sf_pb *pb)
             sf_pb_skip(&msg);
             continue;
         }
-        if (!add_span(b, &msg))
+        if (!otlp_trace_pb_add_span(b, &msg))
             break;
         b->at_span++;
     }
@@ -302,7 +305,7 @@ static bool read_scope_spans(struct sf_otlp_build *b, struct sf_pb *pb)
     return sf_pb_join(pb, &msg) && !b->err;
 }
 
-static bool read_resource_spans(struct sf_otlp_build *b, struct sf_pb *pb)
+static bool otlp_trace_pb_read_resource_spans(struct sf_otlp_build *b, struct sf_pb *pb)
 {
     struct decoder *d = b->decoder;
     struct sf_arena before = *b->rq.req;
@@ -325,7 +328,7 @@ static bool read_resource_spans(struct sf_otlp_build *b, struct sf_pb *pb)
             sf_pb_skip(&msg);
             continue;
         }
-        if (!read_scope_spans(b, &msg))
+        if (!otlp_trace_pb_read_scope_spans(b, &msg))
             break;
         b->at_scope++;
     }
@@ -338,7 +341,7 @@ static bool read_resource_spans(struct sf_otlp_build *b, struct sf_pb *pb)
 
 /* How many spans there seem to be: the list of them is then made once, at its size. Faults are left
  * to the real walk. */
-static uint32_t count_spans(struct sf_pb pb, unsigned level)
+static uint32_t otlp_trace_pb_count_spans(struct sf_pb pb, unsigned level)
 {
     uint32_t n = 0;
     while (sf_pb_next(&pb)) {
@@ -347,7 +350,7 @@ static uint32_t count_spans(struct sf_pb pb, unsigned level)
         if (!is_down)
             sf_pb_skip(&pb);
         else if (level < 2)
-            n += count_spans(sf_pb_msg(&pb), level + 1);
+            n += otlp_trace_pb_count_spans(sf_pb_msg(&pb), level + 1);
         else if (n < SF_LIMIT_SPANS) {
             n++;
             sf_pb_skip(&pb);
@@ -365,14 +368,14 @@ enum sf_err sf_otlp_trace_pb_read(struct sf_otlp_build *b, sf_bytes body)
     struct decoder d = {.body = body};
     struct sf_pb pb = sf_pb_init(body);
 
-    sf_otlp_build_set_decoder(b, &d, reload);
-    b->n_expected = count_spans(pb, 0);
+    sf_otlp_build_set_decoder(b, &d, otlp_trace_pb_reload);
+    b->n_expected = otlp_trace_pb_count_spans(pb, 0);
     for (b->at_resource = 0; sf_pb_next(&pb);) {
         if (pb.tag != SF_PB_TAG(1, SF_PB_LEN)) {
             sf_otlp_skip(&b->rq, &pb);
             continue;
         }
-        if (!read_resource_spans(b, &pb))
+        if (!otlp_trace_pb_read_resource_spans(b, &pb))
             break;
         b->at_resource++;
     }

@@ -103,7 +103,7 @@ struct data {
     bool has_clock, is_big;
 };
 
-static struct sf_perf_cursor part(const struct data *d, uint64_t off, uint64_t len)
+static struct sf_perf_cursor perf_data_part(const struct data *d, uint64_t off, uint64_t len)
 {
     if (off > d->file.len || len > d->file.len - off)
         return (struct sf_perf_cursor){d->file.p, d->file.p, true, d->is_big};
@@ -112,7 +112,7 @@ static struct sf_perf_cursor part(const struct data *d, uint64_t off, uint64_t l
 
 /* --- events --- */
 
-static sf_str name_of(uint32_t type, uint64_t config)
+static sf_str perf_data_name_of(uint32_t type, uint64_t config)
 {
     static const sf_str hardware[] = {SF_STR("cycles"),
                                       SF_STR("instructions"),
@@ -136,7 +136,7 @@ static sf_str name_of(uint32_t type, uint64_t config)
     return SF_STR("samples");
 }
 
-static void add_ids(struct data *d, struct sf_perf_cursor *c, uint64_t n, uint32_t attr)
+static void perf_data_add_ids(struct data *d, struct sf_perf_cursor *c, uint64_t n, uint32_t attr)
 {
     for (uint64_t i = 0; i < n && !c->is_short && d->ids.n < MAX_IDS; i++) {
         uint64_t id = sf_perf_take_u64(c);
@@ -148,7 +148,7 @@ static void add_ids(struct data *d, struct sf_perf_cursor *c, uint64_t n, uint32
     }
 }
 
-static bool add_attr(struct data *d, struct sf_perf_cursor c)
+static bool perf_data_add_attr(struct data *d, struct sf_perf_cursor c)
 {
     struct attr a = {0}, *to;
     uint64_t flags;
@@ -161,7 +161,7 @@ static bool add_attr(struct data *d, struct sf_perf_cursor c)
     flags = sf_perf_take_u64(&c);
     a.is_freq = flags >> (c.is_big ? 63 - 10 : 10) & 1;
     a.has_sample_id = flags >> (c.is_big ? 63 - 18 : 18) & 1;
-    a.name = name_of(a.type, a.config);
+    a.name = perf_data_name_of(a.type, a.config);
     to = c.is_short ? NULL : sf_profile_list_more(d->b, &d->attrs, sizeof(*to));
     if (!to)
         return false;
@@ -170,12 +170,12 @@ static bool add_attr(struct data *d, struct sf_perf_cursor c)
     return true;
 }
 
-static enum sf_err read_attrs(struct data *d)
+static enum sf_err perf_data_read_attrs(struct data *d)
 {
     uint64_t attr_len = sf_perf_u64(d->file.p + 16, d->is_big),
              off = sf_perf_u64(d->file.p + 24, d->is_big),
              len = sf_perf_u64(d->file.p + 32, d->is_big);
-    struct sf_perf_cursor all = part(d, off, len);
+    struct sf_perf_cursor all = perf_data_part(d, off, len);
     if (all.is_short || attr_len < MIN_ATTR_LEN + 16 || attr_len > 4096 ||
         len / attr_len > MAX_ATTRS)
         return sf_fail(d->b->why, SF_ERR_INPUT,
@@ -187,27 +187,28 @@ static enum sf_err read_attrs(struct data *d)
                                          d->is_big},
                               ids;
         uint64_t ids_off = sf_perf_take_u64(&section), ids_len = sf_perf_take_u64(&section);
-        if (!add_attr(d, (struct sf_perf_cursor){all.at, all.at + attr_len - 16, false, d->is_big}))
+        if (!perf_data_add_attr(
+                d, (struct sf_perf_cursor){all.at, all.at + attr_len - 16, false, d->is_big}))
             break;
-        ids = part(d, ids_off, ids_len);
+        ids = perf_data_part(d, ids_off, ids_len);
         if (!ids.is_short)
-            add_ids(d, &ids, ids_len / 8, d->attrs.n - 1);
+            perf_data_add_ids(d, &ids, ids_len / 8, d->attrs.n - 1);
     }
     return SF_OK;
 }
 
-static int by_id(const void *x, const void *y)
+static int perf_data_by_id(const void *x, const void *y)
 {
     const struct event_id *a = x, *b = y;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-static const struct attr *attr_of(const struct data *d, uint64_t id)
+static const struct attr *perf_data_attr_of(const struct data *d, uint64_t id)
 {
     struct event_id key = {.id = id};
-    const struct event_id *found = d->ids.n
-                                       ? bsearch(&key, d->ids.items, d->ids.n, sizeof(key), by_id)
-                                       : NULL;
+    const struct event_id *found = d->ids.n ? bsearch(&key, d->ids.items, d->ids.n, sizeof(key),
+                                                      perf_data_by_id)
+                                            : NULL;
     return (const struct attr *)d->attrs.items + (found ? found->attr : 0);
 }
 
@@ -235,7 +236,7 @@ static void read_event_names(struct data *d, struct sf_perf_cursor c)
     }
 }
 
-static sf_str hex_of(struct data *d, const uint8_t *p, size_t len)
+static sf_str perf_data_hex_of(struct data *d, const uint8_t *p, size_t len)
 {
     char *to = sf_profile_new(d->b, 2 * len + 1, 1);
     if (!to)
@@ -256,13 +257,13 @@ static void read_build_ids(struct data *d, struct sf_perf_cursor c)
         to = sf_profile_list_more(d->b, &d->build_ids, sizeof(*to));
         if (!to)
             return;
-        *to = (struct build_id){sf_perf_take_text(&name), hex_of(d, c.at + 12, len)};
+        *to = (struct build_id){sf_perf_take_text(&name), perf_data_hex_of(d, c.at + 12, len)};
         d->build_ids.n++;
         c.at += size;
     }
 }
 
-static int by_file(const void *x, const void *y)
+static int perf_data_by_file(const void *x, const void *y)
 {
     const struct build_id *a = x, *b = y;
     return sf_str_cmp(a->file, b->file);
@@ -289,27 +290,27 @@ static void read_features(struct data *d)
         uint64_t off, len;
         if (!has_feature(d, i, word_len))
             continue;
-        section = part(d, at, 16);
+        section = perf_data_part(d, at, 16);
         off = sf_perf_take_u64(&section);
         len = sf_perf_take_u64(&section);
         if (section.is_short)
             return;
         at += 16;
-        content = part(d, off, len);
+        content = perf_data_part(d, off, len);
         if (!content.is_short && i == FEATURE_EVENT_DESC)
             read_event_names(d, content);
         if (!content.is_short && i == FEATURE_BUILD_ID)
             read_build_ids(d, content);
     }
     if (d->build_ids.n)
-        qsort(d->build_ids.items, d->build_ids.n, sizeof(struct build_id), by_file);
+        qsort(d->build_ids.items, d->build_ids.n, sizeof(struct build_id), perf_data_by_file);
 }
 
 static sf_str build_id_of(const struct data *d, sf_str file)
 {
     struct build_id key = {.file = file}, *found = NULL;
     if (d->build_ids.n)
-        found = bsearch(&key, d->build_ids.items, d->build_ids.n, sizeof(key), by_file);
+        found = bsearch(&key, d->build_ids.items, d->build_ids.n, sizeof(key), perf_data_by_file);
     return found ? found->hex : SF_STR_NONE;
 }
 
@@ -348,19 +349,19 @@ static void skip_read(struct sf_perf_cursor *c, uint64_t format)
         sf_perf_skip(c, 8 * (once + n * each));
 }
 
-static bool read_sample(const struct data *d, struct sf_perf_cursor c, struct sample *out)
+static bool perf_data_read_sample(const struct data *d, struct sf_perf_cursor c, struct sample *out)
 {
     struct sample s = {.attr = d->attrs.items};
     uint64_t type = s.attr->sample_type, id = 0, n;
     struct sf_perf_cursor again = c;
     if (type & HAS_IDENTIFIER) {
         id = sf_perf_take_u64(&c);
-        s.attr = attr_of(d, id);
+        s.attr = perf_data_attr_of(d, id);
         type = s.attr->sample_type;
     } else if (type & HAS_ID) { /* behind fields that all events of a file have alike */
         sf_perf_skip(&again, (type & HAS_IP ? 8u : 0) + (type & HAS_TID ? 8u : 0) +
                                  (type & HAS_TIME ? 8u : 0) + (type & HAS_ADDR ? 8u : 0));
-        s.attr = attr_of(d, sf_perf_take_u64(&again));
+        s.attr = perf_data_attr_of(d, sf_perf_take_u64(&again));
         type = s.attr->sample_type;
     }
     if (type & HAS_IP)
@@ -390,7 +391,7 @@ static bool read_sample(const struct data *d, struct sf_perf_cursor c, struct sa
     return !c.is_short;
 }
 
-static void push(struct data *d, uint32_t location)
+static void perf_data_push(struct data *d, uint32_t location)
 {
     uint32_t *to = sf_profile_list_more(d->b, &d->frames, sizeof(*to));
     if (!to || location == SF_NONE)
@@ -399,9 +400,10 @@ static void push(struct data *d, uint32_t location)
     d->frames.n++;
 }
 
-static void push_name(struct data *d, sf_str name)
+static void perf_data_push_name(struct data *d, sf_str name)
 {
-    push(d, sf_profile_build_frame(d->b, &(struct sf_function){.name = name}, 0, SF_FRAME_UNKNOWN));
+    perf_data_push(
+        d, sf_profile_build_frame(d->b, &(struct sf_function){.name = name}, 0, SF_FRAME_UNKNOWN));
 }
 
 static void push_addr(struct data *d, uint32_t pid, uint64_t addr, bool is_kernel, bool is_return)
@@ -412,7 +414,7 @@ static void push_addr(struct data *d, uint32_t pid, uint64_t addr, bool is_kerne
     const struct sf_perf_map *map = sf_perf_maps_find(
         &d->maps, is_kernel ? (uint32_t)SF_PERF_KERNEL_PID : pid, l.addr);
     if (!map && !is_kernel) {
-        push_name(d, SF_STR("[unknown]"));
+        perf_data_push_name(d, SF_STR("[unknown]"));
         return;
     }
     if (map && !sf_str_starts(map->file, SF_STR("[kernel"))) {
@@ -424,16 +426,16 @@ static void push_addr(struct data *d, uint32_t pid, uint64_t addr, bool is_kerne
             d->b, &(struct sf_mapping){.file = SF_STR("[kernel.kallsyms]"),
                                        .build_id = map ? map->build_id : SF_STR_NONE});
     }
-    push(d, sf_profile_build_location(d->b, &l));
+    perf_data_push(d, sf_profile_build_location(d->b, &l));
 }
 
-static void add_sample(struct data *d, struct sf_perf_cursor c, unsigned misc)
+static void perf_data_add_sample(struct data *d, struct sf_perf_cursor c, unsigned misc)
 {
     struct sample s;
     struct sf_sample out = {.count = 1};
     bool is_kernel = (misc & MISC_CPUMODE) == MISC_KERNEL;
     uint32_t process;
-    if (!read_sample(d, c, &s)) {
+    if (!perf_data_read_sample(d, c, &s)) {
         sf_profile_build_drop(d->b, &d->b->drops.n_samples,
                               "perf.data: sample %" PRIu32 " is longer than its record",
                               d->b->samples.n + 1);
@@ -457,7 +459,7 @@ static void add_sample(struct data *d, struct sf_perf_cursor c, unsigned misc)
     if (s.pid == 0 && !out.thread_name.len)
         out.thread_name = SF_STR("swapper");
     if (out.thread_name.len)
-        push_name(d, out.thread_name);
+        perf_data_push_name(d, out.thread_name);
     out.thread = s.tid;
     out.series = sf_perf_events_find(&d->events, s.attr->name,
                                      s.attr->sample_type & HAS_PERIOD || !s.attr->is_freq);
@@ -488,7 +490,7 @@ static void add_map(struct data *d, struct sf_perf_cursor c, bool is_2, unsigned
     map.off = sf_perf_take_u64(&c);
     if (is_2) {
         if (misc & MISC_MMAP_BUILD_ID && c.end - c.at >= 24 && c.at[0] && c.at[0] <= 20)
-            map.build_id = hex_of(d, c.at + 4, c.at[0]);
+            map.build_id = perf_data_hex_of(d, c.at + 4, c.at[0]);
         sf_perf_skip(&c, 32);
     }
     map.file = sf_perf_take_text(&c);
@@ -534,13 +536,13 @@ static void take_fork(struct data *d, struct sf_perf_cursor c)
     }
 }
 
-static void take_record(struct data *d, const uint8_t *p)
+static void perf_data_take_record(struct data *d, const uint8_t *p)
 {
     uint32_t type = sf_perf_u32(p, d->is_big);
     unsigned misc = sf_perf_u16(p + 4, d->is_big), size = sf_perf_u16(p + 6, d->is_big);
     struct sf_perf_cursor c = {p + 8, p + size, false, d->is_big};
     if (type == RECORD_SAMPLE)
-        add_sample(d, c, misc);
+        perf_data_add_sample(d, c, misc);
     else if (type == RECORD_MMAP || type == RECORD_MMAP2)
         add_map(d, c, type == RECORD_MMAP2, misc);
     else if (type == RECORD_COMM)
@@ -549,7 +551,7 @@ static void take_record(struct data *d, const uint8_t *p)
         take_fork(d, c);
 }
 
-static bool is_wanted(uint32_t type)
+static bool perf_data_is_wanted(uint32_t type)
 {
     return type == RECORD_SAMPLE || type == RECORD_MMAP || type == RECORD_MMAP2 ||
            type == RECORD_COMM || type == RECORD_FORK;
@@ -567,7 +569,7 @@ static void note_record(struct data *d, const uint8_t *p, uint32_t type, struct 
     *to = (struct record){.p = p, .order = d->records.n};
     if (type != RECORD_SAMPLE)
         to->time = time_of_other(d, c);
-    else if (read_sample(d, c, &s))
+    else if (perf_data_read_sample(d, c, &s))
         to->time = s.time;
     d->records.n++;
 }
@@ -578,12 +580,12 @@ static void take_attr(struct data *d, struct sf_perf_cursor c)
     uint32_t len = c.end - c.at >= 8 ? sf_perf_u32(c.at + 4, d->is_big) : 0;
     struct sf_perf_cursor ids = c;
     if (len < MIN_ATTR_LEN || len > (size_t)(c.end - c.at) || d->attrs.n == MAX_ATTRS ||
-        !add_attr(d, (struct sf_perf_cursor){c.at, c.at + len, false, d->is_big}))
+        !perf_data_add_attr(d, (struct sf_perf_cursor){c.at, c.at + len, false, d->is_big}))
         return;
     sf_perf_skip(&ids, len);
-    add_ids(d, &ids, (uint64_t)(ids.end - ids.at) / 8, d->attrs.n - 1);
+    perf_data_add_ids(d, &ids, (uint64_t)(ids.end - ids.at) / 8, d->attrs.n - 1);
     if (d->ids.n)
-        qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
+        qsort(d->ids.items, d->ids.n, sizeof(struct event_id), perf_data_by_id);
 }
 
 /* A piece of the stream; since perf 6.15 its length is stated, because records are padded. */
@@ -598,7 +600,7 @@ static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
 }
 
 /* Records in a row: of the file, or of what was compressed in it. */
-static void walk(struct data *d, sf_bytes in, bool is_inside)
+static void perf_data_walk(struct data *d, sf_bytes in, bool is_inside)
 {
     const uint8_t *p = in.p, *end = in.p + in.len;
     while (end - p >= 8 && !d->b->is_full) {
@@ -616,7 +618,7 @@ static void walk(struct data *d, sf_bytes in, bool is_inside)
         c = (struct sf_perf_cursor){p + 8, p + size, false, d->is_big};
         if (type == RECORD_ATTR)
             take_attr(d, c);
-        else if (is_wanted(type))
+        else if (perf_data_is_wanted(type))
             note_record(d, p, type, c);
         else if ((type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2) && !is_inside)
             take_packed(d, c, type == RECORD_COMPRESSED2);
@@ -646,7 +648,7 @@ static enum sf_err walk_packed(struct data *d)
     if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT)
         sf_why_prefix(d->b->why, "perf.data: compressed records");
     if (!err)
-        walk(d, sf_str_bytes(sf_profile_table_copy(d->b, sf_buf_str(&plain))), true);
+        perf_data_walk(d, sf_str_bytes(sf_profile_table_copy(d->b, sf_buf_str(&plain))), true);
     sf_buf_done(&plain);
     sf_inflate_free(z);
     return err;
@@ -655,14 +657,14 @@ static enum sf_err walk_packed(struct data *d)
 static enum sf_err walk_all(struct data *d, size_t from, size_t end)
 {
     enum sf_err err = SF_OK;
-    walk(d, (sf_bytes){d->file.p + from, end - from}, false);
+    perf_data_walk(d, (sf_bytes){d->file.p + from, end - from}, false);
     if (d->packed.len && !d->b->is_full)
         err = walk_packed(d);
     sf_buf_done(&d->packed);
     return err;
 }
 
-static int by_time(const void *x, const void *y)
+static int perf_data_by_time(const void *x, const void *y)
 {
     const struct record *a = x, *b = y;
     if (a->time != b->time)
@@ -670,7 +672,7 @@ static int by_time(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static enum sf_err read_file(struct data *d)
+static enum sf_err perf_data_read_file(struct data *d)
 {
     uint64_t head = d->file.len >= 16 ? sf_perf_u64(d->file.p + 8, d->is_big) : 0, off, len;
     enum sf_err err;
@@ -679,11 +681,11 @@ static enum sf_err read_file(struct data *d)
     if (head < HEADER_LEN || d->file.len < HEADER_LEN)
         return sf_fail(d->b->why, SF_ERR_INPUT, "perf.data: cut short, %zu bytes hold no header",
                        d->file.len);
-    err = read_attrs(d);
+    err = perf_data_read_attrs(d);
     if (err)
         return err;
     if (d->ids.n)
-        qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
+        qsort(d->ids.items, d->ids.n, sizeof(struct event_id), perf_data_by_id);
     off = sf_perf_u64(d->file.p + 40, d->is_big);
     len = sf_perf_u64(d->file.p + 48, d->is_big);
     if (off > d->file.len)
@@ -696,7 +698,7 @@ static enum sf_err read_file(struct data *d)
     return walk_all(d, (size_t)off, (size_t)(off + len));
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err perf_data_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct data *d = sf_profile_new(b, 1, sizeof(*d));
     enum sf_err err;
@@ -705,15 +707,15 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     d->b = d->maps.b = d->events.b = b;
     d->file = sf_str_bytes(bytes);
     d->is_big = sf_str_starts(bytes, SF_STR("2ELIFREP"));
-    err = read_file(d);
+    err = perf_data_read_file(d);
     if (err || b->is_full)
         return err;
     if (!d->attrs.n)
         return sf_fail(b->why, SF_ERR_INPUT, "perf.data: no event is described in it");
     if (d->records.n)
-        qsort(d->records.items, d->records.n, sizeof(struct record), by_time);
+        qsort(d->records.items, d->records.n, sizeof(struct record), perf_data_by_time);
     for (uint32_t i = 0; i < d->records.n && sf_profile_build_ok(b); i++)
-        take_record(d, ((const struct record *)d->records.items)[i].p);
+        perf_data_take_record(d, ((const struct record *)d->records.items)[i].p);
     return SF_OK;
 }
 
@@ -726,5 +728,5 @@ const struct sf_profile_format sf_perf_data_format = {
     .name = "perf-data",
     .also = "perf.data,perf_data",
     .is = is_perf_data,
-    .decode = decode,
+    .decode = perf_data_decode,
 };

@@ -27,7 +27,8 @@ static sf_str without_colons(struct sf_profile_build *b, sf_str name)
     return (sf_str){p, name.len};
 }
 
-static struct sf_profile_type type_of(struct sf_profile_build *b, sf_str name, bool has_period)
+static struct sf_profile_type perf_event_type_of(struct sf_profile_build *b, sf_str name,
+                                                 bool has_period)
 {
     sf_str plain = sf_profile_clean(b, without_modifiers(name));
     bool is_clock = sf_str_eq(plain, SF_STR("cpu-clock")) || sf_str_eq(plain, SF_STR("task-clock"));
@@ -55,7 +56,7 @@ uint32_t sf_perf_events_find(struct sf_perf_events *e, sf_str name, bool has_per
     }
     if (e->n == SF_LIMIT_SAMPLE_TYPES)
         return SF_NONE;
-    what.type = type_of(e->b, name, has_period);
+    what.type = perf_event_type_of(e->b, name, has_period);
     set = sf_profile_build_set(e->b, &e->b->me, NULL, 0);
     e->names[e->n] = name;
     e->series[e->n] = sf_profile_build_series(e->b, set, sf_profile_build_what(e->b, &what, false));

@@ -12,7 +12,7 @@ struct process_key {
     uint32_t pid;
 };
 
-static bool is_process(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool perf_maps_is_process(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct process_key *k = key;
     (void)b;
@@ -24,7 +24,8 @@ uint32_t sf_perf_maps_process(struct sf_perf_maps *m, uint32_t pid)
     struct process_key key = {m, pid};
     struct sf_perf_process item = {.pid = pid, .parent = SF_NONE};
     struct sf_profile_spot spot;
-    if (!sf_profile_table_is_new(m->b, &m->process_at, sf_key_u64(pid), is_process, &key, &spot))
+    if (!sf_profile_table_is_new(m->b, &m->process_at, sf_key_u64(pid), perf_maps_is_process, &key,
+                                 &spot))
         return spot.place;
     return sf_profile_table_keep(m->b, &spot, &m->processes, &item, sizeof(item));
 }

@@ -48,7 +48,7 @@ struct script {
 
 /* --- header lines --- */
 
-static bool last_word(sf_str *rest, sf_str *out)
+static bool perf_script_last_word(sf_str *rest, sf_str *out)
 {
     size_t at, end = rest->len;
     while (end && sf_text_is_blank(rest->p[end - 1]))
@@ -61,7 +61,7 @@ static bool last_word(sf_str *rest, sf_str *out)
 }
 
 /* "1410597.984841:": seconds, and 3 to 9 digits behind the point. */
-static bool time_of(sf_str word, int64_t *out_ns)
+static bool perf_script_time_of(sf_str word, int64_t *out_ns)
 {
     uint64_t s, part;
     size_t dot, n;
@@ -78,7 +78,7 @@ static bool time_of(sf_str word, int64_t *out_ns)
 }
 
 /* "PID/TID" or "TID"; a thread of -1 means none. */
-static bool thread_of(sf_str word, uint64_t *out)
+static bool perf_script_thread_of(sf_str word, uint64_t *out)
 {
     size_t slash;
     uint64_t pid;
@@ -88,7 +88,7 @@ static bool thread_of(sf_str word, uint64_t *out)
            sf_str_to_u64(sf_str_from_at(word, slash + 1), out);
 }
 
-static bool is_cpu(sf_str word)
+static bool perf_script_is_cpu(sf_str word)
 {
     uint64_t n;
     return word.len > 2 && word.p[0] == '[' && word.p[word.len - 1] == ']' &&
@@ -100,19 +100,20 @@ static void take_left(sf_str left, struct header *h)
 {
     sf_str before = left, word;
     h->comm = sf_str_trim(left);
-    if (!last_word(&before, &word))
+    if (!perf_script_last_word(&before, &word))
         return;
-    if (is_cpu(word)) {
+    if (perf_script_is_cpu(word)) {
         h->comm = sf_str_trim(before);
-        if (!last_word(&before, &word))
+        if (!perf_script_last_word(&before, &word))
             return;
     }
-    if (thread_of(word, &h->tid)) {
+    if (perf_script_thread_of(word, &h->tid)) {
         h->comm = sf_str_trim(before);
         return;
     }
     /* -F +misc: letters behind the thread say in which mode it ran. */
-    if (word.len <= 2 && last_word(&before, &word) && thread_of(word, &h->tid))
+    if (word.len <= 2 && perf_script_last_word(&before, &word) &&
+        perf_script_thread_of(word, &h->tid))
         h->comm = sf_str_trim(before);
 }
 
@@ -147,9 +148,9 @@ static bool find_event(sf_str line, struct header *h)
             h->event = sf_str_part(word, 0, word.len - 1);
             h->rest = sf_str_trim(rest);
             /* "comm tid period event:", of which the thread is always there */
-            if (last_word(&before, &period) && sf_str_to_u64(period, &n) &&
-                last_word(&(sf_str){before.p, before.len}, &word) &&
-                (thread_of(word, &h->tid) || is_cpu(word))) {
+            if (perf_script_last_word(&before, &period) && sf_str_to_u64(period, &n) &&
+                perf_script_last_word(&(sf_str){before.p, before.len}, &word) &&
+                (perf_script_thread_of(word, &h->tid) || perf_script_is_cpu(word))) {
                 h->period = n;
                 h->has_period = true;
                 left = before;
@@ -157,7 +158,7 @@ static bool find_event(sf_str line, struct header *h)
             take_left(left, h);
             return h->tid || h->has_period;
         }
-        was_number = thread_of(word, &n) || is_cpu(word);
+        was_number = perf_script_thread_of(word, &n) || perf_script_is_cpu(word);
         left.len = at + word.len;
     }
     return false;
@@ -168,7 +169,7 @@ static bool header_of(sf_str line, struct header *out)
     struct header h = {0};
     sf_str rest = line, word;
     for (unsigned i = 0; i < 64 && sf_text_word(&rest, &word); i++) {
-        if (!time_of(word, &h.time_ns))
+        if (!perf_script_time_of(word, &h.time_ns))
             continue;
         h.has_time = true;
         take_left(sf_str_part(line, 0, (size_t)(word.p - line.p)), &h);
@@ -189,7 +190,7 @@ struct frame {
     sf_str symbol, module;
 };
 
-static bool is_hex(sf_str word)
+static bool perf_script_is_hex(sf_str word)
 {
     if (!word.len || word.len > 18)
         return false;
@@ -229,25 +230,25 @@ static void strip_offset(sf_str *s)
 }
 
 /* False: no frame. */
-static bool frame_of(sf_str line, struct frame *out)
+static bool perf_script_frame_of(sf_str line, struct frame *out)
 {
     sf_str text = sf_str_trim(line), rest = text, word;
     if (!sf_text_word(&rest, &word))
         return false;
-    if (is_hex(word))
+    if (perf_script_is_hex(word))
         text = sf_str_trim(rest);
     else if (text.p[text.len - 1] != ')')
         return false;
     take_module(&text, &out->module);
     strip_offset(&text);
     strip_offset(&out->module);
-    if (!out->module.len && !text.len && !is_hex(word))
+    if (!out->module.len && !text.len && !perf_script_is_hex(word))
         return false;
     out->symbol = text.len ? text : SF_STR("[unknown]");
     return true;
 }
 
-static sf_str base_name(sf_str path)
+static sf_str perf_script_base_name(sf_str path)
 {
     size_t at = path.len;
     while (at && path.p[at - 1] != '/')
@@ -312,7 +313,7 @@ static enum sf_frame_kind kind_of_jit(const struct script *s, sf_str symbol)
     return s->is_java ? SF_FRAME_JVM : SF_FRAME_UNKNOWN;
 }
 
-static enum sf_frame_kind kind_of(const struct script *s, const struct frame *f)
+static enum sf_frame_kind perf_script_kind_of(const struct script *s, const struct frame *f)
 {
     bool is_unknown = sf_str_eq(f->module, SF_STR("[unknown]"));
     if (sf_str_eq(f->module, SF_STR("[vdso]")) || sf_str_eq(f->module, SF_STR("inlined")))
@@ -326,7 +327,7 @@ static enum sf_frame_kind kind_of(const struct script *s, const struct frame *f)
     return f->module.len && !is_unknown ? SF_FRAME_NATIVE : SF_FRAME_UNKNOWN;
 }
 
-static void push(struct script *s, sf_str name, sf_str module, enum sf_frame_kind kind)
+static void perf_script_push(struct script *s, sf_str name, sf_str module, enum sf_frame_kind kind)
 {
     uint32_t *to = sf_profile_list_more(s->b, &s->frames, sizeof(*to));
     struct sf_line line;
@@ -359,9 +360,9 @@ static bool last_arrow(sf_str text, size_t *out)
     return false;
 }
 
-static void add_frame(struct script *s, const struct frame *f)
+static void perf_script_add_frame(struct script *s, const struct frame *f)
 {
-    enum sf_frame_kind kind = kind_of(s, f);
+    enum sf_frame_kind kind = perf_script_kind_of(s, f);
     sf_str module = sf_str_eq(f->module, SF_STR("inlined")) ? SF_STR_NONE : f->module;
     sf_str rest = f->symbol, name;
     size_t at;
@@ -369,20 +370,20 @@ static void add_frame(struct script *s, const struct frame *f)
         !sf_str_starts(f->symbol, SF_STR("(anonymous namespace)")))
         return; /* perf's own words, "(inlined)" of old versions */
     if (sf_str_eq(f->symbol, SF_STR("[unknown]"))) {
-        name = base_name(module);
+        name = perf_script_base_name(module);
         if (name.len && name.p[0] != '[' &&
-            !sf_arena_print(s->b->a, &name, "[%.*s]", SF_STR_ARG(base_name(module))))
+            !sf_arena_print(s->b->a, &name, "[%.*s]", SF_STR_ARG(perf_script_base_name(module))))
             s->b->is_full = true;
-        push(s, name.len ? name : SF_STR("[unknown]"), module, kind);
+        perf_script_push(s, name.len ? name : SF_STR("[unknown]"), module, kind);
         return;
     }
     /* "a->b": b was inlined into a, or called by it in a place that left no frame. */
     for (unsigned n = 0; n < MAX_ARROWS && last_arrow(rest, &at); n++) {
-        push(s, tidy(s, sf_str_from_at(rest, at + 2)), module, kind);
+        perf_script_push(s, tidy(s, sf_str_from_at(rest, at + 2)), module, kind);
         rest.len = at;
     }
     name = tidy(s, rest);
-    push(s, name.len ? name : f->symbol, module, kind);
+    perf_script_push(s, name.len ? name : f->symbol, module, kind);
 }
 
 /* "main.c:12" behind a frame says where in its source it was; "main.c:12 (inlined)", and where that
@@ -412,7 +413,7 @@ static bool take_source(struct script *s, sf_str line)
 /* --- samples --- */
 
 /* The command as a frame: blanks would read as the end of a name in folded text. */
-static sf_str root_name(struct script *s, sf_str comm)
+static sf_str perf_script_root_name(struct script *s, sf_str comm)
 {
     char *to;
     if (!sf_str_find_char(comm, ' ', &(size_t){0}) && !sf_str_find_char(comm, '\t', &(size_t){0}))
@@ -423,7 +424,7 @@ static sf_str root_name(struct script *s, sf_str comm)
     return to ? (sf_str){to, comm.len} : SF_STR_NONE;
 }
 
-static void close_sample(struct script *s)
+static void perf_script_close_sample(struct script *s)
 {
     const struct header *h = &s->head;
     struct sf_sample sample = {.count = 1, .thread = h->tid};
@@ -431,7 +432,7 @@ static void close_sample(struct script *s)
         return;
     s->is_open = false;
     if (h->comm.len)
-        push(s, root_name(s, h->comm), SF_STR_NONE, SF_FRAME_UNKNOWN);
+        perf_script_push(s, perf_script_root_name(s, h->comm), SF_STR_NONE, SF_FRAME_UNKNOWN);
     sample.series = sf_perf_events_find(&s->events, h->event, h->has_period);
     if (sample.series == SF_NONE && !s->b->is_full) {
         sf_profile_build_drop(s->b, &s->b->drops.n_samples,
@@ -447,14 +448,14 @@ static void close_sample(struct script *s)
     sf_profile_build_sample(s->b, &s->b->me, &sample);
 }
 
-static bool open_sample(struct script *s, sf_str line)
+static bool perf_script_open_sample(struct script *s, sf_str line)
 {
     struct header h;
     struct frame f;
     sf_str rest, word;
     if (!header_of(line, &h))
         return false;
-    close_sample(s);
+    perf_script_close_sample(s);
     s->head = h;
     s->is_open = true;
     s->has_last = false;
@@ -465,29 +466,31 @@ static bool open_sample(struct script *s, sf_str line)
         s->has_clock = true;
     }
     rest = h.rest;
-    if (sf_text_word(&rest, &word) && is_hex(word) && frame_of(h.rest, &f) && f.module.len) {
-        add_frame(s, &f); /* no call graph: the whole sample is this line */
-        close_sample(s);
+    if (sf_text_word(&rest, &word) && perf_script_is_hex(word) &&
+        perf_script_frame_of(h.rest, &f) && f.module.len) {
+        perf_script_add_frame(s, &f); /* no call graph: the whole sample is this line */
+        perf_script_close_sample(s);
     }
     return true;
 }
 
 /* Source lines have two blanks before them, frames a tab or many. */
-static bool is_source(sf_str line)
+static bool perf_script_is_source(sf_str line)
 {
     return line.len > 2 && sf_str_starts(line, SF_STR("  ")) && !sf_text_is_blank(line.p[2]);
 }
 
-static void take_line(struct script *s, sf_str line)
+static void perf_script_take_line(struct script *s, sf_str line)
 {
     struct frame f;
     bool is_indented = sf_text_is_blank(line.p[0]);
     if (sf_str_find(line, SF_STR(": PERF_RECORD_"), &(size_t){0})) {
-        close_sample(s); /* what --show-mmap-events and the like tell beside the samples */
+        perf_script_close_sample(
+            s); /* what --show-mmap-events and the like tell beside the samples */
         return;
     }
     if (s->is_open && is_indented) {
-        if (is_source(line) && take_source(s, line))
+        if (perf_script_is_source(line) && take_source(s, line))
             return;
         if (sf_str_starts(line, SF_STR(" ABI:")))
             return; /* registers */
@@ -495,14 +498,14 @@ static void take_line(struct script *s, sf_str line)
             s->b->drops.n_frames++;
             return;
         }
-        if (frame_of(line, &f)) {
-            add_frame(s, &f);
+        if (perf_script_frame_of(line, &f)) {
+            perf_script_add_frame(s, &f);
             return;
         }
         if (take_source(s, line))
             return;
     }
-    if (line.p[0] == '#' || open_sample(s, line))
+    if (line.p[0] == '#' || perf_script_open_sample(s, line))
         return;
     sf_profile_build_drop(s->b, &s->b->drops.n_parts,
                           "perf script: line %" PRIu64 " is neither a sample nor a frame",
@@ -514,7 +517,7 @@ static sf_str without_cr(sf_str line)
     return sf_str_ends(line, SF_STR("\r")) ? sf_str_part(line, 0, line.len - 1) : line;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err perf_script_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct script *s = sf_profile_new(b, 1, sizeof(*s));
     sf_str rest = bytes, line;
@@ -525,15 +528,15 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         s->n_line++;
         line = without_cr(line);
         if (!sf_str_trim(line).len)
-            close_sample(s);
+            perf_script_close_sample(s);
         else if (line.len > SF_LIMIT_LINE_LEN)
             sf_profile_build_drop(b, &b->drops.n_parts,
                                   "perf script: line %" PRIu64 " has %zu bytes", s->n_line,
                                   line.len);
         else
-            take_line(s, line);
+            perf_script_take_line(s, line);
     }
-    close_sample(s); /* often nothing follows the last frame */
+    perf_script_close_sample(s); /* often nothing follows the last frame */
     return SF_OK;
 }
 
@@ -553,11 +556,12 @@ static bool is_perf_script(sf_str bytes)
         }
         if (line.p[0] == '#')
             continue;
-        if (is_open && sf_text_is_blank(line.p[0]) && frame_of(line, &f) &&
+        if (is_open && sf_text_is_blank(line.p[0]) && perf_script_frame_of(line, &f) &&
             (f.module.len || h.has_time))
             return true;
         is_open = header_of(line, &h);
-        if (is_open && h.has_time && h.event.len && frame_of(h.rest, &f) && f.module.len)
+        if (is_open && h.has_time && h.event.len && perf_script_frame_of(h.rest, &f) &&
+            f.module.len)
             return true;
     }
     return is_open && h.has_time && h.event.len;
@@ -567,5 +571,5 @@ const struct sf_profile_format sf_perf_script_format = {
     .name = "perf-script",
     .also = "perf_script,perf",
     .is = is_perf_script,
-    .decode = decode,
+    .decode = perf_script_decode,
 };

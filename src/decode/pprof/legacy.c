@@ -111,7 +111,7 @@ static void take_name(struct sf_legacy *l, sf_str line)
     }
 }
 
-static int by_start(const void *x, const void *y)
+static int legacy_by_start(const void *x, const void *y)
 {
     const struct range *a = x, *b = y;
     return a->start < b->start ? -1 : a->start > b->start;
@@ -132,7 +132,7 @@ void sf_legacy_read_map(struct sf_legacy *l, sf_str text)
             take_name(l, line);
     }
     if (l->maps.n)
-        qsort(l->maps.items, l->maps.n, sizeof(struct range), by_start);
+        qsort(l->maps.items, l->maps.n, sizeof(struct range), legacy_by_start);
     if (l->names.n)
         qsort(l->names.items, l->names.n, sizeof(struct name), by_addr);
 }
@@ -164,7 +164,7 @@ void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n,
     l->has_count = period->has_count;
 }
 
-static const struct range *find_range(const struct sf_legacy *l, uint64_t addr)
+static const struct range *legacy_find_range(const struct sf_legacy *l, uint64_t addr)
 {
     const struct range *all = l->maps.items;
     uint32_t low = 0, high = l->maps.n;
@@ -180,19 +180,19 @@ static const struct range *find_range(const struct sf_legacy *l, uint64_t addr)
 
 bool sf_legacy_file(const struct sf_legacy *l, uint64_t addr, sf_str *out)
 {
-    const struct range *r = find_range(l, addr);
+    const struct range *r = legacy_find_range(l, addr);
     if (r)
         *out = r->file;
     return r;
 }
 
-static const struct name *find_name(const struct sf_legacy *l, uint64_t addr)
+static const struct name *legacy_find_name(const struct sf_legacy *l, uint64_t addr)
 {
     struct name key = {.addr = addr};
     return l->names.n ? bsearch(&key, l->names.items, l->names.n, sizeof(key), by_addr) : NULL;
 }
 
-static void put(struct sf_legacy *l, uint32_t location)
+static void legacy_put(struct sf_legacy *l, uint32_t location)
 {
     uint32_t *to = sf_profile_list_more(l->b, &l->stack, sizeof(*to));
     if (!to || location == SF_NONE)
@@ -204,20 +204,20 @@ static void put(struct sf_legacy *l, uint32_t location)
 void sf_legacy_push_name(struct sf_legacy *l, sf_str name, sf_str file, uint32_t line)
 {
     struct sf_function f = {.name = name, .file = file};
-    put(l, sf_profile_build_frame(l->b, &f, line, sf_frame_kind_of_file(file, SF_STR_NONE)));
+    legacy_put(l, sf_profile_build_frame(l->b, &f, line, sf_frame_kind_of_file(file, SF_STR_NONE)));
 }
 
 void sf_legacy_push(struct sf_legacy *l, uint64_t addr, bool is_return)
 {
     struct sf_location at = {.mapping = SF_NONE};
-    const struct name *name = find_name(l, addr);
+    const struct name *name = legacy_find_name(l, addr);
     const struct range *range;
     if (name) {
         sf_legacy_push_name(l, name->name, name->file, name->line);
         return;
     }
     at.addr = is_return && addr ? addr - 1 : addr;
-    range = find_range(l, at.addr);
+    range = legacy_find_range(l, at.addr);
     if (range) {
         at.mapping = sf_profile_build_mapping(l->b, &(struct sf_mapping){.file = range->file});
         at.addr = at.addr - range->start + range->off;
@@ -225,7 +225,7 @@ void sf_legacy_push(struct sf_legacy *l, uint64_t addr, bool is_return)
     }
     if (at.kind == SF_FRAME_UNKNOWN)
         at.kind = SF_FRAME_NATIVE;
-    put(l, sf_profile_build_location(l->b, &at));
+    legacy_put(l, sf_profile_build_location(l->b, &at));
 }
 
 void sf_legacy_add(struct sf_legacy *l, const int64_t *values, uint64_t thread, sf_str thread_name)

@@ -35,18 +35,18 @@ static uint64_t word_at(const struct words *w, size_t i)
     return w->is_big ? sf_load_u64be(p) : sf_load_u64le(p);
 }
 
-static bool is_header(const struct words *w)
+static bool legacy_cpu_is_header(const struct words *w)
 {
     return w->n >= HEADER_WORDS && word_at(w, 0) == 0 && word_at(w, 1) == 3 && word_at(w, 2) <= 1 &&
            word_at(w, 3) > 0 && word_at(w, 3) < 1u << 31 && word_at(w, 4) == 0;
 }
 
-static bool find_words(sf_str bytes, struct words *out)
+static bool legacy_cpu_find_words(sf_str bytes, struct words *out)
 {
     for (unsigned i = 0; i < 4; i++) {
         struct words w = {.p = sf_str_bytes(bytes).p, .size = i < 2 ? 8 : 4, .is_big = i % 2};
         w.n = bytes.len / w.size;
-        if (is_header(&w)) {
+        if (legacy_cpu_is_header(&w)) {
             *out = w;
             return true;
         }
@@ -105,8 +105,8 @@ static uint64_t find_trampoline(const struct sf_legacy *l, const struct words *w
     return !sf_legacy_file(l, found - 1, &file) || has_trampoline(file) ? found : 0;
 }
 
-static void add_sample(struct sf_legacy *l, const struct words *w, size_t at, int64_t period_ns,
-                       uint64_t trampoline, bool is_java)
+static void legacy_cpu_add_sample(struct sf_legacy *l, const struct words *w, size_t at,
+                                  int64_t period_ns, uint64_t trampoline, bool is_java)
 {
     uint64_t count = word_at(w, at), depth = word_at(w, at + 1), leaf = word_at(w, at + 2);
     int64_t values[2];
@@ -123,7 +123,7 @@ static void add_sample(struct sf_legacy *l, const struct words *w, size_t at, in
     sf_legacy_add(l, values, 0, SF_STR_NONE);
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err legacy_cpu_decode(struct sf_profile_build *b, sf_str bytes)
 {
     static const char *const types[] = {"samples/count", "cpu/nanoseconds"};
     struct words w;
@@ -132,7 +132,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     bool is_java;
     int64_t period_ns;
     uint64_t trampoline;
-    if (!find_words(bytes, &w))
+    if (!legacy_cpu_find_words(bytes, &w))
         return sf_fail(b->why, SF_ERR_INPUT, "legacy CPU profile: its header is not one");
     if (!find_end(&w, &end))
         return sf_fail(b->why, SF_ERR_INPUT,
@@ -147,19 +147,19 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
                     &(struct sf_legacy_period){"cpu/nanoseconds", period_ns, 0, true});
     for (size_t at = HEADER_WORDS; at + 3 < end && sf_profile_build_ok(b);
          at += 2 + (size_t)word_at(&w, at + 1))
-        add_sample(&l, &w, at, period_ns, trampoline, is_java);
+        legacy_cpu_add_sample(&l, &w, at, period_ns, trampoline, is_java);
     return SF_OK;
 }
 
-static bool is_cpu(sf_str bytes)
+static bool legacy_cpu_is_cpu(sf_str bytes)
 {
     struct words w;
-    return find_words(bytes, &w);
+    return legacy_cpu_find_words(bytes, &w);
 }
 
 const struct sf_profile_format sf_legacy_cpu_format = {
     .name = "pprof-legacy-cpu",
     .also = "",
-    .is = is_cpu,
-    .decode = decode,
+    .is = legacy_cpu_is_cpu,
+    .decode = legacy_cpu_decode,
 };

@@ -39,7 +39,7 @@ struct reader {
 /* --- headers --- */
 
 /* Numbers between anything else: "1: 2 [3: 4] @". */
-static unsigned read_numbers(sf_str text, uint64_t *out, unsigned n)
+static unsigned legacy_text_read_numbers(sf_str text, uint64_t *out, unsigned n)
 {
     unsigned found = 0;
     for (size_t i = 0; i < text.len && found < n; i++) {
@@ -58,7 +58,7 @@ static bool read_heap_header(struct reader *r, sf_str line)
     size_t at, slash;
     sf_str name;
     if (!sf_str_starts(line, SF_STR("heap profile:")) || !sf_str_find_char(line, '@', &at) ||
-        read_numbers(sf_str_part(line, 0, at), n, 4) != 4)
+        legacy_text_read_numbers(sf_str_part(line, 0, at), n, 4) != 4)
         return false;
     name = sf_str_trim(sf_str_from_at(line, at + 1));
     if (sf_str_find_char(name, '/', &slash)) {
@@ -76,7 +76,7 @@ static bool read_heap_header(struct reader *r, sf_str line)
            sf_str_starts(name, SF_STR("fragmentation"));
 }
 
-static bool read_header(struct reader *r, sf_str line)
+static bool legacy_text_read_header(struct reader *r, sf_str line)
 {
     size_t at;
     line = sf_str_trim(line);
@@ -107,7 +107,7 @@ static bool read_header(struct reader *r, sf_str line)
     return true;
 }
 
-static void open_types(struct reader *r)
+static void legacy_text_open_types(struct reader *r)
 {
     static const char *const heap[] = {"alloc_objects/count", "alloc_space/bytes",
                                        "inuse_objects/count", "inuse_space/bytes"},
@@ -142,7 +142,7 @@ static void open_types(struct reader *r)
 /* --- samples --- */
 
 /* Of a sampled bucket: what was probably there. */
-static void scale(const struct reader *r, int64_t *n, int64_t *bytes)
+static void legacy_text_scale(const struct reader *r, int64_t *n, int64_t *bytes)
 {
     double factor;
     if (!(r->rate > 1) || *n <= 0 || *bytes <= 0)
@@ -154,15 +154,15 @@ static void scale(const struct reader *r, int64_t *n, int64_t *bytes)
     *bytes = (int64_t)((double)*bytes * factor);
 }
 
-static int64_t clip(double v)
+static int64_t legacy_text_clip(double v)
 {
     return v > 0 ? v < 9e18 ? (int64_t)v : INT64_MAX : 0;
 }
 
-static bool take_values(struct reader *r, sf_str text)
+static bool legacy_text_take_values(struct reader *r, sf_str text)
 {
     uint64_t n[4] = {0};
-    unsigned found = read_numbers(text, n, 4);
+    unsigned found = legacy_text_read_numbers(text, n, 4);
     for (unsigned i = 0; i < 4; i++) {
         if (n[i] > INT64_MAX)
             return false;
@@ -173,8 +173,8 @@ static bool take_values(struct reader *r, sf_str text)
                 all_bytes = (int64_t)n[3];
         if (found != 4)
             return false;
-        scale(r, &in_n, &in_bytes);
-        scale(r, &all_n, &all_bytes);
+        legacy_text_scale(r, &in_n, &in_bytes);
+        legacy_text_scale(r, &all_n, &all_bytes);
         r->values[0] = r->has_alloc ? all_n : in_n;
         r->values[1] = r->has_alloc ? all_bytes : in_bytes;
         r->values[2] = in_n;
@@ -184,12 +184,13 @@ static bool take_values(struct reader *r, sf_str text)
     case JAVA_HEAP:
         r->values[0] = (int64_t)n[1];
         r->values[1] = (int64_t)n[0];
-        scale(r, &r->values[0], &r->values[1]);
+        legacy_text_scale(r, &r->values[0], &r->values[1]);
         return found == 2;
     case CONTENTION:
-        r->values[0] = clip((double)n[1] * r->period);
-        r->values[1] = clip(r->unit_ns > 0 ? (double)n[0] * r->period * r->unit_ns
-                                           : (double)n[0] * r->period / r->cycles_per_ns);
+        r->values[0] = legacy_text_clip((double)n[1] * r->period);
+        r->values[1] = legacy_text_clip(r->unit_ns > 0
+                                            ? (double)n[0] * r->period * r->unit_ns
+                                            : (double)n[0] * r->period / r->cycles_per_ns);
         return found == 2;
     case COUNT:
     case THREAD: break;
@@ -210,7 +211,7 @@ static void push_addresses(struct reader *r)
     }
 }
 
-static void close_sample(struct reader *r)
+static void legacy_text_close_sample(struct reader *r)
 {
     if (!r->is_open)
         return;
@@ -275,16 +276,16 @@ static bool take_attribute(struct reader *r, sf_str line)
     else if (sf_str_eq(key, SF_STR("sampling period")))
         r->period = v;
     else if (sf_str_eq(key, SF_STR("ms since reset")))
-        r->duration_ns = clip(v * 1e6);
+        r->duration_ns = legacy_text_clip(v * 1e6);
     return true;
 }
 
 /* "--- Thread 7f794ab90940 (name: main/14748) stack: ---" opens a stack of addresses. */
-static void take_thread(struct reader *r, sf_str line)
+static void legacy_text_take_thread(struct reader *r, sf_str line)
 {
     size_t open, end, slash;
     sf_str inner;
-    close_sample(r);
+    legacy_text_close_sample(r);
     r->is_open = true;
     r->values[0] = 1;
     r->thread = 0;
@@ -307,7 +308,7 @@ static void take_thread_line(struct reader *r, sf_str line)
     sf_str rest = line, word;
     uint64_t addr;
     if (sf_str_starts(line, SF_STR("--- Thread"))) {
-        take_thread(r, line);
+        legacy_text_take_thread(r, line);
         return;
     }
     if (!r->is_open)
@@ -321,7 +322,7 @@ static void take_thread_line(struct reader *r, sf_str line)
     }
 }
 
-static void take_line(struct reader *r, sf_str line)
+static void legacy_text_take_line(struct reader *r, sf_str line)
 {
     size_t at;
     if (line.p[0] == '#') {
@@ -338,10 +339,10 @@ static void take_line(struct reader *r, sf_str line)
                                   "legacy profile: line %" PRIu64 " is not a sample", r->n_line);
         return;
     }
-    close_sample(r);
+    legacy_text_close_sample(r);
     if (!r->l.n_types)
-        open_types(r); /* behind the attributes */
-    if (!take_values(r, sf_str_part(line, 0, at))) {
+        legacy_text_open_types(r); /* behind the attributes */
+    if (!legacy_text_take_values(r, sf_str_part(line, 0, at))) {
         sf_profile_build_drop(r->b, &r->b->drops.n_samples,
                               "legacy profile: line %" PRIu64 " has no usable values", r->n_line);
         return;
@@ -375,7 +376,7 @@ static sf_str find_map(const struct reader *r, sf_str bytes, sf_str *out_map)
     return bytes;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err legacy_text_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader r = {.b = b, .period = 1, .cycles_per_ns = 1};
     sf_str rest, line, map;
@@ -383,13 +384,13 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     sf_legacy_init(&r.l, b);
     rest = bytes;
     while (!has_header && sf_str_split_next(&rest, '\n', &line))
-        has_header = read_header(&r, line);
+        has_header = legacy_text_read_header(&r, line);
     if (!has_header)
         return sf_fail(b->why, SF_ERR_INPUT, "legacy profile: it has no header");
     rest = find_map(&r, rest, &map);
     sf_legacy_read_map(&r.l, map);
     if (r.kind == THREAD)
-        open_types(&r);
+        legacy_text_open_types(&r);
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
         r.n_line++;
         line = sf_str_trim(line);
@@ -398,21 +399,21 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
                                   "legacy profile: line %" PRIu64 " has %zu bytes", r.n_line,
                                   line.len);
         else if (line.len)
-            take_line(&r, line);
+            legacy_text_take_line(&r, line);
     }
-    close_sample(&r);
+    legacy_text_close_sample(&r);
     return SF_OK;
 }
 
 /* Its first line that says something. */
-static bool is_text(sf_str bytes)
+static bool legacy_text_is_text(sf_str bytes)
 {
     struct reader r = {0};
     sf_str rest = sf_str_part(bytes, 0, 4096), line;
     while (sf_str_split_next(&rest, '\n', &line)) {
         line = sf_str_trim(line);
         if (line.len && line.p[0] != '#')
-            return read_header(&r, line);
+            return legacy_text_read_header(&r, line);
     }
     return false;
 }
@@ -420,6 +421,6 @@ static bool is_text(sf_str bytes)
 const struct sf_profile_format sf_legacy_text_format = {
     .name = "pprof-legacy",
     .also = "",
-    .is = is_text,
-    .decode = decode,
+    .is = legacy_text_is_text,
+    .decode = legacy_text_decode,
 };

@@ -28,7 +28,7 @@ sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const cha
     return SF_STR("(unknown)");
 }
 
-static struct sf_pprof_value_type read_value_type(struct sf_pb *pb)
+static struct sf_pprof_value_type pprof_read_value_type(struct sf_pb *pb)
 {
     struct sf_pprof_value_type vt = {0};
     struct sf_pb m = sf_pb_msg(pb);
@@ -43,7 +43,7 @@ static struct sf_pprof_value_type read_value_type(struct sf_pb *pb)
     return vt;
 }
 
-static enum sf_err read_counts(struct sf_pprof *p)
+static enum sf_err pprof_read_counts(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
     while (sf_pb_next(&pb)) {
@@ -52,14 +52,14 @@ static enum sf_err read_counts(struct sf_pprof *p)
             if (p->n_types == SF_LIMIT_SAMPLE_TYPES)
                 return sf_fail(p->b->why, SF_ERR_LIMIT, "pprof: more than %d sample types",
                                SF_LIMIT_SAMPLE_TYPES);
-            p->types[p->n_types++] = read_value_type(&pb);
+            p->types[p->n_types++] = pprof_read_value_type(&pb);
             continue;
         case SF_PB_TAG(9, SF_PB_VARINT):
             p->time_ns = sf_pb_i64(&pb);
             p->n_times++;
             continue;
         case SF_PB_TAG(10, SF_PB_VARINT): p->duration_ns = sf_pb_i64(&pb); continue;
-        case SF_PB_TAG(11, SF_PB_LEN): p->period_type = read_value_type(&pb); continue;
+        case SF_PB_TAG(11, SF_PB_LEN): p->period_type = pprof_read_value_type(&pb); continue;
         case SF_PB_TAG(12, SF_PB_VARINT): p->period = sf_pb_i64(&pb); continue;
         case SF_PB_TAG(2, SF_PB_LEN): p->n_samples++; break;
         case SF_PB_TAG(3, SF_PB_LEN): p->n_mappings++; break;
@@ -86,7 +86,7 @@ static enum sf_err read_counts(struct sf_pprof *p)
     return SF_OK;
 }
 
-static void read_strings(struct sf_pprof *p)
+static void pprof_read_strings(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
     uint32_t n = 0;
@@ -178,7 +178,7 @@ static void derive_time(struct sf_pprof *p, struct sf_profile_what what)
     p->derived = sf_profile_build_what(p->b, &what, false);
 }
 
-static void name_types(struct sf_pprof *p)
+static void pprof_name_types(struct sf_pprof *p)
 {
     struct sf_profile_build *b = p->b;
     struct sf_profile_what what;
@@ -233,24 +233,24 @@ static enum sf_err read_content(struct sf_pprof *p)
     return err;
 }
 
-static enum sf_err read_head(struct sf_pprof *p)
+static enum sf_err pprof_read_head(struct sf_pprof *p)
 {
-    enum sf_err err = read_counts(p);
+    enum sf_err err = pprof_read_counts(p);
     if (!err)
         fix_times(p);
     return err;
 }
 
-static void read_names(struct sf_pprof *p)
+static void pprof_read_names(struct sf_pprof *p)
 {
-    read_strings(p);
+    pprof_read_strings(p);
     if (p->b->is_full)
         return;
     read_comments(p);
-    name_types(p);
+    pprof_name_types(p);
 }
 
-static struct sf_pprof *new_reader(struct sf_profile_build *b, sf_str bytes)
+static struct sf_pprof *pprof_new_reader(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_pprof *p = sf_profile_new(b, 1, sizeof(*p));
     if (!p)
@@ -279,7 +279,7 @@ static void match_types(struct sf_pprof *p, const struct sf_pprof *after)
 static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *after)
 {
     struct sf_pprof_delta delta;
-    struct sf_pprof *before = new_reader(b, b->hint->prev);
+    struct sf_pprof *before = pprof_new_reader(b, b->hint->prev);
     enum sf_err err;
 
     if (!before)
@@ -287,9 +287,9 @@ static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *afte
     sf_pprof_delta_init(&delta, b);
     after->delta = before->delta = &delta;
     before->is_before = true;
-    err = read_head(before);
+    err = pprof_read_head(before);
     if (!err)
-        read_names(before);
+        pprof_read_names(before);
     if (err)
         goto before_failed;
     if (before->time_ns > 0 && after->time_ns > before->time_ns) {
@@ -297,7 +297,7 @@ static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *afte
         if (b->hint->is_scrape)
             after->time_ns = before->time_ns; /* it happened between the two */
     }
-    read_names(after);
+    pprof_read_names(after);
     if (b->is_full)
         return SF_OK;
     match_types(before, after);
@@ -316,20 +316,20 @@ before_failed:
     return err;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_pprof *p;
     enum sf_err err;
-    p = new_reader(b, bytes);
+    p = pprof_new_reader(b, bytes);
     if (!p)
         return SF_OK; /* finish() reports it */
-    err = read_head(p);
+    err = pprof_read_head(p);
     if (err)
         return err;
     /* A profile with a duration is not a running total, however it was fetched. */
     if (b->hint->prev.len && !(b->hint->is_scrape && p->duration_ns))
         return decode_pair(b, p);
-    read_names(p);
+    pprof_read_names(p);
     return b->is_full ? SF_OK : read_content(p);
 }
 
@@ -385,5 +385,5 @@ const struct sf_profile_format sf_pprof_format = {
     .name = "pprof",
     .also = "",
     .is = is_pprof,
-    .decode = decode,
+    .decode = pprof_decode,
 };

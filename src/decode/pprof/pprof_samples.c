@@ -15,7 +15,7 @@ struct sample_read {
 };
 
 /* Samples have the same few keys. */
-static enum sf_label_role role_of(struct sf_pprof *p, int64_t key_at, sf_str key)
+static enum sf_label_role pprof_samples_role_of(struct sf_pprof *p, int64_t key_at, sf_str key)
 {
     size_t at = (uint64_t)key_at % SF_PPROF_ROLES;
     if (p->roles[at].key != key_at) { /* string 0 is not a key, so none is there before */
@@ -25,7 +25,7 @@ static enum sf_label_role role_of(struct sf_pprof *p, int64_t key_at, sf_str key
     return p->roles[at].role;
 }
 
-static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
+static void pprof_samples_read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
 {
     int64_t key_at = 0, str = 0, num = 0;
     sf_str key, val;
@@ -49,8 +49,8 @@ static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read 
         return;
     }
     val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
-    if (sf_profile_label_ids_take_role(&s->ids, role_of(p, key_at, key), key, val) || !val.len ||
-        sf_str_starts(key, SF_STR("__")))
+    if (sf_profile_label_ids_take_role(&s->ids, pprof_samples_role_of(p, key_at, key), key, val) ||
+        !val.len || sf_str_starts(key, SF_STR("__")))
         return;
     if (s->n_labels == SF_LIMIT_SAMPLE_LABELS) {
         sf_profile_build_drop(p->b, &p->b->drops.n_labels, "pprof: more than %d labels on a sample",
@@ -107,7 +107,7 @@ static void push_locations(struct sf_pprof *p, struct sf_pb *run)
     p->stack.n = (uint32_t)(to - (uint32_t *)p->stack.items);
 }
 
-static bool read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
+static bool pprof_samples_read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
 {
     struct sf_pb msg = sf_pb_msg(pb), run;
     uint64_t v;
@@ -131,26 +131,27 @@ static bool read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read
             }
             sf_pb_join(&msg, &run);
             break;
-        case 3: read_label(p, &msg, s); break;
+        case 3: pprof_samples_read_label(p, &msg, s); break;
         default: sf_pb_skip(&msg); break;
         }
     }
     return sf_pb_join(pb, &msg);
 }
 
-static uint32_t clamp_count(int64_t n)
+static uint32_t pprof_samples_clamp_count(int64_t n)
 {
     return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
 /* Events behind value `t` of a sample. */
-static uint32_t count_of(const struct sf_pprof *p, const struct sample_read *s, uint32_t t)
+static uint32_t pprof_samples_count_of(const struct sf_pprof *p, const struct sample_read *s,
+                                       uint32_t t)
 {
     bool is_time = p->is_time[t];
     if (p->count_type != SF_NONE && (is_time || t == p->count_type))
-        return clamp_count(s->values[p->count_type]);
+        return pprof_samples_clamp_count(s->values[p->count_type]);
     if (is_time && p->period > 0 && sf_str_eq(p->type_units[t], p->period_unit))
-        return clamp_count(s->values[t] / p->period);
+        return pprof_samples_clamp_count(s->values[t] / p->period);
     return 1;
 }
 
@@ -178,11 +179,11 @@ static void add_derived(struct sf_pprof *p, const struct sample_read *s, uint32_
     if (__builtin_mul_overflow(s->values[0], p->derived_ns, &out->value))
         out->value = s->values[0] < 0 ? INT64_MIN : INT64_MAX;
     out->series = sf_profile_build_series(p->b, set, p->derived);
-    out->count = clamp_count(s->values[0]);
+    out->count = pprof_samples_clamp_count(s->values[0]);
     sf_profile_build_sample(p->b, &p->b->me, out);
 }
 
-static bool is_wanted(const struct sf_pprof *p, uint32_t t)
+static bool pprof_samples_is_wanted(const struct sf_pprof *p, uint32_t t)
 {
     enum sf_profile_part part = p->b->hint->part;
     return part == SF_PROFILE_WHOLE ||
@@ -190,7 +191,7 @@ static bool is_wanted(const struct sf_pprof *p, uint32_t t)
 }
 
 /* Most samples have no labels of their own, or those of the one before. */
-static uint32_t set_of(struct sf_pprof *p, const struct sample_read *s)
+static uint32_t pprof_samples_set_of(struct sf_pprof *p, const struct sample_read *s)
 {
     if (s->n_labels)
         return sf_profile_build_set(p->b, &p->b->me, s->labels, s->n_labels);
@@ -199,7 +200,7 @@ static uint32_t set_of(struct sf_pprof *p, const struct sample_read *s)
     return p->bare_set;
 }
 
-static uint32_t series_of(struct sf_pprof *p, uint32_t set, uint32_t t)
+static uint32_t pprof_samples_series_of(struct sf_pprof *p, uint32_t set, uint32_t t)
 {
     if (p->last_set != set || set == SF_NONE) {
         p->last_set = set;
@@ -210,21 +211,21 @@ static uint32_t series_of(struct sf_pprof *p, uint32_t set, uint32_t t)
     return p->last_series[t];
 }
 
-static void add_sample(struct sf_pprof *p, const struct sample_read *s)
+static void pprof_samples_add_sample(struct sf_pprof *p, const struct sample_read *s)
 {
     struct sf_profile_build *b = p->b;
     struct sf_sample out = {.stack = sf_profile_build_stack(b, p->stack.items, p->stack.n)};
-    uint32_t set = set_of(p, s);
+    uint32_t set = pprof_samples_set_of(p, s);
 
     sf_profile_label_ids_put(&s->ids, &out);
     for (uint32_t t = 0; t < p->n_types && sf_profile_build_ok(b); t++) {
-        if (!s->values[t] || !is_wanted(p, t))
+        if (!s->values[t] || !pprof_samples_is_wanted(p, t))
             continue;
         out.value = s->values[t];
-        out.count = count_of(p, s, t);
+        out.count = pprof_samples_count_of(p, s, t);
         if (add_to_delta(p, s, set, t, &out))
             continue;
-        out.series = series_of(p, set, t);
+        out.series = pprof_samples_series_of(p, set, t);
         sf_profile_build_sample(b, &b->me, &out);
     }
     add_derived(p, s, set, &out);
@@ -243,10 +244,10 @@ enum sf_err sf_pprof_samples_read(struct sf_pprof *p)
             sf_pb_skip(&pb);
             continue;
         }
-        if (!read_sample(p, &pb, s))
+        if (!pprof_samples_read_sample(p, &pb, s))
             break;
         if (s->n_values == p->n_types)
-            add_sample(p, s);
+            pprof_samples_add_sample(p, s);
         else
             sf_profile_build_drop(b, &b->drops.n_samples,
                                   "pprof: sample %" PRIu32 " at byte %zu has %s%" PRIu32

@@ -4,7 +4,7 @@
 #include "decode/frame_kind.h"
 #include "decode/pprof/pprof.h"
 
-static void read_mapping(struct sf_pprof *p, struct sf_pb *pb)
+static void pprof_tables_read_mapping(struct sf_pprof *p, struct sf_pb *pb)
 {
     struct sf_mapping m = {0};
     uint64_t id = 0;
@@ -64,7 +64,7 @@ static sf_str name_without_shapes(struct sf_pprof *p, sf_str name)
     return out;
 }
 
-static void read_function(struct sf_pprof *p, struct sf_pb *pb)
+static void pprof_tables_read_function(struct sf_pprof *p, struct sf_pb *pb)
 {
     struct sf_function f = {0};
     uint64_t id = 0;
@@ -110,8 +110,8 @@ enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
         return SF_OK;
     while (sf_pb_next(&pb) && !b->is_full) {
         switch (pb.tag) {
-        case SF_PB_TAG(3, SF_PB_LEN): read_mapping(p, &pb); break;
-        case SF_PB_TAG(5, SF_PB_LEN): read_function(p, &pb); break;
+        case SF_PB_TAG(3, SF_PB_LEN): pprof_tables_read_mapping(p, &pb); break;
+        case SF_PB_TAG(5, SF_PB_LEN): pprof_tables_read_function(p, &pb); break;
         default: sf_pb_skip(&pb); break;
         }
     }
@@ -122,8 +122,8 @@ enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
 }
 
 /* The line at hand. False: it names no function. */
-static bool read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_t at_location,
-                      struct sf_line *out, enum sf_frame_kind *out_kind)
+static bool pprof_tables_read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_t at_location,
+                                   struct sf_line *out, enum sf_frame_kind *out_kind)
 {
     uint64_t function = 0;
     int64_t line = 0;
@@ -174,7 +174,7 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
             if (l.n_lines == SF_LIMIT_FRAMES) {
                 p->b->drops.n_frames++;
                 sf_pb_skip(&msg);
-            } else if (read_line(p, &msg, at, &lines[l.n_lines], &line_kind)) {
+            } else if (pprof_tables_read_line(p, &msg, at, &lines[l.n_lines], &line_kind)) {
                 if (!l.n_lines++)
                     kind = line_kind;
             }

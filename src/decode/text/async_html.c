@@ -45,7 +45,7 @@ struct reader {
 /* --- names --- */
 
 /* 'a\'b' at the start of *rest; false: there is none. */
-static bool take_quoted(struct reader *r, sf_str *rest, sf_str *out)
+static bool async_html_take_quoted(struct reader *r, sf_str *rest, sf_str *out)
 {
     size_t at = 1, len = 0;
     char *to;
@@ -70,7 +70,7 @@ static bool take_quoted(struct reader *r, sf_str *rest, sf_str *out)
 }
 
 /* Behind as many characters (of UTF-16, which is what JavaScript counts) as `n`. */
-static size_t prefix_len(sf_str s, uint32_t n)
+static size_t async_html_prefix_len(sf_str s, uint32_t n)
 {
     size_t at = 0;
     while (n && at < s.len) {
@@ -82,7 +82,7 @@ static size_t prefix_len(sf_str s, uint32_t n)
     return at;
 }
 
-static void read_names(struct reader *r, sf_str text)
+static void async_html_read_names(struct reader *r, sf_str text)
 {
     sf_str last = SF_STR_NONE, line;
     while (sf_str_split_next(&text, '\n', &line) && !r->b->is_full) {
@@ -92,14 +92,14 @@ static void read_names(struct reader *r, sf_str text)
         char *joined;
         if (sf_str_starts(rest, SF_STR("]")))
             return;
-        if (!take_quoted(r, &rest, &name))
+        if (!async_html_take_quoted(r, &rest, &name))
             continue;
         to = sf_profile_list_more(r->b, &r->names, sizeof(*to));
         if (!to)
             return;
         if (r->names.n && name.len) {
             skip = sf_utf8_char_len(name, &code);
-            keep = prefix_len(last, skip && code >= 32 ? code - 32 : 0);
+            keep = async_html_prefix_len(last, skip && code >= 32 ? code - 32 : 0);
             name = sf_str_from_at(name, skip ? skip : 1);
             joined = sf_profile_new(r->b, keep + name.len + 1, 1);
             if (!joined)
@@ -130,7 +130,7 @@ static void close_bars(struct reader *r, uint32_t level)
     }
 }
 
-static enum sf_frame_kind kind_of(const struct reader *r, int64_t type)
+static enum sf_frame_kind async_html_kind_of(const struct reader *r, int64_t type)
 {
     static const enum sf_frame_kind now[] = {SF_FRAME_JVM,    SF_FRAME_JVM,    SF_FRAME_JVM,
                                              SF_FRAME_NATIVE, SF_FRAME_NATIVE, SF_FRAME_KERNEL,
@@ -157,7 +157,7 @@ static void open_bar(struct reader *r, int64_t level, int64_t width, sf_str name
     if (!to || !path || !sf_profile_build_ok(r->b))
         return;
     *to = (struct bar){.width = width};
-    *path = sf_profile_build_frame(r->b, &f, 0, kind_of(r, type));
+    *path = sf_profile_build_frame(r->b, &f, 0, async_html_kind_of(r, type));
     if (*path == SF_NONE)
         return;
     r->path.n++;
@@ -174,13 +174,13 @@ static sf_str name_at(const struct reader *r, int64_t at)
 }
 
 /* The numbers of "f(1,2,3)", up to a name in quotes. */
-static unsigned take_numbers(struct reader *r, sf_str *rest, int64_t *n, sf_str *name)
+static unsigned async_html_take_numbers(struct reader *r, sf_str *rest, int64_t *n, sf_str *name)
 {
     unsigned found = 0;
     while (found < 8 && rest->len && rest->p[0] != ')') {
         size_t len = 0;
         if (rest->p[0] == '\'')
-            return take_quoted(r, rest, name) ? found : 0;
+            return async_html_take_quoted(r, rest, name) ? found : 0;
         while (len < rest->len && rest->p[len] != ',' && rest->p[len] != ')')
             len++;
         if (!sf_str_to_i64(sf_str_trim(sf_str_part(*rest, 0, len)), &n[found]))
@@ -199,7 +199,7 @@ static void take_call(struct reader *r, sf_str line)
 {
     sf_str rest = sf_str_from_at(line, 2), name = SF_STR_NONE;
     int64_t n[8] = {0};
-    unsigned found = take_numbers(r, &rest, n, &name);
+    unsigned found = async_html_take_numbers(r, &rest, n, &name);
     bool is_f = line.p[0] == 'f';
     r->is_new_types = false;
     if (is_f && name.p) {
@@ -352,7 +352,7 @@ static void read_calls(struct reader *r, sf_str text)
     while (sf_str_split_next(&text, '\n', &line) && sf_profile_build_ok(r->b) && !r->fault) {
         char c = line.len > 2 && line.p[1] == '(' ? line.p[0] : 0;
         if (sf_str_starts(line, SF_STR("const cpool = ["))) {
-            read_names(r, text);
+            async_html_read_names(r, text);
         } else if ((c == 'f' || c == 'u' || c == 'n') && sf_str_find_char(line, ')', &at)) {
             take_call(r, line);
             r->fault_off = (size_t)(line.p - all.p);
@@ -362,18 +362,18 @@ static void read_calls(struct reader *r, sf_str text)
         close_bars(r, 0);
 }
 
-static bool is_tree(sf_str bytes)
+static bool async_html_is_tree(sf_str bytes)
 {
     return sf_str_find(bytes, SF_STR("<li><div"), &(size_t){0});
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err async_html_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader r = {.b = b};
     enum sf_err err = sf_stack_text_init(&r.text, b);
     if (err)
         return err;
-    if (is_tree(bytes))
+    if (async_html_is_tree(bytes))
         read_tree(&r, bytes);
     else
         read_calls(&r, bytes);
@@ -390,12 +390,12 @@ static bool is_html(sf_str bytes)
     return sf_str_starts(sf_str_trim(sf_str_part(bytes, 0, 256)), SF_STR("<!DOCTYPE html>")) &&
            (sf_str_find(head, SF_STR("async-profiler"), &at) ||
             sf_str_find(head, SF_STR("<li><div"), &at)) &&
-           (is_tree(bytes) || sf_str_find(bytes, SF_STR("\nf("), &at));
+           (async_html_is_tree(bytes) || sf_str_find(bytes, SF_STR("\nf("), &at));
 }
 
 const struct sf_profile_format sf_async_html_format = {
     .name = "async-profiler-html",
     .also = "",
     .is = is_html,
-    .decode = decode,
+    .decode = async_html_decode,
 };

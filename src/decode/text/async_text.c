@@ -32,7 +32,7 @@ struct reader {
 };
 
 /* What the numbers are: nanoseconds, bytes, or events by their name. */
-static void open_types(struct reader *r, sf_str unit)
+static void async_text_open_types(struct reader *r, sf_str unit)
 {
     struct sf_profile_what what = {0};
     uint32_t set = sf_profile_build_set(r->b, &r->b->me, NULL, 0);
@@ -54,7 +54,7 @@ static void open_types(struct reader *r, sf_str unit)
     r->is_typed = true;
 }
 
-static void close_sample(struct reader *r)
+static void async_text_close_sample(struct reader *r)
 {
     struct sf_sample s = {.series = r->values, .value = r->value};
     if (!r->is_open)
@@ -69,7 +69,7 @@ static void close_sample(struct reader *r)
 }
 
 /* "--- 9902352571 ns (7.48%), 9820 samples" */
-static bool open_sample(struct reader *r, sf_str line)
+static bool async_text_open_sample(struct reader *r, sf_str line)
 {
     sf_str rest = sf_str_from_at(line, 3), word, unit, percent;
     int64_t value, count;
@@ -80,9 +80,10 @@ static bool open_sample(struct reader *r, sf_str line)
     if (sf_text_word(&rest, &percent) && sf_text_word(&rest, &word) &&
         (!sf_str_to_i64(word, &count) || count < 0))
         return false;
-    close_sample(r);
+    async_text_close_sample(r);
     if (!r->is_typed)
-        open_types(r, sf_str_ends(unit, SF_STR(",")) ? sf_str_part(unit, 0, unit.len - 1) : unit);
+        async_text_open_types(r, sf_str_ends(unit, SF_STR(",")) ? sf_str_part(unit, 0, unit.len - 1)
+                                                                : unit);
     r->value = value;
     r->count = count;
     r->frames.n = 0;
@@ -90,7 +91,7 @@ static bool open_sample(struct reader *r, sf_str line)
     return true;
 }
 
-static void push(struct reader *r, sf_str name)
+static void async_text_push(struct reader *r, sf_str name)
 {
     uint32_t *to = sf_profile_list_more(r->b, &r->frames, sizeof(*to));
     if (!to)
@@ -109,36 +110,36 @@ static bool take_flat(struct reader *r, sf_str line)
         r->count < 0)
         return false;
     r->frames.n = 0;
-    push(r, sf_str_trim(rest));
+    async_text_push(r, sf_str_trim(rest));
     r->is_open = true;
-    close_sample(r);
+    async_text_close_sample(r);
     return true;
 }
 
-static void take_line(struct reader *r, sf_str line)
+static void async_text_take_line(struct reader *r, sf_str line)
 {
     sf_str rest = line, word;
     size_t at;
     if (sf_str_starts(line, SF_STR("--- "))) {
-        if (!open_sample(r, line) && !sf_str_find(line, SF_STR("profile ---"), &at))
+        if (!async_text_open_sample(r, line) && !sf_str_find(line, SF_STR("profile ---"), &at))
             sf_profile_build_drop(r->b, &r->b->drops.n_parts,
                                   "async-profiler: line %" PRIu64 " is not a stack", r->n_line);
     } else if (line.p[0] == '[' && r->is_open) {
         if (sf_str_find_char(line, ']', &at) && r->frames.n < 4 * SF_LIMIT_FRAMES)
-            push(r, sf_str_trim(sf_str_from_at(line, at + 1)));
+            async_text_push(r, sf_str_trim(sf_str_from_at(line, at + 1)));
     } else if (sf_str_ends(line, SF_STR("top")) && sf_text_word(&rest, &word) &&
                sf_str_find(line, SF_STR("percent"), &at)) {
-        close_sample(r);
+        async_text_close_sample(r);
         r->is_flat = !r->has_traces;
         if (r->is_flat && !r->is_typed)
-            open_types(r, word);
+            async_text_open_types(r, word);
     } else if (r->is_flat && line.p[0] >= '0' && line.p[0] <= '9' && !take_flat(r, line)) {
         sf_profile_build_drop(r->b, &r->b->drops.n_parts,
                               "async-profiler: line %" PRIu64 " is not a leaf", r->n_line);
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err async_text_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader r = {.b = b, .text = {.b = b}, .sums = {.b = b}};
     sf_str rest = bytes, line;
@@ -146,11 +147,11 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         r.n_line++;
         line = sf_str_trim(line);
         if (!line.len)
-            close_sample(&r);
+            async_text_close_sample(&r);
         else if (line.len <= SF_LIMIT_LINE_LEN)
-            take_line(&r, line);
+            async_text_take_line(&r, line);
     }
-    close_sample(&r);
+    async_text_close_sample(&r);
     if (!r.is_typed && sf_profile_build_ok(b))
         return sf_fail(b->why, SF_ERR_INPUT,
                        "async-profiler: there are neither stacks nor leaves in it (a summary?)");
@@ -167,5 +168,5 @@ const struct sf_profile_format sf_async_text_format = {
     .name = "async-profiler",
     .also = "async-profiler-text",
     .is = is_async,
-    .decode = decode,
+    .decode = async_text_decode,
 };

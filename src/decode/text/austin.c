@@ -32,7 +32,8 @@ void sf_austin_metadata(struct sf_austin *a, sf_str key, sf_str val)
                                                      : SF_AUSTIN_WALL;
 }
 
-static uint32_t open_type(struct sf_austin *a, const char *name, const char *type, const char *unit)
+static uint32_t austin_open_type(struct sf_austin *a, const char *name, const char *type,
+                                 const char *unit)
 {
     struct sf_profile_what what = {.type = {sf_str_from(name), sf_str_from(type), sf_str_from(unit),
                                             sf_str_from(type), sf_str_from(unit)}};
@@ -40,23 +41,23 @@ static uint32_t open_type(struct sf_austin *a, const char *name, const char *typ
                                    sf_profile_build_what(a->b, &what, false));
 }
 
-static void open_types(struct sf_austin *a)
+static void austin_open_types(struct sf_austin *a)
 {
     bool is_full = a->mode == SF_AUSTIN_FULL;
     a->wall = a->cpu = a->alloc = a->freed = SF_NONE;
     a->is_open = true;
     if (a->mode == SF_AUSTIN_CPU || is_full)
-        a->cpu = open_type(a, "process_cpu", "cpu", "nanoseconds");
+        a->cpu = austin_open_type(a, "process_cpu", "cpu", "nanoseconds");
     if (a->mode == SF_AUSTIN_WALL || is_full)
-        a->wall = open_type(a, "wall", "wall", "nanoseconds");
+        a->wall = austin_open_type(a, "wall", "wall", "nanoseconds");
     if (a->mode == SF_AUSTIN_MEMORY || is_full) {
-        a->alloc = open_type(a, "memory", "alloc_space", "bytes");
-        a->freed = open_type(a, "memory", "free_space", "bytes");
+        a->alloc = austin_open_type(a, "memory", "alloc_space", "bytes");
+        a->freed = austin_open_type(a, "memory", "free_space", "bytes");
     }
 }
 
-static void push(struct sf_austin *a, const struct sf_function *f, uint32_t line,
-                 enum sf_frame_kind kind)
+static void austin_push(struct sf_austin *a, const struct sf_function *f, uint32_t line,
+                        enum sf_frame_kind kind)
 {
     uint32_t *to = sf_profile_list_more(a->b, &a->path, sizeof(*to));
     if (!to)
@@ -71,7 +72,7 @@ void sf_austin_frame(struct sf_austin *a, sf_str file, sf_str function, uint32_t
     bool is_kernel = sf_str_eq(file, SF_STR("kernel"));
     if (is_kernel)
         f.file = SF_STR_NONE;
-    push(a, &f, line, is_kernel ? SF_FRAME_KERNEL : SF_FRAME_PYTHON);
+    austin_push(a, &f, line, is_kernel ? SF_FRAME_KERNEL : SF_FRAME_PYTHON);
 }
 
 void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v)
@@ -79,7 +80,7 @@ void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v)
     struct sf_sample s = {.count = 1, .thread = a->thread};
     int64_t ns = sf_mul_sat_i64(v->time_us > 0 ? v->time_us : 0, 1000);
     if (!a->is_open)
-        open_types(a);
+        austin_open_types(a);
     s.stack = sf_profile_build_path(a->b, a->path.items, a->path.n);
     a->path.n = 0;
     s.series = a->wall;
@@ -97,7 +98,7 @@ void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v)
 /* --- the text --- */
 
 /* "file:function:line", of newer versions with three more numbers; ":GC:" and such have no file. */
-static void take_frame(struct sf_austin *a, sf_str text)
+static void austin_take_frame(struct sf_austin *a, sf_str text)
 {
     sf_str head;
     uint64_t line = 0, n;
@@ -125,7 +126,7 @@ static void take_frame(struct sf_austin *a, sf_str text)
                         line < INT32_MAX ? (uint32_t)line : 0);
 }
 
-static uint64_t thread_of(sf_str text)
+static uint64_t austin_thread_of(sf_str text)
 {
     uint64_t v = 0;
     size_t colon;
@@ -144,7 +145,7 @@ static uint64_t thread_of(sf_str text)
     return v;
 }
 
-static bool take_numbers(struct sf_austin *a, sf_str text, struct sf_austin_value *v)
+static bool austin_take_numbers(struct sf_austin *a, sf_str text, struct sf_austin_value *v)
 {
     sf_str rest = text, one;
     int64_t n[3] = {0};
@@ -164,14 +165,14 @@ static bool take_numbers(struct sf_austin *a, sf_str text, struct sf_austin_valu
     return true;
 }
 
-static bool take_sample(struct sf_austin *a, sf_str line)
+static bool austin_take_sample(struct sf_austin *a, sf_str line)
 {
     struct sf_austin_value v;
     sf_str rest, part;
     size_t at = line.len;
     while (at && line.p[at - 1] != ' ')
         at--;
-    if (at < 2 || line.p[0] != 'P' || !take_numbers(a, sf_str_from_at(line, at), &v))
+    if (at < 2 || line.p[0] != 'P' || !austin_take_numbers(a, sf_str_from_at(line, at), &v))
         return false;
     rest = sf_str_trim(sf_str_part(line, 0, at - 1));
     a->path.n = 0;
@@ -179,15 +180,15 @@ static bool take_sample(struct sf_austin *a, sf_str line)
     sf_str_split_next(&rest, ';', &part); /* the process */
     while (sf_str_split_next(&rest, ';', &part) && !a->b->is_full) {
         if (!a->thread && !a->path.n && part.len > 1 && part.p[0] == 'T')
-            a->thread = thread_of(sf_str_from_at(part, 1));
+            a->thread = austin_thread_of(sf_str_from_at(part, 1));
         else if (part.len)
-            take_frame(a, part);
+            austin_take_frame(a, part);
     }
     sf_austin_add(a, &v);
     return true;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err austin_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_austin a;
     sf_str rest = bytes, line;
@@ -202,7 +203,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         if (line.p[0] == '#' && sf_str_find_char(line, ':', &colon))
             sf_austin_metadata(&a, sf_str_trim(sf_str_part(line, 1, colon - 1)),
                                sf_str_trim(sf_str_from_at(line, colon + 1)));
-        else if (line.len > SF_LIMIT_LINE_LEN || (line.p[0] != '#' && !take_sample(&a, line)))
+        else if (line.len > SF_LIMIT_LINE_LEN ||
+                 (line.p[0] != '#' && !austin_take_sample(&a, line)))
             sf_profile_build_drop(b, &b->drops.n_parts, "Austin: line %" PRIu64 " is not a sample",
                                   n);
     }
@@ -233,5 +235,5 @@ const struct sf_profile_format sf_austin_format = {
     .name = "austin",
     .also = "",
     .is = is_austin,
-    .decode = decode,
+    .decode = austin_decode,
 };

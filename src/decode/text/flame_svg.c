@@ -104,7 +104,7 @@ static void read_boxes(struct reader *r, sf_str text)
     }
 }
 
-static int by_row(const void *a, const void *b)
+static int flame_svg_by_row(const void *a, const void *b)
 {
     const struct box *x = a, *y = b;
     if (x->row != y->row)
@@ -136,7 +136,7 @@ static void link_rows(struct reader *r, struct sf_link_tree *t)
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err flame_svg_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader r = {.b = b};
     struct sf_link_tree tree;
@@ -163,7 +163,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         boxes[i].row = root_row == top ? boxes[i].row - top : bottom - boxes[i].row;
     if (!r.boxes.n || b->is_full || !sf_link_tree_init(&tree, b, r.boxes.n))
         return SF_OK;
-    qsort(boxes, r.boxes.n, sizeof(*boxes), by_row);
+    qsort(boxes, r.boxes.n, sizeof(*boxes), flame_svg_by_row);
     link_rows(&r, &tree);
     sf_link_tree_close(&tree);
     for (uint32_t i = 1; i < r.boxes.n && sf_profile_build_ok(b); i++) {
@@ -192,5 +192,5 @@ const struct sf_profile_format sf_flame_svg_format = {
     .name = "flame-svg",
     .also = "svg",
     .is = is_svg,
-    .decode = decode,
+    .decode = flame_svg_decode,
 };

@@ -28,7 +28,7 @@ struct reader {
 
 /* "goroutine 18 [chan receive, 3 minutes]:", or with words of the runtime in front of the bracket.
  */
-static bool read_head(sf_str line, sf_str *out_state)
+static bool goroutine_dump_read_head(sf_str line, sf_str *out_state)
 {
     sf_str rest = line, word;
     uint64_t id;
@@ -82,7 +82,7 @@ static void open_stack(struct reader *r, sf_str state)
 
 /* "main.(*pool).work(0xc0000140a8, {0x1})" without its arguments, which are the last parentheses.
  */
-static sf_str without_arguments(sf_str line)
+static sf_str goroutine_dump_without_arguments(sf_str line)
 {
     size_t depth = 0;
     if (!sf_str_ends(line, SF_STR(")")))
@@ -96,7 +96,7 @@ static sf_str without_arguments(sf_str line)
 }
 
 /* "/src/pool.go:12 +0x1d" */
-static bool read_place(sf_str text, sf_str *file, uint32_t *line)
+static bool goroutine_dump_read_place(sf_str text, sf_str *file, uint32_t *line)
 {
     size_t colon = text.len, blank;
     uint64_t n;
@@ -111,27 +111,27 @@ static bool read_place(sf_str text, sf_str *file, uint32_t *line)
     return true;
 }
 
-static void take_line(struct reader *r, sf_str line)
+static void goroutine_dump_take_line(struct reader *r, sf_str line)
 {
     sf_str state, text = sf_str_trim(line), file = SF_STR_NONE;
     uint32_t at = 0;
-    if (read_head(text, &state)) {
+    if (goroutine_dump_read_head(text, &state)) {
         open_stack(r, state);
     } else if (!text.len) {
         close_stack(r);
     } else if (r->is_open && sf_text_is_blank(line.p[0])) {
-        if (!r->is_behind && read_place(text, &file, &at))
+        if (!r->is_behind && goroutine_dump_read_place(text, &file, &at))
             close_frame(r, file, at);
     } else if (r->is_open && sf_str_starts(text, SF_STR("created by "))) {
         close_frame(r, SF_STR_NONE, 0);
         r->is_behind = true;
     } else if (r->is_open && !r->is_behind && sf_str_ends(text, SF_STR(")"))) {
         close_frame(r, SF_STR_NONE, 0);
-        r->name = without_arguments(text);
+        r->name = goroutine_dump_without_arguments(text);
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err goroutine_dump_decode(struct sf_profile_build *b, sf_str bytes)
 {
     const sf_str type = SF_STR("goroutine"), unit = SF_STR("count");
     struct sf_profile_what what = {
@@ -144,17 +144,18 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         if (line.len && line.p[line.len - 1] == '\r')
             line.len--;
         if (line.len <= SF_LIMIT_LINE_LEN)
-            take_line(&r, line);
+            goroutine_dump_take_line(&r, line);
     }
     close_stack(&r);
     return SF_OK;
 }
 
-static bool is_dump(sf_str bytes)
+static bool goroutine_dump_is_dump(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, 16384), line, state;
     while (sf_str_split_next(&rest, '\n', &line)) {
-        if (sf_str_starts(line, SF_STR("goroutine ")) && read_head(sf_str_trim(line), &state))
+        if (sf_str_starts(line, SF_STR("goroutine ")) &&
+            goroutine_dump_read_head(sf_str_trim(line), &state))
             return true;
     }
     return false;
@@ -163,6 +164,6 @@ static bool is_dump(sf_str bytes)
 const struct sf_profile_format sf_goroutine_dump_format = {
     .name = "goroutine-dump",
     .also = "goroutines",
-    .is = is_dump,
-    .decode = decode,
+    .is = goroutine_dump_is_dump,
+    .decode = goroutine_dump_decode,
 };

@@ -81,42 +81,42 @@ struct item_key {
     uint64_t key;
 };
 
-static bool is_item(const struct sf_profile_build *b, uint32_t place, const void *key)
+static bool mojo_is_item(const struct sf_profile_build *b, uint32_t place, const void *key)
 {
     const struct item_key *k = key;
     (void)b;
     return ((const struct item *)k->list->items)[place].key == k->key;
 }
 
-static void keep(struct mojo *m, struct sf_table *at, struct sf_profile_list *list,
-                 const struct item *item)
+static void mojo_keep(struct mojo *m, struct sf_table *at, struct sf_profile_list *list,
+                      const struct item *item)
 {
     struct item_key key = {list, item->key};
     struct sf_profile_spot spot;
-    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(item->key), is_item, &key, &spot))
+    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(item->key), mojo_is_item, &key, &spot))
         sf_profile_table_keep(m->a.b, &spot, list, item, sizeof(*item));
     else if (spot.place != SF_NONE)
         ((struct item *)list->items)[spot.place] = *item; /* a key that is used again */
 }
 
-static const struct item *find(struct mojo *m, struct sf_table *at,
-                               const struct sf_profile_list *list, uint64_t id)
+static const struct item *mojo_find(struct mojo *m, struct sf_table *at,
+                                    const struct sf_profile_list *list, uint64_t id)
 {
     struct item_key key = {list, id};
     struct sf_profile_spot spot;
-    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(id), is_item, &key, &spot) ||
+    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(id), mojo_is_item, &key, &spot) ||
         spot.place == SF_NONE)
         return NULL;
     return (const struct item *)list->items + spot.place;
 }
 
-static sf_str string_of(struct mojo *m, uint64_t key)
+static sf_str mojo_string_of(struct mojo *m, uint64_t key)
 {
-    const struct item *found = find(m, &m->string_at, &m->strings, key);
+    const struct item *found = mojo_find(m, &m->string_at, &m->strings, key);
     return found ? found->text : SF_STR_NONE;
 }
 
-static void close_sample(struct mojo *m)
+static void mojo_close_sample(struct mojo *m)
 {
     if (m->is_open && m->has_value)
         sf_austin_add(&m->a, &m->value);
@@ -125,11 +125,11 @@ static void close_sample(struct mojo *m)
     m->value = (struct sf_austin_value){0};
 }
 
-static void take_stack(struct mojo *m)
+static void mojo_take_stack(struct mojo *m)
 {
     sf_str thread;
     uint64_t tid = 0;
-    close_sample(m);
+    mojo_close_sample(m);
     take_int(m);
     if (m->version >= 3)
         take_int(m);
@@ -148,30 +148,30 @@ static void take_stack(struct mojo *m)
     m->is_open = true;
 }
 
-static void take_frame(struct mojo *m)
+static void mojo_take_frame(struct mojo *m)
 {
     struct item f = {.key = (uint64_t)take_int(m)};
     int64_t line;
-    f.text = string_of(m, (uint64_t)take_int(m));
-    f.function = string_of(m, (uint64_t)take_int(m));
+    f.text = mojo_string_of(m, (uint64_t)take_int(m));
+    f.function = mojo_string_of(m, (uint64_t)take_int(m));
     line = take_int(m);
     f.line = line > 0 && line < INT32_MAX ? (uint32_t)line : 0;
     for (int i = 0; i < 3 && m->version >= 2; i++)
         take_int(m);
     if (!m->fault)
-        keep(m, &m->frame_at, &m->frames, &f);
+        mojo_keep(m, &m->frame_at, &m->frames, &f);
 }
 
 static void push_frame(struct mojo *m, uint64_t key)
 {
-    const struct item *f = find(m, &m->frame_at, &m->frames, key);
+    const struct item *f = mojo_find(m, &m->frame_at, &m->frames, key);
     if (f)
         sf_austin_frame(&m->a, f->text, f->function, f->line);
     else
         sf_austin_frame(&m->a, SF_STR_NONE, SF_STR_NONE, 0);
 }
 
-static void take_event(struct mojo *m)
+static void mojo_take_event(struct mojo *m)
 {
     struct item string;
     sf_str key;
@@ -181,8 +181,8 @@ static void take_event(struct mojo *m)
         key = take_text(m);
         sf_austin_metadata(&m->a, key, take_text(m));
         break;
-    case 2: take_stack(m); break;
-    case 3: take_frame(m); break;
+    case 2: mojo_take_stack(m); break;
+    case 3: mojo_take_frame(m); break;
     case 4: sf_austin_frame(&m->a, SF_STR_NONE, SF_STR("INVALID"), 0); break;
     case 5: push_frame(m, (uint64_t)take_int(m)); break;
     case 6: sf_austin_frame(&m->a, SF_STR("kernel"), take_text(m), 0); break;
@@ -200,14 +200,14 @@ static void take_event(struct mojo *m)
         string = (struct item){.key = (uint64_t)take_int(m)};
         string.text = take_text(m);
         if (!m->fault)
-            keep(m, &m->string_at, &m->strings, &string);
+            mojo_keep(m, &m->string_at, &m->strings, &string);
         break;
     case 12: take_int(m); break;
     default: m->fault = "an event of no known kind"; break;
     }
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err mojo_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct mojo m = {.at = bytes.p, .start = bytes.p};
     if (!sf_str_starts(bytes, SF_STR("MOJ")))
@@ -226,12 +226,12 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         if (m.a.path.n > 4 * SF_LIMIT_FRAMES)
             m.fault = "a stack of too many frames";
         else
-            take_event(&m);
+            mojo_take_event(&m);
     }
     if (m.fault && !sf_profile_build_ok(b))
         return SF_OK;
     if (!m.fault)
-        close_sample(&m);
+        mojo_close_sample(&m);
     else if (b->samples.n) /* the profiler was stopped while it wrote */
         sf_profile_build_drop(b, &b->drops.n_parts, "MOJO: %s, at byte %zu", m.fault,
                               (size_t)(m.at - m.start));
@@ -251,5 +251,5 @@ const struct sf_profile_format sf_mojo_format = {
     .name = "mojo",
     .also = "austin-mojo",
     .is = is_mojo,
-    .decode = decode,
+    .decode = mojo_decode,
 };

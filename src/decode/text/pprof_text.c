@@ -93,7 +93,7 @@ static void take_function(struct reader *r, sf_str text)
     ((struct location *)r->locations.items)[r->locations.n - 1].n++;
 }
 
-static bool hex_of(sf_str text, uint64_t *out)
+static bool pprof_text_hex_of(sf_str text, uint64_t *out)
 {
     uint64_t v = 0;
     if (!sf_str_starts(text, SF_STR("0x")) || text.len < 3 || text.len > 18)
@@ -119,7 +119,7 @@ static void take_location(struct reader *r, sf_str line)
         return;
     }
     sf_text_word(&rest, &word);
-    hex_of(word, &l.addr);
+    pprof_text_hex_of(word, &l.addr);
     for (sf_str again = rest; sf_text_word(&again, &word); rest = again) {
         if (sf_str_starts(word, SF_STR("M=")) && sf_str_to_u64(sf_str_from_at(word, 2), &l.mapping))
             continue;
@@ -152,7 +152,7 @@ static void take_mapping(struct reader *r, sf_str line)
 
 enum part { HEAD, SAMPLES, LOCATIONS, MAPPINGS };
 
-static bool is_part(sf_str line, enum part *io)
+static bool pprof_text_is_part(sf_str line, enum part *io)
 {
     enum part now = sf_str_eq(line, SF_STR("Samples:"))    ? SAMPLES
                     : sf_str_eq(line, SF_STR("Locations")) ? LOCATIONS
@@ -170,7 +170,7 @@ static void read_tables(struct reader *r, sf_str text)
     sf_str line;
     while (sf_str_split_next(&text, '\n', &line) && !r->b->is_full) {
         line = sf_str_trim(line);
-        if (!line.len || line.len > SF_LIMIT_LINE_LEN || is_part(line, &part))
+        if (!line.len || line.len > SF_LIMIT_LINE_LEN || pprof_text_is_part(line, &part))
             continue;
         if (part == LOCATIONS)
             take_location(r, line);
@@ -225,7 +225,7 @@ static void take_types(struct reader *r, sf_str line)
                          sf_str_eq(names[0], SF_STR("contentions")) || n == 1);
 }
 
-static void close_sample(struct reader *r)
+static void pprof_text_close_sample(struct reader *r)
 {
     struct sf_sample s = {.count = 1};
     uint32_t set;
@@ -245,7 +245,7 @@ static void close_sample(struct reader *r)
 }
 
 /* "  1   10000000: 1 2 3" */
-static void open_sample(struct reader *r, sf_str line, size_t colon)
+static void pprof_text_open_sample(struct reader *r, sf_str line, size_t colon)
 {
     sf_str rest = sf_str_part(line, 0, colon), word;
     uint32_t n = 0;
@@ -277,7 +277,7 @@ static void open_sample(struct reader *r, sf_str line, size_t colon)
 }
 
 /* "4096 bytes", or a number under a name that profilers give to numbers. */
-static bool is_number(sf_str key, sf_str val, int64_t *out)
+static bool pprof_text_is_number(sf_str key, sf_str val, int64_t *out)
 {
     static const char *const names[] = {"bytes", "request", "alignment"};
     sf_str rest = val, word, unit;
@@ -292,7 +292,7 @@ static bool is_number(sf_str key, sf_str val, int64_t *out)
 static void take_label(struct reader *r, sf_str key, sf_str val)
 {
     int64_t number;
-    if (is_number(key, val, &number)) {
+    if (pprof_text_is_number(key, val, &number)) {
         sf_profile_label_ids_take_num(&r->of_labels, key, number);
         return;
     }
@@ -333,7 +333,7 @@ static void take_labels(struct reader *r, sf_str line)
     }
 }
 
-static void take_sample(struct reader *r, sf_str line)
+static void pprof_text_take_sample(struct reader *r, sf_str line)
 {
     size_t colon;
     if (!sf_str_find_char(line, ':', &colon))
@@ -342,8 +342,8 @@ static void take_sample(struct reader *r, sf_str line)
         take_labels(r, line);
         return;
     }
-    close_sample(r);
-    open_sample(r, line, colon);
+    pprof_text_close_sample(r);
+    pprof_text_open_sample(r, line, colon);
 }
 
 static void take_head(struct reader *r, sf_str line)
@@ -371,16 +371,16 @@ static enum sf_err decode_raw(struct sf_profile_build *b, sf_str bytes)
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
         r->n_line++;
         line = sf_str_trim(line);
-        if (!line.len || line.len > SF_LIMIT_LINE_LEN || is_part(line, &part))
+        if (!line.len || line.len > SF_LIMIT_LINE_LEN || pprof_text_is_part(line, &part))
             continue;
         if (part == HEAD)
             take_head(r, line);
         else if (part == SAMPLES && !r->n_types)
             take_types(r, line);
         else if (part == SAMPLES)
-            take_sample(r, line);
+            pprof_text_take_sample(r, line);
     }
-    close_sample(r);
+    pprof_text_close_sample(r);
     if (!r->n_types && sf_profile_build_ok(b))
         return sf_fail(b->why, SF_ERR_INPUT, "pprof -raw: cut short, it has no sample types");
     return SF_OK;
@@ -404,7 +404,7 @@ static bool is_rule(sf_str line)
 }
 
 /* "10ms", "1.50MB", "12": in nanoseconds, bytes, or as it is. */
-static bool value_of(sf_str word, double *out)
+static bool pprof_text_value_of(sf_str word, double *out)
 {
     static const struct {
         const char *unit;
@@ -442,7 +442,7 @@ static void open_traces(struct reader *r, sf_str type)
     r->n_types = 1;
 }
 
-static void push_name(struct reader *r, sf_str name)
+static void pprof_text_push_name(struct reader *r, sf_str name)
 {
     uint32_t *to = sf_profile_list_more(r->b, &r->stack, sizeof(*to));
     if (sf_str_ends(name, SF_STR(" (inline)")))
@@ -453,7 +453,7 @@ static void push_name(struct reader *r, sf_str name)
     r->stack.n += *to != SF_NONE;
 }
 
-static enum sf_err decode_traces(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err pprof_text_decode_traces(struct sf_profile_build *b, sf_str bytes)
 {
     struct reader r = {.b = b, .sums = {.b = b}};
     sf_str rest = bytes, line, word, more;
@@ -471,7 +471,7 @@ static enum sf_err decode_traces(struct sf_profile_build *b, sf_str bytes)
             continue;
         }
         is_value = !is_rule(line) && !is_open && sf_text_word(&more, &word) &&
-                   value_of(word, &value);
+                   pprof_text_value_of(word, &value);
         if (is_rule(line)) {
             if (is_open && r.n_types) {
                 struct sf_sample s = {.series = r.series[0], .count = 1, .value = llround(value)};
@@ -482,9 +482,9 @@ static enum sf_err decode_traces(struct sf_profile_build *b, sf_str bytes)
             is_open = false;
         } else if (is_value) {
             is_open = true;
-            push_name(&r, sf_str_trim(more));
+            pprof_text_push_name(&r, sf_str_trim(more));
         } else if (is_open) {
-            push_name(&r, line);
+            pprof_text_push_name(&r, line);
         } /* else a label, or a line of the head */
     }
     if (!r.n_types && sf_profile_build_ok(b))
@@ -495,7 +495,7 @@ static enum sf_err decode_traces(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-static bool is_traces(sf_str bytes)
+static bool pprof_text_is_traces(sf_str bytes)
 {
     sf_str head = sf_str_part(bytes, 0, 16384);
     size_t at;
@@ -513,6 +513,6 @@ const struct sf_profile_format sf_pprof_raw_format = {
 const struct sf_profile_format sf_pprof_traces_format = {
     .name = "pprof-traces",
     .also = "",
-    .is = is_traces,
-    .decode = decode_traces,
+    .is = pprof_text_is_traces,
+    .decode = pprof_text_decode_traces,
 };

@@ -30,7 +30,7 @@ struct tree {
     const char *fault;
 };
 
-static uint64_t read_varint(struct tree *t)
+static uint64_t pyroscope_tree_read_varint(struct tree *t)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -59,15 +59,15 @@ struct node {
 
 static bool read_node(struct tree *t, struct node *out)
 {
-    uint64_t len = read_varint(t), value;
+    uint64_t len = pyroscope_tree_read_varint(t), value;
     if (!t->fault && len > (size_t)(t->end - t->at))
         t->fault = "has a name longer than what is left";
     if (t->fault)
         return false;
     out->name = (sf_str){(const char *)t->at, (size_t)len};
     t->at += len;
-    value = read_varint(t);
-    out->n_children = read_varint(t);
+    value = pyroscope_tree_read_varint(t);
+    out->n_children = pyroscope_tree_read_varint(t);
     if (!t->fault && value > INT64_MAX)
         t->fault = "has a value of more than 63 bits";
     if (!t->fault && out->n_children > (size_t)(t->end - t->at) / MIN_NODE_LEN)
@@ -124,7 +124,8 @@ static bool can_go_on(const struct tree *t)
            t->work <= SF_LIMIT_TRIE_WORK;
 }
 
-static void walk(struct tree *t, void (*visit)(struct tree *, const struct node *, size_t))
+static void pyroscope_tree_walk(struct tree *t,
+                                void (*visit)(struct tree *, const struct node *, size_t))
 {
     struct node n;
     if (t->at == t->end || !read_node(t, &n))
@@ -144,7 +145,7 @@ static void walk(struct tree *t, void (*visit)(struct tree *, const struct node 
         t->fault = "goes on behind its last node";
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes, bool is_trie)
+static enum sf_err pyroscope_tree_decode(struct sf_profile_build *b, sf_str bytes, bool is_trie)
 {
     sf_bytes body = sf_str_bytes(bytes);
     struct tree t = {.what = is_trie ? "trie" : "tree",
@@ -155,7 +156,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes, bool is_trie
     enum sf_err err = sf_stack_text_init(&t.text, b);
     if (err)
         return err;
-    walk(&t, is_trie ? visit_trie : visit_tree);
+    pyroscope_tree_walk(&t, is_trie ? visit_trie : visit_tree);
     if (t.chars.err == SF_ERR_NOMEM)
         err = sf_fail(b->why, SF_ERR_NOMEM, "trie: no memory for a path");
     else if (t.chars.err || t.work > SF_LIMIT_TRIE_WORK)
@@ -170,12 +171,12 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes, bool is_trie
 
 static enum sf_err decode_tree(struct sf_profile_build *b, sf_str bytes)
 {
-    return decode(b, bytes, false);
+    return pyroscope_tree_decode(b, bytes, false);
 }
 
 static enum sf_err decode_trie(struct sf_profile_build *b, sf_str bytes)
 {
-    return decode(b, bytes, true);
+    return pyroscope_tree_decode(b, bytes, true);
 }
 
 /* Nodes to the last byte, whose names are text? Counts those with a semicolon. */
@@ -201,7 +202,7 @@ static bool is_nodes(sf_str bytes, size_t *out_n_glued)
     return !t.fault && !n_open && t.at == t.end && n_nodes > 1 && has_value;
 }
 
-static bool is_tree(sf_str bytes)
+static bool pyroscope_tree_is_tree(sf_str bytes)
 {
     size_t n_glued;
     return bytes.len && !bytes.p[0] && is_nodes(bytes, &n_glued) && !n_glued;
@@ -216,7 +217,7 @@ static bool is_trie(sf_str bytes)
 const struct sf_profile_format sf_tree_format = {
     .name = "tree",
     .also = "",
-    .is = is_tree,
+    .is = pyroscope_tree_is_tree,
     .decode = decode_tree,
 };
 

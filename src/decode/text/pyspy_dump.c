@@ -15,7 +15,7 @@
 
 /* "Thread 14370 (idle): "name"", of which the name may be missing. The number is decimal, or
  * Python's own in hexadecimal digits. */
-static bool read_head(sf_str line, sf_str *state, sf_str *name, uint64_t *id)
+static bool pyspy_dump_read_head(sf_str line, sf_str *state, sf_str *name, uint64_t *id)
 {
     sf_str rest = sf_str_from_at(line, 7);
     size_t open, end;
@@ -33,7 +33,7 @@ static bool read_head(sf_str line, sf_str *state, sf_str *name, uint64_t *id)
 }
 
 /* "    outer (w.py:6)" */
-static bool read_frame(sf_str line, sf_str *function, sf_str *file, uint32_t *at)
+static bool pyspy_dump_read_frame(sf_str line, sf_str *function, sf_str *file, uint32_t *at)
 {
     size_t open, colon;
     uint64_t n;
@@ -59,7 +59,7 @@ static bool read_frame(sf_str line, sf_str *function, sf_str *file, uint32_t *at
     return true;
 }
 
-static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err pyspy_dump_decode(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_python_threads t = sf_python_threads_init(b);
     sf_str rest = bytes, line, state, name, file;
@@ -70,12 +70,12 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
             line.len--;
         if (line.len > SF_LIMIT_LINE_LEN)
             continue;
-        if (read_head(line, &state, &name, &id)) {
+        if (pyspy_dump_read_head(line, &state, &name, &id)) {
             sf_python_threads_open(&t);
             t.state = state;
             t.name = name;
             t.id = id;
-        } else if (read_frame(line, &name, &file, &at)) {
+        } else if (pyspy_dump_read_frame(line, &name, &file, &at)) {
             sf_python_threads_frame(&t, name, file, at);
         } else if (!sf_str_starts(line, SF_STR("    "))) {
             sf_python_threads_close(&t);
@@ -86,7 +86,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
 }
 
 /* A process, a version of Python, and a thread below. */
-static bool is_dump(sf_str bytes)
+static bool pyspy_dump_is_dump(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, 16384), line, state, name;
     uint64_t id;
@@ -95,7 +95,7 @@ static bool is_dump(sf_str bytes)
         line = sf_str_trim(line);
         has_process |= sf_str_starts(line, SF_STR("Process "));
         has_python |= sf_str_starts(line, SF_STR("Python v"));
-        if (has_process && has_python && read_head(line, &state, &name, &id))
+        if (has_process && has_python && pyspy_dump_read_head(line, &state, &name, &id))
             return true;
     }
     return false;
@@ -104,6 +104,6 @@ static bool is_dump(sf_str bytes)
 const struct sf_profile_format sf_pyspy_dump_format = {
     .name = "py-spy-dump",
     .also = "",
-    .is = is_dump,
-    .decode = decode,
+    .is = pyspy_dump_is_dump,
+    .decode = pyspy_dump_decode,
 };

@@ -59,7 +59,7 @@ uint32_t sf_stack_text_frame(struct sf_stack_text *t, sf_str name)
     return sf_profile_build_frame(t->b, &f, 0, kind);
 }
 
-static void add(struct sf_stack_text *t, const uint32_t *path, size_t n, int64_t value)
+static void stack_text_add(struct sf_stack_text *t, const uint32_t *path, size_t n, int64_t value)
 {
     struct sf_sample s = {.series = t->series, .value = value};
     s.stack = sf_profile_build_path(t->b, path, n);
@@ -73,10 +73,10 @@ void sf_stack_text_add_path(struct sf_stack_text *t, const uint32_t *path, size_
     int64_t value;
     if (__builtin_mul_overflow(count, t->factor, &value))
         value = INT64_MAX;
-    add(t, path, n, value);
+    stack_text_add(t, path, n, value);
 }
 
-static void push(struct sf_stack_text *t, sf_str name)
+static void stack_text_push(struct sf_stack_text *t, sf_str name)
 {
     uint32_t *to = sf_profile_list_more(t->b, &t->path, sizeof(*to));
     if (!to)
@@ -91,11 +91,11 @@ void sf_stack_text_add_value(struct sf_stack_text *t, sf_str stack, int64_t valu
     t->path.n = 0;
     while (sf_str_split_next(&rest, ';', &name)) {
         if (name.len)
-            push(t, name);
+            stack_text_push(t, name);
     }
     if (!t->path.n)
-        push(t, SF_STR("(unknown)")); /* separators only */
-    add(t, t->path.items, t->path.n, value);
+        stack_text_push(t, SF_STR("(unknown)")); /* separators only */
+    stack_text_add(t, t->path.items, t->path.n, value);
 }
 
 void sf_stack_text_add(struct sf_stack_text *t, sf_str stack, int64_t count)

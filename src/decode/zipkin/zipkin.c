@@ -103,7 +103,7 @@ void sf_zipkin_add_tag(struct sf_zipkin_span *s, sf_str key, sf_str val)
     }
 }
 
-static uint64_t ns_of(uint64_t us)
+static uint64_t zipkin_ns_of(uint64_t us)
 {
     return us > UINT64_MAX / (uint64_t)SF_NS_PER_US ? UINT64_MAX : us * (uint64_t)SF_NS_PER_US;
 }
@@ -111,7 +111,7 @@ static uint64_t ns_of(uint64_t us)
 void sf_zipkin_add_note(struct sf_zipkin_span *s, uint64_t time_us, sf_str text)
 {
     size_t event = sf_pb_write_begin(s->fields, SPAN_EVENTS);
-    sf_pb_write_fixed64(s->fields, EVENT_TIME, ns_of(time_us));
+    sf_pb_write_fixed64(s->fields, EVENT_TIME, zipkin_ns_of(time_us));
     sf_pb_write_str(s->fields, EVENT_NAME, text);
     sf_pb_write_end(s->fields, event);
     if (time_us && (!s->first_note_us || time_us < s->first_note_us))
@@ -210,12 +210,12 @@ static void other_id(const uint8_t id[8], uint8_t out[8])
 
 /* ---- the request ---- */
 
-static bool is_same(const struct sf_buf *kept, sf_str s)
+static bool zipkin_is_same(const struct sf_buf *kept, sf_str s)
 {
     return sf_str_eq(sf_buf_str(kept), s);
 }
 
-static void keep(struct sf_buf *to, sf_str s)
+static void zipkin_keep(struct sf_buf *to, sf_str s)
 {
     sf_buf_reset(to);
     sf_buf_add(to, s.p, s.len);
@@ -234,13 +234,13 @@ static void close_messages(struct translation *t)
 static void open_messages(struct translation *t, const struct sf_zipkin_span *s)
 {
     size_t mark;
-    if (t->is_open && is_same(&t->service, s->local.service) && is_same(&t->scope, s->scope) &&
-        is_same(&t->version, s->scope_version))
+    if (t->is_open && zipkin_is_same(&t->service, s->local.service) &&
+        zipkin_is_same(&t->scope, s->scope) && zipkin_is_same(&t->version, s->scope_version))
         return;
     close_messages(t);
-    keep(&t->service, s->local.service);
-    keep(&t->scope, s->scope);
-    keep(&t->version, s->scope_version);
+    zipkin_keep(&t->service, s->local.service);
+    zipkin_keep(&t->scope, s->scope);
+    zipkin_keep(&t->version, s->scope_version);
     t->resource_mark = sf_pb_write_begin(t->out, REQUEST_RESOURCE_SPANS);
     mark = sf_pb_write_begin(t->out, RESOURCE_SPANS_RESOURCE);
     if (s->local.service.len)
@@ -257,7 +257,7 @@ static void open_messages(struct translation *t, const struct sf_zipkin_span *s)
     t->is_open = true;
 }
 
-static void write_ids(struct translation *t, const struct sf_zipkin_span *s)
+static void zipkin_write_ids(struct translation *t, const struct sf_zipkin_span *s)
 {
     uint8_t id[8], parent[8];
     memcpy(id, s->id, 8);
@@ -274,17 +274,17 @@ static void write_ids(struct translation *t, const struct sf_zipkin_span *s)
         sf_pb_write_bytes(t->out, SPAN_PARENT_ID, (sf_bytes){parent, 8});
 }
 
-static void write_times(struct translation *t, const struct sf_zipkin_span *s)
+static void zipkin_write_times(struct translation *t, const struct sf_zipkin_span *s)
 {
     uint64_t start_us = s->time_us ? s->time_us : s->first_note_us;
-    uint64_t start_ns = start_us ? ns_of(start_us) : (uint64_t)t->now_ns;
-    uint64_t length_ns = ns_of(s->duration_us);
+    uint64_t start_ns = start_us ? zipkin_ns_of(start_us) : (uint64_t)t->now_ns;
+    uint64_t length_ns = zipkin_ns_of(s->duration_us);
     sf_pb_write_fixed64(t->out, SPAN_START, start_ns);
     sf_pb_write_fixed64(t->out, SPAN_END,
                         length_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + length_ns);
 }
 
-static enum sf_err write_span(void *arg, const struct sf_zipkin_span *s, struct sf_why *why)
+static enum sf_err zipkin_write_span(void *arg, const struct sf_zipkin_span *s, struct sf_why *why)
 {
     struct translation *t = arg;
     struct sf_buf *out = t->out;
@@ -294,10 +294,10 @@ static enum sf_err write_span(void *arg, const struct sf_zipkin_span *s, struct 
                        SF_LIMIT_SPANS);
     open_messages(t, s);
     mark = sf_pb_write_begin(out, SCOPE_SPANS_SPANS);
-    write_ids(t, s);
+    zipkin_write_ids(t, s);
     sf_pb_write_str(out, SPAN_NAME, s->name);
     sf_pb_write_u64(out, SPAN_KIND, s->kind ? s->kind : KIND_INTERNAL);
-    write_times(t, s);
+    zipkin_write_times(t, s);
     if (s->remote.service.len)
         write_attr(out, SPAN_ATTRS, SF_STR("peer.service"), s->remote.service);
     write_address(out, &s->remote, SF_STR("network.peer.address"), SF_STR("network.peer.port"));
@@ -313,8 +313,8 @@ static enum sf_err write_span(void *arg, const struct sf_zipkin_span *s, struct 
                    "Zipkin: as OTLP the request would need more than %zu bytes", out->max);
 }
 
-static enum sf_err read_spans(sf_bytes body, bool is_json, struct sf_buf *fields, sf_zipkin_see see,
-                              struct translation *t, struct sf_why *why)
+static enum sf_err zipkin_read_spans(sf_bytes body, bool is_json, struct sf_buf *fields,
+                                     sf_zipkin_see see, struct translation *t, struct sf_why *why)
 {
     struct sf_arena req = {0};
     enum sf_err err;
@@ -334,11 +334,11 @@ enum sf_err sf_zipkin_to_otlp(sf_bytes body, bool is_json, int64_t now_ns, struc
     enum sf_err err = SF_OK;
     size_t at;
     if (!is_json || sf_str_find((sf_str){(const char *)body.p, body.len}, SF_STR("shared"), &at))
-        err = read_spans(body, is_json, &fields, note_shared, &t, why);
+        err = zipkin_read_spans(body, is_json, &fields, note_shared, &t, why);
     if (!err) {
         if (t.n_shared)
             qsort(t.shared, t.n_shared, sizeof(*t.shared), compare_shared);
-        err = read_spans(body, is_json, &fields, write_span, &t, why);
+        err = zipkin_read_spans(body, is_json, &fields, zipkin_write_span, &t, why);
     }
     close_messages(&t);
     if (!err && !sf_buf_ok(out))

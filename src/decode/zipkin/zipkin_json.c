@@ -8,7 +8,7 @@
 #include "wire/json.h"
 
 /* Into the last bytes of `out`. A fault names the value. */
-static bool read_id(struct sf_json *j, uint8_t *out, size_t len, const char *fault)
+static bool zipkin_json_read_id(struct sf_json *j, uint8_t *out, size_t len, const char *fault)
 {
     sf_str text = sf_json_str(j);
     size_t n = text.len / 2;
@@ -23,7 +23,7 @@ static bool read_id(struct sf_json *j, uint8_t *out, size_t len, const char *fau
     return true;
 }
 
-static uint8_t kind_of(struct sf_json *j)
+static uint8_t zipkin_json_kind_of(struct sf_json *j)
 {
     /* SERVER, CLIENT, PRODUCER, CONSUMER in OTLP are 2 to 5. */
     static const char *const names[] = {"SERVER", "CLIENT", "PRODUCER", "CONSUMER"};
@@ -35,7 +35,7 @@ static uint8_t kind_of(struct sf_json *j)
     return 0;
 }
 
-static void read_endpoint(struct sf_json *j, struct sf_zipkin_endpoint *e)
+static void zipkin_json_read_endpoint(struct sf_json *j, struct sf_zipkin_endpoint *e)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -88,16 +88,18 @@ static void read_notes(struct sf_json *j, struct sf_zipkin_span *s)
     }
 }
 
-static void read_field(struct sf_json *j, sf_str key, struct sf_zipkin_span *s)
+static void zipkin_json_read_field(struct sf_json *j, sf_str key, struct sf_zipkin_span *s)
 {
     if (sf_str_eq(key, SF_STR("traceId")))
-        s->has_trace_id = read_id(j, s->trace_id, 16, "a trace id has 16 or 32 hexadecimal digits");
+        s->has_trace_id = zipkin_json_read_id(j, s->trace_id, 16,
+                                              "a trace id has 16 or 32 hexadecimal digits");
     else if (sf_str_eq(key, SF_STR("id")))
-        s->has_id = read_id(j, s->id, 8, "a span id has 16 hexadecimal digits");
+        s->has_id = zipkin_json_read_id(j, s->id, 8, "a span id has 16 hexadecimal digits");
     else if (sf_str_eq(key, SF_STR("parentId")))
-        s->has_parent_id = read_id(j, s->parent_id, 8, "a parent id has 16 hexadecimal digits");
+        s->has_parent_id = zipkin_json_read_id(j, s->parent_id, 8,
+                                               "a parent id has 16 hexadecimal digits");
     else if (sf_str_eq(key, SF_STR("kind")))
-        s->kind = kind_of(j);
+        s->kind = zipkin_json_kind_of(j);
     else if (sf_str_eq(key, SF_STR("name")))
         s->name = sf_json_str(j);
     else if (sf_str_eq(key, SF_STR("timestamp")))
@@ -105,9 +107,9 @@ static void read_field(struct sf_json *j, sf_str key, struct sf_zipkin_span *s)
     else if (sf_str_eq(key, SF_STR("duration")))
         s->duration_us = sf_json_u64(j);
     else if (sf_str_eq(key, SF_STR("localEndpoint")))
-        read_endpoint(j, &s->local);
+        zipkin_json_read_endpoint(j, &s->local);
     else if (sf_str_eq(key, SF_STR("remoteEndpoint")))
-        read_endpoint(j, &s->remote);
+        zipkin_json_read_endpoint(j, &s->remote);
     else if (sf_str_eq(key, SF_STR("annotations")))
         read_notes(j, s);
     else if (sf_str_eq(key, SF_STR("tags")))
@@ -135,7 +137,7 @@ enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_b
             sf_buf_reset(fields);
             if (sf_json_object(&j)) {
                 while (sf_json_key(&j, &key))
-                    read_field(&j, key, &s);
+                    zipkin_json_read_field(&j, key, &s);
             }
             if (sf_json_ok(&j) && !s.has_trace_id)
                 sf_json_fault(&j, "a span without a trace id");

@@ -6,7 +6,7 @@
 #include "decode/zipkin/zipkin_span.h"
 #include "wire/pb.h"
 
-static bool read_id(struct sf_pb *pb, uint8_t *out, size_t len, const char *fault)
+static bool zipkin_pb_read_id(struct sf_pb *pb, uint8_t *out, size_t len, const char *fault)
 {
     const uint8_t *at = pb->at;
     sf_bytes id = sf_pb_bytes(pb);
@@ -21,7 +21,7 @@ static bool read_id(struct sf_pb *pb, uint8_t *out, size_t len, const char *faul
     return true;
 }
 
-static uint8_t kind_of(uint64_t kind)
+static uint8_t zipkin_pb_kind_of(uint64_t kind)
 {
     /* CLIENT, SERVER, PRODUCER, CONSUMER are 1 to 4; OTLP has SERVER before CLIENT, from 2 on. */
     static const uint8_t kinds[] = {0, 3, 2, 4, 5};
@@ -37,7 +37,8 @@ static sf_str address_of(sf_bytes raw, int family, size_t len, struct sf_arena *
     return sf_str_from(text);
 }
 
-static void read_endpoint(struct sf_pb *pb, struct sf_arena *req, struct sf_zipkin_endpoint *e)
+static void zipkin_pb_read_endpoint(struct sf_pb *pb, struct sf_arena *req,
+                                    struct sf_zipkin_endpoint *e)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
@@ -56,7 +57,7 @@ static void read_endpoint(struct sf_pb *pb, struct sf_arena *req, struct sf_zipk
     sf_pb_join(pb, &msg);
 }
 
-static void read_note(struct sf_pb *pb, struct sf_zipkin_span *s)
+static void zipkin_pb_read_note(struct sf_pb *pb, struct sf_zipkin_span *s)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     uint64_t time_us = 0;
@@ -87,28 +88,29 @@ static void read_tag(struct sf_pb *pb, struct sf_zipkin_span *s)
         sf_zipkin_add_tag(s, key, val);
 }
 
-static void read_span(struct sf_pb *pb, struct sf_arena *req, struct sf_zipkin_span *s)
+static void zipkin_pb_read_span(struct sf_pb *pb, struct sf_arena *req, struct sf_zipkin_span *s)
 {
     struct sf_pb msg = sf_pb_msg(pb);
     const uint8_t *at = msg.at;
     while (sf_pb_next(&msg)) {
         switch (msg.tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
-            s->has_trace_id = read_id(&msg, s->trace_id, 16, "a trace id has 8 or 16 bytes");
+            s->has_trace_id = zipkin_pb_read_id(&msg, s->trace_id, 16,
+                                                "a trace id has 8 or 16 bytes");
             break;
         case SF_PB_TAG(2, SF_PB_LEN):
-            s->has_parent_id = read_id(&msg, s->parent_id, 8, "a parent id has 8 bytes");
+            s->has_parent_id = zipkin_pb_read_id(&msg, s->parent_id, 8, "a parent id has 8 bytes");
             break;
         case SF_PB_TAG(3, SF_PB_LEN):
-            s->has_id = read_id(&msg, s->id, 8, "a span id has 8 bytes");
+            s->has_id = zipkin_pb_read_id(&msg, s->id, 8, "a span id has 8 bytes");
             break;
-        case SF_PB_TAG(4, SF_PB_VARINT): s->kind = kind_of(sf_pb_u64(&msg)); break;
+        case SF_PB_TAG(4, SF_PB_VARINT): s->kind = zipkin_pb_kind_of(sf_pb_u64(&msg)); break;
         case SF_PB_TAG(5, SF_PB_LEN): s->name = sf_pb_str(&msg); break;
         case SF_PB_TAG(6, SF_PB_I64): s->time_us = sf_pb_fixed64(&msg); break;
         case SF_PB_TAG(7, SF_PB_VARINT): s->duration_us = sf_pb_u64(&msg); break;
-        case SF_PB_TAG(8, SF_PB_LEN): read_endpoint(&msg, req, &s->local); break;
-        case SF_PB_TAG(9, SF_PB_LEN): read_endpoint(&msg, req, &s->remote); break;
-        case SF_PB_TAG(10, SF_PB_LEN): read_note(&msg, s); break;
+        case SF_PB_TAG(8, SF_PB_LEN): zipkin_pb_read_endpoint(&msg, req, &s->local); break;
+        case SF_PB_TAG(9, SF_PB_LEN): zipkin_pb_read_endpoint(&msg, req, &s->remote); break;
+        case SF_PB_TAG(10, SF_PB_LEN): zipkin_pb_read_note(&msg, s); break;
         case SF_PB_TAG(11, SF_PB_LEN): read_tag(&msg, s); break;
         case SF_PB_TAG(12, SF_PB_VARINT): s->is_debug = sf_pb_u64(&msg) != 0; break;
         case SF_PB_TAG(13, SF_PB_VARINT): s->is_shared = sf_pb_u64(&msg) != 0; break;
@@ -134,7 +136,7 @@ enum sf_err sf_zipkin_pb_read(sf_bytes body, struct sf_arena *req, struct sf_buf
         }
         sf_arena_reset(req);
         sf_buf_reset(fields);
-        read_span(&pb, req, &s);
+        zipkin_pb_read_span(&pb, req, &s);
         if (sf_pb_ok(&pb)) {
             enum sf_err err = see(arg, &s, why);
             if (err)
