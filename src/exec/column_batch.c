@@ -4,7 +4,7 @@
 
 /* ---- what is needed ---- */
 
-static uint32_t source_of(const struct sf_query_attr *a)
+static uint32_t column_batch_source_of(const struct sf_query_attr *a)
 {
     switch (a->intrinsic) {
     case SF_INTRINSIC_NONE: break;
@@ -31,7 +31,7 @@ static uint32_t source_of(const struct sf_query_attr *a)
 
 void sf_column_batch_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a)
 {
-    uint32_t from = source_of(a);
+    uint32_t from = column_batch_source_of(a);
     n->sources |= from;
     n->scopes |= a->intrinsic == SF_INTRINSIC_NONE ? 1u << a->scope : 0;
     if (!(from & SF_FROM_SPAN))
@@ -112,8 +112,8 @@ enum sf_err sf_column_batch_add(struct sf_column_batch *b, const struct sf_row_n
     return err;
 }
 
-static uint32_t take_attrs(struct sf_column_batch *b, const struct sf_row_needs *needs,
-                           uint32_t row)
+static uint32_t column_batch_take_attrs(struct sf_column_batch *b, const struct sf_row_needs *needs,
+                                        uint32_t row)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < needs->n_names; i++) {
@@ -178,5 +178,5 @@ void sf_column_batch_take(struct sf_column_batch *b, const struct sf_row_needs *
     if (from & SF_FROM_PARENT)
         b->span.parent_id = rows->parent_id[row];
     if (from & SF_FROM_SPAN)
-        b->span.attrs = (struct sf_attrs){b->attrs, take_attrs(b, needs, row)};
+        b->span.attrs = (struct sf_attrs){b->attrs, column_batch_take_attrs(b, needs, row)};
 }

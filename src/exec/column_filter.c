@@ -49,7 +49,7 @@ struct sf_column_filter {
 
 /* ---- making ---- */
 
-static enum kind kind_of(const struct sf_row_needs *n)
+static enum kind column_filter_kind_of(const struct sf_row_needs *n)
 {
     uint32_t from = n->sources;
     if (from & SF_FROM_TREE)
@@ -96,7 +96,7 @@ static struct sf_column_filter *new_filter(struct sf_eval *eval, const struct sf
     return f;
 }
 
-static void insert(struct sf_column_filter *f, struct sf_column_filter *part)
+static void column_filter_insert(struct sf_column_filter *f, struct sf_column_filter *part)
 {
     uint32_t i = f->n_parts++;
     for (; i > 0 && f->parts[i - 1]->kind > part->kind; i--)
@@ -105,14 +105,15 @@ static void insert(struct sf_column_filter *f, struct sf_column_filter *part)
 }
 
 /* The parts of a chain of the same operator become parts of one filter. */
-static bool add_parts(struct sf_column_filter *f, const struct sf_expr *e, enum sf_expr_op op)
+static bool column_filter_add_parts(struct sf_column_filter *f, const struct sf_expr *e,
+                                    enum sf_expr_op op)
 {
     struct sf_column_filter *part;
     if (e->kind == SF_EXPR_BINARY && e->op == op && f->n_parts + 2 < MAX_PARTS)
-        return add_parts(f, e->left, op) && add_parts(f, e->right, op);
+        return column_filter_add_parts(f, e->left, op) && column_filter_add_parts(f, e->right, op);
     part = sf_column_filter_new(f->eval, e, f->req);
     if (part)
-        insert(f, part);
+        column_filter_insert(f, part);
     return part != NULL;
 }
 
@@ -125,13 +126,13 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
     if (expr->kind == SF_EXPR_BINARY && (expr->op == SF_EXPR_AND || expr->op == SF_EXPR_OR)) {
         f->kind = expr->op == SF_EXPR_AND ? AND : OR;
         f->parts = sf_arena_new_n(req, MAX_PARTS + 1, sizeof(struct sf_column_filter *));
-        if (!f->parts || !add_parts(f, expr->left, expr->op) ||
-            !add_parts(f, expr->right, expr->op))
+        if (!f->parts || !column_filter_add_parts(f, expr->left, expr->op) ||
+            !column_filter_add_parts(f, expr->right, expr->op))
             return NULL;
         return f;
     }
     sf_column_batch_needs_add_expr(&f->needs, expr);
-    f->kind = kind_of(&f->needs);
+    f->kind = column_filter_kind_of(&f->needs);
     if (sf_eval_profiles(eval) && sf_profile_conds_is_needed(expr))
         f->kind = PROFILE;
     find_simple(f);
@@ -140,7 +141,7 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
 
 /* ---- one value ---- */
 
-static bool holds(struct sf_column_filter *f, struct sf_column_batch *b)
+static bool column_filter_holds(struct sf_column_filter *f, struct sf_column_batch *b)
 {
     /* Out of time nothing holds any more; the fault stays in the evaluator. */
     return sf_eval_goes_on(f->eval) && sf_eval_is_true(f->eval, f->expr, &b->view, 0);
@@ -157,7 +158,7 @@ static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, s
         return sf_eval_goes_on(f->eval) && sf_eval_matches(f->eval, f->expr, v.str);
     b->attrs[0] = (struct sf_attr){f->needs.names[0], v};
     b->span = (struct sf_span){.attrs = {b->attrs, v.type != SF_VALUE_NONE}};
-    return holds(f, b);
+    return column_filter_holds(f, b);
 }
 
 /* ---- columns ---- */
@@ -193,7 +194,7 @@ static uint8_t table_verdict(struct sf_column_filter *f, struct sf_column_batch 
     if (f->verdicts[place] == NOT_ASKED) {
         b->span = (struct sf_span){.resource = f->kind == SCOPE ? 0 : place,
                                    .scope = f->kind == SCOPE ? place : 0};
-        f->verdicts[place] = holds(f, b);
+        f->verdicts[place] = column_filter_holds(f, b);
     }
     return f->verdicts[place];
 }
@@ -226,7 +227,7 @@ static uint8_t text_verdict(struct sf_column_filter *f, struct sf_column_batch *
         return f->is_mirrored ? sf_expr_fold_compare(f->expr->op, f->literal, have)
                               : sf_expr_fold_compare(f->expr->op, have, f->literal);
     b->span = (struct sf_span){.name = text, .status_msg = text};
-    return holds(f, b);
+    return column_filter_holds(f, b);
 }
 
 static enum sf_err run_text(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
@@ -273,7 +274,7 @@ static enum sf_err run_kind(struct sf_column_filter *f, struct sf_column_batch *
         v = kind < 16 && status < 16 ? &verdicts[kind | status << 4] : &one;
         if (*v == NOT_ASKED) {
             b->span = (struct sf_span){.kind = kind, .status = status};
-            *v = holds(f, b);
+            *v = column_filter_holds(f, b);
         }
         mask[i] &= *v;
     }
@@ -327,7 +328,7 @@ static enum sf_err run_duration(struct sf_column_filter *f, struct sf_column_bat
         if (!mask[i])
             continue;
         b->span = (struct sf_span){.end_ns = rows->duration_ns[i]};
-        mask[i] = holds(f, b);
+        mask[i] = column_filter_holds(f, b);
     }
     return SF_OK;
 }
@@ -347,7 +348,7 @@ static inline bool is_so(enum sf_expr_op op, bool is_less, bool is_equal, bool i
     }
 }
 
-static bool is_scalar(struct sf_value v)
+static bool column_filter_is_scalar(struct sf_value v)
 {
     return v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE;
 }
@@ -360,7 +361,7 @@ static bool any_holds(struct sf_column_filter *f, struct sf_column_batch *b, str
         return table_verdict(f, b, resource);
     b->attrs[0] = (struct sf_attr){f->needs.names[0], v};
     b->span = (struct sf_span){.resource = resource, .attrs = {b->attrs, 1}};
-    return holds(f, b);
+    return column_filter_holds(f, b);
 }
 
 static bool are_all(const struct sf_value_column *column, enum sf_value_type type)
@@ -480,7 +481,7 @@ static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *
         bool has = code != SF_NONE;
         if (!mask[i])
             continue;
-        if (is_any && (!has || !is_scalar(column.vals[code]))) {
+        if (is_any && (!has || !column_filter_is_scalar(column.vals[code]))) {
             mask[i] = any_holds(f, b, has ? column.vals[code] : none, rows->resource[i]);
             continue;
         }
@@ -504,7 +505,7 @@ static enum sf_err run_rows(struct sf_column_filter *f, struct sf_column_batch *
         if (!mask[i])
             continue;
         sf_column_batch_take(b, &f->needs, i);
-        mask[i] = holds(f, b);
+        mask[i] = column_filter_holds(f, b);
     }
     return err;
 }
@@ -532,14 +533,14 @@ static enum sf_err run_profile(struct sf_column_filter *f, struct sf_column_batc
 static void run_constant(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask)
 {
     b->span = (struct sf_span){0};
-    if (!holds(f, b))
+    if (!column_filter_holds(f, b))
         memset(mask, 0, b->cols->rows.n_rows);
 }
 
 /* ---- parts ---- */
 
-static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
-                       struct sf_why *why);
+static enum sf_err column_filter_run(struct sf_column_filter *f, struct sf_column_batch *b,
+                                     uint8_t *mask, struct sf_why *why);
 
 static enum sf_err run_and(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
                            struct sf_why *why)
@@ -548,7 +549,7 @@ static enum sf_err run_and(struct sf_column_filter *f, struct sf_column_batch *b
     for (uint32_t i = 0; !err && i < f->n_parts; i++) {
         if (i > 0 && !memchr(mask, 1, b->cols->rows.n_rows))
             break;
-        err = run(f->parts[i], b, mask, why);
+        err = column_filter_run(f->parts[i], b, mask, why);
     }
     return err;
 }
@@ -565,7 +566,7 @@ static enum sf_err run_or(struct sf_column_filter *f, struct sf_column_batch *b,
     memcpy(left, mask, n); /* rows that no part has taken */
     for (uint32_t i = 0; !err && i < f->n_parts && memchr(left, 1, n); i++) {
         memcpy(one, left, n);
-        err = run(f->parts[i], b, one, why);
+        err = column_filter_run(f->parts[i], b, one, why);
         for (uint32_t k = 0; k < n; k++)
             left[k] ^= one[k];
     }
@@ -574,8 +575,8 @@ static enum sf_err run_or(struct sf_column_filter *f, struct sf_column_batch *b,
     return err;
 }
 
-static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
-                       struct sf_why *why)
+static enum sf_err column_filter_run(struct sf_column_filter *f, struct sf_column_batch *b,
+                                     uint8_t *mask, struct sf_why *why)
 {
     switch (f->kind) {
     case KIND: return run_kind(f, b, mask, why);
@@ -600,6 +601,6 @@ static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, ui
 enum sf_err sf_column_filter_run(struct sf_column_filter *f, struct sf_column_batch *b,
                                  uint8_t *mask, struct sf_why *why)
 {
-    enum sf_err err = run(f, b, mask, why);
+    enum sf_err err = column_filter_run(f, b, mask, why);
     return err ? err : sf_eval_fault(f->eval, why);
 }

@@ -16,7 +16,7 @@ struct run {
     bool is_full;
 };
 
-static void count(struct run *r, sf_str parent, sf_str child)
+static void dependencies_count(struct run *r, sf_str parent, sf_str child)
 {
     struct sf_table_lookup lookup = sf_table_lookup(
         &r->at, sf_key_mix(sf_key_str(parent), sf_key_str(child)));
@@ -39,15 +39,15 @@ static void count(struct run *r, sf_str parent, sf_str child)
     sf_table_keep(&r->at, &lookup, r->n++);
 }
 
-static int compare(const void *a, const void *b)
+static int dependencies_compare(const void *a, const void *b)
 {
     const struct sf_dependency *x = a, *y = b;
     int c = sf_str_cmp(x->parent, y->parent);
     return c ? c : sf_str_cmp(x->child, y->child);
 }
 
-static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, int64_t from_ns,
-                        int64_t to_ns, struct sf_why *why)
+static enum sf_err dependencies_walk(struct run *r, struct sf_trace_stream *stream, int64_t from_ns,
+                                     int64_t to_ns, struct sf_why *why)
 {
     struct sf_trace_view v;
     enum sf_err err;
@@ -65,7 +65,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, int64_t f
             parent = v.resources[v.spans[v.parent[i]].resource].service;
             child = v.resources[s->resource].service;
             if (!sf_str_eq(parent, child))
-                count(r, parent, child);
+                dependencies_count(r, parent, child);
         }
     }
     return err;
@@ -91,7 +91,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     err = store->ops->span_scan(store, &query, q, &stream.cursor, why);
     if (err)
         return err;
-    err = walk(&r, &stream, from_ns, to_ns, why);
+    err = dependencies_walk(&r, &stream, from_ns, to_ns, why);
     left_out = sf_trace_stream_note(&stream, q->req);
     stream.cursor->close(stream.cursor);
     *out = (struct sf_dependencies){.list = r.list, .n = r.n};
@@ -107,6 +107,6 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
         out->note = left_out;
     }
     if (!err)
-        qsort(r.list, r.n, sizeof(*r.list), compare);
+        qsort(r.list, r.n, sizeof(*r.list), dependencies_compare);
     return err;
 }

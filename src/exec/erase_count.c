@@ -5,7 +5,7 @@
 
 #define STEP_NS (INT64_C(3000000000) * 1000000000) /* one for all of time */
 
-static bool is_in_range(const struct sf_selector *w, uint64_t start_ns)
+static bool erase_count_is_in_range(const struct sf_selector *w, uint64_t start_ns)
 {
     return (w->from_ns == 0 && w->to_ns == 0) ||
            (start_ns >= (uint64_t)w->from_ns && start_ns <= (uint64_t)w->to_ns);
@@ -13,7 +13,7 @@ static bool is_in_range(const struct sf_selector *w, uint64_t start_ns)
 
 /* ---- traces ---- */
 
-static int by_id(const void *a, const void *b)
+static int erase_count_by_id(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(sf_trace_id));
 }
@@ -34,7 +34,7 @@ static enum sf_err count_in_traces(struct sf_store *store, const sf_trace_id *id
         return err;
     while (cursor->next(cursor, &rows)) {
         for (uint32_t i = 0; i < rows.n_rows; i++)
-            c->n_spans += is_in_range(which, rows.start_ns[i]);
+            c->n_spans += erase_count_is_in_range(which, rows.start_ns[i]);
     }
     err = cursor->err;
     if (err && why)
@@ -43,9 +43,9 @@ static enum sf_err count_in_traces(struct sf_store *store, const sf_trace_id *id
     return err;
 }
 
-static enum sf_err count_traces(struct sf_store *store, const struct sf_selector *which,
-                                struct sf_query_ctx *q, struct sf_erase_count *c,
-                                struct sf_why *why)
+static enum sf_err erase_count_traces(struct sf_store *store, const struct sf_selector *which,
+                                      struct sf_query_ctx *q, struct sf_erase_count *c,
+                                      struct sf_why *why)
 {
     sf_trace_id *ids = sf_arena_new_n(q->req, which->n_traces, sizeof(*ids));
     struct sf_span_costs costs = {0};
@@ -54,9 +54,9 @@ static enum sf_err count_traces(struct sf_store *store, const struct sf_selector
     if (!ids)
         return sf_fail(why, SF_ERR_LIMIT, "%u traces do not fit a query's memory", which->n_traces);
     memcpy(ids, which->trace_ids, which->n_traces * sizeof(*ids));
-    qsort(ids, which->n_traces, sizeof(*ids), by_id);
+    qsort(ids, which->n_traces, sizeof(*ids), erase_count_by_id);
     for (uint32_t i = 0; i < which->n_traces; i++) {
-        if (n == 0 || by_id(&ids[n - 1], &ids[i]) != 0)
+        if (n == 0 || erase_count_by_id(&ids[n - 1], &ids[i]) != 0)
             ids[n++] = ids[i];
     }
     err = count_in_traces(store, ids, n, which, q, c, why);
@@ -75,8 +75,9 @@ static enum sf_err count_traces(struct sf_store *store, const struct sf_selector
 
 /* ---- a service, or all ---- */
 
-static enum sf_err count_spans(struct sf_store *store, const struct sf_selector *which,
-                               struct sf_query_ctx *q, struct sf_erase_count *c, struct sf_why *why)
+static enum sf_err erase_count_spans(struct sf_store *store, const struct sf_selector *which,
+                                     struct sf_query_ctx *q, struct sf_erase_count *c,
+                                     struct sf_why *why)
 {
     struct sf_operation_rows rows = {0};
     enum sf_err err = store->ops->operations(
@@ -89,9 +90,9 @@ static enum sf_err count_spans(struct sf_store *store, const struct sf_selector 
     return err;
 }
 
-static enum sf_err count_profiles(struct sf_store *store, const struct sf_selector *which,
-                                  struct sf_query_ctx *q, struct sf_erase_count *c,
-                                  struct sf_why *why)
+static enum sf_err erase_count_profiles(struct sf_store *store, const struct sf_selector *which,
+                                        struct sf_query_ctx *q, struct sf_erase_count *c,
+                                        struct sf_why *why)
 {
     struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, which->service};
     struct sf_prof_query query = {.match = &match,
@@ -123,11 +124,11 @@ enum sf_err sf_erase_count(struct sf_store *store, const struct sf_selector *whi
         return SF_OK;
     }
     if (which->what == SF_SELECT_TRACES) {
-        err = count_traces(store, which, &one, &c, why);
+        err = erase_count_traces(store, which, &one, &c, why);
     } else {
-        err = count_spans(store, which, &one, &c, why);
+        err = erase_count_spans(store, which, &one, &c, why);
         if (!err)
-            err = count_profiles(store, which, &one, &c, why);
+            err = erase_count_profiles(store, which, &one, &c, why);
     }
     if (!err)
         *out = c;

@@ -33,7 +33,7 @@ struct run {
     struct sf_why *why;
 };
 
-static enum sf_err no_room(const struct run *r)
+static enum sf_err eval_no_room(const struct run *r)
 {
     return sf_fail(r->why, SF_ERR_LIMIT, "trace of %u spans does not fit the query's memory",
                    r->v->n_spans);
@@ -48,7 +48,7 @@ static bool new_set(const struct run *r, struct set *out)
     return true;
 }
 
-static void recount(const struct run *r, struct set *s)
+static void eval_recount(const struct run *r, struct set *s)
 {
     s->n = 0;
     for (uint32_t i = 0; i < r->v->n_spans; i++)
@@ -118,7 +118,7 @@ static enum sf_err structural(struct run *r, const struct sf_spanset *s, const s
     uint8_t *related = sf_arena_new(r->req, n ? n : 1);
     uint32_t *counts = sf_arena_new_n(r->req, n ? n : 1, sizeof(uint32_t));
     if (!related || !counts || !new_set(r, out))
-        return no_room(r);
+        return eval_no_room(r);
     relate(r->v, s->op, l->has, related, counts);
     for (uint32_t i = 0; i < n; i++)
         out->has[i] = right->has[i] && (related[i] != 0) == (s->form != SF_FORM_NOT);
@@ -128,7 +128,7 @@ static enum sf_err structural(struct run *r, const struct sf_spanset *s, const s
         for (uint32_t i = 0; i < n; i++)
             out->has[i] |= l->has[i] && related[i];
     }
-    recount(r, out);
+    eval_recount(r, out);
     return SF_OK;
 }
 
@@ -138,7 +138,7 @@ static enum sf_err filter(struct run *r, const struct sf_spanset *s, const struc
                           struct set *out)
 {
     if (!new_set(r, out))
-        return no_room(r);
+        return eval_no_room(r);
     for (uint32_t i = 0; i < r->v->n_spans && sf_eval_goes_on(r->eval); i++) {
         out->has[i] = in->has[i] && (!s->filter || sf_eval_is_true(r->eval, s->filter, r->v, i));
         out->n += out->has[i];
@@ -167,7 +167,7 @@ static enum sf_err eval_side(struct run *r, const struct sf_spanset *s, const st
                        "spanset operators are not supported for multiple spansets per trace. "
                        "consider using coalesce()");
     if (sets.n == 0)
-        return new_set(r, out) ? SF_OK : no_room(r);
+        return new_set(r, out) ? SF_OK : eval_no_room(r);
     err = coalesce(r, &sets);
     *out = sets.list[0];
     return err;
@@ -189,18 +189,18 @@ static enum sf_err eval_spanset(struct run *r, const struct sf_spanset *s, const
     if (is_structural)
         return structural(r, s, &l, &right, out);
     if (!new_set(r, out))
-        return no_room(r);
+        return eval_no_room(r);
     if (s->op == SF_SPANSET_AND && (l.n == 0 || right.n == 0))
         return SF_OK;
     for (uint32_t i = 0; i < r->v->n_spans; i++)
         out->has[i] = l.has[i] | right.has[i];
-    recount(r, out);
+    eval_recount(r, out);
     return SF_OK;
 }
 
 /* ---- by, aggregates ---- */
 
-static bool add_attr(const struct run *r, struct set *s, sf_str name, struct sf_static val)
+static bool eval_add_attr(const struct run *r, struct set *s, sf_str name, struct sf_static val)
 {
     struct sf_spanset_attr *list = sf_arena_new_n(r->req, s->n_attrs + 1, sizeof(*list));
     if (!list)
@@ -227,13 +227,13 @@ static bool same_group(struct sf_static a, struct sf_static b)
     }
 }
 
-static bool keep_text(const struct run *r, struct sf_static *v)
+static bool eval_keep_text(const struct run *r, struct sf_static *v)
 {
     return v->type != SF_TYPE_STRING || sf_arena_copy(r->req, v->str, &v->str);
 }
 
-static enum sf_err split(struct run *r, const struct sf_stage *st, const struct set *in,
-                         struct sets *out, uint32_t *cap)
+static enum sf_err eval_split(struct run *r, const struct sf_stage *st, const struct set *in,
+                              struct sets *out, uint32_t *cap)
 {
     uint32_t first = out->n; /* groups of this spanset start here */
     for (uint32_t i = 0; i < r->v->n_spans; i++) {
@@ -246,12 +246,12 @@ static enum sf_err split(struct run *r, const struct sf_stage *st, const struct 
             at++;
         if (at == out->n) {
             if (!sf_list_room_in_max(r->req, &out->list, at, cap, 8, MAX_SETS) ||
-                !keep_text(r, &key) || !new_set(r, &out->list[at]))
-                return no_room(r);
+                !eval_keep_text(r, &key) || !new_set(r, &out->list[at]))
+                return eval_no_room(r);
             out->list[at].attrs = in->attrs;
             out->list[at].n_attrs = in->n_attrs;
-            if (!add_attr(r, &out->list[at], st->text, key))
-                return no_room(r);
+            if (!eval_add_attr(r, &out->list[at], st->text, key))
+                return eval_no_room(r);
             out->n++;
         }
         out->list[at].has[i] = 1;
@@ -260,12 +260,12 @@ static enum sf_err split(struct run *r, const struct sf_stage *st, const struct 
     return sf_eval_fault(r->eval, r->why);
 }
 
-static enum sf_err group(struct run *r, const struct sf_stage *st, struct sets *sets)
+static enum sf_err eval_group(struct run *r, const struct sf_stage *st, struct sets *sets)
 {
     struct sets out = {0};
     uint32_t cap = 0;
     for (uint32_t i = 0; i < sets->n; i++) {
-        enum sf_err err = split(r, st, &sets->list[i], &out, &cap);
+        enum sf_err err = eval_split(r, st, &sets->list[i], &out, &cap);
         if (err)
             return err;
     }
@@ -273,12 +273,12 @@ static enum sf_err group(struct run *r, const struct sf_stage *st, struct sets *
     return SF_OK;
 }
 
-static bool is_number(struct sf_static v)
+static bool eval_is_number(struct sf_static v)
 {
     return v.type == SF_TYPE_INT || v.type == SF_TYPE_FLOAT || v.type == SF_TYPE_DURATION;
 }
 
-static struct sf_static add(struct sf_static a, struct sf_static b)
+static struct sf_static eval_add(struct sf_static a, struct sf_static b)
 {
     if (a.type == SF_TYPE_FLOAT)
         a.f64 += b.f64;
@@ -306,7 +306,7 @@ static struct sf_static aggregate(struct run *r, const struct sf_stage *st, cons
         if (!in->has[i])
             continue;
         val = sf_eval_expr(r->eval, st->expr, r->v, i);
-        if (!is_number(val))
+        if (!eval_is_number(val))
             continue;
         if (out.type == SF_TYPE_NIL)
             out = val;
@@ -317,7 +317,7 @@ static struct sf_static aggregate(struct run *r, const struct sf_stage *st, cons
         else if (val.type != out.type)
             continue; /* the type of the first value decides */
         else
-            out = add(out, val);
+            out = eval_add(out, val);
         n++;
     }
     return out.type != SF_TYPE_NIL && st->aggregate == SF_AGG_AVG ? average(out, n) : out;
@@ -331,8 +331,8 @@ static enum sf_err keep_where(struct run *r, const struct sf_stage *st, struct s
         struct sf_static val = aggregate(r, st, &s);
         if (val.type == SF_TYPE_NIL || !sf_expr_fold_compare(st->cmp, val, st->literal))
             continue;
-        if (!add_attr(r, &s, st->text, val))
-            return no_room(r);
+        if (!eval_add_attr(r, &s, st->text, val))
+            return eval_no_room(r);
         sets->list[kept++] = s;
     }
     sets->n = kept;
@@ -345,18 +345,18 @@ static enum sf_err coalesce(struct run *r, struct sets *sets)
     if (sets->n == 0)
         return SF_OK;
     if (!new_set(r, &all))
-        return no_room(r);
+        return eval_no_room(r);
     for (uint32_t i = 0; i < sets->n; i++) {
         for (uint32_t k = 0; k < r->v->n_spans; k++)
             all.has[k] |= sets->list[i].has[k];
     }
-    recount(r, &all);
+    eval_recount(r, &all);
     sets->list[0] = all;
     sets->n = 1;
     return SF_OK;
 }
 
-static enum sf_err narrow(struct run *r, const struct sf_spanset *s, struct sets *sets)
+static enum sf_err eval_narrow(struct run *r, const struct sf_spanset *s, struct sets *sets)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < sets->n; i++) {
@@ -389,7 +389,7 @@ static enum sf_err nest(struct run *r, const struct sf_pipeline *p, struct sets 
                      ? NULL
                      : sf_arena_new_n(r->req, out.n + one.n + 1, sizeof(*longer));
         if (!longer)
-            return no_room(r);
+            return eval_no_room(r);
         if (out.n)
             memcpy(longer, out.list, out.n * sizeof(*longer));
         if (one.n)
@@ -409,10 +409,10 @@ static enum sf_err run_pipeline(struct run *r, const struct sf_pipeline *p, stru
         switch (st->kind) {
         case SF_STAGE_SPANSET:
             err = st->spanset->op == SF_SPANSET_PIPELINE ? nest(r, st->spanset->pipeline, sets)
-                                                         : narrow(r, st->spanset, sets);
+                                                         : eval_narrow(r, st->spanset, sets);
             break;
         case SF_STAGE_AGGREGATE: err = keep_where(r, st, sets); break;
-        case SF_STAGE_BY: err = group(r, st, sets); break;
+        case SF_STAGE_BY: err = eval_group(r, st, sets); break;
         case SF_STAGE_COALESCE: err = coalesce(r, sets); break;
         case SF_STAGE_SELECT: break; /* only tells what the answer shall show */
         }
@@ -454,13 +454,13 @@ static enum sf_err hand_out(const struct run *r, const struct sets *sets, struct
 {
     struct sf_spanset_result *list = sf_arena_new_n(r->req, sets->n, sizeof(*list));
     if (!list)
-        return no_room(r);
+        return eval_no_room(r);
     for (uint32_t i = 0; i < sets->n; i++) {
         const struct set *s = &sets->list[i];
         uint32_t *spans = sf_arena_new_n(r->req, s->n, sizeof(*spans));
         uint32_t n = 0;
         if (!spans)
-            return no_room(r);
+            return eval_no_room(r);
         for (uint32_t k = 0; k < r->v->n_spans; k++) {
             if (s->has[k])
                 spans[n++] = k;
@@ -495,7 +495,7 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
             return err;
     }
     if (!new_set(&r, &all))
-        return no_room(&r);
+        return eval_no_room(&r);
     memset(all.has, 1, v->n_spans);
     all.n = v->n_spans;
     if (v->n_spans == 0)

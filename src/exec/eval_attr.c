@@ -6,7 +6,7 @@
 #include "exec/profile_conds.h"
 #include "model/value_list.h"
 
-static struct sf_static nil(void)
+static struct sf_static eval_attr_nil(void)
 {
     return (struct sf_static){.type = SF_TYPE_NIL};
 }
@@ -16,7 +16,7 @@ static struct sf_static string(sf_str s)
     return (struct sf_static){SF_TYPE_STRING, {.str = s}};
 }
 
-static struct sf_static number(enum sf_static_type type, int64_t i64)
+static struct sf_static eval_attr_number(enum sf_static_type type, int64_t i64)
 {
     return (struct sf_static){type, {.i64 = i64}};
 }
@@ -26,9 +26,9 @@ struct sf_static sf_eval_attr_static_from_value(struct sf_value v)
     switch (v.type) {
     case SF_VALUE_STR: return string(v.str);
     case SF_VALUE_BOOL: return (struct sf_static){SF_TYPE_BOOL, {.is_true = v.is_true}};
-    case SF_VALUE_INT: return number(SF_TYPE_INT, v.i64);
+    case SF_VALUE_INT: return eval_attr_number(SF_TYPE_INT, v.i64);
     case SF_VALUE_DOUBLE: return (struct sf_static){SF_TYPE_FLOAT, {.f64 = v.f64}};
-    default: return nil();
+    default: return eval_attr_nil();
     }
 }
 
@@ -52,7 +52,7 @@ static struct sf_static trace_hex(sf_trace_id id, char *text)
     return string((sf_str){text + zeros, 32 - zeros});
 }
 
-static struct sf_static root_name(const struct sf_trace_view *v)
+static struct sf_static eval_attr_root_name(const struct sf_trace_view *v)
 {
     return string(v->root == SF_VIEW_NONE ? SF_STR("") : v->spans[v->root].name);
 }
@@ -67,8 +67,8 @@ static struct sf_static nested_parent(const struct sf_trace_view *v, uint32_t sp
 {
     uint32_t parent = v->parent[span];
     if (v->left[span] == 0)
-        return number(SF_TYPE_INT, 0);
-    return number(SF_TYPE_INT, parent == SF_VIEW_NONE ? -1 : (int64_t)v->left[parent]);
+        return eval_attr_number(SF_TYPE_INT, 0);
+    return eval_attr_number(SF_TYPE_INT, parent == SF_VIEW_NONE ? -1 : (int64_t)v->left[parent]);
 }
 
 /* Frames have no value of their own, only comparisons; but a span has some or none. */
@@ -77,10 +77,11 @@ static struct sf_static profile_value(enum sf_intrinsic which, const struct sf_t
 {
     int64_t value;
     if (!sf_profile_conds_value(v->profiles, which, span, &value))
-        return nil();
+        return eval_attr_nil();
     if (which == SF_INTRINSIC_PROFILE_FRAME)
         return string(SF_STR(""));
-    return number(which == SF_INTRINSIC_PROFILE_ALLOC ? SF_TYPE_INT : SF_TYPE_DURATION, value);
+    return eval_attr_number(which == SF_INTRINSIC_PROFILE_ALLOC ? SF_TYPE_INT : SF_TYPE_DURATION,
+                            value);
 }
 
 static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace_view *v,
@@ -89,21 +90,23 @@ static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace
     const struct sf_span *s = &v->spans[span];
     switch (which) {
     case SF_INTRINSIC_NAME: return string(s->name);
-    case SF_INTRINSIC_DURATION: return number(SF_TYPE_DURATION, clamp(sf_span_duration_ns(s)));
-    case SF_INTRINSIC_STATUS: return number(SF_TYPE_STATUS, s->status);
+    case SF_INTRINSIC_DURATION:
+        return eval_attr_number(SF_TYPE_DURATION, clamp(sf_span_duration_ns(s)));
+    case SF_INTRINSIC_STATUS: return eval_attr_number(SF_TYPE_STATUS, s->status);
     case SF_INTRINSIC_STATUS_MESSAGE: return string(s->status_msg);
-    case SF_INTRINSIC_KIND: return number(SF_TYPE_KIND, s->kind);
+    case SF_INTRINSIC_KIND: return eval_attr_number(SF_TYPE_KIND, s->kind);
     case SF_INTRINSIC_SPAN_ID: return hex_id(s->span_id, text);
-    case SF_INTRINSIC_PARENT_ID: return s->parent_id ? hex_id(s->parent_id, text) : nil();
-    case SF_INTRINSIC_CHILD_COUNT: return number(SF_TYPE_INT, v->n_children[span]);
-    case SF_INTRINSIC_TRACE_DURATION: return number(SF_TYPE_DURATION, sf_trace_view_duration_ns(v));
-    case SF_INTRINSIC_ROOT_NAME: return root_name(v);
+    case SF_INTRINSIC_PARENT_ID: return s->parent_id ? hex_id(s->parent_id, text) : eval_attr_nil();
+    case SF_INTRINSIC_CHILD_COUNT: return eval_attr_number(SF_TYPE_INT, v->n_children[span]);
+    case SF_INTRINSIC_TRACE_DURATION:
+        return eval_attr_number(SF_TYPE_DURATION, sf_trace_view_duration_ns(v));
+    case SF_INTRINSIC_ROOT_NAME: return eval_attr_root_name(v);
     case SF_INTRINSIC_ROOT_SERVICE: return root_service(v);
     case SF_INTRINSIC_TRACE_ID: return trace_hex(v->id, text);
     case SF_INTRINSIC_SCOPE_NAME: return string(v->scopes[s->scope].name);
     case SF_INTRINSIC_SCOPE_VERSION: return string(v->scopes[s->scope].version);
-    case SF_INTRINSIC_NESTED_LEFT: return number(SF_TYPE_INT, v->left[span]);
-    case SF_INTRINSIC_NESTED_RIGHT: return number(SF_TYPE_INT, v->right[span]);
+    case SF_INTRINSIC_NESTED_LEFT: return eval_attr_number(SF_TYPE_INT, v->left[span]);
+    case SF_INTRINSIC_NESTED_RIGHT: return eval_attr_number(SF_TYPE_INT, v->right[span]);
     case SF_INTRINSIC_NESTED_PARENT: return nested_parent(v, span);
     case SF_INTRINSIC_PROFILE_FRAME:
     case SF_INTRINSIC_PROFILE_CPU:
@@ -112,13 +115,13 @@ static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace
     case SF_INTRINSIC_PROFILE_BLOCK:
     case SF_INTRINSIC_PROFILE_OFF_CPU:
     case SF_INTRINSIC_PROFILE_ALLOC: return profile_value(which, v, span);
-    default: return nil(); /* events and links have many values */
+    default: return eval_attr_nil(); /* events and links have many values */
     }
 }
 
 /* ---- attributes ---- */
 
-static bool is_scalar(enum sf_value_type t)
+static bool eval_attr_is_scalar(enum sf_value_type t)
 {
     return t == SF_VALUE_STR || t == SF_VALUE_BOOL || t == SF_VALUE_INT || t == SF_VALUE_DOUBLE;
 }
@@ -132,7 +135,8 @@ static bool is_visible_array(struct sf_value val)
     if (val.type != SF_VALUE_ARRAY)
         return false;
     while (sf_value_list_next(&list, &element)) {
-        if (!is_scalar(element.val.type) || (type != SF_VALUE_NONE && element.val.type != type))
+        if (!eval_attr_is_scalar(element.val.type) ||
+            (type != SF_VALUE_NONE && element.val.type != type))
             return false;
         type = element.val.type;
     }
@@ -141,7 +145,7 @@ static bool is_visible_array(struct sf_value val)
 
 static bool is_visible(struct sf_value val)
 {
-    return is_scalar(val.type) || is_visible_array(val);
+    return eval_attr_is_scalar(val.type) || is_visible_array(val);
 }
 
 static struct sf_value resource_value(const struct sf_resource *r, sf_str name)
@@ -200,7 +204,7 @@ static bool event_value(const struct sf_query_attr *a, const struct sf_span *s, 
         return true;
     }
     if (a->intrinsic == SF_INTRINSIC_EVENT_TIME) {
-        out->one = number(SF_TYPE_DURATION, (int64_t)(e->time_ns - s->start_ns));
+        out->one = eval_attr_number(SF_TYPE_DURATION, (int64_t)(e->time_ns - s->start_ns));
         return true;
     }
     return see_value(sf_attrs_get(e->attrs, a->name), out);
@@ -267,7 +271,7 @@ struct sf_static sf_eval_attr_one(const struct sf_query_attr *a, const struct sf
         }
         return values.one;
     }
-    return nil();
+    return eval_attr_nil();
 }
 
 bool sf_eval_attr_needs_tree(const struct sf_query_attr *a)

@@ -17,7 +17,7 @@ static bool is_nil_literal(const struct sf_expr *e)
     return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
 }
 
-static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v)
+static bool eval_expr_match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v)
 {
     enum sf_regex_result result;
     if (v.type != SF_TYPE_STRING)
@@ -31,7 +31,7 @@ static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v
 
 bool sf_eval_matches(struct sf_eval *e, const struct sf_expr *expr, sf_str text)
 {
-    return match(e, expr, (struct sf_static){SF_TYPE_STRING, {.str = text}});
+    return eval_expr_match(e, expr, (struct sf_static){SF_TYPE_STRING, {.str = text}});
 }
 
 sf_str sf_eval_pattern_needs(const struct sf_eval *e, const struct sf_expr *expr)
@@ -43,7 +43,7 @@ static bool one_holds(struct sf_eval *e, const struct sf_expr *x, struct sf_stat
                       struct sf_static r)
 {
     if (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)
-        return match(e, x, l);
+        return eval_expr_match(e, x, l);
     return sf_expr_fold_compare(x->op, l, r);
 }
 
@@ -84,7 +84,7 @@ static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_t
     return sf_eval_expr(e, x, v, span).type != SF_TYPE_NIL;
 }
 
-static bool is_trace_id(const struct sf_expr *x)
+static bool eval_expr_is_trace_id(const struct sf_expr *x)
 {
     return x->kind == SF_EXPR_ATTR && (x->attr.intrinsic == SF_INTRINSIC_TRACE_ID ||
                                        x->attr.intrinsic == SF_INTRINSIC_LINK_TRACE_ID);
@@ -126,10 +126,11 @@ static bool next_value(struct side *s, struct sf_eval *e, const struct sf_trace_
 }
 
 /* True when some value of the left side and some of the right satisfy it. */
-static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
-                    uint32_t span)
+static bool eval_expr_compare(struct sf_eval *e, const struct sf_expr *x,
+                              const struct sf_trace_view *v, uint32_t span)
 {
-    bool is_id = x->op <= SF_EXPR_GE && (is_trace_id(x->left) || is_trace_id(x->right));
+    bool is_id = x->op <= SF_EXPR_GE &&
+                 (eval_expr_is_trace_id(x->left) || eval_expr_is_trace_id(x->right));
     struct side left = {.expr = x->left, .is_id = is_id};
     struct one l, r;
     if (is_nil_literal(x->right))
@@ -148,7 +149,7 @@ static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_
     return false;
 }
 
-static struct sf_static truth(bool is_true)
+static struct sf_static eval_expr_truth(bool is_true)
 {
     return (struct sf_static){SF_TYPE_BOOL, {.is_true = is_true}};
 }
@@ -174,7 +175,7 @@ bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *x, const struct sf
     if (x->kind == SF_EXPR_BINARY && x->op == SF_EXPR_OR)
         return sf_eval_is_true(e, x->left, v, span) || sf_eval_is_true(e, x->right, v, span);
     if (x->kind == SF_EXPR_BINARY && x->op <= SF_EXPR_NO_MATCH)
-        return compare(e, x, v, span);
+        return eval_expr_compare(e, x, v, span);
     if (x->kind == SF_EXPR_ATTR)
         return condition(&x->attr, v, span) == 1;
     val = sf_eval_expr(e, x, v, span);
@@ -189,12 +190,12 @@ struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
     case SF_EXPR_ATTR: return sf_eval_attr_one(&x->attr, v, span, e->texts[x->number].text);
     case SF_EXPR_UNARY:
         if (x->op == SF_EXPR_NOT && x->left->kind == SF_EXPR_ATTR)
-            return truth(condition(&x->left->attr, v, span) == 0);
+            return eval_expr_truth(condition(&x->left->attr, v, span) == 0);
         return sf_expr_fold_unary(x->op, sf_eval_expr(e, x->left, v, span));
     case SF_EXPR_BINARY: break;
     }
     if (x->op <= SF_EXPR_OR)
-        return truth(sf_eval_is_true(e, x, v, span));
+        return eval_expr_truth(sf_eval_is_true(e, x, v, span));
     return sf_expr_fold_binary(x->op, sf_eval_expr(e, x->left, v, span),
                                sf_eval_expr(e, x->right, v, span));
 }

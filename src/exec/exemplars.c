@@ -28,8 +28,8 @@ void sf_exemplars_init(struct sf_exemplars *x)
         x->keys[i] = sf_expr_text_attr(&x->touched.attrs[i], x->req);
 }
 
-static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint32_t span,
-                     struct sf_attrs *out)
+static bool exemplars_describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint32_t span,
+                               struct sf_attrs *out)
 {
     struct sf_attr *list = sf_arena_new_n(x->req, x->touched.n, sizeof(*list));
     uint32_t n = 0;
@@ -51,7 +51,7 @@ static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint
 
 /* Mostly that of the span before. Both factors are small: days in ns, and at most a hundred
  * pieces. */
-static uint64_t piece_of(struct sf_exemplars *x, uint64_t start_ns)
+static uint64_t exemplars_piece_of(struct sf_exemplars *x, uint64_t start_ns)
 {
     const struct sf_metrics_window *w = x->window;
     uint64_t len = (uint64_t)(w->to_ns - w->from_ns) + 1, at = start_ns - (uint64_t)w->from_ns;
@@ -80,7 +80,8 @@ bool sf_exemplars_init_part(struct sf_exemplars *x, const struct sf_exemplars *o
     return !x->n_max || x->counts;
 }
 
-static bool has_room(const struct sf_exemplars *x, const struct sf_table_series *s, uint64_t piece)
+static bool exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
+                               uint64_t piece)
 {
     return x->counts[piece] < (x->most ? x->most : ALL_PER_PIECE) &&
            (!s || !s->exemplar_counts || s->exemplar_counts[piece] < PER_PIECE);
@@ -89,7 +90,7 @@ static bool has_room(const struct sf_exemplars *x, const struct sf_table_series 
 bool sf_exemplars_has_room(struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns)
 {
-    return x->n_max && !x->is_full && has_room(x, s, piece_of(x, start_ns));
+    return x->n_max && !x->is_full && exemplars_has_room(x, s, exemplars_piece_of(x, start_ns));
 }
 
 bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series *s, uint64_t min_ns,
@@ -98,19 +99,19 @@ bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series 
     uint64_t last;
     if (!x->n_max || x->is_full)
         return false;
-    last = piece_of(x, max_ns);
-    for (uint64_t i = piece_of(x, min_ns); i <= last; i++) {
-        if (has_room(x, s, i))
+    last = exemplars_piece_of(x, max_ns);
+    for (uint64_t i = exemplars_piece_of(x, min_ns); i <= last; i++) {
+        if (exemplars_has_room(x, s, i))
             return true;
     }
     return false;
 }
 
 /* Counts one that has space; NULL: no memory. */
-static struct sf_kept_exemplar *add_one(struct sf_exemplars *x, struct sf_table_series *s,
-                                        uint64_t start_ns)
+static struct sf_kept_exemplar *exemplars_add_one(struct sf_exemplars *x, struct sf_table_series *s,
+                                                  uint64_t start_ns)
 {
-    uint64_t piece = piece_of(x, start_ns);
+    uint64_t piece = exemplars_piece_of(x, start_ns);
     struct sf_kept_exemplar *kept;
     if (!s->exemplar_counts)
         s->exemplar_counts = sf_arena_new(x->req, x->n_pieces);
@@ -139,7 +140,7 @@ void sf_exemplars_keep(struct sf_exemplars *x, struct sf_table_series *s,
             !sf_arena_copy(x->req, e->labels.list[i].val.str, &list[i].val.str))
             return;
     }
-    kept = list ? add_one(x, s, (uint64_t)e->time_ns) : NULL;
+    kept = list ? exemplars_add_one(x, s, (uint64_t)e->time_ns) : NULL;
     if (!kept)
         return;
     kept->is = *e;
@@ -152,9 +153,9 @@ bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
     int64_t at_ns = (int64_t)v->spans[span].start_ns;
     struct sf_attrs labels;
     struct sf_kept_exemplar *kept;
-    if (!sf_exemplars_has_room(x, s, (uint64_t)at_ns) || !describe(x, v, span, &labels))
+    if (!sf_exemplars_has_room(x, s, (uint64_t)at_ns) || !exemplars_describe(x, v, span, &labels))
         return false;
-    kept = add_one(x, s, (uint64_t)at_ns);
+    kept = exemplars_add_one(x, s, (uint64_t)at_ns);
     if (!kept)
         return false;
     kept->is = (struct sf_metric_exemplar){.labels = labels, .value = value, .time_ns = at_ns};

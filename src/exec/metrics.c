@@ -21,16 +21,16 @@ struct run {
     struct sf_why *why;
 };
 
-static void note_unread(struct sf_metrics_result *r, sf_str text)
+static void metrics_note_unread(struct sf_metrics_result *r, sf_str text)
 {
     if (!r->is_partial)
         r->note = text;
     r->is_partial = true;
 }
 
-static void note(struct sf_metrics_result *r, sf_str text)
+static void metrics_note(struct sf_metrics_result *r, sf_str text)
 {
-    note_unread(r, text);
+    metrics_note_unread(r, text);
     r->is_cut = true;
 }
 
@@ -53,7 +53,8 @@ static bool has_true_hint(const struct sf_query *q, sf_str name)
     return false;
 }
 
-static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_metrics_set *out)
+static enum sf_err exec_metrics_count(struct run *r, const struct sf_metrics *m,
+                                      struct sf_metrics_set *out)
 {
     struct sf_metrics_count c = {
         .query = m,
@@ -77,20 +78,24 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     else
         sf_metrics_count_finish(&c, out);
     if (!r->q->is_exact)
-        note_unread(r->result, SF_STR("some stored data could not be read: values may be too low; "
-                                      "GET /ready shows the reason"));
+        metrics_note_unread(r->result,
+                            SF_STR("some stored data could not be read: values may be too low; "
+                                   "GET /ready shows the reason"));
     r->result->n_inspected_traces += c.n_traces;
     r->result->n_inspected_spans += c.n_spans;
     if (c.is_late)
-        note(r->result, SF_STR("the query's time limit was reached: older spans were not counted"));
+        metrics_note(r->result,
+                     SF_STR("the query's time limit was reached: older spans were not counted"));
     if (c.left_out.len)
-        note(r->result, c.left_out);
+        metrics_note(r->result, c.left_out);
     if (c.is_lossy)
-        note(r->result, SF_STR("an attribute has too many values to count them all: some of its "
-                               "values are missing"));
+        metrics_note(r->result,
+                     SF_STR("an attribute has too many values to count them all: some of its "
+                            "values are missing"));
     if (c.table.is_full)
-        note(r->result, SF_STR("the query's memory is used up: series are missing and values may "
-                               "be too low; narrow the filter, the time or by()"));
+        metrics_note(r->result,
+                     SF_STR("the query's memory is used up: series are missing and values may "
+                            "be too low; narrow the filter, the time or by()"));
     return SF_OK;
 }
 
@@ -110,8 +115,8 @@ static void add_zeros(const struct sf_metrics *m, struct sf_metrics_set *set)
         s->values[i] = 0;
 }
 
-static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, bool is_operand,
-                            struct sf_metrics_set *out)
+static enum sf_err metrics_evaluate(struct run *r, const struct sf_metrics *m, bool is_operand,
+                                    struct sf_metrics_set *out)
 {
     enum sf_err err = SF_OK;
     *out = (struct sf_metrics_set){.req = r->q->req, .n_steps = r->ask->window.n_steps};
@@ -122,13 +127,13 @@ static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, bool is_o
     }
     if (m->kind == SF_METRICS_BINARY) {
         struct sf_metrics_set left, right;
-        err = evaluate(r, m->left, true, &left);
+        err = metrics_evaluate(r, m->left, true, &left);
         if (!err)
-            err = evaluate(r, m->right, true, &right);
+            err = metrics_evaluate(r, m->right, true, &right);
         if (!err)
             err = sf_metrics_set_combine(m->op, &left, &right, out, r->why);
     } else {
-        err = count(r, m, out);
+        err = exec_metrics_count(r, m, out);
         if (!err && is_operand)
             add_zeros(m, out);
     }
@@ -184,17 +189,18 @@ static void cut_samples(struct run *r, struct sf_metrics_set *set)
                         set->n, n_steps, max))
         text = SF_STR("the answer would be too long: series are missing");
     set->n = max;
-    note(r->result, text);
+    metrics_note(r->result, text);
 }
 
-static void cut(struct run *r, struct sf_metrics_set *set)
+static void metrics_cut(struct run *r, struct sf_metrics_set *set)
 {
     uint32_t max = r->ask->max_series && r->ask->max_series < SF_LIMIT_METRICS_SERIES
                        ? r->ask->max_series
                        : SF_LIMIT_METRICS_SERIES;
     sf_str text;
     if (set->is_cut)
-        note(r->result, SF_STR("the answer outgrew the query's memory: series are missing"));
+        metrics_note(r->result,
+                     SF_STR("the answer outgrew the query's memory: series are missing"));
     if (set->n <= max)
         return;
     set->n = max;
@@ -204,7 +210,7 @@ static void cut(struct run *r, struct sf_metrics_set *set)
                         "guaranteed.",
                         max))
         text = SF_STR("Response exceeds maximum series limit, a partial response is returned.");
-    note(r->result, text);
+    metrics_note(r->result, text);
 }
 
 static uint32_t wanted_exemplars(const struct sf_metrics_ask *ask)
@@ -239,10 +245,10 @@ static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
         sf_str text = sf_profile_conds_note(profiles);
         sf_eval_set_profiles(r->eval, profiles);
         if (sf_profile_conds_is_cut(profiles))
-            note(r->result, text);
+            metrics_note(r->result, text);
         else if (text.len)
-            note_unread(r->result, text);
-        err = evaluate(r, r->ask->query->metrics, false, set);
+            metrics_note_unread(r->result, text);
+        err = metrics_evaluate(r, r->ask->query->metrics, false, set);
     }
     sf_eval_free(r->eval);
     sf_arena_done(&r->table);
@@ -276,7 +282,7 @@ enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *
     if (err)
         return err;
     sf_metrics_set_sort(&set);
-    cut(&r, &set);
+    metrics_cut(&r, &set);
     cut_samples(&r, &set);
     settle_exemplars(&r, &set);
     result.series = set.list;

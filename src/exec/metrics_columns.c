@@ -61,10 +61,10 @@ struct run {
 
 /* ---- which queries ---- */
 
-static bool is_plain(const struct sf_spanset *s)
+static bool metrics_columns_is_plain(const struct sf_spanset *s)
 {
     if (s->op == SF_SPANSET_OR)
-        return is_plain(s->left) && is_plain(s->right);
+        return metrics_columns_is_plain(s->left) && metrics_columns_is_plain(s->right);
     return s->op == SF_SPANSET_FILTER;
 }
 
@@ -110,7 +110,7 @@ bool sf_metrics_columns_can(const struct sf_metrics_count *c, const struct sf_st
         const struct sf_stage *s = &p->stages[i];
         if (s->kind == SF_STAGE_SELECT)
             continue;
-        if (s->kind != SF_STAGE_SPANSET || !is_plain(s->spanset))
+        if (s->kind != SF_STAGE_SPANSET || !metrics_columns_is_plain(s->spanset))
             return false;
         n_filters += count_filters(s->spanset);
     }
@@ -125,7 +125,7 @@ static bool make_filters(struct run *r, const struct sf_spanset *s)
     return r->filters[r->n_filters++] != NULL;
 }
 
-static enum sf_err prepare(struct run *r)
+static enum sf_err metrics_columns_prepare(struct run *r)
 {
     const struct sf_pipeline *p = r->c->query->pipeline;
     const struct sf_metric *m = &r->c->query->metric;
@@ -195,7 +195,7 @@ static enum sf_err filter_rows(struct run *r, bool *out_any)
 }
 
 /* The step of a start, which is mostly that of the row before. */
-static bool place(struct run *r, uint64_t start_ns)
+static bool metrics_columns_place(struct run *r, uint64_t start_ns)
 {
     const struct sf_metrics_window *w = r->c->window;
     if (start_ns > r->step_from && start_ns <= r->step_to)
@@ -268,7 +268,7 @@ static bool is_by_table(const struct sf_metric *m)
     return true;
 }
 
-static bool has_buckets(const struct run *r)
+static bool metrics_columns_has_buckets(const struct run *r)
 {
     return r->c->query->metric.fn == SF_FN_QUANTILE || r->c->query->metric.fn == SF_FN_HISTOGRAM;
 }
@@ -283,7 +283,7 @@ static void renew_memo(struct run *r)
     r->is_alone = r->is_alone || n > MAX_DENSE;
     if (r->is_alone)
         return;
-    n *= has_buckets(r) ? BUCKETS : 1;
+    n *= metrics_columns_has_buckets(r) ? BUCKETS : 1;
     r->n_memo = n;
     if (n > r->memo_cap) {
         uint64_t cap = n > r->memo_cap * 2 ? n : r->memo_cap * 2;
@@ -297,7 +297,7 @@ static void renew_memo(struct run *r)
     r->tables = r->batch.cols->tables;
 }
 
-static inline uint64_t number_of(const struct run *r, uint32_t row)
+static inline uint64_t metrics_columns_number_of(const struct run *r, uint32_t row)
 {
     uint64_t n = 0;
     if (r->n_dims == 1 && r->dims[0].wide)
@@ -310,12 +310,13 @@ static inline uint64_t number_of(const struct run *r, uint32_t row)
     return n;
 }
 
-static struct sf_table_series *series_of(struct run *r, uint32_t row, uint8_t bucket)
+static struct sf_table_series *metrics_columns_series_of(struct run *r, uint32_t row,
+                                                         uint8_t bucket)
 {
     struct sf_table_series **memo = NULL, *s;
     if (!r->is_alone) {
-        uint64_t at = number_of(r, row);
-        memo = &r->memo[has_buckets(r) ? at * BUCKETS + bucket : at];
+        uint64_t at = metrics_columns_number_of(r, row);
+        memo = &r->memo[metrics_columns_has_buckets(r) ? at * BUCKETS + bucket : at];
         s = *memo;
         if (s)
             return s;
@@ -329,7 +330,8 @@ static struct sf_table_series *series_of(struct run *r, uint32_t row, uint8_t bu
 
 /* ---- counting ---- */
 
-static struct sf_static measured(struct run *r, uint32_t row, char text[SF_EVAL_TEXT_LEN])
+static struct sf_static metrics_columns_measured(struct run *r, uint32_t row,
+                                                 char text[SF_EVAL_TEXT_LEN])
 {
     const struct sf_query_attr *a = &r->c->query->metric.attr;
     if (a->intrinsic == SF_INTRINSIC_DURATION)
@@ -340,14 +342,14 @@ static struct sf_static measured(struct run *r, uint32_t row, char text[SF_EVAL_
 }
 
 /* False: this row counts nowhere. */
-static bool measure(struct run *r, uint32_t row, double *out, uint8_t *out_bucket)
+static bool metrics_columns_measure(struct run *r, uint32_t row, double *out, uint8_t *out_bucket)
 {
     enum sf_metric_fn fn = r->c->query->metric.fn;
     char text[SF_EVAL_TEXT_LEN];
     *out = 1;
     *out_bucket = 0;
     return !sf_metrics_count_takes_attr(fn) ||
-           sf_metrics_count_measure(fn, measured(r, row, text), out, out_bucket);
+           sf_metrics_count_measure(fn, metrics_columns_measured(r, row, text), out, out_bucket);
 }
 
 /* All that will be counted is in the series that is there. */
@@ -366,9 +368,9 @@ static enum sf_err keep_exemplar(struct run *r, uint32_t row)
     uint8_t bucket;
     uint64_t start_ns = r->batch.cols->rows.start_ns[row];
     enum sf_err err;
-    if (!measure(r, row, &value, &bucket))
+    if (!metrics_columns_measure(r, row, &value, &bucket))
         return SF_OK;
-    s = series_of(r, row, bucket);
+    s = metrics_columns_series_of(r, row, bucket);
     if (!s || !sf_exemplars_has_room(&c->exemplars, s, start_ns))
         return SF_OK;
     err = sf_column_batch_add(&r->batch, &r->all, r->why);
@@ -391,7 +393,8 @@ static void count_row(struct run *r, uint32_t row)
     double value;
     uint8_t bucket;
     c->n_counted++;
-    s = measure(r, row, &value, &bucket) ? series_of(r, row, bucket) : NULL;
+    s = metrics_columns_measure(r, row, &value, &bucket) ? metrics_columns_series_of(r, row, bucket)
+                                                         : NULL;
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
     if (!cell)
         return;
@@ -404,8 +407,8 @@ static void add_tally(struct run *r, uint32_t step)
     struct sf_metrics_tally *t = &r->tally;
     for (uint32_t i = 0; i < t->n_order; i++) {
         uint32_t number = t->order[i];
-        uint8_t bucket = has_buckets(r) ? (uint8_t)(number % BUCKETS) : 0;
-        struct sf_table_series *s = series_of(r, t->rows[number], bucket);
+        uint8_t bucket = metrics_columns_has_buckets(r) ? (uint8_t)(number % BUCKETS) : 0;
+        struct sf_table_series *s = metrics_columns_series_of(r, t->rows[number], bucket);
         struct sf_metrics_cell *cell = s ? sf_metrics_table_cell(&r->c->table, s, step) : NULL;
         struct sf_metrics_cell more = {.value = 1, .n = t->counts[number]};
         t->counts[number] = 0;
@@ -421,7 +424,8 @@ static void add_tally(struct run *r, uint32_t step)
 static void tally_rows(struct run *r, bool is_one_step)
 {
     const struct sf_span_rows *rows = &r->batch.cols->rows;
-    bool has_attr = sf_metrics_count_takes_attr(r->c->query->metric.fn), has = has_buckets(r);
+    bool has_attr = sf_metrics_count_takes_attr(r->c->query->metric.fn),
+         has = metrics_columns_has_buckets(r);
     uint32_t step = r->step, n_counted = 0;
     double value;
     uint8_t bucket = 0;
@@ -429,7 +433,7 @@ static void tally_rows(struct run *r, bool is_one_step)
         uint64_t number;
         if (!r->mask[i])
             continue;
-        if (!is_one_step && !place(r, rows->start_ns[i])) {
+        if (!is_one_step && !metrics_columns_place(r, rows->start_ns[i])) {
             r->is_outside = true;
             continue;
         }
@@ -438,22 +442,22 @@ static void tally_rows(struct run *r, bool is_one_step)
             step = r->step;
         }
         n_counted++;
-        if (has_attr && !measure(r, i, &value, &bucket))
+        if (has_attr && !metrics_columns_measure(r, i, &value, &bucket))
             continue;
-        number = number_of(r, i);
+        number = metrics_columns_number_of(r, i);
         sf_metrics_tally_add(&r->tally, (uint32_t)(has ? number * BUCKETS + bucket : number), i);
     }
     r->c->n_counted += n_counted;
     add_tally(r, step);
 }
 
-static void count_rows(struct run *r, bool is_one_step)
+static void metrics_columns_count_rows(struct run *r, bool is_one_step)
 {
     const struct sf_span_rows *rows = &r->batch.cols->rows;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         if (!r->mask[i])
             continue;
-        if (is_one_step || place(r, rows->start_ns[i]))
+        if (is_one_step || metrics_columns_place(r, rows->start_ns[i]))
             count_row(r, i);
         else
             r->is_outside = true;
@@ -467,7 +471,7 @@ static enum sf_err keep_exemplars(struct run *r)
     const struct sf_table_series *only = has_one_series(r->c) ? r->c->table.series[0] : NULL;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < rows->n_rows && !x->is_full; i++) {
-        if (r->mask[i] && place(r, rows->start_ns[i]) &&
+        if (r->mask[i] && metrics_columns_place(r, rows->start_ns[i]) &&
             sf_exemplars_has_room(x, only, rows->start_ns[i]))
             err = keep_exemplar(r, i);
     }
@@ -496,7 +500,7 @@ static bool can_tally(struct run *r)
            sf_metrics_tally_room(&r->tally, (uint32_t)r->n_memo, r->c->q->req);
 }
 
-static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
+static enum sf_err metrics_columns_count_batch(struct run *r, struct sf_span_columns *cols)
 {
     const struct sf_metric *m = &r->c->query->metric;
     bool has_any = false, is_one_step;
@@ -522,16 +526,16 @@ static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
     if (can_tally(r))
         tally_rows(r, is_one_step);
     else
-        count_rows(r, is_one_step);
+        metrics_columns_count_rows(r, is_one_step);
     return r->c->exemplars.n_max ? keep_exemplars(r) : SF_OK;
 }
 
 /* ---- all rows in one series and one step ---- */
 
-static bool has_filter(const struct sf_spanset *s)
+static bool metrics_columns_has_filter(const struct sf_spanset *s)
 {
     if (s->op == SF_SPANSET_OR)
-        return has_filter(s->left) || has_filter(s->right);
+        return metrics_columns_has_filter(s->left) || metrics_columns_has_filter(s->right);
     return s->filter != NULL;
 }
 
@@ -540,7 +544,8 @@ static bool is_plain_count(const struct sf_metrics_count *c)
     const struct sf_pipeline *p = c->query->pipeline;
     const struct sf_metric *m = &c->query->metric;
     for (uint32_t i = 0; i < p->n_stages; i++) {
-        if (p->stages[i].kind == SF_STAGE_SPANSET && has_filter(p->stages[i].spanset))
+        if (p->stages[i].kind == SF_STAGE_SPANSET &&
+            metrics_columns_has_filter(p->stages[i].spanset))
             return false;
     }
     return m->n_by == 0 && (m->fn == SF_FN_COUNT || m->fn == SF_FN_RATE);
@@ -630,7 +635,7 @@ static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool 
         r->part.exemplars.n_max = 0;
     r->is_outside = false;
     turn_to(r, &r->part);
-    err = count_batch(r, cols);
+    err = metrics_columns_count_batch(r, cols);
     turn_to(r, whole);
     if (err || r->part.err || r->part.table.is_full || r->is_outside)
         return err;
@@ -647,23 +652,23 @@ static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool 
     return SF_OK;
 }
 
-static enum sf_err count_granule(struct run *r, struct sf_span_columns *cols)
+static enum sf_err metrics_columns_count_granule(struct run *r, struct sf_span_columns *cols)
 {
     bool is_done;
     enum sf_err err = SF_OK;
     count_plainly(r, cols, &is_done);
     if (!is_done)
         err = count_part(r, cols, &is_done);
-    return err || is_done ? err : count_batch(r, cols);
+    return err || is_done ? err : metrics_columns_count_batch(r, cols);
 }
 
-static enum sf_err walk(struct run *r, struct sf_column_cursor *cursor)
+static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *cursor)
 {
     struct sf_metrics_count *c = r->c;
     struct sf_span_columns *cols;
     enum sf_err err = SF_OK;
     while (!err && (cols = cursor->next(cursor))) {
-        err = count_granule(r, cols);
+        err = metrics_columns_count_granule(r, cols);
         if (err == SF_ERR_CORRUPT)
             err = SF_OK; /* the store knows, and the answer will report it */
         c->n_traces += cols->n_traces;
@@ -702,7 +707,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
         return sf_no_room(why, "the query");
     r->c = c;
     r->why = why;
-    err = prepare(r);
+    err = metrics_columns_prepare(r);
     if (err)
         return err;
     query.columns = sf_column_batch_needs_columns(&r->all);
@@ -723,7 +728,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
         sf_metrics_partial_question(c, &r->question);
     if (!sf_buf_ok(&r->question))
         sf_buf_reset(&r->question);
-    err = walk(r, cursor);
+    err = metrics_columns_walk(r, cursor);
     sf_arena_done(&r->part_room);
     sf_buf_done(&r->part.key);
     sf_buf_done(&r->question);

@@ -30,8 +30,9 @@ struct seen { /* one attribute of one span */
 
 /* ---- counting ---- */
 
-static bool make_labels(struct sf_metrics_count *c, struct sf_table_series *s, sf_str type,
-                        const struct sf_query_attr *a, struct sf_static val)
+static bool metrics_compare_make_labels(struct sf_metrics_count *c, struct sf_table_series *s,
+                                        sf_str type, const struct sf_query_attr *a,
+                                        struct sf_static val)
 {
     struct sf_attr *list = sf_arena_new_n(c->table.req, 2, sizeof(*list));
     if (!list)
@@ -92,7 +93,7 @@ static struct sf_table_series *find_or_make(struct seen *x, char kind,
     s = sf_metrics_table_series(&c->table, sf_buf_str(&c->key));
     if (!s)
         return NULL;
-    if (!make_labels(c, s, type, a, val)) {
+    if (!metrics_compare_make_labels(c, s, type, a, val)) {
         c->table.is_full = true;
         return NULL;
     }
@@ -102,7 +103,7 @@ static struct sf_table_series *find_or_make(struct seen *x, char kind,
     return s;
 }
 
-static void see(struct seen *x, const struct sf_query_attr *a, struct sf_static val)
+static void metrics_compare_see(struct seen *x, const struct sf_query_attr *a, struct sf_static val)
 {
     struct sf_static nil = {.type = SF_TYPE_NIL};
     struct sf_table_series *total, *value;
@@ -128,7 +129,7 @@ static void see_attrs(struct seen *x, enum sf_attr_scope scope, struct sf_attrs 
         for (uint32_t k = i + 1; k < attrs.n && is_last; k++)
             is_last = !sf_str_eq(attrs.list[k].key, a.name);
         if (is_last)
-            see(x, &a, sf_eval_attr_static_from_value(attrs.list[i].val));
+            metrics_compare_see(x, &a, sf_eval_attr_static_from_value(attrs.list[i].val));
     }
 }
 
@@ -157,12 +158,12 @@ void sf_metrics_compare_span(struct sf_metrics_count *c, const struct sf_trace_v
     for (size_t i = 0; i < sizeof(intrinsics) / sizeof(intrinsics[0]); i++) {
         struct sf_query_attr a = {.scope = SF_SCOPE_INTRINSIC, .intrinsic = intrinsics[i]};
         char text[SF_EVAL_TEXT_LEN];
-        see(&x, &a, sf_eval_attr_one(&a, v, span, text));
+        metrics_compare_see(&x, &a, sf_eval_attr_one(&a, v, span, text));
     }
     see_attrs(&x, SF_SCOPE_SPAN, s->attrs);
     see_attrs(&x, SF_SCOPE_RESOURCE, r->attrs);
     if (sf_attrs_get(r->attrs, service.name).type == SF_VALUE_NONE)
-        see(&x, &service, (struct sf_static){SF_TYPE_STRING, {.str = r->service}});
+        metrics_compare_see(&x, &service, (struct sf_static){SF_TYPE_STRING, {.str = r->service}});
     see_attrs(&x, SF_SCOPE_INSTRUMENTATION, v->scopes[s->scope].attrs);
 }
 
@@ -183,8 +184,8 @@ static int compare_places(const void *a, const void *b)
     return c ? c : sf_str_cmp((*x)->key, (*y)->key);
 }
 
-static bool add_series(struct sf_metrics_count *c, struct sf_metrics_set *out,
-                       const struct sf_table_series *from)
+static bool metrics_compare_add_series(struct sf_metrics_count *c, struct sf_metrics_set *out,
+                                       const struct sf_table_series *from)
 {
     struct sf_metric_series *to = sf_metrics_set_add(out, from->labels, (struct sf_attr){0});
     if (!to)
@@ -231,7 +232,7 @@ void sf_metrics_compare_finish(struct sf_metrics_count *c, struct sf_metrics_set
         n_below = s->owner && i && list[i - 1]->owner == s->owner ? n_below + 1 : 0;
         if (s->owner && n_below >= top_n)
             continue;
-        if (!add_series(c, out, s))
+        if (!metrics_compare_add_series(c, out, s))
             return;
         if (!s->owner && s->n_values > top_n && !is_said_already(list, i, s, top_n) &&
             !add_too_many(out, s))

@@ -23,7 +23,7 @@ bool sf_metrics_count_takes_attr(enum sf_metric_fn fn)
     return fn >= SF_FN_MIN && fn <= SF_FN_HISTOGRAM;
 }
 
-static bool has_buckets(enum sf_metric_fn fn)
+static bool metrics_count_has_buckets(enum sf_metric_fn fn)
 {
     return fn == SF_FN_QUANTILE || fn == SF_FN_HISTOGRAM;
 }
@@ -60,10 +60,10 @@ bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double
     switch (val.type) {
     case SF_TYPE_INT: *out = (double)val.i64; break;
     case SF_TYPE_DURATION: *out = (double)val.i64 / 1e9; break;
-    case SF_TYPE_FLOAT: *out = val.f64; return !isnan(val.f64) && !has_buckets(fn);
+    case SF_TYPE_FLOAT: *out = val.f64; return !isnan(val.f64) && !metrics_count_has_buckets(fn);
     default: return false;
     }
-    if (!has_buckets(fn))
+    if (!metrics_count_has_buckets(fn))
         return true;
     if (val.i64 < 2)
         return false;
@@ -72,8 +72,9 @@ bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double
 }
 
 /* A sum of samples is right over many spans, and cut to fit each it would be too small. */
-static struct sf_static measured(const struct sf_metric *m, const struct sf_trace_view *v,
-                                 uint32_t span, char text[SF_EVAL_TEXT_LEN])
+static struct sf_static metrics_count_measured(const struct sf_metric *m,
+                                               const struct sf_trace_view *v, uint32_t span,
+                                               char text[SF_EVAL_TEXT_LEN])
 {
     struct sf_static val = sf_eval_attr_one(&m->attr, v, span, text);
     int64_t sent;
@@ -216,7 +217,7 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
         return;
     }
     if (sf_metrics_count_takes_attr(m->fn) &&
-        !sf_metrics_count_measure(m->fn, measured(m, v, span, text), &value, &bucket))
+        !sf_metrics_count_measure(m->fn, metrics_count_measured(m, v, span, text), &value, &bucket))
         return;
     s = sf_metrics_count_series(c, v, span, bucket);
     if (!s)
@@ -233,8 +234,8 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
 
 /* ---- all spans ---- */
 
-static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stream, bool has_tree,
-                        struct sf_why *why)
+static enum sf_err metrics_count_walk(struct sf_metrics_count *c, struct sf_trace_stream *stream,
+                                      bool has_tree, struct sf_why *why)
 {
     struct sf_trace_view v;
     enum sf_err err = SF_OK;
@@ -270,7 +271,7 @@ static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stre
     return err ? err : sf_eval_fault(c->eval, why);
 }
 
-static uint32_t columns_of(const struct sf_metrics_count *c)
+static uint32_t metrics_count_columns_of(const struct sf_metrics_count *c)
 {
     const struct sf_metric *m = &c->query->metric;
     uint32_t columns = sf_pushdown_columns(c->query->pipeline);
@@ -283,7 +284,7 @@ static uint32_t columns_of(const struct sf_metrics_count *c)
     return columns;
 }
 
-static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
+static enum sf_err metrics_count_prepare(struct sf_metrics_count *c, struct sf_why *why)
 {
     const struct sf_metric *m = &c->query->metric;
     SF_ASSERT(m->n_by <= SF_METRICS_BY);
@@ -308,12 +309,12 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     struct sf_pushdown down = sf_pushdown_make(p, c->q->req);
     struct sf_trace_stream stream = {.req = c->scratch};
     struct sf_trace_judge judge;
-    enum sf_err err = prepare(c, why);
+    enum sf_err err = metrics_count_prepare(c, why);
     struct sf_span_query query = {.from_ns = c->window->from_ns,
                                   .to_ns = c->window->to_ns,
                                   .has_whole_traces = true,
                                   .is_newest_first = true,
-                                  .columns = columns_of(c)};
+                                  .columns = metrics_count_columns_of(c)};
     bool has_tree = sf_touched_needs_tree(&c->exemplars.touched) ||
                     c->query->metric.fn == SF_FN_COMPARE;
     if (err || down.is_never)
@@ -329,7 +330,7 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     err = store->ops->span_scan(store, &query, c->q, &stream.cursor, why);
     if (err)
         return err;
-    err = walk(c, &stream, has_tree, why);
+    err = metrics_count_walk(c, &stream, has_tree, why);
     c->left_out = sf_trace_stream_note(&stream, c->q->req);
     if (!c->left_out.len && c->q->may_miss_far && judge.base.wants_parts)
         c->left_out = SF_MISSES_FAR; /* other judges examine spans alone, which lie in the window */

@@ -17,7 +17,7 @@ static void add_str(struct sf_buf *out, sf_str s)
     sf_buf_add_str(out, s);
 }
 
-static void add_attr(struct sf_buf *out, const struct sf_query_attr *a)
+static void metrics_partial_add_attr(struct sf_buf *out, const struct sf_query_attr *a)
 {
     sf_buf_add_u8(out, (uint8_t)a->scope);
     sf_buf_add_u8(out, (uint8_t)a->intrinsic);
@@ -31,7 +31,7 @@ static void add_expr(struct sf_buf *out, const struct sf_expr *e)
         return;
     switch (e->kind) {
     case SF_EXPR_LITERAL: sf_metrics_count_key_add(out, e->literal); return;
-    case SF_EXPR_ATTR: add_attr(out, &e->attr); return;
+    case SF_EXPR_ATTR: metrics_partial_add_attr(out, &e->attr); return;
     case SF_EXPR_UNARY:
     case SF_EXPR_BINARY: break;
     }
@@ -42,12 +42,12 @@ static void add_expr(struct sf_buf *out, const struct sf_expr *e)
 }
 
 /* Plain ones: filters and OR. */
-static void add_spanset(struct sf_buf *out, const struct sf_spanset *s)
+static void metrics_partial_add_spanset(struct sf_buf *out, const struct sf_spanset *s)
 {
     sf_buf_add_u8(out, (uint8_t)s->op);
     if (s->op == SF_SPANSET_OR) {
-        add_spanset(out, s->left);
-        add_spanset(out, s->right);
+        metrics_partial_add_spanset(out, s->left);
+        metrics_partial_add_spanset(out, s->right);
     } else {
         add_expr(out, s->filter);
     }
@@ -74,17 +74,17 @@ void sf_metrics_partial_question(const struct sf_metrics_count *c, struct sf_buf
         if (p->stages[i].kind != SF_STAGE_SPANSET)
             continue;
         sf_buf_add_u8(out, 1);
-        add_spanset(out, p->stages[i].spanset);
+        metrics_partial_add_spanset(out, p->stages[i].spanset);
     }
     sf_buf_add_u8(out, 0);
     if (sf_metrics_count_takes_attr(m->fn))
-        add_attr(out, &m->attr);
+        metrics_partial_add_attr(out, &m->attr);
     sf_buf_add_varint(out, m->n_by);
     for (uint32_t i = 0; i < m->n_by; i++)
-        add_attr(out, &m->by[i]);
+        metrics_partial_add_attr(out, &m->by[i]);
     sf_buf_add_varint(out, c->exemplars.n_max ? c->exemplars.touched.n : 0);
     for (uint32_t i = 0; c->exemplars.n_max && i < c->exemplars.touched.n; i++)
-        add_attr(out, &c->exemplars.touched.attrs[i]);
+        metrics_partial_add_attr(out, &c->exemplars.touched.attrs[i]);
 }
 
 /* ---- steps ---- */
@@ -141,7 +141,7 @@ static void add_page(struct sf_buf *out, const struct sf_metrics_page *p, bool h
     }
 }
 
-static void add_value(struct sf_buf *out, struct sf_value v)
+static void metrics_partial_add_value(struct sf_buf *out, struct sf_value v)
 {
     sf_buf_add_u8(out, (uint8_t)v.type);
     switch (v.type) {
@@ -152,8 +152,8 @@ static void add_value(struct sf_buf *out, struct sf_value v)
     }
 }
 
-static void add_exemplar(struct sf_buf *out, const struct sf_exemplars *x, uint32_t series,
-                         const struct sf_metric_exemplar *e)
+static void metrics_partial_add_exemplar(struct sf_buf *out, const struct sf_exemplars *x,
+                                         uint32_t series, const struct sf_metric_exemplar *e)
 {
     sf_buf_add_varint(out, series + 1);
     sf_buf_add_u64le(out, (uint64_t)e->time_ns);
@@ -164,7 +164,7 @@ static void add_exemplar(struct sf_buf *out, const struct sf_exemplars *x, uint3
         while (key + 1 < x->touched.n && x->keys[key].p != e->labels.list[i].key.p)
             key++;
         sf_buf_add_varint(out, key);
-        add_value(out, e->labels.list[i].val);
+        metrics_partial_add_value(out, e->labels.list[i].val);
     }
 }
 
@@ -182,7 +182,7 @@ void sf_metrics_partial_write(const struct sf_metrics_count *part, struct sf_buf
         add_page(out, &t->pages[i], has_values(part->query->metric.fn));
     for (uint32_t i = 0; i < t->n_series; i++) {
         for (const struct sf_kept_exemplar *k = t->series[i]->exemplars; k; k = k->next)
-            add_exemplar(out, &part->exemplars, i, &k->is);
+            metrics_partial_add_exemplar(out, &part->exemplars, i, &k->is);
     }
     sf_buf_add_u8(out, 0);
 }
@@ -198,7 +198,7 @@ struct adding {
     int64_t first; /* step 0 of the partial is this one of the window */
 };
 
-static sf_str take(struct adding *a, uint64_t len)
+static sf_str metrics_partial_take(struct adding *a, uint64_t len)
 {
     sf_str s = {(const char *)a->pb.at, (size_t)len};
     SF_ASSERT(len <= (size_t)(a->pb.end - a->pb.at)); /* written by this process */
@@ -208,7 +208,7 @@ static sf_str take(struct adding *a, uint64_t len)
 
 static uint64_t take_u64(struct adding *a)
 {
-    return sf_load_u64le(take(a, sizeof(uint64_t)).p);
+    return sf_load_u64le(metrics_partial_take(a, sizeof(uint64_t)).p);
 }
 
 static double take_double(struct adding *a)
@@ -219,20 +219,21 @@ static double take_double(struct adding *a)
     return v;
 }
 
-static struct sf_table_series *series_of(struct adding *a, uint32_t i)
+static struct sf_table_series *metrics_partial_series_of(struct adding *a, uint32_t i)
 {
     if (!a->series[i])
         a->series[i] = sf_metrics_count_keyed(a->c, a->keys[i]);
     return a->series[i];
 }
 
-static void add_cell(struct adding *a, uint32_t series, int64_t step, struct sf_metrics_cell more)
+static void metrics_partial_add_cell(struct adding *a, uint32_t series, int64_t step,
+                                     struct sf_metrics_cell more)
 {
     struct sf_table_series *s;
     struct sf_metrics_cell *cell;
     if (step < 0 || step >= a->c->window->n_steps)
         return;
-    s = series_of(a, series);
+    s = metrics_partial_series_of(a, series);
     cell = s ? sf_metrics_table_cell(&a->c->table, s, (uint32_t)step) : NULL;
     if (!cell)
         return;
@@ -244,7 +245,8 @@ static void take_page(struct adding *a)
 {
     uint32_t series = (uint32_t)sf_pb_raw_varint(&a->pb);
     int64_t step = a->first + (int64_t)sf_pb_raw_varint(&a->pb) * SF_METRICS_PAGE_CELLS;
-    uint8_t low = (uint8_t)*take(a, 1).p, high = (uint8_t)*take(a, 1).p;
+    uint8_t low = (uint8_t)*metrics_partial_take(a, 1).p,
+            high = (uint8_t)*metrics_partial_take(a, 1).p;
     unsigned mask = low | (unsigned)high << 8;
     for (uint32_t i = 0; i < SF_METRICS_PAGE_CELLS; i++) {
         struct sf_metrics_cell cell = {.value = 1};
@@ -253,16 +255,16 @@ static void take_page(struct adding *a)
         cell.n = (double)sf_pb_raw_varint(&a->pb);
         if (has_values(a->c->query->metric.fn))
             cell.value = take_double(a);
-        add_cell(a, series, step + i, cell);
+        metrics_partial_add_cell(a, series, step + i, cell);
     }
 }
 
-static struct sf_value take_value(struct adding *a)
+static struct sf_value metrics_partial_take_value(struct adding *a)
 {
-    struct sf_value v = {.type = (enum sf_value_type) * take(a, 1).p};
+    struct sf_value v = {.type = (enum sf_value_type) * metrics_partial_take(a, 1).p};
     switch (v.type) {
-    case SF_VALUE_STR: v.str = take(a, sf_pb_raw_varint(&a->pb)); break;
-    case SF_VALUE_BOOL: v.is_true = *take(a, 1).p != 0; break;
+    case SF_VALUE_STR: v.str = metrics_partial_take(a, sf_pb_raw_varint(&a->pb)); break;
+    case SF_VALUE_BOOL: v.is_true = *metrics_partial_take(a, 1).p != 0; break;
     case SF_VALUE_DOUBLE: v.f64 = take_double(a); break;
     default: v.i64 = (int64_t)take_u64(a); break;
     }
@@ -281,7 +283,7 @@ static void take_exemplar(struct adding *a, uint32_t series)
     SF_ASSERT(n <= SF_TOUCHED_MAX);
     for (; e.labels.n < n; e.labels.n++) {
         labels[e.labels.n].key = x->keys[sf_pb_raw_varint(&a->pb)];
-        labels[e.labels.n].val = take_value(a);
+        labels[e.labels.n].val = metrics_partial_take_value(a);
     }
     if (a->series[series] && sf_metrics_window_place(a->c->window, (uint64_t)e.time_ns, &step))
         sf_exemplars_keep(x, a->series[series], &e);
@@ -303,7 +305,7 @@ void sf_metrics_partial_add(struct sf_metrics_count *c, sf_bytes partial, struct
         return;
     }
     for (uint32_t i = 0; i < a.n_series; i++)
-        a.keys[i] = take(&a, sf_pb_raw_varint(&a.pb));
+        a.keys[i] = metrics_partial_take(&a, sf_pb_raw_varint(&a.pb));
     for (n = sf_pb_raw_varint(&a.pb); n; n--)
         take_page(&a);
     while ((n = sf_pb_raw_varint(&a.pb)))

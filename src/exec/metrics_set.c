@@ -66,7 +66,7 @@ void sf_metrics_set_drop_empty(struct sf_metrics_set *set)
 }
 
 /* NaN, which an attribute may be, comes after all numbers. */
-static int compare_numbers(double a, double b)
+static int metrics_set_compare_numbers(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
@@ -79,7 +79,7 @@ static int compare_values(const struct sf_value *a, const struct sf_value *b)
         return a->type < b->type ? -1 : 1;
     switch (a->type) {
     case SF_VALUE_INT: return (a->i64 > b->i64) - (a->i64 < b->i64);
-    case SF_VALUE_DOUBLE: return compare_numbers(a->f64, b->f64);
+    case SF_VALUE_DOUBLE: return metrics_set_compare_numbers(a->f64, b->f64);
     case SF_VALUE_BOOL: return (int)a->is_true - (int)b->is_true;
     default: return sf_str_cmp(a->str, b->str);
     }
@@ -121,14 +121,14 @@ struct ranked {
 static int compare_up(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    int c = compare_numbers(x->value, y->value);
+    int c = metrics_set_compare_numbers(x->value, y->value);
     return c ? c : (y->series > x->series) - (y->series < x->series);
 }
 
 static int compare_down(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    int c = compare_numbers(y->value, x->value);
+    int c = metrics_set_compare_numbers(y->value, x->value);
     return c ? c : (x->series > y->series) - (x->series < y->series);
 }
 
@@ -154,7 +154,7 @@ static enum sf_err keep_k(struct sf_metrics_set *set, const struct sf_second *s,
     return SF_OK;
 }
 
-static bool holds(enum sf_expr_op cmp, double a, double b)
+static bool metrics_set_holds(enum sf_expr_op cmp, double a, double b)
 {
     switch (cmp) {
     case SF_EXPR_EQ: return a == b;
@@ -174,7 +174,7 @@ enum sf_err sf_metrics_set_second(struct sf_metrics_set *set, const struct sf_se
         for (uint32_t i = 0; i < set->n; i++) {
             double *values = set->list[i].values;
             for (uint32_t step = 0; step < set->n_steps; step++) {
-                if (!holds(s->cmp, values[step], s->value))
+                if (!metrics_set_holds(s->cmp, values[step], s->value))
                     values[step] = NAN;
             }
         }
@@ -188,7 +188,7 @@ enum sf_err sf_metrics_set_second(struct sf_metrics_set *set, const struct sf_se
 
 /* ---- arithmetic ---- */
 
-static double apply(enum sf_expr_op op, double a, double b)
+static double metrics_set_apply(enum sf_expr_op op, double a, double b)
 {
     switch (op) {
     case SF_EXPR_ADD: return a + b;
@@ -210,7 +210,7 @@ static struct sf_attrs without_name(struct sf_arena *req, struct sf_attrs labels
 }
 
 /* The labels but the name, in order, as bytes: equal sets have equal keys. */
-static void add_key(struct sf_buf *out, struct sf_attrs labels)
+static void metrics_set_add_key(struct sf_buf *out, struct sf_attrs labels)
 {
     bool is_done[16] = {0};
     for (uint32_t round = 0; round < labels.n && round < 16; round++) {
@@ -256,7 +256,7 @@ static bool make_keys(struct sf_metrics_set *set, struct keyed **out)
     bool has_room = list != NULL;
     for (uint32_t i = 0; has_room && i < set->n; i++) {
         sf_buf_reset(&key);
-        add_key(&key, set->list[i].labels);
+        metrics_set_add_key(&key, set->list[i].labels);
         list[i].series = &set->list[i];
         has_room = sf_buf_ok(&key) && sf_arena_copy(set->req, sf_buf_str(&key), &list[i].key);
     }
@@ -306,7 +306,7 @@ static bool pair(enum sf_expr_op op, const struct sf_metric_series *l,
     if (!s || !name_pair(out->req, op, l, r, s))
         return false;
     for (uint32_t i = 0; i < out->n_steps; i++)
-        s->values[i] = apply(op, l->values[i], r->values[i]);
+        s->values[i] = metrics_set_apply(op, l->values[i], r->values[i]);
     s->exemplars = whole->exemplars;
     s->n_exemplars = whole->n_exemplars;
     forget_values(s);
@@ -353,7 +353,8 @@ static bool combine_pairs(enum sf_expr_op op, struct sf_metrics_set *l, struct s
 static double with_number(enum sf_expr_op op, const struct sf_metrics_set *l,
                           const struct sf_metrics_set *r, double value)
 {
-    return l->is_number ? apply(op, l->number, value) : apply(op, value, r->number);
+    return l->is_number ? metrics_set_apply(op, l->number, value)
+                        : metrics_set_apply(op, value, r->number);
 }
 
 /* Every sample of every series; labels stay, also the name. */
@@ -382,7 +383,7 @@ enum sf_err sf_metrics_set_combine(enum sf_expr_op op, struct sf_metrics_set *l,
         .req = l->req, .n_steps = l->n_steps, .is_cut = l->is_cut || r->is_cut};
     if (l->is_number && r->is_number) {
         out->is_number = true;
-        out->number = apply(op, l->number, r->number);
+        out->number = metrics_set_apply(op, l->number, r->number);
         return SF_OK;
     }
     if (l->is_number || r->is_number) {

@@ -51,8 +51,8 @@ struct load {
     bool has_too_many, has_given_up;
 };
 
-static struct table *find_table(const struct sf_profile_conds *c, enum sf_intrinsic what,
-                                const struct sf_expr *frame)
+static struct table *profile_conds_find_table(const struct sf_profile_conds *c,
+                                              enum sf_intrinsic what, const struct sf_expr *frame)
 {
     for (uint32_t i = 0; c && i < c->n; i++)
         if (c->tables[i].what == what && c->tables[i].frame == frame)
@@ -62,7 +62,7 @@ static struct table *find_table(const struct sf_profile_conds *c, enum sf_intrin
 
 static void want(struct load *l, enum sf_intrinsic what, const struct sf_expr *frame)
 {
-    if (!sf_intrinsic_is_profile(what) || find_table(l->conds, what, frame))
+    if (!sf_intrinsic_is_profile(what) || profile_conds_find_table(l->conds, what, frame))
         return;
     if (l->conds->n == MAX_TABLES)
         l->has_too_many = true;
@@ -70,12 +70,12 @@ static void want(struct load *l, enum sf_intrinsic what, const struct sf_expr *f
         l->conds->tables[l->conds->n++] = (struct table){.what = what, .frame = frame};
 }
 
-static bool is_frame(const struct sf_expr *e)
+static bool profile_conds_is_frame(const struct sf_expr *e)
 {
     return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
 }
 
-static bool is_nil(const struct sf_expr *e)
+static bool profile_conds_is_nil(const struct sf_expr *e)
 {
     return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
 }
@@ -86,7 +86,8 @@ static void want_expr(struct load *l, const struct sf_expr *e)
         return;
     if (e->kind == SF_EXPR_ATTR)
         want(l, e->attr.intrinsic, NULL);
-    if (e->kind == SF_EXPR_BINARY && is_frame(e->left) && !is_nil(e->right)) {
+    if (e->kind == SF_EXPR_BINARY && profile_conds_is_frame(e->left) &&
+        !profile_conds_is_nil(e->right)) {
         want(l, SF_INTRINSIC_PROFILE_FRAME, e);
         /* The absence of a frame is known only for samples with frames. */
         if (e->op == SF_EXPR_NE || e->op == SF_EXPR_NO_MATCH)
@@ -136,7 +137,8 @@ static void want_metrics(struct load *l, const struct sf_metrics *m)
 
 /* ---- a table ---- */
 
-static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_table_lookup *lookup)
+static struct cost *profile_conds_find_cost(const struct table *t, sf_span_id id,
+                                            struct sf_table_lookup *lookup)
 {
     uint32_t at;
     *lookup = sf_table_lookup(&t->at, sf_key_u64(id));
@@ -147,10 +149,10 @@ static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_ta
     return NULL;
 }
 
-static const struct cost *look_up(const struct table *t, sf_span_id id)
+static const struct cost *profile_conds_look_up(const struct table *t, sf_span_id id)
 {
     struct sf_table_lookup lookup;
-    return t && t->n ? find_cost(t, id, &lookup) : NULL;
+    return t && t->n ? profile_conds_find_cost(t, id, &lookup) : NULL;
 }
 
 static struct on both(struct on a, struct on b)
@@ -162,7 +164,7 @@ static struct on both(struct on a, struct on b)
     return (struct on){a.thread, a.n < UINT32_MAX - b.n ? a.n + b.n : UINT32_MAX};
 }
 
-static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
+static bool profile_conds_make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
 {
     size_t n = (size_t)t->n + n_more;
     struct cost *costs = n < SF_LIST_MAX ? sf_arena_grow(req, t->costs, t->n * sizeof(*costs),
@@ -175,10 +177,10 @@ static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
     return sf_table_reserve(&t->at, n_more);
 }
 
-static void put(struct table *t, sf_span_id id, int64_t value, struct on on)
+static void profile_conds_put(struct table *t, sf_span_id id, int64_t value, struct on on)
 {
     struct sf_table_lookup lookup;
-    struct cost *c = find_cost(t, id, &lookup);
+    struct cost *c = profile_conds_find_cost(t, id, &lookup);
     if (c) {
         c->value = sf_add_sat_i64(c->value, value);
         c->on = both(c->on, on);
@@ -190,7 +192,7 @@ static void put(struct table *t, sf_span_id id, int64_t value, struct on on)
 
 /* ---- frames ---- */
 
-static bool is_asked(void *arg, sf_str function)
+static bool profile_conds_is_asked(void *arg, sf_str function)
 {
     struct load *l = arg;
     if (!l->regex)
@@ -201,8 +203,8 @@ static bool is_asked(void *arg, sf_str function)
 }
 
 /* In the scratch, which is emptied by the next question. */
-static enum sf_err ask(struct load *l, sf_str type, const struct sf_frame_test *test,
-                       struct sf_span_costs *out, struct sf_why *why)
+static enum sf_err profile_conds_ask(struct load *l, sf_str type, const struct sf_frame_test *test,
+                                     struct sf_span_costs *out, struct sf_why *why)
 {
     struct sf_detail_query query = {
         .type = type, .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
@@ -219,22 +221,22 @@ static enum sf_err ask(struct load *l, sf_str type, const struct sf_frame_test *
 
 static enum sf_err load_frames(struct load *l, struct table *t, struct sf_why *why)
 {
-    struct sf_frame_test test = {is_asked, l};
+    struct sf_frame_test test = {profile_conds_is_asked, l};
     struct sf_span_costs costs = {0};
     enum sf_err err = SF_OK;
     l->frame = t->frame;
     if (t->frame && (t->frame->op == SF_EXPR_MATCH || t->frame->op == SF_EXPR_NO_MATCH))
         err = sf_regex_new_whole(t->frame->right->literal.str, &l->regex, why);
     if (!err)
-        err = ask(l, SF_STR_NONE, t->frame ? &test : NULL, &costs, why);
+        err = profile_conds_ask(l, SF_STR_NONE, t->frame ? &test : NULL, &costs, why);
     if (!err && l->has_given_up)
         err = sf_fail(why, SF_ERR_LIMIT,
                       "the pattern at col %u takes too long on a function's name; simplify it",
                       t->frame->right->place.column);
-    if (!err && !make_room(t, costs.n, l->q->req))
+    if (!err && !profile_conds_make_room(t, costs.n, l->q->req))
         err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < costs.n; i++)
-        put(t, costs.list[i].id, 1, (struct on){0});
+        profile_conds_put(t, costs.list[i].id, 1, (struct on){0});
     sf_regex_free(l->regex);
     l->regex = NULL;
     return err;
@@ -257,7 +259,7 @@ static const struct family families[SF_INTRINSICS] = {
 };
 
 /* What one of the unit is in ns or bytes; 0: neither, and nothing that can be compared. */
-static int64_t scale_of(sf_str unit, bool is_bytes)
+static int64_t profile_conds_scale_of(sf_str unit, bool is_bytes)
 {
     if (is_bytes)
         return sf_str_eq(unit, SF_STR("bytes"));
@@ -275,8 +277,8 @@ struct choice { /* of a service: the one type that represents the family */
 };
 
 /* Series come sorted by service. */
-static enum sf_err choose(struct load *l, const struct family *f, struct choice **out,
-                          uint32_t *out_n, struct sf_why *why)
+static enum sf_err profile_conds_choose(struct load *l, const struct family *f, struct choice **out,
+                                        uint32_t *out_n, struct sf_why *why)
 {
     struct sf_prof_query query = {
         .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
@@ -295,7 +297,7 @@ static enum sf_err choose(struct load *l, const struct family *f, struct choice 
         struct sf_prof_list own = {.series = &list.series[i], .n = end - i};
         err = sf_profile_types(&own, l->q->req, &types, &n_types, why);
         if (!err && !sf_batch_tree_choose(types, n_types, sf_str_from(f->word), &at, NULL) &&
-            scale_of(types[at].type.sample_unit, f->is_bytes) != 0)
+            profile_conds_scale_of(types[at].type.sample_unit, f->is_bytes) != 0)
             choices[n++] = (struct choice){list.series[i].service, types[at].type, false};
     }
     *out = choices;
@@ -318,9 +320,9 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
     const struct family *f = &families[t->what];
     struct choice *choices = NULL;
     uint32_t n = 0;
-    enum sf_err err = choose(l, f, &choices, &n, why);
+    enum sf_err err = profile_conds_choose(l, f, &choices, &n, why);
     for (uint32_t i = 0; !err && i < n; i++) {
-        int64_t scale = scale_of(choices[i].type.sample_unit, f->is_bytes);
+        int64_t scale = profile_conds_scale_of(choices[i].type.sample_unit, f->is_bytes);
         struct sf_span_costs costs;
         sf_str type;
         if (choices[i].is_taken)
@@ -330,8 +332,8 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
                                   sf_batch_tree_type_eq(&choices[k].type, &choices[i].type);
         if (!sf_batch_tree_type_print(&choices[i].type, l->q->req, &type))
             return sf_no_room(why, "the query");
-        err = ask(l, type, NULL, &costs, why);
-        if (!err && !make_room(t, costs.n, l->q->req))
+        err = profile_conds_ask(l, type, NULL, &costs, why);
+        if (!err && !profile_conds_make_room(t, costs.n, l->q->req))
             err = sf_no_room(why, "the query");
         for (uint32_t k = 0; !err && k < costs.n; k++) {
             const struct sf_span_total *c = &costs.list[k];
@@ -339,7 +341,7 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
             if (!f->is_bytes)
                 on = (struct on){c->thread, c->n_threads};
             if (has_chosen(choices, n, c->service, &choices[i].type))
-                put(t, c->id, sf_mul_sat_i64(c->value, scale), on);
+                profile_conds_put(t, c->id, sf_mul_sat_i64(c->value, scale), on);
         }
     }
     return err;
@@ -414,15 +416,16 @@ bool sf_profile_conds_is_needed(const struct sf_expr *e)
     bool has_nil;
     if (!e || e->kind != SF_EXPR_BINARY || e->op > SF_EXPR_NO_MATCH || !profile_side(e))
         return false;
-    has_nil = is_nil(e->left) || is_nil(e->right);
+    has_nil = profile_conds_is_nil(e->left) || profile_conds_is_nil(e->right);
     return !has_nil || e->op == SF_EXPR_NE; /* what is missing compares with nothing */
 }
 
 bool sf_profile_conds_has(const struct sf_profile_conds *c, const struct sf_expr *e, sf_span_id id)
 {
     const struct sf_expr *side = profile_side(e);
-    bool is_test = is_frame(side) && (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH);
-    return look_up(find_table(c, side->attr.intrinsic, is_test ? e : NULL), id);
+    bool is_test = profile_conds_is_frame(side) && (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH);
+    return profile_conds_look_up(
+        profile_conds_find_table(c, side->attr.intrinsic, is_test ? e : NULL), id);
 }
 
 /* ---- a trace ---- */
@@ -447,11 +450,11 @@ struct apply {
     struct sum *sums;
 };
 
-static bool has_any(const struct sf_profile_conds *c, const struct sf_trace_view *v)
+static bool profile_conds_has_any(const struct sf_profile_conds *c, const struct sf_trace_view *v)
 {
     for (uint32_t t = 0; t < c->n; t++)
         for (uint32_t i = 0; i < v->n_spans; i++)
-            if (look_up(&c->tables[t], v->spans[i].span_id))
+            if (profile_conds_look_up(&c->tables[t], v->spans[i].span_id))
                 return true;
     return false;
 }
@@ -481,13 +484,13 @@ static uint32_t find_above(const struct sf_span_tree *t, uint32_t span)
     return at;
 }
 
-static void cut(const struct apply *a, struct sum *sum, uint32_t span)
+static void profile_conds_cut(const struct apply *a, struct sum *sum, uint32_t span)
 {
     sum->value = sf_span_cost_most(sum->value, sum->on.n, sf_span_duration_ns(&a->v->spans[span]));
 }
 
 /* From the leaves up: each gives all it has to the one above it, once. */
-static bool sum_up(struct apply *a, const struct sf_span_tree *t)
+static bool profile_conds_sum_up(struct apply *a, const struct sf_span_tree *t)
 {
     uint32_t n = t->n_spans, n_order = 0;
     uint32_t *order = sf_arena_new_n(a->req, n + 1u, sizeof(*order));
@@ -502,7 +505,7 @@ static bool sum_up(struct apply *a, const struct sf_span_tree *t)
         uint32_t span = order[--n_order], above = find_above(t, span);
         for (uint32_t k = 0; k < a->conds->n; k++) {
             struct sum *from = &a->sums[(size_t)k * n + span];
-            cut(a, from, span); /* with all that is below it */
+            profile_conds_cut(a, from, span); /* with all that is below it */
             if (!from->has || above == SF_NOBODY)
                 continue;
             struct sum *to = &a->sums[(size_t)k * n + above];
@@ -525,7 +528,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
         return sf_no_room(why, "the query");
     *p = (struct sf_trace_profiles){.conds = c, .n_spans = v->n_spans};
     v->profiles = p;
-    if (!has_any(c, v))
+    if (!profile_conds_has_any(c, v))
         return SF_OK;
     a.sums = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.sums));
     if (!a.sums)
@@ -539,23 +542,23 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
             struct sum *sum = &a.sums[(size_t)k * v->n_spans + i];
             /* Two spans may share an id; samples that carry it are the first one's. */
             const struct cost *cost = sf_span_tree_find(&tree, s->trace_id, s->span_id) == i
-                                          ? look_up(&c->tables[k], s->span_id)
+                                          ? profile_conds_look_up(&c->tables[k], s->span_id)
                                           : NULL;
             if (!cost)
                 continue;
             *sum = (struct sum){cost->value, cost->value, cost->on, true};
-            cut(&a, sum, i);
+            profile_conds_cut(&a, sum, i);
         }
     }
-    if (!sum_up(&a, &tree))
+    if (!profile_conds_sum_up(&a, &tree))
         return sf_no_room(why, "the query");
     p->sums = a.sums;
     return SF_OK;
 }
 
 /* NULL: it has none. */
-static const struct sum *sum_of(const struct sf_trace_profiles *p, const struct table *t,
-                                uint32_t span)
+static const struct sum *profile_conds_sum_of(const struct sf_trace_profiles *p,
+                                              const struct table *t, uint32_t span)
 {
     if (!p || !p->sums || !t)
         return NULL;
@@ -566,7 +569,8 @@ static const struct sum *sum_of(const struct sf_trace_profiles *p, const struct 
 bool sf_profile_conds_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
                             uint32_t span, int64_t *out)
 {
-    const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
+    const struct sum *sum = profile_conds_sum_of(
+        p, p ? profile_conds_find_table(p->conds, which, NULL) : NULL, span);
     *out = sum ? sum->value : 0;
     return sum;
 }
@@ -574,7 +578,8 @@ bool sf_profile_conds_value(const struct sf_trace_profiles *p, enum sf_intrinsic
 bool sf_profile_conds_sent(const struct sf_trace_profiles *p, enum sf_intrinsic which,
                            uint32_t span, int64_t *out)
 {
-    const struct sum *sum = sum_of(p, p ? find_table(p->conds, which, NULL) : NULL, span);
+    const struct sum *sum = profile_conds_sum_of(
+        p, p ? profile_conds_find_table(p->conds, which, NULL) : NULL, span);
     *out = sum ? sum->sent : 0;
     return sum;
 }
@@ -583,7 +588,8 @@ bool sf_profile_conds_frame(const struct sf_trace_profiles *p, const struct sf_e
                             uint32_t span)
 {
     int64_t value;
-    bool is_there = sum_of(p, p ? find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL, span);
+    bool is_there = profile_conds_sum_of(
+        p, p ? profile_conds_find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL, span);
     if (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH)
         return is_there;
     return !is_there && sf_profile_conds_value(p, SF_INTRINSIC_PROFILE_FRAME, span, &value);

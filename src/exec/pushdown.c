@@ -109,7 +109,7 @@ static void add_conjunction(struct list *l, const struct sf_expr *e)
 }
 
 /* How much a condition is likely to rule out; ties go to the first. */
-static int weight(const struct sf_cond *c)
+static int pushdown_weight(const struct sf_cond *c)
 {
     if (c->op != SF_OP_EQ)
         return c->op == SF_OP_EXISTS ? 1 : 2;
@@ -118,17 +118,17 @@ static int weight(const struct sf_cond *c)
     return sf_str_eq(c->key, SF_STR("service.name")) ? 5 : 7;
 }
 
-static int heaviest(const struct list *l)
+static int pushdown_heaviest(const struct list *l)
 {
     int most = 0;
     for (size_t i = 0; i < l->n; i++) {
-        int w = weight(&l->conds[i]);
+        int w = pushdown_weight(&l->conds[i]);
         most = w > most ? w : most;
     }
     return most;
 }
 
-static struct sf_pushdown keep(const struct list *l, bool is_all)
+static struct sf_pushdown pushdown_keep(const struct list *l, bool is_all)
 {
     struct sf_pushdown out = {.is_all = is_all};
     struct sf_cond *conds = l->n ? sf_arena_new_n(l->req, l->n, sizeof(*conds)) : NULL;
@@ -142,9 +142,9 @@ static struct sf_pushdown keep(const struct list *l, bool is_all)
 
 /* ---- spansets ---- */
 
-static struct sf_pushdown of_spanset(const struct sf_spanset *s, struct sf_arena *req);
+static struct sf_pushdown pushdown_of_spanset(const struct sf_spanset *s, struct sf_arena *req);
 
-static struct sf_pushdown of_filter(const struct sf_expr *e, struct sf_arena *req)
+static struct sf_pushdown pushdown_of_filter(const struct sf_expr *e, struct sf_arena *req)
 {
     struct list l = {.req = req};
     struct sf_pushdown any = {0};
@@ -155,7 +155,8 @@ static struct sf_pushdown of_filter(const struct sf_expr *e, struct sf_arena *re
         return any;
     }
     if (e->kind == SF_EXPR_BINARY && e->op == SF_EXPR_OR) {
-        struct sf_pushdown sides[2] = {of_filter(e->left, req), of_filter(e->right, req)};
+        struct sf_pushdown sides[2] = {pushdown_of_filter(e->left, req),
+                                       pushdown_of_filter(e->right, req)};
         for (int i = 0; i < 2; i++) {
             if (sides[i].is_never)
                 return sides[1 - i];
@@ -165,20 +166,20 @@ static struct sf_pushdown of_filter(const struct sf_expr *e, struct sf_arena *re
             for (size_t k = 0; k < (sides[i].is_all ? 1 : sides[i].n) && l.n < MAX_CONDS; k++)
                 l.conds[l.n++] = sides[i].conds[k];
         }
-        return l.n < MAX_CONDS ? keep(&l, false) : any;
+        return l.n < MAX_CONDS ? pushdown_keep(&l, false) : any;
     }
     add_conjunction(&l, e);
-    return keep(&l, true);
+    return pushdown_keep(&l, true);
 }
 
-static int value_of(const struct sf_pushdown *p)
+static int pushdown_value_of(const struct sf_pushdown *p)
 {
     struct list l = {.n = p->n < MAX_CONDS ? p->n : MAX_CONDS};
     if (p->is_never)
         return 100;
     if (l.n)
         memcpy(l.conds, p->conds, l.n * sizeof(*l.conds));
-    return p->n == 0 ? 0 : p->is_all ? heaviest(&l) + 1 : 1;
+    return p->n == 0 ? 0 : p->is_all ? pushdown_heaviest(&l) + 1 : 1;
 }
 
 static struct sf_pushdown either(struct sf_pushdown a, struct sf_pushdown b, struct sf_arena *req)
@@ -196,31 +197,32 @@ static struct sf_pushdown either(struct sf_pushdown a, struct sf_pushdown b, str
         for (size_t k = 0; k < (p->is_all ? 1 : p->n); k++)
             l.conds[l.n++] = p->conds[k];
     }
-    return keep(&l, false);
+    return pushdown_keep(&l, false);
 }
 
-static struct sf_pushdown of_spanset(const struct sf_spanset *s, struct sf_arena *req)
+static struct sf_pushdown pushdown_of_spanset(const struct sf_spanset *s, struct sf_arena *req)
 {
     struct sf_pushdown l, r;
     if (s->op == SF_SPANSET_FILTER)
-        return of_filter(s->filter, req);
+        return pushdown_of_filter(s->filter, req);
     if (s->op == SF_SPANSET_PIPELINE)
         return sf_pushdown_make(s->pipeline, req);
-    r = of_spanset(s->right, req);
+    r = pushdown_of_spanset(s->right, req);
     if (s->form == SF_FORM_NOT)
         return r; /* the left side may be empty */
-    l = of_spanset(s->left, req);
+    l = pushdown_of_spanset(s->left, req);
     if (s->op == SF_SPANSET_OR)
         return either(l, r, req);
-    return value_of(&l) > value_of(&r) ? l
-                                       : r; /* both must be there: the one that rules out more */
+    return pushdown_value_of(&l) > pushdown_value_of(&r)
+               ? l
+               : r; /* both must be there: the one that rules out more */
 }
 
 struct sf_pushdown sf_pushdown_make(const struct sf_pipeline *p, struct sf_arena *req)
 {
     if (p->n_stages == 0 || p->stages[0].kind != SF_STAGE_SPANSET)
         return (struct sf_pushdown){0};
-    return of_spanset(p->stages[0].spanset, req);
+    return pushdown_of_spanset(p->stages[0].spanset, req);
 }
 
 /* ---- columns ---- */

@@ -7,7 +7,7 @@
 enum { THRESHOLD_DIGITS = 14, MAX_POWER = 62 };
 
 /* The value of `key` in "k:v;k:v"; empty when it is not there. */
-static sf_str find_value(sf_str member, sf_str key)
+static sf_str sampling_find_value(sf_str member, sf_str key)
 {
     sf_str part;
     size_t at;
@@ -42,10 +42,10 @@ double sf_sampling_weight(sf_str trace_state)
         if (!sf_str_starts(member, SF_STR("ot=")))
             continue;
         member = sf_str_from_at(member, 3);
-        digits = find_value(member, SF_STR("th"));
+        digits = sampling_find_value(member, SF_STR("th"));
         if (digits.len)
             return weight_of_threshold(digits);
-        digits = find_value(member, SF_STR("p"));
+        digits = sampling_find_value(member, SF_STR("p"));
         if (digits.len && sf_str_to_u64(digits, &power) && power <= MAX_POWER)
             return ldexp(1, (int)power);
         return 1;

@@ -55,7 +55,7 @@ static bool has_own_place(enum sf_intrinsic i)
     }
 }
 
-static void show(struct run *r)
+static void search_show(struct run *r)
 {
     struct sf_touched touched = {0};
     sf_touched_add_pipeline(&touched, r->pipeline);
@@ -69,8 +69,9 @@ static void show(struct run *r)
 
 /* ---- values for the answer; false: no space ---- */
 
-static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
-                     const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
+static bool search_add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
+                            const struct sf_query_attr *a, const struct sf_trace_view *v,
+                            uint32_t span)
 {
     struct sf_eval_values values = {0};
     sf_str key = a->intrinsic ? sf_str_from(sf_expr_text_intrinsic(a->intrinsic)) : a->name;
@@ -92,8 +93,8 @@ static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
     return true;
 }
 
-static bool find_span(struct run *r, const struct sf_trace_view *v, uint32_t place,
-                      struct sf_found_span *out)
+static bool search_find_span(struct run *r, const struct sf_trace_view *v, uint32_t place,
+                             struct sf_found_span *out)
 {
     const struct sf_span *s = &v->spans[place];
     struct sf_attr *list = r->shown.n ? sf_arena_new_n(r->q->req, r->shown.n, sizeof(*list)) : NULL;
@@ -105,15 +106,15 @@ static bool find_span(struct run *r, const struct sf_trace_view *v, uint32_t pla
     if (r->has_name && !sf_arena_copy(r->q->req, s->name, &out->name))
         return false;
     for (uint32_t i = 0; i < r->shown.n; i++) {
-        if (!add_attr(r, list, &n, &r->shown.attrs[i], v, place))
+        if (!search_add_attr(r, list, &n, &r->shown.attrs[i], v, place))
             return false;
     }
     out->attrs = (struct sf_attrs){list, n};
     return true;
 }
 
-static bool find_set(struct run *r, const struct sf_trace_view *v,
-                     const struct sf_spanset_result *set, struct sf_found_set *out)
+static bool search_find_set(struct run *r, const struct sf_trace_view *v,
+                            const struct sf_spanset_result *set, struct sf_found_set *out)
 {
     uint32_t n = set->n_spans < r->search->spans_per_set ? set->n_spans : r->search->spans_per_set;
     struct sf_found_span *spans = sf_arena_new_n(r->q->req, n ? n : 1, sizeof(*spans));
@@ -122,7 +123,7 @@ static bool find_set(struct run *r, const struct sf_trace_view *v,
     if (!spans || !attrs)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        if (!find_span(r, v, set->spans[i], &spans[i]))
+        if (!search_find_span(r, v, set->spans[i], &spans[i]))
             return false;
     }
     for (uint32_t i = 0; i < set->n_attrs; i++) {
@@ -134,7 +135,7 @@ static bool find_set(struct run *r, const struct sf_trace_view *v,
     return true;
 }
 
-static int compare_services(const void *a, const void *b)
+static int search_compare_services(const void *a, const void *b)
 {
     const struct sf_found_service *x = a, *y = b;
     return sf_str_cmp(x->name, y->name);
@@ -162,13 +163,14 @@ static bool count_services(struct run *r, const struct sf_trace_view *v, struct 
         list[at].n_errors += v->spans[i].status == SF_STATUS_ERROR;
     }
     if (n)
-        qsort(list, n, sizeof(*list), compare_services);
+        qsort(list, n, sizeof(*list), search_compare_services);
     t->services = list;
     t->n_services = n;
     return true;
 }
 
-static bool find_trace(struct run *r, const struct sf_trace_view *v, const struct sf_spansets *sets)
+static bool search_find_trace(struct run *r, const struct sf_trace_view *v,
+                              const struct sf_spansets *sets)
 {
     struct sf_found_set *list = sf_arena_new_n(r->q->req, sets->n, sizeof(*list));
     struct sf_found_trace t = {.id = v->id,
@@ -184,7 +186,7 @@ static bool find_trace(struct run *r, const struct sf_trace_view *v, const struc
                                       &t.root_service)))
         return false;
     for (uint32_t i = 0; i < sets->n; i++) {
-        if (!find_set(r, v, &sets->list[i], &list[i]))
+        if (!search_find_set(r, v, &sets->list[i], &list[i]))
             return false;
     }
     if (!count_services(r, v, &t))
@@ -197,19 +199,19 @@ static bool find_trace(struct run *r, const struct sf_trace_view *v, const struc
 
 /* ---- the scan ---- */
 
-static bool is_in_range(const struct sf_search *s, uint64_t start_ns, uint64_t end_ns)
+static bool search_is_in_range(const struct sf_search *s, uint64_t start_ns, uint64_t end_ns)
 {
     if (s->from_ns == 0 && s->to_ns == 0)
         return true;
     return start_ns <= (uint64_t)s->to_ns && end_ns >= (uint64_t)s->from_ns;
 }
 
-static bool is_wanted(const struct sf_search *s, uint64_t start_ns)
+static bool search_is_wanted(const struct sf_search *s, uint64_t start_ns)
 {
     return !s->is_wanted || s->is_wanted(s->match_arg, start_ns);
 }
 
-static void mark_partial(struct sf_search_result *out, sf_str note)
+static void search_mark_partial(struct sf_search_result *out, sf_str note)
 {
     out->is_partial = true;
     out->note = note;
@@ -263,7 +265,7 @@ static bool may_be_wanted(const struct sf_search *s, const struct sf_span_column
                           uint32_t trace)
 {
     uint64_t start_ns = first_start_ns(c, trace);
-    return is_wanted(s, start_ns) && is_in_range(s, start_ns, last_end_ns(c, trace));
+    return search_is_wanted(s, start_ns) && search_is_in_range(s, start_ns, last_end_ns(c, trace));
 }
 
 /* Traces that are not needed are neither filtered nor assembled. When a trace begins and ends is
@@ -314,7 +316,7 @@ static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hi
 }
 
 /* A examine columns: no trace is put together but those that lie in several places. */
-static enum sf_err count(const struct run *r, struct sf_trace_count *out)
+static enum sf_err search_count(const struct run *r, struct sf_trace_count *out)
 {
     struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};
     struct sf_span_judge judge = {judge_count, &n, r->judge->wants_parts};
@@ -335,16 +337,16 @@ static enum sf_err count(const struct run *r, struct sf_trace_count *out)
     return err;
 }
 
-static enum sf_err give(const struct run *r, const struct sf_trace_view *v,
-                        const struct sf_spansets *sets, struct sf_arena *tmp,
-                        enum sf_search_go *out)
+static enum sf_err search_give(const struct run *r, const struct sf_trace_view *v,
+                               const struct sf_spansets *sets, struct sf_arena *tmp,
+                               enum sf_search_go *out)
 {
     const struct sf_search *s = r->search;
     struct sf_trace_count n;
     *out = s->on_match(s->match_arg, v, sets, tmp);
     if (*out != SF_SEARCH_COUNT)
         return SF_OK;
-    enum sf_err err = count(r, &n);
+    enum sf_err err = search_count(r, &n);
     if (err)
         return err;
     s->on_count(s->match_arg, &n);
@@ -352,7 +354,8 @@ static enum sf_err give(const struct run *r, const struct sf_trace_view *v,
     return SF_OK;
 }
 
-static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf_search_result *out)
+static enum sf_err search_walk(struct run *r, struct sf_trace_stream *stream,
+                               struct sf_search_result *out)
 {
     struct sf_trace_view v;
     enum sf_err err = SF_OK;
@@ -361,7 +364,8 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         struct sf_spansets sets = {0};
         size_t mark = r->q->req->at;
         tell_progress(r, stream);
-        if (!is_in_range(r->search, v.start_ns, v.end_ns) || !is_wanted(r->search, v.start_ns))
+        if (!search_is_in_range(r->search, v.start_ns, v.end_ns) ||
+            !search_is_wanted(r->search, v.start_ns))
             continue;
         if (sf_touched_needs_tree(&r->shown))
             err = sf_trace_view_link(&v, stream->req, r->why);
@@ -377,21 +381,21 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         if (sets.n && r->search->on_match) {
             enum sf_search_go go;
             r->n_matched++;
-            err = give(r, &v, &sets, stream->req, &go);
+            err = search_give(r, &v, &sets, stream->req, &go);
             if (err)
                 break;
             if (go == SF_SEARCH_STOP)
                 return SF_OK;
-        } else if (sets.n && !find_trace(r, &v, &sets)) {
+        } else if (sets.n && !search_find_trace(r, &v, &sets)) {
             r->q->req->at = mark;
-            mark_partial(
+            search_mark_partial(
                 out, SF_STR("the answer outgrew the query's memory: older traces are left out"));
             return SF_OK;
         }
     }
     if (err == SF_ERR_DEADLINE && r->n + r->n_matched > 0) {
-        mark_partial(out,
-                     SF_STR("the query's time limit was reached: older traces were not searched"));
+        search_mark_partial(
+            out, SF_STR("the query's time limit was reached: older traces were not searched"));
         return SF_OK;
     }
     return err;
@@ -413,26 +417,28 @@ static int64_t later(int64_t ns)
 
 /* Of a trace that reaches into the range no single span may lie there: without a judge the store
  * would ask for one. */
-static enum sf_err take_any(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
+static enum sf_err search_take_any(void *arg, struct sf_span_columns *c, uint8_t *hits,
+                                   struct sf_why *why)
 {
     (void)arg, (void)c, (void)hits, (void)why;
     return SF_OK;
 }
 
-static const struct sf_span_judge any_trace = {.judge = take_any};
+static const struct sf_span_judge any_trace = {.judge = search_take_any};
 
 static enum sf_err look_through(struct run *r, struct sf_trace_stream *stream,
                                 struct sf_search_result *out)
 {
-    enum sf_err err = walk(r, stream, out);
+    enum sf_err err = search_walk(r, stream, out);
     sf_str left_out = sf_trace_stream_note(stream, r->q->req);
     if (!out->is_partial && left_out.len)
-        mark_partial(out, left_out);
+        search_mark_partial(out, left_out);
     if (!out->is_partial && !r->q->is_exact)
-        mark_partial(out, SF_STR("some stored data could not be read: traces may be missing; GET "
-                                 "/ready shows the reason"));
+        search_mark_partial(out,
+                            SF_STR("some stored data could not be read: traces may be missing; GET "
+                                   "/ready shows the reason"));
     if (!out->is_partial && r->q->may_miss_far)
-        mark_partial(out, SF_MISSES_FAR);
+        search_mark_partial(out, SF_MISSES_FAR);
     stream->cursor->close(stream->cursor);
     out->n_inspected_traces = stream->n_traces;
     out->n_inspected_spans = r->q->stats.n_rows > stream->n_spans ? r->q->stats.n_rows
@@ -440,7 +446,7 @@ static enum sf_err look_through(struct run *r, struct sf_trace_stream *stream,
     return err;
 }
 
-static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
+static enum sf_err search_scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
 {
     const struct sf_search *s = r->search;
     struct sf_pushdown down = sf_pushdown_make(r->pipeline, r->q->req);
@@ -512,17 +518,17 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
         return sf_fail(why, SF_ERR_INPUT,
                        "math expressions not supported: arithmetic between two metrics queries has "
                        "no spans of its own to search");
-    show(&r);
+    search_show(&r);
     err = sf_eval_new(search->query, &r.eval, why);
     if (!err)
         sf_eval_watch(r.eval, q);
     if (!err)
         err = load_profiles(&r, store);
     if (!err)
-        err = scan(&r, store, &result);
+        err = search_scan(&r, store, &result);
     text = err ? SF_STR_NONE : sf_profile_conds_note(sf_eval_profiles(r.eval));
     if (!result.is_partial && text.len)
-        mark_partial(&result, text);
+        search_mark_partial(&result, text);
     sf_eval_free(r.eval);
     if (err)
         return err;

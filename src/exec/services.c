@@ -30,7 +30,7 @@ struct sums {
     uint64_t n_spans, n_errors, sum_ns, buckets[SF_SKETCH_BUCKETS];
 };
 
-static void add_count(struct sums *s, const struct sf_call_count *c)
+static void services_add_count(struct sums *s, const struct sf_call_count *c)
 {
     s->n_spans += c->n_spans;
     s->n_errors += c->n_errors;
@@ -43,10 +43,10 @@ struct calls {
     struct sums all, entries;
 };
 
-static void add_row(struct calls *c, const struct sf_operation_row *row)
+static void services_add_row(struct calls *c, const struct sf_operation_row *row)
 {
-    add_count(&c->all, &row->all);
-    add_count(&c->entries, &row->entries);
+    services_add_count(&c->all, &row->all);
+    services_add_count(&c->entries, &row->entries);
 }
 
 static struct sf_span_stats span_stats(const struct sums *s)
@@ -84,8 +84,8 @@ enum sf_err sf_services_sum(const struct sf_operation_rows *rows, sf_str service
             struct calls one = {0};
             if (!is_wanted)
                 continue;
-            add_row(&one, &rows->rows[i]);
-            add_row(&all, &rows->rows[i]);
+            services_add_row(&one, &rows->rows[i]);
+            services_add_row(&all, &rows->rows[i]);
             ops[n_ops++] = stats_of(&one, rows->rows[i].name);
         }
         if (!is_wanted)

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 
-static bool copy_value(struct sf_arena *req, struct sf_value *v)
+static bool span_copy_value(struct sf_arena *req, struct sf_value *v)
 {
     switch (v->type) {
     case SF_VALUE_STR:
@@ -13,7 +13,7 @@ static bool copy_value(struct sf_arena *req, struct sf_value *v)
     }
 }
 
-static bool copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs *out)
+static bool span_copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs *out)
 {
     struct sf_attr *list = NULL;
     if (in.n > 0) {
@@ -23,7 +23,8 @@ static bool copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs
     }
     for (uint32_t i = 0; i < in.n; i++) {
         list[i] = in.list[i];
-        if (!sf_arena_copy(req, in.list[i].key, &list[i].key) || !copy_value(req, &list[i].val))
+        if (!sf_arena_copy(req, in.list[i].key, &list[i].key) ||
+            !span_copy_value(req, &list[i].val))
             return false;
     }
     *out = (struct sf_attrs){list, in.n};
@@ -35,7 +36,8 @@ bool sf_span_copy_resource(struct sf_arena *req, const struct sf_resource *r,
 {
     *out = *r;
     return sf_arena_copy(req, r->schema_url, &out->schema_url) &&
-           sf_arena_copy(req, r->service, &out->service) && copy_attrs(req, r->attrs, &out->attrs);
+           sf_arena_copy(req, r->service, &out->service) &&
+           span_copy_attrs(req, r->attrs, &out->attrs);
 }
 
 bool sf_span_copy_scope(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out)
@@ -44,7 +46,7 @@ bool sf_span_copy_scope(struct sf_arena *req, const struct sf_scope *s, struct s
     return sf_arena_copy(req, s->name, &out->name) &&
            sf_arena_copy(req, s->version, &out->version) &&
            sf_arena_copy(req, s->schema_url, &out->schema_url) &&
-           copy_attrs(req, s->attrs, &out->attrs);
+           span_copy_attrs(req, s->attrs, &out->attrs);
 }
 
 static bool is_same_attrs(struct sf_attrs a, struct sf_attrs b)

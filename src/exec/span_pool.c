@@ -20,7 +20,8 @@ void sf_span_pool_next_rows(struct sf_span_pool *p)
 
 /* ---- resources and scopes: the place of an equal one, or of a copy ---- */
 
-static bool place_resource(struct sf_span_pool *p, const struct sf_resource *in, uint32_t *out)
+static bool span_pool_place_resource(struct sf_span_pool *p, const struct sf_resource *in,
+                                     uint32_t *out)
 {
     struct sf_table_lookup lookup;
     if (!sf_table_more(&p->resource_at))
@@ -38,7 +39,7 @@ static bool place_resource(struct sf_span_pool *p, const struct sf_resource *in,
     return true;
 }
 
-static bool place_scope(struct sf_span_pool *p, const struct sf_scope *in, uint32_t *out)
+static bool span_pool_place_scope(struct sf_span_pool *p, const struct sf_scope *in, uint32_t *out)
 {
     struct sf_table_lookup lookup;
     if (!sf_table_more(&p->scope_at))
@@ -60,7 +61,7 @@ static bool place_scope(struct sf_span_pool *p, const struct sf_scope *in, uint3
 
 /* A cache and no table: one text per place, and a text that is not in its place is copied. */
 
-static bool copy_text(struct sf_span_pool *p, sf_str in, sf_str *out)
+static bool span_pool_copy_text(struct sf_span_pool *p, sf_str in, sf_str *out)
 {
     sf_str *met;
     if (in.len == 0) {
@@ -81,13 +82,13 @@ static bool copy_text(struct sf_span_pool *p, sf_str in, sf_str *out)
     return true;
 }
 
-static bool copy_value(struct sf_span_pool *p, struct sf_value *v)
+static bool span_pool_copy_value(struct sf_span_pool *p, struct sf_value *v)
 {
     switch (v->type) {
     case SF_VALUE_STR:
     case SF_VALUE_BYTES:
     case SF_VALUE_ARRAY:
-    case SF_VALUE_KVLIST: return copy_text(p, v->str, &v->str);
+    case SF_VALUE_KVLIST: return span_pool_copy_text(p, v->str, &v->str);
     default: return true;
     }
 }
@@ -111,7 +112,7 @@ static uint32_t count_kept(const struct sf_span_pool *p, struct sf_attrs in)
     return n;
 }
 
-static bool copy_attrs(struct sf_span_pool *p, struct sf_attrs in, struct sf_attrs *out)
+static bool span_pool_copy_attrs(struct sf_span_pool *p, struct sf_attrs in, struct sf_attrs *out)
 {
     uint32_t n = count_kept(p, in), at = 0;
     struct sf_attr *list = NULL;
@@ -121,7 +122,8 @@ static bool copy_attrs(struct sf_span_pool *p, struct sf_attrs in, struct sf_att
         if (p->is_bare && !is_about_running(in.list[i].key))
             continue;
         list[at] = in.list[i];
-        if (!copy_text(p, in.list[i].key, &list[at].key) || !copy_value(p, &list[at].val))
+        if (!span_pool_copy_text(p, in.list[i].key, &list[at].key) ||
+            !span_pool_copy_value(p, &list[at].val))
             return false;
         at++;
     }
@@ -136,8 +138,8 @@ static bool copy_events(struct sf_span_pool *p, const struct sf_span *s, struct 
         return false;
     for (uint32_t i = 0; i < s->n_events; i++) {
         events[i] = s->events[i];
-        if (!copy_text(p, s->events[i].name, &events[i].name) ||
-            !copy_attrs(p, s->events[i].attrs, &events[i].attrs))
+        if (!span_pool_copy_text(p, s->events[i].name, &events[i].name) ||
+            !span_pool_copy_attrs(p, s->events[i].attrs, &events[i].attrs))
             return false;
     }
     out->events = events;
@@ -151,8 +153,8 @@ static bool copy_links(struct sf_span_pool *p, const struct sf_span *s, struct s
         return false;
     for (uint32_t i = 0; i < s->n_links; i++) {
         links[i] = s->links[i];
-        if (!copy_text(p, s->links[i].trace_state, &links[i].trace_state) ||
-            !copy_attrs(p, s->links[i].attrs, &links[i].attrs))
+        if (!span_pool_copy_text(p, s->links[i].trace_state, &links[i].trace_state) ||
+            !span_pool_copy_attrs(p, s->links[i].attrs, &links[i].attrs))
             return false;
     }
     out->links = links;
@@ -162,7 +164,8 @@ static bool copy_links(struct sf_span_pool *p, const struct sf_span *s, struct s
 static bool copy_span(struct sf_span_pool *p, const struct sf_span *s, struct sf_span *out)
 {
     *out = *s;
-    if (!copy_text(p, s->name, &out->name) || !copy_attrs(p, s->attrs, &out->attrs))
+    if (!span_pool_copy_text(p, s->name, &out->name) ||
+        !span_pool_copy_attrs(p, s->attrs, &out->attrs))
         return false;
     if (p->is_bare) {
         out->status_msg = out->trace_state = SF_STR_NONE;
@@ -171,8 +174,8 @@ static bool copy_span(struct sf_span_pool *p, const struct sf_span *s, struct sf
         out->n_events = out->n_links = 0;
         return true;
     }
-    return copy_text(p, s->status_msg, &out->status_msg) &&
-           copy_text(p, s->trace_state, &out->trace_state) && copy_events(p, s, out) &&
+    return span_pool_copy_text(p, s->status_msg, &out->status_msg) &&
+           span_pool_copy_text(p, s->trace_state, &out->trace_state) && copy_events(p, s, out) &&
            copy_links(p, s, out);
 }
 
@@ -184,12 +187,13 @@ bool sf_span_pool_add(struct sf_span_pool *p, const struct sf_span_rows *rows, u
     bool has_scope = rows->scopes && rows->scope;
     uint32_t scope = has_scope ? s.scope : 0;
     if (s.resource != p->last_resource) {
-        if (!place_resource(p, &rows->resources[s.resource], &p->last_resource_to))
+        if (!span_pool_place_resource(p, &rows->resources[s.resource], &p->last_resource_to))
             return false;
         p->last_resource = s.resource;
     }
     if (scope != p->last_scope) {
-        if (!place_scope(p, has_scope ? &rows->scopes[scope] : &no_scope, &p->last_scope_to))
+        if (!span_pool_place_scope(p, has_scope ? &rows->scopes[scope] : &no_scope,
+                                   &p->last_scope_to))
             return false;
         p->last_scope = scope;
     }

@@ -8,8 +8,8 @@
 enum { FIRST = 128 };
 
 /* The place of a value, or SF_TAG_SET_MAX; `lookup` is then where a new one is kept. */
-static uint32_t find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text,
-                     struct sf_table_lookup *lookup)
+static uint32_t tag_set_find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text,
+                             struct sf_table_lookup *lookup)
 {
     uint32_t at;
     *lookup = sf_table_lookup(&s->at, sf_key_mix(sf_key_str(text), (uint64_t)type));
@@ -33,7 +33,7 @@ void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, ui
         s->is_full = true;
         return;
     }
-    at = find(s, type, text, &lookup);
+    at = tag_set_find(s, type, text, &lookup);
     if (at < SF_TAG_SET_MAX) {
         s->list[at].n += n;
         return;
@@ -46,7 +46,7 @@ void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, ui
     s->list[s->n++] = (struct sf_tag_value){type, kept, n};
 }
 
-static int by_text(const void *a, const void *b)
+static int tag_set_by_text(const void *a, const void *b)
 {
     const struct sf_tag_value *x = a, *y = b;
     int c = sf_str_cmp(x->text, y->text);
@@ -58,7 +58,7 @@ static int by_count(const void *a, const void *b)
     const struct sf_tag_value *x = a, *y = b;
     if (x->n != y->n)
         return x->n > y->n ? -1 : 1;
-    return by_text(a, b);
+    return tag_set_by_text(a, b);
 }
 
 /* Sorting moves what the table points at: a sorted set takes no more values. */
@@ -71,7 +71,7 @@ void sf_tag_set_sort(struct sf_tag_set *s)
 void sf_tag_set_sort_by_text(struct sf_tag_set *s)
 {
     if (s->n)
-        qsort(s->list, s->n, sizeof(*s->list), by_text);
+        qsort(s->list, s->n, sizeof(*s->list), tag_set_by_text);
 }
 
 bool sf_tag_set_cut(struct sf_tag_set *s, uint64_t max, size_t *room)

@@ -51,7 +51,7 @@ static void add_static(struct run *r, struct sf_static v, uint64_t n)
 }
 
 /* Lists count with each of their elements. */
-static void add_value(struct run *r, struct sf_value v, uint64_t n)
+static void tags_add_value(struct run *r, struct sf_value v, uint64_t n)
 {
     struct sf_value_list list;
     struct sf_attr item;
@@ -115,7 +115,7 @@ static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
         return err;
     while (cursor->next(cursor, &v)) {
         if (r->attr)
-            add_value(r, v, cursor->n);
+            tags_add_value(r, v, cursor->n);
         else
             sf_tag_set_add(names, SF_TAG_STRING, v.str, cursor->n);
         n++;
@@ -149,25 +149,25 @@ static enum sf_err ask_scopes(struct run *r, const struct sf_pushdown *down)
 
 /* ---- from the spans themselves ---- */
 
-static void add_keys(struct run *r, enum sf_attr_scope scope, struct sf_attrs attrs)
+static void tags_add_keys(struct run *r, enum sf_attr_scope scope, struct sf_attrs attrs)
 {
     for (uint32_t i = 0; i < attrs.n; i++)
         sf_tag_set_add(&r->sets[scope], SF_TAG_STRING, attrs.list[i].key, 1);
 }
 
-static void add_names(struct run *r, const struct sf_trace_view *v, uint32_t place)
+static void tags_add_names(struct run *r, const struct sf_trace_view *v, uint32_t place)
 {
     const struct sf_span *s = &v->spans[place];
     if (r->wants[SF_SCOPE_RESOURCE])
-        add_keys(r, SF_SCOPE_RESOURCE, v->resources[s->resource].attrs);
+        tags_add_keys(r, SF_SCOPE_RESOURCE, v->resources[s->resource].attrs);
     if (r->wants[SF_SCOPE_SPAN])
-        add_keys(r, SF_SCOPE_SPAN, s->attrs);
+        tags_add_keys(r, SF_SCOPE_SPAN, s->attrs);
     if (r->wants[SF_SCOPE_INSTRUMENTATION])
-        add_keys(r, SF_SCOPE_INSTRUMENTATION, v->scopes[s->scope].attrs);
+        tags_add_keys(r, SF_SCOPE_INSTRUMENTATION, v->scopes[s->scope].attrs);
     for (uint32_t i = 0; i < s->n_events && r->wants[SF_SCOPE_EVENT]; i++)
-        add_keys(r, SF_SCOPE_EVENT, s->events[i].attrs);
+        tags_add_keys(r, SF_SCOPE_EVENT, s->events[i].attrs);
     for (uint32_t i = 0; i < s->n_links && r->wants[SF_SCOPE_LINK]; i++)
-        add_keys(r, SF_SCOPE_LINK, s->links[i].attrs);
+        tags_add_keys(r, SF_SCOPE_LINK, s->links[i].attrs);
 }
 
 static void add_values(struct run *r, const struct sf_trace_view *v, uint32_t place)
@@ -184,7 +184,7 @@ static void add_values(struct run *r, const struct sf_trace_view *v, uint32_t pl
     }
 }
 
-static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_stream *stream)
+static enum sf_err tags_walk(struct run *r, struct sf_eval *eval, struct sf_trace_stream *stream)
 {
     struct sf_trace_view v;
     enum sf_err err = SF_OK;
@@ -202,7 +202,7 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
             if (r->attr)
                 add_values(r, &v, i);
             else
-                add_names(r, &v, i);
+                tags_add_names(r, &v, i);
         }
         if (eval && (err = sf_eval_fault(eval, r->why)))
             break;
@@ -216,7 +216,7 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
     return err;
 }
 
-static uint32_t columns_of(const struct run *r)
+static uint32_t tags_columns_of(const struct run *r)
 {
     static const uint32_t by_scope[SF_SCOPES] = {
         [SF_SCOPE_RESOURCE] = SF_COL_RESOURCE,     [SF_SCOPE_SPAN] = SF_COL_ATTRS,
@@ -232,7 +232,7 @@ static uint32_t columns_of(const struct run *r)
     return columns;
 }
 
-static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
+static enum sf_err tags_scan(struct run *r, const struct sf_pushdown *down)
 {
     struct sf_span_query query = {.from_ns = r->tags->from_ns,
                                   .to_ns = r->tags->to_ns ? r->tags->to_ns : INT64_MAX,
@@ -241,7 +241,7 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
                                   .is_all = down->is_all,
                                   .has_whole_traces = true,
                                   .is_newest_first = true,
-                                  .columns = columns_of(r)};
+                                  .columns = tags_columns_of(r)};
     struct sf_trace_stream stream = {.req = r->tags->scratch};
     struct sf_eval *eval = NULL;
     enum sf_err err = SF_OK;
@@ -255,7 +255,7 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
     if (!err)
         err = r->store->ops->span_scan(r->store, &query, r->q, &stream.cursor, r->why);
     if (!err) {
-        err = walk(r, eval, &stream);
+        err = tags_walk(r, eval, &stream);
         r->left_out = sf_trace_stream_note(&stream, r->q->req);
         if (!r->left_out.len)
             r->left_out = sf_profile_conds_note(r->profiles);
@@ -279,7 +279,7 @@ static enum sf_err ask_operations(struct run *r)
     return err;
 }
 
-static enum sf_err gather(struct run *r)
+static enum sf_err tags_gather(struct run *r)
 {
     struct sf_pushdown down = {0};
     const struct sf_query *f = r->tags->filter;
@@ -292,10 +292,11 @@ static enum sf_err gather(struct run *r)
     if (down.is_never)
         return SF_OK;
     if (r->attr && r->attr->intrinsic)
-        return r->attr->intrinsic == SF_INTRINSIC_NAME && !f ? ask_operations(r) : scan(r, &down);
+        return r->attr->intrinsic == SF_INTRINSIC_NAME && !f ? ask_operations(r)
+                                                             : tags_scan(r, &down);
     if (!f || (is_exact(r->filter) && down.is_all))
         return ask_scopes(r, &down);
-    return scan(r, &down);
+    return tags_scan(r, &down);
 }
 
 /* ---- answers ---- */
@@ -374,7 +375,7 @@ enum sf_err sf_tags_names(struct sf_store *store, const struct sf_tags *tags,
     for (enum sf_attr_scope s = SF_SCOPE_RESOURCE; s < SF_SCOPES; s++)
         r.wants[s] = scope == SF_SCOPE_ANY || scope == s;
     if (scope != SF_SCOPE_INTRINSIC)
-        err = gather(&r);
+        err = tags_gather(&r);
     sf_buf_done(&r.text);
     if (err)
         return err;
@@ -436,7 +437,7 @@ enum sf_err sf_tags_values(struct sf_store *store, const struct sf_tags *tags,
     if (attr->intrinsic == SF_INTRINSIC_STATUS || attr->intrinsic == SF_INTRINSIC_KIND)
         add_keywords(&r);
     else if (!has_no_list(attr->intrinsic))
-        err = gather(&r);
+        err = tags_gather(&r);
     sf_buf_done(&r.text);
     if (err)
         return err;

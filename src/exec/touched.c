@@ -23,22 +23,22 @@ void sf_touched_add_expr(struct sf_touched *t, const struct sf_expr *e)
     sf_touched_add_expr(t, e->right);
 }
 
-static void add_spanset(struct sf_touched *t, const struct sf_spanset *set)
+static void touched_add_spanset(struct sf_touched *t, const struct sf_spanset *set)
 {
     if (!set)
         return;
     sf_touched_add_expr(t, set->filter);
     if (set->op == SF_SPANSET_PIPELINE)
         sf_touched_add_pipeline(t, set->pipeline);
-    add_spanset(t, set->left);
-    add_spanset(t, set->right);
+    touched_add_spanset(t, set->left);
+    touched_add_spanset(t, set->right);
 }
 
 void sf_touched_add_pipeline(struct sf_touched *t, const struct sf_pipeline *p)
 {
     for (uint32_t i = 0; i < p->n_stages; i++) {
         const struct sf_stage *s = &p->stages[i];
-        add_spanset(t, s->spanset);
+        touched_add_spanset(t, s->spanset);
         sf_touched_add_expr(t, s->expr);
         for (uint32_t k = 0; k < s->n_attrs; k++)
             sf_touched_add(t, &s->attrs[k]);

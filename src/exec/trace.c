@@ -49,7 +49,7 @@ struct repair {
     struct sf_table at; /* by span id: as many of one id as there are kinds */
 };
 
-static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
+static struct sf_span *trace_find_kind(struct repair *r, sf_span_id id, uint8_t kind)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&r->at, sf_key_u64(id));
     uint32_t at;
@@ -60,7 +60,7 @@ static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
     return NULL;
 }
 
-static bool is_taken(struct repair *r, sf_span_id id)
+static bool trace_is_taken(struct repair *r, sf_span_id id)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&r->at, sf_key_u64(id));
     uint32_t at;
@@ -75,7 +75,7 @@ static bool is_taken(struct repair *r, sf_span_id id)
 static sf_span_id fresh_id(struct repair *r, sf_span_id shared)
 {
     sf_span_id id = sf_hash_mix(shared, SF_KIND_SERVER);
-    while (id == 0 || is_taken(r, id))
+    while (id == 0 || trace_is_taken(r, id))
         id = sf_hash_mix(id, shared);
     return id;
 }
@@ -96,7 +96,8 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
         sf_table_keep(&r.at, &lookup, i);
     }
     for (uint32_t i = 0; i < n_spans; i++) {
-        if (spans[i].kind == SF_KIND_SERVER && find_kind(&r, spans[i].span_id, SF_KIND_CLIENT)) {
+        if (spans[i].kind == SF_KIND_SERVER &&
+            trace_find_kind(&r, spans[i].span_id, SF_KIND_CLIENT)) {
             fresh[i] = fresh_id(&r, spans[i].span_id);
             ++*out_n_repaired;
         }
@@ -104,8 +105,8 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
     if (!*out_n_repaired)
         return true;
     for (uint32_t i = 0; i < n_spans; i++) { /* children first: ids still show shared spans */
-        struct sf_span *server = find_kind(&r, spans[i].parent_id, SF_KIND_SERVER);
-        struct sf_span *client = find_kind(&r, spans[i].parent_id, SF_KIND_CLIENT);
+        struct sf_span *server = trace_find_kind(&r, spans[i].parent_id, SF_KIND_SERVER);
+        struct sf_span *client = trace_find_kind(&r, spans[i].parent_id, SF_KIND_CLIENT);
         if (!server || !client || server == &spans[i] || client == &spans[i])
             continue;
         bool is_of_client = spans[i].resource == client->resource &&
@@ -129,7 +130,7 @@ struct sort_key {
     const struct sf_span *span;
 };
 
-static int cmp_u64(uint64_t a, uint64_t b)
+static int trace_cmp_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -138,19 +139,19 @@ static int by_group_and_start(const void *a, const void *b)
 {
     const struct sf_span *x = ((const struct sort_key *)a)->span;
     const struct sf_span *y = ((const struct sort_key *)b)->span;
-    int order = cmp_u64(x->resource, y->resource);
-    order = order ? order : cmp_u64(x->scope, y->scope);
-    order = order ? order : cmp_u64(x->start_ns, y->start_ns);
-    order = order ? order : cmp_u64(x->span_id, y->span_id);
-    return order ? order : cmp_u64(x->kind, y->kind);
+    int order = trace_cmp_u64(x->resource, y->resource);
+    order = order ? order : trace_cmp_u64(x->scope, y->scope);
+    order = order ? order : trace_cmp_u64(x->start_ns, y->start_ns);
+    order = order ? order : trace_cmp_u64(x->span_id, y->span_id);
+    return order ? order : trace_cmp_u64(x->kind, y->kind);
 }
 
-static int by_time(const void *a, const void *b)
+static int trace_by_time(const void *a, const void *b)
 {
     const struct sort_key *x = a, *y = b;
-    int order = cmp_u64(x->resource_start_ns, y->resource_start_ns);
-    order = order ? order : cmp_u64(x->span->resource, y->span->resource);
-    order = order ? order : cmp_u64(x->group_start_ns, y->group_start_ns);
+    int order = trace_cmp_u64(x->resource_start_ns, y->resource_start_ns);
+    order = order ? order : trace_cmp_u64(x->span->resource, y->span->resource);
+    order = order ? order : trace_cmp_u64(x->group_start_ns, y->group_start_ns);
     return order ? order : by_group_and_start(a, b);
 }
 
@@ -190,7 +191,7 @@ static bool order_by_time(struct sf_span *spans, uint32_t n_spans, uint32_t n_re
         keys[i].resource_start_ns = resource_start_ns[s->resource];
         keys[i].group_start_ns = is_new ? s->start_ns : keys[i - 1].group_start_ns;
     }
-    qsort(keys, n_spans, sizeof(*keys), by_time);
+    qsort(keys, n_spans, sizeof(*keys), trace_by_time);
     move_to_keys(spans, keys, n_spans);
     return true;
 }

@@ -32,7 +32,7 @@ static struct judge_node *new_node(struct maker *m, bool is_or, struct judge_nod
 
 static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p);
 
-static struct judge_node *of_filter(struct maker *m, const struct sf_expr *filter)
+static struct judge_node *trace_judge_of_filter(struct maker *m, const struct sf_expr *filter)
 {
     struct judge_node *n = new_node(m, false, NULL, NULL);
     if (!n)
@@ -43,17 +43,17 @@ static struct judge_node *of_filter(struct maker *m, const struct sf_expr *filte
     return n;
 }
 
-static struct judge_node *of_spanset(struct maker *m, const struct sf_spanset *s)
+static struct judge_node *trace_judge_of_spanset(struct maker *m, const struct sf_spanset *s)
 {
     struct judge_node *left, *right;
     if (s->op == SF_SPANSET_FILTER)
-        return of_filter(m, s->filter);
+        return trace_judge_of_filter(m, s->filter);
     if (s->op == SF_SPANSET_PIPELINE)
         return of_pipeline(m, s->pipeline);
-    right = of_spanset(m, s->right);
+    right = trace_judge_of_spanset(m, s->right);
     if (s->form == SF_FORM_NOT)
         return right; /* the left side may be empty */
-    left = of_spanset(m, s->left);
+    left = trace_judge_of_spanset(m, s->left);
     return left && right ? new_node(m, s->op == SF_SPANSET_OR, left, right) : NULL;
 }
 
@@ -61,8 +61,8 @@ static struct judge_node *of_spanset(struct maker *m, const struct sf_spanset *s
 static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p)
 {
     if (p->n_stages == 0 || p->stages[0].kind != SF_STAGE_SPANSET)
-        return of_filter(m, NULL);
-    return of_spanset(m, p->stages[0].spanset);
+        return trace_judge_of_filter(m, NULL);
+    return trace_judge_of_spanset(m, p->stages[0].spanset);
 }
 
 /* ---- judging ---- */
@@ -74,7 +74,7 @@ struct judging {
     struct sf_why *why;
 };
 
-static bool has_any(const uint8_t *traces, uint32_t n)
+static bool trace_judge_has_any(const uint8_t *traces, uint32_t n)
 {
     return memchr(traces, 1, n) != NULL;
 }
@@ -120,7 +120,9 @@ static enum sf_err judge_node_of(struct judging *l, const struct judge_node *n, 
     }
     if (!n->is_or && !l->is_loose) {
         err = judge_node_of(l, n->left, traces);
-        return err || !has_any(traces, c->n_traces) ? err : judge_node_of(l, n->right, traces);
+        return err || !trace_judge_has_any(traces, c->n_traces)
+                   ? err
+                   : judge_node_of(l, n->right, traces);
     }
     other = sf_arena_raw(c->scratch, c->n_traces, 1);
     if (!other)
@@ -146,10 +148,10 @@ static enum sf_err judge_both(struct judging *l, const struct judge_node *root, 
         parted[t] = traces[t] & c->is_parted[t];
         traces[t] &= !c->is_parted[t];
     }
-    if (has_any(traces, c->n_traces))
+    if (trace_judge_has_any(traces, c->n_traces))
         err = judge_node_of(l, root, traces);
     l->is_loose = true;
-    if (!err && has_any(parted, c->n_traces))
+    if (!err && trace_judge_has_any(parted, c->n_traces))
         err = judge_node_of(l, root, parted);
     for (uint32_t t = 0; !err && t < c->n_traces; t++)
         traces[t] |= parted[t];
@@ -168,7 +170,7 @@ static enum sf_err judge_rows(struct judging *l, const struct judge_node *root, 
     err = sf_column_filter_run(root->filter, &l->batch, mask, l->why);
     if (err)
         return err;
-    if (!has_any(mask, c->rows.n_rows)) {
+    if (!trace_judge_has_any(mask, c->rows.n_rows)) {
         memset(hits, 0, c->n_traces);
         return SF_OK;
     }
@@ -178,7 +180,8 @@ static enum sf_err judge_rows(struct judging *l, const struct judge_node *root, 
     return err;
 }
 
-static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
+static enum sf_err exec_trace_judge(void *arg, struct sf_span_columns *c, uint8_t *hits,
+                                    struct sf_why *why)
 {
     struct sf_trace_judge *j = arg;
     struct judging l = {.cols = c, .is_loose = !c->is_parted, .why = why};
@@ -205,7 +208,8 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
                   p->stages[0].spanset->op == SF_SPANSET_FILTER;
     if (j->root->is_any)
         j->root = NULL;
-    j->base = (struct sf_span_judge){
-        judge, j, sf_eval_profiles(eval) || (j->root && !j->root->filter && !j->root->is_or)};
+    j->base = (struct sf_span_judge){exec_trace_judge, j,
+                                     sf_eval_profiles(eval) ||
+                                         (j->root && !j->root->filter && !j->root->is_or)};
     return SF_OK;
 }

@@ -9,7 +9,7 @@
 
 static const struct sf_scope no_scope;
 
-static bool fetch(struct sf_trace_stream *s)
+static bool trace_stream_fetch(struct sf_trace_stream *s)
 {
     if (s->is_done)
         return false;
@@ -106,7 +106,7 @@ static bool carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v)
         if (s->at < s->rows.n_rows)
             break;
         do {
-            if (!fetch(s))
+            if (!trace_stream_fetch(s))
                 goto whole;
         } while (s->rows.n_rows == 0);
         if (!sf_trace_id_eq(s->rows.trace_id[0], id))
@@ -169,7 +169,7 @@ bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, en
     do {
         sf_arena_reset(s->req);
         while (!s->has_rows || s->at >= s->rows.n_rows) {
-            if (!fetch(s))
+            if (!trace_stream_fetch(s))
                 goto over;
         }
         end = run_end(s);

@@ -54,7 +54,8 @@ static uint32_t first_with(const struct by_id *ids, uint32_t n, sf_span_id id)
 
 /* Of a client and a server that share an id: a server child belongs to the client, any other to
  * the server. */
-static uint32_t find_parent(const struct sf_trace_view *v, const struct by_id *ids, uint32_t child)
+static uint32_t trace_view_find_parent(const struct sf_trace_view *v, const struct by_id *ids,
+                                       uint32_t child)
 {
     sf_span_id id = v->spans[child].parent_id;
     uint8_t wanted = v->spans[child].kind == SF_KIND_SERVER ? SF_KIND_CLIENT : SF_KIND_SERVER;
@@ -83,7 +84,7 @@ struct lists {
 };
 
 /* Depth first from each root; a chain that never reaches one is never entered. */
-static uint32_t number(const struct sf_trace_view *v, struct lists *l, uint32_t *stack)
+static uint32_t trace_view_number(const struct sf_trace_view *v, struct lists *l, uint32_t *stack)
 {
     uint32_t n_order = 0, counter = 0;
     for (uint32_t root = 0; root < v->n_spans; root++) {
@@ -136,7 +137,8 @@ enum sf_err sf_trace_view_link(struct sf_trace_view *v, struct sf_arena *req, st
     qsort(ids, n, sizeof(*ids), compare_id);
     for (uint32_t i = n; i > 0; i--) { /* backwards, so that chains come out in order of start */
         uint32_t child = i - 1;
-        uint32_t parent = v->spans[child].parent_id ? find_parent(v, ids, child) : SF_VIEW_NONE;
+        uint32_t parent = v->spans[child].parent_id ? trace_view_find_parent(v, ids, child)
+                                                    : SF_VIEW_NONE;
         l.parent[child] = parent;
         if (parent == SF_VIEW_NONE)
             continue;
@@ -145,7 +147,7 @@ enum sf_err sf_trace_view_link(struct sf_trace_view *v, struct sf_arena *req, st
         l.n_children[parent]++;
     }
     if (!has_triple(ids, n))
-        v->n_order = number(v, &l, stack);
+        v->n_order = trace_view_number(v, &l, stack);
     for (uint32_t i = 0; i < n; i++) {
         if (l.left[i] == 0)
             l.parent[i] = SF_VIEW_NONE;

@@ -15,7 +15,7 @@ struct gather {
  * which also needs some for each resource. */
 enum { ASSEMBLE_LEN = 80, LINK_LEN = 360, RESOURCE_LEN = 400, SPARE_LEN = 1 << 20 };
 
-static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
+static bool traces_add_rows(struct gather *g, const struct sf_span_rows *rows)
 {
     struct sf_arena *req = g->pool.req;
     size_t later_len = g->pool.is_bare ? ASSEMBLE_LEN + LINK_LEN : ASSEMBLE_LEN;
@@ -35,7 +35,7 @@ static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
     return true;
 }
 
-static void turn_round(struct sf_span *spans, uint32_t n)
+static void traces_turn_round(struct sf_span *spans, uint32_t n)
 {
     for (uint32_t i = 0; i < n / 2; i++) {
         struct sf_span swap = spans[i];
@@ -73,8 +73,8 @@ static bool next_rows(struct sf_traces *t, sf_trace_id id)
 }
 
 /* Reads rows into `g` until all are there or they do not fit (*out_is_partial). */
-static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_partial,
-                           struct sf_why *why)
+static enum sf_err traces_collect(struct sf_traces *t, struct gather *g, bool *out_is_partial,
+                                  struct sf_why *why)
 {
     const struct sf_trace_ask *ask = &t->asks[t->n_done++];
     bool is_partial = false;
@@ -85,7 +85,7 @@ static enum sf_err collect(struct sf_traces *t, struct gather *g, bool *out_is_p
     if (err)
         return err;
     while (!is_partial && next_rows(t, ask->id)) {
-        is_partial = !add_rows(g, &t->rows);
+        is_partial = !traces_add_rows(g, &t->rows);
         t->has_rows = false;
     }
     /* An error in a later trace is reported when that trace is requested; an error of no trace
@@ -110,10 +110,10 @@ enum sf_err sf_traces_next(struct sf_traces *t, struct sf_arena *req, struct sf_
     struct gather g = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2};
     bool is_partial = false;
     sf_span_pool_init(&g.pool, req, t->is_bare);
-    enum sf_err err = collect(t, &g, &is_partial, why);
+    enum sf_err err = traces_collect(t, &g, &is_partial, why);
     if (err)
         return err;
-    turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
+    traces_turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
     err = sf_trace_assemble(g.spans, g.n_spans, g.pool.resources, g.pool.n_resources, g.pool.scopes,
                             g.pool.n_scopes, req, out, why);
     if (!err)
