@@ -36,7 +36,8 @@ bool sf_batch_tree_type_print(const struct sf_profile_type *type, struct sf_aren
 
 /* ---- types ---- */
 
-static uint32_t type_of(struct sf_batch_type *types, uint32_t *n, const struct sf_series *s)
+static uint32_t batch_tree_type_of(struct sf_batch_type *types, uint32_t *n,
+                                   const struct sf_series *s)
 {
     for (uint32_t i = 0; i < *n; i++) {
         if (sf_batch_tree_type_eq(&types[i].type, &s->type))
@@ -57,7 +58,7 @@ enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_
         return sf_fail(why, SF_ERR_LIMIT, "profile: no room for %u series", batch->n_series);
     for (uint32_t i = 0; i < batch->n_series; i++) {
         const struct sf_series *s = &batch->series[i];
-        struct sf_batch_type *type = &types[of_series[i] = type_of(types, &n, s)];
+        struct sf_batch_type *type = &types[of_series[i] = batch_tree_type_of(types, &n, s)];
         if (s->duration_ns > type->duration_ns)
             type->duration_ns = s->duration_ns;
         if (s->time_ns && (type->time_ns == 0 || s->time_ns < type->time_ns))
@@ -96,7 +97,7 @@ static const struct family {
 };
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-static bool is_time(const struct sf_batch_type *t)
+static bool batch_tree_is_time(const struct sf_batch_type *t)
 {
     return sf_str_eq(t->type.sample_unit, SF_STR("nanoseconds")) ||
            sf_str_eq(t->type.sample_unit, SF_STR("microseconds"));
@@ -127,7 +128,8 @@ static bool find_family(const struct sf_batch_type *types, uint32_t n, const str
             const struct sf_profile_type *type = &types[i].type;
             if (!sf_str_eq(type->sample_type, f->names[k]) && !sf_str_eq(type->name, f->names[k]))
                 continue;
-            if (!has || (is_time(&types[i]) && !is_time(&types[*out]))) /* ns rather than counts */
+            if (!has || (batch_tree_is_time(&types[i]) &&
+                         !batch_tree_is_time(&types[*out]))) /* ns rather than counts */
                 *out = i;
             has = true;
         }
@@ -139,10 +141,10 @@ static bool find_family(const struct sf_batch_type *types, uint32_t n, const str
 
 /* Every profiler that counts its samples has a type "samples": it is CPU time's where the period
  * is. */
-static bool is_meant(const struct sf_batch_type *t)
+static bool batch_tree_is_meant(const struct sf_batch_type *t)
 {
     return !sf_str_eq(t->type.sample_type, SF_STR("samples")) ||
-           sf_str_eq(t->type.period_type, SF_STR("cpu")) || is_time(t);
+           sf_str_eq(t->type.period_type, SF_STR("cpu")) || batch_tree_is_time(t);
 }
 
 static uint32_t choose_first(const struct sf_batch_type *types, uint32_t n)
@@ -150,7 +152,7 @@ static uint32_t choose_first(const struct sf_batch_type *types, uint32_t n)
     static const size_t looked_at[] = {0, 1, 2, 3, 5}; /* cpu, wall, offcpu, heap, alloc */
     uint32_t at;
     for (size_t i = 0; i < sizeof(looked_at) / sizeof(looked_at[0]); i++) {
-        if (find_family(types, n, &families[looked_at[i]], &at) && is_meant(&types[at]))
+        if (find_family(types, n, &families[looked_at[i]], &at) && batch_tree_is_meant(&types[at]))
             return at;
     }
     for (size_t i = 0; i < sizeof(looked_at) / sizeof(looked_at[0]); i++) {
@@ -158,7 +160,7 @@ static uint32_t choose_first(const struct sf_batch_type *types, uint32_t n)
             return at;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (is_time(&types[i]))
+        if (batch_tree_is_time(&types[i]))
             return i;
     }
     return n - 1; /* pprof's own habit: the last one */
@@ -197,7 +199,7 @@ enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, 
     }
     for (uint32_t i = n; i-- > 0;) {
         if (sf_str_eq(types[i].type.sample_type, text) &&
-            (is_time(&types[i]) || !sf_str_eq(text, SF_STR("cpu")))) {
+            (batch_tree_is_time(&types[i]) || !sf_str_eq(text, SF_STR("cpu")))) {
             *out = i;
             return SF_OK;
         }
@@ -222,8 +224,8 @@ struct frames_of_locations { /* places in the builder, root-most first */
     uint32_t *places;
 };
 
-static struct sf_frame frame_of(const struct sf_profile_batch *batch,
-                                const struct sf_location *location, uint32_t line)
+static struct sf_frame batch_tree_frame_of(const struct sf_profile_batch *batch,
+                                           const struct sf_location *location, uint32_t line)
 {
     struct sf_frame f = {.kind = location->kind};
     if (location->mapping != SF_NONE) {
@@ -258,7 +260,7 @@ static bool intern_locations(const struct sf_profile_batch *batch, struct sf_tre
         uint32_t n_lines = location->n_lines ? location->n_lines : 1;
         out->starts[i] = (uint32_t)n;
         while (n_lines-- > 0) { /* lines are innermost first */
-            struct sf_frame f = frame_of(batch, location, n_lines);
+            struct sf_frame f = batch_tree_frame_of(batch, location, n_lines);
             out->places[n++] = sf_tree_builder_frame(b, &f);
         }
     }

@@ -17,7 +17,7 @@ struct layout {
     struct sf_flamebearer out;
 };
 
-static enum sf_err no_room(struct sf_why *why)
+static enum sf_err flamebearer_no_room(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT,
                    "flame graph: it does not fit the memory of one query; ask for fewer nodes");
@@ -33,7 +33,7 @@ static enum sf_err make_names(const struct sf_tree *t, struct sf_arena *req, uin
     enum sf_err err = sf_tree_order_frame_ranks(t, req, &ranks, why);
     by_rank = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*by_rank));
     if (!err && (!names || !index || !by_rank))
-        err = no_room(why);
+        err = flamebearer_no_room(why);
     if (err)
         return err;
     for (uint32_t i = 0; i < t->n_frames; i++)
@@ -64,13 +64,13 @@ static enum sf_err make_levels(struct layout *l, const int64_t *totals, uint32_t
     l->values = sf_arena_new_n(req, n_levels, sizeof(*l->values));
     l->n = sf_arena_new_n(req, n_levels, sizeof(*l->n));
     if (!levels || !l->values || !l->n)
-        return no_room(why);
+        return flamebearer_no_room(why);
     for (uint32_t i = 0; i < l->t->n_nodes; i++)
         levels[l->order.depths[i]].n += width;
     for (uint32_t i = 0; i < n_levels; i++) {
         l->values[i] = sf_arena_new_n(req, levels[i].n, sizeof(int64_t));
         if (!l->values[i])
-            return no_room(why);
+            return flamebearer_no_room(why);
         levels[i].values = l->values[i];
     }
     l->out.levels = levels;
@@ -78,8 +78,8 @@ static enum sf_err make_levels(struct layout *l, const int64_t *totals, uint32_t
     return SF_OK;
 }
 
-static bool make_side(const struct layout *l, struct sf_arena *req, const int64_t *totals,
-                      struct side *out)
+static bool flamebearer_make_side(const struct layout *l, struct sf_arena *req,
+                                  const int64_t *totals, struct side *out)
 {
     size_t n = (size_t)l->order.max_depth + 2;
     out->totals = totals;
@@ -117,8 +117,8 @@ enum sf_err sf_flamebearer_single(const struct sf_tree *t, struct sf_arena *req,
         err = make_names(t, req, &names, &l.out, why);
     if (!err)
         err = make_levels(&l, totals, 4, req, why);
-    if (!err && !make_side(&l, req, totals, &side))
-        err = no_room(why);
+    if (!err && !flamebearer_make_side(&l, req, totals, &side))
+        err = flamebearer_no_room(why);
     if (err)
         return err;
     for (uint32_t i = 0; i < t->n_nodes; i++) {
@@ -155,9 +155,9 @@ enum sf_err sf_flamebearer_double(const struct sf_tree_diff *d, struct sf_arena 
     err = make_names(&d->shape, req, &names, &l.out, why);
     if (!err)
         err = make_levels(&l, d->left.totals, 7, req, why);
-    if (!err && (!make_side(&l, req, d->left.totals, &left) ||
-                 !make_side(&l, req, d->right.totals, &right)))
-        err = no_room(why);
+    if (!err && (!flamebearer_make_side(&l, req, d->left.totals, &left) ||
+                 !flamebearer_make_side(&l, req, d->right.totals, &right)))
+        err = flamebearer_no_room(why);
     if (err)
         return err;
     for (uint32_t i = 0; i < d->shape.n_nodes; i++) {

@@ -15,7 +15,7 @@ static bool find_last(sf_str s, char c, size_t *out_at)
     return false;
 }
 
-static sf_str base_name(sf_str path)
+static sf_str frame_name_base_name(sf_str path)
 {
     size_t at;
     return find_last(path, '/', &at) ? sf_str_from_at(path, at + 1) : path;
@@ -23,10 +23,10 @@ static sf_str base_name(sf_str path)
 
 /* Code without symbols is one frame a library: a frame for each address says no more, and hides how
  * much the library takes. Where lines are requested, it is one an address. */
-static bool add_address(const struct sf_frame *f, bool has_addresses, struct sf_arena *req,
-                        sf_str *out)
+static bool frame_name_add_address(const struct sf_frame *f, bool has_addresses,
+                                   struct sf_arena *req, sf_str *out)
 {
-    sf_str module = base_name(f->module);
+    sf_str module = frame_name_base_name(f->module);
     if (f->function.len) {
         *out = f->function;
         return true;
@@ -45,7 +45,7 @@ static bool add_address(const struct sf_frame *f, bool has_addresses, struct sf_
 
 /* The name without its arguments: "(" at the start or after a point is a Go receiver or "(anonymous
  * namespace)", not the beginning of them. */
-static sf_str without_arguments(sf_str name)
+static sf_str frame_name_without_arguments(sf_str name)
 {
     for (size_t i = 1; i < name.len; i++) {
         bool is_argument = name.p[i] == '<' || name.p[i] == '[' ||
@@ -69,7 +69,7 @@ static bool colon_package(sf_str name, sf_str *out)
 }
 
 /* "github.com/x/y.(*T).F" is in "github.com/x/y", "main.run" in "main". */
-static bool go_package(sf_str name, sf_str *out)
+static bool frame_name_go_package(sf_str name, sf_str *out)
 {
     size_t slash = 0, point;
     find_last(name, '/', &slash);
@@ -103,19 +103,20 @@ static bool directory(sf_str file, sf_str *out)
 
 static bool package_of(const struct sf_frame *f, sf_str *out)
 {
-    sf_str name = without_arguments(f->function);
+    sf_str name = frame_name_without_arguments(f->function);
     size_t at;
     if (f->kind == SF_FRAME_GO)
-        return go_package(name, out);
+        return frame_name_go_package(name, out);
     if (f->kind == SF_FRAME_JVM)
         return java_package(name, out);
     if (colon_package(name, out))
         return true;
-    if (f->kind == SF_FRAME_UNKNOWN && sf_str_find_char(name, '/', &at) && go_package(name, out))
+    if (f->kind == SF_FRAME_UNKNOWN && sf_str_find_char(name, '/', &at) &&
+        frame_name_go_package(name, out))
         return true;
     if (directory(f->file, out))
         return true;
-    return f->kind == SF_FRAME_UNKNOWN && go_package(name, out);
+    return f->kind == SF_FRAME_UNKNOWN && frame_name_go_package(name, out);
 }
 
 static sf_str or_unknown(sf_str name)
@@ -128,16 +129,17 @@ bool sf_frame_name(const struct sf_frame *f, enum sf_frame_group group, struct s
 {
     sf_str name;
     switch (group) {
-    case SF_GROUP_FUNCTION: return add_address(f, false, req, out);
+    case SF_GROUP_FUNCTION: return frame_name_add_address(f, false, req, out);
     case SF_GROUP_LINE:
-        if (!add_address(f, true, req, &name))
+        if (!frame_name_add_address(f, true, req, &name))
             return false;
         *out = name;
         return f->line == 0 || sf_arena_print(req, out, "%.*s %.*s:%u", SF_STR_ARG(name),
-                                              SF_STR_ARG(base_name(f->file)), f->line);
+                                              SF_STR_ARG(frame_name_base_name(f->file)), f->line);
     case SF_GROUP_FILE: *out = or_unknown(f->file); return true;
-    case SF_GROUP_MODULE: *out = or_unknown(base_name(f->module)); return true;
-    case SF_GROUP_PACKAGE: *out = package_of(f, &name) ? name : or_unknown(base_name(f->module));
+    case SF_GROUP_MODULE: *out = or_unknown(frame_name_base_name(f->module)); return true;
+    case SF_GROUP_PACKAGE:
+        *out = package_of(f, &name) ? name : or_unknown(frame_name_base_name(f->module));
     }
     return true;
 }

@@ -4,7 +4,7 @@
 
 #include "flame/runtime_frame.h"
 
-static sf_str base_name(sf_str path)
+static sf_str library_frame_base_name(sf_str path)
 {
     for (size_t i = path.len; i > 0; i--)
         if (path.p[i - 1] == '/')
@@ -18,13 +18,13 @@ static bool begins(sf_str text, const char *with)
     return text.len >= len && memcmp(text.p, with, len) == 0;
 }
 
-static bool fits(const struct sf_library_rule *r, const struct sf_frame *f)
+static bool library_frame_fits(const struct sf_library_rule *r, const struct sf_frame *f)
 {
     size_t at;
     if (r->kinds != 0 && f->kind != SF_FRAME_UNKNOWN && !(r->kinds >> f->kind & 1))
         return false;
     switch (r->where) {
-    case SF_LIBRARY_MODULE: return begins(base_name(f->module), r->text);
+    case SF_LIBRARY_MODULE: return begins(library_frame_base_name(f->module), r->text);
     case SF_LIBRARY_SOURCE: return sf_str_find(f->file, sf_str_from(r->text), &at);
     case SF_LIBRARY_FUNCTION: return begins(f->function, r->text);
     case SF_LIBRARY_NAMED: return sf_str_eq(f->function, sf_str_from(r->text));
@@ -32,10 +32,10 @@ static bool fits(const struct sf_library_rule *r, const struct sf_frame *f)
     return false;
 }
 
-static const struct sf_library_rule *rule_of(const struct sf_frame *f)
+static const struct sf_library_rule *library_frame_rule_of(const struct sf_frame *f)
 {
     for (uint32_t i = 0; i < sf_library_n_rules; i++)
-        if (fits(&sf_library_rules[i], f))
+        if (library_frame_fits(&sf_library_rules[i], f))
             return &sf_library_rules[i];
     return NULL;
 }
@@ -45,7 +45,7 @@ static const struct sf_library_rule *rule_of(const struct sf_frame *f)
 static size_t shared_stem(sf_str module)
 {
     size_t at;
-    sf_str name = base_name(module);
+    sf_str name = library_frame_base_name(module);
     if (!sf_str_find(name, SF_STR(".so"), &at))
         return SIZE_MAX;
     bool is_end = at + 3 == name.len || name.p[at + 3] == '.';
@@ -53,7 +53,7 @@ static size_t shared_stem(sf_str module)
 }
 
 /* A package of Go's own has no dot in its first part: encoding/json, but github.com/x/y. */
-static size_t go_package(const struct sf_frame *f)
+static size_t library_frame_go_package(const struct sf_frame *f)
 {
     size_t slash = 0, dot;
     if (f->kind != SF_FRAME_GO)
@@ -67,7 +67,7 @@ static size_t go_package(const struct sf_frame *f)
 
 static bool is_go_std(const struct sf_frame *f)
 {
-    size_t len = go_package(f), dot;
+    size_t len = library_frame_go_package(f), dot;
     sf_str package = sf_str_part(f->function, 0, len), first = package;
     if (len == 0 || begins(package, "main"))
         return false;
@@ -83,21 +83,21 @@ static bool is_go_std(const struct sf_frame *f)
 
 bool sf_library_frame_is(const struct sf_frame *f)
 {
-    return f->kind == SF_FRAME_KERNEL || shared_stem(f->module) != SIZE_MAX || rule_of(f) ||
-           is_go_std(f) || sf_runtime_frame_of(f) != SF_RUNTIME_NOT;
+    return f->kind == SF_FRAME_KERNEL || shared_stem(f->module) != SIZE_MAX ||
+           library_frame_rule_of(f) || is_go_std(f) || sf_runtime_frame_of(f) != SF_RUNTIME_NOT;
 }
 
 sf_str sf_library_frame_name(const struct sf_frame *f)
 {
-    const struct sf_library_rule *r = rule_of(f);
+    const struct sf_library_rule *r = library_frame_rule_of(f);
     size_t stem = shared_stem(f->module);
     if (r && r->name)
         return sf_str_from(r->name);
     if (f->kind == SF_FRAME_KERNEL)
         return SF_STR("the kernel");
     if (stem != SIZE_MAX)
-        return sf_str_part(base_name(f->module), 0, stem);
-    return sf_str_part(f->function, 0, go_package(f));
+        return sf_str_part(library_frame_base_name(f->module), 0, stem);
+    return sf_str_part(f->function, 0, library_frame_go_package(f));
 }
 
 const uint32_t *sf_library_frame_owners(const struct sf_tree *tree, struct sf_arena *req)

@@ -32,7 +32,7 @@ static size_t tables_len(const struct sf_tree_builder *b)
            sf_table_memory(&b->frame_at) + sf_table_memory(&b->node_at);
 }
 
-static bool fail(struct sf_tree_builder *b, enum sf_err err)
+static bool tree_builder_fail(struct sf_tree_builder *b, enum sf_err err)
 {
     if (!b->err)
         b->err = err;
@@ -42,7 +42,7 @@ static bool fail(struct sf_tree_builder *b, enum sf_err err)
 static bool may_grow(struct sf_tree_builder *b, uint32_t cap, size_t more_len)
 {
     if (cap > UINT32_MAX / 4 || (b->max_len && tables_len(b) + more_len > b->max_len))
-        return fail(b, SF_ERR_LIMIT);
+        return tree_builder_fail(b, SF_ERR_LIMIT);
     return true;
 }
 
@@ -50,7 +50,7 @@ static bool grow_array(struct sf_tree_builder *b, void **array, uint32_t cap, si
 {
     void *p = sf_heap_grow(*array, cap, size);
     if (!p)
-        return fail(b, SF_ERR_NOMEM);
+        return tree_builder_fail(b, SF_ERR_NOMEM);
     *array = p;
     return true;
 }
@@ -61,7 +61,7 @@ static bool grow_table(struct sf_tree_builder *b, struct sf_table *t)
         return true;
     if (!may_grow(b, t->n_slots, sf_table_memory(t)))
         return false;
-    return sf_table_grow(t) || fail(b, SF_ERR_NOMEM);
+    return sf_table_grow(t) || tree_builder_fail(b, SF_ERR_NOMEM);
 }
 
 /* ---- frames ---- */
@@ -102,7 +102,7 @@ static bool keep_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
                            sf_arena_copy(b->req, frame->file, &copy.file) &&
                            sf_arena_copy(b->req, frame->module, &copy.module) &&
                            sf_arena_copy(b->req, frame->build_id, &copy.build_id)))
-        return fail(b, SF_ERR_LIMIT);
+        return tree_builder_fail(b, SF_ERR_LIMIT);
     b->frames[b->n_frames] = copy;
     return true;
 }
@@ -158,7 +158,7 @@ uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint3
         return SF_NONE;
     SF_ASSERT(parent < b->n_nodes && frame < b->n_frames);
     if (!sf_account_goes_on(4)) {
-        fail(b, SF_ERR_NOMEM);
+        tree_builder_fail(b, SF_ERR_NOMEM);
         return SF_NONE;
     }
     lookup = sf_table_lookup(&b->node_at, sf_key_u64((uint64_t)parent << 32 | frame));
@@ -196,7 +196,7 @@ void sf_tree_builder_shape(struct sf_tree_builder *b, const struct sf_tree *t, u
     out_nodes[0] = 0;
     frames = b->err ? NULL : sf_heap_new_n((size_t)t->n_frames + 1, sizeof(*frames));
     if (!frames) {
-        fail(b, SF_ERR_NOMEM);
+        tree_builder_fail(b, SF_ERR_NOMEM);
         return;
     }
     for (uint32_t i = 0; i < t->n_frames; i++)
@@ -214,7 +214,7 @@ void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t
         return;
     nodes = sf_heap_new_n(t->n_nodes, sizeof(*nodes));
     if (!nodes) {
-        fail(b, SF_ERR_NOMEM);
+        tree_builder_fail(b, SF_ERR_NOMEM);
         return;
     }
     sf_tree_builder_shape(b, t, nodes);

@@ -5,8 +5,8 @@
 #include "flame/tree_order.h"
 
 /* Equal names become one frame: a person sees one function. */
-static enum sf_err name_frames(const struct sf_tree *t, struct sf_arena *req, sf_str **out,
-                               struct sf_why *why)
+static enum sf_err tree_chain_name_frames(const struct sf_tree *t, struct sf_arena *req,
+                                          sf_str **out, struct sf_why *why)
 {
     sf_str *names = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*names));
     if (!names)
@@ -18,7 +18,7 @@ static enum sf_err name_frames(const struct sf_tree *t, struct sf_arena *req, sf
     return SF_OK;
 }
 
-static uint32_t frame_of(struct sf_tree_builder *b, sf_str name)
+static uint32_t tree_chain_frame_of(struct sf_tree_builder *b, sf_str name)
 {
     const struct sf_frame frame = {.function = name};
     return sf_tree_builder_frame(b, &frame);
@@ -42,7 +42,7 @@ enum sf_err sf_tree_chain_callees(const struct sf_tree *t, const struct sf_tree_
 {
     struct sf_tree_map m = {0};
     sf_str *names;
-    enum sf_err err = name_frames(t, req, &names, why);
+    enum sf_err err = tree_chain_name_frames(t, req, &names, why);
     if (!err)
         err = sf_tree_map_init(&m, t, req, why);
     if (!err)
@@ -53,8 +53,8 @@ enum sf_err sf_tree_chain_callees(const struct sf_tree *t, const struct sf_tree_
             above = 0;
         m.nodes[i] = above == SF_NONE
                          ? SF_NONE
-                         : sf_tree_builder_child(&m.to, above,
-                                                 frame_of(&m.to, names[t->nodes[i].frame]));
+                         : sf_tree_builder_child(
+                               &m.to, above, tree_chain_frame_of(&m.to, names[t->nodes[i].frame]));
     }
     if (!err)
         err = sf_tree_map_take(&m, out, why);
@@ -69,7 +69,8 @@ enum sf_err sf_tree_chain_callers(const struct sf_tree *t, const struct sf_tree_
     struct sf_tree_builder b;
     int64_t *totals = NULL;
     sf_str *names;
-    enum sf_err err = has ? name_frames(t, req, &names, why) : sf_no_room(why, "the tree");
+    enum sf_err err = has ? tree_chain_name_frames(t, req, &names, why)
+                          : sf_no_room(why, "the tree");
     if (!err)
         err = sf_tree_order_totals(t, req, &totals, why);
     if (err)
@@ -82,7 +83,7 @@ enum sf_err sf_tree_chain_callers(const struct sf_tree *t, const struct sf_tree_
         if (start == SF_NONE)
             continue;
         for (uint32_t up = start; up != 0; up = t->nodes[up].parent)
-            at = sf_tree_builder_child(&b, at, frame_of(&b, names[t->nodes[up].frame]));
+            at = sf_tree_builder_child(&b, at, tree_chain_frame_of(&b, names[t->nodes[up].frame]));
         sf_tree_builder_add(&b, at, totals[i], 0);
     }
     err = sf_tree_builder_take(&b, t->unit, out, why);

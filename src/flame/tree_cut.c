@@ -38,8 +38,8 @@ static bool find_threshold(const struct sf_tree *t, const uint64_t *weights, uin
     return true;
 }
 
-static void map_nodes(struct sf_tree_map *m, const uint64_t *weights, uint64_t threshold,
-                      const uint32_t *frames, bool *is_cut)
+static void tree_cut_map_nodes(struct sf_tree_map *m, const uint64_t *weights, uint64_t threshold,
+                               const uint32_t *frames, bool *is_cut)
 {
     const struct sf_tree *t = m->from;
     uint32_t other_frame = sf_tree_builder_frame(&m->to, &other);
@@ -57,8 +57,9 @@ static void map_nodes(struct sf_tree_map *m, const uint64_t *weights, uint64_t t
     }
 }
 
-static enum sf_err cut(struct sf_tree_map *m, const uint64_t *weights, uint32_t max_nodes,
-                       struct sf_arena scratch, bool *out_is_cut, struct sf_why *why)
+static enum sf_err flame_tree_cut(struct sf_tree_map *m, const uint64_t *weights,
+                                  uint32_t max_nodes, struct sf_arena scratch, bool *out_is_cut,
+                                  struct sf_why *why)
 {
     const struct sf_tree *t = m->from;
     uint64_t threshold;
@@ -74,7 +75,7 @@ static enum sf_err cut(struct sf_tree_map *m, const uint64_t *weights, uint32_t 
     }
     for (uint32_t i = 0; i < t->n_frames; i++)
         frames[i] = sf_tree_builder_frame(&m->to, &t->frames[i]);
-    map_nodes(m, weights, threshold, frames, is_cut);
+    tree_cut_map_nodes(m, weights, threshold, frames, is_cut);
     return SF_OK;
 }
 
@@ -94,7 +95,7 @@ enum sf_err sf_tree_cut(const struct sf_tree *t, uint32_t max_nodes, struct sf_a
         weights[i] = sf_tree_order_magnitude(totals[i]);
     err = sf_tree_map_init(&m, t, req, why);
     if (!err)
-        err = cut(&m, weights, max_nodes, scratch, &is_cut, why);
+        err = flame_tree_cut(&m, weights, max_nodes, scratch, &is_cut, why);
     if (!err)
         err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
     if (!err)
@@ -111,7 +112,7 @@ enum sf_err sf_tree_cut_shape(const struct sf_tree *t, const uint64_t *weights, 
     bool is_cut = false;
     enum sf_err err = sf_tree_map_init(&m, t, req, why);
     if (!err)
-        err = cut(&m, weights, max_nodes, *req, &is_cut, why);
+        err = flame_tree_cut(&m, weights, max_nodes, *req, &is_cut, why);
     if (!err)
         err = sf_tree_map_take(&m, out, why);
     if (!err) {

@@ -9,7 +9,8 @@
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
 
-static bool make_side(const struct sf_tree *shape, struct sf_arena *req, struct sf_tree_side *side)
+static bool tree_diff_make_side(const struct sf_tree *shape, struct sf_arena *req,
+                                struct sf_tree_side *side)
 {
     side->self = sf_arena_new_n(req, shape->n_nodes, sizeof(*side->self));
     side->totals = sf_arena_new_n(req, shape->n_nodes, sizeof(*side->totals));
@@ -26,7 +27,7 @@ static void add_self(struct sf_tree_side *side, const uint32_t *places, uint32_t
 }
 
 /* Totals of both sides, and the difference as the shape's own values. */
-static bool finish(struct sf_tree_diff *d, struct sf_arena *req)
+static bool tree_diff_finish(struct sf_tree_diff *d, struct sf_arena *req)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(req, d->shape.n_nodes, sizeof(*nodes));
     if (!nodes)
@@ -66,14 +67,15 @@ enum sf_err sf_tree_diff(const struct sf_tree *left, const struct sf_tree *right
     sf_tree_builder_done(&b);
     if (err)
         return err;
-    if (!make_side(&d.shape, req, &d.left) || !make_side(&d.shape, req, &d.right))
+    if (!tree_diff_make_side(&d.shape, req, &d.left) ||
+        !tree_diff_make_side(&d.shape, req, &d.right))
         return sf_no_room(why, "the comparison");
     add_self(&d.left, left_places, left->n_nodes, left->nodes, NULL);
     add_self(&d.right, right_places, right->n_nodes, right->nodes, NULL);
     d.shape.is_cut = left->is_cut || right->is_cut;
     d.shape.is_saturated = left->is_saturated || right->is_saturated;
     d.shape.n_samples = sf_add_sat_u64(left->n_samples, right->n_samples);
-    if (!finish(&d, req))
+    if (!tree_diff_finish(&d, req))
         return sf_no_room(why, "the comparison");
     *out = d;
     return SF_OK;
@@ -96,11 +98,12 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
     err = sf_tree_cut_shape(&d->shape, weights, max_nodes, req, &cut.shape, places, why);
     if (err)
         return err;
-    if (!make_side(&cut.shape, req, &cut.left) || !make_side(&cut.shape, req, &cut.right))
+    if (!tree_diff_make_side(&cut.shape, req, &cut.left) ||
+        !tree_diff_make_side(&cut.shape, req, &cut.right))
         return sf_no_room(why, "the comparison");
     add_self(&cut.left, places, d->shape.n_nodes, NULL, d->left.self);
     add_self(&cut.right, places, d->shape.n_nodes, NULL, d->right.self);
-    if (!finish(&cut, req))
+    if (!tree_diff_finish(&cut, req))
         return sf_no_room(why, "the comparison");
     *out = cut;
     return SF_OK;
@@ -108,7 +111,7 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
 
 /* ---- measures ---- */
 
-static double share(int64_t v, double base)
+static double tree_diff_share(int64_t v, double base)
 {
     return base != 0 ? (double)v / base : 0;
 }
@@ -126,8 +129,8 @@ struct sf_diff_change sf_tree_diff_measure(const struct sf_tree_diff *d,
         left_base = (double)d->left.n_requests;
         right_base = (double)d->right.n_requests;
     }
-    c.left = share(left, left_base);
-    c.right = share(right, right_base);
+    c.left = tree_diff_share(left, left_base);
+    c.right = tree_diff_share(right, right_base);
     c.delta = c.right - c.left;
     c.ratio = c.left != 0 ? c.delta / fabs(c.left) : c.delta == 0 ? 0 : copysign(INFINITY, c.delta);
     return c;
@@ -141,7 +144,7 @@ struct sorting {
     enum sf_diff_measure measure;
 };
 
-static int compare_rows(const void *left, const void *right, void *arg)
+static int tree_diff_compare_rows(const void *left, const void *right, void *arg)
 {
     const struct sf_diff_row *a = left, *b = right;
     const struct sorting *s = arg;
@@ -193,7 +196,7 @@ enum sf_err sf_tree_diff_top(const struct sf_tree_diff *d, enum sf_diff_measure 
         rows[right[i].frame].right_total = right[i].total;
     }
     s.ranks = ranks;
-    qsort_r(rows, d->shape.n_frames, sizeof(*rows), compare_rows, &s);
+    qsort_r(rows, d->shape.n_frames, sizeof(*rows), tree_diff_compare_rows, &s);
     *out = rows;
     *out_n = d->shape.n_frames;
     return SF_OK;

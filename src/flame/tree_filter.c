@@ -59,8 +59,8 @@ struct choice {     /* of each node */
     bool is_needed; /* it stays, or is the way to one that does */
 };
 
-static void choose(const struct sf_tree *t, enum filter_kind kind, const bool *is_match,
-                   struct choice *nodes)
+static void tree_filter_choose(const struct sf_tree *t, enum filter_kind kind, const bool *is_match,
+                               struct choice *nodes)
 {
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         struct choice *c = &nodes[i];
@@ -72,8 +72,8 @@ static void choose(const struct sf_tree *t, enum filter_kind kind, const bool *i
         nodes[t->nodes[i].parent].is_needed |= nodes[i].is_needed;
 }
 
-static void map_nodes(struct sf_tree_map *m, enum filter_kind kind, const bool *is_match,
-                      const struct choice *nodes)
+static void tree_filter_map_nodes(struct sf_tree_map *m, enum filter_kind kind,
+                                  const bool *is_match, const struct choice *nodes)
 {
     const struct sf_tree *t = m->from;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
@@ -95,9 +95,9 @@ static void map_nodes(struct sf_tree_map *m, enum filter_kind kind, const bool *
     }
 }
 
-static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str pattern,
-                         struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
-                         struct sf_why *why)
+static enum sf_err tree_filter_apply(const struct sf_tree *t, enum filter_kind kind, sf_str pattern,
+                                     struct sf_owned *owned, struct sf_arena *req,
+                                     struct sf_tree *out, struct sf_why *why)
 {
     struct sf_tree_map m = {0};
     struct sf_arena scratch = *req;
@@ -107,11 +107,11 @@ static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str 
                             : sf_fail(why, SF_ERR_LIMIT, "flame graph: no room to filter");
     if (err)
         return err;
-    choose(t, kind, is_match, nodes);
+    tree_filter_choose(t, kind, is_match, nodes);
     err = sf_tree_map_init(&m, t, req, why);
     if (!err) {
         m.owned = owned;
-        map_nodes(&m, kind, is_match, nodes);
+        tree_filter_map_nodes(&m, kind, is_match, nodes);
         err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
     }
     sf_tree_map_done(&m);
@@ -128,7 +128,8 @@ enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter 
         enum sf_err err;
         if (patterns[kind].len == 0)
             continue;
-        err = apply(&now, (enum filter_kind)kind, patterns[kind], owned, req, &now, why);
+        err = tree_filter_apply(&now, (enum filter_kind)kind, patterns[kind], owned, req, &now,
+                                why);
         if (err)
             return err;
     }

@@ -5,38 +5,39 @@
 #include "base/num.h"
 #include "flame/tree_order.h"
 
-static bool is_letter(char c)
+static bool tree_lines_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool has_word(sf_str name, sf_str word)
+static bool tree_lines_has_word(sf_str name, sf_str word)
 {
     size_t at, from = 0;
     while (word.len > 0 && sf_str_find(sf_str_from_at(name, from), word, &at)) {
         size_t start = from + at, end = start + word.len;
-        if ((start == 0 || !is_letter(name.p[start - 1])) &&
-            (end == name.len || !is_letter(name.p[end])))
+        if ((start == 0 || !tree_lines_is_letter(name.p[start - 1])) &&
+            (end == name.len || !tree_lines_is_letter(name.p[end])))
             return true;
         from = start + 1;
     }
     return false;
 }
 
-static uint32_t choose(const struct sf_tree *t, sf_str function, bool *is_chosen)
+static uint32_t tree_lines_choose(const struct sf_tree *t, sf_str function, bool *is_chosen)
 {
     uint32_t n = 0;
     for (int turn = 0; turn < 2 && n == 0; turn++) {
         for (uint32_t i = 0; i < t->n_frames; i++) {
             sf_str name = t->frames[i].function;
-            is_chosen[i] = turn == 0 ? sf_str_eq(name, function) : has_word(name, function);
+            is_chosen[i] = turn == 0 ? sf_str_eq(name, function)
+                                     : tree_lines_has_word(name, function);
             n += is_chosen[i];
         }
     }
     return n;
 }
 
-static int by_place(const void *a, const void *b)
+static int tree_lines_by_place(const void *a, const void *b)
 {
     const struct sf_line_cost *x = a, *y = b;
     int order = sf_str_cmp(x->file, y->file);
@@ -56,7 +57,7 @@ enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_ar
                                         : sf_no_room(why, "the lines");
     if (err)
         return err;
-    choose(t, function, is_chosen);
+    tree_lines_choose(t, function, is_chosen);
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         uint32_t frame = t->nodes[i].frame, up = t->nodes[i].parent;
         if (!is_chosen[frame])
@@ -75,7 +76,7 @@ enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_ar
                                           rows[i].total};
     }
     if (n > 0)
-        qsort(rows, n, sizeof(*rows), by_place);
+        qsort(rows, n, sizeof(*rows), tree_lines_by_place);
     *out = rows;
     *out_n = n;
     return SF_OK;

@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "flame/tree_cut.h"
 
-static enum sf_err no_room(struct sf_why *why)
+static enum sf_err tree_order_no_room(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT,
                    "flame graph: it does not fit the memory of one query; ask for fewer nodes");
@@ -26,7 +26,7 @@ enum sf_err sf_tree_order_totals(const struct sf_tree *t, struct sf_arena *req, 
 {
     int64_t *totals = sf_arena_new_n(req, t->n_nodes, sizeof(*totals));
     if (!totals)
-        return no_room(why);
+        return tree_order_no_room(why);
     for (uint32_t i = 0; i < t->n_nodes; i++)
         totals[i] = t->nodes[i].self;
     sf_tree_order_sum(t, totals, totals);
@@ -41,7 +41,7 @@ uint64_t sf_tree_order_magnitude(int64_t v)
 
 /* ---- frames by name ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int tree_order_compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -56,14 +56,14 @@ static int compare_frames(const void *left, const void *right, void *arg)
     if (!order)
         order = sf_str_cmp(a->file, b->file);
     if (!order)
-        order = compare_numbers(a->line, b->line);
+        order = tree_order_compare_numbers(a->line, b->line);
     if (!order)
         order = sf_str_cmp(a->module, b->module);
     if (!order)
-        order = compare_numbers(a->file_off, b->file_off);
+        order = tree_order_compare_numbers(a->file_off, b->file_off);
     if (!order)
         order = sf_str_cmp(a->build_id, b->build_id);
-    return order ? order : compare_numbers(a->kind, b->kind);
+    return order ? order : tree_order_compare_numbers(a->kind, b->kind);
 }
 
 enum sf_err sf_tree_order_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
@@ -73,7 +73,7 @@ enum sf_err sf_tree_order_frame_ranks(const struct sf_tree *t, struct sf_arena *
     struct sf_arena scratch = *req;
     sorted = sf_arena_new_n(&scratch, (size_t)t->n_frames + 1, sizeof(*sorted));
     if (!ranks || !sorted)
-        return no_room(why);
+        return tree_order_no_room(why);
     for (uint32_t i = 0; i < t->n_frames; i++)
         sorted[i] = i;
     qsort_r(sorted, t->n_frames, sizeof(*sorted), compare_frames, (void *)t->frames);
@@ -99,26 +99,27 @@ static bool is_other_node(const struct siblings *s, uint32_t place)
 }
 
 /* Siblings stand together, in the order in which they are pushed: the last to be read first. */
-static int compare_nodes(const void *left, const void *right, void *arg)
+static int tree_order_compare_nodes(const void *left, const void *right, void *arg)
 {
     const struct siblings *s = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct sf_tree_node *na = &s->t->nodes[a], *nb = &s->t->nodes[b];
-    int order = compare_numbers(na->parent, nb->parent);
+    int order = tree_order_compare_numbers(na->parent, nb->parent);
     if (order)
         return order;
     order = (int)is_other_node(s, b) - (int)is_other_node(s, a);
     if (!order && s->by == SF_TREE_BY_TOTAL)
-        order = compare_numbers(sf_tree_order_magnitude(s->totals[a]),
-                                sf_tree_order_magnitude(s->totals[b]));
+        order = tree_order_compare_numbers(sf_tree_order_magnitude(s->totals[a]),
+                                           sf_tree_order_magnitude(s->totals[b]));
     if (!order && s->by == SF_TREE_AS_SEEN)
-        return compare_numbers(b, a);
-    return order ? order : compare_numbers(s->ranks[nb->frame], s->ranks[na->frame]);
+        return tree_order_compare_numbers(b, a);
+    return order ? order : tree_order_compare_numbers(s->ranks[nb->frame], s->ranks[na->frame]);
 }
 
 /* Depth first with a stack of its own: a hostile tree is as deep as it has nodes. */
-static uint32_t walk(const struct sf_tree *t, const uint32_t *sorted, const uint32_t *starts,
-                     uint32_t *stack, uint32_t *places, uint32_t *depths)
+static uint32_t tree_order_walk(const struct sf_tree *t, const uint32_t *sorted,
+                                const uint32_t *starts, uint32_t *stack, uint32_t *places,
+                                uint32_t *depths)
 {
     uint32_t n_stack = 0, n = 0, max_depth = 0;
     uint32_t *depth_of = depths; /* by node until the end, then by row */
@@ -156,7 +157,7 @@ enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum s
     starts = sf_arena_new_n(&scratch, (size_t)t->n_nodes + 1, sizeof(*starts));
     stack = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*stack));
     if (!places || !depths || !sorted || !starts || !stack)
-        return no_room(why);
+        return tree_order_no_room(why);
     s.ranks = ranks;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         sorted[i - 1] = i;
@@ -164,8 +165,8 @@ enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum s
     }
     for (uint32_t i = 0; i < t->n_nodes; i++)
         starts[i + 1] += starts[i];
-    qsort_r(sorted, t->n_nodes - 1, sizeof(*sorted), compare_nodes, &s);
-    out->max_depth = walk(t, sorted, starts, stack, places, depths);
+    qsort_r(sorted, t->n_nodes - 1, sizeof(*sorted), tree_order_compare_nodes, &s);
+    out->max_depth = tree_order_walk(t, sorted, starts, stack, places, depths);
     out->places = places;
     out->depths = depths;
     return SF_OK;

@@ -16,8 +16,8 @@ struct making {
     uint32_t *frames;         /* there, for each frame of the tree */
 };
 
-static enum sf_err name_frames(struct making *m, sf_str name, struct sf_arena *req,
-                               struct sf_why *why)
+static enum sf_err tree_sandwich_name_frames(struct making *m, sf_str name, struct sf_arena *req,
+                                             struct sf_why *why)
 {
     const struct sf_tree *t = m->t;
     size_t n = (size_t)t->n_frames + 1;
@@ -40,7 +40,7 @@ static bool is_occurrence(const struct making *m, uint32_t node)
     return node > 0 && m->is_function[m->t->nodes[node].frame];
 }
 
-static void count(struct making *m, struct sf_tree_sandwich *out)
+static void tree_sandwich_count(struct making *m, struct sf_tree_sandwich *out)
 {
     const struct sf_tree *t = m->t;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
@@ -114,10 +114,10 @@ enum sf_err sf_tree_sandwich(const struct sf_tree *t, sf_str name, struct sf_are
     enum sf_err err = sf_tree_order_totals(t, req, &totals, why);
     m.totals = totals;
     if (!err)
-        err = name_frames(&m, name, req, why);
+        err = tree_sandwich_name_frames(&m, name, req, why);
     if (err)
         return err;
-    count(&m, &made);
+    tree_sandwich_count(&m, &made);
     begin_half(&m, req);
     add_callers(&m);
     err = sf_tree_builder_take(&m.b, t->unit, &made.callers, why);

@@ -6,7 +6,7 @@
 #include "flame/tree_map.h"
 #include "flame/tree_order.h"
 
-static enum sf_err no_room(const struct sf_tree *t, struct sf_why *why)
+static enum sf_err tree_top_no_room(const struct sf_tree *t, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "flame graph: %u nodes do not fit the memory of one query",
                    t->n_nodes);
@@ -19,23 +19,24 @@ struct sorting {
     enum sf_top_by by;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int tree_top_compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
 
-static int compare_rows(const void *left, const void *right, void *arg)
+static int tree_top_compare_rows(const void *left, const void *right, void *arg)
 {
     const struct sf_top_row *a = left, *b = right;
     const struct sorting *s = arg;
-    int self = compare_numbers(sf_tree_order_magnitude(b->self), sf_tree_order_magnitude(a->self)),
-        total = compare_numbers(sf_tree_order_magnitude(b->total),
-                                sf_tree_order_magnitude(a->total)),
+    int self = tree_top_compare_numbers(sf_tree_order_magnitude(b->self),
+                                        sf_tree_order_magnitude(a->self)),
+        total = tree_top_compare_numbers(sf_tree_order_magnitude(b->total),
+                                         sf_tree_order_magnitude(a->total)),
         first = s->by == SF_TOP_BY_SELF ? self : total,
         second = s->by == SF_TOP_BY_SELF ? total : self;
     if (first || second)
         return first ? first : second;
-    return compare_numbers(s->ranks[a->frame], s->ranks[b->frame]);
+    return tree_top_compare_numbers(s->ranks[a->frame], s->ranks[b->frame]);
 }
 
 /* A node's total counts for its frame unless the same frame is above it on the path. Depth first,
@@ -51,7 +52,7 @@ static enum sf_err add_totals(const struct sf_tree *t, const int64_t *totals,
     on_path = sf_arena_new_n(&scratch, (size_t)t->n_frames + 1, sizeof(*on_path));
     path = sf_arena_new_n(&scratch, (size_t)order.max_depth + 1, sizeof(*path));
     if (!on_path || !path)
-        return no_room(t, why);
+        return tree_top_no_room(t, why);
     for (uint32_t i = 1, depth = 0; i < t->n_nodes; i++) {
         uint32_t place = order.places[i], frame = t->nodes[place].frame;
         while (depth >= order.depths[i])
@@ -71,7 +72,8 @@ enum sf_err sf_tree_top(const struct sf_tree *t, enum sf_top_by by, struct sf_ar
     struct sorting s = {.by = by};
     uint32_t *ranks;
     int64_t *totals;
-    enum sf_err err = rows ? sf_tree_order_totals(t, &scratch, &totals, why) : no_room(t, why);
+    enum sf_err err = rows ? sf_tree_order_totals(t, &scratch, &totals, why)
+                           : tree_top_no_room(t, why);
     if (!err)
         err = sf_tree_order_frame_ranks(t, &scratch, &ranks, why);
     if (err)
@@ -86,7 +88,7 @@ enum sf_err sf_tree_top(const struct sf_tree *t, enum sf_top_by by, struct sf_ar
     if (err)
         return err;
     s.ranks = ranks;
-    qsort_r(rows, t->n_frames, sizeof(*rows), compare_rows, &s);
+    qsort_r(rows, t->n_frames, sizeof(*rows), tree_top_compare_rows, &s);
     *out = rows;
     *out_n = t->n_frames;
     return SF_OK;
