@@ -137,7 +137,7 @@ void sf_grpc_message_encode(struct sf_buf *out, sf_str message)
 
 /* Five messages of one or two fields do not need a protobuf writer (which this module cannot see).
  */
-static size_t varint(uint8_t out[10], uint64_t v)
+static size_t grpc_varint(uint8_t out[10], uint64_t v)
 {
     size_t n = 0;
 
@@ -154,7 +154,7 @@ static void add_len_field(struct sf_buf *out, uint8_t tag, const void *p, size_t
     uint8_t raw[10];
 
     sf_buf_add_u8(out, tag);
-    sf_buf_add(out, raw, varint(raw, len));
+    sf_buf_add(out, raw, grpc_varint(raw, len));
     sf_buf_add(out, p, len);
 }
 
@@ -162,7 +162,7 @@ void sf_grpc_details_encode(struct sf_buf *out, int code, sf_str message, unsign
 {
     static const char type_url[] = "type.googleapis.com/google.rpc.RetryInfo";
     uint8_t delay[11] = {0x08}, info[2 + sizeof(delay)] = {0x0a}, raw[10];
-    size_t delay_len, n = varint(raw, (uint64_t)code);
+    size_t delay_len, n = grpc_varint(raw, (uint64_t)code);
 
     sf_buf_add_u8(out, 0x08);
     sf_buf_add(out, raw, n);
@@ -170,8 +170,8 @@ void sf_grpc_details_encode(struct sf_buf *out, int code, sf_str message, unsign
         add_len_field(out, 0x12, message.p, message.len);
     if (!retry_after_s)
         return;
-    delay_len = 1 + varint(delay + 1, retry_after_s); /* Duration.seconds */
-    info[1] = (uint8_t)delay_len;                     /* RetryInfo.retry_delay */
+    delay_len = 1 + grpc_varint(delay + 1, retry_after_s); /* Duration.seconds */
+    info[1] = (uint8_t)delay_len;                          /* RetryInfo.retry_delay */
     memcpy(info + 2, delay, delay_len);
     sf_buf_add_u8(out, 0x1a); /* Status.details, an Any; all its lengths fit in one byte */
     sf_buf_add_u8(out, (uint8_t)(2 + sizeof(type_url) - 1 + 2 + 2 + delay_len));

@@ -67,7 +67,7 @@ bool sf_h1_parser_is_in_head(const struct sf_h1_parser *p)
     return p->state == STATE_FIRST_LINE || p->state == STATE_FIELDS;
 }
 
-static enum sf_h1_event bad(struct sf_h1_parser *p, int status, const char *reason)
+static enum sf_h1_event h1_parser_bad(struct sf_h1_parser *p, int status, const char *reason)
 {
     if (p->head)
         (void)sf_head_fail(p->head, status, reason);
@@ -80,24 +80,24 @@ static enum sf_h1_event bad(struct sf_h1_parser *p, int status, const char *reas
 /* The head found the fault already. */
 static enum sf_h1_event bad_head(struct sf_h1_parser *p)
 {
-    return bad(p, 400, "the head is not valid");
+    return h1_parser_bad(p, 400, "the head is not valid");
 }
 
 /* One line without its CRLF: a view of the input when it is whole there, of p->line when it came in
  * pieces (then the caller resets that after use). BODY means "there is a line". */
-static enum sf_h1_event take_line(struct sf_h1_parser *p, sf_bytes *in, size_t max, int over_status,
-                                  sf_str *out)
+static enum sf_h1_event h1_parser_take_line(struct sf_h1_parser *p, sf_bytes *in, size_t max,
+                                            int over_status, sf_str *out)
 {
     const uint8_t *lf = in->len ? memchr(in->p, '\n', in->len) : NULL;
     size_t n = lf ? (size_t)(lf - in->p) + 1 : in->len;
     sf_str line;
 
     if (n > max || p->line.len > max - n)
-        return bad(p, over_status, "a line is too long");
+        return h1_parser_bad(p, over_status, "a line is too long");
     if (!lf || p->line.len) {
         sf_buf_add(&p->line, in->p, n);
         if (!sf_buf_ok(&p->line))
-            return bad(p, 503, "no memory for a line");
+            return h1_parser_bad(p, 503, "no memory for a line");
     }
     line = p->line.len ? sf_buf_str(&p->line) : (sf_str){(const char *)in->p, n};
     in->p += n;
@@ -105,10 +105,10 @@ static enum sf_h1_event take_line(struct sf_h1_parser *p, sf_bytes *in, size_t m
     if (!lf)
         return SF_H1_MORE;
     if (line.len < 2 || line.p[line.len - 2] != '\r')
-        return bad(p, 400, "a line ends without a carriage return");
+        return h1_parser_bad(p, 400, "a line ends without a carriage return");
     line.len -= 2;
     if (memchr(line.p, '\r', line.len))
-        return bad(p, 400, "a carriage return stands inside a line");
+        return h1_parser_bad(p, 400, "a carriage return stands inside a line");
     *out = line;
     return SF_H1_BODY;
 }
@@ -119,17 +119,17 @@ static enum sf_h1_event parse_first_line(struct sf_h1_parser *p, sf_str line)
     size_t first, last;
 
     if (!sf_str_find_char(line, ' ', &first))
-        return bad(p, 400, "the request line is not METHOD TARGET VERSION");
+        return h1_parser_bad(p, 400, "the request line is not METHOD TARGET VERSION");
     last = line.len;
     while (line.p[last - 1] != ' ')
         last--;
     if (last - 1 == first)
-        return bad(p, 400, "the request line is not METHOD TARGET VERSION");
+        return h1_parser_bad(p, 400, "the request line is not METHOD TARGET VERSION");
     version = sf_str_from_at(line, last);
     if (version.len != 8 || !sf_str_starts(version, SF_STR("HTTP/")) || version.p[6] != '.')
-        return bad(p, 400, "the request line has no HTTP version");
+        return h1_parser_bad(p, 400, "the request line has no HTTP version");
     if (version.p[5] != '1' || version.p[7] < '0' || version.p[7] > '9')
-        return bad(p, 505, "this server supports HTTP/1.1 and HTTP/2");
+        return h1_parser_bad(p, 505, "this server supports HTTP/1.1 and HTTP/2");
     p->is_1_0 = version.p[7] == '0';
     if (!sf_head_method(p->head, sf_str_part(line, 0, first)) ||
         !sf_head_target(p->head, sf_str_part(line, first + 1, last - first - 2)))
@@ -153,7 +153,7 @@ static bool split_field(struct sf_h1_parser *p, sf_str line, sf_str *name, sf_st
 }
 
 /* How many fields of that name there are; *out is the last. */
-static unsigned find_field(const struct sf_request *r, sf_str name, sf_str *out)
+static unsigned h1_parser_find_field(const struct sf_request *r, sf_str name, sf_str *out)
 {
     unsigned n = 0;
 
@@ -170,8 +170,8 @@ static bool find_framing(struct sf_h1_parser *p)
 {
     struct sf_head *h = p->head;
     sf_str len = SF_STR_NONE, coding = SF_STR_NONE;
-    unsigned n_len = find_field(&p->request, SF_STR("content-length"), &len);
-    unsigned n_coding = find_field(&p->request, SF_STR("transfer-encoding"), &coding);
+    unsigned n_len = h1_parser_find_field(&p->request, SF_STR("content-length"), &len);
+    unsigned n_coding = h1_parser_find_field(&p->request, SF_STR("transfer-encoding"), &coding);
 
     if (n_len && n_coding)
         return sf_head_fail(h, 400, "a length and a transfer encoding contradict each other");
@@ -200,7 +200,7 @@ static bool find_connection(struct sf_h1_parser *p)
         keeps = keeps || sf_head_list_has(p->request.headers[i].val, SF_STR("keep-alive"));
     }
     p->keeps_alive = !closes && (keeps || !p->is_1_0);
-    if (find_field(&p->request, SF_STR("expect"), &val)) {
+    if (h1_parser_find_field(&p->request, SF_STR("expect"), &val)) {
         if (!sf_str_ieq(val, SF_STR("100-continue")))
             return sf_head_fail(p->head, 417, "the only supported expectation is 100-continue");
         p->expects_continue = !p->is_1_0;
@@ -215,9 +215,9 @@ static enum sf_h1_event finish_head(struct sf_h1_parser *p)
 
     if (!sf_head_finish(p->head, &p->request))
         return bad_head(p);
-    n_hosts = find_field(&p->request, SF_STR("host"), &host);
+    n_hosts = h1_parser_find_field(&p->request, SF_STR("host"), &host);
     if (n_hosts > 1 || (!n_hosts && !p->is_1_0))
-        return bad(p, 400, "there must be one Host header");
+        return h1_parser_bad(p, 400, "there must be one Host header");
     if (!find_framing(p) || !find_connection(p))
         return bad_head(p);
     p->left = p->content_len;
@@ -236,8 +236,8 @@ static enum sf_h1_event next_in_head(struct sf_h1_parser *p, sf_bytes *in)
     /* Another protocol (TLS on a plain port, say) need not be read to the end of its line. */
     if (is_first && in->len && !p->line.len && in->p[0] != '\r' && in->p[0] != '\n' &&
         (in->p[0] < 'A' || in->p[0] > 'z'))
-        return bad(p, 400, "this is not HTTP");
-    ev = take_line(p, in, max, is_first ? 414 : 431, &line);
+        return h1_parser_bad(p, 400, "this is not HTTP");
+    ev = h1_parser_take_line(p, in, max, is_first ? 414 : 431, &line);
 
     if (ev != SF_H1_BODY)
         return ev;
@@ -246,7 +246,7 @@ static enum sf_h1_event next_in_head(struct sf_h1_parser *p, sf_bytes *in)
         /* Some clients send a stray line end after a body; a few are harmless. */
         p->extra_len += 2;
         if (p->extra_len > 8)
-            ev = bad(p, 400, "there is no request line");
+            ev = h1_parser_bad(p, 400, "there is no request line");
     } else if (is_first) {
         ev = parse_first_line(p, line);
     } else if (!line.len) {
@@ -281,18 +281,18 @@ static enum sf_h1_event parse_chunk_line(struct sf_h1_parser *p, sf_str line)
     while (n < line.len && sf_hex_digit(line.p[n]) >= 0) {
         /* 15 digits are an exabyte; more could wrap. Leading zeros are limited. */
         if (n == 15)
-            return bad(p, 400, "a chunk's size is too long");
+            return h1_parser_bad(p, 400, "a chunk's size is too long");
         p->left = p->left * 16 + (uint64_t)sf_hex_digit(line.p[n]);
         n++;
     }
     if (!n || (n < line.len && line.p[n] != ';'))
-        return bad(p, 400, "a chunk does not begin with its size");
+        return h1_parser_bad(p, 400, "a chunk does not begin with its size");
     p->extra_len += line.len - n;
     if (p->extra_len > EXTRA_LEN_MAX)
-        return bad(p, 400, "the chunk extensions are too long");
+        return h1_parser_bad(p, 400, "the chunk extensions are too long");
     for (size_t i = n; i < line.len; i++) {
         if ((uint8_t)line.p[i] < 0x20 && line.p[i] != '\t')
-            return bad(p, 400, "a chunk extension holds a control character");
+            return h1_parser_bad(p, 400, "a chunk extension holds a control character");
     }
     p->state = p->left ? STATE_CHUNK : STATE_TRAILERS;
     return SF_H1_MORE;
@@ -318,8 +318,9 @@ static enum sf_h1_event next_in_chunks(struct sf_h1_parser *p, sf_bytes *in)
     bool is_trailer = p->state == STATE_TRAILERS;
     size_t header_max = p->head->len_max ? p->head->len_max : SF_LIMIT_HEADER_LEN;
     sf_str line;
-    enum sf_h1_event ev = take_line(p, in, is_trailer ? header_max : EXTRA_LEN_MAX + LINE_SLACK_LEN,
-                                    is_trailer ? 431 : 400, &line);
+    enum sf_h1_event ev = h1_parser_take_line(
+        p, in, is_trailer ? header_max : EXTRA_LEN_MAX + LINE_SLACK_LEN, is_trailer ? 431 : 400,
+        &line);
 
     if (ev != SF_H1_BODY)
         return ev;
@@ -329,7 +330,7 @@ static enum sf_h1_event next_in_chunks(struct sf_h1_parser *p, sf_bytes *in)
     } else if (p->state == STATE_CHUNK_LINE) {
         ev = parse_chunk_line(p, line);
     } else if (line.len) {
-        ev = bad(p, 400, "a chunk is longer than its size");
+        ev = h1_parser_bad(p, 400, "a chunk is longer than its size");
     } else {
         p->state = STATE_CHUNK_LINE;
     }
@@ -337,7 +338,7 @@ static enum sf_h1_event next_in_chunks(struct sf_h1_parser *p, sf_bytes *in)
     return ev;
 }
 
-static enum sf_h1_event step(struct sf_h1_parser *p, sf_bytes *in)
+static enum sf_h1_event h1_parser_step(struct sf_h1_parser *p, sf_bytes *in)
 {
     switch ((enum state)p->state) {
     case STATE_FIRST_LINE:
@@ -363,7 +364,7 @@ enum sf_h1_event sf_h1_parser_next(struct sf_h1_parser *p, sf_bytes *in)
 
     do {
         before = p->state;
-        ev = step(p, in);
+        ev = h1_parser_step(p, in);
         /* A step may end without an event although the next could continue without input. */
     } while (ev == SF_H1_MORE && (in->len || p->state != before));
     return ev;

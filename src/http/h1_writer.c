@@ -71,7 +71,7 @@ void sf_h1_writer_date(int64_t unix_s, char out[SF_HTTP_DATE_LEN + 1])
                    (unsigned)tm.tm_sec % 100);
 }
 
-static void add_value(struct sf_buf *out, sf_str val)
+static void h1_writer_add_value(struct sf_buf *out, sf_str val)
 {
     size_t at = out->len;
 
@@ -82,11 +82,11 @@ static void add_value(struct sf_buf *out, sf_str val)
     }
 }
 
-static void add_header(struct sf_buf *out, sf_str name, sf_str val)
+static void h1_writer_add_header(struct sf_buf *out, sf_str name, sf_str val)
 {
     sf_buf_add_str(out, name);
     sf_buf_add_str(out, SF_STR(": "));
-    add_value(out, val);
+    h1_writer_add_value(out, val);
     sf_buf_add_str(out, SF_STR("\r\n"));
 }
 
@@ -108,7 +108,7 @@ void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a)
     sf_h1_writer_date(a->now_s, date);
     sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, http_reason(r->status), date);
     if (r->content_type) {
-        add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
+        h1_writer_add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
         /* What strangers named must not become a page or a script. */
         sf_buf_add_str(out, SF_STR("x-content-type-options: nosniff\r\n"));
     }
@@ -118,7 +118,7 @@ void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a)
     if (r->retry_after_s)
         sf_buf_print(out, "retry-after: %u\r\n", r->retry_after_s);
     for (uint32_t i = 0; i < r->n_headers; i++)
-        add_header(out, r->headers[i].name, r->headers[i].val);
+        h1_writer_add_header(out, r->headers[i].name, r->headers[i].val);
     if (!a->keeps_alive)
         sf_buf_add_str(out, SF_STR("connection: close\r\n"));
     else if (a->is_1_0)

@@ -193,7 +193,7 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     return 0;
 }
 
-static void add_field(struct sf_head *h, sf_str name, sf_str val)
+static void h2_session_add_field(struct sf_head *h, sf_str name, sf_str val)
 {
     if (!sf_str_starts(name, SF_STR(":")))
         (void)sf_head_field(h, name, val);
@@ -217,8 +217,8 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, const uint
     if (!st)
         return 0;
     if (is_request && !st->head->status) {
-        add_field(st->head, (sf_str){(const char *)name, name_len},
-                  (sf_str){(const char *)val, val_len});
+        h2_session_add_field(st->head, (sf_str){(const char *)name, name_len},
+                             (sf_str){(const char *)val, val_len});
         return 0;
     }
     /* Trailers, and what follows a fault: read for HPACK's sake only, and not without end. */
@@ -250,8 +250,8 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
     return s->is_no_memory ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p, size_t len,
-                   void *arg)
+static int h2_session_on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *p,
+                              size_t len, void *arg)
 {
     struct sf_h2_session *s = arg;
     struct sf_h2_stream *st = nghttp2_session_get_stream_user_data(ng, id);
@@ -314,7 +314,7 @@ struct fields { /* header fields for nghttp2; their text must not move once fiel
     struct sf_buf text;
 };
 
-static uint8_t *put(struct sf_buf *text, sf_str s)
+static uint8_t *h2_session_put(struct sf_buf *text, sf_str s)
 {
     uint8_t *p = sf_buf_take(text, s.len); /* reserved before: never grows */
     if (p && s.len)
@@ -328,8 +328,8 @@ static void put_field(struct fields *f, sf_str name, sf_str val)
 
     if (f->n == HEADERS_MAX)
         return;
-    n = put(&f->text, name);
-    v = put(&f->text, val);
+    n = h2_session_put(&f->text, name);
+    v = h2_session_put(&f->text, val);
     if (!n || !v)
         return;
     for (size_t i = 0; i < name.len; i++) {
@@ -343,7 +343,7 @@ static void put_field(struct fields *f, sf_str name, sf_str val)
     f->nv[f->n++] = (nghttp2_nv){n, v, name.len, val.len, NGHTTP2_NV_FLAG_NONE};
 }
 
-static void put_number(struct fields *f, sf_str name, uint64_t v)
+static void h2_session_put_number(struct fields *f, sf_str name, uint64_t v)
 {
     char text[24];
     int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
@@ -355,7 +355,7 @@ static void put_answer(struct fields *f, const struct sf_h2_answer *a)
     const struct sf_response *r = a->response;
     char date[SF_HTTP_DATE_LEN + 1];
 
-    put_number(f, SF_STR(":status"), (uint64_t)(a->is_grpc ? 200 : r->status));
+    h2_session_put_number(f, SF_STR(":status"), (uint64_t)(a->is_grpc ? 200 : r->status));
     if (a->is_grpc)
         put_field(f, SF_STR("content-type"), SF_STR("application/grpc"));
     else if (r->content_type)
@@ -366,13 +366,13 @@ static void put_answer(struct fields *f, const struct sf_h2_answer *a)
         if (r->content_type)
             put_field(f, SF_STR("x-content-type-options"), SF_STR("nosniff"));
         if (a->has_len && sf_h1_writer_has_body(r->status))
-            put_number(f, SF_STR("content-length"), a->body_len);
+            h2_session_put_number(f, SF_STR("content-length"), a->body_len);
         if (a->is_gzip) {
             put_field(f, SF_STR("content-encoding"), SF_STR("gzip"));
             put_field(f, SF_STR("vary"), SF_STR("accept-encoding"));
         }
         if (r->retry_after_s)
-            put_number(f, SF_STR("retry-after"), r->retry_after_s);
+            h2_session_put_number(f, SF_STR("retry-after"), r->retry_after_s);
     }
     for (uint32_t i = 0; i < r->n_headers; i++)
         put_field(f, r->headers[i].name, r->headers[i].val);
@@ -593,7 +593,7 @@ enum sf_err sf_h2_session_new(const struct sf_h2_config *config, struct sf_h2_se
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, h2_session_on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
     if (make_session(s, callbacks) ||

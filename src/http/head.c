@@ -79,7 +79,7 @@ static bool is_value(sf_str s)
 }
 
 /* Lengths and offsets fit in 32 bits: everything kept is bounded by the head's limits. */
-static bool keep(struct sf_head *h, sf_str s, uint32_t *off, uint32_t *len)
+static bool head_keep(struct sf_head *h, sf_str s, uint32_t *off, uint32_t *len)
 {
     *off = sf_u32(h->text.len);
     *len = sf_u32(s.len);
@@ -93,7 +93,7 @@ bool sf_head_method(struct sf_head *h, sf_str method)
         return false;
     if (!is_token(method) || method.len > 32)
         return sf_head_fail(h, 400, "the method is not a word");
-    return keep(h, method, &h->method_off, &h->method_len);
+    return head_keep(h, method, &h->method_off, &h->method_len);
 }
 
 bool sf_head_target(struct sf_head *h, sf_str target)
@@ -107,7 +107,7 @@ bool sf_head_target(struct sf_head *h, sf_str target)
         if (c <= 0x20 || c == 0x7f || c == '#')
             return sf_head_fail(h, 400, "the request target contains an invalid byte");
     }
-    return keep(h, target, &h->target_off, &h->target_len);
+    return head_keep(h, target, &h->target_off, &h->target_len);
 }
 
 bool sf_head_authority(struct sf_head *h, sf_str authority)
@@ -116,7 +116,7 @@ bool sf_head_authority(struct sf_head *h, sf_str authority)
         return false;
     if (authority.len > 1024 || !is_value(authority))
         return sf_head_fail(h, 400, "the host name is not valid");
-    return keep(h, authority, &h->authority_off, &h->authority_len);
+    return head_keep(h, authority, &h->authority_off, &h->authority_len);
 }
 
 bool sf_head_check_field(struct sf_head *h, sf_str name, sf_str val)
@@ -147,8 +147,8 @@ bool sf_head_field(struct sf_head *h, sf_str name, sf_str val)
     val = sf_str_trim(val);
     if (!sf_head_check_field(h, name, val))
         return false;
-    if (!keep(h, name, &place.name_off, &place.name_len) ||
-        !keep(h, val, &place.val_off, &place.val_len))
+    if (!head_keep(h, name, &place.name_off, &place.name_len) ||
+        !head_keep(h, val, &place.val_off, &place.val_len))
         return false;
     for (uint32_t i = 0; i < place.name_len; i++) {
         uint8_t *c = h->text.p + place.name_off + i;
@@ -276,7 +276,7 @@ static bool split_target(struct sf_head *h, sf_str target, struct sf_request *ou
     return decode_path(h, &out->path);
 }
 
-static bool make_headers(struct sf_head *h, struct sf_request *out)
+static bool head_make_headers(struct sf_head *h, struct sf_request *out)
 {
     size_t n = h->places.len / sizeof(struct place);
     const char *text = (const char *)h->text.p;
@@ -302,7 +302,7 @@ bool sf_head_finish(struct sf_head *h, struct sf_request *out)
     sf_str type;
     size_t at;
 
-    if (h->status || !make_headers(h, out))
+    if (h->status || !head_make_headers(h, out))
         return false;
     out->method_name = (sf_str){text + h->method_off, h->method_len};
     out->method = method_of(out->method_name);

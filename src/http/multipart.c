@@ -65,7 +65,7 @@ static bool find_boundary(const struct sf_multipart *m, sf_str in, size_t from, 
     return false;
 }
 
-static bool fail(struct sf_multipart *m, const char *sentence)
+static bool multipart_fail(struct sf_multipart *m, const char *sentence)
 {
     m->err = sf_fail(&m->why, SF_ERR_INPUT, "multipart: %s", sentence);
     return false;
@@ -81,13 +81,13 @@ static sf_str next_line(sf_str *rest)
 }
 
 /* Headers up to an empty line; only the disposition matters. */
-static bool read_headers(struct sf_multipart *m, struct sf_multipart_part *out)
+static bool multipart_read_headers(struct sf_multipart *m, struct sf_multipart_part *out)
 {
     sf_str before = m->rest;
     for (;;) {
         sf_str line, name;
         if (m->rest.len == 0 || before.len - m->rest.len > MAX_HEADER_LEN)
-            return fail(m, "a part's headers do not end");
+            return multipart_fail(m, "a part's headers do not end");
         line = next_line(&m->rest);
         if (line.len == 0)
             return true;
@@ -107,17 +107,17 @@ bool sf_multipart_next(struct sf_multipart *m, struct sf_multipart_part *out)
         return false;
     if (!m->is_begun) {
         if (!find_boundary(m, m->rest, 0, &at, &end))
-            return fail(m, "the boundary does not occur");
+            return multipart_fail(m, "the boundary does not occur");
         m->rest = sf_str_from_at(m->rest, end);
         m->is_begun = true;
     }
     if (sf_str_starts(m->rest, SF_STR("--")))
         return false; /* the last boundary; anything after it is ignored */
     (void)next_line(&m->rest);
-    if (!read_headers(m, out))
+    if (!multipart_read_headers(m, out))
         return false;
     if (!find_boundary(m, m->rest, 0, &at, &end))
-        return fail(m, "a part does not end");
+        return multipart_fail(m, "a part does not end");
     out->content = sf_str_part(m->rest, 0, at);
     m->rest = sf_str_from_at(m->rest, end);
     return true;
