@@ -104,7 +104,7 @@ static sf_bytes write_meta(char *to, const struct sf_otlp_limits *limits, uint64
     return (sf_bytes){(const uint8_t *)to, (size_t)len};
 }
 
-static bool read_meta(sf_bytes meta, struct sf_otlp_limits *limits, uint64_t *dup_hash)
+static bool intake_read_meta(sf_bytes meta, struct sf_otlp_limits *limits, uint64_t *dup_hash)
 {
     sf_str rest = sf_bytes_str(meta), key, value;
     while (rest.len) {
@@ -285,8 +285,8 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
     return SF_OK;
 }
 
-static enum sf_err sift(struct work *w, struct sf_span_batch *spans, struct sf_arena *req,
-                        struct sf_why *why)
+static enum sf_err intake_sift(struct work *w, struct sf_span_batch *spans, struct sf_arena *req,
+                               struct sf_why *why)
 {
     uint32_t n = spans->n_spans;
     if (!w->config->sift)
@@ -314,7 +314,7 @@ static enum sf_err take_whole(struct work *w, struct sf_why *why)
         err = sf_redact_spans(w->config->redactor, spans, &b->arena, NULL, spans,
                               &w->result.n_redacted, why);
     if (!err)
-        err = sift(w, spans, &b->arena, why);
+        err = intake_sift(w, spans, &b->arena, why);
     if (!err) {
         b->spans = spans;
         w->result.n_spans = spans->n_spans;
@@ -334,7 +334,8 @@ static enum sf_err take_whole(struct work *w, struct sf_why *why)
 
 /* ---- in pieces ---- */
 
-static enum sf_err add_piece(struct work *w, const struct sf_span_batch *spans, struct sf_why *why)
+static enum sf_err intake_add_piece(struct work *w, const struct sf_span_batch *spans,
+                                    struct sf_why *why)
 {
     struct sf_batch *b = sf_batch_new(4096);
     enum sf_err err;
@@ -360,7 +361,7 @@ static enum sf_err add_piece(struct work *w, const struct sf_span_batch *spans, 
 static enum sf_err add_pieces(struct work *w, const struct sf_span_batch *spans, struct sf_why *why)
 {
     struct sf_span_batch half = *spans;
-    enum sf_err err = add_piece(w, spans, why);
+    enum sf_err err = intake_add_piece(w, spans, why);
 
     if (err != SF_ERR_LIMIT || spans->n_spans < 2)
         return err;
@@ -373,7 +374,8 @@ static enum sf_err add_pieces(struct work *w, const struct sf_span_batch *spans,
     return add_pieces(w, &half, why);
 }
 
-static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
+static enum sf_err intake_see_piece(void *arg, const struct sf_span_batch *piece,
+                                    struct sf_why *why)
 {
     struct work *w = arg;
     struct sf_span_batch spans = *piece;
@@ -386,7 +388,7 @@ static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struc
     if (w->config->redactor)
         err = sf_redact_spans(w->config->redactor, piece, &w->redacted, NULL, &spans, &n, why);
     if (!err)
-        err = sift(w, &spans, &w->redacted, why);
+        err = intake_sift(w, &spans, &w->redacted, why);
     if (!err && spans.n_spans)
         err = add_pieces(w, &spans, why);
     if (!err && spans.n_spans && w->config->see)
@@ -407,8 +409,8 @@ static enum sf_err take_pieces(struct work *w, struct sf_why *why)
         err = sf_no_memory(why, "a request");
     } else {
         err = sf_otlp_trace_decode_pieces(w->plain, w->request->kind == SF_LOG_OTLP_TRACES_JSON,
-                                          &w->config->limits, PIECE_SPANS, &decoded, see_piece, w,
-                                          &w->result.rejects, why);
+                                          &w->config->limits, PIECE_SPANS, &decoded,
+                                          intake_see_piece, w, &w->result.rejects, why);
     }
     if (err) {
         sf_batch_free(w->first);
@@ -486,7 +488,7 @@ static enum sf_err own_body(const struct sf_logged *rec, struct sf_batch *b, str
     return err;
 }
 
-static enum sf_err replay_profiles(struct sf_batch *b, struct sf_why *why)
+static enum sf_err intake_replay_profiles(struct sf_batch *b, struct sf_why *why)
 {
     struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
     enum sf_err err;
@@ -516,7 +518,7 @@ static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp
         err = decode_body(rec->kind, sf_buf_bytes(&b->plain), limits, &b->arena, spans, &rejects,
                           why);
         break;
-    case SF_LOG_PROFILES: return replay_profiles(b, why);
+    case SF_LOG_PROFILES: return intake_replay_profiles(b, why);
     default: return sf_fail(why, SF_ERR_UNSUPPORTED, "replay: unknown kind %u", rec->kind);
     }
     if (!err)
@@ -531,7 +533,7 @@ enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
     struct sf_batch *b;
     enum sf_err err;
 
-    if (!read_meta(rec->meta, &limits, &dup_hash))
+    if (!intake_read_meta(rec->meta, &limits, &dup_hash))
         return sf_fail(why, SF_ERR_CORRUPT, "replay: unreadable parameters");
     b = sf_batch_new(SF_LIMIT_ARENA_LEN);
     if (!b)

@@ -29,7 +29,7 @@ static void *own_list(struct sf_arena *req, const void *list, size_t n, size_t s
 
 /* ---- labels and times ---- */
 
-static bool is_id(sf_str key)
+static bool intake_profiles_is_id(sf_str key)
 {
     return sf_str_eq(key, SF_STR("trace_id")) || sf_str_eq(key, SF_STR("span_id")) ||
            sf_str_eq(key, SF_STR("profile_id"));
@@ -41,7 +41,7 @@ static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_
     struct sf_label *own;
     uint32_t n = 0, n_ids = 0;
     for (uint32_t i = 0; i < s->n_labels; i++)
-        n_ids += is_id(s->labels[i].key);
+        n_ids += intake_profiles_is_id(s->labels[i].key);
     if (n_ids == 0 && s->n_labels <= SF_LIMIT_LABELS)
         return true;
     own = sf_arena_new_n(req, s->n_labels, sizeof(*own));
@@ -49,7 +49,7 @@ static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_
         return false;
     for (uint32_t i = 0; i < s->n_labels; i++) {
         bool is_service = sf_str_eq(s->labels[i].key, SF_STR("service_name"));
-        if (is_id(s->labels[i].key))
+        if (intake_profiles_is_id(s->labels[i].key))
             continue;
         if (n >= SF_LIMIT_LABELS && !is_service) {
             (*io_n_cut)++;
@@ -62,7 +62,7 @@ static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_
     return true;
 }
 
-static uint32_t series_of(const struct sf_intake_profiles *how, sf_str service)
+static uint32_t intake_profiles_series_of(const struct sf_intake_profiles *how, sf_str service)
 {
     uint64_t n = how->quota ? sf_quota_value(how->quota, how->tenant_name, service, SF_QUOTA_SERIES)
                             : 0;
@@ -74,7 +74,8 @@ static enum sf_err admit_series(const struct sf_intake_profiles *how, struct sf_
                                 struct sf_series *s, struct sf_intake_profiles_result *out,
                                 struct sf_why *why)
 {
-    struct sf_series_limits limits = {series_of(how, s->service), series_of(how, SF_STR_NONE)};
+    struct sf_series_limits limits = {intake_profiles_series_of(how, s->service),
+                                      intake_profiles_series_of(how, SF_STR_NONE)};
     if (!how->cap)
         return SF_OK;
     switch (sf_series_cap_admit(how->cap, how->tenant, s, limits, how->recv_ns, req)) {

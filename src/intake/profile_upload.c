@@ -7,8 +7,9 @@
 
 enum { MAX_PROFILES = 512 }; /* of one request: each holds address space until it is stored */
 
-static void sum_up(struct sf_profile_upload *u, const struct sf_intake_profiles_result *r,
-                   const struct sf_profile_drops *d)
+static void profile_upload_sum_up(struct sf_profile_upload *u,
+                                  const struct sf_intake_profiles_result *r,
+                                  const struct sf_profile_drops *d)
 {
     u->sum.n_samples += r->n_samples;
     u->sum.n_series += r->n_series;
@@ -28,9 +29,9 @@ static void sum_up(struct sf_profile_upload *u, const struct sf_intake_profiles_
         snprintf(u->drops.first, sizeof(u->drops.first), "%s", d->first);
 }
 
-static enum sf_err decode(struct sf_profile_upload *u, struct sf_batch *b, sf_str bytes,
-                          const struct sf_profile_hint *hint, struct sf_intake_profiles_result *out,
-                          struct sf_why *why)
+static enum sf_err profile_upload_decode(struct sf_profile_upload *u, struct sf_batch *b,
+                                         sf_str bytes, const struct sf_profile_hint *hint,
+                                         struct sf_intake_profiles_result *out, struct sf_why *why)
 {
     struct sf_intake_profiles how = {.redactor = u->config->redactor,
                                      .cap = u->cap,
@@ -70,14 +71,14 @@ enum sf_err sf_profile_upload_add(struct sf_profile_upload *u, sf_str bytes,
     b = sf_batch_new(SF_LIMIT_ARENA_LEN);
     if (!b)
         return sf_fail(why, SF_ERR_NOMEM, "intake: no memory for a profile");
-    err = decode(u, b, bytes, hint, &result, why);
+    err = profile_upload_decode(u, b, bytes, hint, &result, why);
     u->is_over_series = result.is_over_series;
     if (err || b->profiles->n_series == 0) {
         sf_batch_free(b); /* SDKs send profiles without samples: nothing to keep, no mistake */
         return err;
     }
     drops = b->profiles->drops;
-    sum_up(u, &result, &drops);
+    profile_upload_sum_up(u, &result, &drops);
     u->n++;
     if (u->last)
         u->last->next = b;

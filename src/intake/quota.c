@@ -45,7 +45,7 @@ struct rates {
     struct sf_token_rate spans, bytes;
 };
 
-static struct tenant *find_tenant(struct sf_quota *q, uint64_t hash);
+static struct tenant *quota_find_tenant(struct sf_quota *q, uint64_t hash);
 
 /* ---- life ---- */
 
@@ -96,7 +96,7 @@ void sf_quota_replace(struct sf_quota *q, struct sf_quota_rules *rules)
     for (uint32_t i = 0; i < q->n; i++)
         q->list[i].is_named = false;
     for (size_t i = 0; sf_quota_rules_tenant(rules, i, &name); i++) {
-        struct tenant *t = find_tenant(q, sf_key_str(name));
+        struct tenant *t = quota_find_tenant(q, sf_key_str(name));
         q->n_named += t && !t->is_named;
         if (t)
             t->is_named = true;
@@ -116,19 +116,19 @@ uint64_t sf_quota_stores_version(struct sf_quota *q)
 
 /* ---- values, under the lock ---- */
 
-static uint64_t value_of(const struct sf_quota *q, sf_str tenant, sf_str service,
-                         enum sf_quota_key key)
+static uint64_t quota_value_of(const struct sf_quota *q, sf_str tenant, sf_str service,
+                               enum sf_quota_key key)
 {
     uint64_t value = 0;
     (void)sf_quota_rules_get(q->rules, tenant, service, key, &value);
     return value;
 }
 
-static struct sf_token_rate rate_of(const struct sf_quota *q, sf_str tenant, sf_str service,
-                                    enum sf_quota_key rate, enum sf_quota_key burst)
+static struct sf_token_rate quota_rate_of(const struct sf_quota *q, sf_str tenant, sf_str service,
+                                          enum sf_quota_key rate, enum sf_quota_key burst)
 {
-    struct sf_token_rate r = {.rate = value_of(q, tenant, service, rate)};
-    r.burst = r.rate ? value_of(q, tenant, service, burst) : 0;
+    struct sf_token_rate r = {.rate = quota_value_of(q, tenant, service, rate)};
+    r.burst = r.rate ? quota_value_of(q, tenant, service, burst) : 0;
     if (!r.burst)
         r.burst = r.rate;
     return r;
@@ -136,13 +136,14 @@ static struct sf_token_rate rate_of(const struct sf_quota *q, sf_str tenant, sf_
 
 static struct rates rates_of(const struct sf_quota *q, sf_str tenant, sf_str service)
 {
-    return (struct rates){rate_of(q, tenant, service, SF_QUOTA_SPANS_RATE, SF_QUOTA_SPANS_BURST),
-                          rate_of(q, tenant, service, SF_QUOTA_BYTES_RATE, SF_QUOTA_BYTES_BURST)};
+    return (struct rates){
+        quota_rate_of(q, tenant, service, SF_QUOTA_SPANS_RATE, SF_QUOTA_SPANS_BURST),
+        quota_rate_of(q, tenant, service, SF_QUOTA_BYTES_RATE, SF_QUOTA_BYTES_BURST)};
 }
 
 /* ---- meters, under the lock ---- */
 
-static void fill(struct meter *m, const struct rates *r, int64_t now_ns)
+static void quota_fill(struct meter *m, const struct rates *r, int64_t now_ns)
 {
     sf_token_bucket_fill(&m->spans, r->spans, now_ns);
     sf_token_bucket_fill(&m->bytes, r->bytes, now_ns);
@@ -157,11 +158,11 @@ static int64_t full_at(const struct sf_token_bucket *b, struct sf_token_rate r, 
     return at > INT64_MAX ? INT64_MAX : (int64_t)at;
 }
 
-static void charge(struct meter *m, const struct rates *r, uint64_t n_spans, uint64_t len,
-                   int64_t now_ns)
+static void quota_charge(struct meter *m, const struct rates *r, uint64_t n_spans, uint64_t len,
+                         int64_t now_ns)
 {
     int64_t spans_ns, bytes_ns;
-    fill(m, r, now_ns);
+    quota_fill(m, r, now_ns);
     if (r->spans.rate)
         sf_token_bucket_take(&m->spans, n_spans);
     if (r->bytes.rate)
@@ -171,10 +172,10 @@ static void charge(struct meter *m, const struct rates *r, uint64_t n_spans, uin
     m->full_ns = spans_ns > bytes_ns ? spans_ns : bytes_ns;
 }
 
-static bool is_over(struct meter *m, const struct rates *r, bool has_spans, int64_t now_ns,
-                    struct sf_quota_refusal *out)
+static bool quota_is_over(struct meter *m, const struct rates *r, bool has_spans, int64_t now_ns,
+                          struct sf_quota_refusal *out)
 {
-    fill(m, r, now_ns);
+    quota_fill(m, r, now_ns);
     if (has_spans && !sf_token_bucket_is_open(&m->spans, r->spans)) {
         *out = (struct sf_quota_refusal){SF_QUOTA_SPANS_RATE, r->spans.rate,
                                          sf_token_bucket_wait_s(&m->spans, r->spans)};
@@ -220,7 +221,7 @@ static void sweep_services(struct sf_quota *q, struct tenant *t, int64_t now_ns)
 }
 
 /* A tenant's own end, and one for all of them: an operator may name very many tenants. */
-static bool has_room(const struct sf_quota *q, const struct tenant *t)
+static bool quota_has_room(const struct sf_quota *q, const struct tenant *t)
 {
     return t->n < SF_LIMIT_QUOTA_SERVICES &&
            q->n_services < SF_LIMIT_QUOTA_SERVICES * SF_LIMIT_QUOTA_TENANTS;
@@ -232,9 +233,10 @@ static struct meter *need_service(struct sf_quota *q, struct tenant *t, uint64_t
     struct meter *m = find_service(t, hash);
     if (m)
         return m;
-    if (!has_room(q, t))
+    if (!quota_has_room(q, t))
         sweep_services(q, t, now_ns);
-    if (!has_room(q, t) || !sf_list_room(&t->services, t->n, &t->cap, 4) || !sf_table_more(&t->at))
+    if (!quota_has_room(q, t) || !sf_list_room(&t->services, t->n, &t->cap, 4) ||
+        !sf_table_more(&t->at))
         return &t->others;
     sf_table_put(&t->at, hash, t->n);
     t->services[t->n] = (struct meter){.hash = hash};
@@ -242,7 +244,7 @@ static struct meter *need_service(struct sf_quota *q, struct tenant *t, uint64_t
     return &t->services[t->n++];
 }
 
-static struct tenant *find_tenant(struct sf_quota *q, uint64_t hash)
+static struct tenant *quota_find_tenant(struct sf_quota *q, uint64_t hash)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&q->at, hash);
     uint32_t at;
@@ -297,7 +299,7 @@ static struct tenant *add_tenant(struct sf_quota *q, uint64_t hash, bool is_name
 static struct tenant *need_tenant(struct sf_quota *q, sf_str tenant, int64_t now_ns)
 {
     uint64_t hash = sf_key_str(tenant);
-    struct tenant *t = find_tenant(q, hash);
+    struct tenant *t = quota_find_tenant(q, hash);
     bool is_named = sf_quota_rules_names(q->rules, tenant);
     if (!t)
         return add_tenant(q, hash, is_named, now_ns);
@@ -309,7 +311,7 @@ static struct tenant *need_tenant(struct sf_quota *q, sf_str tenant, int64_t now
 /* NULL: nothing was charged to it yet. Asking is not a reason to remember a name. */
 static struct meter *find_meter(struct sf_quota *q, sf_str tenant, sf_str service)
 {
-    struct tenant *t = find_tenant(q, sf_key_str(tenant));
+    struct tenant *t = quota_find_tenant(q, sf_key_str(tenant));
     struct meter *m;
     if (!t && q->n - q->n_named < SF_LIMIT_QUOTA_TENANTS)
         return NULL;
@@ -317,7 +319,7 @@ static struct meter *find_meter(struct sf_quota *q, sf_str tenant, sf_str servic
     if (!service.len)
         return &t->own;
     m = find_service(t, sf_key_str(service));
-    return m ? m : !has_room(q, t) || t == &q->others ? &t->others : NULL;
+    return m ? m : !quota_has_room(q, t) || t == &q->others ? &t->others : NULL;
 }
 
 /* ---- calls ---- */
@@ -379,7 +381,7 @@ bool sf_quota_is_over(struct sf_quota *q, sf_str tenant, sf_str service, bool ha
     r = rates_of(q, tenant, service);
     m = r.spans.rate || r.bytes.rate ? find_meter(q, tenant, service) : NULL;
     if (m)
-        is = is_over(m, &r, has_spans, now_ns, out);
+        is = quota_is_over(m, &r, has_spans, now_ns, out);
     sf_mutex_unlock(&q->lock);
     return is;
 }
@@ -393,7 +395,7 @@ void sf_quota_charge(struct sf_quota *q, sf_str tenant, sf_str service, uint64_t
     if (r.spans.rate || r.bytes.rate) {
         struct tenant *t = need_tenant(q, tenant, now_ns);
         struct meter *m = service.len ? need_service(q, t, sf_key_str(service), now_ns) : &t->own;
-        charge(m, &r, n_spans, len, now_ns);
+        quota_charge(m, &r, n_spans, len, now_ns);
     }
     sf_mutex_unlock(&q->lock);
 }
@@ -418,9 +420,9 @@ static void end_queries(struct sf_quota *q, sf_str tenants, size_t n_of_them)
 {
     sf_str name;
     while (n_of_them-- && sf_str_split_next(&tenants, '|', &name)) {
-        struct tenant *t = find_tenant(q, sf_key_str(name));
+        struct tenant *t = quota_find_tenant(q, sf_key_str(name));
         t = t ? t : &q->others;
-        if (value_of(q, name, SF_STR_NONE, SF_QUOTA_QUERIES) && t->n_queries)
+        if (quota_value_of(q, name, SF_STR_NONE, SF_QUOTA_QUERIES) && t->n_queries)
             t->n_queries--;
     }
 }
@@ -433,7 +435,7 @@ bool sf_quota_query_begin(struct sf_quota *q, sf_str tenants, int64_t now_ns,
     bool is_in = true;
     sf_mutex_lock(&q->lock);
     while (is_in && sf_str_split_next(&rest, '|', &name)) {
-        uint64_t limit = value_of(q, name, SF_STR_NONE, SF_QUOTA_QUERIES);
+        uint64_t limit = quota_value_of(q, name, SF_STR_NONE, SF_QUOTA_QUERIES);
         struct tenant *t = limit ? need_tenant(q, name, now_ns) : NULL;
         if (t && t->n_queries >= limit) {
             *out = (struct sf_quota_refusal){SF_QUOTA_QUERIES, limit, 1};

@@ -75,14 +75,14 @@ void sf_quota_rules_free(struct sf_quota_rules *r)
     sf_heap_free(r);
 }
 
-static uint64_t hash_of(sf_str tenant, sf_str service)
+static uint64_t quota_rule_hash_of(sf_str tenant, sf_str service)
 {
     return sf_key_mix(sf_key_str(tenant), service.len ? sf_key_str(service) : 0);
 }
 
-static struct rule *find(const struct sf_quota_rules *r, sf_str tenant, sf_str service)
+static struct rule *quota_rule_find(const struct sf_quota_rules *r, sf_str tenant, sf_str service)
 {
-    struct sf_table_lookup lookup = sf_table_lookup(&r->at, hash_of(tenant, service));
+    struct sf_table_lookup lookup = sf_table_lookup(&r->at, quota_rule_hash_of(tenant, service));
     uint32_t at;
     while (sf_table_next(&lookup, &at)) {
         if (sf_str_eq(r->list[at].tenant, tenant) && sf_str_eq(r->list[at].service, service))
@@ -102,7 +102,7 @@ static bool has_services(const struct sf_quota_rules *r, sf_str tenant)
     return false;
 }
 
-static struct rule *add(struct sf_quota_rules *r, sf_str tenant, sf_str service)
+static struct rule *quota_rule_add(struct sf_quota_rules *r, sf_str tenant, sf_str service)
 {
     struct rule rule = {0};
     uint32_t place = (uint32_t)r->n;
@@ -111,7 +111,7 @@ static struct rule *add(struct sf_quota_rules *r, sf_str tenant, sf_str service)
         !sf_arena_copy(&r->names, service, &rule.service))
         return NULL;
     r->list[r->n++] = rule;
-    sf_table_put(&r->at, hash_of(tenant, service), place);
+    sf_table_put(&r->at, quota_rule_hash_of(tenant, service), place);
     if (service.len && !has_services(r, tenant))
         sf_table_put(&r->with_services, sf_key_str(tenant), place);
     return &r->list[place];
@@ -120,11 +120,11 @@ static struct rule *add(struct sf_quota_rules *r, sf_str tenant, sf_str service)
 enum sf_err sf_quota_rules_set(struct sf_quota_rules *r, sf_str tenant, sf_str service,
                                enum sf_quota_key key, uint64_t value, struct sf_why *why)
 {
-    struct rule *rule = find(r, tenant, service);
+    struct rule *rule = quota_rule_find(r, tenant, service);
     if (!rule && r->n == SF_LIMIT_OVERRIDE_NAMES)
         return sf_fail(why, SF_ERR_LIMIT, "more than %d tenants and services",
                        SF_LIMIT_OVERRIDE_NAMES);
-    if (!rule && !(rule = add(r, tenant, service)))
+    if (!rule && !(rule = quota_rule_add(r, tenant, service)))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for the limits of tenants");
     if (rule->given & 1u << key)
         return sf_fail(why, SF_ERR_INPUT, "%s is given twice", sf_quota_key_infos[key].name);
@@ -136,7 +136,7 @@ enum sf_err sf_quota_rules_set(struct sf_quota_rules *r, sf_str tenant, sf_str s
 static bool look_in(const struct sf_quota_rules *r, sf_str tenant, sf_str service,
                     enum sf_quota_key key, uint64_t *out)
 {
-    const struct rule *rule = find(r, tenant, service);
+    const struct rule *rule = quota_rule_find(r, tenant, service);
     if (!rule || !(rule->given & 1u << key))
         return false;
     *out = rule->values[key];
@@ -185,7 +185,7 @@ bool sf_quota_rules_is_empty(const struct sf_quota_rules *r)
 
 bool sf_quota_rules_names(const struct sf_quota_rules *r, sf_str tenant)
 {
-    return find(r, tenant, SF_STR_NONE) || has_services(r, tenant);
+    return quota_rule_find(r, tenant, SF_STR_NONE) || has_services(r, tenant);
 }
 
 bool sf_quota_rules_tenant(const struct sf_quota_rules *r, size_t at, sf_str *out)

@@ -25,17 +25,17 @@ void sf_recent_traces_free(struct sf_recent_traces *r)
     sf_heap_free(r);
 }
 
-static uint64_t hash_of(sf_str tenant, const void *id, size_t len)
+static uint64_t recent_traces_hash_of(sf_str tenant, const void *id, size_t len)
 {
     return sf_key_mix(sf_key_str(tenant), sf_key(id, len));
 }
 
-static void put(struct sf_recent_traces *r, uint64_t hash)
+static void recent_traces_put(struct sf_recent_traces *r, uint64_t hash)
 {
     atomic_store_explicit(&r->slots[hash % N_SLOTS], hash, memory_order_relaxed);
 }
 
-static bool has(struct sf_recent_traces *r, uint64_t hash)
+static bool recent_traces_has(struct sf_recent_traces *r, uint64_t hash)
 {
     return atomic_load_explicit(&r->slots[hash % N_SLOTS], memory_order_relaxed) == hash;
 }
@@ -48,14 +48,16 @@ void sf_recent_traces_note(struct sf_recent_traces *r, sf_str tenant,
         bool is_slow = r->rule.slow_ns > 0 && sf_span_duration_ns(s) >= (uint64_t)r->rule.slow_ns;
         if (!is_slow && !(r->rule.has_errors && s->status == SF_STATUS_ERROR))
             continue;
-        put(r, hash_of(tenant, &s->trace_id, sizeof(s->trace_id)));
-        put(r, hash_of(tenant, &s->span_id, sizeof(s->span_id)));
+        recent_traces_put(r, recent_traces_hash_of(tenant, &s->trace_id, sizeof(s->trace_id)));
+        recent_traces_put(r, recent_traces_hash_of(tenant, &s->span_id, sizeof(s->span_id)));
     }
 }
 
 bool sf_recent_traces_has(struct sf_recent_traces *r, sf_str tenant, const struct sf_sample *s)
 {
     if (!sf_trace_id_is_zero(s->trace_id))
-        return has(r, hash_of(tenant, &s->trace_id, sizeof(s->trace_id)));
-    return s->span_id && has(r, hash_of(tenant, &s->span_id, sizeof(s->span_id)));
+        return recent_traces_has(r,
+                                 recent_traces_hash_of(tenant, &s->trace_id, sizeof(s->trace_id)));
+    return s->span_id &&
+           recent_traces_has(r, recent_traces_hash_of(tenant, &s->span_id, sizeof(s->span_id)));
 }

@@ -18,7 +18,7 @@
 
 /* ---- replacements ---- */
 
-static void note(struct sf_redact_pass *p, uint32_t rule, sf_str before)
+static void redact_pass_note(struct sf_redact_pass *p, uint32_t rule, sf_str before)
 {
     p->n++;
     atomic_fetch_add_explicit(&p->r->n_by_rule[rule], 1, memory_order_relaxed);
@@ -56,7 +56,7 @@ static size_t replacement(const struct sf_redact_pass *p, sf_str secret, char *t
 }
 
 /* Already replaced, by us or by the sender's own collector: again would hash a hash. */
-static bool is_replaced(sf_str text)
+static bool redact_pass_is_replaced(sf_str text)
 {
     if (sf_str_eq(text, SF_STR("[REDACTED]")))
         return true;
@@ -73,13 +73,13 @@ static bool replace_whole(struct sf_redact_pass *p, uint32_t rule, sf_str secret
 {
     char text[REPLACED_MAX];
     size_t len = replacement(p, secret, text);
-    if (is_replaced(secret))
+    if (redact_pass_is_replaced(secret))
         return false;
     if (!sf_arena_copy(p->req, (sf_str){text, len}, out)) {
         p->is_full = true;
         return false;
     }
-    note(p, rule, secret);
+    redact_pass_note(p, rule, secret);
     return true;
 }
 
@@ -156,13 +156,13 @@ static bool replace_parts(struct sf_redact_pass *p, sf_str text, struct part *pa
         for (i++; i < n && parts[i].at <= part.end; i++)
             part.end = parts[i].end > part.end ? parts[i].end : part.end;
         secret = sf_str_part(text, part.at, part.end - part.at);
-        if (is_replaced(secret))
+        if (redact_pass_is_replaced(secret))
             continue;
         memcpy(to + len, text.p + from, part.at - from);
         len += part.at - from;
         len += replacement(p, secret, to + len);
         from = part.end;
-        note(p, part.rule, secret);
+        redact_pass_note(p, part.rule, secret);
     }
     if (from == 0 && len == 0)
         return false;
@@ -250,7 +250,7 @@ bool sf_redact_pass_code(struct sf_redact_pass *p, const char *place, enum sf_re
 static bool redact_attr(struct sf_redact_pass *p, struct sf_attr *attr,
                         enum sf_redact_verdict verdict, unsigned depth);
 
-static void write_any(struct sf_buf *out, uint32_t field, struct sf_value v)
+static void redact_pass_write_any(struct sf_buf *out, uint32_t field, struct sf_value v)
 {
     size_t mark = sf_pb_write_begin(out, field);
     switch (v.type) {
@@ -302,15 +302,15 @@ static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned
             if (item.key.len)
                 sf_pb_write_str(&out, 1, item.key);
             if (before.val.type != SF_VALUE_NONE)
-                write_any(&out, 2, item.val);
+                redact_pass_write_any(&out, 2, item.val);
             sf_pb_write_end(&out, mark);
         } else {
-            write_any(&out, 1, item.val);
+            redact_pass_write_any(&out, 1, item.val);
         }
     }
     /* Written again it must be the same: if not, it contains something that was not scanned. */
     if (!is_changed && sf_buf_ok(&out) && !sf_str_eq(sf_buf_str(&out), val->str)) {
-        note(p, SF_SHAPE_UNKNOWN, val->str);
+        redact_pass_note(p, SF_SHAPE_UNKNOWN, val->str);
         is_changed = true;
     }
     if (!sf_buf_ok(&out))
@@ -419,7 +419,7 @@ static bool redact_attr(struct sf_redact_pass *p, struct sf_attr *attr,
 }
 
 /* Equal strings of equal length, without a call for the lengths keys have. */
-static inline bool is_same(const char *a, const char *b, size_t len)
+static inline bool redact_pass_is_same(const char *a, const char *b, size_t len)
 {
     if (len > 32 || len < 8)
         return len == 0 || memcmp(a, b, len) == 0;
@@ -438,7 +438,7 @@ static inline struct sf_redact_recent *recent_at(struct sf_redact_pass *p, sf_st
     if (place >= SF_REDACT_RECENT_PLACES)
         return NULL;
     if (known->verdict == SF_VERDICT_UNKNOWN || known->key.len != key.len ||
-        !is_same(known->key.p, key.p, key.len))
+        !redact_pass_is_same(known->key.p, key.p, key.len))
         *known = (struct sf_redact_recent){.key = key,
                                            .verdict = sf_redactor_key(p->r, key, p->scratch)};
     return known;
@@ -446,13 +446,13 @@ static inline struct sf_redact_recent *recent_at(struct sf_redact_pass *p, sf_st
 
 /* Texts without anything that looks like a secret: most of them, and many of them again and again.
  */
-static inline bool is_clean(const struct sf_redact_pass *p, struct sf_redact_recent *known,
-                            sf_str text)
+static inline bool redact_pass_is_clean(const struct sf_redact_pass *p,
+                                        struct sf_redact_recent *known, sf_str text)
 {
     if (p->has_own)
         return false;
     if (known && known->clean.len == text.len && text.len &&
-        is_same(known->clean.p, text.p, text.len))
+        redact_pass_is_same(known->clean.p, text.p, text.len))
         return true;
     if (sf_secret_shape_scan(text))
         return false;
@@ -473,7 +473,7 @@ bool sf_redact_pass_attrs(struct sf_redact_pass *p, const char *place, struct sf
                                                : sf_redactor_key(p->r, from->key, p->scratch);
         struct sf_attr attr;
         if (verdict == SF_VERDICT_CLEAN && from->val.type == SF_VALUE_STR &&
-            is_clean(p, known, from->val.str))
+            redact_pass_is_clean(p, known, from->val.str))
             continue;
         if (verdict == SF_VERDICT_CLEAN && from->val.type == SF_VALUE_INT &&
             !sf_shape_is_card((uint64_t)from->val.i64)) /* most of the rest */

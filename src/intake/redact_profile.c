@@ -89,7 +89,7 @@ static void redact_processes(struct sf_redact_pass *p, struct sf_profile_batch *
         b->processes = copy;
 }
 
-static int by_key(const void *a, const void *b)
+static int redact_profile_by_key(const void *a, const void *b)
 {
     return sf_str_cmp(((const struct sf_label *)a)->key, ((const struct sf_label *)b)->key);
 }
@@ -98,7 +98,7 @@ static int by_key(const void *a, const void *b)
 static void sort_labels(struct sf_label *labels, uint32_t *io_n)
 {
     uint32_t n = 0;
-    qsort(labels, *io_n, sizeof(*labels), by_key);
+    qsort(labels, *io_n, sizeof(*labels), redact_profile_by_key);
     for (uint32_t i = 0; i < *io_n; i++) {
         if (n == 0 || !sf_str_eq(labels[n - 1].key, labels[i].key))
             labels[n++] = labels[i];

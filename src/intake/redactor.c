@@ -87,8 +87,8 @@ static bool key_pair_is_secret(const void *arg, sf_str name, bool is_number)
     return verdict == SF_VERDICT_SECRET || (verdict == SF_VERDICT_SECRET_TEXT && !is_number);
 }
 
-static enum sf_redact_verdict judge(const struct sf_redactor *r, sf_str key,
-                                    struct sf_regex_scratch *scratch, uint32_t *out_rule)
+static enum sf_redact_verdict redactor_judge(const struct sf_redactor *r, sf_str key,
+                                             struct sf_regex_scratch *scratch, uint32_t *out_rule)
 {
     struct sf_shape_names names = {key_pair_is_secret, r, r->has_builtin};
     struct sf_shape_hit hit;
@@ -123,7 +123,7 @@ enum sf_redact_verdict sf_redactor_key(const struct sf_redactor *r, sf_str key,
 
     if (__builtin_expect((known & ~7ull) == (hash & ~7ull) && (known & 7), 1))
         return (enum sf_redact_verdict)(known & 7);
-    known = (uint64_t)judge(r, key, scratch, &rule);
+    known = (uint64_t)redactor_judge(r, key, scratch, &rule);
     atomic_store_explicit(slot, (hash & ~7ull) | known, memory_order_relaxed);
     return (enum sf_redact_verdict)known;
 }
@@ -132,13 +132,13 @@ uint32_t sf_redactor_key_rule(const struct sf_redactor *r, sf_str key,
                               struct sf_regex_scratch *scratch)
 {
     uint32_t rule = 0;
-    judge(r, key, scratch, &rule);
+    redactor_judge(r, key, scratch, &rule);
     return rule;
 }
 
 /* ---- making one ---- */
 
-static char *copy_text(const char *prefix, sf_str text)
+static char *redactor_copy_text(const char *prefix, sf_str text)
 {
     size_t len = strlen(prefix);
     char *p = sf_heap_new(len + text.len + 1);
@@ -150,9 +150,9 @@ static char *copy_text(const char *prefix, sf_str text)
     return p;
 }
 
-static bool add_rule(struct sf_redactor *r, const char *prefix, sf_str text, uint32_t *out)
+static bool redactor_add_rule(struct sf_redactor *r, const char *prefix, sf_str text, uint32_t *out)
 {
-    char *name = copy_text(prefix, text);
+    char *name = redactor_copy_text(prefix, text);
     if (!name)
         return false;
     r->rules[r->n_rules] = name;
@@ -174,7 +174,7 @@ static enum sf_err add_regex(struct sf_redactor *r, sf_str pattern, struct sf_wh
 {
     struct sf_redact_regex *to = &r->regexes[r->n_regexes];
     enum sf_err err;
-    if (!add_rule(r, "pattern: ", pattern, &to->rule))
+    if (!redactor_add_rule(r, "pattern: ", pattern, &to->rule))
         return sf_no_memory(why, "the rules of redaction");
     err = sf_regex_new(sf_str_part(pattern, 1, pattern.len - 2), true, &to->re, why);
     if (err) {
@@ -202,7 +202,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
         builtin->is_listed = r->has_listed_words = true;
         return SF_OK;
     }
-    if (!add_rule(r, "pattern: ", pattern, &to->rule))
+    if (!redactor_add_rule(r, "pattern: ", pattern, &to->rule))
         return sf_no_memory(why, "the rules of redaction");
     r->n_words++;
     r->has_own_words = true;
@@ -216,21 +216,21 @@ static enum sf_err add_builtin(struct sf_redactor *r, struct sf_why *why)
         sf_str text = sf_str_from(sf_secret_names[i]);
         SF_ASSERT(sf_secret_words_init(&to->word, text));
         to->is_builtin = true;
-        if (!add_rule(r, "word: ", text, &to->rule))
+        if (!redactor_add_rule(r, "word: ", text, &to->rule))
             return sf_no_memory(why, "the rules of redaction");
         r->n_words++;
     }
     return SF_OK;
 }
 
-static enum sf_err fill(struct sf_redactor *r, const struct sf_redact_config *config,
-                        struct sf_why *why)
+static enum sf_err redactor_fill(struct sf_redactor *r, const struct sf_redact_config *config,
+                                 struct sf_why *why)
 {
     uint32_t rule;
     enum sf_err err = SF_OK;
 
     for (size_t i = 0; i < SF_SHAPES; i++) {
-        if (!add_rule(r, shape_names[i], SF_STR_NONE, &rule))
+        if (!redactor_add_rule(r, shape_names[i], SF_STR_NONE, &rule))
             return sf_no_memory(why, "the rules of redaction");
     }
     if (config->has_builtin)
@@ -238,13 +238,13 @@ static enum sf_err fill(struct sf_redactor *r, const struct sf_redact_config *co
     for (size_t i = 0; !err && i < config->n_patterns; i++)
         err = add_pattern(r, sf_str_from(config->patterns[i]), why);
     for (size_t i = 0; !err && i < config->n_allow; i++) {
-        r->allow[i] = copy_text("", sf_str_from(config->allow[i]));
+        r->allow[i] = redactor_copy_text("", sf_str_from(config->allow[i]));
         if (!r->allow[i])
             return sf_no_memory(why, "the rules of redaction");
         r->n_allow++;
     }
     if (!err && config->hash_key.len) {
-        r->hash_key = (uint8_t *)copy_text("", sf_bytes_str(config->hash_key));
+        r->hash_key = (uint8_t *)redactor_copy_text("", sf_bytes_str(config->hash_key));
         if (!r->hash_key)
             return sf_no_memory(why, "the rules of redaction");
         r->hash_key_len = config->hash_key.len;
@@ -282,7 +282,7 @@ enum sf_err sf_redactor_new(const struct sf_redact_config *config, struct sf_red
     if (!r->words || !r->regexes || !r->allow || !r->rules || !r->n_by_rule)
         err = sf_no_memory(why, "the rules of redaction");
     else
-        err = fill(r, config, why);
+        err = redactor_fill(r, config, why);
     if (!err) {
         *out = r;
         r = NULL;

@@ -53,7 +53,7 @@ void sf_series_cap_free(struct sf_series_cap *c)
     sf_heap_free(c);
 }
 
-static struct seen *find(const struct sf_series_cap *c, uint64_t hash)
+static struct seen *series_cap_find(const struct sf_series_cap *c, uint64_t hash)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&c->at, hash);
     uint32_t at;
@@ -65,9 +65,9 @@ static struct seen *find(const struct sf_series_cap *c, uint64_t hash)
 }
 
 /* There is room: see admit. */
-static struct seen *remember(struct sf_series_cap *c, uint64_t hash)
+static struct seen *series_cap_remember(struct sf_series_cap *c, uint64_t hash)
 {
-    struct seen *s = find(c, hash);
+    struct seen *s = series_cap_find(c, hash);
     if (s)
         return s;
     sf_table_put(&c->at, hash, c->n);
@@ -104,11 +104,12 @@ static bool is_foldable(const struct sf_label *l)
 }
 
 /* New values, or all of them, become "other". */
-static void fold(struct sf_series_cap *c, uint64_t service, struct sf_label *labels, uint32_t n,
-                 bool is_all)
+static void series_cap_fold(struct sf_series_cap *c, uint64_t service, struct sf_label *labels,
+                            uint32_t n, bool is_all)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (is_foldable(&labels[i]) && (is_all || !find(c, hash_label(service, &labels[i]))))
+        if (is_foldable(&labels[i]) &&
+            (is_all || !series_cap_find(c, hash_label(service, &labels[i]))))
             labels[i].val = SF_STR("other");
     }
 }
@@ -116,17 +117,17 @@ static void fold(struct sf_series_cap *c, uint64_t service, struct sf_label *lab
 static void admit(struct sf_series_cap *c, uint32_t tenant, uint64_t service,
                   const struct sf_series *s)
 {
-    remember(c, hash_set(service, s->labels, s->n_labels));
+    series_cap_remember(c, hash_set(service, s->labels, s->n_labels));
     for (uint32_t i = 0; i < s->n_labels; i++)
-        remember(c, hash_label(service, &s->labels[i]));
-    remember(c, service)->n++;
-    remember(c, hash_tenant(tenant))->n++;
+        series_cap_remember(c, hash_label(service, &s->labels[i]));
+    series_cap_remember(c, service)->n++;
+    series_cap_remember(c, hash_tenant(tenant))->n++;
 }
 
 /* Under the lock. */
-static bool has_enough(const struct sf_series_cap *c, uint64_t hash, uint32_t max)
+static bool series_cap_has_enough(const struct sf_series_cap *c, uint64_t hash, uint32_t max)
 {
-    const struct seen *of = max ? find(c, hash) : NULL;
+    const struct seen *of = max ? series_cap_find(c, hash) : NULL;
     return of && of->n >= max;
 }
 
@@ -144,20 +145,20 @@ enum sf_series_verdict sf_series_cap_admit(struct sf_series_cap *c, uint32_t ten
         c->n = 0;
         c->since_ns = now_ns;
     }
-    is_known = find(c, hash_set(service, s->labels, s->n_labels));
+    is_known = series_cap_find(c, hash_set(service, s->labels, s->n_labels));
     is_over = !is_known &&
-              (has_enough(c, service, limits.of_service ? limits.of_service : c->max) ||
-               has_enough(c, hash_tenant(tenant), limits.of_tenant));
-    is_refused = is_over && !find(c, service);
+              (series_cap_has_enough(c, service, limits.of_service ? limits.of_service : c->max) ||
+               series_cap_has_enough(c, hash_tenant(tenant), limits.of_tenant));
+    is_refused = is_over && !series_cap_find(c, service);
     if (!is_known && !is_over)
         admit(c, tenant, service, s);
     if (is_over && !is_refused) {
         own = sf_arena_new_n(req, s->n_labels, sizeof(*own));
         if (own) {
             memcpy(own, s->labels, s->n_labels * sizeof(*own));
-            fold(c, service, own, s->n_labels, false);
-            if (!find(c, hash_set(service, own, s->n_labels)))
-                fold(c, service, own, s->n_labels, true);
+            series_cap_fold(c, service, own, s->n_labels, false);
+            if (!series_cap_find(c, hash_set(service, own, s->n_labels)))
+                series_cap_fold(c, service, own, s->n_labels, true);
         }
     }
     sf_mutex_unlock(&c->lock);
