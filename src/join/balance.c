@@ -30,7 +30,7 @@ struct work {
     struct sf_balance out; /* out.until_ns: as far as it goes */
 };
 
-static enum sf_err find_process(struct work *w, struct sf_why *why)
+static enum sf_err balance_find_process(struct work *w, struct sf_why *why)
 {
     struct sf_attr attr = {.key = SF_STR("service.instance.id"),
                            .val = {.type = SF_VALUE_STR, .str = w->want->instance}};
@@ -45,7 +45,7 @@ static enum sf_err find_process(struct work *w, struct sf_why *why)
 
 /* ---- what came ---- */
 
-static enum sf_err choose_type(struct work *w, struct sf_why *why)
+static enum sf_err balance_choose_type(struct work *w, struct sf_why *why)
 {
     struct sf_prof_query ask = {.match = &w->match,
                                 .n_match = 1,
@@ -131,7 +131,7 @@ static uint32_t most_spans(const struct work *w)
 }
 
 /* Those that start before out.until_ns; how many there are, about, when they are too many. */
-static enum sf_err find_spans(struct work *w, uint64_t *out_n_found, struct sf_why *why)
+static enum sf_err balance_find_spans(struct work *w, uint64_t *out_n_found, struct sf_why *why)
 {
     struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
                                    .to_ns = w->out.until_ns,
@@ -158,7 +158,7 @@ static enum sf_err find_spans(struct work *w, uint64_t *out_n_found, struct sf_w
     return SF_OK;
 }
 
-static int by_start(const void *a, const void *b)
+static int balance_by_start(const void *a, const void *b)
 {
     const struct sf_set_span *x = a, *y = b;
     if (x->start_ns != y->start_ns)
@@ -167,10 +167,10 @@ static int by_start(const void *a, const void *b)
 }
 
 /* A first part of the range with no more spans than requested. */
-static enum sf_err find_part(struct work *w, struct sf_why *why)
+static enum sf_err balance_find_part(struct work *w, struct sf_why *why)
 {
     uint64_t n_found;
-    enum sf_err err = find_spans(w, &n_found, why);
+    enum sf_err err = balance_find_spans(w, &n_found, why);
     for (int i = 0; i < MAX_TRIES && !err && w->out.is_part && !w->out.has_rest; i++) {
         int64_t len_ns = w->out.until_ns - w->out.from_ns;
         double part = FILL * (double)w->want->limit / (double)(n_found + 1);
@@ -178,10 +178,10 @@ static enum sf_err find_part(struct work *w, struct sf_why *why)
             break; /* so many at once: the answer reports it */
         len_ns = (int64_t)((double)len_ns * (part < 0.5 ? part : 0.5));
         w->out.until_ns = w->out.from_ns + (len_ns > SHORTEST_NS ? len_ns : SHORTEST_NS);
-        err = find_spans(w, &n_found, why);
+        err = balance_find_spans(w, &n_found, why);
     }
     if (!err && w->out.is_part && w->spans.n > 0)
-        qsort(w->spans.spans, w->spans.n, sizeof(*w->spans.spans), by_start);
+        qsort(w->spans.spans, w->spans.n, sizeof(*w->spans.spans), balance_by_start);
     return err;
 }
 
@@ -273,11 +273,11 @@ enum sf_err sf_balance_make(struct sf_store *store, const struct sf_balance_want
                              .from_ns = want->from_ns,
                              .until_ns = want->until_ns,
                              .is_part = want->limit > 0}};
-    enum sf_err err = find_process(&w, why);
+    enum sf_err err = balance_find_process(&w, why);
     if (!err)
-        err = choose_type(&w, why);
+        err = balance_choose_type(&w, why);
     if (!err)
-        err = find_part(&w, why);
+        err = balance_find_part(&w, why);
     if (!err && w.out.type.len > 0)
         err = ask_spans(&w, why);
     if (!err && w.out.type.len > 0)

@@ -18,41 +18,41 @@ struct fit {
     bool is_cpu;
 };
 
-static bool is_type(const struct sf_link_set *set, sf_str word)
+static bool claims_fit_is_type(const struct sf_link_set *set, sf_str word)
 {
     return sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds")) &&
            sf_str_eq(set->type.sample_type, word);
 }
 
-static bool is_own(const struct fit *f, uint32_t span, const struct sf_claim *c)
+static bool claims_fit_is_own(const struct fit *f, uint32_t span, const struct sf_claim *c)
 {
     uint64_t thread = f->set->samples[c->sample].thread, own = f->set->tree.places[span].thread;
     return thread == 0 || own == 0 || thread == own;
 }
 
-static int64_t sum_of(const struct fit *f, uint32_t span)
+static int64_t claims_fit_sum_of(const struct fit *f, uint32_t span)
 {
     int64_t sum = 0;
     for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        if (c->value <= 0 || !is_own(f, span, c))
+        if (c->value <= 0 || !claims_fit_is_own(f, span, c))
             continue;
         sum = sf_add_sat_i64(sum, c->value);
     }
     return sum;
 }
 
-static void scale(struct fit *f, uint32_t span, int64_t sum, int64_t to)
+static void claims_fit_scale(struct fit *f, uint32_t span, int64_t sum, int64_t to)
 {
     struct sf_share_cut cut = {.value = to};
     for (uint32_t k = f->by_span.first[span]; k < f->by_span.first[span + 1]; k++) {
         struct sf_claim *c = &f->claims[f->by_span.claims[k]];
-        if (c->value > 0 && is_own(f, span, c))
+        if (c->value > 0 && claims_fit_is_own(f, span, c))
             c->value = sf_share_cut_next(&cut, (double)c->value / (double)sum);
     }
 }
 
-static int by_size(const void *a, const void *b)
+static int claims_fit_by_size(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -78,7 +78,7 @@ static int64_t fit_places(struct fit *f, const uint32_t *places, uint32_t n, uin
             f->threads[n_named++] = thread;
     }
     if (n_named > 0)
-        qsort(f->threads, n_named, sizeof(*f->threads), by_size);
+        qsort(f->threads, n_named, sizeof(*f->threads), claims_fit_by_size);
     for (uint32_t i = 0; i < n_named; i++)
         n_threads += i == 0 || f->threads[i] != f->threads[i - 1];
     double room = n_threads ? (double)duration_ns * n_threads : (double)alone_ns;
@@ -116,10 +116,10 @@ static int64_t fit_span(struct fit *f, uint32_t span)
     uint32_t first = f->by_span.first[span], end = f->by_span.first[span + 1];
     int64_t exact = f->is_cpu ? sf_span_figures_of(f->set, span).ns[SF_PART_CPU] : SF_LEDGER_UNSAID;
     if (exact >= 0) {
-        int64_t sum = sum_of(f, span);
+        int64_t sum = claims_fit_sum_of(f, span);
         exact = (uint64_t)exact < duration_ns ? exact : (int64_t)duration_ns;
         if (sum > 0)
-            scale(f, span, sum, exact);
+            claims_fit_scale(f, span, sum, exact);
         return 0;
     }
     const uint32_t *places = f->by_span.claims + first;
@@ -145,7 +145,7 @@ static enum sf_err fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole, s
 int64_t sf_claims_fit_measured(const struct sf_link_set *set, const bool *is_wanted)
 {
     int64_t sum = 0;
-    if (!is_type(set, SF_STR("cpu")))
+    if (!claims_fit_is_type(set, SF_STR("cpu")))
         return SF_LEDGER_UNSAID;
     for (uint32_t i = 0; i < set->n_own; i++) {
         const struct sf_span_place *p = &set->tree.places[i];
@@ -163,7 +163,7 @@ int64_t sf_claims_fit_measured(const struct sf_link_set *set, const bool *is_wan
 enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,
                           struct sf_arena *req, int64_t *out_cut, struct sf_why *why)
 {
-    struct fit f = {.set = set, .is_cpu = is_type(set, SF_STR("cpu"))};
+    struct fit f = {.set = set, .is_cpu = claims_fit_is_type(set, SF_STR("cpu"))};
     sf_str type;
     *out_cut = 0;
     if (a->n_claims == 0 || !sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds")))

@@ -92,7 +92,7 @@ double sf_claims_view_worth(const struct sf_link_set *set, double taken, double 
     return fmin(taken, sf_trust_effective(taken, squares));
 }
 
-static int by_size(const void *a, const void *b)
+static int claims_view_by_size(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -126,7 +126,7 @@ uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_a
     }
     if (!threads)
         return 0;
-    qsort(threads, n, sizeof(*threads), by_size);
+    qsort(threads, n, sizeof(*threads), claims_view_by_size);
     for (uint32_t i = 0; i < n; i++)
         n_threads += i == 0 || threads[i] != threads[i - 1];
     *out_are_named = n_threads > 0;

@@ -40,7 +40,7 @@ struct work {
 };
 
 /* Of the trace of a span: all spans of one have the same chance. The set is sorted by trace. */
-static double weight_of(const struct work *w, sf_trace_id trace)
+static double join_cohort_weight_of(const struct work *w, sf_trace_id trace)
 {
     uint32_t low = 0, high = w->set.n;
     while (low < high) {
@@ -55,12 +55,13 @@ static double weight_of(const struct work *w, sf_trace_id trace)
                : 1;
 }
 
-static void weigh(const struct work *w, const struct sf_cohort_set *c, struct sf_attribution *a)
+static void cohort_weigh(const struct work *w, const struct sf_cohort_set *c,
+                         struct sf_attribution *a)
 {
     struct sf_claim *claims = (struct sf_claim *)a->claims;
     for (uint32_t i = 0; w->fates.n_weighted > 0 && i < a->n_claims; i++)
         claims[i].value = llround((double)claims[i].value *
-                                  weight_of(w, c->link.spans[claims[i].span].trace_id));
+                                  join_cohort_weight_of(w, c->link.spans[claims[i].span].trace_id));
 }
 
 /* ---- what there was space for ---- */
@@ -107,8 +108,8 @@ static double length_of(const struct sf_span_tree *t, uint32_t span)
 /* Each span for as long as it lasted, on each thread that its samples name. Over many spans samples
  * come to what was spent; over few, each worth more than its span, they come to more than there
  * was. Where one names no thread it is not known. */
-static bool find_room(struct work *w, const struct sf_cohort_set *c, const struct sf_attribution *a,
-                      const bool *is_asked)
+static bool cohort_find_room(struct work *w, const struct sf_cohort_set *c,
+                             const struct sf_attribution *a, const bool *is_asked)
 {
     const struct sf_span_tree *t = &c->link.tree;
     struct lane *lanes = sf_arena_new_n(w->q->req, a->n_claims + 1u, sizeof(*lanes));
@@ -144,7 +145,7 @@ static double fit_of(const struct work *w, const struct sf_tree *t)
     return (double)t->total > w->room_ns ? w->room_ns / (double)t->total : 1;
 }
 
-static bool say_cut(struct work *w)
+static bool cohort_say_cut(struct work *w)
 {
     double cut_ns = (double)w->out.view.tree.total * (1 - fit_of(w, &w->out.view.tree));
     if (cut_ns < 1)
@@ -185,10 +186,10 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
         !sf_known_claims_keep(&known, &a, w->q->req, &sure))
         return sf_no_room(why, "the query");
     w->out.sure_taken = sf_claims_view_samples(&c->link, known.value, known.n_samples);
-    if (!find_room(w, c, &a, is_asked))
+    if (!cohort_find_room(w, c, &a, is_asked))
         return sf_no_room(why, "the query");
-    weigh(w, c, &sure);
-    weigh(w, c, &a);
+    cohort_weigh(w, c, &sure);
+    cohort_weigh(w, c, &a);
     enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
     return err ? err : sf_claims_view_tree(&c->link, &sure, w->q->req, &w->out.sure, NULL, why);
 }
@@ -281,7 +282,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 /* ---- the answer ---- */
 
 /* What rounding takes from one bar it gives to the next: the total is the mean. */
-static enum sf_err divide(struct work *w, double fit, struct sf_tree *t, struct sf_why *why)
+static enum sf_err cohort_divide(struct work *w, double fit, struct sf_tree *t, struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));
     double by = w->want->is_sum ? 1 : w->weight;
@@ -300,7 +301,7 @@ static enum sf_err divide(struct work *w, double fit, struct sf_tree *t, struct 
     return SF_OK;
 }
 
-static bool explain(struct work *w)
+static bool cohort_explain(struct work *w)
 {
     struct sf_cohort_view *c = &w->out;
     if (c->n_found == 0)
@@ -326,7 +327,7 @@ static bool explain(struct work *w)
     return true;
 }
 
-static enum sf_err look(struct work *w, struct sf_why *why)
+static enum sf_err cohort_look(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
     struct sf_link_many many = {.spans = w->set.spans,
@@ -384,7 +385,7 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
         return sf_no_room(why, "the query");
     if (w.set.n > 0)
-        err = look(&w, why);
+        err = cohort_look(&w, why);
     if (err)
         return err;
     w.out.n_spans = w.set.n;
@@ -406,10 +407,10 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     w.out.mean_value = w.set.n ? (double)w.out.view.tree.total * fit / w.weight : 0;
     w.out.view.tree.n_samples = w.out.grades.n_samples;
     w.out.known.value = w.out.sure.total;
-    err = explain(&w) && say_cut(&w) ? divide(&w, fit, &w.out.view.tree, why)
-                                     : sf_no_room(why, "the query");
+    err = cohort_explain(&w) && cohort_say_cut(&w) ? cohort_divide(&w, fit, &w.out.view.tree, why)
+                                                   : sf_no_room(why, "the query");
     if (!err)
-        err = divide(&w, fit, &w.out.sure, why);
+        err = cohort_divide(&w, fit, &w.out.sure, why);
     if (!err)
         *out = w.out;
     return err;

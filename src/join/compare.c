@@ -79,8 +79,8 @@ static int by_duration(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
-                        struct sf_span_set *out, struct sf_why *why)
+static enum sf_err compare_find(struct work *w, sf_str query, uint32_t limit_traces,
+                                struct sf_span_set *out, struct sf_why *why)
 {
     bool is_earlier = out == &w->left.set && w->want->left_to_ns > 0;
     struct sf_span_set_want ask = {.query = query,
@@ -96,10 +96,10 @@ static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
     return SF_OK;
 }
 
-static enum sf_err split(struct work *w, struct sf_why *why)
+static enum sf_err compare_split(struct work *w, struct sf_why *why)
 {
     struct sf_span_set all;
-    enum sf_err err = find(w, w->want->query, SF_SPAN_SET_TRACES, &all, why);
+    enum sf_err err = compare_find(w, w->want->query, SF_SPAN_SET_TRACES, &all, why);
     if (err)
         return err;
     if (all.n > 0)
@@ -125,11 +125,11 @@ static enum sf_err split(struct work *w, struct sf_why *why)
 
 static enum sf_err find_both(struct work *w, sf_str left, sf_str right, struct sf_why *why)
 {
-    enum sf_err err = find(w, left, SIDE_TRACES, &w->left.set, why);
+    enum sf_err err = compare_find(w, left, SIDE_TRACES, &w->left.set, why);
     w->left.view.words = left;
     w->right.view.words = right;
     if (!err)
-        err = find(w, right, SIDE_TRACES, &w->right.set, why);
+        err = compare_find(w, right, SIDE_TRACES, &w->right.set, why);
     w->left.n_found = sf_span_set_found(&w->left.set);
     w->right.n_found = sf_span_set_found(&w->right.set);
     return err;
@@ -146,7 +146,7 @@ static enum sf_err find_errors(struct work *w, struct sf_why *why)
 
 /* The value may have been sent as text or as a number: either will do. Status and kind are written
  * without quotes. */
-static bool add_value(struct work *w, sf_str value, sf_str *out)
+static bool compare_add_value(struct work *w, sf_str value, sf_str *out)
 {
     struct sf_buf text = {0};
     sf_str by = w->want->by;
@@ -171,7 +171,8 @@ static bool add_value(struct work *w, sf_str value, sf_str *out)
 static enum sf_err find_values(struct work *w, struct sf_why *why)
 {
     sf_str left, right;
-    if (!add_value(w, w->want->left, &left) || !add_value(w, w->want->right, &right))
+    if (!compare_add_value(w, w->want->left, &left) ||
+        !compare_add_value(w, w->want->right, &right))
         return sf_no_room(why, "the query");
     return find_both(w, left, right, why);
 }
@@ -182,13 +183,13 @@ static enum sf_err find_sets(struct work *w, struct sf_why *why)
     return want->query.len == 0 ? find_both(w, want->left, want->right, why)
            : want->by.len > 0   ? find_values(w, why)
            : want->is_by_error  ? find_errors(w, why)
-                                : split(w, why);
+                                : compare_split(w, why);
 }
 
 /* ---- all spans at once: where samples carry ids ---- */
 
 /* The place of its costs. */
-static uint32_t add_span(struct side *s, const struct sf_set_span *span)
+static uint32_t compare_add_span(struct side *s, const struct sf_set_span *span)
 {
     double weight = sf_set_span_weight(span);
     s->when[s->cohort.n_spans] = (struct sf_cohort_when){sf_trace_id_hash(span->trace, 0),
@@ -199,11 +200,12 @@ static uint32_t add_span(struct side *s, const struct sf_set_span *span)
     return s->cohort.n_spans++;
 }
 
-static void deal(struct work *w, const struct sf_span_pair *b, const struct sf_cohort_set *c)
+static void compare_deal(struct work *w, const struct sf_span_pair *b,
+                         const struct sf_cohort_set *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         struct side *s = b->is_right[i] ? &w->right : &w->left;
-        uint32_t place = add_span(s, &b->spans[i]);
+        uint32_t place = compare_add_span(s, &b->spans[i]);
         bool is_known = c->costs.n_known[i] > 0;
         w->n_estimated += c->costs.n_samples[i] - c->costs.n_known[i];
         s->view.mean_value += (double)c->costs.totals[i] * sf_set_span_weight(&b->spans[i]);
@@ -257,14 +259,15 @@ static enum sf_err inspect_once(struct work *w, struct sf_why *why)
     w->out.unit = c->link.type.sample_unit;
     w->functions = c->functions.names;
     w->n_functions = c->functions.n;
-    deal(w, b, c);
+    compare_deal(w, b, c);
     w->link = &c->link;
     return SF_OK;
 }
 
 /* ---- one by one: where they do not ---- */
 
-static bool add_cost(struct work *w, struct side *s, uint32_t span, uint32_t frame, double value)
+static bool compare_add_cost(struct work *w, struct side *s, uint32_t span, uint32_t frame,
+                             double value)
 {
     if (!sf_list_room_in(w->q->req, &s->costs, s->cohort.n_costs, &s->cap_costs, 1024))
         return false;
@@ -272,9 +275,9 @@ static bool add_cost(struct work *w, struct side *s, uint32_t span, uint32_t fra
     return true;
 }
 
-static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
-                               const struct sf_span_profile *p, struct sf_arena *req,
-                               struct sf_why *why)
+static enum sf_err compare_add_profile(struct work *w, struct side *s, uint32_t span,
+                                       const struct sf_span_profile *p, struct sf_arena *req,
+                                       struct sf_why *why)
 {
     struct sf_tree tree;
     const struct sf_top_row *rows;
@@ -286,14 +289,14 @@ static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
     for (uint32_t i = 0; !err && i < n; i++) {
         struct sf_frame f = {.function = tree.frames[rows[i].frame].function};
         uint32_t frame = rows[i].self > 0 ? sf_tree_builder_frame(&w->names, &f) : SF_NONE;
-        if (frame != SF_NONE && !add_cost(w, s, span, frame, (double)rows[i].self))
+        if (frame != SF_NONE && !compare_add_cost(w, s, span, frame, (double)rows[i].self))
             err = sf_no_room(why, "the query");
     }
     return err;
 }
 
-static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_span *span,
-                           struct sf_why *why)
+static enum sf_err compare_look_at(struct work *w, struct side *s, const struct sf_set_span *span,
+                                   struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     struct sf_span_profile p;
@@ -301,7 +304,7 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
         .trace = span->trace, .span = span->id, .type = w->out.type, .is_member = true};
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
-    uint32_t place = add_span(s, span);
+    uint32_t place = compare_add_span(s, span);
     enum sf_err err = sf_span_profile_make(w->store, &ask, &q, &p, why);
     w->q->stats = q.stats;
     if (err == SF_ERR_NOT_FOUND)
@@ -313,7 +316,7 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
         return err;
     s->view.n_sampled++;
     s->view.mean_value += (double)p.sure.total * sf_set_span_weight(span);
-    return add_profile(w, s, place, &p, q.req, why);
+    return compare_add_profile(w, s, place, &p, q.req, why);
 }
 
 static enum sf_err inspect_side(struct work *w, struct side *s, double part_of_time,
@@ -331,7 +334,7 @@ static enum sf_err inspect_side(struct work *w, struct side *s, double part_of_t
             s->set.note = SF_SPAN_SET_TIME_UP;
             break;
         }
-        err = look_at(w, s, &s->set.spans[i], why);
+        err = compare_look_at(w, s, &s->set.spans[i], why);
     }
     return err;
 }
@@ -376,7 +379,7 @@ static void spread(struct side *s)
     s->view.durations_ns[SF_COMPARISON_QUANTILES - 1] = s->lengths[n - 1].ns;
 }
 
-static void sum_up(struct side *s)
+static void compare_sum_up(struct side *s)
 {
     spread(s);
     s->cohort.costs = s->costs;
@@ -393,7 +396,7 @@ static void sum_up(struct side *s)
     }
 }
 
-static enum sf_err look(struct work *w, struct sf_why *why)
+static enum sf_err compare_look(struct work *w, struct sf_why *why)
 {
     enum sf_err err = inspect_once(w, why);
     if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->n_estimated == 0 &&
@@ -401,8 +404,8 @@ static enum sf_err look(struct work *w, struct sf_why *why)
         w->link = NULL;
         err = look_one_by_one(w, why);
     }
-    sum_up(&w->left);
-    sum_up(&w->right);
+    compare_sum_up(&w->left);
+    compare_sum_up(&w->right);
     return err;
 }
 
@@ -445,7 +448,7 @@ static bool explain_size(struct work *w, const struct sf_cohort_result *r)
 }
 
 /* About the functions of this type; the parts of the duration have a reason of their own. */
-static void explain(struct work *w, const struct sf_cohort_result *r)
+static void compare_explain(struct work *w, const struct sf_cohort_result *r)
 {
     uint64_t left = w->left.n_found, right = w->right.n_found;
     sf_str *reason = &w->out.reason;
@@ -480,7 +483,8 @@ static void explain(struct work *w, const struct sf_cohort_result *r)
         *reason = SF_STR("no function of this type differs significantly");
 }
 
-static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, struct sf_why *why)
+static enum sf_err compare_give_rows(struct work *w, const struct sf_cohort_result *r,
+                                     struct sf_why *why)
 {
     /* Everything differs from nothing. */
     bool has_both = w->left.view.n_sampled > 0 && w->right.view.n_sampled > 0;
@@ -488,7 +492,7 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
     if (!rows || !note_sample(w))
         return sf_no_room(why, "the query");
-    explain(w, r);
+    compare_explain(w, r);
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
         rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
@@ -542,12 +546,12 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
         return err;
     sf_link_keep_end(&w.keep);
     sf_tree_builder_init(&w.names, q->req, MAX_NAMES_LEN, SF_TREE_COPIES);
-    err = look(&w, why);
+    err = compare_look(&w, why);
     if (!err)
         err = sf_cohort_compare(&w.left.cohort, &w.right.cohort, w.n_functions, 1, q->req, &result,
                                 why);
     if (!err)
-        err = give_rows(&w, &result, why);
+        err = compare_give_rows(&w, &result, why);
     if (!err)
         err = compare_time(&w, why);
     sf_tree_builder_done(&w.names);

@@ -45,12 +45,12 @@ struct work {
 
 /* ---- what each side spent ---- */
 
-static struct side *side_of(struct work *w, uint32_t span)
+static struct side *compare_time_side_of(struct work *w, uint32_t span)
 {
     return w->pair.is_right[span] ? &w->right : &w->left;
 }
 
-static bool make_room(struct work *w, struct side *s)
+static bool compare_time_make_room(struct work *w, struct side *s)
 {
     uint32_t n = w->gathered->n_read;
     s->when = sf_arena_new_n(w->tmp, n + 1u, sizeof(*s->when));
@@ -61,15 +61,15 @@ static bool make_room(struct work *w, struct side *s)
 
 static void add_room(struct work *w, uint32_t span)
 {
-    struct side *s = side_of(w, span);
+    struct side *s = compare_time_side_of(w, span);
     s->unknown_ns += w->b.parts[span].ns[SF_PART_UNKNOWN];
     for (uint32_t part = 0; part < SF_PARTS; part++)
         s->cut_ns += w->b.parts[span].cut[part];
 }
 
-static void add_parts(struct work *w, uint32_t span)
+static void compare_time_add_parts(struct work *w, uint32_t span)
 {
-    struct side *s = side_of(w, span);
+    struct side *s = compare_time_side_of(w, span);
     const struct sf_set_span *from = &w->pair.spans[span];
     struct sf_ledger_parts parts = w->b.parts[span];
     double sum = 0;
@@ -89,7 +89,7 @@ static void add_parts(struct work *w, uint32_t span)
 
 static void add_item(struct work *w, const struct sf_set_breakdown_cost *c)
 {
-    struct side *s = side_of(w, c->span);
+    struct side *s = compare_time_side_of(w, c->span);
     uint32_t *frame = &w->frames[(size_t)c->part * w->b.n_items + c->item];
     if (*frame == SF_NONE) {
         w->first[w->n_frames] = *c;
@@ -100,19 +100,20 @@ static void add_item(struct work *w, const struct sf_set_breakdown_cost *c)
         c->ns * sf_ledger_costs_scale(&w->b.parts[c->span], c->part, s->room)};
 }
 
-static void end(struct side *s)
+static void compare_time_end(struct side *s)
 {
     s->parts = (struct sf_cohort){s->part_costs, s->n_parts, s->n_spans, s->when};
     s->items = (struct sf_cohort){s->item_costs, s->n_items, s->n_spans, s->when};
 }
 
-static bool deal(struct work *w)
+static bool compare_time_deal(struct work *w)
 {
     size_t n_frames = (size_t)w->b.n_items * SF_PARTS;
     w->place = sf_arena_new_n(w->tmp, w->gathered->n_read + 1u, sizeof(*w->place));
     w->frames = sf_arena_new_n(w->tmp, n_frames + 1, sizeof(*w->frames));
     w->first = sf_arena_new_n(w->tmp, w->b.n_costs + 1u, sizeof(*w->first));
-    if (!w->place || !w->frames || !w->first || !make_room(w, &w->left) || !make_room(w, &w->right))
+    if (!w->place || !w->frames || !w->first || !compare_time_make_room(w, &w->left) ||
+        !compare_time_make_room(w, &w->right))
         return false;
     for (size_t i = 0; i < n_frames; i++)
         w->frames[i] = SF_NONE;
@@ -121,17 +122,17 @@ static bool deal(struct work *w)
     w->left.room = sf_ledger_costs_room(w->left.unknown_ns, w->left.cut_ns);
     w->right.room = sf_ledger_costs_room(w->right.unknown_ns, w->right.cut_ns);
     for (uint32_t i = 0; i < w->gathered->n_read; i++)
-        add_parts(w, i);
+        compare_time_add_parts(w, i);
     for (uint32_t i = 0; i < w->b.n_costs; i++)
         add_item(w, &w->b.costs[i]);
-    end(&w->left);
-    end(&w->right);
+    compare_time_end(&w->left);
+    compare_time_end(&w->right);
     return true;
 }
 
 /* ---- the answer ---- */
 
-static struct sf_comparison_row row_of(const struct sf_cohort_row *r)
+static struct sf_comparison_row compare_time_row_of(const struct sf_cohort_row *r)
 {
     return (struct sf_comparison_row){.left = r->left,
                                       .right = r->right,
@@ -172,7 +173,7 @@ static bool give_items(struct work *w, uint32_t part, const struct sf_cohort_res
             to->n_more++;
             continue;
         }
-        items[to->n_items] = row_of(&r->rows[i]);
+        items[to->n_items] = compare_time_row_of(&r->rows[i]);
         const struct sf_frame *f = c->item < w->b.n_code ? w->b.frames[c->item] : NULL;
         if (!sf_arena_copy(w->q->req, w->b.items[c->item], &items[to->n_items].function) ||
             (f && !sf_arena_copy(w->q->req, f->file, &items[to->n_items].file)))
@@ -184,8 +185,8 @@ static bool give_items(struct work *w, uint32_t part, const struct sf_cohort_res
     return true;
 }
 
-static bool give(struct work *w, const struct sf_cohort_result *parts,
-                 const struct sf_cohort_result *items)
+static bool compare_time_give(struct work *w, const struct sf_cohort_result *parts,
+                              const struct sf_cohort_result *items)
 {
     struct sf_comparison_time *t = &w->out;
     t->n_left = w->left.n_spans;
@@ -194,13 +195,13 @@ static bool give(struct work *w, const struct sf_cohort_result *parts,
     for (uint32_t i = 0; i < parts->n_rows; i++) {
         uint32_t part = parts->rows[i].frame;
         if (part == DURATION) {
-            t->duration = row_of(&parts->rows[i]);
+            t->duration = compare_time_row_of(&parts->rows[i]);
             continue;
         }
         struct sf_comparison_part *to = &t->parts[t->n_parts++];
         to->name = sf_ledger_part_name((enum sf_ledger_part)part);
         to->words = sf_ledger_part_words((enum sf_ledger_part)part);
-        to->row = row_of(&parts->rows[i]);
+        to->row = compare_time_row_of(&parts->rows[i]);
         to->is_estimate = w->estimates >> part & 1;
         if (!give_items(w, part, items, to))
             return false;
@@ -211,7 +212,7 @@ static bool give(struct work *w, const struct sf_cohort_result *parts,
 
 /* Spans of the right with most of the part that differs most, or least where there is less of it.
  */
-static void give_examples(struct work *w)
+static void compare_time_give_examples(struct work *w)
 {
     struct sf_comparison_time *t = &w->out;
     uint32_t part = 0;
@@ -309,8 +310,8 @@ static bool summarize(struct work *w)
     return is_kept;
 }
 
-static const struct sf_comparison_part *find_part(const struct sf_comparison_time *t,
-                                                  enum sf_ledger_part part)
+static const struct sf_comparison_part *compare_time_find_part(const struct sf_comparison_time *t,
+                                                               enum sf_ledger_part part)
 {
     for (uint32_t i = 0; i < t->n_parts; i++)
         if (t->parts[i].name == sf_ledger_part_name(part))
@@ -319,10 +320,10 @@ static const struct sf_comparison_part *find_part(const struct sf_comparison_tim
 }
 
 /* Where more than a tenth of the time of a side is unknown. */
-static void explain(struct work *w)
+static void compare_time_explain(struct work *w)
 {
     struct sf_comparison_time *t = &w->out;
-    const struct sf_comparison_part *unknown = find_part(t, SF_PART_UNKNOWN);
+    const struct sf_comparison_part *unknown = compare_time_find_part(t, SF_PART_UNKNOWN);
     if (!unknown || (unknown->row.left * 10 <= t->duration.left &&
                      unknown->row.right * 10 <= t->duration.right))
         return;
@@ -345,7 +346,7 @@ static void explain(struct work *w)
 
 /* ---- all of it ---- */
 
-static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why *why)
+static enum sf_err compare_time_compare(struct work *w, struct sf_store *store, struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     struct sf_cohort_result parts, items;
@@ -353,7 +354,7 @@ static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why
     enum sf_err err = sf_set_breakdown_make(store, w->gathered, w->pair.spans, w->by, *w->q->req,
                                             &q, &w->b, why);
     w->q->stats = q.stats;
-    if (!err && !deal(w))
+    if (!err && !compare_time_deal(w))
         err = sf_no_room(why, "the query");
     if (!err)
         err = sf_cohort_compare(&w->left.parts, &w->right.parts, SF_PARTS + 1, 1, w->tmp, &parts,
@@ -364,18 +365,18 @@ static enum sf_err compare(struct work *w, struct sf_store *store, struct sf_why
     if (err)
         return err;
     w->out = (struct sf_comparison_time){0};
-    if (!give(w, &parts, &items) || !summarize(w))
+    if (!compare_time_give(w, &parts, &items) || !summarize(w))
         return sf_no_room(why, "the query");
-    give_examples(w);
-    explain(w);
+    compare_time_give_examples(w);
+    compare_time_explain(w);
     w->out.left_out = w->b.left_out;
     return SF_OK;
 }
 
 /* Reads the spans of both sides, at most so many of each. */
-static enum sf_err gather(struct work *w, struct sf_store *store,
-                          const struct sf_compare_time_want *want, uint32_t most,
-                          struct sf_why *why)
+static enum sf_err compare_time_gather(struct work *w, struct sf_store *store,
+                                       const struct sf_compare_time_want *want, uint32_t most,
+                                       struct sf_why *why)
 {
     struct sf_span_set left = *want->left, right = *want->right;
     left.spans = sf_arena_new_n(w->q->req, left.n + 1u, sizeof(*left.spans));
@@ -417,11 +418,11 @@ enum sf_err sf_compare_time_make(struct sf_store *store, const struct sf_compare
             w.gathered = want->gathered;
             err = SF_OK;
         } else {
-            err = gather(&w, store, want, most, why);
+            err = compare_time_gather(&w, store, want, most, why);
         }
         sf_arena_reset(want->scratch);
         if (!err)
-            err = compare(&w, store, why);
+            err = compare_time_compare(&w, store, why);
         if (!err)
             *out = w.out;
         if (err != SF_ERR_LIMIT || most / 2 < FEWEST_SPANS)

@@ -53,7 +53,7 @@ struct work {
 
 /* ---- spans and their samples ---- */
 
-static enum sf_err find_spans(struct work *w, struct sf_why *why)
+static enum sf_err coverage_find_spans(struct work *w, struct sf_why *why)
 {
     struct sf_services services = {0};
     struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
@@ -80,8 +80,8 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
 
 /* How many times the profiler looked, as `received` counts: all numbers of an answer are of one
  * kind. Whatever of it a part is, the parts sum to the whole. */
-static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
-                          const struct sf_known_view *known)
+static void coverage_count_samples(struct work *w, int64_t value, uint64_t n_samples,
+                                   const struct sf_known_view *known)
 {
     struct sf_coverage *c = &w->out;
     double all = (double)value, sum = (double)n_samples;
@@ -93,7 +93,7 @@ static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
     c->estimated = c->received - c->known > 0 ? c->received - c->known : 0;
 }
 
-static enum sf_err join(struct work *w, struct sf_why *why)
+static enum sf_err coverage_join(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
     struct sf_span_set left = w->spans; /* clock differences are computed from all of them */
@@ -145,7 +145,7 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     w->out.received = sf_claims_view_samples(&c->link, sf_grades_value(&w->out.grades),
                                              w->out.grades.n_samples);
     view = (struct sf_known_view){.n_samples = known.n_samples, .value = known.value};
-    count_samples(w, known.all, w->out.grades.n_samples, &view);
+    coverage_count_samples(w, known.all, w->out.grades.n_samples, &view);
     if (!sf_link_set_say_left_out(c->link.left_out, w->q->req, &w->out.note))
         return sf_no_room(why, "the query");
     w->is_by_service = c->link.is_by_service;
@@ -176,7 +176,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.n_sampled = p.n_samples > 0;
     w->out.expected = p.most_samples;
     w->out.received = p.taken;
-    count_samples(w, sf_grades_value(&p.grades), p.n_samples, &p.known);
+    coverage_count_samples(w, sf_grades_value(&p.grades), p.n_samples, &p.known);
     w->is_by_service = p.is_by_service;
     w->is_mixed = p.is_mixed;
     w->has_strange_threads = p.has_strange_threads;
@@ -215,7 +215,7 @@ static enum sf_err sum_spans(struct work *w, const struct sf_detail_query *ask,
     return err;
 }
 
-static enum sf_err find_shares(struct work *w, struct sf_why *why)
+static enum sf_err coverage_find_shares(struct work *w, struct sf_why *why)
 {
     struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, w->out.service};
     struct sf_prof_query ask = {.type = w->out.type,
@@ -309,7 +309,8 @@ static bool find_language(struct work *w, const struct sf_trace *trace)
     return true;
 }
 
-static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
+static enum sf_err coverage_inspect_trace(struct work *w, struct sf_traces *traces,
+                                          struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
@@ -329,7 +330,7 @@ static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struc
     return err;
 }
 
-static int by_size(const void *a, const void *b)
+static int coverage_by_size(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -351,12 +352,12 @@ static enum sf_err inspect_clocks(struct work *w, struct sf_why *why)
     for (uint32_t i = 0; !err && i < n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns))
             break;
-        err = inspect_trace(w, &traces, why);
+        err = coverage_inspect_trace(w, &traces, why);
     }
     sf_traces_done(&traces);
     for (uint32_t i = 0; !err && i < w->n_callers; i++) {
         struct caller *c = &w->callers[i];
-        qsort(c->offsets, c->n, sizeof(*c->offsets), by_size);
+        qsort(c->offsets, c->n, sizeof(*c->offsets), coverage_by_size);
         skews[w->out.n_skews++] = (struct sf_coverage_skew){c->service, c->n_calls,
                                                             c->offsets[c->n / 2]};
     }
@@ -367,7 +368,7 @@ static enum sf_err inspect_clocks(struct work *w, struct sf_why *why)
 /* ---- what is missing ---- */
 
 /* The names in a line to add become those of this service and server. */
-static bool fill_in(struct work *w, const char *line, sf_str *out)
+static bool coverage_fill_in(struct work *w, const char *line, sf_str *out)
 {
     struct sf_buf text = {0};
     sf_coverage_hint_fill(line, w->out.service, w->want->server, &text);
@@ -427,7 +428,7 @@ static enum sf_err say_missing(struct work *w, struct sf_why *why)
         m->kind = hint.kind;
         m->sentence = hint.sentence;
         for (int k = 0; k < 2; k++)
-            if (hint.lines[k] && !fill_in(w, hint.lines[k], &m->lines[k]))
+            if (hint.lines[k] && !coverage_fill_in(w, hint.lines[k], &m->lines[k]))
                 return sf_no_room(why, "the query");
         c->n_missing++;
     }
@@ -446,16 +447,16 @@ enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_wa
     if (want->has_span)
         err = join_span(&w, why);
     if (!err)
-        err = find_spans(&w, why);
+        err = coverage_find_spans(&w, why);
     if (!err)
         err = sf_coverage_time_make(store, w.out.service, w.out.from_ns, w.out.until_ns, q, &w.out,
                                     why);
     if (!err && !want->has_span)
-        err = join(&w, why);
+        err = coverage_join(&w, why);
     if (!err && w.out.type.len == 0 && w.out.n_types > 0)
         w.out.type = w.out.types[0].type; /* without spans none was chosen */
     if (!err)
-        err = find_shares(&w, why);
+        err = coverage_find_shares(&w, why);
     if (!err)
         err = inspect_clocks(&w, why);
     if (!err)

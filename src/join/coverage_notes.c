@@ -27,13 +27,13 @@ static const struct sf_coverage_note notes[NOTES] = {
                 "long"},
 };
 
-static bool is_cpu(const struct sf_profile_type *t)
+static bool coverage_notes_is_cpu(const struct sf_profile_type *t)
 {
     return sf_str_eq(t->sample_type, SF_STR("cpu")) &&
            sf_str_eq(t->sample_unit, SF_STR("nanoseconds"));
 }
 
-static bool has_label(const struct sf_series *s, sf_str key, sf_str part)
+static bool coverage_notes_has_label(const struct sf_series *s, sf_str key, sf_str part)
 {
     size_t at;
     for (uint32_t i = 0; i < s->n_labels; i++)
@@ -44,9 +44,9 @@ static bool has_label(const struct sf_series *s, sf_str key, sf_str part)
 
 static bool is_sender(const struct sf_series *s, sf_str part)
 {
-    return has_label(s, SF_STR("pyroscope_spy"), part) ||
-           has_label(s, SF_STR("otel.scope.name"), part) ||
-           has_label(s, SF_STR("otel_scope_name"), part);
+    return coverage_notes_has_label(s, SF_STR("pyroscope_spy"), part) ||
+           coverage_notes_has_label(s, SF_STR("otel.scope.name"), part) ||
+           coverage_notes_has_label(s, SF_STR("otel_scope_name"), part);
 }
 
 /* Identified by its sender, because the language is not enough: a whole-host profiler, or one that
@@ -81,7 +81,7 @@ enum sf_err sf_coverage_notes_make(struct sf_store *store, struct sf_query_ctx *
                        sf_str_eq(s->type.period_unit, SF_STR("nanoseconds"));
         is_said[PAUSED] = is_said[PAUSED] ||
                           sf_str_eq(s->type.sample_type, SF_STR("profiling_paused"));
-        if (!is_cpu(&s->type))
+        if (!coverage_notes_is_cpu(&s->type))
             continue;
         is_said[PYTHON_CPU] = is_said[PYTHON_CPU] || is_sender(s, SF_STR("pyspy")) ||
                               is_sender(s, SF_STR("pyroscope/python"));

@@ -3,18 +3,19 @@
 #include "base/num.h"
 #include "join/thinned.h"
 
-static int64_t time_of(uint64_t ns)
+static int64_t coverage_thinned_time_of(uint64_t ns)
 {
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-static bool is_thinned(const struct sf_keep_state *s)
+static bool coverage_thinned_is_thinned(const struct sf_keep_state *s)
 {
     return s->fate == SF_FATE_THINNED && s->has_tags;
 }
 
-static enum sf_err say(const struct sf_keep_state *last, uint32_t n_all, struct sf_arena *req,
-                       struct sf_coverage *out, struct sf_why *why)
+static enum sf_err coverage_thinned_say(const struct sf_keep_state *last, uint32_t n_all,
+                                        struct sf_arena *req, struct sf_coverage *out,
+                                        struct sf_why *why)
 {
     return sf_arena_print(req, &out->thinned,
                           "thinned: the samples of %llu of %u spans checked were removed after "
@@ -42,13 +43,13 @@ enum sf_err sf_coverage_thinned_find(struct sf_store *store, sf_str service,
         const struct sf_set_span *s = &set->spans[i];
         asks[i] = (struct sf_keep_ask){
             .trace = s->trace,
-            .start_ns = time_of(s->start_ns),
-            .end_ns = time_of(sf_add_sat_u64(s->start_ns, s->duration_ns)),
+            .start_ns = coverage_thinned_time_of(s->start_ns),
+            .end_ns = coverage_thinned_time_of(sf_add_sat_u64(s->start_ns, s->duration_ns)),
             .service = service};
     }
     err = store->ops->keep_states(store, asks, set->n, q, states, why);
     for (uint32_t i = 0; !err && i < n_all; i++) {
-        if (is_thinned(&states[i])) {
+        if (coverage_thinned_is_thinned(&states[i])) {
             out->n_thinned++;
             last = i;
         } else {
@@ -58,12 +59,12 @@ enum sf_err sf_coverage_thinned_find(struct sf_store *store, sf_str service,
     if (err || out->n_thinned == 0)
         return err;
     set->n = n;
-    return say(&states[last], n_all, q->req, out, why);
+    return coverage_thinned_say(&states[last], n_all, q->req, out, why);
 }
 
 bool sf_coverage_thinned_one(const struct sf_keep_state *s, struct sf_arena *req,
                              struct sf_coverage *out)
 {
-    out->n_thinned = is_thinned(s);
+    out->n_thinned = coverage_thinned_is_thinned(s);
     return out->n_thinned == 0 || sf_thinned_say(s, req, &out->thinned);
 }

@@ -10,7 +10,7 @@
 
 enum { MAX_TYPES = 64, MAX_GAPS = 100 };
 
-static int by_size(const void *a, const void *b)
+static int coverage_time_by_size(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -29,11 +29,11 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
     for (uint32_t i = 0; i < p->n_points;
          i++) /* their own, also where only sums of slots are left */
         times[i] = p->points[i].id_ns;
-    qsort(times, p->n_points, sizeof(*times), by_size);
+    qsort(times, p->n_points, sizeof(*times), coverage_time_by_size);
     for (uint32_t i = 1; i < p->n_points; i++)
         distances[i - 1] = times[i] - times[i - 1];
     if (p->n_points > 1) {
-        qsort(distances, p->n_points - 1, sizeof(*distances), by_size);
+        qsort(distances, p->n_points - 1, sizeof(*distances), coverage_time_by_size);
         out->spacing_ns = (uint64_t)distances[(p->n_points - 1) / 2];
     }
     int64_t most_ns = 3 * (int64_t)out->spacing_ns;
@@ -67,7 +67,8 @@ static enum sf_err inspect_type(struct sf_store *store, const struct sf_prof_que
     return find_gaps(&points, q->req, out) ? SF_OK : sf_no_room(why, "the query");
 }
 
-static double rate_of(const struct sf_prof_list *list, const struct sf_profile_type *type)
+static double coverage_time_rate_of(const struct sf_prof_list *list,
+                                    const struct sf_profile_type *type)
 {
     for (uint32_t i = 0; i < list->n; i++)
         if (sf_batch_tree_type_eq(&list->series[i].type, type) && list->series[i].period > 0 &&
@@ -99,7 +100,7 @@ enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_
     for (uint32_t i = 0; !err && i < n; i++) {
         if (!sf_batch_tree_type_print(&types[i].type, q->req, &rows[i].type))
             return sf_no_room(why, "the query");
-        rows[i].rate_hz = rate_of(&list, &types[i].type);
+        rows[i].rate_hz = coverage_time_rate_of(&list, &types[i].type);
         ask.type = rows[i].type;
         err = inspect_type(store, &ask, q, &rows[i], why);
     }

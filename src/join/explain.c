@@ -36,19 +36,20 @@ struct work {
     struct sf_explain_view out;
 };
 
-static bool is_same(const struct sf_link_set *set, uint32_t a, uint32_t b)
+static bool explain_is_same(const struct sf_link_set *set, uint32_t a, uint32_t b)
 {
     return sf_str_eq(set->spans[a].name, set->spans[b].name) &&
            sf_str_eq(set->services[a], set->services[b]);
 }
 
-static void add_span(const struct sf_link_set *set, struct groups *g, uint32_t span, double ns)
+static void explain_add_span(const struct sf_link_set *set, struct groups *g, uint32_t span,
+                             double ns)
 {
     if (ns <= 0)
         return;
     for (uint32_t i = 0; i < g->n; i++) {
         struct group *one = &g->list[i];
-        if (!is_same(set, one->span, span))
+        if (!explain_is_same(set, one->span, span))
             continue;
         one->ns += ns;
         one->count++;
@@ -64,7 +65,7 @@ static void add_span(const struct sf_link_set *set, struct groups *g, uint32_t s
         g->n_more++;
 }
 
-static int by_ns(const void *a, const void *b)
+static int explain_by_ns(const void *a, const void *b)
 {
     const struct group *x = a, *y = b;
     if (x->ns != y->ns)
@@ -80,7 +81,7 @@ static enum sf_err give_groups(struct work *w, struct groups *g, double whole, b
     struct sf_explain_span *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_CHILDREN, sizeof(*list));
     uint32_t n = 0;
     enum sf_err err = list ? SF_OK : sf_no_room(why, "the query");
-    qsort(g->list, g->n, sizeof(*g->list), by_ns);
+    qsort(g->list, g->n, sizeof(*g->list), explain_by_ns);
     for (uint32_t i = 0; !err && i < g->n && n < SF_EXPLAIN_CHILDREN; i++) {
         const struct group *one = &g->list[i];
         if (one->ns < whole * SMALLEST)
@@ -111,7 +112,7 @@ static enum sf_err give_groups(struct work *w, struct groups *g, double whole, b
     return err;
 }
 
-static struct sf_explain_part *find_part(struct work *w, enum sf_ledger_part part)
+static struct sf_explain_part *explain_find_part(struct work *w, enum sf_ledger_part part)
 {
     struct sf_explain_part named = sf_explain_part_named(part);
     for (uint32_t i = 0; i < w->out.n_parts; i++)
@@ -122,7 +123,7 @@ static struct sf_explain_part *find_part(struct work *w, enum sf_ledger_part par
 
 /* ---- one span ---- */
 
-static double overlap(const struct sf_span_tree *t, uint32_t child, uint32_t span)
+static double explain_overlap(const struct sf_span_tree *t, uint32_t child, uint32_t span)
 {
     int64_t shift_ns = sf_span_tree_shift_ns(t, child, span);
     uint64_t start_ns = sf_shift_sat_u64(t->places[child].start_ns, shift_ns);
@@ -139,7 +140,7 @@ static struct sf_explain_part *find_remote(struct work *w)
     static const enum sf_ledger_part parts[] = {SF_PART_REMOTE, SF_PART_NET, SF_PART_IO};
     struct sf_explain_part *best = NULL;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        struct sf_explain_part *p = find_part(w, parts[i]);
+        struct sf_explain_part *p = explain_find_part(w, parts[i]);
         if (p && (!best || p->ns > best->ns))
             best = p;
     }
@@ -156,18 +157,18 @@ static void fit_groups(struct groups *g, double part_ns)
         g->list[i].ns *= part_ns / sum;
 }
 
-static enum sf_err give_children(struct work *w, uint32_t span, struct sf_why *why)
+static enum sf_err explain_give_children(struct work *w, uint32_t span, struct sf_why *why)
 {
     const struct sf_span_tree *t = &w->t.set->tree;
     struct groups *here = sf_arena_new(w->q->req, sizeof(*here));
     struct groups *there = sf_arena_new(w->q->req, sizeof(*there));
-    struct sf_explain_part *local = find_part(w, SF_PART_CHILD), *remote = find_remote(w);
+    struct sf_explain_part *local = explain_find_part(w, SF_PART_CHILD), *remote = find_remote(w);
     enum sf_err err = here && there ? SF_OK : sf_no_room(why, "the query");
     for (uint32_t k = t->first[span]; !err && k < t->first[span + 1]; k++) {
         uint32_t child = t->children[k];
         if (child < w->t.set->n_own)
-            add_span(w->t.set, sf_span_tree_is_local(t, child, span) ? here : there, child,
-                     overlap(t, child, span));
+            explain_add_span(w->t.set, sf_span_tree_is_local(t, child, span) ? here : there, child,
+                             explain_overlap(t, child, span));
     }
     if (!err && local) {
         fit_groups(here, (double)local->ns);
@@ -192,7 +193,7 @@ static enum sf_err focus_span(struct work *w, uint32_t span, struct sf_why *why)
                : sf_explain_focus_path(sum, &w->t, span, path_ns, w->focus, &w->out.focus, why);
 }
 
-static enum sf_err of_span(struct work *w, struct sf_why *why)
+static enum sf_err explain_of_span(struct work *w, struct sf_why *why)
 {
     const struct sf_link_set *set = w->t.set;
     struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
@@ -211,7 +212,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
     if (!err && w->focus.len > 0)
         err = focus_span(w, set->span, why);
-    return err ? err : give_children(w, set->span, why);
+    return err ? err : explain_give_children(w, set->span, why);
 }
 
 /* ---- the whole trace ---- */
@@ -221,7 +222,7 @@ static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct s
 {
     enum sf_err err = SF_OK;
     for (int part = 0; !err && part < SF_PARTS; part++) {
-        struct sf_explain_part *to = find_part(w, (enum sf_ledger_part)part);
+        struct sf_explain_part *to = explain_find_part(w, (enum sf_ledger_part)part);
         struct groups *g = to ? sf_arena_new(w->q->req, sizeof(*g)) : NULL;
         if (!to)
             continue;
@@ -231,9 +232,9 @@ static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct s
             const struct sf_span_times *s = &w->t.spans[i];
             double own = sf_explain_times_own(s);
             if (own > 0)
-                add_span(w->t.set, g, i,
-                         (double)sf_explain_times_ns(s, (enum sf_ledger_part)part) *
-                             (double)path_ns[i] / own);
+                explain_add_span(w->t.set, g, i,
+                                 (double)sf_explain_times_ns(s, (enum sf_ledger_part)part) *
+                                     (double)path_ns[i] / own);
         }
         err = give_groups(w, g, (double)w->out.duration_ns, false, to, why);
     }
@@ -253,7 +254,7 @@ static uint32_t root_of(const struct sf_link_set *set)
     return best;
 }
 
-static enum sf_err of_trace(struct work *w, struct sf_why *why)
+static enum sf_err explain_of_trace(struct work *w, struct sf_why *why)
 {
     const struct sf_link_set *set = w->t.set;
     struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
@@ -314,19 +315,19 @@ static sf_span_id find_named(const struct sf_explain_times *t, sf_str service)
     return 0;
 }
 
-static bool is_thinned(const struct sf_keep_state *s)
+static bool explain_is_thinned(const struct sf_keep_state *s)
 {
     return s->fate == SF_FATE_THINNED && s->has_tags;
 }
 
 static bool explain_unknown(struct work *w)
 {
-    struct sf_explain_part *p = find_part(w, SF_PART_UNKNOWN);
+    struct sf_explain_part *p = explain_find_part(w, SF_PART_UNKNOWN);
     const struct sf_explain_times *t = &w->t;
     sf_str who = p && p->n_children > 0 ? p->children[0].service : w->out.service;
     if (!p || p->ns * 10 <= w->out.duration_ns)
         return true;
-    if (is_thinned(&t->set->keep) && !has_samples(t, who))
+    if (explain_is_thinned(&t->set->keep) && !has_samples(t, who))
         return sf_thinned_say(&t->set->keep, w->q->req, &w->out.reason) &&
                sf_arena_print(w->q->req, &p->reason, "its samples were thinned by rule set %u",
                               t->set->keep.version);
@@ -351,7 +352,7 @@ static bool explain_unknown(struct work *w)
 /* For contended locks: the holder. */
 static enum sf_err explain_lock(struct work *w, struct sf_store *store, struct sf_why *why)
 {
-    struct sf_explain_part *p = find_part(w, SF_PART_LOCK);
+    struct sf_explain_part *p = explain_find_part(w, SF_PART_LOCK);
     const struct sf_link_set *set = w->t.set;
     struct sf_explain_holder_want want = {.from_ns = INT64_MAX};
     if (!p || p->ns * 20 < w->out.duration_ns)
@@ -380,7 +381,7 @@ enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_tra
                      .out = {.trace = want->trace, .n_spans = 1, .low_ns = NAN, .high_ns = NAN}};
     enum sf_err err = sf_explain_times_load(&w.t, store, want->trace, want->span, q, why);
     if (!err)
-        err = want->span != 0 ? of_span(&w, why) : of_trace(&w, why);
+        err = want->span != 0 ? explain_of_span(&w, why) : explain_of_trace(&w, why);
     if (!err)
         err = explain_lock(&w, store, why);
     if (!err &&

@@ -82,9 +82,9 @@ static void count_left(struct work *w, const struct sf_explain_part *p)
         w->left[at].n_more = p->n_more_children;
 }
 
-static enum sf_err look_at(struct work *w, struct sf_store *store,
-                           const struct sf_explain_trace_want *ask, struct sf_arena *scratch,
-                           struct sf_why *why)
+static enum sf_err explain_below_look_at(struct work *w, struct sf_store *store,
+                                         const struct sf_explain_trace_want *ask,
+                                         struct sf_arena *scratch, struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     struct sf_explain_view one;
@@ -111,7 +111,7 @@ static enum sf_err look_at(struct work *w, struct sf_store *store,
     return is_ok ? SF_OK : sf_no_room(why, "the query");
 }
 
-static int by_ns(const void *a, const void *b)
+static int explain_below_by_ns(const void *a, const void *b)
 {
     const struct group *x = a, *y = b;
     return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : sf_str_cmp(x->span.name, y->span.name);
@@ -144,7 +144,7 @@ static bool fit_below(struct work *w, struct sf_explain_span *s, struct sf_expla
     return true;
 }
 
-static bool give_children(struct work *w, struct sf_explain_part *to, double whole)
+static bool explain_below_give_children(struct work *w, struct sf_explain_part *to, double whole)
 {
     struct sf_explain_span *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_CHILDREN, sizeof(*list));
     double sum = 0;
@@ -194,7 +194,7 @@ static bool has_children(const struct sf_explain_view *v)
     return ns > (double)v->duration_ns * CHILDREN;
 }
 
-static bool give_all(struct work *w, struct sf_explain_view *io)
+static bool explain_below_give_all(struct work *w, struct sf_explain_view *io)
 {
     int64_t ns;
     if (!sf_explain_mean_give(&w->own, w->n, SF_EXPLAIN_FUNCTIONS, &io->parts, &io->n_parts, &ns))
@@ -231,15 +231,15 @@ enum sf_err sf_explain_below(struct sf_store *store, const struct sf_explain_bel
             break;
         }
         struct sf_explain_trace_want ask = {set.spans[i].trace, set.spans[i].id, want->focus};
-        err = look_at(&w, store, &ask, want->scratch, why);
+        err = explain_below_look_at(&w, store, &ask, want->scratch, why);
     }
     if (err)
         return err;
-    qsort(w.groups, w.n_groups, sizeof(*w.groups), by_ns);
-    if (w.n > 0 && want->is_all && !give_all(&w, io))
+    qsort(w.groups, w.n_groups, sizeof(*w.groups), explain_below_by_ns);
+    if (w.n > 0 && want->is_all && !explain_below_give_all(&w, io))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; needs_more && w.n > 0 && i < io->n_parts; i++)
-        if (!give_children(&w, &io->parts[i], (double)io->duration_ns))
+        if (!explain_below_give_children(&w, &io->parts[i], (double)io->duration_ns))
             return sf_no_room(why, "the query");
     if (w.n > 0 && want->focus.len > 0)
         io->focus = (struct sf_explain_focus){want->focus, w.focus_ns / w.n, NAN, NAN, 0, true};

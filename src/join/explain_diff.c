@@ -26,12 +26,12 @@ struct work {
 
 /* ---- queries ---- */
 
-static void add_text(struct sf_buf *out, sf_str value)
+static void explain_diff_add_text(struct sf_buf *out, sf_str value)
 {
     sf_expr_text_static((struct sf_static){SF_TYPE_STRING, {.str = value}}, out);
 }
 
-static bool keep(struct sf_buf *text, struct sf_arena *req, sf_str *out)
+static bool explain_diff_keep(struct sf_buf *text, struct sf_arena *req, sf_str *out)
 {
     bool is_kept = sf_buf_ok(text) && sf_arena_copy(req, sf_buf_str(text), out);
     sf_buf_done(text);
@@ -43,12 +43,12 @@ static bool make_version(struct work *w, sf_str version, sf_str *out)
 {
     struct sf_buf text = {0};
     sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
-    add_text(&text, w->want->service);
+    explain_diff_add_text(&text, w->want->service);
     sf_buf_add_str(&text, SF_STR(" && resource.service.version = "));
-    add_text(&text, version);
+    explain_diff_add_text(&text, version);
     sf_buf_add_str(&text,
                    SF_STR(" && (kind = server || kind = consumer || nestedSetParent < 0) }"));
-    return keep(&text, w->q->req, out);
+    return explain_diff_keep(&text, w->q->req, out);
 }
 
 static bool make_split(struct work *w, uint64_t bound_ns)
@@ -66,14 +66,14 @@ static bool make_child(sf_str above, sf_str name, bool is_remote, struct sf_aren
     size_t at;
     sf_buf_print(&text, "(%.*s) > { name = ", SF_STR_ARG(above));
     if (is_remote && sf_str_find(name, SF_STR(": "), &at)) {
-        add_text(&text, sf_str_from_at(name, at + 2));
+        explain_diff_add_text(&text, sf_str_from_at(name, at + 2));
         sf_buf_add_str(&text, SF_STR(" && resource.service.name = "));
-        add_text(&text, sf_str_part(name, 0, at));
+        explain_diff_add_text(&text, sf_str_part(name, 0, at));
     } else {
-        add_text(&text, name);
+        explain_diff_add_text(&text, name);
     }
     sf_buf_add_str(&text, SF_STR(" }"));
-    return keep(&text, req, out);
+    return explain_diff_keep(&text, req, out);
 }
 
 /* ---- a comparison as parts ---- */
@@ -108,8 +108,8 @@ static bool give_functions(const struct sf_comparison_part *from, struct sf_aren
 }
 
 /* Children are functions of their part there. */
-static bool give_children(const struct sf_comparison_part *from, bool is_remote,
-                          struct sf_arena *req, struct sf_explain_part *to)
+static bool explain_diff_give_children(const struct sf_comparison_part *from, bool is_remote,
+                                       struct sf_arena *req, struct sf_explain_part *to)
 {
     struct sf_explain_span *list = sf_arena_new_n(req, SF_EXPLAIN_CHILDREN, sizeof(*list));
     if (!list)
@@ -135,8 +135,8 @@ static bool give_children(const struct sf_comparison_part *from, bool is_remote,
     return true;
 }
 
-static bool give_parts(const struct sf_comparison_time *t, struct sf_arena *req,
-                       struct sf_explain_part **out, uint32_t *out_n)
+static bool explain_diff_give_parts(const struct sf_comparison_time *t, struct sf_arena *req,
+                                    struct sf_explain_part **out, uint32_t *out_n)
 {
     struct sf_explain_part *list = sf_arena_new_n(req, SF_COMPARISON_PARTS, sizeof(*list));
     uint32_t n = 0;
@@ -159,7 +159,7 @@ static bool give_parts(const struct sf_comparison_time *t, struct sf_arena *req,
         to->before_ns = from->row.left;
         to->after_ns = from->row.right;
         bool is_child = part == SF_PART_CHILD || part == SF_PART_REMOTE;
-        if (is_child ? !give_children(from, part == SF_PART_REMOTE, req, to)
+        if (is_child ? !explain_diff_give_children(from, part == SF_PART_REMOTE, req, to)
                      : !give_functions(from, req, to))
             return false;
     }
@@ -196,8 +196,9 @@ struct level { /* what was compared last */
     uint32_t depth;
 };
 
-static enum sf_err compare(struct work *w, struct sf_compare_want *ask, struct sf_arena *req,
-                           struct sf_comparison *out, struct sf_why *why)
+static enum sf_err explain_diff_compare(struct work *w, struct sf_compare_want *ask,
+                                        struct sf_arena *req, struct sf_comparison *out,
+                                        struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     q.req = req;
@@ -220,7 +221,7 @@ static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *re
     if (!find_child(&at->time, at->left, at->right, req, sides))
         return SF_OK;
     struct sf_compare_want ask = {.left = sides[0], .right = sides[1]};
-    enum sf_err err = compare(w, &ask, req, &c, why);
+    enum sf_err err = explain_diff_compare(w, &ask, req, &c, why);
     if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE)
         return SF_OK; /* what is known stays */
     if (err || c.time.n_left == 0 || c.time.n_right == 0)
@@ -268,7 +269,7 @@ static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct
         struct sf_explain_part *parts = NULL, *top = &w->out.parts[0];
         *list = (struct sf_explain_span){.ns = llround(at.time.duration.delta * at.share),
                                          .count = (uint32_t)fmax(1, round(at.share))};
-        if (!give_parts(&at.time, w->q->req, &parts, &list->n_parts) ||
+        if (!explain_diff_give_parts(&at.time, w->q->req, &parts, &list->n_parts) ||
             !name_level(&at, w->store, w->q, list, why))
             err = sf_no_room(why, "the query");
         list->parts = parts;
@@ -282,7 +283,8 @@ static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct
 
 /* ---- all of it ---- */
 
-static enum sf_err give(struct work *w, const struct sf_comparison *c, struct sf_why *why)
+static enum sf_err explain_diff_give(struct work *w, const struct sf_comparison *c,
+                                     struct sf_why *why)
 {
     const struct sf_comparison_time *t = &c->time;
     struct sf_explain_view *v = &w->out;
@@ -306,7 +308,7 @@ static enum sf_err give(struct work *w, const struct sf_comparison *c, struct sf
             .span = t->examples[i].span,
             .duration_ns = t->examples[i].duration_ns,
             .part_ns = llround(t->examples[i].part_ns)};
-    if (!give_parts(t, w->q->req, &v->parts, &v->n_parts))
+    if (!explain_diff_give_parts(t, w->q->req, &v->parts, &v->n_parts))
         return sf_no_room(why, "the query");
     return v->is_significant ? go_down(w, c, why) : SF_OK;
 }
@@ -317,10 +319,10 @@ static enum sf_err of_split(struct work *w, struct sf_why *why)
     struct sf_comparison c;
     w->out.query = w->want->query;
     w->out.split = w->want->split_word;
-    enum sf_err err = compare(w, &ask, w->q->req, &c, why);
+    enum sf_err err = explain_diff_compare(w, &ask, w->q->req, &c, why);
     if (!err && !make_split(w, c.bound_ns))
         err = sf_no_room(why, "the query");
-    return err ? err : give(w, &c, why);
+    return err ? err : explain_diff_give(w, &c, why);
 }
 
 /* The version of the newest request of the service before the first one of `version`. */
@@ -346,11 +348,11 @@ static enum sf_err find_previous(struct work *w, sf_str version, sf_str *out, st
                        SF_STR_ARG(sf_str_part(w->want->service, 0, 80)),
                        SF_STR_ARG(sf_str_part(version, 0, 80)));
     sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
-    add_text(&text, w->want->service);
+    explain_diff_add_text(&text, w->want->service);
     sf_buf_add_str(&text, SF_STR(" && resource.service.version != "));
-    add_text(&text, version);
+    explain_diff_add_text(&text, version);
     sf_buf_add_str(&text, SF_STR(" }"));
-    if (!keep(&text, w->q->req, &ask.query))
+    if (!explain_diff_keep(&text, w->q->req, &ask.query))
         return sf_no_room(why, "the query");
     ask.to_ns = first_ns < (uint64_t)ask.to_ns ? (int64_t)first_ns : ask.to_ns;
     ask.limit_traces = 1;
@@ -387,7 +389,7 @@ static enum sf_err of_versions(struct work *w, struct sf_why *why)
         if (!make_version(w, before, &w->left) || !make_version(w, after, &w->right))
             return sf_no_room(why, "the query");
         struct sf_compare_want ask = {.left = w->left, .right = w->right};
-        enum sf_err err = compare(w, &ask, w->q->req, &c, why);
+        enum sf_err err = explain_diff_compare(w, &ask, w->q->req, &c, why);
         if (err)
             return err;
         if (turn > 0 || c.left.first_ns <= c.right.first_ns || c.right.n_found == 0)
@@ -400,7 +402,7 @@ static enum sf_err of_versions(struct work *w, struct sf_why *why)
     w->out.before_version = before;
     w->out.after_version = after;
     w->out.query = w->right;
-    return give(w, &c, why);
+    return explain_diff_give(w, &c, why);
 }
 
 enum sf_err sf_explain_diff(struct sf_store *store, const struct sf_explain_diff_want *want,

@@ -20,8 +20,8 @@ const bool *sf_explain_focus_nodes(const struct sf_hot_code *hot, sf_str name, s
 }
 
 /* Ends of the parts' intervals are added up: at least as wide as the interval of the sum. */
-static void add_code(const struct sf_times_sum *sum, const struct sf_explain_times *t,
-                     const bool *is_through, struct sf_explain_focus *out)
+static void explain_focus_add_code(const struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                   const bool *is_through, struct sf_explain_focus *out)
 {
     for (int part = 0; part < SF_PART_CHILD; part++) {
         const struct sf_part_seen *s = &sum->seen[part];
@@ -68,7 +68,7 @@ enum sf_err sf_explain_focus_path(const struct sf_times_sum *sum, const struct s
     *out = (struct sf_explain_focus){.name = name};
     if (!is_through)
         return sf_no_room(why, "the query");
-    add_code(sum, t, is_through, out);
+    explain_focus_add_code(sum, t, is_through, out);
     if (out->ns <= 0)
         add_spans(t, span, path_ns, name, out);
     return SF_OK;

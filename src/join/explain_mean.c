@@ -11,8 +11,8 @@ void sf_explain_mean_init(struct sf_explain_mean *m, struct sf_arena *req)
     *m = (struct sf_explain_mean){.req = req};
 }
 
-static bool add_function(struct sf_explain_mean *m, uint32_t part,
-                         const struct sf_explain_function *f)
+static bool explain_mean_add_function(struct sf_explain_mean *m, uint32_t part,
+                                      const struct sf_explain_function *f)
 {
     struct sf_explain_function *list = m->parts[part].functions;
     for (uint32_t i = 0; i < m->parts[part].n_functions; i++) {
@@ -35,7 +35,7 @@ static bool add_function(struct sf_explain_mean *m, uint32_t part,
     return true;
 }
 
-static uint32_t part_of(const struct sf_explain_part *p)
+static uint32_t explain_mean_part_of(const struct sf_explain_part *p)
 {
     for (uint32_t i = 0; i < SF_PARTS; i++)
         if (strcmp(p->ledger, sf_ledger_part_name((enum sf_ledger_part)i)) == 0)
@@ -47,7 +47,7 @@ bool sf_explain_mean_add(struct sf_explain_mean *m, const struct sf_explain_part
                          uint32_t n_parts)
 {
     for (uint32_t i = 0; i < n_parts; i++) {
-        uint32_t part = part_of(&parts[i]);
+        uint32_t part = explain_mean_part_of(&parts[i]);
         if (!m->parts[part].functions)
             m->parts[part].functions = sf_arena_new_n(m->req, SF_MEAN_FUNCTIONS,
                                                       sizeof(*m->parts[part].functions));
@@ -59,14 +59,14 @@ bool sf_explain_mean_add(struct sf_explain_mean *m, const struct sf_explain_part
         if (parts[i].n_more_functions > m->parts[part].n_more)
             m->parts[part].n_more = parts[i].n_more_functions;
         for (uint32_t k = 0; k < parts[i].n_functions; k++)
-            if (!add_function(m, part, &parts[i].functions[k]))
+            if (!explain_mean_add_function(m, part, &parts[i].functions[k]))
                 return false;
     }
     m->n++;
     return true;
 }
 
-static int by_ns(const void *a, const void *b)
+static int explain_mean_by_ns(const void *a, const void *b)
 {
     const struct sf_explain_function *x = a, *y = b;
     return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : sf_str_cmp(x->function, y->function);
@@ -96,7 +96,7 @@ bool sf_explain_mean_give(const struct sf_explain_mean *m, double n, uint32_t mo
         if (!isfinite(error))
             to->low_ns = to->high_ns = NAN;
         qsort(m->parts[part].functions, m->parts[part].n_functions,
-              sizeof(*m->parts[part].functions), by_ns);
+              sizeof(*m->parts[part].functions), explain_mean_by_ns);
         for (uint32_t i = 0; i < m->parts[part].n_functions; i++)
             m->parts[part].functions[i].ns /= n;
         to->functions = m->parts[part].functions;

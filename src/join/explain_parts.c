@@ -12,9 +12,10 @@ double sf_explain_parts_worth(const struct sf_part_seen *s)
     return s->samples > 0 ? fmin(s->samples, sf_trust_effective(s->samples, squares)) : 0;
 }
 
-static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf_explain_times *t,
-                                 int part, uint32_t most, struct sf_explain_part *to,
-                                 struct sf_why *why)
+static enum sf_err explain_parts_add_functions(const struct sf_times_sum *sum,
+                                               const struct sf_explain_times *t, int part,
+                                               uint32_t most, struct sf_explain_part *to,
+                                               struct sf_why *why)
 {
     struct sf_hot_pieces found = {0};
     struct sf_explain_function *list = sf_arena_new_n(t->q->req, SF_EXPLAIN_FUNCTIONS,
@@ -35,7 +36,7 @@ static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf
     return err;
 }
 
-static bool is_few(const struct sf_times_sum *sum, int part)
+static bool explain_parts_is_few(const struct sf_times_sum *sum, int part)
 {
     const struct sf_part_seen *s = &sum->seen[part];
     return s->samples > 0 && s->samples < SF_TRUST_FEW && s->sampled_ns > s->sure_ns;
@@ -59,10 +60,10 @@ enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf
         to->ns = llround(sum->ns[part]);
         to->source = sum->exact >> part & 1 ? "exact" : s->sampled_ns > 0 ? "samples" : to->source;
         to->is_estimate = sum->estimate >> part & 1 || s->estimated_ns > 0.05 * sum->ns[part];
-        to->few = is_few(sum, part) ? s->samples : 0;
+        to->few = explain_parts_is_few(sum, part) ? s->samples : 0;
         sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, sf_explain_parts_worth(s),
                               (double)whole_ns);
-        err = add_functions(sum, t, part, most, to, why);
+        err = explain_parts_add_functions(sum, t, part, most, to, why);
     }
     sf_explain_parts_fit(list, n, (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX));
     *out = list;

@@ -32,14 +32,14 @@ struct mean {
     double sum, squares;
 };
 
-static void add(struct mean *m, double v)
+static void explain_set_add(struct mean *m, double v)
 {
     m->sum += v;
     m->squares += v * v;
 }
 
 /* Its 95 % interval; none of under eight. */
-static double error_of(const struct mean *m, uint32_t n)
+static double explain_set_error_of(const struct mean *m, uint32_t n)
 {
     double mean = m->sum / n, spread = m->squares / n - mean * mean;
     return n >= 8 ? 1.96 * sqrt(fmax(0, spread) / (n - 1)) : NAN;
@@ -51,7 +51,7 @@ static void bound(double mean, double error, double *low, double *high)
     *high = isfinite(error) ? mean + error : NAN;
 }
 
-static void find_room(struct work *w)
+static void explain_set_find_room(struct work *w)
 {
     double unknown_ns = 0, cut_ns = 0;
     for (uint32_t i = 0; i < w->l.gathered->n_read; i++) {
@@ -62,7 +62,7 @@ static void find_room(struct work *w)
     w->room = sf_ledger_costs_room(unknown_ns, cut_ns);
 }
 
-static double cost_of(const struct work *w, const struct sf_set_breakdown_cost *c)
+static double explain_set_cost_of(const struct work *w, const struct sf_set_breakdown_cost *c)
 {
     return c->ns * sf_ledger_costs_scale(&w->l.b.parts[c->span], c->part, w->room);
 }
@@ -89,17 +89,17 @@ static enum sf_err bound_functions(struct work *w, uint32_t part, const struct s
         const struct sf_set_breakdown_cost *c = i < w->l.b.n_costs ? &w->l.b.costs[i] : NULL;
         if (!c || c->span != last)
             for (uint32_t k = 0; k < found->n; k++) {
-                add(&means[k], own[k]);
+                explain_set_add(&means[k], own[k]);
                 own[k] = 0;
             }
         if (!c)
             break;
         last = c->span;
         if (c->part == part && c->item < w->l.b.n_code && found->of[c->item] != SF_NONE)
-            own[found->of[c->item]] += cost_of(w, c);
+            own[found->of[c->item]] += explain_set_cost_of(w, c);
     }
     for (uint32_t k = 0; k < found->n; k++)
-        bound(list[k].ns, error_of(&means[k], n), &list[k].low_ns, &list[k].high_ns);
+        bound(list[k].ns, explain_set_error_of(&means[k], n), &list[k].low_ns, &list[k].high_ns);
     return SF_OK;
 }
 
@@ -131,7 +131,7 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
     if (!values || !list)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w->l.b.n_costs; i++) {
-        double ns = cost_of(w, &w->l.b.costs[i]) / n;
+        double ns = explain_set_cost_of(w, &w->l.b.costs[i]) / n;
         if (w->l.b.costs[i].part != part || w->l.b.costs[i].item >= w->l.b.n_code)
             continue;
         values[w->l.b.costs[i].item] += ns;
@@ -166,23 +166,23 @@ static enum sf_err give_focus(struct work *w, const struct sf_hot_code *hot, str
     for (uint32_t i = 0; i < w->l.b.n_costs; i++) { /* by span */
         const struct sf_set_breakdown_cost *c = &w->l.b.costs[i];
         if (c->item < w->l.b.n_code)
-            in_code += is_through[c->item] ? cost_of(w, c) : 0;
+            in_code += is_through[c->item] ? explain_set_cost_of(w, c) : 0;
         else
-            in_children += sf_str_eq(w->l.b.items[c->item], name) ? cost_of(w, c) : 0;
+            in_children += sf_str_eq(w->l.b.items[c->item], name) ? explain_set_cost_of(w, c) : 0;
         if (i + 1 < w->l.b.n_costs && w->l.b.costs[i + 1].span == c->span)
             continue;
-        add(&code, in_code);
-        add(&children, in_children);
+        explain_set_add(&code, in_code);
+        explain_set_add(&children, in_children);
         in_code = in_children = 0;
     }
     const struct mean *of = code.sum > 0 ? &code : &children;
     struct sf_explain_focus *f = &w->out.focus;
     *f = (struct sf_explain_focus){.name = name, .ns = of->sum / n};
-    bound(f->ns, error_of(of, n), &f->low_ns, &f->high_ns);
+    bound(f->ns, explain_set_error_of(of, n), &f->low_ns, &f->high_ns);
     return SF_OK;
 }
 
-static enum sf_err give_parts(struct work *w, struct sf_why *why)
+static enum sf_err explain_set_give_parts(struct work *w, struct sf_why *why)
 {
     uint32_t n = w->l.gathered->n_read;
     struct mean means[SF_PARTS] = {{0}}, whole = {0};
@@ -191,20 +191,20 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
     struct sf_explain_part *list = sf_arena_new_n(w->q->req, SF_PARTS, sizeof(*list));
     enum sf_err err = list ? sf_hot_code_init(&hot, &w->l.b.stacks, w->want->scratch, why)
                            : sf_no_room(why, "the query");
-    find_room(w);
+    explain_set_find_room(w);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_ledger_parts parts = w->l.b.parts[i];
         double sum = 0;
         sf_ledger_costs_fit(&parts, w->room);
         for (uint32_t part = 0; part < SF_PARTS; part++) {
-            add(&means[part], parts.ns[part]);
+            explain_set_add(&means[part], parts.ns[part]);
             sum += parts.ns[part];
         }
-        add(&whole, sum);
+        explain_set_add(&whole, sum);
         estimates |= w->l.b.estimates[i];
     }
     w->out.duration_ns = llround(whole.sum / n);
-    bound(whole.sum / n, error_of(&whole, n), &w->out.low_ns, &w->out.high_ns);
+    bound(whole.sum / n, explain_set_error_of(&whole, n), &w->out.low_ns, &w->out.high_ns);
     for (uint32_t part = 0; !err && part < SF_PARTS; part++) {
         double mean = means[part].sum / n;
         if (fabs(mean) < 0.5)
@@ -216,7 +216,7 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
         if (w->l.b.part_taken[part] > 0 && w->l.b.part_taken[part] < SF_TRUST_FEW &&
             w->l.b.part_sampled[part] > w->l.b.part_sure[part])
             to->few = w->l.b.part_taken[part];
-        bound(mean, error_of(&means[part], n), &to->low_ns, &to->high_ns);
+        bound(mean, explain_set_error_of(&means[part], n), &to->low_ns, &to->high_ns);
         if (part < SF_PART_CHILD)
             err = name_functions(w, &hot, part, to, why);
     }
@@ -229,7 +229,7 @@ static enum sf_err give_parts(struct work *w, struct sf_why *why)
 }
 
 /* The spans with most of the largest part. */
-static void give_examples(struct work *w)
+static void explain_set_give_examples(struct work *w)
 {
     uint32_t part = 0;
     if (w->out.n_parts == 0)
@@ -255,7 +255,7 @@ static void give_examples(struct work *w)
 }
 
 /* Of a tenth or more. */
-static void explain_unknown(struct work *w)
+static void explain_set_explain_unknown(struct work *w)
 {
     struct sf_explain_part unknown = sf_explain_part_named(SF_PART_UNKNOWN);
     for (uint32_t i = 0; i < w->out.n_parts; i++) {
@@ -274,7 +274,7 @@ static void explain_unknown(struct work *w)
 }
 
 /* For locks with at least a twentieth of the time spent waiting: their holders. */
-static enum sf_err explain_lock(struct work *w, struct sf_why *why)
+static enum sf_err explain_set_explain_lock(struct work *w, struct sf_why *why)
 {
     struct sf_explain_part *p = NULL, lock = sf_explain_part_named(SF_PART_LOCK);
     struct sf_explain_holder_want want = {.from_ns = INT64_MAX};
@@ -301,7 +301,7 @@ static enum sf_err explain_lock(struct work *w, struct sf_why *why)
 
 /* ---- all of it ---- */
 
-static enum sf_err explain(struct work *w, struct sf_why *why)
+static enum sf_err explain_set_explain(struct work *w, struct sf_why *why)
 {
     uint64_t n_found = sf_span_set_found(&w->l.set);
     uint32_t most = SF_COHORT_SPANS;
@@ -312,14 +312,14 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
         err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);
         w->out.n_parts = 0;
         if (!err && w->l.gathered->n_read > 0)
-            err = give_parts(w, why);
+            err = explain_set_give_parts(w, why);
         most = w->l.set.n / 2;
     } while (err == SF_ERR_LIMIT && most >= FEWEST_SPANS);
     if (err)
         return err;
     w->l.set.n = w->l.gathered->n_read;
     w->out.n_spans = w->l.set.n;
-    give_examples(w);
+    explain_set_give_examples(w);
     struct sf_set_cut cut = sf_span_set_cut(&w->l.set, n_found, w->l.set.n);
     if (!sf_span_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
         !sf_link_set_say_left_out(w->l.b.n_samples > 0 ? w->l.b.left_out : 0, w->q->req,
@@ -332,8 +332,8 @@ static enum sf_err explain(struct work *w, struct sf_why *why)
                                                                        : w->want->focus,
                                           .scratch = w->want->scratch};
     err = sf_explain_below(w->store, &below, w->q, &w->out, why);
-    explain_unknown(w);
-    return err ? err : explain_lock(w, why);
+    explain_set_explain_unknown(w);
+    return err ? err : explain_set_explain_lock(w, why);
 }
 
 enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_want *want,
@@ -355,7 +355,7 @@ enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_w
     if (!err && w.l.set.n == 0)
         w.out.reason = SF_STR("no spans match the query in this time");
     else if (!err)
-        err = explain(&w, why);
+        err = explain_set_explain(&w, why);
     if (!err)
         *out = w.out;
     return err;

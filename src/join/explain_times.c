@@ -15,8 +15,9 @@
 
 /* ---- samples ---- */
 
-static enum sf_err add_type(struct sf_explain_times *t, const struct sf_link_want *about,
-                            sf_str type, sf_str chosen, struct sf_why *why)
+static enum sf_err explain_times_add_type(struct sf_explain_times *t,
+                                          const struct sf_link_want *about, sf_str type,
+                                          sf_str chosen, struct sf_why *why)
 {
     struct sf_link_want want = {.span = about->span, .type = type, .whole = about->whole};
     enum sf_time_kind kind = sf_time_samples_kind_of(type);
@@ -65,7 +66,7 @@ static enum sf_err load_samples(struct sf_explain_times *t, const struct sf_link
         (t->set->n_types > 0 && !sf_batch_tree_type_print(&t->set->type, t->q->req, &chosen)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < t->set->n_types; i++)
-        err = add_type(t, want, t->set->types[i], chosen, why);
+        err = explain_times_add_type(t, want, t->set->types[i], chosen, why);
     if (!err)
         err = sf_tree_builder_take(&t->builder, SF_STR("nanoseconds"), &t->stacks, why);
     return err ? err : sf_hot_code_init(&t->hot, &t->stacks, t->q->req, why);
@@ -78,20 +79,20 @@ static bool is_sampling(enum sf_time_kind kind)
     return kind == SF_TIME_CPU || kind == SF_TIME_WALL;
 }
 
-static unsigned place_of(uint16_t has, enum sf_ledger_part part)
+static unsigned explain_times_place_of(uint16_t has, enum sf_ledger_part part)
 {
     return (unsigned)__builtin_popcount(has & ((1u << part) - 1));
 }
 
 uint64_t sf_explain_times_ns(const struct sf_span_times *s, enum sf_ledger_part part)
 {
-    return s->has_ns & 1u << part ? s->ns[place_of(s->has_ns, part)] : 0;
+    return s->has_ns & 1u << part ? s->ns[explain_times_place_of(s->has_ns, part)] : 0;
 }
 
 const struct sf_part_seen *sf_explain_times_seen(const struct sf_span_times *s,
                                                  enum sf_ledger_part part)
 {
-    return s->has_seen & 1u << part ? &s->seen[place_of(s->has_seen, part)] : NULL;
+    return s->has_seen & 1u << part ? &s->seen[explain_times_place_of(s->has_seen, part)] : NULL;
 }
 
 double sf_explain_times_own(const struct sf_span_times *s)
@@ -109,8 +110,8 @@ static bool is_seen(const struct sf_part_seen *s)
 }
 
 /* Only what the span has. False: no space. */
-static bool keep(struct sf_span_times *s, const struct sf_ledger *l,
-                 const struct sf_part_seen seen[SF_PARTS], struct sf_arena *req)
+static bool explain_times_keep(struct sf_span_times *s, const struct sf_ledger *l,
+                               const struct sf_part_seen seen[SF_PARTS], struct sf_arena *req)
 {
     for (unsigned part = 0; part < SF_PARTS; part++) {
         s->sources[part] = l->sources[part];
@@ -135,7 +136,8 @@ static bool keep(struct sf_span_times *s, const struct sf_ledger *l,
 }
 
 /* The same. */
-static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf_span_times *s)
+static bool explain_times_see(struct sf_explain_times *t, const struct sf_ledger *l,
+                              struct sf_span_times *s)
 {
     struct sf_part_seen found[SF_PARTS] = {0};
     const struct sf_time_samples *h = &t->times;
@@ -165,7 +167,7 @@ static bool see(struct sf_explain_times *t, const struct sf_ledger *l, struct sf
         found[part].sampled_ns = is_sure || all <= 0 ? 0 : ns * sampled[part] / all;
         found[part].sure_ns = ns - found[part].sampled_ns;
     }
-    return keep(s, l, found, t->q->req);
+    return explain_times_keep(s, l, found, t->q->req);
 }
 
 static bool keep_costs(struct sf_explain_times *t, const struct sf_ledger_cost *costs, uint32_t n)
@@ -190,8 +192,9 @@ static void cut_costs(const struct sf_ledger *l, struct sf_ledger_cost *costs, u
     }
 }
 
-static enum sf_err divide(struct sf_explain_times *t, uint32_t span, const uint32_t *child_items,
-                          struct sf_arena tmp, struct sf_why *why)
+static enum sf_err explain_times_divide(struct sf_explain_times *t, uint32_t span,
+                                        const uint32_t *child_items, struct sf_arena tmp,
+                                        struct sf_why *why)
 {
     const struct sf_span_tree *tree = &t->set->tree;
     struct sf_span_times *s = &t->spans[span];
@@ -216,7 +219,7 @@ static enum sf_err divide(struct sf_explain_times *t, uint32_t span, const uint3
                                        .items = items,
                                        .n_samples = t->times.n,
                                        .child_items = child_items};
-    if (!see(t, &ledger, s))
+    if (!explain_times_see(t, &ledger, s))
         return sf_no_room(why, "the query");
     uint32_t n = sf_ledger_costs_items(&in, costs);
     cut_costs(&ledger, costs, n);
@@ -237,7 +240,7 @@ static enum sf_err divide_all(struct sf_explain_times *t, struct sf_why *why)
         child_items[i] = t->stacks.n_nodes + i;
     for (uint32_t i = 0; !err && i < t->set->n_own; i++)
         if (t->spans[i].is_there)
-            err = divide(t, i, child_items, scratch, why);
+            err = explain_times_divide(t, i, child_items, scratch, why);
     sf_arena_done(&scratch);
     return err;
 }

@@ -44,7 +44,8 @@ struct work {
     unsigned said_left_out; /* by the note */
 };
 
-static enum sf_err keep(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
+static enum sf_err findings_keep(struct work *w, const struct sf_tree *tree, sf_str of,
+                                 struct sf_why *why)
 {
     if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s",
                         sf_findings_diff_kind_of_time(&w->type), SF_STR_ARG(of)))
@@ -102,7 +103,7 @@ static bool say_estimated(struct work *w, const struct sf_known_view *k, double 
     return true;
 }
 
-static enum sf_err of_span(struct work *w, struct sf_why *why)
+static enum sf_err findings_of_span(struct work *w, struct sf_why *why)
 {
     struct sf_span_profile_want ask = {
         .trace = w->want->trace, .span = w->want->span, .type = w->want->type};
@@ -120,11 +121,11 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     if (p.known.n_estimated > 0 && !say_estimated(w, &p.known, p.taken))
         return sf_no_room(why, "the query");
     err = find_loops_below(w, why);
-    return err ? err : keep(w, &p.sure, p.name, why);
+    return err ? err : findings_keep(w, &p.sure, p.name, why);
 }
 
 /* Code of the whole request, without the bars that represent services and spans; and its spans. */
-static enum sf_err of_trace(struct work *w, struct sf_why *why)
+static enum sf_err findings_of_trace(struct work *w, struct sf_why *why)
 {
     struct sf_link_want ask = {.type = w->want->type};
     struct sf_link_set *set = sf_arena_new(w->q->req, sizeof(*set));
@@ -182,7 +183,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         sums.total += a.claims[i].value;
     }
     sums.nodes = nodes;
-    return keep(w, &sums, SF_STR("this trace"), why);
+    return findings_keep(w, &sums, SF_STR("this trace"), why);
 }
 
 /* ---- many requests ---- */
@@ -236,7 +237,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->said_left_out = c.left_out;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known, c.view.taken))
         return sf_no_room(why, "the query");
-    err = keep(w, &c.sure, w->want->query, why);
+    err = findings_keep(w, &c.sure, w->want->query, why);
     w->n_requests = 1; /* a mean per span */
     return err ? err : inspect_requests(w, w->want->query, why);
 }
@@ -281,7 +282,7 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     w->n_samples = tree->n_samples;
     w->period = types[chosen].period;
     w->taken = sf_sample_count(&w->type, w->period, tree->total, tree->n_samples);
-    err = keep(w, tree, w->want->service, why);
+    err = findings_keep(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
     if (!err)
@@ -334,7 +335,7 @@ static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, st
 
 /* ---- the answer ---- */
 
-static struct sf_finding_view view_of(const struct work *w, const struct sf_finding *f)
+static struct sf_finding_view findings_view_of(const struct work *w, const struct sf_finding *f)
 {
     bool is_span = f->kind == SF_FINDING_SPANS || f->kind == SF_FINDING_DISK ||
                    f->kind == SF_FINDING_NETWORK;
@@ -455,7 +456,7 @@ static bool find_spread(struct work *w, struct sf_finding_view *v)
 }
 
 /* The name of the spans that its code runs in. */
-static void place(const struct work *w, struct sf_finding_view *v)
+static void findings_place(const struct work *w, struct sf_finding_view *v)
 {
     for (uint32_t i = 0; i < w->in_waits.n_places; i++)
         if (sf_str_eq(w->in_waits.places[i].function, v->subject))
@@ -467,7 +468,8 @@ static void rank(struct sf_finding_view *v)
     v->rank = v->per_request / sqrt(isfinite(v->request_share) ? v->request_share : 1);
 }
 
-static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct sf_why *why)
+static enum sf_err findings_collect(struct work *w, struct sf_findings_view *out,
+                                    struct sf_why *why)
 {
     const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
     const struct sf_finding_list *waits = &w->in_waits.list;
@@ -480,36 +482,36 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
     for (uint32_t i = 0; i < w->in_code.n; i++) {
         if (is_said(w, &w->in_code.items[i]))
             continue;
-        items[n] = view_of(w, &w->in_code.items[i]);
+        items[n] = findings_view_of(w, &w->in_code.items[i]);
         items[n].per_request = per_request(w, &w->in_code.items[i]);
         if (!find_spread(w, &items[n++]))
             return sf_no_room(why, "the query");
     }
     for (uint32_t i = 0; i < again->n; i++) {
-        items[n] = view_of(w, &again->items[i]);
+        items[n] = findings_view_of(w, &again->items[i]);
         items[n++].per_request = (double)again->items[i].value;
     }
     for (uint32_t i = 0; i < w->in_spans.n; i++) {
-        items[n] = view_of(w, &w->in_spans.items[i]);
+        items[n] = findings_view_of(w, &w->in_spans.items[i]);
         items[n].per_request = (double)w->in_spans.items[i].value;
         items[n++].span = w->spans[w->in_spans.items[i].span].span_id;
     }
     for (uint32_t i = 0; i < loops->n; i++) {
-        items[n] = view_of(w, &loops->items[i]);
+        items[n] = findings_view_of(w, &loops->items[i]);
         items[n].per_request = (double)loops->items[i].value * w->in_requests.shares[i];
         items[n].request_share = w->in_requests.shares[i];
         items[n].trace = w->in_requests.ids[i].trace;
         items[n++].span = w->in_requests.ids[i].span;
     }
     for (uint32_t i = 0; i < waits->n; i++) {
-        items[n] = view_of(w, &waits->items[i]);
+        items[n] = findings_view_of(w, &waits->items[i]);
         items[n].unit = SF_STR("nanoseconds");
         items[n].per_request = (double)waits->items[i].value;
         items[n].trace = w->in_waits.ids[i].trace;
         items[n++].span = w->in_waits.ids[i].span;
     }
     for (uint32_t i = 0; i < n; i++) {
-        place(w, &items[i]);
+        findings_place(w, &items[i]);
         rank(&items[i]);
     }
     sort_views(items, n);
@@ -518,12 +520,12 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
             items[i].per_request = NAN;
     if (w->in_stuck.is_found) { /* first: what is stuck costs the requests that never end */
         memmove(&items[1], items, n++ * sizeof(*items));
-        items[0] = view_of(w, &w->in_stuck.finding);
+        items[0] = findings_view_of(w, &w->in_stuck.finding);
         items[0].unit = SF_STR("count");
     }
     for (uint32_t i = 0; i < w->in_growth.n; i++) { /* what it costs a request is not known: last */
         const struct sf_growth_finding *g = &w->in_growth.items[i];
-        items[n] = view_of(w, &g->finding);
+        items[n] = findings_view_of(w, &g->finding);
         items[n].unit = g->unit;
         items[n].per_hour = g->per_hour;
         items[n].low = g->low;
@@ -550,7 +552,7 @@ enum sf_err sf_findings_make(struct sf_store *store, const struct sf_findings_wa
     enum sf_err err = has_two               ? of_diff(&w, why)
                       : want->query.len > 0 ? of_code(&w, of_query, why)
                       : !has_trace          ? of_code(&w, of_service, why)
-                      : want->span != 0     ? of_code(&w, of_span, why)
-                                            : of_code(&w, of_trace, why);
-    return err ? err : collect(&w, out, why);
+                      : want->span != 0     ? of_code(&w, findings_of_span, why)
+                                            : of_code(&w, findings_of_trace, why);
+    return err ? err : findings_collect(&w, out, why);
 }

@@ -20,9 +20,9 @@ const char *sf_findings_diff_kind_of_time(const struct sf_profile_type *type)
     return sf_str_eq(type->sample_unit, SF_STR("bytes")) ? "bytes" : "samples";
 }
 
-static enum sf_err find(const struct sf_tree sides[2], sf_str left, sf_str right,
-                        const struct sf_findings_want *want, struct sf_query_ctx *q,
-                        struct sf_findings_diff *out, struct sf_why *why)
+static enum sf_err findings_diff_find(const struct sf_tree sides[2], sf_str left, sf_str right,
+                                      const struct sf_findings_want *want, struct sf_query_ctx *q,
+                                      struct sf_findings_diff *out, struct sf_why *why)
 {
     struct sf_tree grouped[2];
     struct sf_tree_diff diff;
@@ -99,16 +99,17 @@ enum sf_err sf_findings_diff_queries(struct sf_store *store, const struct sf_fin
     out->n_samples = sides[0].known.n_samples + sides[1].known.n_samples;
     out->n_estimated = sides[0].known.n_estimated + sides[1].known.n_estimated;
     const struct sf_tree trees[2] = {sides[0].sure, sides[1].sure};
-    err = find(trees, want->left, want->right, want, q, out, why);
+    err = findings_diff_find(trees, want->left, want->right, want, q, out, why);
     return err ? err : keep_significant(store, want, q, out, why);
 }
 
 /* ---- profiles of two selectors ---- */
 
 /* Of the comparison's series: the baseline must have that type, or nothing compares. */
-static enum sf_err choose_type(struct sf_store *store, const struct sf_findings_want *want,
-                               struct sf_query_ctx *q, struct sf_profile_type *out,
-                               struct sf_why *why)
+static enum sf_err findings_diff_choose_type(struct sf_store *store,
+                                             const struct sf_findings_want *want,
+                                             struct sf_query_ctx *q, struct sf_profile_type *out,
+                                             struct sf_why *why)
 {
     struct sf_prof_query ask = {.match = want->comparison_match.list,
                                 .n_match = want->comparison_match.n,
@@ -131,7 +132,8 @@ static enum sf_err choose_type(struct sf_store *store, const struct sf_findings_
 }
 
 /* Values of `t` in proportion, so that they add up to `total`. */
-static enum sf_err scale(struct sf_tree *t, int64_t total, struct sf_arena *req, struct sf_why *why)
+static enum sf_err findings_diff_scale(struct sf_tree *t, int64_t total, struct sf_arena *req,
+                                       struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(req, t->n_nodes + 1u, sizeof(*nodes));
     struct sf_share_cut cut = {.value = total};
@@ -154,7 +156,7 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
     struct sf_tree sides[2];
     struct sf_prof_query ask = {.from_ns = want->from_ns, .to_ns = want->until_ns};
     *out = (struct sf_findings_diff){0};
-    enum sf_err err = choose_type(store, want, q, &out->type, why);
+    enum sf_err err = findings_diff_choose_type(store, want, q, &out->type, why);
     if (!err && !sf_batch_tree_type_print(&out->type, q->req, &ask.type))
         err = sf_no_room(why, "the query");
     for (int i = 0; i < 2 && !err; i++) {
@@ -175,9 +177,9 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
                    : sf_no_room(why, "the query");
     double by = sides[1].total > 0 ? (double)sides[1].total / (double)sides[0].total : 1;
     if (!err && sides[1].total > 0)
-        err = scale(&sides[0], sides[1].total, q->req, why);
+        err = findings_diff_scale(&sides[0], sides[1].total, q->req, why);
     if (!err)
-        err = find(sides, want->baseline, want->comparison, want, q, out, why);
+        err = findings_diff_find(sides, want->baseline, want->comparison, want, q, out, why);
     if (err || by == 1)
         return err;
     return sf_arena_print(q->req, &out->reason,

@@ -50,8 +50,8 @@ static double independent(const struct sf_prof_point *p, const uint32_t *of, uin
 }
 
 /* False: they make no line. */
-static bool draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_t n,
-                      struct line *out)
+static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_t n,
+                                      struct line *out)
 {
     double at = 0, mean = 0, spread = 0, both = 0, squares = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -85,7 +85,8 @@ static bool draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_
 }
 
 /* The process that grows most; how many grow. */
-static enum sf_err find_line(struct work *w, struct line *best, uint32_t *out_n, struct sf_why *why)
+static enum sf_err findings_growth_find_line(struct work *w, struct line *best, uint32_t *out_n,
+                                             struct sf_why *why)
 {
     struct sf_prof_points points;
     enum sf_err err = w->store->ops->prof_points(w->store, &w->ask, NULL, 0, 0, w->q, &points, why);
@@ -109,7 +110,7 @@ static enum sf_err find_line(struct work *w, struct line *best, uint32_t *out_n,
             of[n++] = k;
         }
         is_done[i] = true;
-        if (!draw_line(points.points, of, n, &line) || line.per_ns <= line.error ||
+        if (!findings_growth_draw_line(points.points, of, n, &line) || line.per_ns <= line.error ||
             line.last - line.first < SMALLEST * fmax(1, line.first))
             continue;
         if (*out_n == 0 || line.per_ns > best->per_ns)
@@ -120,8 +121,9 @@ static enum sf_err find_line(struct work *w, struct line *best, uint32_t *out_n,
 }
 
 /* What the last third of the time has more of than the first, by code of the service. */
-static enum sf_err find_site(struct work *w, const struct line *line, struct sf_hot_piece *out,
-                             bool *is_found, struct sf_why *why)
+static enum sf_err findings_growth_find_site(struct work *w, const struct line *line,
+                                             struct sf_hot_piece *out, bool *is_found,
+                                             struct sf_why *why)
 {
     int64_t third = (line->to_ns - line->from_ns) / 3;
     struct sf_prof_query ask = w->ask;
@@ -167,8 +169,8 @@ static enum sf_err find_site(struct work *w, const struct line *line, struct sf_
     return err;
 }
 
-static bool say(struct work *w, const char *what, uint32_t n, const struct sf_hot_piece *site,
-                struct sf_growth_finding *g)
+static bool findings_growth_say(struct work *w, const char *what, uint32_t n,
+                                const struct sf_hot_piece *site, struct sf_growth_finding *g)
 {
     struct sf_buf by = {0};
     struct sf_finding *f = &g->finding;
@@ -190,8 +192,9 @@ static bool say(struct work *w, const char *what, uint32_t n, const struct sf_ho
     return is_ok;
 }
 
-static enum sf_err look_at(struct work *w, const struct sf_profile_type *type,
-                           enum sf_finding_kind kind, const char *what, struct sf_why *why)
+static enum sf_err findings_growth_look_at(struct work *w, const struct sf_profile_type *type,
+                                           enum sf_finding_kind kind, const char *what,
+                                           struct sf_why *why)
 {
     struct sf_growth_finding *g = &w->out->items[w->out->n];
     struct line line = {0};
@@ -200,10 +203,10 @@ static enum sf_err look_at(struct work *w, const struct sf_profile_type *type,
     uint32_t n;
     if (!sf_batch_tree_type_print(type, w->q->req, &w->ask.type))
         return sf_no_room(why, "the query");
-    enum sf_err err = find_line(w, &line, &n, why);
+    enum sf_err err = findings_growth_find_line(w, &line, &n, why);
     if (err || n == 0)
         return err;
-    err = find_site(w, &line, &site, &has_site, why);
+    err = findings_growth_find_site(w, &line, &site, &has_site, why);
     if (err)
         return err;
     *g = (struct sf_growth_finding){.unit = type->sample_unit,
@@ -221,7 +224,9 @@ static enum sf_err look_at(struct work *w, const struct sf_profile_type *type,
                                      .file = has_site ? site.file : SF_STR_NONE,
                                      .line = has_site ? site.line : 0};
     w->out->n++;
-    return say(w, what, n, has_site ? &site : NULL, g) ? SF_OK : sf_no_room(why, "the query");
+    return findings_growth_say(w, what, n, has_site ? &site : NULL, g)
+               ? SF_OK
+               : sf_no_room(why, "the query");
 }
 
 enum sf_err sf_findings_growth(struct sf_store *store, const struct sf_requests_want *want,
@@ -248,7 +253,7 @@ enum sf_err sf_findings_growth(struct sf_store *store, const struct sf_requests_
                 if (sf_str_eq(list->series[i].type.sample_type, sf_str_from(asked[k].types[t])))
                     type = &list->series[i].type;
         if (type)
-            err = look_at(&w, type, asked[k].kind, asked[k].what, why);
+            err = findings_growth_look_at(&w, type, asked[k].kind, asked[k].what, why);
     }
     return err == SF_ERR_LIMIT ? SF_OK : err; /* what else was found is more than nothing */
 }

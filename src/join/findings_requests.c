@@ -86,8 +86,8 @@ static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, 
 /* ---- equal calls ---- */
 
 /* Is the parent of the equal calls one of those asked about? */
-static bool is_meant(const struct work *w, const struct sf_link_spans *spans,
-                     const struct sf_span_tree *tree, uint32_t parent)
+static bool findings_requests_is_meant(const struct work *w, const struct sf_link_spans *spans,
+                                       const struct sf_span_tree *tree, uint32_t parent)
 {
     if (w->want->service.len > 0)
         return sf_str_eq(spans->services[parent], w->want->service);
@@ -127,7 +127,8 @@ static bool note_loop(struct work *w, const struct sf_span *parent, const struct
     return true;
 }
 
-static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struct sf_why *why)
+static enum sf_err findings_requests_inspect_trace(struct work *w, struct sf_traces *traces,
+                                                   struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_trace trace;
@@ -139,14 +140,14 @@ static enum sf_err inspect_trace(struct work *w, struct sf_traces *traces, struc
     if (!err)
         err = sf_span_findings(&tree, w->want->limits, tmp, &list, why);
     for (uint32_t i = 0; !err && i < list.n; i++)
-        if (is_meant(w, &spans, &tree, list.items[i].span) &&
+        if (findings_requests_is_meant(w, &spans, &tree, list.items[i].span) &&
             !note_loop(w, &spans.spans[list.items[i].span], &list.items[i]))
             err = sf_no_room(why, "the query");
     return err;
 }
 
 /* What took the most time in all requests first. */
-static int by_time(const void *a, const void *b)
+static int findings_requests_by_time(const void *a, const void *b)
 {
     const struct loop *x = a, *y = b;
     if (x->value != y->value)
@@ -162,7 +163,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
     double *shares = sf_arena_new_n(w->q->req, n + 1u, sizeof(*shares));
     if (!items || !ids || !shares)
         return sf_no_room(why, "the query");
-    qsort(w->loops, w->n_loops, sizeof(*w->loops), by_time);
+    qsort(w->loops, w->n_loops, sizeof(*w->loops), findings_requests_by_time);
     for (uint32_t i = 0; i < n; i++) {
         const struct loop *l = &w->loops[i];
         items[i] = l->first;
@@ -196,7 +197,7 @@ static enum sf_err find_loops(struct work *w, struct sf_requests_findings *out, 
         return sf_no_room(why, "the query");
     sf_traces_start(&traces, w->store, asks, n, true, w->q);
     for (; !err && w->n_traces < n; w->n_traces++)
-        err = inspect_trace(w, &traces, why);
+        err = findings_requests_inspect_trace(w, &traces, why);
     sf_traces_done(&traces);
     return err ? err : give_loops(w, out, why);
 }

@@ -68,7 +68,7 @@ static bool *mark_locks(const struct sf_tree *t, struct sf_arena *req)
     return is_lock;
 }
 
-static bool is_waiting(const struct sf_tree *t, const bool *is_lock, uint32_t node)
+static bool findings_stuck_is_waiting(const struct sf_tree *t, const bool *is_lock, uint32_t node)
 {
     for (int i = 0; i < TIP && node != 0; i++, node = t->nodes[node].parent) {
         if (is_lock[t->nodes[node].frame])
@@ -77,7 +77,7 @@ static bool is_waiting(const struct sf_tree *t, const bool *is_lock, uint32_t no
     return false;
 }
 
-static bool is_in(const struct sf_tree *t, uint32_t node, sf_str function)
+static bool findings_stuck_is_in(const struct sf_tree *t, uint32_t node, sf_str function)
 {
     for (; node != 0; node = t->nodes[node].parent) {
         if (sf_str_eq(t->frames[t->nodes[node].frame].function, function))
@@ -87,8 +87,8 @@ static bool is_in(const struct sf_tree *t, uint32_t node, sf_str function)
 }
 
 /* How many wait in the function; and of those in it that do not, what most do. */
-static enum sf_err count(const struct sf_tree *t, struct site *s, struct sf_arena *req, double *out,
-                         struct sf_why *why)
+static enum sf_err findings_stuck_count(const struct sf_tree *t, struct site *s,
+                                        struct sf_arena *req, double *out, struct sf_why *why)
 {
     const bool *is_lock = mark_locks(t, req);
     int64_t most = 0;
@@ -98,9 +98,9 @@ static enum sf_err count(const struct sf_tree *t, struct site *s, struct sf_aren
         return sf_no_room(why, "the query");
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         int64_t self = t->nodes[i].self;
-        if (self <= 0 || !is_in(t, i, s->piece.function))
+        if (self <= 0 || !findings_stuck_is_in(t, i, s->piece.function))
             continue;
-        if (is_waiting(t, is_lock, i)) {
+        if (findings_stuck_is_waiting(t, is_lock, i)) {
             *out += (double)self;
         } else if (self > most) {
             most = self;
@@ -111,8 +111,9 @@ static enum sf_err count(const struct sf_tree *t, struct site *s, struct sf_aren
     return SF_OK;
 }
 
-static enum sf_err find_site(const struct sf_tree *t, struct sf_arena *req,
-                             struct sf_hot_piece *out, bool *is_found, struct sf_why *why)
+static enum sf_err findings_stuck_find_site(const struct sf_tree *t, struct sf_arena *req,
+                                            struct sf_hot_piece *out, bool *is_found,
+                                            struct sf_why *why)
 {
     const bool *is_lock = mark_locks(t, req);
     double *values = sf_arena_new_n(req, t->n_nodes + 1u, sizeof(*values));
@@ -124,7 +125,7 @@ static enum sf_err find_site(const struct sf_tree *t, struct sf_arena *req,
     if (err)
         return err;
     for (uint32_t i = 1; i < t->n_nodes; i++)
-        values[i] = is_waiting(t, is_lock, i) ? (double)t->nodes[i].self : 0;
+        values[i] = findings_stuck_is_waiting(t, is_lock, i) ? (double)t->nodes[i].self : 0;
     err = sf_hot_code_find(&hot, values, 1, req, &found, why);
     if (!err && found.n && found.list[0].value >= FEWEST) {
         *out = found.list[0];
@@ -146,20 +147,21 @@ static enum sf_err merge_one(struct work *w, const struct sf_prof_point *p,
 }
 
 /* `newest` are its last profiles, newest first. */
-static enum sf_err look_at(struct work *w, const struct sf_prof_point *const newest[PROFILES],
-                           struct site *out, bool *is_found, struct sf_why *why)
+static enum sf_err findings_stuck_look_at(struct work *w,
+                                          const struct sf_prof_point *const newest[PROFILES],
+                                          struct site *out, bool *is_found, struct sf_why *why)
 {
     const struct sf_tree *t = NULL;
     struct site s = {.fewest = INFINITY};
     enum sf_err err = merge_one(w, newest[0], &t, why);
     if (!err)
-        err = find_site(t, w->q->req, &s.piece, is_found, why);
+        err = findings_stuck_find_site(t, w->q->req, &s.piece, is_found, why);
     for (int i = PROFILES - 1; !err && *is_found && i >= 0;
          i--) { /* the newest last: it is reported */
         double n = 0;
         err = merge_one(w, newest[i], &t, why);
         if (!err)
-            err = count(t, &s, w->q->req, &n, why);
+            err = findings_stuck_count(t, &s, w->q->req, &n, why);
         s.all = err ? 0 : (double)t->total;
         s.fewest = fmin(s.fewest, n);
         s.most = fmax(s.most, n);
@@ -169,8 +171,8 @@ static enum sf_err look_at(struct work *w, const struct sf_prof_point *const new
     return err;
 }
 
-static enum sf_err inspect_all(struct work *w, struct site *best, bool *is_found,
-                               struct sf_why *why)
+static enum sf_err findings_stuck_inspect_all(struct work *w, struct site *best, bool *is_found,
+                                              struct sf_why *why)
 {
     struct sf_prof_points points;
     enum sf_err err = w->store->ops->prof_points(w->store, &w->ask, NULL, 0, 0, w->q, &points, why);
@@ -193,7 +195,7 @@ static enum sf_err inspect_all(struct work *w, struct site *best, bool *is_found
                 newest[n++] = p;
         }
         if (n == PROFILES)
-            err = look_at(w, newest, &s, &has, why);
+            err = findings_stuck_look_at(w, newest, &s, &has, why);
         if (has && (!*is_found || s.fewest > best->fewest)) {
             *best = s;
             *is_found = true;
@@ -204,7 +206,7 @@ static enum sf_err inspect_all(struct work *w, struct site *best, bool *is_found
 
 /* ---- the sentence ---- */
 
-static bool say(struct work *w, const struct site *s, struct sf_finding *f)
+static bool findings_stuck_say(struct work *w, const struct site *s, struct sf_finding *f)
 {
     sf_str beside = SF_STR_NONE, range;
     bool is_ok = s->most > s->fewest
@@ -246,7 +248,7 @@ enum sf_err sf_findings_stuck(struct sf_store *store, const struct sf_requests_w
         return SF_OK;
     if (!sf_batch_tree_type_print(type, q->req, &w.ask.type))
         return sf_no_room(why, "the query");
-    err = inspect_all(&w, &s, &out->is_found, why);
+    err = findings_stuck_inspect_all(&w, &s, &out->is_found, why);
     if (err || !out->is_found)
         return err;
     out->finding = (struct sf_finding){.kind = SF_FINDING_STUCK,
@@ -259,5 +261,5 @@ enum sf_err sf_findings_stuck(struct sf_store *store, const struct sf_requests_w
                                        .path = s.piece.path,
                                        .file = s.piece.file,
                                        .line = s.piece.line};
-    return say(&w, &s, &out->finding) ? SF_OK : sf_no_room(why, "the query");
+    return findings_stuck_say(&w, &s, &out->finding) ? SF_OK : sf_no_room(why, "the query");
 }

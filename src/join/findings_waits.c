@@ -51,8 +51,9 @@ static double own_share(const struct work *w, uint32_t span, uint32_t part)
                                                      : 0;
 }
 
-static enum sf_err add(struct work *w, enum sf_finding_kind kind, const char *what,
-                       const struct sf_hot_piece *p, uint32_t example, struct sf_why *why)
+static enum sf_err findings_waits_add(struct work *w, enum sf_finding_kind kind, const char *what,
+                                      const struct sf_hot_piece *p, uint32_t example,
+                                      struct sf_why *why)
 {
     struct sf_finding *f = &w->items[w->n];
     struct sf_buf text = {0};
@@ -77,8 +78,9 @@ static enum sf_err add(struct work *w, enum sf_finding_kind kind, const char *wh
     return is_kept ? SF_OK : sf_no_room(why, "the query");
 }
 
-static enum sf_err look_at(struct work *w, const struct sf_hot_code *hot, uint32_t part,
-                           enum sf_finding_kind kind, const char *what, struct sf_why *why)
+static enum sf_err findings_waits_look_at(struct work *w, const struct sf_hot_code *hot,
+                                          uint32_t part, enum sf_finding_kind kind,
+                                          const char *what, struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
     struct sf_hot_pieces found;
@@ -104,7 +106,7 @@ static enum sf_err look_at(struct work *w, const struct sf_hot_code *hot, uint32
                 example = c->span;
             }
         }
-        err = add(w, kind, what, &found.list[i], example, why);
+        err = findings_waits_add(w, kind, what, &found.list[i], example, why);
     }
     return err;
 }
@@ -147,7 +149,7 @@ static enum sf_err find_places(struct work *w, const struct sf_hot_code *hot, st
     return err;
 }
 
-static enum sf_err load(struct work *w, struct sf_why *why)
+static enum sf_err findings_waits_load(struct work *w, struct sf_why *why)
 {
     struct sf_set_load_want ask = {.query = w->want->query,
                                    .from_ns = w->want->from_ns,
@@ -186,7 +188,8 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
     *out = (struct sf_waits_findings){0};
     w.items = sf_arena_new_n(q->req, 3 * PER_PART, sizeof(*w.items));
     w.ids = sf_arena_new_n(q->req, 3 * PER_PART, sizeof(*w.ids));
-    enum sf_err err = w.items && w.ids ? load(&w, why) : sf_no_room(why, "the query");
+    enum sf_err err = w.items && w.ids ? findings_waits_load(&w, why)
+                                       : sf_no_room(why, "the query");
     out->is_too_large = err == SF_ERR_LIMIT;
     if (out->is_too_large)
         return SF_OK; /* what is found in code is more than nothing */
@@ -198,7 +201,7 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
     if (!err)
         err = find_places(&w, &hot, why);
     for (size_t i = 0; !err && i < 3; i++)
-        err = look_at(&w, &hot, parts[i].part, parts[i].kind, parts[i].what, why);
+        err = findings_waits_look_at(&w, &hot, parts[i].part, parts[i].kind, parts[i].what, why);
     if (err)
         return err;
     w.out.list = (struct sf_finding_list){w.items, w.n, 0};

@@ -43,27 +43,27 @@ struct work {
     uint32_t n_names; /* of those; one more than there is space for: others too */
 };
 
-static bool is_name_char(char c)
+static bool frame_spans_is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '$' || (c & 0x80);
 }
 
 /* "RegexMatch" in "regexp.(*Regexp).RegexMatch", and not in "RegexMatcher". */
-static bool has_word(sf_str name, sf_str word)
+static bool frame_spans_has_word(sf_str name, sf_str word)
 {
     size_t from = 0, at;
     while (from <= name.len && sf_str_find(sf_str_from_at(name, from), word, &at)) {
         size_t begin = from + at, end = begin + word.len;
-        if ((begin == 0 || !is_name_char(name.p[begin - 1])) &&
-            (end == name.len || !is_name_char(name.p[end])))
+        if ((begin == 0 || !frame_spans_is_name_char(name.p[begin - 1])) &&
+            (end == name.len || !frame_spans_is_name_char(name.p[end])))
             return true;
         from = begin + 1;
     }
     return false;
 }
 
-static void note_name(struct work *w, sf_str name)
+static void frame_spans_note_name(struct work *w, sf_str name)
 {
     for (uint32_t i = 0; i < w->n_names && i < SHOWN_NAMES; i++) {
         if (sf_str_eq(w->names[i], name))
@@ -74,7 +74,7 @@ static void note_name(struct work *w, sf_str name)
     w->n_names += w->n_names <= SHOWN_NAMES;
 }
 
-static bool is_function(void *arg, sf_str name)
+static bool frame_spans_is_function(void *arg, sf_str name)
 {
     struct work *w = arg;
     bool is_found;
@@ -82,13 +82,13 @@ static bool is_function(void *arg, sf_str name)
         return sf_regex_match(w->regex, name, w->scratch) == SF_REGEX_FOUND;
     if (!w->is_word)
         return sf_str_eq(name, w->want->function);
-    is_found = has_word(name, w->want->function);
+    is_found = frame_spans_has_word(name, w->want->function);
     if (is_found)
-        note_name(w, name);
+        frame_spans_note_name(w, name);
     return is_found;
 }
 
-static enum sf_err choose_type(struct work *w, struct sf_why *why)
+static enum sf_err frame_spans_choose_type(struct work *w, struct sf_why *why)
 {
     struct sf_prof_query ask = {.match = &w->match,
                                 .n_match = w->want->service.len > 0,
@@ -121,10 +121,10 @@ static struct sf_detail_query detail_of(const struct work *w)
 }
 
 /* The first `limit` by value: the rest is only counted. */
-static enum sf_err find_first(struct work *w, struct sf_why *why)
+static enum sf_err frame_spans_find_first(struct work *w, struct sf_why *why)
 {
     struct sf_detail_query ask = detail_of(w);
-    struct sf_frame_test test = {is_function, w};
+    struct sf_frame_test test = {frame_spans_is_function, w};
     struct sf_span_top top;
     bool is_any = w->want->function.len == 0 && !w->regex;
     enum sf_err err = w->store->ops->detail_top(w->store, &ask, is_any ? NULL : &test,
@@ -153,13 +153,13 @@ static enum sf_err find_first(struct work *w, struct sf_why *why)
 
 /* ---- what else is known of those ---- */
 
-static int by_id(const void *a, const void *b)
+static int frame_spans_by_id(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return (x > y) - (x < y);
 }
 
-static enum sf_err find_shares(struct work *w, struct sf_why *why)
+static enum sf_err frame_spans_find_shares(struct work *w, struct sf_why *why)
 {
     struct sf_detail_query ask = detail_of(w);
     sf_span_id *ids = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*ids));
@@ -171,7 +171,7 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
         ids[i] = w->list[i].id;
         w->wholes[i].cpu_ns = SF_LEDGER_UNSAID;
     }
-    qsort(ids, w->out.n, sizeof(*ids), by_id);
+    qsort(ids, w->out.n, sizeof(*ids), frame_spans_by_id);
     ask.span_ids = ids;
     ask.n_spans = w->out.n;
     enum sf_err err = w->store->ops->detail_sums(w->store, &ask, NULL, w->q, &costs, why);
@@ -185,8 +185,8 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
     return err;
 }
 
-static bool fill_in(struct work *w, struct sf_frame_span *f, const struct sf_span *s,
-                    sf_str service)
+static bool frame_spans_fill_in(struct work *w, struct sf_frame_span *f, const struct sf_span *s,
+                                sf_str service)
 {
     f->trace = s->trace_id;
     f->start_ns = s->start_ns;
@@ -205,14 +205,14 @@ static enum sf_err fill_in_trace(struct work *w, sf_trace_id id, const struct sf
             if (s->span_id != f->id)
                 continue;
             w->wholes[k].cpu_ns = sf_span_figures_read(s).ns[SF_SPAN_FIGURE_CPU];
-            if (!fill_in(w, f, s, trace->spans.resources[s->resource].service))
+            if (!frame_spans_fill_in(w, f, s, trace->spans.resources[s->resource].service))
                 return sf_no_room(why, "the query");
         }
     }
     return SF_OK;
 }
 
-static int by_trace(const void *a, const void *b)
+static int frame_spans_by_trace(const void *a, const void *b)
 {
     return memcmp(&((const struct sf_trace_ask *)a)->id, &((const struct sf_trace_ask *)b)->id,
                   sizeof(sf_trace_id));
@@ -232,9 +232,9 @@ static enum sf_err ask_traces(struct work *w, struct sf_why *why)
             asks[n_named++].id = w->list[i].trace;
     if (n_named == 0)
         return SF_OK;
-    qsort(asks, n_named, sizeof(*asks), by_trace);
+    qsort(asks, n_named, sizeof(*asks), frame_spans_by_trace);
     for (uint32_t i = 0; i < n_named; i++)
-        if (n == 0 || by_trace(&asks[n - 1], &asks[i]) != 0)
+        if (n == 0 || frame_spans_by_trace(&asks[n - 1], &asks[i]) != 0)
             asks[n++] = asks[i];
     sf_traces_start(&traces, w->store, asks, n, true, w->q);
     for (uint32_t i = 0; !err && i < n; i++) {
@@ -248,7 +248,7 @@ static enum sf_err ask_traces(struct work *w, struct sf_why *why)
 }
 
 /* The others are searched for in one scan of the time around. */
-static enum sf_err scan(struct work *w, struct sf_why *why)
+static enum sf_err frame_spans_scan(struct work *w, struct sf_why *why)
 {
     struct sf_span_query ask = {.from_ns = w->want->from_ns,
                                 .to_ns = w->want->to_ns,
@@ -266,7 +266,8 @@ static enum sf_err scan(struct work *w, struct sf_why *why)
                 if (w->list[k].id != rows.span_id[i] || w->list[k].name.len > 0)
                     continue;
                 s = sf_span_rows_get(&rows, i);
-                if (!fill_in(w, &w->list[k], &s, rows.resources[rows.resource[i]].service))
+                if (!frame_spans_fill_in(w, &w->list[k], &s,
+                                         rows.resources[rows.resource[i]].service))
                     err = sf_no_room(why, "the query");
             }
         }
@@ -277,16 +278,16 @@ static enum sf_err scan(struct work *w, struct sf_why *why)
     return err;
 }
 
-static enum sf_err find_traces(struct work *w, struct sf_why *why)
+static enum sf_err frame_spans_find_traces(struct work *w, struct sf_why *why)
 {
     bool needs_scan = false;
     for (uint32_t i = 0; i < w->out.n; i++)
         needs_scan |= sf_trace_id_is_zero(w->list[i].trace);
     enum sf_err err = ask_traces(w, why);
-    return err || !needs_scan ? err : scan(w, why);
+    return err || !needs_scan ? err : frame_spans_scan(w, why);
 }
 
-static int by_value(const void *a, const void *b)
+static int frame_spans_by_value(const void *a, const void *b)
 {
     const struct sf_frame_span *x = a, *y = b;
     if (x->value != y->value)
@@ -296,7 +297,7 @@ static int by_value(const void *a, const void *b)
 
 /* A sample may represent more than the span lasted: what its samples have is cut to what it had
  * space for, in proportion, as in its flame graph. */
-static void fit(struct work *w)
+static void frame_spans_fit(struct work *w)
 {
     if (sf_time_samples_kind_of(w->out.type) == SF_TIME_NONE ||
         !sf_str_eq(w->out.unit, SF_STR("nanoseconds")))
@@ -315,7 +316,7 @@ static void fit(struct work *w)
         s->value = (int64_t)((double)s->value * ((double)most / (double)all->value));
         s->is_cut = true;
     }
-    qsort(w->list, w->out.n, sizeof(*w->list), by_value);
+    qsort(w->list, w->out.n, sizeof(*w->list), frame_spans_by_value);
 }
 
 /* Which function's spans these are, if no function has the requested name. */
@@ -331,7 +332,7 @@ static void say_names(struct work *w, struct sf_why *text)
     (void)sf_arena_copy(w->q->req, sf_str_from(text->text), &w->out.note);
 }
 
-static void explain(struct work *w)
+static void frame_spans_explain(struct work *w)
 {
     struct sf_why text;
     if (w->is_word && w->out.n > 0)
@@ -357,20 +358,20 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
                         : sf_no_room(why, "the query");
     }
     if (!err)
-        err = choose_type(&w, why);
+        err = frame_spans_choose_type(&w, why);
     if (!err && w.out.type.len > 0)
-        err = find_first(&w, why);
+        err = frame_spans_find_first(&w, why);
     if (!err && w.out.type.len > 0 && w.out.n == 0 && want->function.len > 0) {
         w.is_word = true;
-        err = find_first(&w, why);
+        err = frame_spans_find_first(&w, why);
     }
     sf_regex_free(w.regex);
     sf_regex_scratch_free(w.scratch);
     if (!err && w.out.n > 0)
-        err = find_shares(&w, why);
+        err = frame_spans_find_shares(&w, why);
     if (!err && w.out.n > 0)
-        err = find_traces(&w, why);
-    explain(&w);
+        err = frame_spans_find_traces(&w, why);
+    frame_spans_explain(&w);
     double taken_of_all = 0;
     for (uint32_t i = 0; !err && i < w.out.n; i++) {
         struct sf_frame_span *s = &w.list[i];
@@ -382,7 +383,7 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
         bool is_whole = w.out.n == w.out.n_found;
         if (is_whole && sf_sample_count_is_few(&w.type, w.period, taken_of_all))
             w.out.few = taken_of_all;
-        fit(&w);
+        frame_spans_fit(&w);
     }
     if (!err)
         *out = w.out;

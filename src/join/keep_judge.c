@@ -37,7 +37,8 @@ struct work {
     bool is_unread;
 };
 
-static bool add_trace(struct work *w, sf_trace_id id, unsigned reasons, uint32_t baseline)
+static bool keep_judge_add_trace(struct work *w, sf_trace_id id, unsigned reasons,
+                                 uint32_t baseline)
 {
     if (w->v.n_kept >= SF_LIMIT_VERDICT_TRACES ||
         !sf_list_room(&w->traces, w->v.n_kept, &w->cap_traces, 256))
@@ -49,7 +50,7 @@ static bool add_trace(struct work *w, sf_trace_id id, unsigned reasons, uint32_t
     return true;
 }
 
-static bool add_span(struct work *w, sf_span_id id)
+static bool keep_judge_add_span(struct work *w, sf_span_id id)
 {
     if (w->v.n_kept_spans >= SF_LIMIT_VERDICT_SPANS ||
         !sf_list_room(&w->spans, w->v.n_kept_spans, &w->cap_spans, 1024))
@@ -68,7 +69,7 @@ static bool add_root(struct work *w, const struct sf_verdict_root *root)
     return true;
 }
 
-static bool is_pinned(const struct work *w, sf_trace_id id)
+static bool keep_judge_is_pinned(const struct work *w, sf_trace_id id)
 {
     for (uint32_t i = 0; i < w->n_pins; i++) {
         if (sf_trace_id_eq(w->pins[i].trace, id))
@@ -77,12 +78,12 @@ static bool is_pinned(const struct work *w, sf_trace_id id)
     return false;
 }
 
-static enum sf_err see(void *arg, const struct sf_keep_seen *t, struct sf_why *why)
+static enum sf_err keep_judge_see(void *arg, const struct sf_keep_seen *t, struct sf_why *why)
 {
     struct work *w = arg;
     const struct sf_span_tree *tree = t->tree;
     sf_trace_id id = tree->spans[0].trace_id;
-    unsigned reasons = t->reasons | (is_pinned(w, id) ? 1u << SF_KEEP_PINNED : 0);
+    unsigned reasons = t->reasons | (keep_judge_is_pinned(w, id) ? 1u << SF_KEEP_PINNED : 0);
     bool is_kept = true;
     (void)why;
     w->v.n_traces++;
@@ -91,10 +92,10 @@ static enum sf_err see(void *arg, const struct sf_keep_seen *t, struct sf_why *w
         return SF_OK;
     for (unsigned i = 0; i < SF_KEEP_REASONS; i++)
         w->v.n_by[i] += reasons >> i & 1;
-    is_kept = add_trace(w, id, reasons, t->baseline_per_10000);
+    is_kept = keep_judge_add_trace(w, id, reasons, t->baseline_per_10000);
     for (uint32_t i = 0; is_kept && i < tree->n_spans; i++) {
         const struct sf_span_place *p = &tree->places[i];
-        is_kept = add_span(w, tree->spans[i].span_id);
+        is_kept = keep_judge_add_span(w, tree->spans[i].span_id);
         if (is_kept && p->local_root == i && p->end_ns <= INT64_MAX)
             is_kept = add_root(
                 w, &(struct sf_verdict_root){p->process, (int64_t)p->start_ns, (int64_t)p->end_ns});
@@ -114,15 +115,16 @@ static enum sf_err see_stray(void *arg, const struct sf_keep_stray *s, struct sf
     (void)why;
     if (w->is_over)
         return SF_OK;
-    if (is_pinned(w, s->trace))
-        is_kept = add_trace(w, s->trace, 1u << SF_KEEP_PINNED, rule->baseline_per_10000);
+    if (keep_judge_is_pinned(w, s->trace))
+        is_kept = keep_judge_add_trace(w, s->trace, 1u << SF_KEEP_PINNED, rule->baseline_per_10000);
     else if (rule->slow_ns > 0 && s->cpu_ns >= rule->slow_ns)
-        is_kept = add_trace(w, s->trace, 1u << SF_KEEP_SLOW, rule->baseline_per_10000);
+        is_kept = keep_judge_add_trace(w, s->trace, 1u << SF_KEEP_SLOW, rule->baseline_per_10000);
     else if (sf_trace_id_is_zero(s->trace) && sf_span_share_has(s->id, rule->baseline_per_10000))
-        is_kept = add_trace(w, s->trace, 1u << SF_KEEP_BASELINE, rule->baseline_per_10000);
+        is_kept = keep_judge_add_trace(w, s->trace, 1u << SF_KEEP_BASELINE,
+                                       rule->baseline_per_10000);
     else
         return SF_OK;
-    w->is_over = !is_kept || !add_span(w, s->id);
+    w->is_over = !is_kept || !keep_judge_add_span(w, s->id);
     return SF_OK;
 }
 
@@ -146,7 +148,7 @@ static enum sf_err see_service(void *arg, sf_str service, struct sf_why *why)
     return SF_OK;
 }
 
-static void begin(struct work *w)
+static void keep_judge_begin(struct work *w)
 {
     w->v.n_traces = w->v.n_spans = 0;
     memset(w->v.n_by, 0, sizeof(w->v.n_by));
@@ -155,9 +157,9 @@ static void begin(struct work *w)
 }
 
 /* One walk over each piece of the time. */
-static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *store,
-                        struct sf_query_ctx *q, struct sf_arena *scratch, bool *out_is_cut,
-                        struct sf_why *why)
+static enum sf_err keep_judge_walk(struct work *w, uint32_t n_pieces, struct sf_store *store,
+                                   struct sf_query_ctx *q, struct sf_arena *scratch,
+                                   bool *out_is_cut, struct sf_why *why)
 {
     int64_t hour_ns = w->due->hour * SF_NS_PER_HOUR;
     int64_t from_ns = hour_ns > MARGIN_NS ? hour_ns - MARGIN_NS : 1;
@@ -165,7 +167,7 @@ static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *stor
     int64_t piece_ns = (until_ns - from_ns) / n_pieces + 1;
     struct sf_arena as_it_was = *q->req;
     enum sf_err err = SF_OK;
-    begin(w);
+    keep_judge_begin(w);
     *out_is_cut = false;
     for (uint32_t i = 0; !err && !*out_is_cut && !w->is_over && !w->is_unread && i < n_pieces;
          i++) {
@@ -175,7 +177,7 @@ static enum sf_err walk(struct work *w, uint32_t n_pieces, struct sf_store *stor
                                  .usual_until_ns = hour_ns,
                                  .rules = &w->due->rules,
                                  .scratch = scratch,
-                                 .see = see,
+                                 .see = keep_judge_see,
                                  .see_stray = see_stray,
                                  .see_service = see_service,
                                  .arg = w};
@@ -209,9 +211,9 @@ static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf
             known->reasons |= t->reasons;
             continue;
         }
-        w->is_over = !add_trace(w, t->id, t->reasons, t->baseline_per_10000);
+        w->is_over = !keep_judge_add_trace(w, t->id, t->reasons, t->baseline_per_10000);
         for (uint32_t k = 0; !w->is_over && k < t->n_spans; k++)
-            w->is_over = !add_span(w, old.spans[t->first_span + k]);
+            w->is_over = !keep_judge_add_span(w, old.spans[t->first_span + k]);
     }
     for (uint32_t i = 0; !err && !w->is_over && i < old.n_services; i++)
         err = see_service(w, old.services[i], why);
@@ -227,13 +229,13 @@ static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf
     return err;
 }
 
-static enum sf_err judge(struct work *w, struct sf_store *store, struct sf_query_ctx *q,
-                         struct sf_arena *scratch, struct sf_why *why)
+static enum sf_err join_keep_judge(struct work *w, struct sf_store *store, struct sf_query_ctx *q,
+                                   struct sf_arena *scratch, struct sf_why *why)
 {
     bool is_cut = true;
     enum sf_err err = store->ops->pins(store, q, &w->pins, &w->n_pins, why);
     for (uint32_t n = 1; !err && is_cut && !w->is_over && !w->is_unread && n <= MOST_PIECES; n *= 8)
-        err = walk(w, n, store, q, scratch, &is_cut, why);
+        err = keep_judge_walk(w, n, store, q, scratch, &is_cut, why);
     if (err == SF_ERR_DEADLINE) {
         is_cut = true;
         err = SF_OK;
@@ -244,12 +246,12 @@ static enum sf_err judge(struct work *w, struct sf_store *store, struct sf_query
     return err;
 }
 
-static int by_name(const void *a, const void *b)
+static int keep_judge_by_name(const void *a, const void *b)
 {
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
 
-static void sort(struct work *w)
+static void keep_judge_sort(struct work *w)
 {
     if (w->v.head.is_whole)
         w->v.n_kept = w->v.n_kept_spans = w->v.n_roots = 0;
@@ -260,7 +262,7 @@ static void sort(struct work *w)
     w->v.traces = w->traces;
     w->v.spans = w->spans;
     if (w->v.n_services)
-        qsort(w->services, w->v.n_services, sizeof(*w->services), by_name);
+        qsort(w->services, w->v.n_services, sizeof(*w->services), keep_judge_by_name);
     w->v.services = w->services;
     w->v.roots = w->roots;
 }
@@ -278,9 +280,9 @@ enum sf_err sf_keep_judge_run(struct sf_store *store, const struct sf_keep_due *
                                     .since_hour = due->since_hour,
                                     .is_shared = due->is_shared},
                            .rules = due->rules}};
-    enum sf_err err = judge(&w, store, q, scratch, why);
+    enum sf_err err = join_keep_judge(&w, store, q, scratch, why);
     if (!err) {
-        sort(&w);
+        keep_judge_sort(&w);
         err = store->ops->keep_put(store, &w.v, why);
     }
     *out = w.v;

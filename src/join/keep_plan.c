@@ -4,7 +4,7 @@
 
 _Static_assert((int)SF_KEEP_PINNED == (int)SF_KEEP_ROWS, "a row for each rule; pins are none");
 
-static enum sf_err count(void *arg, const struct sf_keep_seen *t, struct sf_why *why)
+static enum sf_err keep_plan_count(void *arg, const struct sf_keep_seen *t, struct sf_why *why)
 {
     struct sf_keep_plan *out = arg;
     struct sf_keep_count one = {1, t->n_samples}, *to[2 + SF_KEEP_ROWS * 2] = {&out->all};
@@ -36,7 +36,7 @@ enum sf_err sf_keep_plan_make(struct sf_store *store, const struct sf_keep_plan_
                                 .usual_until_ns = want->from_ns,
                                 .rules = &want->rules,
                                 .scratch = want->scratch,
-                                .see = count,
+                                .see = keep_plan_count,
                                 .arg = &plan};
     enum sf_err err = sf_keep_walk_run(&walk, store, q, why);
     if (err)

@@ -54,16 +54,16 @@ struct work {
 
 /* ---- samples ---- */
 
-static int by_id(const void *a, const void *b)
+static int keep_walk_by_id(const void *a, const void *b)
 {
     const struct cost *x = a, *y = b;
     return (x->s.id > y->s.id) - (x->s.id < y->s.id);
 }
 
-static struct cost *find_cost(const struct work *w, sf_span_id id)
+static struct cost *keep_walk_find_cost(const struct work *w, sf_span_id id)
 {
     struct cost key = {.s = {.id = id}};
-    return w->n_costs ? bsearch(&key, w->costs, w->n_costs, sizeof(key), by_id) : NULL;
+    return w->n_costs ? bsearch(&key, w->costs, w->n_costs, sizeof(key), keep_walk_by_id) : NULL;
 }
 
 static enum sf_err load_costs(struct work *w, struct sf_why *why)
@@ -85,10 +85,10 @@ static enum sf_err load_costs(struct work *w, struct sf_why *why)
             .start_ns = all.list[i].start_ns};
     w->n_costs = all.n;
     if (all.n)
-        qsort(w->costs, all.n, sizeof(*w->costs), by_id);
+        qsort(w->costs, all.n, sizeof(*w->costs), keep_walk_by_id);
     err = w->store->ops->detail_sums(w->store, &ask, NULL, w->q, &cpu, why);
     for (uint32_t i = 0; !err && i < cpu.n; i++) {
-        struct cost *c = find_cost(w, cpu.list[i].id);
+        struct cost *c = keep_walk_find_cost(w, cpu.list[i].id);
         if (c)
             c->s.cpu_ns = cpu.list[i].value;
     }
@@ -98,7 +98,7 @@ static enum sf_err load_costs(struct work *w, struct sf_why *why)
 
 /* ---- what is usual ---- */
 
-static int by_name(const void *a, const void *b)
+static int keep_walk_by_name(const void *a, const void *b)
 {
     const struct usual *x = a, *y = b;
     int order = sf_str_cmp(x->service, y->service);
@@ -132,15 +132,15 @@ static enum sf_err load_usual(struct work *w, struct sf_why *why)
 static uint64_t usual_of(const struct work *w, sf_str service, sf_str name)
 {
     struct usual key = {.service = service, .name = name};
-    const struct usual *found = w->n_usual
-                                    ? bsearch(&key, w->usual, w->n_usual, sizeof(key), by_name)
-                                    : NULL;
+    const struct usual *found = w->n_usual ? bsearch(&key, w->usual, w->n_usual, sizeof(key),
+                                                     keep_walk_by_name)
+                                           : NULL;
     return found ? found->ns : 0;
 }
 
 /* ---- traces ---- */
 
-static bool grow(struct work *w)
+static bool keep_walk_grow(struct work *w)
 {
     uint32_t caps[4] = {w->cap, w->cap, w->cap, w->cap};
     return sf_list_room_in(w->q->req, &w->spans, w->n, &w->cap, 256) &&
@@ -150,13 +150,13 @@ static bool grow(struct work *w)
            sf_list_room_in(w->q->req, &w->rules, w->n, &caps[3], 256);
 }
 
-static bool is_ours(const struct work *w, uint64_t first_ns)
+static bool keep_walk_is_ours(const struct work *w, uint64_t first_ns)
 {
     return first_ns < (uint64_t)w->k->until_ns &&
            (first_ns >= (uint64_t)w->k->from_ns || w->k->has_earlier);
 }
 
-static enum sf_err judge(struct work *w, struct sf_why *why)
+static enum sf_err keep_walk_judge(struct work *w, struct sf_why *why)
 {
     struct sf_span_tree tree;
     uint64_t first_ns = UINT64_MAX, n_samples = 0;
@@ -168,13 +168,13 @@ static enum sf_err judge(struct work *w, struct sf_why *why)
     if (!cpu_ns || !root_ns)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w->n; i++) {
-        struct cost *c = find_cost(w, w->spans[i].span_id);
+        struct cost *c = keep_walk_find_cost(w, w->spans[i].span_id);
         cpu_ns[i] = c ? c->s.cpu_ns : 0;
         n_samples += c ? c->n : 0;
         if (c)
             c->is_seen = true;
     }
-    if (!is_ours(w, first_ns))
+    if (!keep_walk_is_ours(w, first_ns))
         return SF_OK;
     enum sf_err err = sf_span_tree_build(w->spans, w->origins, w->n, w->k->scratch, &tree, why);
     if (err)
@@ -210,7 +210,8 @@ static bool is_flagged(const struct work *w, const struct sf_span_rows *rows, ui
 }
 
 /* The rows of a batch; a trace that ends with a row is judged before the next begins. */
-static enum sf_err take_rows(struct work *w, const struct sf_span_rows *rows, struct sf_why *why)
+static enum sf_err keep_walk_take_rows(struct work *w, const struct sf_span_rows *rows,
+                                       struct sf_why *why)
 {
     bool is_guess = false;
     enum sf_err err = SF_OK;
@@ -224,13 +225,13 @@ static enum sf_err take_rows(struct work *w, const struct sf_span_rows *rows, st
     for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
         const struct sf_resource *r = &rows->resources[rows->resource[i]];
         if (w->n > 0 && !sf_trace_id_eq(w->spans[0].trace_id, rows->trace_id[i])) {
-            err = judge(w, why);
+            err = keep_walk_judge(w, why);
             w->n = 0;
         }
         w->k->is_cut = w->k->is_cut || w->n == MAX_SPANS;
         if (err || w->n == MAX_SPANS)
             continue;
-        if (!grow(w))
+        if (!keep_walk_grow(w))
             return sf_no_room(why, "the query");
         w->spans[w->n] = (struct sf_span){.trace_id = rows->trace_id[i],
                                           .span_id = rows->span_id[i],
@@ -254,8 +255,8 @@ static bool wants_flags(const struct sf_keep_rules *r)
     return is_wanted;
 }
 
-static enum sf_err take_any(void *arg, struct sf_span_columns *rows, uint8_t *hits,
-                            struct sf_why *why)
+static enum sf_err keep_walk_take_any(void *arg, struct sf_span_columns *rows, uint8_t *hits,
+                                      struct sf_why *why)
 {
     (void)arg;
     (void)rows;
@@ -266,9 +267,9 @@ static enum sf_err take_any(void *arg, struct sf_span_columns *rows, uint8_t *hi
 
 /* With a judge the store knows in which granule it saw a trace, and looks there alone for those
  * that lie in one block: without, every trace was looked up in all of them. */
-static const struct sf_span_judge any_trace = {.judge = take_any};
+static const struct sf_span_judge any_trace = {.judge = keep_walk_take_any};
 
-static enum sf_err read_traces(struct work *w, struct sf_why *why)
+static enum sf_err keep_walk_read_traces(struct work *w, struct sf_why *why)
 {
     /* What says "keep this one": our own attribute, the debug flag as Zipkin has it, and the name
      * that Jaeger's header jaeger-debug-id gives a request, which its clients put on the root. */
@@ -292,13 +293,13 @@ static enum sf_err read_traces(struct work *w, struct sf_why *why)
     if (err)
         return err;
     while (!err && cursor->next(cursor, &rows))
-        err = take_rows(w, &rows, why);
+        err = keep_walk_take_rows(w, &rows, why);
     if (!err && cursor->err)
         err = sf_fail(why, cursor->err, "%s", cursor->why.text);
     w->k->is_cut = w->k->is_cut || cursor->n_left_out > 0;
     cursor->close(cursor);
     if (!err && w->n > 0)
-        err = judge(w, why);
+        err = keep_walk_judge(w, why);
     return err;
 }
 
@@ -327,7 +328,7 @@ enum sf_err sf_keep_walk_run(struct sf_keep_walk *k, struct sf_store *store, str
     if (!err)
         err = load_costs(&w, why);
     if (!err)
-        err = read_traces(&w, why);
+        err = keep_walk_read_traces(&w, why);
     q->unread = outer;
     sf_unread_join(outer, &own);
     k->is_unread = k->is_unread || own.n > 0;

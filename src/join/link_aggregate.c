@@ -98,8 +98,9 @@ static enum sf_err subtract_rows(struct sf_link_load *l, struct rest *r, struct 
 }
 
 /* Every stack of the profiles that start in a window as one sample that covers it. */
-static enum sf_err add_window(struct sf_link_load *l, const struct sf_link_window *w,
-                              const int64_t *values, uint32_t n_nodes, struct sf_why *why)
+static enum sf_err link_aggregate_add_window(struct sf_link_load *l, const struct sf_link_window *w,
+                                             const int64_t *values, uint32_t n_nodes,
+                                             struct sf_why *why)
 {
     for (uint32_t i = 1; i < n_nodes; i++) {
         struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
@@ -126,7 +127,7 @@ enum sf_err sf_link_aggregate_add(struct sf_link_load *l, struct sf_why *why)
         return err == SF_ERR_LIMIT ? SF_OK : err;
     uint32_t n_nodes = l->stacks.n_nodes;
     for (uint32_t i = 0; !err && i < l->windows.n; i++)
-        err = add_window(l, &l->windows.list[i], r.values[i], n_nodes, why);
+        err = link_aggregate_add_window(l, &l->windows.list[i], r.values[i], n_nodes, why);
     if (err || l->n_samples == before)
         return err;
     l->set.source = SF_LINK_AGGREGATE;

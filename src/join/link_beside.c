@@ -21,15 +21,15 @@ bool sf_link_beside_takes(const struct sf_link_sample *s)
            !s->is_lent;
 }
 
-static int order_ids(const void *a, const void *b)
+static int link_beside_order_ids(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return (x > y) - (x < y);
 }
 
-static bool has_id(const sf_span_id *ids, uint32_t n, sf_span_id id)
+static bool link_beside_has_id(const sf_span_id *ids, uint32_t n, sf_span_id id)
 {
-    return id != 0 && n > 0 && bsearch(&id, ids, n, sizeof(*ids), order_ids);
+    return id != 0 && n > 0 && bsearch(&id, ids, n, sizeof(*ids), link_beside_order_ids);
 }
 
 /* The ids of a process's spans, in order; NULL: no space. */
@@ -42,7 +42,7 @@ static sf_span_id *ids_of(const struct sf_link_spans *l, uint32_t n_spans, uint6
         if (l->origins[i].process == process)
             ids[n++] = l->spans[i].span_id;
     if (n > 0)
-        qsort(ids, n, sizeof(*ids), order_ids);
+        qsort(ids, n, sizeof(*ids), link_beside_order_ids);
     *out_n = n;
     return ids;
 }
@@ -56,10 +56,11 @@ bool sf_link_beside_names_below(struct sf_link_beside *b, const struct sf_link_s
     if (!ids)
         return true;
     if (b->n > 0)
-        qsort(b->names, b->n, sizeof(*b->names), order_ids);
+        qsort(b->names, b->n, sizeof(*b->names), link_beside_order_ids);
     for (uint32_t i = 0; i < n_spans; i++)
-        if (l->origins[i].process == process && has_id(b->names, b->n, l->spans[i].span_id) &&
-            has_id(ids, n_ids, l->spans[i].parent_id))
+        if (l->origins[i].process == process &&
+            link_beside_has_id(b->names, b->n, l->spans[i].span_id) &&
+            link_beside_has_id(ids, n_ids, l->spans[i].parent_id))
             return true;
     return false;
 }
@@ -71,7 +72,8 @@ bool sf_link_beside_says_all(const struct sf_link_spans *l, uint64_t process, st
     for (uint32_t i = 0; ids && i < l->n; i++)
         if (l->origins[i].process == process &&
             (l->tags[i] == SF_SPAN_TAGS_ALL ||
-             (l->tags[i] == SF_SPAN_TAGS_SELF && has_id(ids, n_ids, l->spans[i].parent_id))))
+             (l->tags[i] == SF_SPAN_TAGS_SELF &&
+              link_beside_has_id(ids, n_ids, l->spans[i].parent_id))))
             return true;
     return !ids;
 }

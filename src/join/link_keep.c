@@ -103,7 +103,7 @@ void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
     k->n = n;
 }
 
-static int by_id(const void *a, const void *b)
+static int link_keep_by_id(const void *a, const void *b)
 {
     const struct sf_kept_trace *x = a, *y = b;
     return sf_trace_id_cmp(x->id, y->id);
@@ -112,12 +112,13 @@ static int by_id(const void *a, const void *b)
 void sf_link_keep_end(struct sf_link_keep *k)
 {
     if (k->n_traces > 0)
-        qsort(k->traces, k->n_traces, sizeof(*k->traces), by_id);
+        qsort(k->traces, k->n_traces, sizeof(*k->traces), link_keep_by_id);
 }
 
 const struct sf_kept_trace *sf_link_keep_find(const struct sf_link_keep *k, sf_trace_id id)
 {
     struct sf_kept_trace key = {.id = id};
-    return k && k->n_traces > 0 ? bsearch(&key, k->traces, k->n_traces, sizeof(*k->traces), by_id)
-                                : NULL;
+    return k && k->n_traces > 0
+               ? bsearch(&key, k->traces, k->n_traces, sizeof(*k->traces), link_keep_by_id)
+               : NULL;
 }

@@ -48,22 +48,22 @@ struct work {
     bool has_untied; /* of a trace: samples that a span requested alone has */
 };
 
-static int64_t time_of(uint64_t ns)
+static int64_t link_meanwhile_time_of(uint64_t ns)
 {
     return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
-static int order_u64(const void *a, const void *b)
+static int link_meanwhile_order_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static struct process *process_of(const struct work *w, uint64_t process)
+static struct process *link_meanwhile_process_of(const struct work *w, uint64_t process)
 {
     const struct sf_link_spans *s = &w->l->spans;
     const uint64_t *at = s->n_processes > 0 ? bsearch(&process, s->processes, s->n_processes,
-                                                      sizeof(*at), order_u64)
+                                                      sizeof(*at), link_meanwhile_order_u64)
                                             : NULL;
     return at ? &w->processes[at - s->processes] : NULL;
 }
@@ -77,14 +77,15 @@ static bool is_below(const struct sf_link_load *l, uint32_t span)
            l->spans.origins[parent].process == l->spans.origins[span].process;
 }
 
-static void see_spans(struct work *w)
+static void link_meanwhile_see_spans(struct work *w)
 {
     const struct sf_link_spans *s = &w->l->spans;
     for (uint32_t i = 0; i < s->n; i++) {
-        struct process *p = s->is_call && s->is_call[i] ? NULL
-                                                        : process_of(w, s->origins[i].process);
-        int64_t from_ns = time_of(s->spans[i].start_ns);
-        int64_t to_ns = time_of(s->spans[i].end_ns);
+        struct process *p = s->is_call && s->is_call[i]
+                                ? NULL
+                                : link_meanwhile_process_of(w, s->origins[i].process);
+        int64_t from_ns = link_meanwhile_time_of(s->spans[i].start_ns);
+        int64_t to_ns = link_meanwhile_time_of(s->spans[i].end_ns);
         if (!p)
             continue;
         if (p->n++ == 0)
@@ -103,8 +104,9 @@ static bool see_samples(struct work *w)
     for (uint32_t i = 0; i < l->n_samples; i++) {
         const struct sf_link_sample *s = &l->samples[i];
         uint32_t span = s->is_lent ? SF_NOBODY : sf_link_load_find(l, s->span_id);
-        struct process *p = span == SF_NOBODY ? NULL
-                                              : process_of(w, l->spans.origins[span].process);
+        struct process *p = span == SF_NOBODY
+                                ? NULL
+                                : link_meanwhile_process_of(w, l->spans.origins[span].process);
         if (!p)
             continue;
         p->is_named = true;
@@ -117,7 +119,7 @@ static bool see_samples(struct work *w)
 }
 
 /* A set whose samples name no span is queried for span by span, with what has no times. */
-static bool is_asked(const struct sf_link_load *l, const struct process *p)
+static bool link_meanwhile_is_asked(const struct sf_link_load *l, const struct process *p)
 {
     if (p->n == 0 || p->tags_all)
         return false;
@@ -193,7 +195,8 @@ static enum sf_err find_identity(struct work *w, const struct process *p, struct
 }
 
 /* Also mixed if profiles do not distinguish the replicas of the requested spans. */
-static enum sf_err find_windows(struct work *w, const struct process *p, struct sf_why *why)
+static enum sf_err link_meanwhile_find_windows(struct work *w, const struct process *p,
+                                               struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
     struct identity self = {0};
@@ -253,7 +256,8 @@ static struct range *find_ranges(struct work *w, const struct process *p, uint32
     uint32_t n = 0;
     for (uint32_t i = p->first; list && gaps && i < s->n; i++)
         if (s->origins[i].process == process && !(s->is_call && s->is_call[i]))
-            list[n++] = (struct range){time_of(s->spans[i].start_ns), time_of(s->spans[i].end_ns)};
+            list[n++] = (struct range){link_meanwhile_time_of(s->spans[i].start_ns),
+                                       link_meanwhile_time_of(s->spans[i].end_ns)};
     if (!list || !gaps || n == 0)
         return NULL;
     qsort(list, n, sizeof(*list), order_ranges);
@@ -270,7 +274,7 @@ static struct range *find_ranges(struct work *w, const struct process *p, uint32
 
 /* ---- what is in a range ---- */
 
-static enum sf_err read_rows(struct work *w, struct range r, struct sf_why *why)
+static enum sf_err link_meanwhile_read_rows(struct work *w, struct range r, struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
     struct sf_detail_query ask = {.type = l->type,
@@ -346,12 +350,13 @@ static bool has_threadless(const struct sf_link_spans *s, const struct process *
     return false;
 }
 
-static enum sf_err add_process(struct work *w, const struct process *p, struct sf_why *why)
+static enum sf_err link_meanwhile_add_process(struct work *w, const struct process *p,
+                                              struct sf_why *why)
 {
     struct sf_link_load *l = w->l;
     uint32_t n_ranges = 0, n_samples = l->n_samples, first_other = l->n_others;
     uint32_t n_no_thread = l->n_no_thread;
-    enum sf_err err = find_windows(w, p, why);
+    enum sf_err err = link_meanwhile_find_windows(w, p, why);
     if (err || l->windows.by == SF_LINK_BY_NOBODY)
         return err;
     const struct range *ranges = find_ranges(w, p, &n_ranges);
@@ -362,7 +367,7 @@ static enum sf_err add_process(struct work *w, const struct process *p, struct s
     for (uint32_t i = 0; !err && !w->is_over && i < n_ranges; i++) {
         uint32_t before = l->n_samples;
         l->after_ns = i > 0 ? ranges[i - 1].to_ns : INT64_MIN;
-        err = read_rows(w, ranges[i], why);
+        err = link_meanwhile_read_rows(w, ranges[i], why);
         if (!err && !w->is_over && l->n_samples > before && l->windows.is_mixed)
             break; /* there are some: nothing more is needed */
         if (!err && !w->is_over && l->n_samples > before)
@@ -397,15 +402,15 @@ enum sf_err sf_link_meanwhile_add(struct sf_link_load *l, const sf_trace_id *tra
     w.processes = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*w.processes));
     if (!w.processes || !sf_arena_init(&w.scratch, SCRATCH_CAP))
         return sf_no_room(why, "the query");
-    see_spans(&w);
+    link_meanwhile_see_spans(&w);
     if (!see_samples(&w))
         err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && !w.is_over && i < l->spans.n_processes; i++) {
-        if (!is_asked(l, &w.processes[i]))
+        if (!link_meanwhile_is_asked(l, &w.processes[i]))
             continue;
         w.is_over = ++n_asked > MAX_PROCESSES;
         if (!w.is_over)
-            err = add_process(&w, &w.processes[i], why);
+            err = link_meanwhile_add_process(&w, &w.processes[i], why);
     }
     sf_arena_done(&w.scratch);
     if (w.is_over) {

@@ -25,22 +25,22 @@ struct load {
     const struct sf_resource *last; /* the one it had last, of the rows at hand */
 };
 
-static int order_ids(const void *a, const void *b)
+static int link_others_order_ids(const void *a, const void *b)
 {
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
 
-static bool is_kept(const struct load *l, const struct sf_span_rows *rows, uint32_t i)
+static bool link_others_is_kept(const struct load *l, const struct sf_span_rows *rows, uint32_t i)
 {
     const struct sf_link_others *o = l->others;
     if (bsearch(&rows->trace_id[i], o->not_traces, o->n_not_traces, sizeof(*o->not_traces),
-                order_ids) ||
+                link_others_order_ids) ||
         !sf_str_eq(rows->resources[rows->resource[i]].service, o->service) ||
         rows->start_ns[i] > (uint64_t)o->to_ns || rows->end_ns[i] < (uint64_t)l->from_ns)
         return false;
     return rows->end_ns[i] >= (uint64_t)o->from_ns ||
-           (l->n_traces > 0 &&
-            bsearch(&rows->trace_id[i], l->traces, l->n_traces, sizeof(*l->traces), order_ids));
+           (l->n_traces > 0 && bsearch(&rows->trace_id[i], l->traces, l->n_traces,
+                                       sizeof(*l->traces), link_others_order_ids));
 }
 
 static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
@@ -61,11 +61,11 @@ static bool is_elsewhere(struct load *l, const struct sf_resource *r)
     return !process || *process != l->others->process;
 }
 
-static bool keep(struct load *l, const struct sf_span_rows *rows)
+static bool link_others_keep(struct load *l, const struct sf_span_rows *rows)
 {
     l->last = NULL;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
-        if (!is_kept(l, rows, i))
+        if (!link_others_is_kept(l, rows, i))
             continue;
         if (l->others->n == MAX_OTHERS)
             return false;
@@ -83,8 +83,8 @@ static bool keep(struct load *l, const struct sf_span_rows *rows)
     return true;
 }
 
-static enum sf_err scan(struct load *l, struct sf_store *store, struct sf_query_ctx *q,
-                        struct sf_why *why)
+static enum sf_err link_others_scan(struct load *l, struct sf_store *store, struct sf_query_ctx *q,
+                                    struct sf_why *why)
 {
     const struct sf_key keys[] = {{SF_SCOPE_SPAN, SF_STR("thread.id")},
                                   {SF_SCOPE_SPAN, SF_STR("thread.name")}};
@@ -103,7 +103,7 @@ static enum sf_err scan(struct load *l, struct sf_store *store, struct sf_query_
     if (err)
         return err;
     while (!others->is_partial && cursor->next(cursor, &rows))
-        others->is_partial = !keep(l, &rows);
+        others->is_partial = !link_others_keep(l, &rows);
     if (!others->is_partial && cursor->err)
         err = sf_fail(why, cursor->err, "%s", cursor->why.text);
     cursor->close(cursor);
@@ -150,9 +150,9 @@ enum sf_err sf_link_others_load(struct sf_store *store, struct sf_query_ctx *q,
     l.list = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*l.list));
     if (!l.list || !traces || (others->is_by_service && !sf_arena_init(&l.tmp, RESOURCE_LEN)))
         return sf_no_room(why, "the query");
-    enum sf_err err = scan(&l, store, q, why);
+    enum sf_err err = link_others_scan(&l, store, q, why);
     for (int i = 0; i < MAX_STEPS && !err && !others->is_partial && find_orphans(&l, traces); i++)
-        err = scan(&l, store, q, why);
+        err = link_others_scan(&l, store, q, why);
     others->spans = l.list;
     sf_arena_done(&l.tmp);
     return err;

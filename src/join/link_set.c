@@ -19,7 +19,7 @@
 
 /* ---- spans ---- */
 
-static enum sf_err find_span(struct sf_link_load *l, struct sf_why *why)
+static enum sf_err link_set_find_span(struct sf_link_load *l, struct sf_why *why)
 {
     char id[17];
     l->set.span = SF_NOBODY;
@@ -41,7 +41,7 @@ static enum sf_err find_span(struct sf_link_load *l, struct sf_why *why)
 
 /* ---- types ---- */
 
-static bool is_service(const struct sf_link_load *l, sf_str service)
+static bool link_set_is_service(const struct sf_link_load *l, sf_str service)
 {
     return l->set.span == SF_NOBODY ? sf_link_spans_has_service(&l->spans, service)
                                     : sf_str_eq(l->spans.services[l->set.span], service);
@@ -55,7 +55,7 @@ static uint32_t list_types(const struct sf_link_load *l, const struct sf_prof_li
     for (uint32_t i = 0; i < list->n; i++) {
         const struct sf_series *s = &list->series[i];
         uint32_t k = 0;
-        if (!is_service(l, s->service))
+        if (!link_set_is_service(l, s->service))
             continue;
         while (k < n && !sf_batch_tree_type_eq(&types[k].type, &s->type))
             k++;
@@ -65,7 +65,7 @@ static uint32_t list_types(const struct sf_link_load *l, const struct sf_prof_li
     return n;
 }
 
-static enum sf_err choose_type(struct sf_link_load *l, struct sf_why *why)
+static enum sf_err link_set_choose_type(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_prof_query ask = {
         .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
@@ -106,7 +106,7 @@ bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
 }
 
 /* Where the span has no process of its own, neither has the sample. */
-static uint64_t process_of(const struct sf_link_load *l, uint64_t process, sf_str service)
+static uint64_t link_set_process_of(const struct sf_link_load *l, uint64_t process, sf_str service)
 {
     uint64_t known = sf_link_spans_process(&l->spans, process);
     return known ? known : sf_process_hash(service, SF_STR_NONE);
@@ -118,7 +118,7 @@ static int order_places(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool index_ids(struct sf_link_load *l)
+static bool link_set_index_ids(struct sf_link_load *l)
 {
     l->ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*l->ids));
     for (uint32_t i = 0; l->ids && i < l->set.n_own; i++)
@@ -139,7 +139,8 @@ uint32_t sf_link_load_find(const struct sf_link_load *l, sf_span_id id)
 }
 
 /* A sample that names a span is of the span's process. */
-static bool add_thread(struct sf_link_load *l, const struct sf_link_sample *s, uint64_t raw)
+static bool link_set_add_thread(struct sf_link_load *l, const struct sf_link_sample *s,
+                                uint64_t raw)
 {
     uint32_t span = sf_link_load_find(l, s->span_id);
     return sf_link_threads_add_row(&l->threads, raw,
@@ -167,10 +168,10 @@ static bool add_of_trace(struct sf_link_load *l, struct sf_link_sample s, sf_str
         s.has_time = s.has_time && t->n == 1;
         s.is_split = t->n > 1;
         l->set.is_by_service = l->set.is_by_service || t->n > 1;
-        if (!sf_link_load_sample(l, &s) || !add_thread(l, &s, raw))
+        if (!sf_link_load_sample(l, &s) || !link_set_add_thread(l, &s, raw))
             return false;
     }
-    return t->n > 0 || (sf_link_load_sample(l, &s) && add_thread(l, &s, raw));
+    return t->n > 0 || (sf_link_load_sample(l, &s) && link_set_add_thread(l, &s, raw));
 }
 
 enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_list *list,
@@ -185,7 +186,7 @@ enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_lis
         struct sf_link_sample s = {
             .trace_id = r->trace_id[i],
             .span_id = sf_profile_names_span(&l->names, r->span_id[i]),
-            .process = process_of(l, r->process[i], list->series[r->series[i]].service),
+            .process = link_set_process_of(l, r->process[i], list->series[r->series[i]].service),
             .thread = r->thread[i],
             .start_ns = r->start_ns[i],
             .length_ns = r->length_ns[i],
@@ -216,13 +217,14 @@ enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_lis
                 return sf_no_room(why, "the query");
             continue;
         }
-        if (!add_thread(l, &s, r->process[i]) || (!is_elsewhere && !sf_link_load_sample(l, &s)))
+        if (!link_set_add_thread(l, &s, r->process[i]) ||
+            (!is_elsewhere && !sf_link_load_sample(l, &s)))
             return sf_no_room(why, "the query");
     }
     return sf_link_threads_add_known(&l->threads, list) ? SF_OK : sf_no_room(why, "the query");
 }
 
-static int order_ids(const void *a, const void *b)
+static int link_set_order_ids(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return (x > y) - (x < y);
@@ -253,7 +255,7 @@ static enum sf_err add_tagged(struct sf_link_load *l, const sf_trace_id *traces,
     for (uint32_t i = 0; i < l->names.n; i++)
         ids[n_ids++] = l->names.list[i].name;
     ask.n_spans = n_ids;
-    qsort(ids, n_ids, sizeof(*ids), order_ids);
+    qsort(ids, n_ids, sizeof(*ids), link_set_order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     return err ? err : sf_link_load_rows(l, &list, SF_LINK_OF_IDS, why);
 }
@@ -268,7 +270,7 @@ static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
         if (l->spans.origins[i].process == l->spans.origins[l->set.span].process)
             ids[n++] = l->spans.spans[i].span_id;
     if (ids)
-        qsort(ids, n, sizeof(*ids), order_ids);
+        qsort(ids, n, sizeof(*ids), link_set_order_ids);
     *out_n = n;
     return ids;
 }
@@ -286,7 +288,7 @@ static bool is_answered(const struct sf_link_load *l)
     for (uint32_t i = 0; ids && i < l->n_samples; i++) {
         const struct sf_link_sample *s = &l->samples[i];
         if (s->process == l->spans.origins[l->set.span].process ||
-            (s->span_id != 0 && bsearch(&s->span_id, ids, n_ids, sizeof(*ids), order_ids)))
+            (s->span_id != 0 && bsearch(&s->span_id, ids, n_ids, sizeof(*ids), link_set_order_ids)))
             return true;
     }
     return false;
@@ -338,7 +340,7 @@ static enum sf_err add_untagged(struct sf_link_load *l, struct sf_why *why)
     return err;
 }
 
-static enum sf_err find_windows(struct sf_link_load *l, struct sf_why *why)
+static enum sf_err link_set_find_windows(struct sf_link_load *l, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
     struct sf_link_window_ask ask = {.type = l->type,
@@ -422,7 +424,7 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
     if (!is_java && sf_link_beside_names_below(&l->beside, &l->spans, l->set.n_own, process))
         return SF_OK;
     bool is_by_service = l->set.is_by_service, is_of_others = l->set.is_of_others;
-    enum sf_err err = find_windows(l, why);
+    enum sf_err err = link_set_find_windows(l, why);
     l->set.is_by_service = is_by_service; /* the samples with ids are what the answer is made of */
     l->set.is_of_others = is_of_others;
     if (err || l->windows.by == SF_LINK_BY_NOBODY)
@@ -467,8 +469,8 @@ static bool has_lost_rows(const struct sf_link_load *l)
     return l->set.keep.fate != SF_FATE_WHOLE && l->set.keep.has_tags;
 }
 
-static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
-                               struct sf_why *why)
+static enum sf_err link_set_add_samples(struct sf_link_load *l, const sf_trace_id *traces,
+                                        uint32_t n_traces, struct sf_why *why)
 {
     enum sf_err err = find_fate(l, traces, why);
     if (!err)
@@ -491,7 +493,7 @@ static enum sf_err add_samples(struct sf_link_load *l, const sf_trace_id *traces
     if (l->set.is_covered)
         return add_by_thread(l, why);
     l->set.source = SF_LINK_NOTHING; /* for this span */
-    err = find_windows(l, why);
+    err = link_set_find_windows(l, why);
     l->set.is_covered = !err && l->windows.by != SF_LINK_BY_NOBODY && l->windows.n > 0;
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
@@ -518,7 +520,7 @@ static int order_processes(const void *a, const void *b)
 }
 
 /* Root spans that name themselves say nothing of the spans below them. */
-static enum sf_err find_exact(struct sf_link_load *l, struct sf_why *why)
+static enum sf_err link_set_find_exact(struct sf_link_load *l, struct sf_why *why)
 {
     uint64_t *list = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*list));
     uint32_t n = 0;
@@ -539,7 +541,7 @@ static enum sf_err find_exact(struct sf_link_load *l, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err finish(struct sf_link_load *l, struct sf_why *why)
+static enum sf_err link_set_finish(struct sf_link_load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
     enum sf_err err = SF_OK;
@@ -560,7 +562,7 @@ static enum sf_err finish(struct sf_link_load *l, struct sf_why *why)
     if (!err && (l->is_one_trace || l->spans.is_call))
         err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
     if (!err)
-        err = find_exact(l, why);
+        err = link_set_find_exact(l, why);
     l->set.spans = l->spans.spans;
     l->set.services = l->spans.services;
     l->set.samples = l->samples;
@@ -569,30 +571,30 @@ static enum sf_err finish(struct sf_link_load *l, struct sf_why *why)
 }
 
 /* With all spans there: their samples. */
-static enum sf_err load(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
-                        struct sf_link_set *out, struct sf_why *why)
+static enum sf_err link_set_load(struct sf_link_load *l, const sf_trace_id *traces,
+                                 uint32_t n_traces, struct sf_link_set *out, struct sf_why *why)
 {
     enum sf_err err;
     sf_link_spans_end(&l->spans);
     l->set.n_own = l->set.tree.n_spans = l->spans.n;
     l->set.is_by_service = l->spans.is_by_service;
     l->threads.req = l->beside.req = l->q->req;
-    if (!index_ids(l))
+    if (!link_set_index_ids(l))
         return sf_no_room(why, "the query");
     l->from_ns = l->spans.from_ns > SF_LINK_AROUND_NS ? l->spans.from_ns - SF_LINK_AROUND_NS : 0;
     l->to_ns = l->spans.to_ns < INT64_MAX - SF_LINK_AROUND_NS ? l->spans.to_ns + SF_LINK_AROUND_NS
                                                               : INT64_MAX;
     sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
     l->after_ns = INT64_MIN;
-    err = find_span(l, why);
+    err = link_set_find_span(l, why);
     if (!err && l->set.span != SF_NOBODY)
         l->process = l->spans.origins[l->set.span].process;
     if (!err)
-        err = choose_type(l, why);
+        err = link_set_choose_type(l, why);
     if (!err && l->type.len > 0)
-        err = add_samples(l, traces, n_traces, why);
+        err = link_set_add_samples(l, traces, n_traces, why);
     if (!err)
-        err = finish(l, why);
+        err = link_set_finish(l, why);
     sf_tree_builder_done(&l->stacks);
     if (err)
         return err;
@@ -627,7 +629,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
         }
     l.set.is_partial = whole.is_partial;
     l.is_one_trace = true;
-    return load(&l, &trace, 1, out, why);
+    return link_set_load(&l, &trace, 1, out, why);
 }
 
 enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted,
@@ -727,9 +729,9 @@ static enum sf_err gather_from(struct sf_link_load *l, const struct sf_link_many
     return err;
 }
 
-static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *many,
-                          sf_trace_id *traces, uint32_t *n_traces, uint32_t *n_read,
-                          struct sf_why *why)
+static enum sf_err link_set_gather(struct sf_link_load *l, const struct sf_link_many *many,
+                                   sf_trace_id *traces, uint32_t *n_traces, uint32_t *n_read,
+                                   struct sf_why *why)
 {
     struct sf_trace_ask *asks = NULL;
     struct sf_traces from;
@@ -744,7 +746,7 @@ static enum sf_err gather(struct sf_link_load *l, const struct sf_link_many *man
 }
 
 /* Spans of the traces that were kept; of others it is not known how many there are. */
-static uint32_t count_spans(const struct sf_link_many *many)
+static uint32_t link_set_count_spans(const struct sf_link_many *many)
 {
     uint64_t n = 0;
     for (uint32_t at = 0, end; at < many->n && n < MAX_MANY; at = end) {
@@ -764,10 +766,10 @@ enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many
     struct sf_link_load l = {.store = store, .q = q};
     sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
     struct sf_link_gathered g = {.traces = traces};
-    if (!traces || !sf_link_spans_init(&l.spans, count_spans(many), q->req) ||
+    if (!traces || !sf_link_spans_init(&l.spans, link_set_count_spans(many), q->req) ||
         (many->has_calls && !sf_link_spans_with_calls(&l.spans)))
         return sf_no_room(why, "the query");
-    enum sf_err err = gather(&l, many, traces, &g.n_traces, &g.n_read, why);
+    enum sf_err err = link_set_gather(&l, many, traces, &g.n_traces, &g.n_read, why);
     if (err)
         return err;
     g.spans = l.spans;
@@ -785,5 +787,5 @@ enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gat
     l.set.is_partial = g->is_partial;
     for (uint32_t i = 0; i < g->spans.n; i++)
         g->spans.origins[i].thread = 0; /* of the last load */
-    return load(&l, g->traces, g->n_traces, out, why);
+    return link_set_load(&l, g->traces, g->n_traces, out, why);
 }

@@ -47,7 +47,7 @@ bool sf_link_spans_with_calls(struct sf_link_spans *l)
     return l->figures && l->is_call;
 }
 
-static bool add_process(struct sf_link_spans *l, uint64_t process)
+static bool link_spans_add_process(struct sf_link_spans *l, uint64_t process)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -66,7 +66,7 @@ static bool add_process(struct sf_link_spans *l, uint64_t process)
 }
 
 /* The service as it is known here; added, and copied when asked to, when it is new. */
-static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
+static bool link_spans_add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -136,7 +136,7 @@ static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf
 
 /* A child in another process: times and names, no more. Its process and service are not used to
  * query profiles. */
-static bool add_call(struct sf_link_spans *l, sf_trace_id trace, struct sf_kept_span k)
+static bool link_spans_add_call(struct sf_link_spans *l, sf_trace_id trace, struct sf_kept_span k)
 {
     int64_t from_ns = l->from_ns, to_ns = l->to_ns;
     if (!sf_name_list_add(&l->callees, k.service, MAX_NAMES, &k.service) ||
@@ -183,8 +183,9 @@ static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batc
     for (uint32_t i = 0; names && i < b->n_resources; i++) {
         if (is_kept && !is_kept[i])
             continue;
-        if (!add_name(l, b->resources[i].service, is_kept != NULL, &names[i]) ||
-            !add_process(l, processes[i]) || !add_aliases(l, &b->resources[i], processes[i], tmp))
+        if (!link_spans_add_name(l, b->resources[i].service, is_kept != NULL, &names[i]) ||
+            !link_spans_add_process(l, processes[i]) ||
+            !add_aliases(l, &b->resources[i], processes[i], tmp))
             return NULL;
     }
     return names;
@@ -211,7 +212,7 @@ bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
     return names != NULL;
 }
 
-static bool is_asked(const struct sf_set_span *asked, uint32_t n_asked, sf_span_id id)
+static bool link_spans_is_asked(const struct sf_set_span *asked, uint32_t n_asked, sf_span_id id)
 {
     for (uint32_t i = 0; i < n_asked; i++)
         if (asked[i].id == id)
@@ -255,13 +256,13 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     if (!processes || !is_kept)
         return false;
     for (uint32_t i = 0; i < b->n_spans; i++)
-        if (is_asked(asked, n_asked, b->spans[i].span_id))
+        if (link_spans_is_asked(asked, n_asked, b->spans[i].span_id))
             is_kept[b->spans[i].resource] = true;
     if (!keep_same_processes(processes, is_kept, b->n_resources, *tmp))
         return false;
     for (uint32_t i = 0; i < b->n_spans; i++)
         n += is_kept[b->spans[i].resource] ||
-             (l->is_call && is_asked(asked, n_asked, b->spans[i].parent_id));
+             (l->is_call && link_spans_is_asked(asked, n_asked, b->spans[i].parent_id));
     sf_str *names = n <= l->cap - l->n ? take_resources(l, b, processes, is_kept, tmp) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
@@ -274,8 +275,8 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
             k.service = names[s->resource];
             if (!add_bare(l, s->trace_id, &k, &figures))
                 names = NULL;
-        } else if (l->is_call && is_asked(asked, n_asked, s->parent_id) &&
-                   !add_call(l, s->trace_id, k)) {
+        } else if (l->is_call && link_spans_is_asked(asked, n_asked, s->parent_id) &&
+                   !link_spans_add_call(l, s->trace_id, k)) {
             names = NULL;
         }
     }
@@ -305,26 +306,26 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
     if (!is_member)
         return false;
     for (uint32_t i = 0; i < trace->n; i++)
-        is_member[i] = is_asked(asked, n_asked, spans[i].id);
+        is_member[i] = link_spans_is_asked(asked, n_asked, spans[i].id);
     for (uint32_t i = 0; i < trace->n; i++) {
         /* Neighbours mostly ran in one process. */
         is_kept[i] = i > 0 && spans[i].process == spans[i - 1].process
                          ? is_kept[i - 1]
                          : has_asked(spans, trace->n, is_member, spans[i].process);
-        n += is_kept[i] || (l->is_call && is_asked(asked, n_asked, spans[i].parent_id));
+        n += is_kept[i] || (l->is_call && link_spans_is_asked(asked, n_asked, spans[i].parent_id));
     }
     if (n > l->cap - l->n)
         return false;
     for (uint32_t i = 0; i < trace->n; i++)
-        if (is_kept[i] &&
-            (!add_name(l, spans[i].service, false, &name) || !add_process(l, spans[i].process)))
+        if (is_kept[i] && (!link_spans_add_name(l, spans[i].service, false, &name) ||
+                           !link_spans_add_process(l, spans[i].process)))
             return false;
     for (uint32_t i = 0; i < trace->n; i++) {
         const struct sf_span_figures *figures = keep->figures ? &keep->figures[trace->first + i]
                                                               : NULL;
         if (is_kept[i] ? !add_bare(l, trace->id, &spans[i], figures)
-                       : l->is_call && is_asked(asked, n_asked, spans[i].parent_id) &&
-                             !add_call(l, trace->id, spans[i])) {
+                       : l->is_call && link_spans_is_asked(asked, n_asked, spans[i].parent_id) &&
+                             !link_spans_add_call(l, trace->id, spans[i])) {
             l->n = before;
             return false;
         }
@@ -333,7 +334,7 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
     return true;
 }
 
-static int order_u64(const void *a, const void *b)
+static int link_spans_order_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -380,13 +381,13 @@ void sf_link_spans_end(struct sf_link_spans *l)
     if (l->n_aliases > 0)
         qsort(l->aliases, l->n_aliases, sizeof(*l->aliases), order_aliases);
     if (l->n_processes > 0)
-        qsort(l->processes, l->n_processes, sizeof(*l->processes), order_u64);
+        qsort(l->processes, l->n_processes, sizeof(*l->processes), link_spans_order_u64);
 }
 
 static bool link_spans_has_process(const struct sf_link_spans *l, uint64_t process)
 {
     return l->n_processes > 0 && bsearch(&process, l->processes, l->n_processes,
-                                         sizeof(*l->processes), order_u64) != NULL;
+                                         sizeof(*l->processes), link_spans_order_u64) != NULL;
 }
 
 bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service)

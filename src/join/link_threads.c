@@ -59,7 +59,7 @@ static void settle_pairs(struct sf_link_threads *t)
     t->n_pairs = n;
 }
 
-static uint64_t process_of(const struct sf_link_threads *t, uint64_t raw)
+static uint64_t link_threads_process_of(const struct sf_link_threads *t, uint64_t raw)
 {
     uint32_t low = 0, high = t->n_pairs;
     while (low < high) {
@@ -118,7 +118,7 @@ bool sf_link_threads_set(struct sf_link_threads *t, struct sf_link_spans *spans,
     settle_pairs(t);
     for (uint32_t i = 0; i < t->n; i++) {
         t->list[n] = t->list[i];
-        t->list[n].process = process_of(t, t->list[i].process);
+        t->list[n].process = link_threads_process_of(t, t->list[i].process);
         n += t->list[n].process != 0;
     }
     if (!tallies || !sf_thread_table_make(t->list, n, t->req, &table))

@@ -11,8 +11,9 @@ enum {
 #define OVERLAP 0.4 /* of the shorter of two profiles: more than rounded times explain */
 
 /* Is there a profile of the process, and if not, of others that are named like it? */
-static void find_process(const struct sf_link_window_ask *ask, const struct sf_prof_points *points,
-                         struct sf_link_windows *out)
+static void link_window_find_process(const struct sf_link_window_ask *ask,
+                                     const struct sf_prof_points *points,
+                                     struct sf_link_windows *out)
 {
     bool has_other = false, has_name = false;
     for (uint32_t k = 0; k < ask->spans->n_aliases; k++) {
@@ -214,7 +215,7 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
     enum sf_err err = store->ops->prof_points(store, &query, NULL, 0, 0, q, &points, why);
     if (err)
         return err;
-    find_process(ask, &points, &w);
+    link_window_find_process(ask, &points, &w);
     if (w.by == SF_LINK_BY_SERVICE && points.n_points > 0) {
         err = store->ops->prof_list(store, &query, q, &series, why);
         if (!err)

@@ -48,8 +48,8 @@ static enum sf_err say_candidates(sf_str text, const struct sf_prof_span *spans,
 }
 
 /* As given and padded on the left; or else the one span whose id begins so. */
-static enum sf_err find_span(struct sf_store *store, const struct sf_profile_ask *ask,
-                             struct sf_query_ctx *q, sf_span_id *out, struct sf_why *why)
+static enum sf_err profile_find_span(struct sf_store *store, const struct sf_profile_ask *ask,
+                                     struct sf_query_ctx *q, sf_span_id *out, struct sf_why *why)
 {
     const struct sf_prof_span *spans;
     size_t n = 0;
@@ -152,9 +152,9 @@ struct types { /* there are, and which of them is meant */
     uint32_t n, at;
 };
 
-static enum sf_err choose_type(struct sf_store *store, const struct sf_profile_ask *ask,
-                               const struct sf_prof_query *query, struct sf_query_ctx *q,
-                               struct types *out, struct sf_why *why)
+static enum sf_err profile_choose_type(struct sf_store *store, const struct sf_profile_ask *ask,
+                                       const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                       struct types *out, struct sf_why *why)
 {
     struct sf_prof_query every = without_ids(query);
     struct sf_prof_list list;
@@ -179,13 +179,13 @@ static enum sf_err merge_type(struct sf_store *store, const struct sf_profile_ty
 
 /* The type was chosen among those of the whole service; a span may have others only. Then one of
  * them is the answer, unless this type was requested: then it is the hint. */
-static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *ask,
-                         struct sf_prof_query *query, struct sf_query_ctx *q,
-                         struct sf_batch_type *out_type, const struct sf_tree **out,
-                         struct sf_why *why)
+static enum sf_err profile_merge(struct sf_store *store, const struct sf_profile_ask *ask,
+                                 struct sf_prof_query *query, struct sf_query_ctx *q,
+                                 struct sf_batch_type *out_type, const struct sf_tree **out,
+                                 struct sf_why *why)
 {
     struct types types = {0};
-    enum sf_err err = choose_type(store, ask, query, q, &types, why);
+    enum sf_err err = profile_choose_type(store, ask, query, q, &types, why);
     const char *whose = query->n_spans ? "this span" : "this trace";
     sf_str meant;
     if (!err)
@@ -214,9 +214,9 @@ static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *as
 
 /* What the link gives a stored span, as its own page has it; without samples an empty tree and the
  * reason. NOT_FOUND: `why` stays as it was when no trace has such a span. */
-static enum sf_err ask_link(struct sf_store *store, const struct sf_profile_ask *ask,
-                            sf_span_id span, struct sf_query_ctx *q, struct sf_profile_view *out,
-                            struct sf_why *why)
+static enum sf_err profile_ask_link(struct sf_store *store, const struct sf_profile_ask *ask,
+                                    sf_span_id span, struct sf_query_ctx *q,
+                                    struct sf_profile_view *out, struct sf_why *why)
 {
     struct sf_span_profile_want want = {.trace = ask->trace_id, .span = span, .type = ask->type};
     struct sf_arena scratch = {0};
@@ -264,8 +264,9 @@ static enum sf_err shape(const struct sf_profile_ask *ask, struct sf_query_ctx *
     return err;
 }
 
-static enum sf_err add_ids(struct sf_store *store, const struct sf_prof_query *query,
-                           struct sf_query_ctx *q, struct sf_profile_view *io, struct sf_why *why)
+static enum sf_err profile_add_ids(struct sf_store *store, const struct sf_prof_query *query,
+                                   struct sf_query_ctx *q, struct sf_profile_view *io,
+                                   struct sf_why *why)
 {
     struct sf_owned owned = {0};
     enum sf_err err = sf_profile_ids(store, query, &io->tree, q, &owned, why);
@@ -304,10 +305,10 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     for (size_t i = 0; i < ask->n_match; i++)
         match[query.n_match++] = ask->match[i];
     if (ask->span_id.len) {
-        err = find_span(store, ask, q, &span, why);
+        err = profile_find_span(store, ask, q, &span, why);
         if (is_of_link(ask, err, &span)) {
             struct sf_why other = err ? *why : (struct sf_why){0};
-            enum sf_err linked = ask_link(store, ask, span, q, &view, &other);
+            enum sf_err linked = profile_ask_link(store, ask, span, q, &view, &other);
             if (!linked)
                 linked = shape(ask, q, &view, &other);
             if (!linked)
@@ -325,7 +326,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         query.n_traces = 1;
     }
     if (!err)
-        err = merge(store, ask, &query, q, &type, &tree, why);
+        err = profile_merge(store, ask, &query, q, &type, &tree, why);
     if (!err) {
         view.tree = *tree;
         view.type = type.type;
@@ -336,7 +337,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     if (!err)
         err = shape(ask, q, &view, why);
     if (!err && ask->has_ids)
-        err = add_ids(store, &query, q, &view, why);
+        err = profile_add_ids(store, &query, q, &view, why);
     view.time_ns = ask->from_ns;
     view.duration_ns = ask->until_ns - ask->from_ns;
     if (!err)

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-static int by_name(const void *a, const void *b)
+static int profile_names_by_name(const void *a, const void *b)
 {
     const struct sf_profile_name *x = a, *y = b;
     return (x->name > y->name) - (x->name < y->name);
 }
 
-static int by_id(const void *a, const void *b)
+static int profile_names_by_id(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return (x > y) - (x < y);
@@ -73,11 +73,11 @@ bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profil
         return false;
     for (uint32_t i = 0; i < n_spans; i++)
         ids[i] = spans[i].span_id;
-    qsort(ids, n_spans, sizeof(*ids), by_id);
-    qsort(list, n, sizeof(*list), by_name);
+    qsort(ids, n_spans, sizeof(*ids), profile_names_by_id);
+    qsort(list, n, sizeof(*list), profile_names_by_name);
     for (uint32_t i = 0; i < n; i++) {
         bool is_known = (n_kept > 0 && list[n_kept - 1].name == list[i].name) ||
-                        bsearch(&list[i].name, ids, n_spans, sizeof(*ids), by_id);
+                        bsearch(&list[i].name, ids, n_spans, sizeof(*ids), profile_names_by_id);
         if (!is_known)
             list[n_kept++] = list[i];
     }
@@ -89,7 +89,7 @@ sf_span_id sf_profile_names_span(const struct sf_profile_names *names, sf_span_i
 {
     struct sf_profile_name key = {.name = id};
     const struct sf_profile_name *found = names->n > 0 ? bsearch(&key, names->list, names->n,
-                                                                 sizeof(key), by_name)
+                                                                 sizeof(key), profile_names_by_name)
                                                        : NULL;
     return found ? found->span : id;
 }

@@ -55,7 +55,8 @@ static bool find_members(struct work *w)
     return true;
 }
 
-static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct sf_why *why)
+static enum sf_err set_breakdown_add_type(struct work *w, sf_str type, sf_str chosen,
+                                          struct sf_why *why)
 {
     enum sf_time_kind kind = sf_time_samples_kind_of(type);
     struct sf_link_set *set = w->first;
@@ -75,7 +76,7 @@ static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct s
     return sf_time_samples_add(&w->times, set, kind, w->is_wanted, why);
 }
 
-static enum sf_err load(struct work *w, struct sf_why *why)
+static enum sf_err set_breakdown_load(struct work *w, struct sf_why *why)
 {
     sf_str chosen = SF_STR_NONE;
     w->first = sf_arena_new(w->q->req, sizeof(*w->first));
@@ -88,7 +89,7 @@ static enum sf_err load(struct work *w, struct sf_why *why)
         (w->first->n_types > 0 && !sf_batch_tree_type_print(&w->first->type, w->q->req, &chosen)))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < w->first->n_types; i++)
-        err = add_type(w, w->first->types[i], chosen, why);
+        err = set_breakdown_add_type(w, w->first->types[i], chosen, why);
     if (!err)
         err = sf_tree_builder_take(&w->builder, SF_STR("nanoseconds"), &w->stacks, why);
     return err ? err : sf_frame_functions_make(&w->stacks, w->q->req, &w->functions, why);
@@ -181,7 +182,7 @@ static bool add_costs(struct work *w, uint32_t span, const struct sf_ledger_cost
     return true;
 }
 
-static uint32_t node_of(const struct work *w, uint32_t i)
+static uint32_t set_breakdown_node_of(const struct work *w, uint32_t i)
 {
     uint32_t node = w->times.origins[i].node;
     return w->owners && w->owners[node] != 0 ? w->owners[node] : node;
@@ -191,7 +192,7 @@ static void add_lines(struct work *w)
 {
     for (uint32_t i = 0; i < w->times.n; i++)
         if (w->times.origins[i].node != 0)
-            w->line_ns[w->stacks.nodes[node_of(w, i)].frame] +=
+            w->line_ns[w->stacks.nodes[set_breakdown_node_of(w, i)].frame] +=
                 (double)w->times.samples[i].worth_ns;
 }
 
@@ -216,13 +217,13 @@ static const uint32_t *items_of(const struct work *w, struct sf_arena *tmp)
         items[i] = node == 0 ? SF_NOBODY
                    : w->by == SF_BREAKDOWN_NODE
                        ? node
-                       : w->functions.of[w->stacks.nodes[node_of(w, i)].frame];
+                       : w->functions.of[w->stacks.nodes[set_breakdown_node_of(w, i)].frame];
     }
     return items;
 }
 
 /* What the parts were made from, as of one span (join/explain_times.c). */
-static void count_samples(struct work *w, const struct sf_ledger *l)
+static void set_breakdown_count_samples(struct work *w, const struct sf_ledger *l)
 {
     double sampled[SF_PARTS] = {0}, all[SF_PARTS] = {0};
     for (uint32_t k = 0; k < w->times.n; k++) {
@@ -247,7 +248,8 @@ static void count_samples(struct work *w, const struct sf_ledger *l)
     }
 }
 
-static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struct sf_why *why)
+static enum sf_err set_breakdown_divide(struct work *w, uint32_t i, struct sf_arena tmp,
+                                        struct sf_why *why)
 {
     const struct sf_span_tree *tree = &w->first->tree;
     uint32_t span = w->members[i];
@@ -284,7 +286,7 @@ static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struc
         if (!sf_span_tree_is_local(tree, tree->children[k], span))
             w->out.remote_ns[i] += (double)sf_span_duration_ns(&tree->spans[tree->children[k]]);
     add_lines(w);
-    count_samples(w, &ledger);
+    set_breakdown_count_samples(w, &ledger);
     return add_costs(w, i, costs, sf_ledger_costs_items(&in, costs)) ? SF_OK
                                                                      : sf_no_room(why, "the query");
 }
@@ -303,12 +305,12 @@ enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathere
     if (!w.out.parts || !w.out.estimates || !w.out.remote_ns)
         return sf_no_room(why, "the query");
     sf_tree_builder_init(&w.builder, q->req, MAX_STACKS, SF_TREE_BORROWS);
-    enum sf_err err = load(&w, why);
+    enum sf_err err = set_breakdown_load(&w, why);
     sf_tree_builder_done(&w.builder);
     if (!err && !name_items(&w))
         err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < g->n_read; i++)
-        err = divide(&w, i, scratch, why);
+        err = set_breakdown_divide(&w, i, scratch, why);
     w.out.n_estimated = w.times.n_estimated;
     w.out.stacks = w.stacks;
     if (!err && by != SF_BREAKDOWN_NODE)

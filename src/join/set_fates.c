@@ -2,7 +2,7 @@
 
 #include "base/num.h"
 
-static int64_t time_of(uint64_t ns)
+static int64_t set_fates_time_of(uint64_t ns)
 {
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
@@ -24,8 +24,8 @@ enum sf_err sf_set_fates_apply(struct sf_store *store, struct sf_span_set *set,
         const struct sf_set_span *s = &set->spans[i];
         asks[i] = (struct sf_keep_ask){
             .trace = s->trace,
-            .start_ns = time_of(s->start_ns),
-            .end_ns = time_of(sf_add_sat_u64(s->start_ns, s->duration_ns))};
+            .start_ns = set_fates_time_of(s->start_ns),
+            .end_ns = set_fates_time_of(sf_add_sat_u64(s->start_ns, s->duration_ns))};
     }
     err = store->ops->keep_states(store, asks, set->n, q, states, why);
     for (uint32_t i = 0; !err && i < set->n; i++) {

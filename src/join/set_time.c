@@ -19,7 +19,7 @@ struct work {
     struct sf_cohort_view out;
 };
 
-static void find_room(struct work *w)
+static void set_time_find_room(struct work *w)
 {
     double unknown_ns = 0, cut_ns = 0;
     for (uint32_t i = 0; i < w->l.gathered->n_read; i++) {
@@ -31,7 +31,7 @@ static void find_room(struct work *w)
 }
 
 /* What the items of a part come to, by item; and the part itself. */
-static double sum_part(struct work *w, uint32_t part, double *items, double *out_sum)
+static double set_time_sum_part(struct work *w, uint32_t part, double *items, double *out_sum)
 {
     double ns = 0;
     *out_sum = 0;
@@ -56,9 +56,9 @@ static double sum_part(struct work *w, uint32_t part, double *items, double *out
 }
 
 /* Where samples say more than was measured they fill it and no more. */
-static void add_part(struct work *w, struct sf_time_tree *t, uint32_t part, double *items)
+static void set_time_add_part(struct work *w, struct sf_time_tree *t, uint32_t part, double *items)
 {
-    double sum, ns = sum_part(w, part, items, &sum);
+    double sum, ns = set_time_sum_part(w, part, items, &sum);
     double by = w->want->is_sum ? 1 : 1.0 / w->l.gathered->n_read;
     double fit = sum > ns ? ns / sum : 1, given = 0;
     if (ns <= 0)
@@ -89,7 +89,7 @@ static enum sf_err keep_tree(struct work *w, const struct sf_tree *from, struct 
     return err;
 }
 
-static enum sf_err draw(struct work *w, struct sf_why *why)
+static enum sf_err set_time_draw(struct work *w, struct sf_why *why)
 {
     struct sf_time_tree t = {0};
     struct sf_tree made;
@@ -97,17 +97,17 @@ static enum sf_err draw(struct work *w, struct sf_why *why)
     enum sf_err err = items && sf_time_tree_init(&t, &w->l.b.stacks, w->want->scratch)
                           ? SF_OK
                           : sf_no_room(why, "the query");
-    find_room(w);
+    set_time_find_room(w);
     w->out.view.is_estimate = false;
     for (uint32_t part = 0; !err && part < SF_PARTS; part++)
-        add_part(w, &t, part, items);
+        set_time_add_part(w, &t, part, items);
     if (!err)
         err = sf_time_tree_take(&t, &made, why);
     sf_time_tree_done(&t);
     return err ? err : keep_tree(w, &made, why);
 }
 
-static enum sf_err fill(struct work *w, struct sf_why *why)
+static enum sf_err set_time_fill(struct work *w, struct sf_why *why)
 {
     uint32_t most = SF_COHORT_SPANS;
     enum sf_err err;
@@ -117,7 +117,7 @@ static enum sf_err fill(struct work *w, struct sf_why *why)
             return sf_no_room(why, "the query");
         err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);
         if (!err && w->l.gathered->n_read > 0)
-            err = draw(w, why);
+            err = set_time_draw(w, why);
         most = w->l.set.n / 2;
     } while (err == SF_ERR_LIMIT && most >= FEWEST_SPANS);
     if (err)
@@ -159,7 +159,7 @@ enum sf_err sf_set_time_make(struct sf_store *store, const struct sf_cohort_want
     if (!err && w.l.set.n == 0)
         w.out.reason = SF_STR("no spans match the query in this time");
     else if (!err)
-        err = fill(&w, why);
+        err = set_time_fill(&w, why);
     if (!err)
         *out = w.out;
     return err;

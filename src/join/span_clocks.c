@@ -7,8 +7,8 @@
 enum { MAX_ROWS = 32 };
 
 /* Calls of one pair that were moved one by one are one row. */
-static struct sf_clock_row *find(struct sf_clocks_view *v, struct sf_clock_row *rows,
-                                 sf_str service, sf_str caller)
+static struct sf_clock_row *span_clocks_find(struct sf_clocks_view *v, struct sf_clock_row *rows,
+                                             sf_str service, sf_str caller)
 {
     for (uint32_t i = 0; i < v->n_rows; i++)
         if (rows[i].is_contradictory && sf_str_eq(rows[i].service, service) &&
@@ -48,7 +48,9 @@ static bool say_about(const struct about *about, const struct sf_clock_fix *fix,
         if (!is_about(about, o, services))
             continue;
         sf_str service = services[o->child], caller = services[o->parent];
-        struct sf_clock_row *same = o->is_contradictory ? find(&v, rows, service, caller) : NULL;
+        struct sf_clock_row *same = o->is_contradictory
+                                        ? span_clocks_find(&v, rows, service, caller)
+                                        : NULL;
         if (same)
             same->n_calls += o->n_calls;
         else if (v.n_rows < MAX_ROWS)
@@ -78,8 +80,9 @@ bool sf_span_clocks_of(const struct sf_span_tree *t, const struct sf_clock_fix *
     return true;
 }
 
-static enum sf_err say(const struct sf_span_batch *b, const struct sf_clock_fix *fix,
-                       struct sf_arena *req, struct sf_clocks_view *out, struct sf_why *why)
+static enum sf_err span_clocks_say(const struct sf_span_batch *b, const struct sf_clock_fix *fix,
+                                   struct sf_arena *req, struct sf_clocks_view *out,
+                                   struct sf_why *why)
 {
     sf_str *services = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*services));
     for (uint32_t i = 0; services && i < b->n_spans; i++)
@@ -104,5 +107,5 @@ enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *
     if (!err)
         err = sf_clock_fix_make(out_tree, req, &fix, why);
     *out = (struct sf_clocks_view){0};
-    return err || fix.n_offsets == 0 ? err : say(b, &fix, req, out, why);
+    return err || fix.n_offsets == 0 ? err : span_clocks_say(b, &fix, req, out, why);
 }

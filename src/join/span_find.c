@@ -12,7 +12,7 @@ struct found {
     uint32_t n;
 };
 
-static void add(struct found *f, sf_trace_id trace)
+static void span_find_add(struct found *f, sf_trace_id trace)
 {
     for (uint32_t i = 0; i < f->n; i++)
         if (sf_trace_id_eq(f->traces[i], trace))
@@ -31,7 +31,7 @@ static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct s
     enum sf_err err = store->ops->detail_list(store, &ask, q, &list, why);
     for (uint32_t i = 0; !err && i < list.rows.n_rows; i++)
         if (!sf_trace_id_is_zero(list.rows.trace_id[i]))
-            add(&named, list.rows.trace_id[i]);
+            span_find_add(&named, list.rows.trace_id[i]);
     struct sf_trace_ask asks[4];
     struct sf_traces traces;
     for (uint32_t i = 0; i < named.n; i++)
@@ -42,14 +42,15 @@ static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct s
         err = sf_traces_next(&traces, q->req, &trace, why);
         for (uint32_t k = 0; !err && k < trace.spans.n_spans; k++)
             if (trace.spans.spans[k].span_id == span)
-                add(out, named.traces[i]);
+                span_find_add(out, named.traces[i]);
     }
     sf_traces_done(&traces);
     return err;
 }
 
-static enum sf_err scan(struct sf_store *store, sf_span_id span, int64_t from_ns, int64_t to_ns,
-                        struct sf_query_ctx *q, struct found *out, struct sf_why *why)
+static enum sf_err span_find_scan(struct sf_store *store, sf_span_id span, int64_t from_ns,
+                                  int64_t to_ns, struct sf_query_ctx *q, struct found *out,
+                                  struct sf_why *why)
 {
     struct sf_span_query ask = {.from_ns = from_ns,
                                 .to_ns = to_ns ? to_ns : INT64_MAX,
@@ -63,7 +64,7 @@ static enum sf_err scan(struct sf_store *store, sf_span_id span, int64_t from_ns
     while (cursor->next(cursor, &rows))
         for (uint32_t i = 0; i < rows.n_rows; i++)
             if (rows.span_id[i] == span)
-                add(out, rows.trace_id[i]);
+                span_find_add(out, rows.trace_id[i]);
     if (cursor->err)
         err = sf_fail(why, cursor->err, "%s", cursor->why.text);
     cursor->close(cursor);
@@ -81,7 +82,7 @@ enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, int64_t from_n
     inner.req = scratch;
     enum sf_err err = ask_samples(store, span, &inner, &f, why);
     if (!err && f.n == 0)
-        err = scan(store, span, from_ns, to_ns, &inner, &f, why);
+        err = span_find_scan(store, span, from_ns, to_ns, &inner, &f, why);
     q->stats = inner.stats;
     sf_span_id_render(span, id);
     if (!err && f.n == 0)

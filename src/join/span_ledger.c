@@ -29,9 +29,10 @@ static enum sf_err load_type(struct sf_store *store, sf_trace_id trace,
     return *out ? sf_link_set_load(store, trace, want, q, *out, why) : sf_no_room(why, "the query");
 }
 
-static enum sf_err add_types(struct sf_time_samples *t, struct sf_store *store, sf_trace_id trace,
-                             const struct sf_link_want *about, struct sf_link_set *first,
-                             struct sf_query_ctx *q, struct sf_why *why)
+static enum sf_err span_ledger_add_types(struct sf_time_samples *t, struct sf_store *store,
+                                         sf_trace_id trace, const struct sf_link_want *about,
+                                         struct sf_link_set *first, struct sf_query_ctx *q,
+                                         struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
@@ -66,8 +67,8 @@ static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *
 }
 
 /* Number of samples from which a part was computed. */
-static double taken_of(const struct sf_time_samples *h, const struct sf_link_set *set,
-                       const struct sf_ledger *l, enum sf_ledger_part part)
+static double span_ledger_taken_of(const struct sf_time_samples *h, const struct sf_link_set *set,
+                                   const struct sf_ledger *l, enum sf_ledger_part part)
 {
     int64_t sum_ns = 0;
     uint64_t n = 0;
@@ -81,7 +82,8 @@ static double taken_of(const struct sf_time_samples *h, const struct sf_link_set
 }
 
 /* Of CPU time: one of them shows which waits were measured. */
-static bool is_few(const struct sf_link_set *set, enum sf_ledger_part part, double taken)
+static bool span_ledger_is_few(const struct sf_link_set *set, enum sf_ledger_part part,
+                               double taken)
 {
     return part == SF_PART_CPU && taken > 0 && sf_claims_view_is_few(set, taken);
 }
@@ -91,8 +93,8 @@ static bool is_sampled(const struct sf_ledger *l, enum sf_ledger_part part)
     return l->sources[part] == SF_SOURCE_SAMPLES || l->sources[part] == SF_SOURCE_ESTIMATE;
 }
 
-static void fill(const struct sf_time_samples *h, const struct sf_link_set *set,
-                 const struct sf_ledger *l, struct sf_ledger_view *v)
+static void span_ledger_fill(const struct sf_time_samples *h, const struct sf_link_set *set,
+                             const struct sf_ledger *l, struct sf_ledger_view *v)
 {
     v->duration_ns = l->duration_ns;
     v->other_cpu_ns = l->other_cpu_ns;
@@ -107,8 +109,9 @@ static void fill(const struct sf_time_samples *h, const struct sf_link_set *set,
         v->parts[part].cut_ns = l->cut_ns[part];
         v->parts[part].apart_ns = l->apart_ns[part];
         v->parts[part].has_stacks = has_stacks(h, l, part);
-        double taken = taken_of(h, set, l, part);
-        v->parts[part].few = is_sampled(l, part) && is_few(set, part, taken) ? taken : 0;
+        double taken = span_ledger_taken_of(h, set, l, part);
+        v->parts[part].few = is_sampled(l, part) && span_ledger_is_few(set, part, taken) ? taken
+                                                                                         : 0;
     }
 }
 
@@ -121,8 +124,9 @@ static bool sends(const struct sf_time_samples *h, enum sf_time_kind kind)
     return false;
 }
 
-static bool explain(const struct sf_time_samples *h, const struct sf_link_set *set,
-                    const struct sf_ledger *l, struct sf_ledger_view *v, struct sf_arena *req)
+static bool span_ledger_explain(const struct sf_time_samples *h, const struct sf_link_set *set,
+                                const struct sf_ledger *l, struct sf_ledger_view *v,
+                                struct sf_arena *req)
 {
     bool sends_wall = sends(h, SF_TIME_WALL), sends_off = sends(h, SF_TIME_OFF_CPU);
     if (set->is_thinned)
@@ -162,9 +166,10 @@ static bool explain(const struct sf_time_samples *h, const struct sf_link_set *s
 
 /* ---- the answers ---- */
 
-static enum sf_err divide(struct sf_time_samples *h, struct sf_store *store, sf_trace_id trace,
-                          sf_span_id span, struct sf_query_ctx *q, struct sf_link_set **out_set,
-                          struct sf_ledger *out, struct sf_why *why)
+static enum sf_err span_ledger_divide(struct sf_time_samples *h, struct sf_store *store,
+                                      sf_trace_id trace, sf_span_id span, struct sf_query_ctx *q,
+                                      struct sf_link_set **out_set, struct sf_ledger *out,
+                                      struct sf_why *why)
 {
     struct sf_trace *whole = sf_arena_new(q->req, sizeof(*whole));
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
@@ -174,7 +179,7 @@ static enum sf_err divide(struct sf_time_samples *h, struct sf_store *store, sf_
     if (!err)
         err = sf_link_set_load(store, trace, &want, q, set, why);
     if (!err)
-        err = add_types(h, store, trace, &want, set, q, why);
+        err = span_ledger_add_types(h, store, trace, &want, set, q, why);
     if (err)
         return err;
     struct sf_ledger_exact exact = sf_span_figures_of(set, set->span);
@@ -190,15 +195,15 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     struct sf_link_set *set;
     struct sf_ledger_view v = {.trace = trace, .span = span};
     struct sf_ledger ledger;
-    enum sf_err err = divide(&h, store, trace, span, q, &set, &ledger, why);
+    enum sf_err err = span_ledger_divide(&h, store, trace, span, q, &set, &ledger, why);
     if (err)
         return err;
     v.service = set->services[set->span];
     v.name = set->spans[set->span].name;
     v.is_partial = set->is_partial;
-    fill(&h, set, &ledger, &v);
+    span_ledger_fill(&h, set, &ledger, &v);
     v.keep = set->keep;
-    if (!explain(&h, set, &ledger, &v, q->req) ||
+    if (!span_ledger_explain(&h, set, &ledger, &v, q->req) ||
         !sf_link_set_say_left_out(set->left_out, q->req, &v.reason) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_no_room(why, "the query");
@@ -263,12 +268,12 @@ static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set 
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
     return part == SF_PART_CPU && l->sources[part] == SF_SOURCE_EXACT &&
-           taken_of(h, set, l, part) >= SF_TRUST_FEW;
+           span_ledger_taken_of(h, set, l, part) >= SF_TRUST_FEW;
 }
 
-static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set,
-                        const struct sf_ledger *l, enum sf_ledger_part part,
-                        struct sf_span_profile *p, struct sf_why *why)
+static enum sf_err span_ledger_draw(struct sf_time_samples *h, const struct sf_link_set *set,
+                                    const struct sf_ledger *l, enum sf_ledger_part part,
+                                    struct sf_span_profile *p, struct sf_why *why)
 {
     struct sf_tree stacks;
     struct sf_ledger_stacks made;
@@ -295,9 +300,9 @@ static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set
     count_grades(h, l, part, p);
     p->view.is_estimate = p->known.n_estimated > 0;
     p->n_samples = p->grades.n_samples;
-    p->taken = part == SF_PART_CPU ? taken_of(h, set, l, part) : (double)p->n_samples;
+    p->taken = part == SF_PART_CPU ? span_ledger_taken_of(h, set, l, part) : (double)p->n_samples;
     p->view.taken = p->taken;
-    p->view.has_no_hot = is_few(set, part, p->taken);
+    p->view.has_no_hot = span_ledger_is_few(set, part, p->taken);
     p->view.is_few = p->view.has_no_hot && is_sampled(l, part);
     p->n_threads = 1; /* the span's own */
     p->are_threads_named = true;
@@ -324,7 +329,7 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
     if (err)
         return err;
     sf_tree_builder_init(&stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
-    err = divide(&h, store, trace, span, q, &set, &ledger, why);
+    err = span_ledger_divide(&h, store, trace, span, q, &set, &ledger, why);
     if (!err) {
         struct sf_span_profile p = {
             .trace = trace, .span = span, .is_self = true, .measured_ns = SF_LEDGER_UNSAID};
@@ -339,7 +344,7 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
         p.types = set->types;
         p.n_types = set->n_types;
         p.is_partial = set->is_partial;
-        err = draw(&h, set, &ledger, which, &p, why);
+        err = span_ledger_draw(&h, set, &ledger, which, &p, why);
         p.trust = sf_trust_name(sf_trust_of(p.n_samples));
         if (!err && !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req,
                                        &p.clocks))

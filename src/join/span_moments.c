@@ -8,7 +8,7 @@ struct moment {
     uint64_t process, thread;
 };
 
-static int by_thread(const void *a, const void *b)
+static int span_moments_by_thread(const void *a, const void *b)
 {
     const struct moment *x = a, *y = b;
     if (x->process != y->process)
@@ -16,7 +16,7 @@ static int by_thread(const void *a, const void *b)
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static int by_time(const void *a, const void *b)
+static int span_moments_by_time(const void *a, const void *b)
 {
     const struct sf_span_moment *x = a, *y = b;
     if (x->start_ns != y->start_ns)
@@ -46,13 +46,13 @@ enum sf_err sf_span_moments_make(const struct sf_link_set *set, const struct sf_
                                        .process = s->process,
                                        .thread = s->thread};
     }
-    qsort(all, n, sizeof(*all), by_thread);
+    qsort(all, n, sizeof(*all), span_moments_by_thread);
     for (uint32_t i = 0; i < n; i++) {
-        thread += i > 0 && by_thread(&all[i - 1], &all[i]) != 0;
+        thread += i > 0 && span_moments_by_thread(&all[i - 1], &all[i]) != 0;
         moments[i] = all[i].m;
         moments[i].thread = thread;
     }
-    qsort(moments, n, sizeof(*moments), by_time);
+    qsort(moments, n, sizeof(*moments), span_moments_by_time);
     out->has_timeline = true;
     out->moments = moments;
     out->n_moments = n;

@@ -71,8 +71,8 @@ static enum sf_err make_sure(const struct sf_link_set *set, const struct sf_attr
 
 /* ---- the reason, in words ---- */
 
-static bool explain(const struct sf_link_set *set, const struct sf_attribution *a,
-                    struct sf_span_profile *p, struct sf_arena *req)
+static bool span_profile_explain(const struct sf_link_set *set, const struct sf_attribution *a,
+                                 struct sf_span_profile *p, struct sf_arena *req)
 {
     sf_str service = p->service;
     if (set->is_thinned)
@@ -176,7 +176,7 @@ static bool say_measured(struct sf_span_profile *p, struct sf_arena *req)
                           digits_of((double)p->measured_ns / 1e6), (double)p->measured_ns / 1e6);
 }
 
-static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
+static bool span_profile_say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
 {
     if (cut <= 0)
         return true;
@@ -286,9 +286,10 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.has_untagged = set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
-        (!explain(set, &a, &p, q->req) ||
+        (!span_profile_explain(set, &a, &p, q->req) ||
          !sf_link_set_say_left_out(set->left_out, q->req, &p.reason) || !warn_of_few(&p, q->req) ||
-         !say_measured(&p, q->req) || !say_cut(cut, &p, q->req) || !say_threads(&p, q->req) ||
+         !say_measured(&p, q->req) || !span_profile_say_cut(cut, &p, q->req) ||
+         !say_threads(&p, q->req) ||
          (!want->is_member && !sf_known_level_say(&p.known, q->req, &p.reason)) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_no_room(why, "the query");
@@ -297,7 +298,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     return err;
 }
 
-static bool is_time(sf_str unit)
+static bool span_profile_is_time(sf_str unit)
 {
     return sf_str_eq(unit, SF_STR("nanoseconds")) || sf_str_eq(unit, SF_STR("microseconds")) ||
            sf_str_eq(unit, SF_STR("milliseconds")) || sf_str_eq(unit, SF_STR("seconds"));
@@ -322,7 +323,7 @@ enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_pr
             continue; /* there is no such type */
         if (err)
             return sf_fail(why, err, "%s", own.text);
-        if (!p.n_samples || !is_time(p.view.type.sample_unit))
+        if (!p.n_samples || !span_profile_is_time(p.view.type.sample_unit))
             continue;
         if (!sf_arena_print(q->req, &p.reason,
                             "no sample of %.*s fell into this span; this is "

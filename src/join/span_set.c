@@ -35,19 +35,19 @@ struct gather {
     struct sf_trace_count all; /* with the sieve: what goes through it */
 };
 
-static bool is_wanted(void *arg, uint64_t start_ns)
+static bool span_set_is_wanted(void *arg, uint64_t start_ns)
 {
     const struct gather *g = arg;
     return !g->has_sieve || sf_time_sieve_takes(&g->sieve, start_ns);
 }
 
 /* Those that the sieve does not take any more go. */
-static void sift(struct gather *g)
+static void span_set_sift(struct gather *g)
 {
     uint32_t n_traces = 0, n = 0;
     for (uint32_t i = 0; i < g->n_traces; i++) {
         struct taken t = g->traces[i];
-        if (!is_wanted(g, t.start_ns))
+        if (!span_set_is_wanted(g, t.start_ns))
             continue;
         memmove(&g->spans[n], &g->spans[t.first], t.n * sizeof(*g->spans));
         t.first = n;
@@ -57,11 +57,12 @@ static void sift(struct gather *g)
     g->n_traces = n_traces;
     g->n = n;
     if (g->want->keep)
-        sf_link_keep_sift(g->want->keep, g->first_kept, is_wanted, g);
+        sf_link_keep_sift(g->want->keep, g->first_kept, span_set_is_wanted, g);
 }
 
 /* Of a trace with very many spans some from its beginning to its end. */
-static void take(struct gather *g, const struct sf_trace_view *v, const struct sf_spansets *sets)
+static void span_set_take(struct gather *g, const struct sf_trace_view *v,
+                          const struct sf_spansets *sets)
 {
     struct taken t = {.start_ns = v->start_ns, .first = g->n};
     uint64_t n_all = 0, at = 0;
@@ -81,7 +82,7 @@ static void take(struct gather *g, const struct sf_trace_view *v, const struct s
     g->traces[g->n_traces++] = t;
 }
 
-static bool is_full(const struct gather *g)
+static bool span_set_is_full(const struct gather *g)
 {
     return g->n_traces == g->want->limit_traces || g->n + SPANS_PER_TRACE > MAX_SPANS;
 }
@@ -90,18 +91,18 @@ static enum sf_search_go on_match(void *arg, const struct sf_trace_view *v,
                                   const struct sf_spansets *sets, struct sf_arena *tmp)
 {
     struct gather *g = arg;
-    if (is_full(g) && !g->want->is_newest && !g->has_sieve)
+    if (span_set_is_full(g) && !g->want->is_newest && !g->has_sieve)
         return SF_SEARCH_COUNT;
-    while (is_full(g) && g->has_sieve && g->sieve.level < g->sieve.shift) {
+    while (span_set_is_full(g) && g->has_sieve && g->sieve.level < g->sieve.shift) {
         g->sieve.level++;
-        sift(g);
+        span_set_sift(g);
     }
-    g->has_more = is_full(g);
+    g->has_more = span_set_is_full(g);
     if (g->has_more)
         return SF_SEARCH_STOP;
-    if (!is_wanted(g, v->start_ns))
+    if (!span_set_is_wanted(g, v->start_ns))
         return SF_SEARCH_ON;
-    take(g, v, sets);
+    span_set_take(g, v, sets);
     if (g->want->keep)
         sf_link_keep_add(g->want->keep, v, tmp);
     return SF_SEARCH_ON;
@@ -118,7 +119,7 @@ static void on_count(void *arg, const struct sf_trace_count *all)
     while (all->is_close && g->sieve.level < g->sieve.shift &&
            all->n >> g->sieve.level > g->want->limit_traces)
         g->sieve.level++;
-    sift(g);
+    span_set_sift(g);
 }
 
 enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
@@ -129,7 +130,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
                                .to_ns = want->to_ns,
                                .on_match = on_match,
                                .on_count = on_count,
-                               .is_wanted = want->is_newest ? NULL : is_wanted,
+                               .is_wanted = want->is_newest ? NULL : span_set_is_wanted,
                                .match_arg = &g,
                                .scratch = want->scratch};
     struct sf_search_result found = {0};
@@ -169,7 +170,7 @@ uint64_t sf_span_set_found(const struct sf_span_set *set)
     return (uint64_t)(round(n / unit) * unit); /* of a guess three digits are enough */
 }
 
-static int by_trace(const void *a, const void *b)
+static int span_set_by_trace(const void *a, const void *b)
 {
     const struct sf_set_span *x = a, *y = b;
     int order = sf_trace_id_cmp(x->trace, y->trace);
@@ -180,9 +181,9 @@ void sf_span_set_sort(struct sf_span_set *set)
 {
     uint32_t n = 0;
     if (set->n > 0)
-        qsort(set->spans, set->n, sizeof(*set->spans), by_trace);
+        qsort(set->spans, set->n, sizeof(*set->spans), span_set_by_trace);
     for (uint32_t i = 0; i < set->n; i++)
-        if (n == 0 || by_trace(&set->spans[n - 1], &set->spans[i]) != 0)
+        if (n == 0 || span_set_by_trace(&set->spans[n - 1], &set->spans[i]) != 0)
             set->spans[n++] = set->spans[i];
     set->n = n;
 }

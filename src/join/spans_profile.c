@@ -17,9 +17,10 @@ static bool is_ruled_out(const struct sf_prof_query *query, sf_str service)
 }
 
 /* The span's own flame graph; *out_is_known false: it has to be done without. */
-static enum sf_err ask_link(struct sf_store *store, const struct sf_prof_query *query,
-                            sf_span_id span, struct sf_arena *scratch, struct sf_query_ctx *q,
-                            struct sf_profile_view *out, bool *out_is_known, struct sf_why *why)
+static enum sf_err spans_profile_ask_link(struct sf_store *store, const struct sf_prof_query *query,
+                                          sf_span_id span, struct sf_arena *scratch,
+                                          struct sf_query_ctx *q, struct sf_profile_view *out,
+                                          bool *out_is_known, struct sf_why *why)
 {
     struct sf_query_ctx inner = *q;
     struct sf_span_profile p;
@@ -59,7 +60,8 @@ enum sf_err sf_spans_profile_merge(struct sf_store *store, const struct sf_prof_
         bool is_known = false;
         one.span_ids = &query->span_ids[i];
         one.n_spans = 1;
-        err = ask_link(store, query, query->span_ids[i], scratch, q, &known, &is_known, why);
+        err = spans_profile_ask_link(store, query, query->span_ids[i], scratch, q, &known,
+                                     &is_known, why);
         if (!err && is_known) {
             sf_tree_builder_add_tree(&b, &known.tree);
             *out_is_estimate |= known.is_estimate;

@@ -6,7 +6,7 @@
 
 enum { ROW_NS = 1000000 };
 
-static bool has_word(sf_str text, const char *word)
+static bool time_samples_has_word(sf_str text, const char *word)
 {
     size_t at;
     return sf_str_find(text, sf_str_from(word), &at);
@@ -14,17 +14,18 @@ static bool has_word(sf_str text, const char *word)
 
 enum sf_time_kind sf_time_samples_kind_of(sf_str type)
 {
-    if (!has_word(type, ":nanoseconds"))
+    if (!time_samples_has_word(type, ":nanoseconds"))
         return SF_TIME_NONE;
-    if (has_word(type, "off_cpu") || has_word(type, "offcpu") || has_word(type, "off-cpu"))
+    if (time_samples_has_word(type, "off_cpu") || time_samples_has_word(type, "offcpu") ||
+        time_samples_has_word(type, "off-cpu"))
         return SF_TIME_OFF_CPU;
-    if (has_word(type, "wall"))
+    if (time_samples_has_word(type, "wall"))
         return SF_TIME_WALL;
-    if (has_word(type, "mutex"))
+    if (time_samples_has_word(type, "mutex"))
         return SF_TIME_LOCK;
-    if (has_word(type, "block") || has_word(type, "park"))
+    if (time_samples_has_word(type, "block") || time_samples_has_word(type, "park"))
         return SF_TIME_BLOCK;
-    return has_word(type, ":cpu:nanoseconds") ? SF_TIME_CPU : SF_TIME_NONE;
+    return time_samples_has_word(type, ":cpu:nanoseconds") ? SF_TIME_CPU : SF_TIME_NONE;
 }
 
 static bool is_lock(enum sf_time_kind kind)
@@ -32,7 +33,7 @@ static bool is_lock(enum sf_time_kind kind)
     return kind == SF_TIME_LOCK || kind == SF_TIME_BLOCK;
 }
 
-static enum sf_ledger_part part_of(enum sf_time_kind kind, uint8_t state, uint8_t leaf)
+static enum sf_ledger_part time_samples_part_of(enum sf_time_kind kind, uint8_t state, uint8_t leaf)
 {
     uint8_t said = state != SF_STATE_UNKNOWN ? state : leaf;
     switch (kind) {
@@ -85,8 +86,8 @@ static bool has_certain(const struct sf_time_type *type, uint32_t span)
 }
 
 /* Does a sample of this kind count, given the others? */
-static bool is_counted(const bool has[SF_TIME_KINDS], enum sf_time_kind kind,
-                       const struct sf_link_sample *p, enum sf_ledger_part part)
+static bool time_samples_is_counted(const bool has[SF_TIME_KINDS], enum sf_time_kind kind,
+                                    const struct sf_link_sample *p, enum sf_ledger_part part)
 {
     bool is_cpu = part == SF_PART_CPU || part == SF_PART_GC;
     if (is_lock(kind))
@@ -106,8 +107,8 @@ static int64_t within(const struct sf_span_place *place, int64_t start_ns)
     return start_ns < span_ns && start_ns > span_ns - ROW_NS ? span_ns : start_ns;
 }
 
-static bool add(struct sf_time_samples *t, const struct sf_ledger_sample *s,
-                struct sf_time_origin from)
+static bool time_samples_add(struct sf_time_samples *t, const struct sf_ledger_sample *s,
+                             struct sf_time_origin from)
 {
     uint32_t cap = t->cap;
     if (!sf_list_room_in(t->req, &t->samples, t->n, &cap, 256) ||
@@ -123,9 +124,9 @@ static bool add_claim(struct sf_time_samples *t, const struct sf_time_type *type
 {
     const struct sf_link_set *set = type->set;
     const struct sf_link_sample *p = &set->samples[c->sample];
-    enum sf_ledger_part part = part_of(type->kind, p->state, type->leaves[p->node]);
+    enum sf_ledger_part part = time_samples_part_of(type->kind, p->state, type->leaves[p->node]);
     bool is_wait = (type->kind == SF_TIME_OFF_CPU || is_lock(type->kind)) && p->has_time;
-    if (!is_counted(has, type->kind, p, part))
+    if (!time_samples_is_counted(has, type->kind, p, part))
         return true;
     if (t->is_known_only && !c->is_known) {
         t->n_estimated++;
@@ -145,9 +146,9 @@ static bool add_claim(struct sf_time_samples *t, const struct sf_time_type *type
         .is_guess = !c->is_known,
         .is_filler = type->kind == SF_TIME_WALL,
         .names_span = p->span_id != 0 && p->span_id == set->spans[span].span_id};
-    return add(t, &s,
-               (struct sf_time_origin){type->nodes[p->node], c->grade, c->is_known,
-                                       (uint32_t)(type - t->types)});
+    return time_samples_add(t, &s,
+                            (struct sf_time_origin){type->nodes[p->node], c->grade, c->is_known,
+                                                    (uint32_t)(type - t->types)});
 }
 
 enum sf_err sf_time_samples_of(struct sf_time_samples *t, uint32_t span, struct sf_why *why)

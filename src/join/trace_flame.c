@@ -28,8 +28,8 @@ enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struc
                    SF_STR_ARG(word));
 }
 
-static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by by,
-                         struct sf_arena *req, const uint64_t **out, struct sf_why *why)
+static enum sf_err trace_flame_weigh(const struct sf_link_set *set, enum sf_trace_flame_by by,
+                                     struct sf_arena *req, const uint64_t **out, struct sf_why *why)
 {
     struct sf_critical_path path;
     enum sf_err err;
@@ -50,9 +50,9 @@ struct sent { /* what samples represented before they were cut to fit */
     int64_t all, sure;
 };
 
-static bool count_spans(const struct sf_link_set *set, const struct sf_attribution *a,
-                        const struct sent *sent, struct sf_arena *req,
-                        struct sf_trace_flame_view *v)
+static bool trace_flame_count_spans(const struct sf_link_set *set, const struct sf_attribution *a,
+                                    const struct sent *sent, struct sf_arena *req,
+                                    struct sf_trace_flame_view *v)
 {
     bool *has = sf_arena_new_n(req, set->n_own + 1u, sizeof(*has));
     struct sf_known_claims known;
@@ -96,9 +96,10 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
            sf_link_set_say_left_out(set->left_out, req, &v->reason);
 }
 
-static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,
-                        enum sf_trace_flame_by by, bool has_waits, struct sf_query_ctx *q,
-                        struct sf_trace_flame_view *out, struct sf_why *why)
+static enum sf_err trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
+                                    enum sf_trace_flame_by by, bool has_waits,
+                                    struct sf_query_ctx *q, struct sf_trace_flame_view *out,
+                                    struct sf_why *why)
 {
     struct sf_link_want want = {.type = type};
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
@@ -125,11 +126,11 @@ static enum sf_err make(struct sf_store *store, sf_trace_id trace, sf_str type,
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, q->req, &cut, why);
     if (!err)
-        err = weigh(set, by, q->req, &draw.weights_ns, why);
+        err = trace_flame_weigh(set, by, q->req, &draw.weights_ns, why);
     if (!err)
         err = has_waits ? sf_trace_time_make(store, trace, draw.weights_ns, q, &v.view.tree, why)
                         : sf_trace_flame(&draw, q->req, &v.view.tree, why);
-    if (!err && (!count_spans(set, &a, &sent, q->req, &v) ||
+    if (!err && (!trace_flame_count_spans(set, &a, &sent, q->req, &v) ||
                  !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
         err = sf_no_room(why, "the query");
     if (err)
@@ -153,7 +154,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
                                 enum sf_trace_flame_by by, struct sf_query_ctx *q,
                                 struct sf_trace_flame_view *out, struct sf_why *why)
 {
-    return make(store, trace, type, by, false, q, out, why);
+    return trace_flame_make(store, trace, type, by, false, q, out, why);
 }
 
 enum sf_err sf_trace_flame_make_time(struct sf_store *store, sf_trace_id trace,
@@ -163,5 +164,5 @@ enum sf_err sf_trace_flame_make_time(struct sf_store *store, sf_trace_id trace,
     if (by == SF_TRACE_FLAME_SAMPLES)
         return sf_fail(why, SF_ERR_INPUT,
                        "waits are drawn by time: by is wall or critical-path with waits=true");
-    return make(store, trace, SF_STR_NONE, by, true, q, out, why);
+    return trace_flame_make(store, trace, SF_STR_NONE, by, true, q, out, why);
 }

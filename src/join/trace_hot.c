@@ -45,8 +45,8 @@ static bool lift(const struct sf_link_set *set, const struct sf_attribution *a,
     return true;
 }
 
-static bool add_up(const struct sf_link_set *set, const struct sf_attribution *a,
-                   struct sf_arena *req, struct hots *out)
+static bool trace_hot_add_up(const struct sf_link_set *set, const struct sf_attribution *a,
+                             struct sf_arena *req, struct hots *out)
 {
     struct sent *sent = sf_arena_new_n(req, set->tree.n_spans + 1u, sizeof(*sent));
     for (uint32_t i = 0; sent && i < a->n_claims; i++) {
@@ -64,14 +64,14 @@ static bool add_up(const struct sf_link_set *set, const struct sf_attribution *a
     return sent;
 }
 
-static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, struct hots *out,
-                        struct sf_why *why)
+static enum sf_err trace_hot_find(struct sf_link_set *set, struct sf_arena *req, struct hots *out,
+                                  struct sf_why *why)
 {
     struct sf_attribution a, lifted;
     uint32_t *within = sf_arena_new_n(req, set->n_own + 1u, sizeof(*within));
     int64_t cut;
     enum sf_err err = sf_link_set_attribute(set, NULL, req, &a, why);
-    if (!err && !add_up(set, &a, req, out))
+    if (!err && !trace_hot_add_up(set, &a, req, out))
         err = sf_no_room(why, "the query");
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, req, &cut, why);
@@ -85,8 +85,8 @@ static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, struct ho
     return err;
 }
 
-static void give(const struct sf_link_set *set, const struct hots *hots, uint32_t span,
-                 struct sf_trace_row *row)
+static void trace_hot_give(const struct sf_link_set *set, const struct hots *hots, uint32_t span,
+                           struct sf_trace_row *row)
 {
     const struct sf_hot *hot = &hots->own[span];
     uint32_t within = hots->within[span];
@@ -127,7 +127,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     if (!err && !sf_link_set_say_left_out(set->left_out, q->req, &rows->note))
         err = sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
-        err = find(set, q->req, &hots, why);
+        err = trace_hot_find(set, q->req, &hots, why);
     if (!err && hots.below && !sf_batch_tree_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_no_room(why, "the query");
     if (err == SF_ERR_LIMIT) { /* the trace itself is more than nothing */
@@ -140,7 +140,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
         return err;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         with[i] = rows->rows[i];
-        give(set, &hots, (uint32_t)(rows->rows[i].span - trace->spans.spans), &with[i]);
+        trace_hot_give(set, &hots, (uint32_t)(rows->rows[i].span - trace->spans.spans), &with[i]);
     }
     rows->rows = with;
     rows->hot_unit = set->type.sample_unit;

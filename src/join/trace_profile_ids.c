@@ -23,7 +23,7 @@ static bool *find_services(const struct sf_prof_list *list, const struct sf_span
     return has;
 }
 
-static bool add(struct sf_span *s, struct sf_arena *req)
+static bool trace_profile_ids_add(struct sf_span *s, struct sf_arena *req)
 {
     const sf_str key = SF_STR("pyroscope.profile.id");
     struct sf_attr *attrs;
@@ -76,7 +76,7 @@ enum sf_err sf_trace_profile_ids_add(struct sf_store *store, struct sf_query_ctx
         return SF_OK;
     memcpy(spans, b->spans, b->n_spans * sizeof(*spans));
     for (uint32_t i = 0; i < b->n_spans; i++)
-        if (has[spans[i].resource] && !add(&spans[i], q->req))
+        if (has[spans[i].resource] && !trace_profile_ids_add(&spans[i], q->req))
             return SF_OK;
     trace->spans.spans = spans;
     return SF_OK;

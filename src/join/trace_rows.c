@@ -14,7 +14,7 @@ struct layout {
     struct sf_arena *req;
 };
 
-static int by_start(const void *a, const void *b, void *arg)
+static int trace_rows_by_start(const void *a, const void *b, void *arg)
 {
     const struct sf_span_tree *t = arg;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -43,12 +43,12 @@ static bool sort_children(struct layout *l)
         l->children[at[l->parents[i] == UINT32_MAX ? n : l->parents[i]]++] = i;
     for (uint32_t i = 0; i <= n; i++)
         qsort_r(l->children + l->first_child[i], l->first_child[i + 1] - l->first_child[i],
-                sizeof(*l->children), by_start, (void *)(uintptr_t)l->tree);
+                sizeof(*l->children), trace_rows_by_start, (void *)(uintptr_t)l->tree);
     return true;
 }
 
 /* Depth first without recursion: a trace may be one chain of a million spans. */
-static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_of)
+static bool trace_rows_lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_of)
 {
     struct {
         uint32_t span, next;
@@ -121,7 +121,7 @@ enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, str
                        .req = req};
     struct sf_trace_row *rows = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*rows));
     uint32_t *row_of = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*row_of));
-    if (!rows || !row_of || !sort_children(&l) || !lay_out(&l, rows, row_of) ||
+    if (!rows || !row_of || !sort_children(&l) || !trace_rows_lay_out(&l, rows, row_of) ||
         !give_segments(&path, b->n_spans, row_of, rows, req))
         return sf_fail(why, SF_ERR_LIMIT, "trace: %u spans do not fit a query's memory",
                        b->n_spans);

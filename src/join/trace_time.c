@@ -6,7 +6,7 @@
 #include "link/time_tree.h"
 #include "link/trace_flame.h"
 
-static bool is_own(int part)
+static bool trace_time_is_own(int part)
 {
     return part != SF_PART_CHILD && part != SF_PART_REMOTE;
 }
@@ -26,15 +26,15 @@ static void fill_part(struct sf_time_tree *t, const struct sf_explain_times *tim
     sf_time_tree_add(t, bar, part, 0, sf_share_cut_rest(&cut));
 }
 
-static void fill_bar(struct sf_time_tree *t, const struct sf_explain_times *times, uint32_t span,
-                     uint32_t bar, uint64_t weight_ns)
+static void trace_time_fill_bar(struct sf_time_tree *t, const struct sf_explain_times *times,
+                                uint32_t span, uint32_t bar, uint64_t weight_ns)
 {
     const struct sf_span_times *s = &times->spans[span];
     struct sf_share_cut cut = {.value = weight_ns < INT64_MAX ? (int64_t)weight_ns : INT64_MAX};
     double own = sf_explain_times_own(s);
     for (int part = 0; part < SF_PARTS && own > 0; part++) {
         uint64_t ns = sf_explain_times_ns(s, (enum sf_ledger_part)part);
-        if (is_own(part) && ns > 0)
+        if (trace_time_is_own(part) && ns > 0)
             fill_part(t, times, s, bar, (enum sf_ledger_part)part,
                       sf_share_cut_next(&cut, (double)ns / own));
     }
@@ -55,7 +55,7 @@ enum sf_err sf_trace_time_make(struct sf_store *store, sf_trace_id trace,
         err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < times.set->n_own; i++)
         if (weights_ns[i] > 0)
-            fill_bar(&t, &times, i, bars[i], weights_ns[i]);
+            trace_time_fill_bar(&t, &times, i, bars[i], weights_ns[i]);
     if (!err)
         err = sf_time_tree_take(&t, out, why);
     sf_time_tree_done(&t);
