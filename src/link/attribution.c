@@ -46,7 +46,7 @@ struct work {
 
 /* ---- processes that tag every span ---- */
 
-static int order_u64(const void *a, const void *b)
+static int attribution_order_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -54,11 +54,11 @@ static int order_u64(const void *a, const void *b)
 
 static bool has_u64(const uint64_t *list, uint32_t n, uint64_t v)
 {
-    return n > 0 && bsearch(&v, list, n, sizeof(*list), order_u64) != NULL;
+    return n > 0 && bsearch(&v, list, n, sizeof(*list), attribution_order_u64) != NULL;
 }
 
 /* Processes are few and samples many: a process is searched for before it is added. */
-static bool find_exact(struct work *w)
+static bool attribution_find_exact(struct work *w)
 {
     uint32_t n_processes = 1 + w->in->n_exact;
     for (uint32_t k = 0; k < w->x->n_trees; k++)
@@ -77,7 +77,7 @@ static bool find_exact(struct work *w)
         if (process == 0 || has_u64(w->exact, w->n_exact, process))
             continue;
         w->exact[w->n_exact++] = process;
-        qsort(w->exact, w->n_exact, sizeof(*w->exact), order_u64);
+        qsort(w->exact, w->n_exact, sizeof(*w->exact), attribution_order_u64);
     }
     return true;
 }
@@ -105,21 +105,22 @@ static void claim_part(struct work *w, uint32_t sample, uint32_t span, int64_t v
                                                  .is_known = is_whole && within == span};
 }
 
-static void claim(struct work *w, uint32_t sample, uint32_t span, enum sf_grade grade,
-                  uint32_t within)
+static void attribution_claim(struct work *w, uint32_t sample, uint32_t span, enum sf_grade grade,
+                              uint32_t within)
 {
     claim_part(w, sample, span, w->in->samples[sample].value, grade, true, within);
 }
 
-static void count(struct work *w, const struct sf_link_sample *s, enum sf_grade grade)
+static void attribution_count(struct work *w, const struct sf_link_sample *s, enum sf_grade grade)
 {
     w->sums.n_samples[grade]++;
     w->sums.values[grade] += s->value;
 }
 
-static void leave(struct work *w, const struct sf_link_sample *s, enum sf_unclaimed reason)
+static void attribution_leave(struct work *w, const struct sf_link_sample *s,
+                              enum sf_unclaimed reason)
 {
-    count(w, s, SF_GRADE_NONE);
+    attribution_count(w, s, SF_GRADE_NONE);
     w->sums.n_unclaimed[reason]++;
 }
 
@@ -133,7 +134,8 @@ static uint64_t moment_of(const struct sf_link_sample *s)
 }
 
 /* Did the span run while the sample was taken? A sample with a length (a wait) has to touch it. */
-static bool is_inside(const struct work *w, const struct sf_link_sample *s, uint32_t span)
+static bool attribution_is_inside(const struct work *w, const struct sf_link_sample *s,
+                                  uint32_t span)
 {
     const struct sf_span_place *p = &w->t->places[span];
     uint64_t slack_ns = w->in->slack_ns;
@@ -144,7 +146,8 @@ static bool is_inside(const struct work *w, const struct sf_link_sample *s, uint
     return to_ns >= first_ns && from_ns < (last_ns > first_ns ? last_ns : first_ns + 1);
 }
 
-static void add_part(struct work *w, uint32_t first, const struct sf_deepest *d, uint64_t ns)
+static void attribution_add_part(struct work *w, uint32_t first, const struct sf_deepest *d,
+                                 uint64_t ns)
 {
     for (uint32_t i = first; i < w->n_parts; i++) {
         if (w->parts[i].span != d->span)
@@ -160,8 +163,8 @@ static void add_part(struct work *w, uint32_t first, const struct sf_deepest *d,
 }
 
 /* What the tree worked on at the sample's moment, or in what it may be. */
-static void add_parts(struct work *w, const struct sf_link_sample *s, uint32_t tree,
-                      bool is_thread_only)
+static void attribution_add_parts(struct work *w, const struct sf_link_sample *s, uint32_t tree,
+                                  bool is_thread_only)
 {
     uint64_t at_ns = moment_of(s), to_ns = at_ns + (s->blur_ns > 0 ? s->blur_ns : 1);
     uint32_t first = w->n_parts;
@@ -169,7 +172,7 @@ static void add_parts(struct work *w, const struct sf_link_sample *s, uint32_t t
         struct sf_deepest d = sf_local_index_deepest(w->x, tree, s->thread, at_ns, &w->is_full);
         uint64_t end_ns = d.until_ns < to_ns ? d.until_ns : to_ns;
         if (d.span != SF_NOBODY && !(is_thread_only && w->t->places[d.span].thread != s->thread))
-            add_part(w, first, &d, end_ns - at_ns);
+            attribution_add_part(w, first, &d, end_ns - at_ns);
         at_ns = end_ns;
     }
 }
@@ -199,16 +202,16 @@ static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     w->n_parts = 0;
-    add_parts(w, s, w->x->tree_of[tagged], false);
-    if (w->n_parts == 0 && !is_inside(w, s, tagged)) {
-        leave(w, s, SF_UNCLAIMED_OUTSIDE);
+    attribution_add_parts(w, s, w->x->tree_of[tagged], false);
+    if (w->n_parts == 0 && !attribution_is_inside(w, s, tagged)) {
+        attribution_leave(w, s, SF_UNCLAIMED_OUTSIDE);
         return;
     }
     if (w->n_parts > 0)
         claim_parts(w, i, SF_GRADE_INHERITED);
     else /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
-        claim(w, i, tagged, SF_GRADE_INHERITED, tagged);
-    count(w, s, SF_GRADE_INHERITED);
+        attribution_claim(w, i, tagged, SF_GRADE_INHERITED, tagged);
+    attribution_count(w, s, SF_GRADE_INHERITED);
 }
 
 static bool is_candidate(const struct sf_local_tree *tree, const struct sf_link_sample *s)
@@ -239,7 +242,7 @@ static void find_active(struct work *w, const struct sf_link_sample *s, struct s
     for (uint32_t k = first_later(w->x, run, last_ns);
          k-- > run.from && w->x->trees[k].last_end_ns > at_ns && sf_account_goes_on(1);)
         if (is_candidate(&w->x->trees[k], s))
-            add_parts(w, s, k, is_thread_only);
+            attribution_add_parts(w, s, k, is_thread_only);
 }
 
 /* `is_sure`: the trace it names counts. */
@@ -253,14 +256,14 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, b
     if (w->n_parts == 0)
         find_active(w, s, run, false);
     if (w->n_parts == 0) {
-        leave(w, s, SF_UNCLAIMED_TIME);
+        attribution_leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
     enum sf_grade grade = !has_trace        ? SF_GRADE_WINDOW
                           : w->n_parts == 1 ? SF_GRADE_INHERITED
                                             : SF_GRADE_SHARED;
     claim_parts(w, i, grade);
-    count(w, s, grade);
+    attribution_count(w, s, grade);
 }
 
 /* What its thread did is known where one request had spans on it. */
@@ -272,11 +275,11 @@ static void claim_by_thread(struct work *w, uint32_t i, struct sf_local_run run)
         if (w->x->tree_of[w->parts[k].span] != w->x->tree_of[w->parts[0].span])
             w->n_parts = 0;
     if (w->n_parts == 0) {
-        leave(w, s, SF_UNCLAIMED_TIME);
+        attribution_leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
     claim_parts(w, i, SF_GRADE_WINDOW);
-    count(w, s, SF_GRADE_WINDOW);
+    attribution_count(w, s, SF_GRADE_WINDOW);
 }
 
 /* ---- samples that do not ---- */
@@ -328,7 +331,7 @@ static bool weigh_window(struct work *w, const struct sf_link_sample *s, struct 
 }
 
 /* What of the span's own time can have gone into a sample. */
-static double weight_of(const struct work *w, uint32_t span, bool is_windowed)
+static double attribution_weight_of(const struct work *w, uint32_t span, bool is_windowed)
 {
     return is_windowed ? w->weights[span] : (double)w->t->places[span].self_ns;
 }
@@ -342,7 +345,7 @@ static struct weighed weigh_run(struct work *w, const struct sf_link_sample *s,
         w->is_full = !sf_account_goes_on(is_candidate(tree, s) ? 1 + tree->n : 1);
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
-            double weight = weight_of(w, span, is_windowed);
+            double weight = attribution_weight_of(w, span, is_windowed);
             if (weight <= 0)
                 continue;
             uint32_t root = w->t->places[span].local_root;
@@ -371,7 +374,7 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
         w->is_full = !sf_account_goes_on(is_candidate(tree, s) ? 1 + tree->n : 1);
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
-            double weight = weight_of(w, span, is_windowed);
+            double weight = attribution_weight_of(w, span, is_windowed);
             if (weight <= 0)
                 continue;
             claim_part(w, i, span,
@@ -397,7 +400,7 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
         w->has_all = true;
     }
     if (all.n == 0 && tagged == SF_NOBODY) {
-        leave(w, s, SF_UNCLAIMED_TIME);
+        attribution_leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
     bool is_one = all.n == 0 || (all.n == 1 && (tagged == SF_NOBODY || all.last == tagged));
@@ -407,10 +410,10 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
     if (tagged != SF_NOBODY)
         all.within = tagged; /* that is what it says */
     if (all.n == 0)
-        claim(w, i, tagged, grade, all.within);
+        attribution_claim(w, i, tagged, grade, all.within);
     else
         share_run(w, i, run, !has_id, &all, grade);
-    count(w, s, grade);
+    attribution_count(w, s, grade);
 }
 
 /* ---- one sample ---- */
@@ -420,12 +423,12 @@ static void take_tagged(struct work *w, uint32_t i, uint32_t span)
     const struct sf_link_sample *s = &w->in->samples[i];
     const struct sf_span_place *p = &w->t->places[span];
     if (p->depth > 0 || !p->is_local_parent || has_u64(w->exact, w->n_exact, p->process)) {
-        if (s->has_time && !is_inside(w, s, span)) {
-            leave(w, s, SF_UNCLAIMED_OUTSIDE);
+        if (s->has_time && !attribution_is_inside(w, s, span)) {
+            attribution_leave(w, s, SF_UNCLAIMED_OUTSIDE);
             return;
         }
-        claim(w, i, span, SF_GRADE_EXACT, span);
-        count(w, s, SF_GRADE_EXACT);
+        attribution_claim(w, i, span, SF_GRADE_EXACT, span);
+        attribution_count(w, s, SF_GRADE_EXACT);
         return;
     }
     if (s->has_time) {
@@ -450,12 +453,12 @@ static bool is_tied(const struct work *w, const struct sf_link_sample *s, struct
     return false;
 }
 
-static void take(struct work *w, uint32_t i)
+static void attribution_take(struct work *w, uint32_t i)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     uint32_t span = s->span_id ? sf_span_tree_find(w->t, s->trace_id, s->span_id) : SF_NOBODY;
     if (s->span_id != 0 && span == SF_NOBODY) {
-        leave(w, s, SF_UNCLAIMED_SPAN);
+        attribution_leave(w, s, SF_UNCLAIMED_SPAN);
         return;
     }
     uint64_t process = span == SF_NOBODY ? s->process : w->t->places[span].process;
@@ -464,7 +467,7 @@ static void take(struct work *w, uint32_t i)
     if (span != SF_NOBODY && is_sure)
         take_tagged(w, i, span);
     else if (run.from == run.to)
-        leave(w, s, SF_UNCLAIMED_PROCESS);
+        attribution_leave(w, s, SF_UNCLAIMED_PROCESS);
     else if (s->is_by_thread)
         claim_by_thread(w, i, run);
     else if (s->has_time)
@@ -478,9 +481,9 @@ enum sf_err sf_attribution_make(struct sf_local_index *index, const struct sf_at
                                 struct sf_why *why)
 {
     struct work w = {.x = index, .t = index->tree, .in = in, .req = req};
-    w.is_full = !find_exact(&w);
+    w.is_full = !attribution_find_exact(&w);
     for (uint32_t i = 0; i < in->n_samples && !w.is_full; i++) {
-        take(&w, i);
+        attribution_take(&w, i);
         w.is_full = w.is_full || !sf_account_goes_on(1);
     }
     if (w.is_full)

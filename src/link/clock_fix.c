@@ -44,7 +44,7 @@ static bool is_call(const struct sf_span_tree *t, uint32_t span)
 }
 
 /* Most traces have no contradiction: they cost one examine each call. */
-static bool is_clean(struct work *w)
+static bool clock_fix_is_clean(struct work *w)
 {
     bool is_clean = true;
     for (uint32_t i = 0; i < w->t->n_spans; i++) {
@@ -56,7 +56,7 @@ static bool is_clean(struct work *w)
     return is_clean;
 }
 
-static bool prepare(struct work *w)
+static bool clock_fix_prepare(struct work *w)
 {
     uint32_t n = w->t->n_spans;
     w->calls = sf_arena_new_n(w->req, w->n_calls + 1u, sizeof(*w->calls));
@@ -102,14 +102,14 @@ static void list_calls(struct work *w)
     qsort(w->calls, n, sizeof(*w->calls), by_pair);
 }
 
-static struct sf_clock_range cut(struct sf_clock_range a, struct sf_clock_range b)
+static struct sf_clock_range clock_fix_cut(struct sf_clock_range a, struct sf_clock_range b)
 {
     return (struct sf_clock_range){a.low_ns > b.low_ns ? a.low_ns : b.low_ns,
                                    a.high_ns < b.high_ns ? a.high_ns : b.high_ns};
 }
 
 /* Calls in both directions may leave either end open. */
-static int64_t guess(struct sf_clock_range r, int64_t *slack_ns)
+static int64_t clock_fix_guess(struct sf_clock_range r, int64_t *slack_ns)
 {
     if (r.high_ns < -SF_CLOCK_FROM_ANY)
         return sf_clock_skew_range_guess(r, slack_ns);
@@ -121,7 +121,7 @@ static void judge_pair(struct work *w, const struct call *run, uint32_t n)
 {
     struct sf_clock_range r = {SF_CLOCK_FROM_ANY, -SF_CLOCK_FROM_ANY};
     for (uint32_t i = 0; i < n; i++)
-        r = cut(r, run[i].r);
+        r = clock_fix_cut(r, run[i].r);
     if (sf_clock_range_has(r, 0))
         return;
     struct sf_clock_offset *pair = &w->pairs[w->n_pairs++];
@@ -129,7 +129,7 @@ static void judge_pair(struct work *w, const struct call *run, uint32_t n)
                                      .child = run[0].child,
                                      .slack_ns = SF_SLACK_UNKNOWN,
                                      .is_contradictory = r.low_ns > r.high_ns};
-    int64_t offset_ns = pair->is_contradictory ? 0 : guess(r, &pair->slack_ns);
+    int64_t offset_ns = pair->is_contradictory ? 0 : clock_fix_guess(r, &pair->slack_ns);
     pair->offset_ns = run[0].is_down ? offset_ns : -offset_ns;
     for (uint32_t i = 0; i < n; i++) {
         w->offsets_ns[run[i].child] = run[i].is_down ? offset_ns : -offset_ns;
@@ -177,7 +177,7 @@ static struct clock *clock_of(struct work *w, uint32_t span)
     return bsearch(&key, w->clocks, w->n_clocks, sizeof(key), by_process);
 }
 
-static void note_alone(struct work *w, uint32_t span, int64_t offset_ns)
+static void clock_fix_note_alone(struct work *w, uint32_t span, int64_t offset_ns)
 {
     struct sf_clock_offset *pair;
     if (w->pair_of[span] == 0) { /* its two clocks agree, but not with how others moved them */
@@ -209,7 +209,7 @@ static int64_t shift_call(struct work *w, uint32_t span)
     if (sf_clock_range_has(r, above_ns - c->shift_ns))
         return c->shift_ns;
     int64_t offset_ns = sf_clock_skew_range_guess(r, &slack_ns);
-    note_alone(w, span, offset_ns);
+    clock_fix_note_alone(w, span, offset_ns);
     return bounded(above_ns - offset_ns);
 }
 
@@ -254,11 +254,11 @@ enum sf_err sf_clock_fix_make(struct sf_span_tree *t, struct sf_arena *req,
                               struct sf_clock_fix *out, struct sf_why *why)
 {
     struct work w = {.t = t, .req = req};
-    if (is_clean(&w)) {
+    if (clock_fix_is_clean(&w)) {
         *out = (struct sf_clock_fix){.n_calls = w.n_calls};
         return SF_OK;
     }
-    if (!prepare(&w))
+    if (!clock_fix_prepare(&w))
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the clocks of %u spans", t->n_spans);
     list_calls(&w);
     judge_pairs(&w);

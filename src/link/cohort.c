@@ -89,7 +89,7 @@ static uint64_t next_random(struct work *w)
     return sf_hash_mix(w->random, w->random >> 7);
 }
 
-static double weight_of(const struct sf_cohort *c, uint32_t span)
+static double link_cohort_weight_of(const struct sf_cohort *c, uint32_t span)
 {
     return c->when && c->when[span].weight > 0 ? c->when[span].weight : 1;
 }
@@ -101,7 +101,7 @@ static double mean(const struct side *s, uint32_t f)
 
 /* ---- what is judged ---- */
 
-static bool prepare(struct work *w, struct side *s, struct sf_arena *req)
+static bool cohort_prepare(struct work *w, struct side *s, struct sf_arena *req)
 {
     const struct sf_cohort *c = s->cohort;
     s->sums = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->sums));
@@ -112,17 +112,18 @@ static bool prepare(struct work *w, struct side *s, struct sf_arena *req)
         return false;
     double squares = 0;
     for (uint32_t i = 0; i < c->n_spans; i++) {
-        double weight = weight_of(c, i);
+        double weight = link_cohort_weight_of(c, i);
         s->weight += weight;
         squares += weight * weight;
     }
     s->worth = squares > 0 ? s->weight * s->weight / squares : 0;
     for (uint32_t i = 0; i < c->n_costs; i++) {
-        s->sums[c->costs[i].frame] += c->costs[i].value * weight_of(c, c->costs[i].span);
+        s->sums[c->costs[i].frame] += c->costs[i].value *
+                                      link_cohort_weight_of(c, c->costs[i].span);
         s->n_with[c->costs[i].frame]++;
     }
     for (uint32_t i = 0; i < c->n_spans; i++) {
-        double part = weight_of(c, i) / s->weight;
+        double part = link_cohort_weight_of(c, i) / s->weight;
         s->parts[s->cluster[i]] += part;
         s->part_squares[s->cluster[i]] += part * part;
     }
@@ -138,7 +139,7 @@ static void mark_clusters(const struct side *s, uint64_t *bits)
         bits[c->costs[i].frame] |= UINT64_C(1) << s->cluster[c->costs[i].span];
 }
 
-static bool choose(struct work *w, struct sf_arena *req)
+static bool cohort_choose(struct work *w, struct sf_arena *req)
 {
     uint64_t *bits = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*bits));
     _Static_assert(SF_CLUSTERS_MOST < 64, "a bit for each cluster");
@@ -171,7 +172,7 @@ static bool make_moves(struct work *w, struct side *s, struct sf_arena *req)
         if (column == SF_NONE)
             continue;
         size_t at = s->cluster[cost->span] * n + column;
-        double part = weight_of(c, cost->span) / s->weight;
+        double part = link_cohort_weight_of(c, cost->span) / s->weight;
         s->moves[at] += cost->value * part;
         s->squares[at] += cost->value * part * (cost->value - 2 * mean(s, cost->frame)) * part;
     }
@@ -241,7 +242,7 @@ static double of_spans(const struct work *w, const struct spread *s)
     return v > 0 ? v : 0;
 }
 
-static double error_of(const struct work *w, const struct spread *s)
+static double cohort_error_of(const struct work *w, const struct spread *s)
 {
     double clusters = of_clusters(w, s, false), spans = of_spans(w, s);
     if (clusters <= 0 || spans <= 0)
@@ -304,7 +305,7 @@ static void find_common(struct work *w)
     w->common = sf_moderate_fit(w->scales, n, w->n_clusters - 1.0);
 }
 
-static bool make_table(struct work *w, struct sf_arena *req)
+static bool cohort_make_table(struct work *w, struct sf_arena *req)
 {
     w->errors = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->errors));
     w->scales = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->scales));
@@ -322,7 +323,7 @@ static bool make_table(struct work *w, struct sf_arena *req)
     find_cut(w);
     for (uint32_t i = 0; i < w->n_columns; i++) {
         double clusters = of_clusters(w, &w->drawn[i], false);
-        w->errors[i] = error_of(w, &w->drawn[i]);
+        w->errors[i] = cohort_error_of(w, &w->drawn[i]);
         w->scales[i] = clusters > 0 ? w->errors[i] / sqrt(clusters) : 1;
     }
     return true;
@@ -330,7 +331,7 @@ static bool make_table(struct work *w, struct sf_arena *req)
 
 /* ---- rounds ---- */
 
-static void draw(struct work *w)
+static void cohort_draw(struct work *w)
 {
     uint32_t n = w->n_clusters;
     memset(w->weights, 0, n * sizeof(*w->weights));
@@ -345,11 +346,11 @@ static void draw(struct work *w)
 static double play_round(struct work *w)
 {
     double worst = 0;
-    draw(w);
+    cohort_draw(w);
     for (uint32_t i = 0; i < w->n_columns; i++) {
         /* Few clusters that hardly differ: a draw may hold the same one over and over, and would
          * seem sure of itself. It is limited to at least half of the value of all of them. */
-        double s = fmax(error_of(w, &w->drawn[i]), w->errors[i] / 2);
+        double s = fmax(cohort_error_of(w, &w->drawn[i]), w->errors[i] / 2);
         double moved = fabs(w->drawn[i].right - w->drawn[i].left) * w->scales[i];
         if (s > 0 && moved / s > worst)
             worst = moved / s;
@@ -365,7 +366,7 @@ static int order_doubles(const void *a, const void *b)
 
 /* How many standard errors a difference must be. Rounds are a sample too: the place is rounded up.
  */
-static double find_bound(struct work *w)
+static double cohort_find_bound(struct work *w)
 {
     for (uint32_t r = 0;
          r < SF_COHORT_ROUNDS && sf_account_goes_on((size_t)w->n_columns * w->n_clusters); r++)
@@ -376,7 +377,7 @@ static double find_bound(struct work *w)
 
 /* ---- the answer ---- */
 
-static int order_rows(const void *a, const void *b)
+static int cohort_order_rows(const void *a, const void *b)
 {
     const struct sf_cohort_row *x = a, *y = b;
     if (x->is_significant != y->is_significant)
@@ -425,14 +426,15 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
         w.left.cluster = clusters.left;
         w.right.cluster = clusters.right;
         w.n_clusters = clusters.n;
-        has_room = prepare(&w, &w.left, req) && prepare(&w, &w.right, req) && choose(&w, req);
+        has_room = cohort_prepare(&w, &w.left, req) && cohort_prepare(&w, &w.right, req) &&
+                   cohort_choose(&w, req);
     }
     result.is_too_small = w.left.worth < SF_COHORT_SUPPORT || w.right.worth < SF_COHORT_SUPPORT;
-    has_room = has_room && (result.is_too_small || make_table(&w, req));
+    has_room = has_room && (result.is_too_small || cohort_make_table(&w, req));
     if (!has_room)
         return sf_fail(why, SF_ERR_LIMIT, "compare: no memory for %u frames", n_frames);
     result.n_clusters = w.n_clusters;
-    double bound = result.is_too_small ? INFINITY : find_bound(&w);
+    double bound = result.is_too_small ? INFINITY : cohort_find_bound(&w);
     for (uint32_t f = 0; f < n_frames; f++) {
         if (w.left.n_with[f] + w.right.n_with[f] == 0)
             continue;
@@ -441,7 +443,7 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
         result.right += rows[result.n_rows].right;
         result.n_significant += rows[result.n_rows++].is_significant;
     }
-    qsort(rows, result.n_rows, sizeof(*rows), order_rows);
+    qsort(rows, result.n_rows, sizeof(*rows), cohort_order_rows);
     *out = result;
     return SF_OK;
 }

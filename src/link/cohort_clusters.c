@@ -11,7 +11,7 @@ struct place { /* of a span of either side */
     bool is_right;
 };
 
-static int by_trace(const void *a, const void *b)
+static int cohort_clusters_by_trace(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     if (x->trace != y->trace)
@@ -19,7 +19,7 @@ static int by_trace(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int by_time(const void *a, const void *b)
+static int cohort_clusters_by_time(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     if (x->trace_ns != y->trace_ns)
@@ -31,7 +31,8 @@ static int by_time(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-static uint32_t add_side(struct place *places, const struct sf_cohort *c, bool is_right)
+static uint32_t cohort_clusters_add_side(struct place *places, const struct sf_cohort *c,
+                                         bool is_right)
 {
     for (uint32_t i = 0; i < c->n_spans; i++) {
         struct sf_cohort_when when = c->when ? c->when[i]
@@ -46,7 +47,7 @@ static uint32_t add_side(struct place *places, const struct sf_cohort *c, bool i
 }
 
 /* Traces of the side with fewer. `places` are by trace. */
-static uint32_t count_traces(const struct place *places, uint32_t n)
+static uint32_t cohort_clusters_count_traces(const struct place *places, uint32_t n)
 {
     uint32_t counts[2] = {0, 0};
     for (uint32_t i = 0; i < n;) {
@@ -61,10 +62,10 @@ static uint32_t count_traces(const struct place *places, uint32_t n)
 }
 
 /* What is in one trace gets one time; unless there are too few traces for a conclusion. */
-static void join_traces(struct place *places, uint32_t n)
+static void cohort_clusters_join_traces(struct place *places, uint32_t n)
 {
-    qsort(places, n, sizeof(*places), by_trace);
-    bool is_by_trace = count_traces(places, n) >= SF_COHORT_SUPPORT;
+    qsort(places, n, sizeof(*places), cohort_clusters_by_trace);
+    bool is_by_trace = cohort_clusters_count_traces(places, n) >= SF_COHORT_SUPPORT;
     for (uint32_t i = 0; i < n; i++) {
         if (!is_by_trace)
             places[i].trace = i;
@@ -75,8 +76,9 @@ static void join_traces(struct place *places, uint32_t n)
 
 /* Of spans in order of time: a new cluster begins where the one before has its part of the weight,
  * between traces. */
-static uint32_t cut(const struct place *places, uint32_t n, uint32_t most, double left_weight,
-                    double right_weight, uint32_t *left, uint32_t *right)
+static uint32_t cohort_clusters_cut(const struct place *places, uint32_t n, uint32_t most,
+                                    double left_weight, double right_weight, uint32_t *left,
+                                    uint32_t *right)
 {
     double weight = 0;
     uint32_t cluster = 0;
@@ -103,11 +105,11 @@ bool sf_cohort_clusters_make(const struct sf_cohort *left, const struct sf_cohor
     most = most < SF_CLUSTERS_LEAST  ? SF_CLUSTERS_LEAST
            : most > SF_CLUSTERS_MOST ? SF_CLUSTERS_MOST
                                      : most;
-    add_side(places + add_side(places, left, false), right, true);
-    join_traces(places, n);
-    qsort(places, n, sizeof(*places), by_time);
+    cohort_clusters_add_side(places + cohort_clusters_add_side(places, left, false), right, true);
+    cohort_clusters_join_traces(places, n);
+    qsort(places, n, sizeof(*places), cohort_clusters_by_time);
     *out = (struct sf_cohort_clusters){.left = l, .right = r};
-    out->n = cut(places, n, most, left->n_spans ? 0.5 / left->n_spans : 0,
-                 right->n_spans ? 0.5 / right->n_spans : 0, l, r);
+    out->n = cohort_clusters_cut(places, n, most, left->n_spans ? 0.5 / left->n_spans : 0,
+                                 right->n_spans ? 0.5 / right->n_spans : 0, l, r);
     return true;
 }

@@ -126,7 +126,7 @@ static const char go_without_ids[] =
     "estimate. Labels of pprof.Do and TagWrapper hold while the function runs that is given to "
     "them: with an empty one they name nothing";
 
-static const struct language *find(sf_str name)
+static const struct language *coverage_hint_find(sf_str name)
 {
     size_t n = sizeof(languages) / sizeof(languages[0]);
     for (size_t i = 0; i < n; i++)
@@ -202,7 +202,7 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                  NULL}},
     };
     struct sf_coverage_hint hint = hints[what];
-    const struct language *l = find(language);
+    const struct language *l = coverage_hint_find(language);
     const char *const *lines = hint.lines;
     switch (what) {
     case SF_MISSING_PROFILES: lines = l->profiles; break;
@@ -223,13 +223,13 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
 
 /* ---- filling in ---- */
 
-static bool is_plain(uint32_t c, const char *more)
+static bool coverage_hint_is_plain(uint32_t c, const char *more)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (c > 0 && c < 0x80 && strchr(more, (int)c));
 }
 
-static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t c)
+static void coverage_hint_add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t c)
 {
     switch (kind) {
     case QUERY:
@@ -242,7 +242,8 @@ static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t
         break;
     case URL:
         for (size_t i = 0; i < one.len; i++)
-            sf_buf_print(out, is_plain(c, "-._~") ? "%c" : "%%%02X", (uint8_t)one.p[i]);
+            sf_buf_print(out, coverage_hint_is_plain(c, "-._~") ? "%c" : "%%%02X",
+                         (uint8_t)one.p[i]);
         break;
     default: {
         bool is_special = c == '\\' || (kind == JS ? c == '\'' : c == '"') ||
@@ -254,7 +255,7 @@ static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t
     }
 }
 
-static void add_name(struct sf_buf *out, enum kind kind, sf_str name)
+static void coverage_hint_add_name(struct sf_buf *out, enum kind kind, sf_str name)
 {
     if (kind == WORD) {
         sf_text_shell_word(out, name);
@@ -267,7 +268,7 @@ static void add_name(struct sf_buf *out, enum kind kind, sf_str name)
         if (len == 0 || (kind != URL && sf_text_is_unseen(c)))
             sf_buf_add_u8(out, '?');
         else
-            add_escaped(out, kind, sf_str_part(rest, 0, len), c);
+            coverage_hint_add_escaped(out, kind, sf_str_part(rest, 0, len), c);
         at += len ? len : 1;
     }
 }
@@ -290,7 +291,7 @@ void sf_coverage_hint_fill(const char *line, sf_str service, sf_str server, stru
         if (sf_str_starts(rest, SF_STR("SERVICE@"))) {
             enum kind kind = kind_at(sf_str_from_at(rest, 8), &word_len);
             if (kind < KINDS)
-                add_name(out, kind, service);
+                coverage_hint_add_name(out, kind, service);
             len = 8 + word_len;
         } else if (sf_str_starts(rest, SF_STR("SERVER")) && !(rest.len > 6 && rest.p[6] == '_')) {
             sf_buf_add_str(out, server); /* PYROSCOPE_SERVER_ADDRESS is a word of its own */

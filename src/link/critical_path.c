@@ -41,12 +41,12 @@ struct frame {
     uint64_t at_ns;   /* walked back to here */
 };
 
-static uint64_t start_of(const struct walk *w, uint32_t span)
+static uint64_t critical_path_start_of(const struct walk *w, uint32_t span)
 {
     return sf_span_tree_start_ns(w->tree, span);
 }
 
-static uint64_t end_of(const struct walk *w, uint32_t span)
+static uint64_t critical_path_end_of(const struct walk *w, uint32_t span)
 {
     return sf_span_tree_end_ns(w->tree, span);
 }
@@ -57,9 +57,9 @@ static uint64_t end_of(const struct walk *w, uint32_t span)
 static uint32_t find_waiter(const struct walk *w, const uint32_t *jumps, uint32_t span)
 {
     uint32_t up = w->tree->places[span].parent;
-    uint64_t end_ns = end_of(w, span);
-    while (up != SF_NOBODY && end_of(w, up) < end_ns) {
-        bool is_far = jumps[up] != SF_NOBODY && end_of(w, jumps[up]) < end_ns;
+    uint64_t end_ns = critical_path_end_of(w, span);
+    while (up != SF_NOBODY && critical_path_end_of(w, up) < end_ns) {
+        bool is_far = jumps[up] != SF_NOBODY && critical_path_end_of(w, jumps[up]) < end_ns;
         up = is_far ? jumps[up] : w->waiters[up];
     }
     return up;
@@ -108,7 +108,7 @@ static int order_by_end(const void *a, const void *b, void *arg)
     return (i > j) - (i < j);
 }
 
-static bool make_runs(struct walk *w)
+static bool critical_path_make_runs(struct walk *w)
 {
     uint32_t n = w->n_spans;
     w->waited = sf_arena_new_n(w->req, n + 1u, sizeof(*w->waited));
@@ -152,7 +152,7 @@ static uint32_t find_ended(struct walk *w, uint32_t span, uint64_t from_ns, uint
 {
     while (w->next[span] > w->first[span]) {
         uint32_t one = w->waited[w->next[span] - 1];
-        uint64_t start_ns = start_of(w, one), end_ns = end_of(w, one);
+        uint64_t start_ns = critical_path_start_of(w, one), end_ns = critical_path_end_of(w, one);
         if (end_ns <= at_ns && start_ns < end_ns)
             return end_ns > from_ns ? one : SF_NOBODY;
         w->next[span]--;
@@ -166,29 +166,31 @@ static uint32_t find_ended(struct walk *w, uint32_t span, uint64_t from_ns, uint
 
 static uint32_t find_running(struct walk *w, uint32_t span, uint64_t at_ns)
 {
-    while (w->running[span] != SF_NOBODY && start_of(w, w->running[span]) >= at_ns)
+    while (w->running[span] != SF_NOBODY && critical_path_start_of(w, w->running[span]) >= at_ns)
         w->running[span] = w->links[w->running[span]];
     return w->running[span];
 }
 
 /* One step of the newest frame: *out_next is what is to be looked into, if anything. */
-static bool step(struct walk *w, struct frame *top, struct frame *out_next)
+static bool critical_path_step(struct walk *w, struct frame *top, struct frame *out_next)
 {
     uint32_t ended = find_ended(w, top->span, top->from_ns, top->at_ns);
-    uint64_t low_ns = ended == SF_NOBODY ? top->from_ns : end_of(w, ended);
+    uint64_t low_ns = ended == SF_NOBODY ? top->from_ns : critical_path_end_of(w, ended);
     uint32_t into = ended;
     out_next->span = SF_NOBODY;
     if (low_ns == top->at_ns) {
-        low_ns = start_of(w, ended) > top->from_ns ? start_of(w, ended) : top->from_ns;
+        low_ns = critical_path_start_of(w, ended) > top->from_ns ? critical_path_start_of(w, ended)
+                                                                 : top->from_ns;
         w->next[top->span]--;
-        if (start_of(w, ended) < low_ns) { /* it still runs where the span is examined again */
+        if (critical_path_start_of(w, ended) <
+            low_ns) { /* it still runs where the span is examined again */
             w->links[ended] = w->running[top->span];
             w->running[top->span] = ended;
         }
     } else {
         into = find_running(w, top->span, top->at_ns);
-        if (into != SF_NOBODY && start_of(w, into) > low_ns)
-            low_ns = start_of(w, into);
+        if (into != SF_NOBODY && critical_path_start_of(w, into) > low_ns)
+            low_ns = critical_path_start_of(w, into);
     }
     uint64_t high_ns = top->at_ns;
     top->at_ns = low_ns;
@@ -214,7 +216,7 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
             depth--;
             continue;
         }
-        if (!step(w, &stack[depth - 1], &next) || !sf_account_goes_on(1))
+        if (!critical_path_step(w, &stack[depth - 1], &next) || !sf_account_goes_on(1))
             return false;
         if (next.span != SF_NOBODY)
             stack[depth++] = next;
@@ -222,7 +224,7 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
     return true;
 }
 
-static void turn_round(struct sf_path_segment *list, uint32_t n)
+static void critical_path_turn_round(struct sf_path_segment *list, uint32_t n)
 {
     for (uint32_t i = 0; i < n / 2; i++) {
         struct sf_path_segment tmp = list[i];
@@ -262,14 +264,15 @@ struct extent {
     uint64_t from_ns, to_ns;
 };
 
-static struct extent extent_of(const struct walk *w, bool is_roots)
+static struct extent critical_path_extent_of(const struct walk *w, bool is_roots)
 {
     struct extent e = {UINT64_MAX, 0};
     for (uint32_t i = 0; i < w->n_spans; i++) {
         if (is_roots && w->tree->places[i].parent != SF_NOBODY)
             continue;
-        e.from_ns = start_of(w, i) < e.from_ns ? start_of(w, i) : e.from_ns;
-        e.to_ns = end_of(w, i) > e.to_ns ? end_of(w, i) : e.to_ns;
+        e.from_ns = critical_path_start_of(w, i) < e.from_ns ? critical_path_start_of(w, i)
+                                                             : e.from_ns;
+        e.to_ns = critical_path_end_of(w, i) > e.to_ns ? critical_path_end_of(w, i) : e.to_ns;
     }
     return w->n_spans > 0 ? e : (struct extent){0, 0};
 }
@@ -279,15 +282,16 @@ enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_are
 {
     uint32_t n_spans = tree->n_spans;
     struct walk w = {.tree = tree, .n_spans = n_spans, .req = req};
-    struct extent roots = extent_of(&w, true), all = extent_of(&w, false);
+    struct extent roots = critical_path_extent_of(&w, true),
+                  all = critical_path_extent_of(&w, false);
     w.cap_segments = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
     w.segments = sf_arena_new_n(req, w.cap_segments, sizeof(*w.segments));
     w.parents = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.parents));
     w.waiters = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.waiters));
-    if (!w.segments || !w.parents || !w.waiters || !find_waiters(&w) || !make_runs(&w) ||
-        !walk_back(&w, roots.from_ns, roots.to_ns))
+    if (!w.segments || !w.parents || !w.waiters || !find_waiters(&w) ||
+        !critical_path_make_runs(&w) || !walk_back(&w, roots.from_ns, roots.to_ns))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
-    turn_round(w.segments, w.n_segments);
+    critical_path_turn_round(w.segments, w.n_segments);
     if (!summarise(&w, out))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
     out->gap_ns = roots.to_ns - roots.from_ns - out->total_ns;

@@ -69,7 +69,7 @@ static float median(float *v, uint32_t n)
 
 /* Of a normal distribution the standard deviation, from its lower half: a job that was there in
  * these hours is above. Moves them. */
-static double spread_of(float *v, uint32_t n)
+static double drift_spread_of(float *v, uint32_t n)
 {
     float middle = nth(v, n, n / 2);
     return (double)(middle - nth(v, n, n / 4)) / 0.6745;
@@ -92,7 +92,7 @@ static double spread_in_blocks(const float *v, uint32_t n, uint32_t len)
             sum += v[i * len + k];
         means[i] = sum / (float)len;
     }
-    return n_means >= 4 ? spread_of(means, n_means) * sqrt(len) : 0;
+    return n_means >= 4 ? drift_spread_of(means, n_means) * sqrt(len) : 0;
 }
 
 /* What means of ten values in a row vary by. */
@@ -107,7 +107,7 @@ static double spread_of_means(const float *v, uint32_t n)
         if (i + 1 >= SF_DRIFT_RECENT)
             means[n_means++] = sum / SF_DRIFT_RECENT;
     }
-    return spread_of(means, n_means);
+    return drift_spread_of(means, n_means);
 }
 
 /* Per value, from the older half of them to the newer one. */
@@ -124,7 +124,7 @@ static double trend(const float *v, uint32_t n)
 
 /* A trend (of the time of day) is neither noise nor news: values are moved along it to the newest
  * of them, and a level that grows continues growing until now. */
-static void fit(struct sf_drift *d)
+static void drift_fit(struct sf_drift *d)
 {
     float v[SF_DRIFT_PAST], sorted[SF_DRIFT_PAST];
     uint32_t n = d->n - SF_DRIFT_GAP < SF_DRIFT_PAST ? d->n - SF_DRIFT_GAP : SF_DRIFT_PAST;
@@ -136,7 +136,7 @@ static void fit(struct sf_drift *d)
         v[i] += (float)(slope * i);
     memcpy(sorted, v, n * sizeof(*v));
     d->level = (double)median(sorted, n) + fmax(0, slope * SF_DRIFT_GAP);
-    d->spread = fmax(spread_of(sorted, n),
+    d->spread = fmax(drift_spread_of(sorted, n),
                      fmax(spread_in_blocks(v, n, 5), spread_in_blocks(v, n, 15)));
     d->spread = fmax(d->spread * WIDER, NARROW);
     means = spread_of_means(v, n);
@@ -156,7 +156,7 @@ static double recent(const struct sf_drift *d)
 
 /* ---- earlier days ---- */
 
-static uint16_t code_of(double x)
+static uint16_t drift_code_of(double x)
 {
     return (uint16_t)fmax(1, fmin(UINT16_MAX, (x + CODE_FROM) * CODE_STEPS));
 }
@@ -166,10 +166,10 @@ static double decoded(uint16_t code)
     return code / CODE_STEPS - CODE_FROM;
 }
 
-static void remember(struct sf_drift *d, int64_t minute, double x)
+static void drift_remember(struct sf_drift *d, int64_t minute, double x)
 {
     int64_t block = minute / BLOCK;
-    uint16_t code = code_of(x);
+    uint16_t code = drift_code_of(x);
     if (block - d->block >= SF_DRIFT_BLOCKS)
         memset(d->days, 0, sizeof(d->days));
     else
@@ -239,7 +239,7 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
         d->n -= RING;
     }
     if (d->n >= SF_DRIFT_RECENT)
-        remember(d, minute, recent(d)); /* without short troubles */
+        drift_remember(d, minute, recent(d)); /* without short troubles */
     if (d->is_up) {
         step_up(d, rule, minute);
         return;
@@ -247,7 +247,7 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
     if (d->n < SF_DRIFT_LEAST + SF_DRIFT_GAP)
         return;
     if (d->n_fit == 0 || d->n - d->n_fit >= REFIT)
-        fit(d);
+        drift_fit(d);
     one = aim * (x - d->level - aim / 2) / (d->spread * d->spread);
     d->evidence = fmax(0, fmin(2 * BOUND, d->evidence + fmin(one, ONE_MAX)));
     now = recent(d);

@@ -70,7 +70,7 @@ struct sf_explain_function sf_explain_part_function_of(const struct sf_hot_piece
     return f;
 }
 
-static int by_size(const void *a, const void *b)
+static int explain_part_by_size(const void *a, const void *b)
 {
     const struct sf_explain_part *x = a, *y = b;
     int64_t left = llabs(x->ns), right = llabs(y->ns);
@@ -86,7 +86,7 @@ void sf_explain_parts_fit(struct sf_explain_part *parts, uint32_t n, int64_t who
     int64_t sum = 0;
     if (n == 0)
         return;
-    qsort(parts, n, sizeof(*parts), by_size);
+    qsort(parts, n, sizeof(*parts), explain_part_by_size);
     for (uint32_t i = 0; i < n; i++) {
         sum += parts[i].ns;
         if (parts[i].name == names[SF_PART_UNKNOWN]) {

@@ -36,12 +36,12 @@ struct work {
     bool is_full;
 };
 
-static double share_of(const struct work *w, int64_t value)
+static double findings_share_of(const struct work *w, int64_t value)
 {
     return w->whole > 0 ? (double)value / (double)w->whole : 0;
 }
 
-static sf_str name_of(struct work *w, uint32_t frame)
+static sf_str findings_name_of(struct work *w, uint32_t frame)
 {
     sf_str name = {0};
     if (!sf_frame_name(&w->t->frames[frame], SF_GROUP_FUNCTION, w->req, &name))
@@ -73,7 +73,7 @@ bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *r
 }
 
 /* The line that cost most of what a place of the tree by function represents. */
-static void find_line(struct work *w, struct sf_finding *f)
+static void findings_find_line(struct work *w, struct sf_finding *f)
 {
     const struct sf_tree *stacks = w->hot.stacks;
     double most = 0;
@@ -101,13 +101,13 @@ static void find_line(struct work *w, struct sf_finding *f)
 }
 
 /* `before` stands between subject and verb: "alone ". */
-static void add(struct work *w, struct sf_finding f, const char *before)
+static void findings_add(struct work *w, struct sf_finding f, const char *before)
 {
     w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
     f.span = SF_NOBODY;
-    find_line(w, &f);
+    findings_find_line(w, &f);
     if (!sf_findings_path(w->t, f.node, w->req, &f.path) ||
         !sf_arena_print(w->req, &f.sentence, "%.*s %s%s %.0f %% %s %.*s, in %.*s: %s",
                         SF_STR_ARG(f.subject), before, w->takes, f.share * 100, w->of_word,
@@ -119,7 +119,7 @@ static void add(struct work *w, struct sf_finding f, const char *before)
 
 /* ---- one function ---- */
 
-static uint32_t heaviest(const struct work *w, uint32_t frame)
+static uint32_t findings_heaviest(const struct work *w, uint32_t frame)
 {
     uint32_t best = SF_NONE;
     int64_t most = INT64_MIN;
@@ -170,8 +170,8 @@ static double waited(const struct work *w, const struct sf_hot_pieces *found, ui
     return sum;
 }
 
-static struct piece_kind kind_of(const struct work *w, const struct sf_hot_pieces *found,
-                                 uint32_t i)
+static struct piece_kind findings_kind_of(const struct work *w, const struct sf_hot_pieces *found,
+                                          uint32_t i)
 {
     const struct sf_hot_piece *p = &found->list[i];
     uint8_t theme = w->themes[w->t->nodes[p->node].frame];
@@ -193,10 +193,11 @@ static struct piece_kind kind_of(const struct work *w, const struct sf_hot_piece
     return k;
 }
 
-static void add_piece(struct work *w, const struct sf_hot_piece *p, const struct piece_kind *k)
+static void findings_add_piece(struct work *w, const struct sf_hot_piece *p,
+                               const struct piece_kind *k)
 {
     struct sf_finding f = {.kind = k->kind,
-                           .share = share_of(w, (int64_t)p->value),
+                           .share = findings_share_of(w, (int64_t)p->value),
                            .value = (int64_t)p->value,
                            .node = p->node,
                            .subject = p->function,
@@ -219,7 +220,7 @@ static void add_piece(struct work *w, const struct sf_hot_piece *p, const struct
         w->items[w->n++] = f;
 }
 
-static bool is_named(const struct work *w, sf_str subject)
+static bool findings_is_named(const struct work *w, sf_str subject)
 {
     for (uint32_t i = 0; i < w->n; i++)
         if (sf_str_eq(w->items[i].subject, subject))
@@ -232,7 +233,7 @@ struct own { /* a function's own time that no piece has */
     double value, most;
 };
 
-static int by_value(const void *a, const void *b)
+static int findings_by_value(const void *a, const void *b)
 {
     const struct own *x = a, *y = b;
     if (x->value != y->value)
@@ -263,18 +264,18 @@ static void find_rest(struct work *w, const struct sf_hot_pieces *found, const b
     }
     for (uint32_t i = 0; i < w->t->n_frames; i++)
         list[i].frame = i;
-    qsort(list, w->t->n_frames, sizeof(*list), by_value);
+    qsort(list, w->t->n_frames, sizeof(*list), findings_by_value);
     for (uint32_t i = 0; i < w->t->n_frames; i++) {
         const struct sf_leaf_rule *rule = sf_leaf_state_rule_of(&w->t->frames[list[i].frame]);
         struct sf_finding f = {.kind = SF_FINDING_LEAF,
-                               .share = share_of(w, (int64_t)list[i].value),
+                               .share = findings_share_of(w, (int64_t)list[i].value),
                                .value = (int64_t)list[i].value,
                                .node = list[i].node};
         if (list[i].value <= 0 || f.share < w->limits->leaf)
             break;
-        f.subject = name_of(w, list[i].frame);
-        if (!(rule && rule->weight == SF_LEAF_GLUE) && !is_named(w, f.subject))
-            add(w, f, "");
+        f.subject = findings_name_of(w, list[i].frame);
+        if (!(rule && rule->weight == SF_LEAF_GLUE) && !findings_is_named(w, f.subject))
+            findings_add(w, f, "");
     }
 }
 
@@ -285,21 +286,21 @@ static enum sf_err find_pieces(struct work *w, double *themes, struct sf_why *wh
     bool is_said[MAX_FINDINGS] = {false};
     for (uint32_t i = 0; !err && i < found.n; i++) {
         struct sf_hot_piece *p = &found.list[i];
-        struct piece_kind k = kind_of(w, &found, i);
+        struct piece_kind k = findings_kind_of(w, &found, i);
         uint8_t theme = w->themes[w->t->nodes[p->node].frame];
-        if (k.is_told || share_of(w, (int64_t)p->value) < w->limits->leaf || p->value <= 0)
+        if (k.is_told || findings_share_of(w, (int64_t)p->value) < w->limits->leaf || p->value <= 0)
             continue;
         while (k.kind == SF_FINDING_THEME) { /* by its outermost function */
             uint32_t up = w->t->nodes[p->node].parent;
             if (up == 0 || w->themes[w->t->nodes[up].frame] != theme)
                 break;
             p->node = up;
-            p->function = name_of(w, w->t->nodes[up].frame);
+            p->function = findings_name_of(w, w->t->nodes[up].frame);
         }
         themes[k.kind == SF_FINDING_ALLOC ? SF_THEME_ALLOCATOR : theme] += p->value;
         is_said[i] = true;
-        if (!is_named(w, p->function))
-            add_piece(w, p, &k);
+        if (!findings_is_named(w, p->function))
+            findings_add_piece(w, p, &k);
     }
     if (!err)
         find_rest(w, &found, is_said);
@@ -313,24 +314,24 @@ static void find_repeats(struct work *w, struct sf_why *why, enum sf_err *err)
     uint8_t *seen = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
     *err = seen ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why) : SF_ERR_LIMIT;
     for (uint32_t i = 0; !*err && i < n_rows; i++) {
-        double total = share_of(w, rows[i].total);
+        double total = findings_share_of(w, rows[i].total);
         if (total < w->limits->repeat)
             break; /* by total */
         if (w->hot.is_library[rows[i].frame])
             continue;
         uint32_t n_callers = count_callers(w, rows[i].frame, seen);
-        sf_str name = name_of(w, rows[i].frame);
-        if (n_callers < w->limits->callers || n_callers == 0 || is_named(w, name))
+        sf_str name = findings_name_of(w, rows[i].frame);
+        if (n_callers < w->limits->callers || n_callers == 0 || findings_is_named(w, name))
             continue;
         struct sf_finding f = {.kind = SF_FINDING_REPEAT,
                                .share = total,
                                .value = rows[i].total,
-                               .node = heaviest(w, rows[i].frame),
+                               .node = findings_heaviest(w, rows[i].frame),
                                .count = n_callers,
                                .subject = name};
         char before[64];
         snprintf(before, sizeof(before), "is called from %u places and ", n_callers);
-        add(w, f, before);
+        findings_add(w, f, before);
     }
 }
 
@@ -342,7 +343,7 @@ struct gathered { /* one kind of work */
     uint32_t node;
 };
 
-static void gather(struct gathered *g, int64_t value, uint32_t node)
+static void findings_gather(struct gathered *g, int64_t value, uint32_t node)
 {
     g->value += value;
     if (value > g->most) {
@@ -376,11 +377,11 @@ static void find_themes(struct work *w, const double *told)
         if (theme == SF_THEME_NONE || within[i] >> theme & 1)
             continue;
         within[i] |= 1u << theme;
-        gather(&themes[theme], w->totals[i], i);
+        findings_gather(&themes[theme], w->totals[i], i);
     }
     for (int theme = SF_THEME_NONE + 1; theme < SF_THEMES; theme++) {
         bool is_alloc = theme == SF_THEME_ALLOCATOR;
-        double share = share_of(w, themes[theme].value);
+        double share = findings_share_of(w, themes[theme].value);
         if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme) ||
             told[theme] * 2 > (double)themes[theme].value)
             continue; /* the same cause is not given twice */
@@ -389,7 +390,7 @@ static void find_themes(struct work *w, const double *told)
                                .value = themes[theme].value,
                                .node = owner_of(w, themes[theme].node),
                                .subject = sf_str_from(sf_theme_words((enum sf_theme)theme))};
-        add(w, f, "");
+        findings_add(w, f, "");
     }
 }
 
@@ -397,7 +398,7 @@ static void find_states(struct work *w)
 {
     struct gathered states[SF_STATES] = {0};
     for (uint32_t i = 1; i < w->t->n_nodes; i++)
-        gather(&states[w->states[i]], w->t->nodes[i].self, i);
+        findings_gather(&states[w->states[i]], w->t->nodes[i].self, i);
     const struct {
         uint8_t state;
         enum sf_finding_kind kind;
@@ -407,14 +408,14 @@ static void find_states(struct work *w)
                  {SF_STATE_LOCK, SF_FINDING_LOCK, w->limits->lock, "waiting for locks"}};
     for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++) {
         const struct gathered *g = &states[asked[k].state];
-        if (g->value <= 0 || share_of(w, g->value) < asked[k].limit)
+        if (g->value <= 0 || findings_share_of(w, g->value) < asked[k].limit)
             continue;
         struct sf_finding f = {.kind = asked[k].kind,
-                               .share = share_of(w, g->value),
+                               .share = findings_share_of(w, g->value),
                                .value = g->value,
                                .node = owner_of(w, g->node),
                                .subject = sf_str_from(asked[k].words)};
-        add(w, f, "");
+        findings_add(w, f, "");
     }
 }
 
@@ -438,7 +439,7 @@ static void find_depth(struct work *w)
                            .count = depths[deepest],
                            .value = w->totals[deepest],
                            .span = SF_NOBODY,
-                           .subject = name_of(w, w->t->nodes[deepest].frame)};
+                           .subject = findings_name_of(w, w->t->nodes[deepest].frame)};
     w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
@@ -452,7 +453,7 @@ static void find_depth(struct work *w)
 
 /* ---- all of it ---- */
 
-static int order_findings(const void *a, const void *b)
+static int findings_order(const void *a, const void *b)
 {
     const struct sf_finding *x = a, *y = b;
     if (x->share != y->share)
@@ -461,7 +462,7 @@ static int order_findings(const void *a, const void *b)
 }
 
 /* The stacks by function, with their values. */
-static enum sf_err group(struct work *w, const struct sf_tree *stacks, struct sf_why *why)
+static enum sf_err findings_group(struct work *w, const struct sf_tree *stacks, struct sf_why *why)
 {
     enum sf_err err = sf_hot_code_init(&w->hot, stacks, w->req, why);
     struct sf_tree *t = sf_arena_new(w->req, sizeof(*t));
@@ -488,7 +489,7 @@ static enum sf_err group(struct work *w, const struct sf_tree *stacks, struct sf
     return SF_OK;
 }
 
-static bool prepare(struct work *w)
+static bool findings_prepare(struct work *w)
 {
     w->states = sf_leaf_states(w->t, w->req);
     w->themes = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
@@ -500,17 +501,17 @@ static bool prepare(struct work *w)
     return true;
 }
 
-static enum sf_err look(struct work *w, const struct sf_tree *stacks, struct sf_finding_list *out,
-                        struct sf_why *why)
+static enum sf_err findings_look(struct work *w, const struct sf_tree *stacks,
+                                 struct sf_finding_list *out, struct sf_why *why)
 {
     double told[SF_THEMES] = {0};
-    enum sf_err err = group(w, stacks, why);
+    enum sf_err err = findings_group(w, stacks, why);
     if (!err)
         err = sf_tree_order_totals(w->t, w->req, &w->totals, why);
     if (err)
         return err;
     w->whole = w->whole > 0 ? w->whole : w->totals[0];
-    if (!prepare(w))
+    if (!findings_prepare(w))
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
     find_states(w);
     err = find_pieces(w, told, why);
@@ -520,7 +521,7 @@ static enum sf_err look(struct work *w, const struct sf_tree *stacks, struct sf_
         find_repeats(w, why, &err);
     if (err || w->is_full)
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
-    qsort(w->items, w->n, sizeof(*w->items), order_findings);
+    qsort(w->items, w->n, sizeof(*w->items), findings_order);
     *out = (struct sf_finding_list){w->items, w->n, w->n_more};
     return SF_OK;
 }
@@ -531,7 +532,7 @@ enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
 {
     struct work w = {.limits = limits, .takes = "takes", .of_word = "of", .of = of, .req = req};
     *out = (struct sf_finding_list){0};
-    return tree->n_nodes > 0 ? look(&w, tree, out, why) : SF_OK;
+    return tree->n_nodes > 0 ? findings_look(&w, tree, out, why) : SF_OK;
 }
 
 /* Only what grew: what shrank elsewhere would hide it in the totals. */
@@ -557,7 +558,7 @@ enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
         grown.total = sf_add_sat_i64(grown.total, nodes[i].self);
     }
     grown.nodes = nodes;
-    return grown.n_nodes > 0 && diff->right.total > 0 ? look(&w, &grown, out, why) : SF_OK;
+    return grown.n_nodes > 0 && diff->right.total > 0 ? findings_look(&w, &grown, out, why) : SF_OK;
 }
 
 const char *sf_findings_kind_name(enum sf_finding_kind kind)

@@ -74,7 +74,7 @@ enum sf_err sf_hot_code_init(struct sf_hot_code *h, const struct sf_tree *stacks
 
 /* ---- opening the tree ---- */
 
-static void charge(struct work *w)
+static void hot_code_charge(struct work *w)
 {
     const struct sf_hot_code *h = w->h;
     for (uint32_t i = 1; i < h->stacks->n_nodes; i++) {
@@ -102,13 +102,13 @@ static void find_recursion(struct work *w)
     }
 }
 
-static bool is_worth(const struct work *w, uint32_t node)
+static bool hot_code_is_worth(const struct work *w, uint32_t node)
 {
     uint32_t up = w->h->by_function.nodes[node].parent;
     return w->total[node] >= w->total[up] * WORTH && w->total[node] >= w->all * SMALLEST;
 }
 
-static uint32_t add_piece(struct work *w, uint32_t node, double value, bool is_spread)
+static uint32_t hot_code_add_piece(struct work *w, uint32_t node, double value, bool is_spread)
 {
     const struct sf_tree *t = &w->h->by_function;
     if (value < w->all * SMALLEST || value <= 0)
@@ -136,20 +136,20 @@ static bool open_tree(struct work *w)
     if (!is_open || !covered || !w->pieces || !w->of)
         return false;
     for (uint32_t i = 1; i < t->n_nodes; i++)
-        if (is_worth(w, i))
+        if (hot_code_is_worth(w, i))
             covered[t->nodes[i].parent] += w->total[i];
     is_open[0] = true;
     w->of[0] = SF_NONE;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         uint32_t up = t->nodes[i].parent;
         w->of[i] = w->of[up];
-        if (!is_open[up] || !is_worth(w, i))
+        if (!is_open[up] || !hot_code_is_worth(w, i))
             continue;
         bool is_own = w->self[i] >= w->total[i] * MOSTLY || w->again[i] >= w->total[i] * MOSTLY;
         is_open[i] = !is_own && covered[i] >= w->total[i] * COVERED;
         double value = is_open[i] ? w->total[i] - covered[i] : w->total[i];
         bool is_spread = w->self[i] < value * MOSTLY && w->again[i] < w->total[i] * MOSTLY;
-        w->of[i] = add_piece(w, i, value, is_spread);
+        w->of[i] = hot_code_add_piece(w, i, value, is_spread);
     }
     return true;
 }
@@ -187,7 +187,7 @@ static void add_library(struct library *list, uint32_t *n, sf_str name, double v
 }
 
 /* The library of the frame just below the owner: the one that the owner called. */
-static sf_str library_of(const struct sf_hot_code *h, uint32_t node)
+static sf_str hot_code_library_of(const struct sf_hot_code *h, uint32_t node)
 {
     uint32_t owner = h->owners[node], at = node;
     if (at == owner)
@@ -197,7 +197,7 @@ static sf_str library_of(const struct sf_hot_code *h, uint32_t node)
     return sf_library_frame_name(&h->stacks->frames[h->stacks->nodes[at].frame]);
 }
 
-static bool print_path(const struct work *w, uint32_t node, sf_str *out)
+static bool hot_code_print_path(const struct work *w, uint32_t node, sf_str *out)
 {
     const struct sf_tree *t = &w->h->by_function;
     uint32_t chain[PATH_FRAMES], n = 0;
@@ -215,8 +215,8 @@ static bool print_path(const struct work *w, uint32_t node, sf_str *out)
     return is_kept;
 }
 
-static bool describe(struct work *w, const struct piece *p, double *lines, uint32_t *touched,
-                     struct sf_hot_piece *out)
+static bool hot_code_describe(struct work *w, const struct piece *p, double *lines,
+                              uint32_t *touched, struct sf_hot_piece *out)
 {
     const struct sf_hot_code *h = w->h;
     const struct sf_tree *t = &h->by_function;
@@ -236,7 +236,7 @@ static bool describe(struct work *w, const struct piece *p, double *lines, uint3
         if (w->values[i] <= 0 || w->of[h->of[h->owners[i]]] != p->found)
             continue;
         uint32_t at = frame_node(w, p, i), frame = at ? h->stacks->nodes[at].frame : SF_NONE;
-        sf_str library = library_of(h, i);
+        sf_str library = hot_code_library_of(h, i);
         if (library.len > 0 && at == h->owners[i])
             add_library(list, &n_list, library, w->values[i]);
         if (frame == SF_NONE)
@@ -260,10 +260,10 @@ static bool describe(struct work *w, const struct piece *p, double *lines, uint3
         out->library = list[i].name;
         out->library_value = list[i].value;
     }
-    return print_path(w, p->node, &out->path);
+    return hot_code_print_path(w, p->node, &out->path);
 }
 
-static int by_value(const void *a, const void *b)
+static int hot_code_by_value(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
     if (x->value != y->value)
@@ -272,7 +272,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* By node of the stacks, in the order of the answer. */
-static const uint32_t *map_nodes(const struct work *w, uint32_t n)
+static const uint32_t *hot_code_map_nodes(const struct work *w, uint32_t n)
 {
     const struct sf_hot_code *h = w->h;
     uint32_t *of = sf_arena_new_n(w->req, h->stacks->n_nodes + 1u, sizeof(*of));
@@ -301,19 +301,19 @@ enum sf_err sf_hot_code_find(const struct sf_hot_code *h, const double *values, 
     *out = (struct sf_hot_pieces){.list = sf_arena_new_n(req, cap + 1u, sizeof(*out->list))};
     if (!lines || !touched || !w.self || !w.total || !w.again || !out->list)
         return sf_no_room(why, "the query");
-    charge(&w);
+    hot_code_charge(&w);
     find_recursion(&w);
     if (!open_tree(&w))
         return sf_no_room(why, "the query");
-    qsort(w.pieces, w.n_pieces, sizeof(*w.pieces), by_value);
+    qsort(w.pieces, w.n_pieces, sizeof(*w.pieces), hot_code_by_value);
     out->rest = w.all;
     out->n = w.n_pieces < cap ? w.n_pieces : cap;
     out->n_more = w.n_pieces - out->n;
     for (uint32_t i = 0; i < out->n; i++) {
-        if (!describe(&w, &w.pieces[i], lines, touched, &out->list[i]))
+        if (!hot_code_describe(&w, &w.pieces[i], lines, touched, &out->list[i]))
             return sf_no_room(why, "the query");
         out->rest -= out->list[i].value;
     }
-    out->of = map_nodes(&w, out->n);
+    out->of = hot_code_map_nodes(&w, out->n);
     return out->of ? SF_OK : sf_no_room(why, "the query");
 }

@@ -21,7 +21,7 @@ struct work {
 
 /* The node to which a sample's time is attributed: the code that was interrupted or entered the
  * kernel, or the caller of a runtime. 0: a collector's thread. */
-static uint32_t node_of(const struct work *w, uint32_t node)
+static uint32_t hottest_node_of(const struct work *w, uint32_t node)
 {
     while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)
         node = w->stacks->nodes[node].parent;
@@ -29,14 +29,15 @@ static uint32_t node_of(const struct work *w, uint32_t node)
 }
 
 /* Of a function's lines the one that cost most. */
-static void find_line(struct work *w, uint32_t span, uint32_t function, struct sf_hot *hot)
+static void hottest_find_line(struct work *w, uint32_t span, uint32_t function, struct sf_hot *hot)
 {
     uint32_t best = SF_NONE;
     for (int turn = 0; turn < 2; turn++) { /* adds up, then puts back to zero */
         for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
             const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
             uint32_t node = w->samples[c->sample].node;
-            if (!c->is_known || node == 0 || c->value == 0 || (node = node_of(w, node)) == 0)
+            if (!c->is_known || node == 0 || c->value == 0 ||
+                (node = hottest_node_of(w, node)) == 0)
                 continue;
             uint32_t frame = w->stacks->nodes[node].frame;
             if (w->functions.of[frame] != function || w->stacks->frames[frame].file.len == 0)
@@ -53,7 +54,7 @@ static void find_line(struct work *w, uint32_t span, uint32_t function, struct s
 }
 
 /* Stacks that end in nothing have no function. Of equals the first seen, so that answers stay. */
-static struct sf_hot find(struct work *w, uint32_t span)
+static struct sf_hot hottest_find(struct work *w, uint32_t span)
 {
     struct sf_hot hot = {0};
     uint32_t n_touched = 0, best = SF_NONE, last = SF_NONE;
@@ -74,7 +75,7 @@ static struct sf_hot find(struct work *w, uint32_t span)
         }
         if (node == 0 || c->value == 0)
             continue;
-        node = node_of(w, node);
+        node = hottest_node_of(w, node);
         if (node == 0)
             continue;
         uint32_t f = w->functions.of[w->stacks->nodes[node].frame];
@@ -88,7 +89,7 @@ static struct sf_hot find(struct work *w, uint32_t span)
     if (best != SF_NONE && w->sums[best] > 0) {
         hot.function = w->functions.names[best];
         hot.value = w->sums[best];
-        find_line(w, span, best, &hot);
+        hottest_find_line(w, span, best, &hot);
     }
     for (uint32_t i = 0; i < n_touched; i++)
         w->sums[w->touched[i]] = 0;
@@ -119,7 +120,7 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
         w.is_glue[i] = rule && rule->weight == SF_LEAF_GLUE;
     }
     for (uint32_t i = 0; i < n_spans; i++)
-        hots[i] = find(&w, i);
+        hots[i] = hottest_find(&w, i);
     *out = hots;
     return SF_OK;
 }

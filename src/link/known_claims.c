@@ -2,7 +2,7 @@
 #include "link/known_claims.h"
 
 /* Of two spans that each have some of it: the one that has all. Those of one tree have its root. */
-static uint32_t join(const struct sf_span_tree *t, uint32_t a, uint32_t b)
+static uint32_t known_claims_join(const struct sf_span_tree *t, uint32_t a, uint32_t b)
 {
     if (a == b || a == SF_NOBODY || b == SF_NOBODY)
         return a == b ? a : SF_NOBODY;
@@ -30,7 +30,7 @@ bool sf_known_claims_find(const struct sf_span_tree *t, const struct sf_attribut
             k.value = sf_add_sat_i64(k.value, c->value);
             continue;
         }
-        k.within = k.n_estimated == 0 ? c->within : join(t, k.within, c->within);
+        k.within = k.n_estimated == 0 ? c->within : known_claims_join(t, k.within, c->within);
         k.n_estimated += is_new;
     }
     *out = k;

@@ -13,7 +13,7 @@ enum {
     GC_REACH = 32 /* mark loops are deep */
 };
 
-static bool fits(const struct sf_leaf_rule *rule, sf_str name)
+static bool leaf_state_fits(const struct sf_leaf_rule *rule, sf_str name)
 {
     size_t len = strlen(rule->text);
     if (name.len < len)
@@ -31,14 +31,14 @@ const struct sf_leaf_rule *sf_leaf_state_rule_of(const struct sf_frame *frame)
     for (uint32_t i = 0; frame->function.len > 0 && i < sf_leaf_n_rules; i++) {
         const struct sf_leaf_rule *rule = &sf_leaf_rules[i];
         bool is_asked = frame->kind == SF_FRAME_UNKNOWN || rule->kinds >> frame->kind & 1;
-        if (is_asked && fits(rule, frame->function))
+        if (is_asked && leaf_state_fits(rule, frame->function))
             return rule;
     }
     return NULL;
 }
 
-static uint8_t look_up(const struct sf_tree *t, const struct sf_leaf_rule *const *rules,
-                       uint32_t node)
+static uint8_t leaf_state_look_up(const struct sf_tree *t, const struct sf_leaf_rule *const *rules,
+                                  uint32_t node)
 {
     uint8_t carried = SF_STATE_RUNNING, found = SF_STATE_RUNNING;
     bool is_waiting = true; /* so far every frame from the tip belonged to a wait */
@@ -68,6 +68,6 @@ const uint8_t *sf_leaf_states(const struct sf_tree *tree, struct sf_arena *req)
     for (uint32_t i = 0; i < tree->n_frames; i++)
         rules[i] = sf_leaf_state_rule_of(&tree->frames[i]);
     for (uint32_t i = 1; i < tree->n_nodes; i++)
-        states[i] = look_up(tree, rules, i);
+        states[i] = leaf_state_look_up(tree, rules, i);
     return states;
 }

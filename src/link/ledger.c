@@ -80,7 +80,7 @@ static uint64_t find_untimed(const struct sf_ledger_sample *samples, uint32_t n,
     return thread != 0 ? thread : own;
 }
 
-static int order_threads(const void *a, const void *b)
+static int ledger_order_threads(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -108,13 +108,13 @@ static enum sf_err find_threads(struct work *w, const struct sf_ledger_sample *s
         return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n);
     for (uint32_t i = 0; i < w->n_threads; i++)
         w->threads[i] = w->l.threads.pieces[i].thread;
-    qsort(w->threads, w->n_threads, sizeof(*w->threads), order_threads);
+    qsort(w->threads, w->n_threads, sizeof(*w->threads), ledger_order_threads);
     return SF_OK;
 }
 
 /* The middle of what of the sample lies in the span. */
-static const struct sf_thread_piece *piece_of(const struct work *w,
-                                              const struct sf_ledger_sample *s)
+static const struct sf_thread_piece *ledger_piece_of(const struct work *w,
+                                                     const struct sf_ledger_sample *s)
 {
     uint64_t from_ns = s->start_ns < 0 || !s->has_time ? w->place->start_ns : (uint64_t)s->start_ns;
     uint64_t to_ns = from_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
@@ -126,12 +126,13 @@ static const struct sf_thread_piece *piece_of(const struct work *w,
 
 static bool has_thread(const struct work *w, uint64_t thread)
 {
-    return bsearch(&thread, w->threads, w->n_threads, sizeof(*w->threads), order_threads) != NULL;
+    return bsearch(&thread, w->threads, w->n_threads, sizeof(*w->threads), ledger_order_threads) !=
+           NULL;
 }
 
-static enum sf_ledger_role role_of(const struct work *w, const struct sf_ledger_sample *s)
+static enum sf_ledger_role ledger_role_of(const struct work *w, const struct sf_ledger_sample *s)
 {
-    uint64_t thread = piece_of(w, s)->thread;
+    uint64_t thread = ledger_piece_of(w, s)->thread;
     bool is_sure = s->grade == SF_GRADE_EXACT || s->grade == SF_GRADE_INHERITED;
     bool is_cpu = s->part == SF_PART_CPU || s->part == SF_PART_GC;
     bool is_same = s->thread == thread || (!s->has_time && has_thread(w, s->thread));
@@ -144,7 +145,7 @@ static enum sf_ledger_role role_of(const struct work *w, const struct sf_ledger_
     return is_cpu && s->has_time && !s->is_shared ? SF_LEDGER_ESTIMATE : SF_LEDGER_APART;
 }
 
-static bool is_in(const struct work *w, uint32_t sample)
+static bool ledger_is_in(const struct work *w, uint32_t sample)
 {
     return w->l.roles[sample] <= SF_LEDGER_ESTIMATE;
 }
@@ -156,7 +157,7 @@ static bool find_roles(struct work *w, const struct sf_ledger_sample *samples, u
     for (uint32_t i = 0; roles && i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         uint64_t worth_ns = s->worth_ns > 0 ? (uint64_t)s->worth_ns : 0;
-        roles[i] = (uint8_t)role_of(w, s);
+        roles[i] = (uint8_t)ledger_role_of(w, s);
         w->l.n_samples += roles[i] <= SF_LEDGER_ESTIMATE;
         w->l.n_others += roles[i] == SF_LEDGER_BESIDE;
         w->l.n_apart += roles[i] == SF_LEDGER_APART;
@@ -192,7 +193,7 @@ static bool is_range(const struct sf_ledger_sample *s)
 /* What of it lies where the span was on its thread. */
 static void add_wait(struct work *w, const struct sf_ledger_sample *s)
 {
-    const struct sf_thread_piece *on = piece_of(w, s);
+    const struct sf_thread_piece *on = ledger_piece_of(w, s);
     uint64_t from_ns = (uint64_t)s->start_ns, to_ns = from_ns + (uint64_t)s->length_ns;
     if (s->thread != 0 && on->thread == s->thread) {
         from_ns = from_ns > on->start_ns ? from_ns : on->start_ns;
@@ -207,12 +208,12 @@ static void add_measured(struct work *w, const struct sf_ledger_sample *samples,
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_replaced = s->part < FIRST_WAIT && exact->ns[s->part] >= 0;
-        if (is_range(s) && is_in(w, i) && !is_replaced && s->part < SF_PART_CHILD)
+        if (is_range(s) && ledger_is_in(w, i) && !is_replaced && s->part < SF_PART_CHILD)
             add_wait(w, s);
     }
 }
 
-static void add_children(struct work *w)
+static void ledger_add_children(struct work *w)
 {
     const struct sf_span_tree *t = w->tree;
     for (uint32_t k = t->first[w->span]; k < t->first[w->span + 1]; k++) {
@@ -312,8 +313,8 @@ static enum sf_ledger_part part_at(const struct work *w, uint64_t at_ns)
     return low == 0 ? SF_PART_UNKNOWN : (enum sf_ledger_part)w->pieces[low - 1].part;
 }
 
-static void add_moment(struct work *w, const struct sf_ledger_sample *s,
-                       enum sf_ledger_source source)
+static void ledger_add_moment(struct work *w, const struct sf_ledger_sample *s,
+                              enum sf_ledger_source source)
 {
     enum sf_ledger_part part = (enum sf_ledger_part)s->part, from = SF_PART_UNKNOWN;
     if (part >= SF_PART_CHILD || s->worth_ns <= 0)
@@ -336,15 +337,15 @@ static void add_moment(struct work *w, const struct sf_ledger_sample *s,
         w->l.sources[part] = (uint8_t)source;
 }
 
-static void add_moments(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
-                        bool has_time)
+static void ledger_add_moments(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
+                               bool has_time)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_exact = s->part < SF_PARTS && w->l.sources[s->part] == SF_SOURCE_EXACT;
-        if (is_in(w, i) && !is_range(s) && s->has_time == has_time && !is_exact)
-            add_moment(w, s,
-                       w->l.roles[i] == SF_LEDGER_OWN ? SF_SOURCE_SAMPLES : SF_SOURCE_ESTIMATE);
+        if (ledger_is_in(w, i) && !is_range(s) && s->has_time == has_time && !is_exact)
+            ledger_add_moment(
+                w, s, w->l.roles[i] == SF_LEDGER_OWN ? SF_SOURCE_SAMPLES : SF_SOURCE_ESTIMATE);
     }
 }
 
@@ -354,7 +355,7 @@ static void mark_estimates(struct work *w, const struct sf_ledger_sample *sample
     uint64_t guessed_ns[SF_PARTS] = {0};
     for (uint32_t i = 0; i < n; i++) {
         bool is_guess = samples[i].is_guess || w->l.roles[i] == SF_LEDGER_ESTIMATE;
-        if (is_guess && is_in(w, i) && samples[i].part < SF_PARTS && samples[i].worth_ns > 0)
+        if (is_guess && ledger_is_in(w, i) && samples[i].part < SF_PARTS && samples[i].worth_ns > 0)
             guessed_ns[samples[i].part] = sf_add_sat_u64(guessed_ns[samples[i].part],
                                                          (uint64_t)samples[i].worth_ns);
     }
@@ -384,14 +385,14 @@ enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
     if (!find_roles(&w, samples, n_samples, req))
         return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n_samples);
     add_measured(&w, samples, n_samples, exact);
-    add_children(&w);
+    ledger_add_children(&w);
     tile(&w);
     for (int part = SF_PART_CPU; part < FIRST_WAIT; part++)
         set_exact(&w, (enum sf_ledger_part)part, exact->ns[part]);
     for (int part = FIRST_WAIT; part <= SF_PART_SLEEP; part++)
         set_exact_wait(&w, (enum sf_ledger_part)part, exact->ns[part]);
-    add_moments(&w, samples, n_samples, true);
-    add_moments(&w, samples, n_samples, false);
+    ledger_add_moments(&w, samples, n_samples, true);
+    ledger_add_moments(&w, samples, n_samples, false);
     mark_estimates(&w, samples, n_samples);
     *out = w.l;
     return SF_OK;

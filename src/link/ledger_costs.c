@@ -34,18 +34,20 @@ double sf_ledger_costs_scale(const struct sf_ledger_parts *p, uint32_t part, dou
     return whole > 0 ? (p->ns[part] + p->cut[part] * room) / whole : 1;
 }
 
-static double clip(const struct sf_span_place *p, uint64_t start_ns, uint64_t end_ns)
+static double ledger_costs_clip(const struct sf_span_place *p, uint64_t start_ns, uint64_t end_ns)
 {
     start_ns = start_ns > p->start_ns ? start_ns : p->start_ns;
     end_ns = end_ns < p->end_ns ? end_ns : p->end_ns;
     return start_ns < end_ns ? (double)(end_ns - start_ns) : 0;
 }
 
-static double weigh(const struct sf_span_place *place, const struct sf_ledger_sample *s)
+static double ledger_costs_weigh(const struct sf_span_place *place,
+                                 const struct sf_ledger_sample *s)
 {
     if (!s->is_measured || !s->has_time || s->length_ns <= 0 || s->start_ns < 0)
         return (double)s->worth_ns;
-    return clip(place, (uint64_t)s->start_ns, (uint64_t)s->start_ns + (uint64_t)s->length_ns);
+    return ledger_costs_clip(place, (uint64_t)s->start_ns,
+                             (uint64_t)s->start_ns + (uint64_t)s->length_ns);
 }
 
 struct sum { /* of what samples and children of a part weigh */
@@ -54,8 +56,8 @@ struct sum { /* of what samples and children of a part weigh */
 };
 
 /* A figure that the span carries is what its samples come to, when there are enough of them. */
-static double scale_of(const struct sf_ledger *l, double part_ns, uint32_t part,
-                       const struct sum *sum)
+static double ledger_costs_scale_of(const struct sf_ledger *l, double part_ns, uint32_t part,
+                                    const struct sum *sum)
 {
     bool is_exact = l->sources[part] == SF_SOURCE_EXACT;
     bool is_full = sum->n >= SF_TRUST_FEW && part == SF_PART_CPU;
@@ -64,8 +66,8 @@ static double scale_of(const struct sf_ledger *l, double part_ns, uint32_t part,
     return (is_exact && is_full) || sum->ns > part_ns ? part_ns / sum->ns : 1;
 }
 
-static uint32_t add(struct sf_ledger_cost *out, uint32_t n, uint32_t part, uint32_t item, double ns,
-                    struct sum sums[SF_PARTS])
+static uint32_t ledger_costs_add(struct sf_ledger_cost *out, uint32_t n, uint32_t part,
+                                 uint32_t item, double ns, struct sum sums[SF_PARTS])
 {
     if (ns <= 0)
         return n;
@@ -87,20 +89,22 @@ uint32_t sf_ledger_costs_items(const struct sf_ledger_costs_input *in, struct sf
         const struct sf_ledger_sample *s = &in->samples[i];
         if (s->part < SF_PART_CHILD &&
             sf_ledger_stacks_has(in->ledger, in->samples, i, (enum sf_ledger_part)s->part))
-            n = add(out, n, s->part, in->items[i], weigh(place, s), sums);
+            n = ledger_costs_add(out, n, s->part, in->items[i], ledger_costs_weigh(place, s), sums);
     }
     for (uint32_t k = t->first[in->span]; k < t->first[in->span + 1]; k++) {
         uint32_t child = t->children[k];
         int64_t shift_ns = sf_span_tree_shift_ns(t, child, in->span);
-        n = add(out, n, sf_span_tree_is_local(t, child, in->span) ? SF_PART_CHILD : SF_PART_REMOTE,
-                in->child_items[child],
-                clip(place, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
-                     sf_shift_sat_u64(t->places[child].end_ns, shift_ns)),
-                sums);
+        n = ledger_costs_add(
+            out, n, sf_span_tree_is_local(t, child, in->span) ? SF_PART_CHILD : SF_PART_REMOTE,
+            in->child_items[child],
+            ledger_costs_clip(place, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
+                              sf_shift_sat_u64(t->places[child].end_ns, shift_ns)),
+            sums);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct sf_ledger_cost c = out[i];
-        c.ns *= scale_of(in->ledger, parts.ns[c.part] + parts.cut[c.part], c.part, &sums[c.part]);
+        c.ns *= ledger_costs_scale_of(in->ledger, parts.ns[c.part] + parts.cut[c.part], c.part,
+                                      &sums[c.part]);
         if (c.item != SF_NOBODY && c.ns > 0)
             out[n_kept++] = c;
     }

@@ -21,7 +21,7 @@ bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_samp
     return samples[i].part == part && samples[i].worth_ns > 0 && l->roles[i] <= SF_LEDGER_ESTIMATE;
 }
 
-static int64_t clip(const struct work *w, uint64_t start_ns, uint64_t end_ns)
+static int64_t ledger_stacks_clip(const struct work *w, uint64_t start_ns, uint64_t end_ns)
 {
     start_ns = start_ns > w->place->start_ns ? start_ns : w->place->start_ns;
     end_ns = end_ns < w->place->end_ns ? end_ns : w->place->end_ns;
@@ -29,14 +29,15 @@ static int64_t clip(const struct work *w, uint64_t start_ns, uint64_t end_ns)
     return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
-static int64_t weigh(const struct work *w, uint32_t i)
+static int64_t ledger_stacks_weigh(const struct work *w, uint32_t i)
 {
     const struct sf_ledger_sample *s = &w->in->samples[i];
     if (!sf_ledger_stacks_has(w->in->ledger, w->in->samples, i, w->in->part))
         return 0;
     if (!s->is_measured || !s->has_time || s->length_ns <= 0 || s->start_ns < 0)
         return s->worth_ns;
-    return clip(w, (uint64_t)s->start_ns, (uint64_t)s->start_ns + (uint64_t)s->length_ns);
+    return ledger_stacks_clip(w, (uint64_t)s->start_ns,
+                              (uint64_t)s->start_ns + (uint64_t)s->length_ns);
 }
 
 /* A child elsewhere is remote, one in this process is not. */
@@ -69,7 +70,7 @@ static void make_nodes(struct work *w, bool *is_used)
                 sf_tree_builder_frame(&w->b, &t->frames[t->nodes[i].frame]));
 }
 
-static void fill(struct work *w, struct sf_ledger_stacks *out)
+static void ledger_stacks_fill(struct work *w, struct sf_ledger_stacks *out)
 {
     const struct sf_span_tree *t = w->in->spans;
     uint64_t whole_ns = w->in->ledger->ns[w->in->part];
@@ -112,19 +113,19 @@ enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struc
         return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples",
                        in->n_samples);
     for (uint32_t i = 0; i < in->n_samples; i++)
-        w.sum += (double)(w.weights[i] = weigh(&w, i));
+        w.sum += (double)(w.weights[i] = ledger_stacks_weigh(&w, i));
     for (uint32_t k = 0; k < n_children; k++) {
         const uint32_t child = t->children[t->first[in->span] + k];
         const int64_t shift_ns = sf_span_tree_shift_ns(t, child, in->span);
         if (is_of_part(&w, child))
-            w.weights[in->n_samples + k] = clip(
+            w.weights[in->n_samples + k] = ledger_stacks_clip(
                 &w, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
                 sf_shift_sat_u64(t->places[child].end_ns, shift_ns));
         w.sum += (double)w.weights[in->n_samples + k];
     }
     sf_tree_builder_init(&w.b, req, MAX_TREE_LEN, SF_TREE_BORROWS);
     make_nodes(&w, is_used);
-    fill(&w, &made);
+    ledger_stacks_fill(&w, &made);
     enum sf_err err = sf_tree_builder_take(&w.b, SF_STR("nanoseconds"), &made.tree, why);
     sf_tree_builder_done(&w.b);
     if (!err)

@@ -112,8 +112,8 @@ enum sf_err sf_local_index_build(const struct sf_span_tree *tree, struct sf_aren
 }
 
 /* The first tree from `low` on of this process or a later one; with `is_after`, of a later one. */
-static uint32_t find_bound(const struct sf_local_index *x, uint32_t low, uint64_t process,
-                           bool is_after)
+static uint32_t local_index_find_bound(const struct sf_local_index *x, uint32_t low,
+                                       uint64_t process, bool is_after)
 {
     uint32_t high = x->n_trees;
     while (low < high) {
@@ -128,8 +128,9 @@ static uint32_t find_bound(const struct sf_local_index *x, uint32_t low, uint64_
 
 struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint64_t process)
 {
-    uint32_t from = find_bound(x, 0, process, false);
-    return (struct sf_local_run){from, process != 0 ? find_bound(x, from, process, true) : from};
+    uint32_t from = local_index_find_bound(x, 0, process, false);
+    return (struct sf_local_run){from, process != 0 ? local_index_find_bound(x, from, process, true)
+                                                    : from};
 }
 
 /* ---- deepest ---- */
@@ -184,7 +185,7 @@ struct running {
     uint32_t n_ends;
 };
 
-static void note_start(struct running *r, uint32_t span)
+static void local_index_note_start(struct running *r, uint32_t span)
 {
     uint32_t up = r->tree->places[span].parent, n = 0;
     for (uint32_t k = r->tree->first[span]; k < r->tree->first[span + 1]; k++)
@@ -227,7 +228,7 @@ static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_loc
                 note_end(&running, changes[i].span);
                 continue;
             }
-            note_start(&running, changes[i].span);
+            local_index_note_start(&running, changes[i].span);
             heap[n_heap] = changes[i].span;
             sf_heap_queue_rise(heap, n_heap++, sizeof(*heap), is_deeper, places);
         }

@@ -22,19 +22,19 @@ struct work {
 
 /* Is the sample known to be that span's, or of one below it? What is shared is known of the local
  * root that has all of it. */
-static bool is_known(const struct work *w, const struct sf_claim *c, uint32_t span)
+static bool member_costs_is_known(const struct work *w, const struct sf_claim *c, uint32_t span)
 {
     return c->is_known || (!w->in->is_self && c->within == span);
 }
 
-static void add_span(struct work *w, uint32_t member, uint32_t span)
+static void member_costs_add_span(struct work *w, uint32_t member, uint32_t span)
 {
     const struct sf_member_input *in = w->in;
     for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &in->claims->claims[w->by_span.claims[k]];
         uint32_t node = in->samples[c->sample].node;
         w->n_samples[member]++;
-        if (!is_known(w, c, in->members[member]))
+        if (!member_costs_is_known(w, c, in->members[member]))
             continue;
         w->totals[member] += c->value;
         w->n_known[member]++;
@@ -49,7 +49,7 @@ static void add_span(struct work *w, uint32_t member, uint32_t span)
 }
 
 /* False: the query ends. */
-static bool walk(struct work *w, uint32_t member)
+static bool member_costs_walk(struct work *w, uint32_t member)
 {
     const struct sf_span_tree *t = w->in->spans;
     uint32_t span = w->in->members[member], n_todo = 0;
@@ -61,7 +61,7 @@ static bool walk(struct work *w, uint32_t member)
         /* Members below each other: what is below is walked once for each. */
         if (!sf_account_goes_on(1 + w->by_span.first[at + 1] - w->by_span.first[at]))
             return false;
-        add_span(w, member, at);
+        member_costs_add_span(w, member, at);
         for (uint32_t k = t->first[at]; !w->in->is_self && k < t->first[at + 1]; k++)
             if (sf_span_tree_is_local(t, t->children[k], span))
                 w->todo[n_todo++] = t->children[k];
@@ -69,7 +69,7 @@ static bool walk(struct work *w, uint32_t member)
     return true;
 }
 
-static bool give(struct work *w, uint32_t member)
+static bool member_costs_give(struct work *w, uint32_t member)
 {
     if (w->n_touched > w->cap_costs - w->n_costs) {
         uint32_t cap = 2 * w->cap_costs + w->n_touched + 1024;
@@ -108,7 +108,7 @@ enum sf_err sf_member_costs_make(const struct sf_member_input *in, struct sf_are
                w.is_touched && w.todo &&
                sf_claims_by_span_make(in->claims, in->spans->n_spans, req, &w.by_span);
     for (uint32_t i = 0; i < in->n_members && has_room; i++) {
-        has_room = walk(&w, i) && give(&w, i);
+        has_room = member_costs_walk(&w, i) && member_costs_give(&w, i);
         w.first[i + 1] = w.n_costs;
     }
     if (!has_room)

@@ -41,7 +41,7 @@ struct work {
     int64_t total;
 };
 
-static bool prepare(struct work *w)
+static bool request_findings_prepare(struct work *w)
 {
     const struct sf_tree *t = w->in->stacks;
     uint32_t n_functions = w->in->functions->n;
@@ -80,7 +80,7 @@ static double pairs(const struct looks *l)
 }
 
 /* What one sample is worth. */
-static double unit_of(const struct sf_request_samples *in)
+static double request_findings_unit_of(const struct sf_request_samples *in)
 {
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < in->n; i++) {
@@ -91,9 +91,9 @@ static double unit_of(const struct sf_request_samples *in)
     return (double)(in->period > 0 ? in->period : least);
 }
 
-static void sum_up(struct work *w)
+static void request_findings_sum_up(struct work *w)
 {
-    w->unit = unit_of(w->in);
+    w->unit = request_findings_unit_of(w->in);
     for (uint32_t i = 0; i < w->in->n; i++) {
         const struct sf_request_sample *s = &w->in->list[i];
         if (s->value <= 0)
@@ -106,7 +106,7 @@ static void sum_up(struct work *w)
 }
 
 /* The share of requests that do it, and how many of them there are; negative: unknown. */
-static double spread_of(struct work *w, uint32_t function, uint32_t *out_requests)
+static double request_findings_spread_of(struct work *w, uint32_t function, uint32_t *out_requests)
 {
     double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;
     uint32_t n_requests = 0;
@@ -132,7 +132,7 @@ static double spread_of(struct work *w, uint32_t function, uint32_t *out_request
 }
 
 /* Where most of it happens. */
-static uint32_t heaviest(const struct work *w, uint32_t function, int64_t *sums)
+static uint32_t request_findings_heaviest(const struct work *w, uint32_t function, int64_t *sums)
 {
     uint32_t best = SF_NONE;
     for (uint32_t i = 0; i < w->in->stacks->n_nodes; i++)
@@ -148,7 +148,8 @@ static uint32_t heaviest(const struct work *w, uint32_t function, int64_t *sums)
     return best;
 }
 
-static bool say(struct work *w, sf_str of, uint32_t n_requests, struct sf_finding *f)
+static bool request_findings_say(struct work *w, sf_str of, uint32_t n_requests,
+                                 struct sf_finding *f)
 {
     enum sf_theme theme = sf_theme_of_parser(
         &w->in->stacks->frames[w->in->stacks->nodes[f->node].frame]);
@@ -181,7 +182,7 @@ bool sf_request_findings_share(const struct sf_request_samples *in, sf_str funct
     for (uint32_t i = 1; i < t->n_nodes; i++)
         is_in[i] = is_in[t->nodes[i].parent] ||
                    sf_str_eq(in->functions->names[in->functions->of[t->nodes[i].frame]], function);
-    w.unit = unit_of(in);
+    w.unit = request_findings_unit_of(in);
     for (uint32_t i = 0; i < in->n; i++)
         if (in->list[i].value > 0 && is_in[in->list[i].node])
             add_look(&w, &in->list[i], &w.in_it[in->list[i].request]);
@@ -196,7 +197,7 @@ bool sf_request_findings_share(const struct sf_request_samples *in, sf_str funct
     return true;
 }
 
-static int order_findings(const void *a, const void *b)
+static int request_findings_order_findings(const void *a, const void *b)
 {
     const struct sf_finding *x = a, *y = b;
     if (x->value != y->value)
@@ -212,30 +213,30 @@ enum sf_err sf_request_findings(const struct sf_request_samples *in, sf_str of,
     struct sf_finding *items = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*items));
     int64_t *sums = sf_arena_new_n(req, in->stacks->n_nodes + 1u, sizeof(*sums));
     uint32_t n = 0, n_requests = 0;
-    if (!items || !sums || !prepare(&w))
+    if (!items || !sums || !request_findings_prepare(&w))
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
-    sum_up(&w);
+    request_findings_sum_up(&w);
     for (uint32_t f = 0; f < in->functions->n; f++) {
         double share = w.total > 0 ? (double)w.sums[f] / (double)w.total : 0;
-        if (w.sums[f] <= 0 || share < limits->repeat || spread_of(&w, f, &n_requests) < MOST ||
-            n_requests == 0)
+        if (w.sums[f] <= 0 || share < limits->repeat ||
+            request_findings_spread_of(&w, f, &n_requests) < MOST || n_requests == 0)
             continue;
         items[n] = (struct sf_finding){.kind = SF_FINDING_AGAIN,
                                        .share = share,
                                        .value = w.sums[f] / n_requests,
-                                       .node = heaviest(&w, f, sums),
+                                       .node = request_findings_heaviest(&w, f, sums),
                                        .span = SF_NOBODY,
                                        .count = n_requests,
                                        .subject = in->functions->names[f]};
         n++;
     }
-    qsort(items, n, sizeof(*items), order_findings);
+    qsort(items, n, sizeof(*items), request_findings_order_findings);
     uint32_t n_kept = n < MAX_AGAIN ? n : MAX_AGAIN;
     for (uint32_t i = 0; i < n_kept; i++) {
         const struct sf_frame *frame = &in->stacks->frames[in->stacks->nodes[items[i].node].frame];
         items[i].file = frame->file;
         items[i].line = frame->file.len > 0 ? frame->line : 0;
-        if (!say(&w, of, items[i].count, &items[i]))
+        if (!request_findings_say(&w, of, items[i].count, &items[i]))
             return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
     }
     *out = (struct sf_finding_list){items, n_kept, n - n_kept};

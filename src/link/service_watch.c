@@ -37,8 +37,8 @@ const char *sf_service_watch_kind_name(enum sf_watch_kind kind)
 
 /* ---- per request ---- */
 
-static void add(struct sf_watch_series *s, const struct sf_drift_rule *rule, int64_t minute,
-                double cost, double n)
+static void service_watch_add(struct sf_watch_series *s, const struct sf_drift_rule *rule,
+                              int64_t minute, double cost, double n)
 {
     if (n > 0 && isfinite(cost)) {
         s->first_minute = s->n > 0 ? s->first_minute : minute;
@@ -107,12 +107,12 @@ static void step_samples(struct sf_service_watch *w, const struct sf_watch_minut
 void sf_service_watch_step(struct sf_service_watch *w, const struct sf_watch_minute *m)
 {
     for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++)
-        add(&w->operations[i], &latency_rule, m->minute,
-            m->operations[i].n * m->operations[i].mean_ns, m->operations[i].n);
+        service_watch_add(&w->operations[i], &latency_rule, m->minute,
+                          m->operations[i].n * m->operations[i].mean_ns, m->operations[i].n);
     for (size_t i = 0; i < SF_WATCH_COSTS; i++) {
         /* A minute without a profile has requests whose cost is not known. */
         if (isfinite(m->costs[i]) && m->costs[i] > 0)
-            add(&w->costs[i], &cost_rules[i], m->minute, m->costs[i], m->n_requests);
+            service_watch_add(&w->costs[i], &cost_rules[i], m->minute, m->costs[i], m->n_requests);
     }
     if (isfinite(m->memory) && m->memory > 0)
         sf_drift_step(&w->memory, &memory_rule, m->minute, m->memory);

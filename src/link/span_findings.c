@@ -33,7 +33,8 @@ struct work {
     uint32_t n, cap;
 };
 
-static bool add(struct work *w, uint32_t parent, const struct sibling *first, uint32_t n)
+static bool span_findings_add(struct work *w, uint32_t parent, const struct sibling *first,
+                              uint32_t n)
 {
     if (w->n == w->cap)
         return true; /* the cap is a finding for every ten spans: never reached */
@@ -71,13 +72,14 @@ static bool look_below(struct work *w, uint32_t parent, struct sibling *list)
     for (uint32_t from = 0, to = 0; from < n; from = to) {
         while (to < n && is_equal(&list[from], &list[to]))
             to++;
-        if (to - from >= w->limits->siblings && !add(w, parent, &list[from], to - from))
+        if (to - from >= w->limits->siblings &&
+            !span_findings_add(w, parent, &list[from], to - from))
             return false;
     }
     return true;
 }
 
-static int order_findings(const void *a, const void *b)
+static int span_findings_order_findings(const void *a, const void *b)
 {
     const struct sf_finding *x = a, *y = b;
     if (x->value != y->value)
@@ -98,7 +100,7 @@ enum sf_err sf_span_findings(const struct sf_span_tree *tree,
     for (uint32_t i = 0; i < tree->n_spans; i++)
         if (tree->first[i + 1] - tree->first[i] >= least && !look_below(&w, i, list))
             return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u spans", tree->n_spans);
-    qsort(w.items, w.n, sizeof(*w.items), order_findings);
+    qsort(w.items, w.n, sizeof(*w.items), span_findings_order_findings);
     *out = (struct sf_finding_list){w.items, w.n, 0};
     return SF_OK;
 }

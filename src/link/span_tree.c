@@ -14,7 +14,7 @@ struct build {
     struct sf_arena *req;
 };
 
-static uint64_t key_of(sf_trace_id trace, sf_span_id id)
+static uint64_t span_tree_key_of(sf_trace_id trace, sf_span_id id)
 {
     return sf_key_mix(sf_trace_id_key(trace, 0), id);
 }
@@ -30,7 +30,8 @@ static bool is_span(const struct sf_span *s, sf_trace_id trace, sf_span_id id)
 static void keep_ids(struct build *b, uint32_t i)
 {
     const struct sf_span *s = &b->spans[i];
-    struct sf_table_lookup lookup = sf_table_lookup(&b->at, key_of(s->trace_id, s->span_id));
+    struct sf_table_lookup lookup = sf_table_lookup(&b->at,
+                                                    span_tree_key_of(s->trace_id, s->span_id));
     uint32_t other, n_same = 0;
     while (n_same < 2 && sf_table_next(&lookup, &other))
         n_same += is_span(&b->spans[other], s->trace_id, s->span_id);
@@ -46,7 +47,7 @@ static void keep_ids(struct build *b, uint32_t i)
     sf_table_keep(&b->any_at, &lookup, i);
 }
 
-static bool index_ids(struct build *b)
+static bool span_tree_index_ids(struct build *b)
 {
     if (!sf_table_reset(&b->at, b->n) || !sf_table_reset(&b->any_at, b->n))
         return false;
@@ -58,7 +59,7 @@ static bool index_ids(struct build *b)
 static uint32_t find_other(const struct sf_span *spans, const struct sf_table *ids,
                            sf_trace_id trace, sf_span_id id, uint32_t not_this)
 {
-    struct sf_table_lookup lookup = sf_table_lookup(ids, key_of(trace, id));
+    struct sf_table_lookup lookup = sf_table_lookup(ids, span_tree_key_of(trace, id));
     uint32_t at;
     while (sf_table_next(&lookup, &at)) {
         if (at != not_this && is_span(&spans[at], trace, id))
@@ -112,7 +113,7 @@ static bool cut_loops(struct build *b)
     return true;
 }
 
-static int order_by_start(const void *a, const void *b, void *arg)
+static int span_tree_order_by_start(const void *a, const void *b, void *arg)
 {
     const struct sf_span_place *places = arg;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -139,7 +140,7 @@ static bool find_children(struct build *b)
         b->children[next[b->places[i].parent == SF_NOBODY ? n : b->places[i].parent]++] = i;
     for (uint32_t i = 0; i <= n; i++)
         qsort_r(b->children + b->first[i], b->first[i + 1] - b->first[i], sizeof(*b->children),
-                order_by_start, b->places);
+                span_tree_order_by_start, b->places);
     return true;
 }
 
@@ -196,7 +197,7 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
     struct build b = {
         .spans = spans, .n = n_spans, .req = req, .at = {.arena = req}, .any_at = {.arena = req}};
     b.places = sf_arena_new_n(req, n_spans + 1u, sizeof(*b.places));
-    if (!b.places || !index_ids(&b))
+    if (!b.places || !span_tree_index_ids(&b))
         goto full;
     for (uint32_t i = 0; i < n_spans; i++) {
         struct sf_span_place *p = &b.places[i];

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static char fold(char c)
+static char theme_fold(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -11,12 +11,12 @@ static char fold(char c)
 static bool is_at(sf_str name, size_t at, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (fold(name.p[at + i]) != text[i])
+        if (theme_fold(name.p[at + i]) != text[i])
             return false;
     return true;
 }
 
-static bool has(sf_str name, const char *text, enum sf_theme_fit fit)
+static bool theme_has(sf_str name, const char *text, enum sf_theme_fit fit)
 {
     size_t len = strlen(text);
     if (name.len < len || (fit == SF_FIT_WHOLE && name.len != len))
@@ -30,7 +30,7 @@ static bool has(sf_str name, const char *text, enum sf_theme_fit fit)
 enum sf_theme sf_theme_of(const struct sf_frame *frame)
 {
     for (uint32_t i = 0; i < sf_theme_n_rules; i++)
-        if (has(frame->function, sf_theme_rules[i].text, sf_theme_rules[i].fit))
+        if (theme_has(frame->function, sf_theme_rules[i].text, sf_theme_rules[i].fit))
             return sf_theme_rules[i].theme;
     return SF_THEME_NONE;
 }
@@ -40,7 +40,7 @@ enum sf_theme sf_theme_of_parser(const struct sf_frame *frame)
     enum sf_theme theme = sf_theme_of(frame);
     for (uint32_t i = 0; i < sf_parser_n_rules && theme != SF_THEME_NONE; i++)
         if (sf_parser_rules[i].theme == theme &&
-            has(frame->function, sf_parser_rules[i].text, SF_FIT_ANY))
+            theme_has(frame->function, sf_parser_rules[i].text, SF_FIT_ANY))
             return theme;
     return SF_THEME_NONE;
 }

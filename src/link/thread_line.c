@@ -24,7 +24,7 @@ static int order_by_thread(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int order_by_start(const void *a, const void *b)
+static int thread_line_order_by_start(const void *a, const void *b)
 {
     const struct sf_thread_tie *x = a, *y = b;
     if (x->start_ns != y->start_ns)
@@ -33,7 +33,8 @@ static int order_by_start(const void *a, const void *b)
 }
 
 /* Clipped to the span; a tie outside it says nothing. */
-static uint32_t clip(struct sf_thread_tie *ties, uint32_t n, uint64_t start_ns, uint64_t end_ns)
+static uint32_t thread_line_clip(struct sf_thread_tie *ties, uint32_t n, uint64_t start_ns,
+                                 uint64_t end_ns)
 {
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -65,7 +66,7 @@ static uint32_t join_runs(struct sf_thread_tie *ties, uint32_t n)
     return n_runs;
 }
 
-static void add(struct walk *w, uint64_t end_ns, uint64_t thread)
+static void thread_line_add(struct walk *w, uint64_t end_ns, uint64_t thread)
 {
     uint64_t at_ns = w->pieces[w->n].start_ns; /* the open one */
     if (end_ns <= at_ns)
@@ -85,16 +86,16 @@ static void bridge(struct walk *w, const struct sf_thread_tie *next)
     uint64_t at_ns = w->pieces[w->n].start_ns;
     uint64_t last = w->n > 0 ? w->pieces[w->n - 1].thread : 0;
     if (!next) {
-        add(w, w->end_ns, last ? last : w->own);
+        thread_line_add(w, w->end_ns, last ? last : w->own);
         return;
     }
     if (last == 0) {
-        add(w, next->start_ns, w->own ? w->own : next->thread);
+        thread_line_add(w, next->start_ns, w->own ? w->own : next->thread);
         return;
     }
     if (last != next->thread)
-        add(w, at_ns + (next->start_ns - at_ns) / 2, last);
-    add(w, next->start_ns, next->thread);
+        thread_line_add(w, at_ns + (next->start_ns - at_ns) / 2, last);
+    thread_line_add(w, next->start_ns, next->thread);
 }
 
 static uint32_t skip(const struct walk *w, uint32_t at, uint64_t thread, uint64_t now_ns)
@@ -119,12 +120,13 @@ static void walk_runs(struct walk *w)
             return;
         }
         if (mine && mine->start_ns <= now_ns)
-            add(w, mine->end_ns, mine->thread);
+            thread_line_add(w, mine->end_ns, mine->thread);
         else if (first->start_ns > now_ns)
             bridge(w, first);
         else
-            add(w, mine && mine->start_ns < first->end_ns ? mine->start_ns : first->end_ns,
-                first->thread);
+            thread_line_add(w,
+                            mine && mine->start_ns < first->end_ns ? mine->start_ns : first->end_ns,
+                            first->thread);
     }
 }
 
@@ -133,12 +135,12 @@ enum sf_err sf_thread_line_make(uint64_t start_ns, uint64_t end_ns, uint64_t spa
                                 struct sf_thread_line *out, struct sf_why *why)
 {
     struct walk w = {.runs = ties, .own = span_thread, .end_ns = end_ns};
-    uint32_t n = clip(ties, n_ties, start_ns, end_ns);
+    uint32_t n = thread_line_clip(ties, n_ties, start_ns, end_ns);
     if (n > 0)
         qsort(ties, n, sizeof(*ties), order_by_thread);
     w.n_runs = join_runs(ties, n);
     if (w.n_runs > 0)
-        qsort(ties, w.n_runs, sizeof(*ties), order_by_start);
+        qsort(ties, w.n_runs, sizeof(*ties), thread_line_order_by_start);
     /* A run starts and ends a piece, may be cut once by each run of the span's thread, and leaves a
      * gap of two pieces before it. */
     w.pieces = sf_arena_new_n(req, 5 * (size_t)w.n_runs + 3, sizeof(*w.pieces));

@@ -8,7 +8,7 @@
 #define KERNEL_NAME_LEN 15
 #define OTHER_SEED      0x74687265
 
-static uint64_t hash_of(sf_str name)
+static uint64_t thread_table_hash_of(sf_str name)
 {
     uint64_t h = name.len > 0 ? sf_hash_str(name) : 0;
     return name.len > 0 && h == 0 ? 1 : h;
@@ -26,18 +26,18 @@ struct sf_span_thread sf_span_thread_from(struct sf_value id, struct sf_value sa
     sf_str name = said.type == SF_VALUE_STR ? said.str : SF_STR_NONE;
     sf_str language = sf_attrs_str(r->attrs, SF_STR("telemetry.sdk.language"));
     sf_str sdk = sf_attrs_str(r->attrs, SF_STR("telemetry.sdk.name"));
-    return (struct sf_span_thread){.id = id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64
-                                                                               : 0,
-                                   .name = hash_of(name),
-                                   .short_name = hash_of(sf_str_part(name, 0, KERNEL_NAME_LEN)),
-                                   .is_runtime = sf_str_eq(language, SF_STR("java")),
-                                   .is_kernel = sf_str_eq(sdk, SF_STR("spanflame"))};
+    return (struct sf_span_thread){
+        .id = id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64 : 0,
+        .name = thread_table_hash_of(name),
+        .short_name = thread_table_hash_of(sf_str_part(name, 0, KERNEL_NAME_LEN)),
+        .is_runtime = sf_str_eq(language, SF_STR("java")),
+        .is_kernel = sf_str_eq(sdk, SF_STR("spanflame"))};
 }
 
 /* Names that one side does not have agree with any. */
 static bool agrees(const struct sf_span_thread *says, const struct sf_sampled_thread *t)
 {
-    uint64_t name = hash_of(t->name);
+    uint64_t name = thread_table_hash_of(t->name);
     if (name == 0 || says->name == 0 || name == says->name)
         return true;
     return t->name.len == KERNEL_NAME_LEN && name == says->short_name;
@@ -45,7 +45,7 @@ static bool agrees(const struct sf_span_thread *says, const struct sf_sampled_th
 
 /* ---- the table ---- */
 
-static int order_threads(const void *a, const void *b)
+static int thread_table_order_threads(const void *a, const void *b)
 {
     const struct sf_detail_thread *x = a, *y = b;
     if (x->process != y->process)
@@ -63,7 +63,7 @@ static int order_runtime(const void *a, const void *b, void *arg)
     return (x->t.runtime_id > y->t.runtime_id) - (x->t.runtime_id < y->t.runtime_id);
 }
 
-static void join(struct sf_sampled_thread *to, const struct sf_sampled_thread *from)
+static void thread_table_join(struct sf_sampled_thread *to, const struct sf_sampled_thread *from)
 {
     to->kernel_id = to->kernel_id ? to->kernel_id : from->kernel_id;
     to->runtime_id = to->runtime_id ? to->runtime_id : from->runtime_id;
@@ -78,10 +78,10 @@ bool sf_thread_table_make(struct sf_detail_thread *list, uint32_t n, struct sf_a
     if (!by_runtime)
         return false;
     if (n > 0)
-        qsort(list, n, sizeof(*list), order_threads);
+        qsort(list, n, sizeof(*list), thread_table_order_threads);
     for (uint32_t i = 0; i < n; i++) {
-        if (n_kept > 0 && order_threads(&list[n_kept - 1], &list[i]) == 0)
-            join(&list[n_kept - 1].t, &list[i].t);
+        if (n_kept > 0 && thread_table_order_threads(&list[n_kept - 1], &list[i]) == 0)
+            thread_table_join(&list[n_kept - 1].t, &list[i].t);
         else
             list[n_kept++] = list[i];
     }
@@ -94,8 +94,8 @@ bool sf_thread_table_make(struct sf_detail_thread *list, uint32_t n, struct sf_a
 }
 
 /* The first of that process with a number (thread, or runtime's) of at least `id`. */
-static uint32_t find_place(const struct sf_thread_table *t, uint64_t process, uint64_t id,
-                           bool is_runtime)
+static uint32_t thread_table_find_place(const struct sf_thread_table *t, uint64_t process,
+                                        uint64_t id, bool is_runtime)
 {
     uint32_t low = 0, high = t->n;
     while (low < high) {
@@ -116,7 +116,7 @@ static const struct sf_sampled_thread *find_runtime(const struct sf_thread_table
                                                     uint64_t process,
                                                     const struct sf_span_thread *says)
 {
-    for (uint32_t i = find_place(t, process, says->id, true); i < t->n; i++) {
+    for (uint32_t i = thread_table_find_place(t, process, says->id, true); i < t->n; i++) {
         const struct sf_detail_thread *one = &t->threads[t->by_runtime[i]];
         if (one->process != process || one->t.runtime_id != says->id)
             return NULL;
@@ -131,7 +131,7 @@ static const struct sf_sampled_thread *find_number(const struct sf_thread_table 
                                                    uint64_t process,
                                                    const struct sf_span_thread *says)
 {
-    uint32_t i = find_place(t, process, says->id, false);
+    uint32_t i = thread_table_find_place(t, process, says->id, false);
     const struct sf_detail_thread *one = i < t->n ? &t->threads[i] : NULL;
     bool is_it = one && one->process == process && one->t.thread == says->id &&
                  (one->t.kernel_id != 0 || one->t.runtime_id == 0);
@@ -139,12 +139,13 @@ static const struct sf_sampled_thread *find_number(const struct sf_thread_table 
 }
 
 /* Of pools that give several threads one name nothing is stated. */
-static const struct sf_sampled_thread *find_name(const struct sf_thread_table *t, uint64_t process,
-                                                 const struct sf_span_thread *says,
-                                                 bool *is_unclear)
+static const struct sf_sampled_thread *thread_table_find_name(const struct sf_thread_table *t,
+                                                              uint64_t process,
+                                                              const struct sf_span_thread *says,
+                                                              bool *is_unclear)
 {
     const struct sf_sampled_thread *found = NULL;
-    for (uint32_t i = find_place(t, process, 0, false);
+    for (uint32_t i = thread_table_find_place(t, process, 0, false);
          i < t->n && t->threads[i].process == process; i++) {
         const struct sf_sampled_thread *one = &t->threads[i].t;
         bool is_hash = one->name.len == 0 && one->kernel_id == 0 && one->runtime_id == 0 &&
@@ -164,7 +165,7 @@ static bool is_comparable(const struct sf_thread_table *t, uint64_t process,
                           const struct sf_span_thread *says)
 {
     bool is_runtime = says->id != 0 && says->is_runtime;
-    uint32_t i = find_place(t, process, 1, is_runtime);
+    uint32_t i = thread_table_find_place(t, process, 1, is_runtime);
     return i < t->n && t->threads[is_runtime ? t->by_runtime[i] : i].process == process;
 }
 
@@ -177,7 +178,7 @@ enum sf_thread_match sf_thread_table_find(const struct sf_thread_table *t, uint6
     if (says->id == 0 && says->name == 0)
         return SF_THREAD_UNSAID;
     if (says->id == 0)
-        found = find_name(t, process, says, &is_unclear);
+        found = thread_table_find_name(t, process, says, &is_unclear);
     else if (says->is_runtime)
         found = find_runtime(t, process, says);
     else

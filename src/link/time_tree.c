@@ -29,7 +29,7 @@ uint32_t sf_time_tree_bar(struct sf_time_tree *t, uint32_t parent, sf_str name, 
     return sf_tree_builder_child(&t->b, parent, sf_tree_builder_frame(&t->b, &f));
 }
 
-static uint32_t node_of(struct sf_time_tree *t, uint32_t bar, uint32_t stack)
+static uint32_t time_tree_node_of(struct sf_time_tree *t, uint32_t bar, uint32_t stack)
 {
     uint32_t depth = 0, node = bar;
     for (uint32_t at = stack; at != 0; at = t->stacks->nodes[at].parent)
@@ -43,7 +43,7 @@ static uint32_t node_of(struct sf_time_tree *t, uint32_t bar, uint32_t stack)
     return node;
 }
 
-static uint8_t kind_of(enum sf_ledger_part part)
+static uint8_t time_tree_kind_of(enum sf_ledger_part part)
 {
     if (part == SF_PART_CPU)
         return SF_FRAME_RUNNING;
@@ -57,9 +57,10 @@ void sf_time_tree_add(struct sf_time_tree *t, uint32_t bar, enum sf_ledger_part 
 {
     if (ns <= 0)
         return;
-    uint32_t node = node_of(t, bar, stack);
+    uint32_t node = time_tree_node_of(t, bar, stack);
     if (part != SF_PART_CPU || stack == 0)
-        node = sf_time_tree_bar(t, node, sf_str_from(sf_ledger_part_words(part)), kind_of(part));
+        node = sf_time_tree_bar(t, node, sf_str_from(sf_ledger_part_words(part)),
+                                time_tree_kind_of(part));
     sf_tree_builder_add(&t->b, node, ns, 0);
 }
 

@@ -24,7 +24,7 @@ struct work {
     uint32_t *path; /* nodes on the way down */
 };
 
-static bool prepare(struct work *w, struct sf_arena *scratch)
+static bool trace_flame_prepare(struct work *w, struct sf_arena *scratch)
 {
     const struct sf_trace_flame_input *in = w->in;
     uint32_t n_spans = in->spans->n_spans, n_nodes = in->stacks->n_nodes;
@@ -70,7 +70,7 @@ const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *spans, const sf_s
 }
 
 /* The graph's node for a stack below a span's bar. */
-static uint32_t node_of(struct work *w, uint32_t bar, uint32_t stack)
+static uint32_t trace_flame_node_of(struct work *w, uint32_t bar, uint32_t stack)
 {
     const struct sf_tree *s = w->in->stacks;
     uint32_t depth = 0, at = stack;
@@ -106,7 +106,7 @@ static double whole_of(const struct work *w, uint32_t span)
     return w->in->is_time && own > sum ? own : sum;
 }
 
-static void fill_bar(struct work *w, uint32_t span)
+static void trace_flame_fill_bar(struct work *w, uint32_t span)
 {
     const struct sf_trace_flame_input *in = w->in;
     double whole = in->weights_ns ? whole_of(w, span) : 0;
@@ -121,8 +121,8 @@ static void fill_bar(struct work *w, uint32_t span)
                 continue;
             value = sf_share_cut_next(&cut, (double)value / whole);
         }
-        sf_tree_builder_add(&w->b, node_of(w, w->bars[span], in->samples[c->sample].node), value,
-                            1);
+        sf_tree_builder_add(
+            &w->b, trace_flame_node_of(w, w->bars[span], in->samples[c->sample].node), value, 1);
     }
     int64_t rest = in->weights_ns ? sf_share_cut_rest(&cut) : 0;
     if (rest != 0)
@@ -137,12 +137,13 @@ enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_aren
     struct work w = {.in = in};
     uint32_t n = in->spans->n_spans;
     sf_tree_builder_init(&w.b, req, 0, SF_TREE_BORROWS);
-    if (!prepare(&w, req) || !(w.bars = sf_trace_flame_bars(in->spans, in->services, &w.b, req))) {
+    if (!trace_flame_prepare(&w, req) ||
+        !(w.bars = sf_trace_flame_bars(in->spans, in->services, &w.b, req))) {
         sf_tree_builder_done(&w.b);
         return sf_fail(why, SF_ERR_LIMIT, "trace flame graph: no memory for %u spans", n);
     }
     for (uint32_t i = 0; i < n; i++)
-        fill_bar(&w, i);
+        trace_flame_fill_bar(&w, i);
     enum sf_err err = sf_tree_builder_take(
         &w.b, in->weights_ns ? SF_STR("nanoseconds") : in->stacks->unit, out, why);
     sf_tree_builder_done(&w.b);
