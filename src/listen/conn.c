@@ -23,7 +23,7 @@ enum {
 
 static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-static int64_t ms(unsigned n)
+static int64_t conn_ms(unsigned n)
 {
     return (int64_t)n * SF_NS_PER_MS;
 }
@@ -139,7 +139,7 @@ static void write_later(struct sf_conn *c)
     c->write_ns = c->loop->now_ns;
 }
 
-static void flush(struct sf_conn *c)
+static void conn_flush(struct sf_conn *c)
 {
     size_t sent = 0;
 
@@ -209,7 +209,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
         buf->len = HEAD_READ_LEN;
 }
 
-static void choose_protocol(struct sf_conn *c, bool is_h2)
+static void conn_choose_protocol(struct sf_conn *c, bool is_h2)
 {
     c->protocol = is_h2 ? SF_CONN_H2 : SF_CONN_H1;
     if (!is_h2)
@@ -225,7 +225,7 @@ static void sniff(struct sf_conn *c, sf_bytes in)
     size_t n;
 
     if (c->tls && sf_tls_is_h2(c->tls)) {
-        choose_protocol(c, true);
+        conn_choose_protocol(c, true);
         return;
     }
     sf_buf_add(&c->early, in.p, in.len);
@@ -236,7 +236,7 @@ static void sniff(struct sf_conn *c, sf_bytes in)
     n = c->early.len < 4 ? c->early.len : 4;
     if (n < 4 && memcmp(c->early.p, H2_PREFACE, n) == 0)
         return;
-    choose_protocol(c, memcmp(c->early.p, H2_PREFACE, n) == 0);
+    conn_choose_protocol(c, memcmp(c->early.p, H2_PREFACE, n) == 0);
     early = c->early;
     c->early = (struct sf_buf){0};
     if (c->h2)
@@ -313,7 +313,7 @@ static void input_tls(struct sf_conn *c, sf_bytes in)
         (void)snprintf(what, sizeof(what), "TLS failed: %s", sf_tls_reason(c->tls));
         sf_loop_fault(c->loop, SF_FAULT_TLS, what, c->peer);
         sf_tls_drain(c->tls, &c->wire); /* the alert; what cannot leave now is not worth waiting */
-        flush(c);
+        conn_flush(c);
         c->wants_close = true;
     }
 }
@@ -371,7 +371,7 @@ static void linger(struct sf_conn *c)
     if (c->tls) {
         sf_tls_goodbye(c->tls);
         sf_tls_drain(c->tls, &c->wire);
-        flush(c);
+        conn_flush(c);
     }
     if (c->is_eof || uv_fileno((uv_handle_t *)&c->tcp, &fd) || shutdown(fd, SHUT_WR)) {
         c->wants_close = true;
@@ -421,7 +421,7 @@ void sf_conn_advance(struct sf_conn *c)
     if (c->is_closing || c->is_active)
         return;
     c->is_active = true; /* filling may finish an answer, which may answer the next request */
-    flush(c);
+    conn_flush(c);
     if (!c->wants_close && !c->is_writing && c->wire_at == c->wire.len) {
         if (c->h2 && sf_h2_session_is_over(c->h2))
             c->closes_after = true;
@@ -449,18 +449,18 @@ void sf_conn_tick(struct sf_conn *c)
     if (c->is_closing)
         return;
     if (c->is_lingering) {
-        if (now - c->write_ns > ms(LINGER_MS))
+        if (now - c->write_ns > conn_ms(LINGER_MS))
             c->wants_close = true;
         return;
     }
-    if (c->is_writing && now - c->write_ns > ms(limits->body_timeout_ms)) {
+    if (c->is_writing && now - c->write_ns > conn_ms(limits->body_timeout_ms)) {
         sf_conn_timed_out(c, "the answer was not read in time");
         return;
     }
     if (c->is_paused)
         return; /* we keep it waiting, not it us */
     if (c->protocol == SF_CONN_UNKNOWN) {
-        if (now - c->begin_ns > ms(limits->header_timeout_ms))
+        if (now - c->begin_ns > conn_ms(limits->header_timeout_ms))
             sf_conn_timed_out(c, "no request came in time");
     } else if (c->h2) {
         sf_conn_h2_tick(c);

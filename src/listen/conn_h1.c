@@ -10,7 +10,7 @@
 
 enum { IGNORED_LEN_MAX = 64 * 1024 }; /* of a refused body, read so that the connection lives on */
 
-static int64_t ms(unsigned n)
+static int64_t conn_h1_ms(unsigned n)
 {
     return (int64_t)n * SF_NS_PER_MS;
 }
@@ -67,7 +67,7 @@ static void refuse_bad(struct sf_conn *c, int status, const char *reason)
     sf_conn_h1_refuse(c, status, reason, 0);
 }
 
-static void write_head(struct sf_conn *c, struct sf_exchange *ex, enum sf_h1_body kind)
+static void conn_h1_write_head(struct sf_conn *c, struct sf_exchange *ex, enum sf_h1_body kind)
 {
     c->keeps_alive = c->keeps_alive && c->h1.keeps_alive && !c->loop->is_draining &&
                      kind != SF_H1_BODY_TO_END;
@@ -87,14 +87,14 @@ static bool sends_body(const struct sf_exchange *ex)
     return ex->request.method != SF_METHOD_HEAD && sf_h1_writer_has_body(ex->response.status);
 }
 
-static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
+static void conn_h1_answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
 {
     struct sf_buf piece = {0};
     bool is_over;
 
     sf_exchange_take_stream(ex, &piece);
     if (!ex->is_stream_begun) {
-        write_head(c, ex, c->h1.is_1_0 ? SF_H1_BODY_TO_END : SF_H1_BODY_CHUNKED);
+        conn_h1_write_head(c, ex, c->h1.is_1_0 ? SF_H1_BODY_TO_END : SF_H1_BODY_CHUNKED);
         c->is_chunking = !c->h1.is_1_0;
         ex->is_stream_begun = true;
     }
@@ -125,11 +125,11 @@ void sf_conn_h1_answer(struct sf_conn *c, struct sf_exchange *ex)
     if (c->is_closing || c->ex != ex)
         return;
     if (ex->is_streamed) {
-        answer_streamed(c, ex);
+        conn_h1_answer_streamed(c, ex);
     } else if (!ex->is_with_app && !sf_conn_may_answer(c, ex->response.body.len)) {
         sf_conn_h1_refuse(c, 503, "too many answers are not read", 1);
     } else if (!ex->is_with_app) {
-        write_head(c, ex, SF_H1_BODY_SIZED);
+        conn_h1_write_head(c, ex, SF_H1_BODY_SIZED);
         if (sends_body(ex) && ex->response.body.len) {
             c->body = ex->response.body;
             c->body_at = 0;
@@ -173,7 +173,7 @@ void sf_conn_h1_fill(struct sf_conn *c, struct sf_buf *out, size_t max)
             sf_buf_done(&c->out);
         sf_buf_reset(&c->out);
         if (c->ex && c->ex->is_stream_begun && sf_exchange_has_late(c->ex))
-            answer_streamed(c, c->ex);
+            conn_h1_answer_streamed(c, c->ex);
     }
     n = c->body.len - c->body_at;
     if (n > 0 && out->len < max) {
@@ -344,9 +344,9 @@ static void tick_idle(struct sf_conn *c)
     const struct sf_listen_limits *limits = &c->loop->shared->limits;
     int64_t last_ns = c->read_ns > c->write_ns ? c->read_ns : c->write_ns;
 
-    if (!c->n_requests && c->loop->now_ns - c->begin_ns > ms(limits->header_timeout_ms))
+    if (!c->n_requests && c->loop->now_ns - c->begin_ns > conn_h1_ms(limits->header_timeout_ms))
         sf_conn_timed_out(c, "no request came in time");
-    else if (c->loop->now_ns - last_ns > ms(limits->idle_timeout_ms))
+    else if (c->loop->now_ns - last_ns > conn_h1_ms(limits->idle_timeout_ms))
         c->closes_after = true;
 }
 
@@ -367,10 +367,11 @@ void sf_conn_h1_tick(struct sf_conn *c)
     if (!ex) {
         tick_idle(c);
     } else if (!ex->is_head_over) {
-        if (now - ex->begin_ns > ms(limits->header_timeout_ms))
+        if (now - ex->begin_ns > conn_h1_ms(limits->header_timeout_ms))
             tick_timed_out(c, 408, "the request's head did not come in time");
     } else if (!ex->is_whole) {
-        if (now - ex->progress_ns > ms(limits->body_timeout_ms) || now > ex->request.deadline_ns)
+        if (now - ex->progress_ns > conn_h1_ms(limits->body_timeout_ms) ||
+            now > ex->request.deadline_ns)
             tick_timed_out(c, 408, "the request's body did not come in time");
     } else if (ex->is_with_app && now > ex->request.deadline_ns) {
         tick_timed_out(c, 504, "the request took too long");

@@ -11,7 +11,7 @@
 
 enum { REFUSED_BODY_MS = 2000 }; /* for the rest of a refused body to come */
 
-static int64_t ms(unsigned n)
+static int64_t conn_h2_ms(unsigned n)
 {
     return (int64_t)n * SF_NS_PER_MS;
 }
@@ -46,7 +46,7 @@ static bool frame_message(struct sf_buf *body)
     return true;
 }
 
-static bool begin_answer(struct sf_exchange *ex, bool has_body, bool has_len)
+static bool conn_h2_begin_answer(struct sf_exchange *ex, bool has_body, bool has_len)
 {
     struct sf_h2_answer a = {
         .response = &ex->response,
@@ -63,7 +63,7 @@ static bool begin_answer(struct sf_exchange *ex, bool has_body, bool has_len)
     return sf_h2_stream_answer(ex->stream, &a);
 }
 
-static bool answer_streamed(struct sf_exchange *ex)
+static bool conn_h2_answer_streamed(struct sf_exchange *ex)
 {
     bool is_grpc = ex->request.is_grpc;
     bool is_mute = !is_grpc && (ex->request.method == SF_METHOD_HEAD ||
@@ -74,7 +74,7 @@ static bool answer_streamed(struct sf_exchange *ex)
     sf_exchange_take_stream(ex, &piece);
     if (!ex->is_stream_begun) {
         ex->is_stream_begun = true;
-        is_ok = begin_answer(ex, true, false);
+        is_ok = conn_h2_begin_answer(ex, true, false);
     }
     while (is_mute && piece.len) {
         sf_exchange_sent(ex, piece.len);
@@ -100,13 +100,13 @@ static bool answer_whole(struct sf_exchange *ex)
 
     if (ex->request.is_grpc) {
         if (r->grpc_status != SF_GRPC_OK)
-            return begin_answer(ex, false, false);
-        return (r->is_framed || frame_message(&r->body)) && begin_answer(ex, true, false) &&
+            return conn_h2_begin_answer(ex, false, false);
+        return (r->is_framed || frame_message(&r->body)) && conn_h2_begin_answer(ex, true, false) &&
                sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, r);
     }
     has_body = r->body.len && ex->request.method != SF_METHOD_HEAD &&
                sf_h1_writer_has_body(r->status);
-    if (!begin_answer(ex, has_body, true))
+    if (!conn_h2_begin_answer(ex, has_body, true))
         return false;
     return !has_body ||
            (sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, NULL));
@@ -134,7 +134,7 @@ void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex)
     if (!ex->is_with_app && !sf_conn_may_answer(c, ex->response.body.len))
         prepare_refusal(ex, 503, "too many answers are not read", 1);
     if (ex->is_streamed)
-        is_ok = answer_streamed(ex);
+        is_ok = conn_h2_answer_streamed(ex);
     else if (!ex->is_with_app)
         is_ok = answer_whole(ex);
     if (!is_ok)
@@ -148,7 +148,8 @@ static void send_refusal(struct sf_exchange *ex)
     sf_conn_h2_answer(ex->conn, ex);
 }
 
-static void refuse(struct sf_exchange *ex, int status, const char *reason, unsigned retry_after_s)
+static void conn_h2_refuse(struct sf_exchange *ex, int status, const char *reason,
+                           unsigned retry_after_s)
 {
     prepare_refusal(ex, status, reason, retry_after_s);
     send_refusal(ex);
@@ -201,7 +202,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
     if (!sf_head_finish(&ex->head, r)) {
         sf_exchange_stamp(ex);
         sf_loop_fault(c->loop, SF_FAULT_FRAMING, ex->head.reason, c->peer);
-        refuse(ex, ex->head.status, ex->head.reason, 0);
+        conn_h2_refuse(ex, ex->head.status, ex->head.reason, 0);
         return;
     }
     r->is_grpc = sf_grpc_is_type(r->content_type);
@@ -213,7 +214,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
                                          : &shared->counts.n_requests_h2,
                               1, memory_order_relaxed);
     if (check_content_len(ex, &why)) {
-        refuse(ex, 413, why.text, 0);
+        conn_h2_refuse(ex, 413, why.text, 0);
         return;
     }
     if (shared->hooks.on_headers && !shared->hooks.on_headers(shared->hooks.arg, ex)) {
@@ -231,11 +232,11 @@ static bool begin_message(struct sf_exchange *ex)
     struct sf_why why = {""};
 
     if (ex->grpc.n_messages) {
-        refuse(ex, 400, "this method takes one message", 0);
+        conn_h2_refuse(ex, 400, "this method takes one message", 0);
     } else if (sf_body_check_len(ex->grpc.len, ex->body.len_max, &why)) {
-        refuse(ex, 413, why.text, 0);
+        conn_h2_refuse(ex, 413, why.text, 0);
     } else if (ex->grpc.is_compressed && !encoding.len) {
-        refuse(ex, 500, "a compressed message without grpc-encoding", 0);
+        conn_h2_refuse(ex, 500, "a compressed message without grpc-encoding", 0);
     } else if (ex->grpc.is_compressed && !sf_grpc_coding(encoding, &ex->request.coding)) {
         prepare_refusal(ex, 404, "the grpc-encoding is not supported here", 0);
         (void)sf_response_header(&ex->response, "grpc-accept-encoding",
@@ -245,15 +246,15 @@ static bool begin_message(struct sf_exchange *ex)
     return !ex->is_refused;
 }
 
-static void add_piece(struct sf_exchange *ex, sf_bytes piece)
+static void conn_h2_add_piece(struct sf_exchange *ex, sf_bytes piece)
 {
     struct sf_why why = {""};
     enum sf_err err = sf_body_add(&ex->body, piece, &why);
 
     if (err == SF_ERR_LIMIT)
-        refuse(ex, 413, why.text, 0);
+        conn_h2_refuse(ex, 413, why.text, 0);
     else if (err)
-        refuse(ex, 503, why.text, 5);
+        conn_h2_refuse(ex, 503, why.text, 5);
 }
 
 static void add_grpc(struct sf_exchange *ex, sf_bytes in)
@@ -265,9 +266,11 @@ static void add_grpc(struct sf_exchange *ex, sf_bytes in)
             if (!begin_message(ex))
                 return;
             break;
-        case SF_GRPC_PIECE: add_piece(ex, ex->grpc.piece); break;
+        case SF_GRPC_PIECE: conn_h2_add_piece(ex, ex->grpc.piece); break;
         case SF_GRPC_END: break;
-        case SF_GRPC_BAD: refuse(ex, 500, "a message begins with an unknown flag", 0); return;
+        case SF_GRPC_BAD:
+            conn_h2_refuse(ex, 500, "a message begins with an unknown flag", 0);
+            return;
         }
     }
 }
@@ -287,7 +290,7 @@ static void on_body(void *arg, struct sf_h2_stream *s, sf_bytes piece)
     if (ex->request.is_grpc)
         add_grpc(ex, piece);
     else
-        add_piece(ex, piece);
+        conn_h2_add_piece(ex, piece);
     /* The connection's window is for everybody. The stream's stays shut for a body that began
      * when there was no space for it, so that at most a window of it goes to disk. */
     sf_h2_stream_consume(s, piece.len, !ex->is_late);
@@ -297,7 +300,7 @@ static void on_body(void *arg, struct sf_h2_stream *s, sf_bytes piece)
     }
 }
 
-static void on_end(void *arg, struct sf_h2_stream *s)
+static void conn_h2_on_end(void *arg, struct sf_h2_stream *s)
 {
     struct sf_exchange *ex = s->user;
 
@@ -305,9 +308,9 @@ static void on_end(void *arg, struct sf_h2_stream *s)
     if (!ex || ex->is_refused)
         return;
     if (ex->request.is_grpc && !sf_grpc_reader_is_whole(&ex->grpc))
-        refuse(ex, 400, "the message is cut short", 0);
+        conn_h2_refuse(ex, 400, "the message is cut short", 0);
     else if (ex->request.is_grpc && ex->grpc.n_messages != 1)
-        refuse(ex, 400, "there is no message in the request", 0);
+        conn_h2_refuse(ex, 400, "there is no message in the request", 0);
     else
         sf_exchange_give_to_app(ex);
 }
@@ -323,7 +326,7 @@ static void on_sent(void *arg, struct sf_h2_stream *s, size_t body_len)
     if (!ex->is_stream_begun)
         return;
     sf_exchange_sent(ex, body_len);
-    if (sf_exchange_has_late(ex) && !answer_streamed(ex))
+    if (sf_exchange_has_late(ex) && !conn_h2_answer_streamed(ex))
         sf_h2_stream_reset(s, false);
 }
 
@@ -341,7 +344,7 @@ static void on_close(void *arg, struct sf_h2_stream *s, bool is_clean)
 bool sf_conn_h2_begin(struct sf_conn *c)
 {
     struct sf_h2_config config = {
-        .hooks = {on_begin, on_head, on_body, on_end, on_sent, on_close, c},
+        .hooks = {on_begin, on_head, on_body, conn_h2_on_end, on_sent, on_close, c},
         .streams = c->loop->shared->limits.streams,
         .header_len = c->loop->shared->limits.header_len,
     };
@@ -415,25 +418,25 @@ static void tick_stream(struct sf_conn *c, struct sf_h2_stream *s)
     if (!ex || ex->withheld_len || ex->is_given_up)
         return;
     if (!ex->is_head_over) {
-        if (now - ex->begin_ns > ms(limits->header_timeout_ms))
+        if (now - ex->begin_ns > conn_h2_ms(limits->header_timeout_ms))
             sf_conn_timed_out(c, "the request's head did not come in time");
     } else if (ex->is_with_app) {
         if (now > ex->request.deadline_ns)
             deadline_passed(c, s, ex);
     } else if (s->is_answer_out) {
-        if (now - ex->progress_ns > ms(REFUSED_BODY_MS))
+        if (now - ex->progress_ns > conn_h2_ms(REFUSED_BODY_MS))
             sf_h2_stream_let_go(s); /* it was refused and still says nothing more */
     } else if (ex->is_answering) {
-        if (now - ex->progress_ns > ms(limits->body_timeout_ms)) {
+        if (now - ex->progress_ns > conn_h2_ms(limits->body_timeout_ms)) {
             sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, "the answer was not read in time", c->peer);
             ex->is_given_up = true;
             sf_h2_stream_reset(s, true);
         }
-    } else if (now - ex->progress_ns > ms(limits->body_timeout_ms) ||
+    } else if (now - ex->progress_ns > conn_h2_ms(limits->body_timeout_ms) ||
                now > ex->request.deadline_ns) {
         sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, "the request's body did not come in time",
                       c->peer);
-        refuse(ex, 408, "the request's body did not come in time", 0);
+        conn_h2_refuse(ex, 408, "the request's body did not come in time", 0);
     }
 }
 
@@ -444,12 +447,12 @@ void sf_conn_h2_tick(struct sf_conn *c)
     int64_t last_ns = c->read_ns > c->write_ns ? c->read_ns : c->write_ns;
 
     if (!sf_h2_session_has_begun(c->h2)) {
-        if (c->loop->now_ns - c->begin_ns > ms(limits->header_timeout_ms))
+        if (c->loop->now_ns - c->begin_ns > conn_h2_ms(limits->header_timeout_ms))
             sf_conn_timed_out(c, "no request came in time");
         return;
     }
     if (!sf_h2_session_streams(c->h2)) {
-        if (c->loop->now_ns - last_ns > ms(limits->idle_timeout_ms))
+        if (c->loop->now_ns - last_ns > conn_h2_ms(limits->idle_timeout_ms))
             sf_h2_session_drain(c->h2, true);
         return;
     }

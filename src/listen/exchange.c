@@ -196,7 +196,8 @@ static enum sf_err put_message(struct sf_exchange *ex, struct sf_buf *message, s
     return err == SF_ERR_BUSY && !ex->request.is_grpc ? write_late(ex, message, why) : err;
 }
 
-static enum sf_err put_packed(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+static enum sf_err exchange_put_packed(struct sf_exchange *ex, struct sf_buf *message,
+                                       struct sf_why *why)
 {
     struct sf_buf *packed = &ex->packed;
     enum sf_err err = packed->len ? put_message(ex, packed, why) : SF_OK;
@@ -216,7 +217,7 @@ enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, s
     enum sf_err err;
 
     ex->is_streamed = true;
-    err = ex->gzip ? put_packed(ex, message, why) : put_message(ex, message, why);
+    err = ex->gzip ? exchange_put_packed(ex, message, why) : put_message(ex, message, why);
     sf_account_resume(paused);
     if (!err)
         sf_loop_give(ex->loop, ex, false);

@@ -102,8 +102,8 @@ static void come_back(struct sf_exchange *ex, bool is_finished)
 }
 
 /* Takes the first exchange of a list; under the loop's mutex, because its marks are. */
-static struct sf_exchange *take_first(struct sf_loop *loop, struct sf_exchange **list,
-                                      struct sf_exchange ***tail, bool *out_finished)
+static struct sf_exchange *loop_take_first(struct sf_loop *loop, struct sf_exchange **list,
+                                           struct sf_exchange ***tail, bool *out_finished)
 {
     struct sf_exchange *ex;
 
@@ -137,7 +137,7 @@ void sf_loop_settle(struct sf_loop *loop)
     bool is_finished = false;
 
     do {
-        while ((ex = take_first(loop, &loop->local, &loop->local_tail, &is_finished)))
+        while ((ex = loop_take_first(loop, &loop->local, &loop->local_tail, &is_finished)))
             come_back(ex, is_finished);
         c = loop->touched;
         if (c) {
@@ -286,7 +286,7 @@ static void on_async(uv_async_t *async)
     int64_t drain_ms;
 
     loop->now_ns = sf_clock_mono_ns();
-    while ((ex = take_first(loop, &loop->given, &loop->given_tail, &is_finished)))
+    while ((ex = loop_take_first(loop, &loop->given, &loop->given_tail, &is_finished)))
         come_back(ex, is_finished);
     sf_mutex_lock(&loop->mutex);
     drain_ms = loop->drain_ms_asked;

@@ -32,8 +32,8 @@ static const char *openssl_reason(char *text, size_t len)
     return text;
 }
 
-static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
-                           const unsigned char *in, unsigned in_len, void *arg)
+static int tls_choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+                               const unsigned char *in, unsigned in_len, void *arg)
 {
     static const unsigned char ours[] = "\x02h2\x08http/1.1";
     unsigned char *chosen;
@@ -104,7 +104,7 @@ enum sf_err sf_tls_context_new(const struct sf_listen_tls *files, struct sf_tls_
         goto done;
     }
     (void)SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections stay small */
-    SSL_CTX_set_alpn_select_cb(c->ctx, choose_protocol, NULL);
+    SSL_CTX_set_alpn_select_cb(c->ctx, tls_choose_protocol, NULL);
     err = load_files(c->ctx, files, why);
     if (err)
         goto done;
