@@ -67,7 +67,7 @@ static void bump(atomic_uint_fast64_t *at, uint64_t n)
     atomic_fetch_add_explicit(at, n, memory_order_relaxed);
 }
 
-static uint64_t peek(const atomic_uint_fast64_t *at)
+static uint64_t counters_peek(const atomic_uint_fast64_t *at)
 {
     return atomic_load_explicit(at, memory_order_relaxed);
 }
@@ -80,7 +80,7 @@ void sf_counters_add(struct sf_counters *c, enum sf_count what, uint64_t n)
 
 uint64_t sf_counters_get(const struct sf_counters *c, enum sf_count what)
 {
-    return peek(&c->counts[what]);
+    return counters_peek(&c->counts[what]);
 }
 
 void sf_counters_request(struct sf_counters *c, unsigned route, const char *label, int status,
@@ -99,7 +99,7 @@ void sf_counters_request(struct sf_counters *c, unsigned route, const char *labe
     bump(&r->ns_sum, ns);
 }
 
-static struct tenant_row *find_tenant(struct sf_counters *c, sf_str tenant)
+static struct tenant_row *counters_find_tenant(struct sf_counters *c, sf_str tenant)
 {
     for (size_t i = 0; i < c->n_tenants; i++) {
         if (sf_str_eq(sf_str_from(c->tenants[i].name), tenant))
@@ -118,7 +118,7 @@ static struct tenant_row *find_tenant(struct sf_counters *c, sf_str tenant)
 void sf_counters_tenant(struct sf_counters *c, sf_str tenant, const struct sf_tenant_counts *add)
 {
     sf_mutex_lock(&c->mutex);
-    struct sf_tenant_counts *to = &find_tenant(c, tenant)->counts;
+    struct sf_tenant_counts *to = &counters_find_tenant(c, tenant)->counts;
     to->n_spans += add->n_spans;
     to->body_len += add->body_len;
     to->n_bad_trace_id += add->n_bad_trace_id;
@@ -211,7 +211,7 @@ static void render_lines(struct sf_counters *c, struct sf_exposition *e)
             sf_exposition_family(e, line->family, SF_METRIC_COUNTER, line->help);
         family = line->family;
         struct sf_metric_label label = {line->label, sf_str_from(line->val)};
-        sf_exposition_u64(e, &label, line->label ? 1 : 0, peek(&c->counts[line->count]));
+        sf_exposition_u64(e, &label, line->label ? 1 : 0, counters_peek(&c->counts[line->count]));
     }
 }
 
@@ -223,7 +223,7 @@ static void render_requests(struct sf_counters *c, struct sf_exposition *e)
         struct route_counts *r = &c->routes[i];
         const char *label = atomic_load_explicit(&r->label, memory_order_relaxed);
         for (size_t s = 0; label && s < N_STATUSES; s++) {
-            uint64_t n = peek(&r->by_status[s]);
+            uint64_t n = counters_peek(&r->by_status[s]);
             char status[8] = "other";
             if (statuses[s])
                 snprintf(status, sizeof(status), "%d", statuses[s]);
@@ -246,10 +246,10 @@ static void render_durations(struct sf_counters *c, struct sf_exposition *e)
             continue;
         uint64_t counts[N_DURATIONS + 1];
         for (size_t b = 0; b <= N_DURATIONS; b++)
-            counts[b] = peek(&r->buckets[b]);
+            counts[b] = counters_peek(&r->buckets[b]);
         struct sf_metric_label label = {"route", sf_str_from(text)};
         sf_exposition_histogram(e, &label, 1, duration_bounds, N_DURATIONS, counts,
-                                (double)peek(&r->ns_sum) / 1e9, NULL);
+                                (double)counters_peek(&r->ns_sum) / 1e9, NULL);
     }
 }
 

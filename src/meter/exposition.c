@@ -58,8 +58,8 @@ static void add_label_value(struct sf_buf *out, sf_str val)
 }
 
 /* Figures of one tenant are shown only to callers with access to it. */
-static bool is_shown(const struct sf_exposition *e, const struct sf_metric_label *labels,
-                     size_t n_labels)
+static bool exposition_is_shown(const struct sf_exposition *e, const struct sf_metric_label *labels,
+                                size_t n_labels)
 {
     for (size_t i = 0; i < n_labels && e->tenants.len; i++) {
         sf_str rest = e->tenants, one;
@@ -110,7 +110,7 @@ static void add_f64(struct sf_buf *out, double val)
 void sf_exposition_u64(struct sf_exposition *e, const struct sf_metric_label *labels,
                        size_t n_labels, uint64_t val)
 {
-    if (!is_shown(e, labels, n_labels))
+    if (!exposition_is_shown(e, labels, n_labels))
         return;
     add_name_and_labels(e, value_suffix(e), labels, n_labels, NULL);
     sf_buf_print(e->out, "%llu\n", (unsigned long long)val);
@@ -119,14 +119,14 @@ void sf_exposition_u64(struct sf_exposition *e, const struct sf_metric_label *la
 void sf_exposition_f64(struct sf_exposition *e, const struct sf_metric_label *labels,
                        size_t n_labels, double val)
 {
-    if (!is_shown(e, labels, n_labels))
+    if (!exposition_is_shown(e, labels, n_labels))
         return;
     add_name_and_labels(e, value_suffix(e), labels, n_labels, NULL);
     add_f64(e->out, val);
     sf_buf_add_u8(e->out, '\n');
 }
 
-static void add_exemplar(struct sf_buf *out, const struct sf_exemplar *x)
+static void exposition_add_exemplar(struct sf_buf *out, const struct sf_exemplar *x)
 {
     char hex[33];
     sf_trace_id_render(x->trace_id, hex);
@@ -142,7 +142,7 @@ static void add_bucket(struct sf_exposition *e, const struct sf_metric_label *la
     add_name_and_labels(e, "_bucket", labels, n_labels, le);
     sf_buf_print(e->out, "%llu", (unsigned long long)total);
     if (e->is_open_metrics && exemplar && exemplar->value_s >= 0)
-        add_exemplar(e->out, exemplar);
+        exposition_add_exemplar(e->out, exemplar);
     sf_buf_add_u8(e->out, '\n');
 }
 
@@ -151,7 +151,7 @@ void sf_exposition_histogram(struct sf_exposition *e, const struct sf_metric_lab
                              const uint64_t *counts, double sum,
                              const struct sf_exemplar *exemplars)
 {
-    if (!is_shown(e, labels, n_labels))
+    if (!exposition_is_shown(e, labels, n_labels))
         return;
     SF_ASSERT(n_labels <= MAX_LABELS);
     uint64_t total = 0;

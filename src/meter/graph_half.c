@@ -80,7 +80,8 @@ static void add_database(const struct hints *h, struct sf_value database, struct
 }
 
 /* Fills type, peer and whether to wait at all. `out` takes the peer's text. */
-static void judge(const struct sf_span *s, struct sf_graph_half *half, struct sf_buf *out)
+static void graph_half_judge(const struct sf_span *s, struct sf_graph_half *half,
+                             struct sf_buf *out)
 {
     struct hints h = {0};
     sf_buf_reset(out);
@@ -140,8 +141,8 @@ static bool make_node(const struct sf_resource *r, const char *const *dimensions
     return sf_buf_ok(room) && sf_arena_copy(req, sf_buf_str(room), out);
 }
 
-static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str node,
-                     uint64_t node_hash, struct sf_buf *room, struct sf_arena *req)
+static bool graph_half_add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str node,
+                                uint64_t node_hash, struct sf_buf *room, struct sf_arena *req)
 {
     if (t->n_halves == SF_LIMIT_METER_HALVES) {
         t->n_over++;
@@ -155,7 +156,7 @@ static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str n
                                  .node_hash = node_hash,
                                  .is_caller = is_caller,
                                  .has_failed = s->status == SF_STATUS_ERROR};
-    judge(s, &half, room);
+    graph_half_judge(s, &half, room);
     if (!sf_buf_ok(room) || !sf_arena_copy(req, sf_buf_str(room), &half.peer))
         return false;
     half.peer_hash = sf_key_str(half.peer);
@@ -189,7 +190,7 @@ bool sf_graph_half_tally_add(struct sf_graph_tally *t, const struct sf_span_batc
             node_hash = sf_key_str(node);
         }
         if (is_ok && node.len)
-            is_ok = add_span(t, s, node, node_hash, &room, req);
+            is_ok = graph_half_add_span(t, s, node, node_hash, &room, req);
     }
     sf_buf_done(&room);
     return is_ok;

@@ -35,8 +35,8 @@ void sf_graph_wait_done(struct sf_graph_wait *w)
 /* Lists per slot and no sf_table: any number of callees may name one caller, so equal keys have no
  * bound, and a new one goes in front without a examine the others. Callers and callees lie in
  * different slots: a callee steps over no other when it searches for the caller. */
-static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_id trace_id,
-                        sf_span_id key, bool is_caller)
+static uint32_t graph_wait_slot_of(const struct sf_graph_wait *w, sf_str tenant,
+                                   sf_trace_id trace_id, sf_span_id key, bool is_caller)
 {
     uint64_t hash = sf_key_mix(sf_trace_id_key(trace_id, is_caller), key);
     if (tenant.len)
@@ -47,7 +47,7 @@ static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_i
 uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
                             const struct sf_graph_half *half)
 {
-    return slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
+    return graph_wait_slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
 }
 
 struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
@@ -63,7 +63,7 @@ struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tena
     return NULL;
 }
 
-static sf_str put(char **at, sf_str s)
+static sf_str graph_wait_put(char **at, sf_str s)
 {
     sf_str out = {*at, s.len};
     if (s.len)
@@ -92,10 +92,10 @@ bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_g
     x->since_ns = now_ns;
     x->prev = x->newer = 0;
     x->text = at = text ? text : x->own;
-    x->half.node = put(&at, half->node);
-    x->half.peer = put(&at, half->peer);
-    x->tenant = put(&at, tenant);
-    x->slot = slot_of(w, tenant, half->trace_id, half->key, half->is_caller);
+    x->half.node = graph_wait_put(&at, half->node);
+    x->half.peer = graph_wait_put(&at, half->peer);
+    x->tenant = graph_wait_put(&at, tenant);
+    x->slot = graph_wait_slot_of(w, tenant, half->trace_id, half->key, half->is_caller);
     x->next = w->slots[x->slot];
     if (x->next)
         w->list[x->next - 1].prev = place + 1;

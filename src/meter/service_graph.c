@@ -29,7 +29,7 @@ struct sf_service_graph {
     struct counts counts;
 };
 
-static void name_labels(struct sf_service_graph *g)
+static void service_graph_name_labels(struct sf_service_graph *g)
 {
     static const char *const prefixes[SF_GRAPH_SIDES] = {"server_", "client_"};
     if (g->config.n_dimensions > SF_DIMENSIONS)
@@ -54,7 +54,7 @@ struct sf_service_graph *sf_service_graph_new(const struct sf_service_graph_conf
     c->wait_ns = c->wait_ns ? c->wait_ns : (int64_t)SF_LIMIT_METER_WAIT_MS * SF_NS_PER_MS;
     c->stale_ns = c->stale_ns ? c->stale_ns : (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
     c->slack_ns = c->slack_ns ? c->slack_ns : (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
-    name_labels(g);
+    service_graph_name_labels(g);
     if (!sf_graph_series_init(&g->table, c->max_series) ||
         !sf_graph_wait_init(&g->wait, c->max_waiting, SF_LIMIT_METER_WAITING_NAMES_LEN)) {
         sf_graph_series_done(&g->table);
@@ -228,7 +228,8 @@ struct snapshot {
 
 /* Memory is taken outside the lock, so it may be too little by the time the lock is held again;
  * then once more. */
-static bool take_snapshot(struct sf_service_graph *g, int64_t now_ns, struct snapshot *out)
+static bool service_graph_take_snapshot(struct sf_service_graph *g, int64_t now_ns,
+                                        struct snapshot *out)
 {
     size_t cap = 0;
     void *block = NULL;
@@ -252,7 +253,7 @@ static bool take_snapshot(struct sf_service_graph *g, int64_t now_ns, struct sna
     return true;
 }
 
-static sf_str next_part(sf_str *rest)
+static sf_str service_graph_next_part(sf_str *rest)
 {
     sf_str part = SF_STR_NONE;
     (void)sf_str_split_next(rest, '\0', &part);
@@ -265,12 +266,14 @@ static size_t edge_labels(const struct sf_service_graph *g, const struct sf_grap
     static const char *const types[] = {"", "messaging_system", "database", "virtual_node"};
     size_t n = 0;
     sf_str client = edge->client, server = edge->server;
-    labels[n++] = (struct sf_metric_label){"client", next_part(&client)};
-    labels[n++] = (struct sf_metric_label){"server", next_part(&server)};
+    labels[n++] = (struct sf_metric_label){"client", service_graph_next_part(&client)};
+    labels[n++] = (struct sf_metric_label){"server", service_graph_next_part(&server)};
     labels[n++] = (struct sf_metric_label){"connection_type", sf_str_from(types[edge->type])};
     for (size_t i = 0; i < g->config.n_dimensions; i++) {
-        labels[n++] = (struct sf_metric_label){g->labels[SF_GRAPH_CLIENT][i], next_part(&client)};
-        labels[n++] = (struct sf_metric_label){g->labels[SF_GRAPH_SERVER][i], next_part(&server)};
+        labels[n++] = (struct sf_metric_label){g->labels[SF_GRAPH_CLIENT][i],
+                                               service_graph_next_part(&client)};
+        labels[n++] = (struct sf_metric_label){g->labels[SF_GRAPH_SERVER][i],
+                                               service_graph_next_part(&server)};
     }
     if (edge->tenant.len)
         labels[n++] = (struct sf_metric_label){"tenant", edge->tenant};
@@ -320,7 +323,7 @@ static void render_ignored(const struct counts *c, struct sf_exposition *e)
     }
 }
 
-static void render_own(const struct snapshot *snap, struct sf_exposition *e)
+static void service_graph_render_own(const struct snapshot *snap, struct sf_exposition *e)
 {
     const struct {
         const char *name, *help;
@@ -357,7 +360,7 @@ void sf_service_graph_render(struct sf_service_graph *g, int64_t now_ns, struct 
         {"traces_service_graph_request_failed", "Requests that failed, as either side says."},
         {"traces_service_graph_unpaired_spans", "Spans whose other half did not come in time."}};
     struct snapshot snap;
-    if (!take_snapshot(g, now_ns, &snap)) {
+    if (!service_graph_take_snapshot(g, now_ns, &snap)) {
         e->out->err = e->out->err ? e->out->err : SF_ERR_NOMEM;
         return;
     }
@@ -371,7 +374,7 @@ void sf_service_graph_render(struct sf_service_graph *g, int64_t now_ns, struct 
     sf_exposition_family(e, "traces_service_graph_request_client_seconds", SF_METRIC_HISTOGRAM,
                          "Duration of requests as the client saw it.");
     render_times(g, &snap, SF_GRAPH_CLIENT, e);
-    render_own(&snap, e);
+    service_graph_render_own(&snap, e);
     sf_heap_free(snap.list);
 }
 

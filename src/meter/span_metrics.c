@@ -25,7 +25,7 @@ enum { N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1, MAX_LABEL_LEN = 2048 };
 static const double bounds[N_BOUNDS] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
                                         0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384};
 
-static uint8_t bucket_of(uint64_t duration_ns)
+static uint8_t span_metrics_bucket_of(uint64_t duration_ns)
 {
     uint8_t i = 0;
     while (i < N_BOUNDS && duration_ns > (uint64_t)2000000 << i)
@@ -124,7 +124,7 @@ struct sf_span_metrics {
 
 /* ---- a batch's tally ---- */
 
-static sf_str cut(sf_str s)
+static sf_str span_metrics_cut(sf_str s)
 {
     s.len = sf_utf8_cut(s, MAX_LABEL_LEN);
     return s;
@@ -140,13 +140,14 @@ static bool tally_row_is(const struct sf_span_tally_row *r, uint64_t hash, sf_st
                          sf_str dims, const struct sf_span *s)
 {
     return r->hash == hash && sf_str_eq(r->dims, dims) && r->kind == s->kind &&
-           r->status == s->status && sf_str_eq(r->name, cut(s->name)) &&
+           r->status == s->status && sf_str_eq(r->name, span_metrics_cut(s->name)) &&
            sf_str_eq(r->service, service);
 }
 
-static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_arena *req,
-                                          uint64_t hash, sf_str service, sf_str dims,
-                                          const struct sf_span *s)
+static struct sf_span_tally_row *span_metrics_find_row(struct sf_span_tally *t,
+                                                       struct sf_arena *req, uint64_t hash,
+                                                       sf_str service, sf_str dims,
+                                                       const struct sf_span *s)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -161,7 +162,8 @@ static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_are
     struct sf_span_tally_row *row = &t->rows[t->n_rows];
     *row = (struct sf_span_tally_row){.hash = hash, .kind = s->kind, .status = s->status};
     if (!sf_arena_copy(req, service, &row->service) ||
-        !sf_arena_copy(req, cut(s->name), &row->name) || !sf_arena_copy(req, dims, &row->dims))
+        !sf_arena_copy(req, span_metrics_cut(s->name), &row->name) ||
+        !sf_arena_copy(req, dims, &row->dims))
         return NULL;
     sf_table_keep(&t->at, &lookup, t->n_rows++);
     return row;
@@ -171,7 +173,7 @@ static bool add_to_bucket(struct sf_span_tally *t, struct sf_arena *req,
                           struct sf_span_tally_row *row, const struct sf_span *s, int64_t now_ns)
 {
     uint64_t duration_ns = sf_span_duration_ns(s);
-    uint8_t bucket = bucket_of(duration_ns);
+    uint8_t bucket = span_metrics_bucket_of(duration_ns);
     struct sf_span_tally_bucket *b = NULL;
     SF_ASSERT(!row->first_bucket || t->buckets);
     for (uint32_t at = row->first_bucket; at; at = t->buckets[at - 1].next) {
@@ -213,14 +215,15 @@ static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_bat
                        int64_t now_ns, struct sf_buf *dims, struct sf_arena *req,
                        struct sf_span_tally *t)
 {
-    uint64_t hash = key_hash(service_hash, cut(s->name), s->kind, s->status);
+    uint64_t hash = key_hash(service_hash, span_metrics_cut(s->name), s->kind, s->status);
     if (m->config.n_dimensions || m->config.has_target) {
         find_dimensions(m, &batch->resources[s->resource], s, dims);
         if (!sf_buf_ok(dims))
             return false;
         hash = sf_key_mix(hash, sf_key_str(sf_buf_str(dims)));
     }
-    struct sf_span_tally_row *row = find_row(t, req, hash, service, sf_buf_str(dims), s);
+    struct sf_span_tally_row *row = span_metrics_find_row(t, req, hash, service, sf_buf_str(dims),
+                                                          s);
     return row && add_to_bucket(t, req, row, s, now_ns);
 }
 
@@ -241,7 +244,7 @@ bool sf_span_metrics_tally_add(const struct sf_span_metrics *m, const struct sf_
         }
         if (s->resource != resource) { /* senders group by resource: mostly the same one */
             resource = s->resource;
-            service = cut(batch->resources[resource].service);
+            service = span_metrics_cut(batch->resources[resource].service);
             service_hash = sf_key_str(service);
         }
         is_ok = tally_span(m, batch, s, service, service_hash, now_ns, &dims, req, t);
@@ -262,7 +265,7 @@ bool sf_span_metrics_tally_make(const struct sf_span_metrics *m, const struct sf
 
 /* ---- adding and dropping ---- */
 
-static void name_labels(struct sf_span_metrics *m)
+static void span_metrics_name_labels(struct sf_span_metrics *m)
 {
     static const char *const own[] = {"service", "span_name",      "span_kind", "status_code",
                                       "tenant",  "status_message", "job",       "instance",
@@ -287,7 +290,7 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
         m->config.stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
     if (!m->config.slack_ns)
         m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
-    name_labels(m);
+    span_metrics_name_labels(m);
     m->list = sf_heap_new_n(m->config.max_series, sizeof(*m->list));
     if (!m->list || !sf_table_reset(&m->at, m->config.max_series)) {
         sf_heap_free(m->list);
@@ -331,8 +334,8 @@ static size_t series_text_len(const struct series *s)
     return (size_t)s->tenant_len + s->service_len + s->name_len + s->dims_len;
 }
 
-static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint64_t hash,
-                                 const struct sf_span_tally_row *row)
+static struct series *span_metrics_add_series(struct sf_span_metrics *m, sf_str tenant,
+                                              uint64_t hash, const struct sf_span_tally_row *row)
 {
     if (m->n == m->config.max_series)
         return NULL;
@@ -361,8 +364,8 @@ static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint6
     return s;
 }
 
-static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
-                                  const struct sf_span_tally_row *row)
+static struct series *span_metrics_find_series(struct sf_span_metrics *m, sf_str tenant,
+                                               const struct sf_span_tally_row *row)
 {
     uint64_t hash = sf_key_mix(row->hash, sf_key_str(tenant));
     struct sf_table_lookup lookup = sf_table_lookup(&m->at, hash);
@@ -374,7 +377,7 @@ static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
             sf_str_eq(series_tenant(s), tenant) && sf_str_eq(series_dims(s), row->dims))
             return s;
     }
-    return add_series(m, tenant, hash, row);
+    return span_metrics_add_series(m, tenant, hash, row);
 }
 
 void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
@@ -384,7 +387,7 @@ void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
     m->n_outside_slack += tally->n_outside_slack;
     for (uint32_t i = 0; i < tally->n_rows; i++) {
         const struct sf_span_tally_row *row = &tally->rows[i];
-        struct series *s = find_series(m, tenant, row);
+        struct series *s = span_metrics_find_series(m, tenant, row);
         if (!s) {
             m->n_overflow += row->n_calls;
             continue;
@@ -402,7 +405,7 @@ void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
     sf_mutex_unlock(&m->mutex);
 }
 
-static void drop_stale(struct sf_span_metrics *m, int64_t now_ns)
+static void span_metrics_drop_stale(struct sf_span_metrics *m, int64_t now_ns)
 {
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < m->n; i++) {
@@ -431,13 +434,14 @@ struct snapshot {
 
 /* Copies everything. Memory is taken outside the lock, so it may be too little by the time the
  * lock is held again; then once more. */
-static bool take_snapshot(struct sf_span_metrics *m, int64_t now_ns, struct snapshot *out)
+static bool span_metrics_take_snapshot(struct sf_span_metrics *m, int64_t now_ns,
+                                       struct snapshot *out)
 {
     size_t cap = 0;
     char *block = NULL;
     for (;;) {
         sf_mutex_lock(&m->mutex);
-        drop_stale(m, now_ns);
+        span_metrics_drop_stale(m, now_ns);
         size_t need = m->n * sizeof(struct series) + m->text_len + 1;
         if (block && need <= cap)
             break;
@@ -485,7 +489,7 @@ static size_t series_labels(const struct sf_span_metrics *m, const struct series
     return n;
 }
 
-static void render_own(const struct snapshot *snap, struct sf_exposition *e)
+static void span_metrics_render_own(const struct snapshot *snap, struct sf_exposition *e)
 {
     sf_exposition_family(e, "spanflame_span_metrics_series", SF_METRIC_GAUGE,
                          "Series made from spans.");
@@ -505,7 +509,7 @@ void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf
 {
     struct snapshot snap;
     struct sf_metric_label labels[MAX_LABELS];
-    if (!take_snapshot(m, now_ns, &snap)) {
+    if (!span_metrics_take_snapshot(m, now_ns, &snap)) {
         e->out->err = e->out->err ? e->out->err : SF_ERR_NOMEM;
         return;
     }
@@ -529,7 +533,7 @@ void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf
         size_t n = series_labels(m, &snap.list[i], labels);
         sf_exposition_u64(e, labels, n, snap.list[i].size_len);
     }
-    render_own(&snap, e);
+    span_metrics_render_own(&snap, e);
     sf_heap_free(snap.list);
 }
 

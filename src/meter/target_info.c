@@ -72,13 +72,13 @@ void sf_target_info_add_names(struct sf_buf *out, struct sf_attrs resource)
     sf_dimension_add(out, &instance);
 }
 
-static bool is_name(sf_str key)
+static bool target_info_is_name(sf_str key)
 {
     return sf_str_eq(key, SF_STR("service.name")) || sf_str_eq(key, SF_STR("service.namespace")) ||
            sf_str_eq(key, SF_STR("service.instance.id"));
 }
 
-static bool has_label(sf_str text, sf_str label)
+static bool target_info_has_label(sf_str text, sf_str label)
 {
     sf_str name, val;
     while (sf_str_split_next(&text, '\0', &name) && sf_str_split_next(&text, '\0', &val)) {
@@ -88,7 +88,7 @@ static bool has_label(sf_str text, sf_str label)
     return false;
 }
 
-static void add_label(struct sf_buf *out, const char *label)
+static void target_info_add_label(struct sf_buf *out, const char *label)
 {
     sf_buf_add_str(out, sf_str_from(label));
     sf_buf_add_u8(out, 0);
@@ -96,7 +96,7 @@ static void add_label(struct sf_buf *out, const char *label)
 
 /* Empty when there is nothing to tell beyond the names. Of two attributes that become one label the
  * first counts: a scraper refuses a sample with both. */
-static void make_labels(struct sf_attrs resource, struct sf_buf *out)
+static void target_info_make_labels(struct sf_attrs resource, struct sf_buf *out)
 {
     static const char *const own[] = {"job", "instance", "tenant"};
     char label[SF_DIMENSION_LABEL_LEN];
@@ -105,10 +105,11 @@ static void make_labels(struct sf_attrs resource, struct sf_buf *out)
     for (uint32_t i = 0; i < resource.n && n < MAX_LABELS; i++) {
         const struct sf_attr *a = &resource.list[i];
         sf_dimension_label("", a->key, own, sizeof(own) / sizeof(own[0]), label);
-        if (is_name(a->key) || has_label(sf_buf_str(out), sf_str_from(label)))
+        if (target_info_is_name(a->key) ||
+            target_info_has_label(sf_buf_str(out), sf_str_from(label)))
             continue;
         size_t before = out->len;
-        add_label(out, label);
+        target_info_add_label(out, label);
         sf_dimension_add(out, &a->val);
         if (out->len > MAX_TEXT_LEN)
             out->len = before;
@@ -123,7 +124,7 @@ static void make_labels(struct sf_attrs resource, struct sf_buf *out)
     sf_target_info_add_names(&names, resource);
     sf_str rest = sf_buf_str(&names), part;
     for (size_t i = 0; i < 2 && sf_str_split_next(&rest, '\0', &part); i++) {
-        add_label(out, own[i]);
+        target_info_add_label(out, own[i]);
         sf_buf_add_str(out, part);
         sf_buf_add_u8(out, 0);
     }
@@ -132,10 +133,10 @@ static void make_labels(struct sf_attrs resource, struct sf_buf *out)
     sf_buf_done(&names);
 }
 
-static bool add_resource(struct sf_target_tally *tally, struct sf_attrs resource,
-                         struct sf_buf *room, struct sf_arena *req)
+static bool target_info_add_resource(struct sf_target_tally *tally, struct sf_attrs resource,
+                                     struct sf_buf *room, struct sf_arena *req)
 {
-    make_labels(resource, room);
+    target_info_make_labels(resource, room);
     if (!sf_buf_ok(room))
         return false;
     if (room->len == 0)
@@ -164,7 +165,8 @@ bool sf_target_info_tally_add(struct sf_target_tally *tally, const struct sf_spa
         if (tally->n == SF_LIMIT_METER_TARGETS)
             tally->n_over++;
         else
-            is_ok = add_resource(tally, batch->resources[s->resource].attrs, &room, req);
+            is_ok = target_info_add_resource(tally, batch->resources[s->resource].attrs, &room,
+                                             req);
     }
     sf_buf_done(&room);
     return is_ok;
@@ -181,7 +183,7 @@ static sf_str target_labels(const struct target *x)
     return (sf_str){x->text + x->tenant_len, x->labels_len};
 }
 
-static void drop_stale(struct sf_target_info *t, int64_t now_ns)
+static void target_info_drop_stale(struct sf_target_info *t, int64_t now_ns)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -193,7 +195,8 @@ static void drop_stale(struct sf_target_info *t, int64_t now_ns)
     t->n = n;
 }
 
-static struct target *find(struct sf_target_info *t, sf_str tenant, const struct sf_target *x)
+static struct target *target_info_find(struct sf_target_info *t, sf_str tenant,
+                                       const struct sf_target *x)
 {
     for (uint32_t i = 0; i < t->n; i++) { /* few and rare: one per process, once per request */
         if (t->list[i].hash == x->hash && sf_str_eq(target_labels(&t->list[i]), x->labels) &&
@@ -224,7 +227,7 @@ void sf_target_info_add(struct sf_target_info *t, sf_str tenant,
     sf_mutex_lock(&t->mutex);
     t->n_over += tally->n_over;
     for (const struct sf_target *x = tally->first; x; x = x->next) {
-        struct target *target = find(t, tenant, x);
+        struct target *target = target_info_find(t, tenant, x);
         if (!target)
             target = add_new(t, tenant, x);
         if (target)
@@ -254,7 +257,7 @@ void sf_target_info_render(struct sf_target_info *t, int64_t now_ns, struct sf_e
     sf_exposition_family(e, "traces_target_info", SF_METRIC_GAUGE,
                          "Attributes of the resources that send spans.");
     sf_mutex_lock(&t->mutex);
-    drop_stale(t, now_ns);
+    target_info_drop_stale(t, now_ns);
     for (uint32_t i = 0; i < t->n; i++)
         render_target(&t->list[i], e);
     uint64_t n_over = t->n_over;
