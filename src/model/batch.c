@@ -48,7 +48,7 @@ struct sf_batch *sf_batch_new(size_t arena_cap)
     return b;
 }
 
-static bool is_in(const struct sf_arena *a, sf_bytes part)
+static bool batch_is_in(const struct sf_arena *a, sf_bytes part)
 {
     return part.len && part.p >= a->base && part.p < a->base + a->cap;
 }
@@ -60,7 +60,8 @@ void sf_batch_drop_rows(struct sf_batch *b)
         b->profiles = NULL;
         if (!b->plain.p || b->log.body.p < b->plain.p || b->log.body.p >= b->plain.p + b->plain.len)
             sf_buf_done(&b->plain);
-        if (b->arena.base && !is_in(&b->arena, b->log.meta) && !is_in(&b->arena, b->log.body)) {
+        if (b->arena.base && !batch_is_in(&b->arena, b->log.meta) &&
+            !batch_is_in(&b->arena, b->log.body)) {
             give_arena(&b->arena);
             b->arena = (struct sf_arena){0};
         }

@@ -32,7 +32,7 @@ enum { VERSION = 1 };
 
 /* ---- encode ---- */
 
-static void put_value(struct sf_encoder *e, struct sf_value val)
+static void batch_codec_put_value(struct sf_encoder *e, struct sf_value val)
 {
     sf_buf_add_u8(e->out, (uint8_t)val.type);
     switch (val.type) {
@@ -48,18 +48,18 @@ static void put_value(struct sf_encoder *e, struct sf_value val)
     }
 }
 
-static void put_attrs(struct sf_encoder *e, struct sf_attrs attrs)
+static void batch_codec_put_attrs(struct sf_encoder *e, struct sf_attrs attrs)
 {
     sf_buf_add_varint(e->out, attrs.n);
     for (uint32_t i = 0; i < attrs.n; i++) {
         sf_codec_put_str(e, attrs.list[i].key);
-        put_value(e, attrs.list[i].val);
+        batch_codec_put_value(e, attrs.list[i].val);
     }
 }
 
 static void put_resource(struct sf_encoder *e, const struct sf_resource *r)
 {
-    put_attrs(e, r->attrs);
+    batch_codec_put_attrs(e, r->attrs);
     sf_codec_put_str(e, r->schema_url);
     sf_codec_put_str(e, r->service);
     sf_buf_add_varint(e->out, r->dropped_attrs);
@@ -70,7 +70,7 @@ static void put_scope(struct sf_encoder *e, const struct sf_scope *sc)
     sf_codec_put_str(e, sc->name);
     sf_codec_put_str(e, sc->version);
     sf_codec_put_str(e, sc->schema_url);
-    put_attrs(e, sc->attrs);
+    batch_codec_put_attrs(e, sc->attrs);
     sf_buf_add_varint(e->out, sc->dropped_attrs);
 }
 
@@ -88,12 +88,12 @@ static void put_span(struct sf_encoder *e, const struct sf_span *s, uint64_t pre
     sf_codec_put_str(e, s->status_msg);
     sf_codec_put_str(e, s->trace_state);
     sf_buf_add_varint(e->out, s->flags);
-    put_attrs(e, s->attrs);
+    batch_codec_put_attrs(e, s->attrs);
     sf_buf_add_varint(e->out, s->n_events);
     for (uint32_t i = 0; i < s->n_events; i++) {
         sf_codec_put_zigzag(e->out, (int64_t)(s->events[i].time_ns - s->start_ns));
         sf_codec_put_str(e, s->events[i].name);
-        put_attrs(e, s->events[i].attrs);
+        batch_codec_put_attrs(e, s->events[i].attrs);
         sf_buf_add_varint(e->out, s->events[i].dropped_attrs);
     }
     sf_buf_add_varint(e->out, s->n_links);
@@ -102,7 +102,7 @@ static void put_span(struct sf_encoder *e, const struct sf_span *s, uint64_t pre
         sf_buf_add_u64le(e->out, s->links[i].span_id);
         sf_codec_put_str(e, s->links[i].trace_state);
         sf_buf_add_varint(e->out, s->links[i].flags);
-        put_attrs(e, s->links[i].attrs);
+        batch_codec_put_attrs(e, s->links[i].attrs);
         sf_buf_add_varint(e->out, s->links[i].dropped_attrs);
     }
     sf_buf_add_varint(e->out, s->dropped_attrs);
@@ -129,7 +129,7 @@ void sf_batch_codec_encode(const struct sf_span_batch *batch, struct sf_buf *out
 
 /* ---- decode ---- */
 
-static struct sf_value get_value(struct sf_decoder *d)
+static struct sf_value batch_codec_get_value(struct sf_decoder *d)
 {
     struct sf_value val = {.type = (enum sf_value_type)sf_codec_get_u8(d)};
     const char *fault;
@@ -162,7 +162,7 @@ static struct sf_value get_value(struct sf_decoder *d)
     return val;
 }
 
-static struct sf_attrs get_attrs(struct sf_decoder *d)
+static struct sf_attrs batch_codec_get_attrs(struct sf_decoder *d)
 {
     uint32_t n = sf_codec_get_count(d, 2);
     struct sf_attr *list = sf_codec_get_list(d, n, sizeof(*list));
@@ -170,14 +170,14 @@ static struct sf_attrs get_attrs(struct sf_decoder *d)
         return (struct sf_attrs){0};
     for (uint32_t i = 0; i < n && !d->fault; i++) {
         list[i].key = sf_codec_get_str(d);
-        list[i].val = get_value(d);
+        list[i].val = batch_codec_get_value(d);
     }
     return (struct sf_attrs){list, n};
 }
 
 static struct sf_resource get_resource(struct sf_decoder *d)
 {
-    struct sf_resource r = {.attrs = get_attrs(d)};
+    struct sf_resource r = {.attrs = batch_codec_get_attrs(d)};
     r.schema_url = sf_codec_get_str(d);
     r.service = sf_codec_get_str(d);
     r.dropped_attrs = sf_codec_get_u32(d);
@@ -189,7 +189,7 @@ static struct sf_scope get_scope(struct sf_decoder *d)
     struct sf_scope sc = {.name = sf_codec_get_str(d)};
     sc.version = sf_codec_get_str(d);
     sc.schema_url = sf_codec_get_str(d);
-    sc.attrs = get_attrs(d);
+    sc.attrs = batch_codec_get_attrs(d);
     sc.dropped_attrs = sf_codec_get_u32(d);
     return sc;
 }
@@ -211,21 +211,21 @@ static sf_span_id get_span_id(struct sf_decoder *d)
     return id;
 }
 
-static void get_events(struct sf_decoder *d, struct sf_span *s)
+static void batch_codec_get_events(struct sf_decoder *d, struct sf_span *s)
 {
     uint32_t n = sf_codec_get_count(d, 4);
     struct sf_event *events = sf_codec_get_list(d, n, sizeof(*events));
     for (uint32_t i = 0; i < n && !d->fault; i++) {
         events[i].time_ns = s->start_ns + (uint64_t)sf_codec_get_zigzag(d);
         events[i].name = sf_codec_get_str(d);
-        events[i].attrs = get_attrs(d);
+        events[i].attrs = batch_codec_get_attrs(d);
         events[i].dropped_attrs = sf_codec_get_u32(d);
     }
     s->events = events;
     s->n_events = events ? n : 0;
 }
 
-static void get_links(struct sf_decoder *d, struct sf_span *s)
+static void batch_codec_get_links(struct sf_decoder *d, struct sf_span *s)
 {
     uint32_t n = sf_codec_get_count(d, 28);
     struct sf_link *links = sf_codec_get_list(d, n, sizeof(*links));
@@ -234,7 +234,7 @@ static void get_links(struct sf_decoder *d, struct sf_span *s)
         links[i].span_id = get_span_id(d);
         links[i].trace_state = sf_codec_get_str(d);
         links[i].flags = sf_codec_get_u32(d);
-        links[i].attrs = get_attrs(d);
+        links[i].attrs = batch_codec_get_attrs(d);
         links[i].dropped_attrs = sf_codec_get_u32(d);
     }
     s->links = links;
@@ -262,9 +262,9 @@ static void get_span(struct sf_decoder *d, const struct sf_span_batch *batch, ui
     s->status_msg = sf_codec_get_str(d);
     s->trace_state = sf_codec_get_str(d);
     s->flags = sf_codec_get_u32(d);
-    s->attrs = get_attrs(d);
-    get_events(d, s);
-    get_links(d, s);
+    s->attrs = batch_codec_get_attrs(d);
+    batch_codec_get_events(d, s);
+    batch_codec_get_links(d, s);
     s->dropped_attrs = sf_codec_get_u32(d);
     s->dropped_events = sf_codec_get_u32(d);
     s->dropped_links = sf_codec_get_u32(d);
@@ -272,7 +272,7 @@ static void get_span(struct sf_decoder *d, const struct sf_span_batch *batch, ui
 
 enum { LEAST_RESOURCE = 4, LEAST_SCOPE = 5, LEAST_SPAN = 47 }; /* bytes of the emptiest one */
 
-static void get_batch(struct sf_decoder *d, struct sf_span_batch *batch)
+static void batch_codec_get_batch(struct sf_decoder *d, struct sf_span_batch *batch)
 {
     struct sf_resource *resources;
     struct sf_scope *scopes;
@@ -302,7 +302,7 @@ enum sf_err sf_batch_codec_decode(sf_bytes in, struct sf_arena *req, struct sf_s
     if (err)
         return err;
     if (!d.fault)
-        get_batch(&d, &batch);
+        batch_codec_get_batch(&d, &batch);
     err = sf_codec_get_end(&d, why);
     if (!err)
         *out = batch;

@@ -9,7 +9,7 @@
 enum { FIRST_STRINGS = 512, MAX_EXPECTED = 1 << 18 };
 
 /* Room for one string more; the first time for as many as are expected. */
-static bool make_room(struct sf_encoder *e)
+static bool codec_make_room(struct sf_encoder *e)
 {
     size_t first = e->n_expected > FIRST_STRINGS ? e->n_expected : FIRST_STRINGS;
     if (sf_list_room(&e->strings, e->n_strings, &e->cap_strings, first) &&
@@ -26,7 +26,7 @@ static uint32_t put_str(struct sf_encoder *e, sf_str s)
     struct sf_table_lookup lookup;
     uint32_t at;
 
-    if (!sf_buf_ok(e->out) || !make_room(e))
+    if (!sf_buf_ok(e->out) || !codec_make_room(e))
         return 0;
     lookup = sf_table_lookup(&e->at, sf_key_str(s));
     while (sf_table_next(&lookup, &at)) {

@@ -100,7 +100,7 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
         put_stack(e->out, &b->stacks[i]);
 }
 
-static void put_series(struct sf_encoder *e, const struct sf_series *s)
+static void profile_codec_put_series(struct sf_encoder *e, const struct sf_series *s)
 {
     sf_codec_put_str(e, s->service);
     sf_codec_put_str(e, s->type.name);
@@ -122,7 +122,7 @@ static void put_series(struct sf_encoder *e, const struct sf_series *s)
                                     (s->is_diff ? 4 : 0)));
 }
 
-static uint8_t flags_of(const struct sf_sample *s)
+static uint8_t profile_codec_flags_of(const struct sf_sample *s)
 {
     unsigned flags = 0;
     flags |= s->count != 1 ? HAS_COUNT : 0;
@@ -142,7 +142,7 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
     uint64_t start_ns = 0;
     for (uint32_t i = 0; i < b->n_samples; i++) {
         const struct sf_sample *s = &b->samples[i];
-        uint8_t flags = flags_of(s);
+        uint8_t flags = profile_codec_flags_of(s);
         sf_buf_add_u8(e->out, flags);
         sf_codec_put_zigzag(e->out, (int64_t)s->series - before->series);
         sf_codec_put_zigzag(e->out, (int64_t)s->stack - before->stack);
@@ -189,7 +189,7 @@ void sf_profile_codec_encode(const struct sf_profile_batch *batch, struct sf_buf
         sf_buf_add_u8(out, batch->processes[i].is_guess);
     }
     for (uint32_t i = 0; i < batch->n_series; i++)
-        put_series(&e, &batch->series[i]);
+        profile_codec_put_series(&e, &batch->series[i]);
     put_samples(&e, batch);
     sf_codec_put_end(&e);
 }
@@ -367,7 +367,7 @@ enum {
     LEAST_SAMPLE = 4
 };
 
-static void get_batch(struct sf_decoder *d, struct sf_profile_batch *b)
+static void profile_codec_get_batch(struct sf_decoder *d, struct sf_profile_batch *b)
 {
     struct sf_process *processes;
     struct sf_series *series;
@@ -405,7 +405,7 @@ enum sf_err sf_profile_codec_decode(sf_bytes in, struct sf_arena *req, struct sf
     if (err)
         return err;
     if (!d.fault)
-        get_batch(&d, &batch);
+        profile_codec_get_batch(&d, &batch);
     err = sf_codec_get_end(&d, why);
     if (!err)
         *out = batch;

@@ -22,7 +22,7 @@ struct reader {
     const char *fault;
 };
 
-static bool fail(struct reader *r, const uint8_t *at, const char *fault)
+static bool value_list_fail(struct reader *r, const uint8_t *at, const char *fault)
 {
     if (!r->fault) {
         r->fault = fault;
@@ -31,7 +31,7 @@ static bool fail(struct reader *r, const uint8_t *at, const char *fault)
     return false;
 }
 
-static bool read_varint(struct reader *r, uint64_t *out)
+static bool value_list_read_varint(struct reader *r, uint64_t *out)
 {
     const uint8_t *p = r->at;
     uint64_t v = 0;
@@ -45,42 +45,42 @@ static bool read_varint(struct reader *r, uint64_t *out)
             return true;
         }
     }
-    return fail(r, r->at, "a number is cut off or longer than 64 bits");
+    return value_list_fail(r, r->at, "a number is cut off or longer than 64 bits");
 }
 
 static bool read_fixed(struct reader *r, size_t len, uint64_t *out)
 {
     if (len > (size_t)(r->end - r->at))
-        return fail(r, r->at, "a number is cut off");
+        return value_list_fail(r, r->at, "a number is cut off");
     *out = len == 8 ? sf_load_u64le(r->at) : sf_load_u32le(r->at);
     r->at += len;
     return true;
 }
 
 /* The next field; false at the end or at a fault. */
-static bool read_field(struct reader *r, struct field *f)
+static bool value_list_read_field(struct reader *r, struct field *f)
 {
     const uint8_t *start = r->at;
     uint64_t tag, len;
 
-    if (r->at == r->end || !read_varint(r, &tag))
+    if (r->at == r->end || !value_list_read_varint(r, &tag))
         return false;
     if (tag < 8 || tag > UINT32_MAX)
-        return fail(r, start, "a field number that cannot be");
+        return value_list_fail(r, start, "a field number that cannot be");
     f->tag = (uint32_t)tag;
     switch (tag & 7) {
-    case VARINT: return read_varint(r, &f->num);
+    case VARINT: return value_list_read_varint(r, &f->num);
     case I64: return read_fixed(r, 8, &f->num);
     case I32: return read_fixed(r, 4, &f->num);
     case LEN:
-        if (!read_varint(r, &len))
+        if (!value_list_read_varint(r, &len))
             return false;
         if (len > (size_t)(r->end - r->at))
-            return fail(r, start, "a length runs past the end of its message");
+            return value_list_fail(r, start, "a length runs past the end of its message");
         f->str = (sf_str){(const char *)r->at, (size_t)len};
         r->at += len;
         return true;
-    default: return fail(r, start, "an unknown wire type");
+    default: return value_list_fail(r, start, "an unknown wire type");
     }
 }
 
@@ -90,12 +90,12 @@ static struct reader reader_of(sf_str s)
     return (struct reader){.at = p, .end = p + s.len};
 }
 
-static struct sf_value value_of(sf_str any)
+static struct sf_value value_list_value_of(sf_str any)
 {
     struct reader r = reader_of(any);
     struct sf_value val = {.type = SF_VALUE_EMPTY};
     struct field f;
-    while (read_field(&r, &f)) {
+    while (value_list_read_field(&r, &f)) {
         switch (f.tag) {
         case TAG(1, LEN): val = (struct sf_value){.type = SF_VALUE_STR, .str = f.str}; break;
         case TAG(2, VARINT):
@@ -117,16 +117,16 @@ static struct sf_value value_of(sf_str any)
     return val;
 }
 
-static struct sf_attr attr_of(sf_str kv)
+static struct sf_attr value_list_attr_of(sf_str kv)
 {
     struct reader r = reader_of(kv);
     struct sf_attr attr = {.val = {.type = SF_VALUE_EMPTY}};
     struct field f;
-    while (read_field(&r, &f)) {
+    while (value_list_read_field(&r, &f)) {
         if (f.tag == TAG(1, LEN))
             attr.key = f.str;
         else if (f.tag == TAG(2, LEN))
-            attr.val = value_of(f.str);
+            attr.val = value_list_value_of(f.str);
     }
     return attr;
 }
@@ -144,12 +144,13 @@ bool sf_value_list_next(struct sf_value_list *list, struct sf_attr *out)
     struct field f;
     bool has_one = false;
 
-    while (!has_one && read_field(&r, &f))
+    while (!has_one && value_list_read_field(&r, &f))
         has_one = f.tag == TAG(1, LEN);
     list->at = r.fault ? r.end : r.at;
     if (!has_one)
         return false;
-    *out = list->is_kvlist ? attr_of(f.str) : (struct sf_attr){.val = value_of(f.str)};
+    *out = list->is_kvlist ? value_list_attr_of(f.str)
+                           : (struct sf_attr){.val = value_list_value_of(f.str)};
     return true;
 }
 
@@ -159,23 +160,23 @@ static bool check_any(struct reader *up, sf_str any, unsigned depth)
 {
     struct reader r = reader_of(any);
     struct field f;
-    while (read_field(&r, &f)) {
+    while (value_list_read_field(&r, &f)) {
         if ((f.tag == TAG(5, LEN) || f.tag == TAG(6, LEN)) &&
             !check_list(up, f.str, f.tag == TAG(6, LEN), depth + 1))
             return false;
     }
-    return r.fault ? fail(up, r.fault_at, r.fault) : true;
+    return r.fault ? value_list_fail(up, r.fault_at, r.fault) : true;
 }
 
 static bool check_key_value(struct reader *up, sf_str kv, unsigned depth)
 {
     struct reader r = reader_of(kv);
     struct field f;
-    while (read_field(&r, &f)) {
+    while (value_list_read_field(&r, &f)) {
         if (f.tag == TAG(2, LEN) && !check_any(up, f.str, depth))
             return false;
     }
-    return r.fault ? fail(up, r.fault_at, r.fault) : true;
+    return r.fault ? value_list_fail(up, r.fault_at, r.fault) : true;
 }
 
 const char sf_value_list_too_deep[] = "a value is nested too deep";
@@ -186,14 +187,14 @@ static bool check_list(struct reader *up, sf_str content, bool is_kvlist, unsign
     struct reader r = reader_of(content);
     struct field f;
     if (depth > SF_LIMIT_NESTING)
-        return fail(up, r.at, sf_value_list_too_deep);
-    while (read_field(&r, &f)) {
+        return value_list_fail(up, r.at, sf_value_list_too_deep);
+    while (value_list_read_field(&r, &f)) {
         if (f.tag != TAG(1, LEN))
             continue;
         if (!(is_kvlist ? check_key_value(up, f.str, depth) : check_any(up, f.str, depth)))
             return false;
     }
-    return r.fault ? fail(up, r.fault_at, r.fault) : true;
+    return r.fault ? value_list_fail(up, r.fault_at, r.fault) : true;
 }
 
 bool sf_value_list_check(enum sf_value_type type, sf_str content, size_t *out_off,
@@ -214,7 +215,7 @@ sf_str sf_value_list_cut(sf_str content, size_t max)
     size_t len = 0;
     if (content.len <= max)
         return content;
-    while (read_field(&r, &f) && (size_t)((const char *)r.at - content.p) <= max)
+    while (value_list_read_field(&r, &f) && (size_t)((const char *)r.at - content.p) <= max)
         len = (size_t)((const char *)r.at - content.p);
     return (sf_str){content.p, len};
 }

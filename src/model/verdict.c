@@ -205,7 +205,7 @@ static void get_services(struct sf_decoder *d, struct sf_verdict *v)
     v->services = list;
 }
 
-static int by_id(const void *a, const void *b)
+static int verdict_by_id(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return x < y ? -1 : x > y;
@@ -247,7 +247,7 @@ enum sf_err sf_verdict_decode(sf_bytes in, const uint8_t uuid[16], struct sf_are
                        "verdict: byte %zu: %s", d.fault_off, d.fault);
     if (v.n_kept_spans) {
         memcpy(sorted, v.spans, v.n_kept_spans * sizeof(*sorted));
-        qsort(sorted, v.n_kept_spans, sizeof(*sorted), by_id);
+        qsort(sorted, v.n_kept_spans, sizeof(*sorted), verdict_by_id);
     }
     v.by_id = sorted;
     *out = v;
@@ -275,7 +275,7 @@ const struct sf_verdict_entry *sf_verdict_trace(const struct sf_verdict *v, sf_t
 bool sf_verdict_has_span(const struct sf_verdict *v, sf_span_id id)
 {
     return v->n_kept_spans > 0 && id &&
-           bsearch(&id, v->by_id, v->n_kept_spans, sizeof(id), by_id) != NULL;
+           bsearch(&id, v->by_id, v->n_kept_spans, sizeof(id), verdict_by_id) != NULL;
 }
 
 bool sf_verdict_has_root(const struct sf_verdict *v, uint64_t process, int64_t start_ns,
