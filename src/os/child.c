@@ -20,9 +20,9 @@ static void set_env(const struct sf_child_env *env, size_t n_env)
         setenv(env[i].name, env[i].val ? env[i].val : own, 1);
 }
 
-static enum sf_err start(const char *path, const char *const *argv, const struct sf_child_env *env,
-                         size_t n_env, const char *log_path, struct sf_child *out,
-                         struct sf_why *why)
+static enum sf_err child_start(const char *path, const char *const *argv,
+                               const struct sf_child_env *env, size_t n_env, const char *log_path,
+                               struct sf_child *out, struct sf_why *why)
 {
     pid_t parent = getpid(), pid;
     int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -51,13 +51,13 @@ static enum sf_err start(const char *path, const char *const *argv, const struct
 enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
                                 struct sf_why *why)
 {
-    return start("/proc/self/exe", argv, NULL, 0, log_path, out, why);
+    return child_start("/proc/self/exe", argv, NULL, 0, log_path, out, why);
 }
 
 enum sf_err sf_child_start(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                            const char *log_path, struct sf_child *out, struct sf_why *why)
 {
-    return start(argv[0], argv, env, n_env, log_path, out, why);
+    return child_start(argv[0], argv, env, n_env, log_path, out, why);
 }
 
 bool sf_child_is_running(struct sf_child *c, int *out_code)
@@ -139,7 +139,7 @@ enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env
 
 static volatile sig_atomic_t is_interrupted;
 
-static void note(int signal)
+static void child_note(int signal)
 {
     (void)signal;
     is_interrupted = 1;
@@ -147,7 +147,7 @@ static void note(int signal)
 
 void sf_child_interrupt_watch(void)
 {
-    struct sigaction act = {.sa_handler = note};
+    struct sigaction act = {.sa_handler = child_note};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
 }

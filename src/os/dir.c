@@ -19,7 +19,7 @@ struct sf_dir {
     char path[]; /* terminated */
 };
 
-static enum sf_err fail_errno(struct sf_why *why, const char *doing, const char *name)
+static enum sf_err dir_fail_errno(struct sf_why *why, const char *doing, const char *name)
 {
     int code = errno;
     enum sf_err err = code == ENOENT                     ? SF_ERR_NOT_FOUND
@@ -29,7 +29,7 @@ static enum sf_err fail_errno(struct sf_why *why, const char *doing, const char 
     return sf_fail(why, err, "%s %s: %s", doing, name, strerror(code));
 }
 
-static enum sf_err make_path(const char *path, struct sf_why *why)
+static enum sf_err dir_make_path(const char *path, struct sf_why *why)
 {
     char part[4096];
     size_t len = strlen(path);
@@ -41,7 +41,7 @@ static enum sf_err make_path(const char *path, struct sf_why *why)
             continue;
         part[i] = 0;
         if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            return fail_errno(why, "make directory", part);
+            return dir_fail_errno(why, "make directory", part);
         part[i] = path[i];
     }
     return SF_OK;
@@ -53,7 +53,7 @@ enum sf_err sf_dir_open(const char *path, enum sf_dir_mode mode, struct sf_dir *
     size_t len = strlen(path);
     struct sf_dir *d;
     if (mode == SF_DIR_CREATE) {
-        enum sf_err err = make_path(path, why);
+        enum sf_err err = dir_make_path(path, why);
         if (err)
             return err;
     }
@@ -64,7 +64,7 @@ enum sf_err sf_dir_open(const char *path, enum sf_dir_mode mode, struct sf_dir *
     d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->fd < 0) {
         sf_heap_free(d);
-        return fail_errno(why, "open directory", path);
+        return dir_fail_errno(why, "open directory", path);
     }
     *out = d;
     return SF_OK;
@@ -88,7 +88,7 @@ static enum sf_err open_flags(struct sf_dir *d, const char *name, int flags, str
 {
     int fd = openat(d->fd, name, flags | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail_errno(why, "open", name);
+        return dir_fail_errno(why, "open", name);
     out->fd_plus_1 = fd + 1;
     return SF_OK;
 }
@@ -120,7 +120,7 @@ enum sf_err sf_dir_open_append(struct sf_dir *d, const char *name, struct sf_fil
 enum sf_err sf_dir_make(struct sf_dir *d, const char *name, struct sf_why *why)
 {
     if (mkdirat(d->fd, name, 0700) != 0 && errno != EEXIST)
-        return fail_errno(why, "make directory", name);
+        return dir_fail_errno(why, "make directory", name);
     return SF_OK;
 }
 
@@ -129,16 +129,16 @@ enum sf_err sf_dir_sync(struct sf_dir *d, const char *name, struct sf_why *why)
     enum sf_err err = SF_OK;
     int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return fail_errno(why, "open directory", name);
+        return dir_fail_errno(why, "open directory", name);
     if (fsync(fd) != 0)
-        err = fail_errno(why, "sync directory", name);
+        err = dir_fail_errno(why, "sync directory", name);
     close(fd);
     return err;
 }
 
 enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, struct sf_why *why)
 {
-    return renameat(d->fd, from, d->fd, to) == 0 ? SF_OK : fail_errno(why, "rename", from);
+    return renameat(d->fd, from, d->fd, to) == 0 ? SF_OK : dir_fail_errno(why, "rename", from);
 }
 
 enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, struct sf_why *why)
@@ -162,14 +162,14 @@ enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, s
 enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name, struct sf_why *why)
 {
     if (unlinkat(d->fd, name, 0) != 0 && errno != ENOENT)
-        return fail_errno(why, "delete", name);
+        return dir_fail_errno(why, "delete", name);
     return SF_OK;
 }
 
 enum sf_err sf_dir_remove(struct sf_dir *d, const char *name, struct sf_why *why)
 {
     if (unlinkat(d->fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        return fail_errno(why, "remove directory", name);
+        return dir_fail_errno(why, "remove directory", name);
     return SF_OK;
 }
 
@@ -183,7 +183,7 @@ enum sf_err sf_dir_stat(struct sf_dir *d, const char *name, uint64_t *out_len, i
 {
     struct stat st;
     if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return fail_errno(why, "look at", name);
+        return dir_fail_errno(why, "look at", name);
     *out_len = (uint64_t)st.st_size;
     *out_ns = (int64_t)st.st_mtim.tv_sec * SF_NS_PER_S + st.st_mtim.tv_nsec;
     return SF_OK;
@@ -202,11 +202,11 @@ enum sf_err sf_dir_list(struct sf_dir *d, const char *name,
     DIR *list;
     int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return fail_errno(why, "list", name);
+        return dir_fail_errno(why, "list", name);
     list = fdopendir(fd);
     if (!list) {
         close(fd);
-        return fail_errno(why, "list", name);
+        return dir_fail_errno(why, "list", name);
     }
     while ((e = readdir(list))) {
         bool is_dir = e->d_type == DT_DIR;
@@ -228,7 +228,7 @@ enum sf_err sf_dir_free_len(struct sf_dir *d, uint64_t *out_free, uint64_t *out_
 {
     struct statvfs st;
     if (fstatvfs(d->fd, &st) != 0)
-        return fail_errno(why, "ask free space of", d->path);
+        return dir_fail_errno(why, "ask free space of", d->path);
     *out_free = (uint64_t)st.f_bavail * st.f_frsize;
     *out_all = (uint64_t)st.f_blocks * st.f_frsize;
     return SF_OK;
@@ -242,11 +242,11 @@ enum sf_err sf_dir_make_temporary(const char *prefix, char *path, size_t path_le
     if (len < 0 || (size_t)len >= path_len)
         return sf_fail(why, SF_ERR_INPUT, "the name of the temporary directory is too long");
     if (!mkdtemp(path))
-        return fail_errno(why, "make directory", path);
+        return dir_fail_errno(why, "make directory", path);
     return SF_OK;
 }
 
-static int delete_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int dir_delete_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st;
     (void)kind;
@@ -261,7 +261,7 @@ const char *sf_dir_full_path(const char *path, char full[SF_DIR_PATH_MAX])
 
 enum sf_err sf_dir_delete_tree(const char *path, struct sf_why *why)
 {
-    if (nftw(path, delete_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
-        return fail_errno(why, "delete", path);
+    if (nftw(path, dir_delete_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return dir_fail_errno(why, "delete", path);
     return SF_OK;
 }

@@ -70,7 +70,7 @@ static void keep_refusal(struct transfer *t, const char *p, size_t len)
     t->refusal_len += len;
 }
 
-static size_t on_piece(char *p, size_t size, size_t n, void *arg)
+static size_t fetch_on_piece(char *p, size_t size, size_t n, void *arg)
 {
     struct transfer *t = arg;
     long status = 0;
@@ -82,8 +82,8 @@ static size_t on_piece(char *p, size_t size, size_t n, void *arg)
     return t->err ? 0 : size * n;
 }
 
-static int on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
-                       curl_off_t out)
+static int fetch_on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
+                             curl_off_t out)
 {
     const struct transfer *t = arg;
     long status = 0;
@@ -109,7 +109,7 @@ static bool is_same_origin(const char *a, const char *b)
     return len == origin_len(b) && strncmp(a, b, len) == 0;
 }
 
-static void set_tls(CURL *c, const struct sf_fetch_tls *tls)
+static void fetch_set_tls(CURL *c, const struct sf_fetch_tls *tls)
 {
     if (tls->ca_file)
         curl_easy_setopt(c, CURLOPT_CAINFO, tls->ca_file);
@@ -123,7 +123,7 @@ static void set_tls(CURL *c, const struct sf_fetch_tls *tls)
     }
 }
 
-static bool add_header(struct transfer *t, const char *name, const char *value)
+static bool fetch_add_header(struct transfer *t, const char *name, const char *value)
 {
     struct sf_buf line = {0};
     struct curl_slist *more = NULL;
@@ -137,7 +137,7 @@ static bool add_header(struct transfer *t, const char *name, const char *value)
     return more != NULL;
 }
 
-static void end(struct transfer *t)
+static void fetch_end(struct transfer *t)
 {
     curl_slist_free_all(t->headers);
     if (!t->f.line)
@@ -147,14 +147,14 @@ static void end(struct transfer *t)
 static bool add_headers(struct transfer *t)
 {
     const struct sf_fetch *f = &t->f;
-    bool is_ok = (!f->content_type || add_header(t, "Content-Type:", f->content_type)) &&
-                 (!f->bearer || add_header(t, "Authorization: Bearer", f->bearer));
+    bool is_ok = (!f->content_type || fetch_add_header(t, "Content-Type:", f->content_type)) &&
+                 (!f->bearer || fetch_add_header(t, "Authorization: Bearer", f->bearer));
     for (size_t i = 0; is_ok && i < f->n_headers; i++)
-        is_ok = add_header(t, f->headers[i], "");
+        is_ok = fetch_add_header(t, f->headers[i], "");
     return is_ok;
 }
 
-static enum sf_err begin(struct transfer *t, struct sf_why *why)
+static enum sf_err fetch_begin(struct transfer *t, struct sf_why *why)
 {
     const struct sf_fetch *f = &t->f;
     enum sf_err err = sf_fetch_check_url(sf_str_from(f->url), why);
@@ -168,7 +168,7 @@ static enum sf_err begin(struct transfer *t, struct sf_why *why)
     if (f->line)
         curl_easy_reset(c); /* keeps the connection */
     if (!c || !add_headers(t)) {
-        end(t);
+        fetch_end(t);
         return sf_no_memory(why, "a request");
     }
     curl_easy_setopt(c, CURLOPT_URL, t->url);
@@ -184,18 +184,19 @@ static enum sf_err begin(struct transfer *t, struct sf_why *why)
         curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)f->body.len);
         curl_easy_setopt(c, CURLOPT_POSTFIELDS, f->body.p ? (const char *)f->body.p : "");
     }
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_piece);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, fetch_on_piece);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, fetch_on_progress);
     curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(c, CURLOPT_PRIVATE, t);
-    set_tls(c, &f->tls);
+    fetch_set_tls(c, &f->tls);
     return SF_OK;
 }
 
 /* What a finished request means; *out_again: it is to be made once more, to another path. */
-static enum sf_err judge(struct transfer *t, CURLcode code, bool *out_again, struct sf_why *why)
+static enum sf_err fetch_judge(struct transfer *t, CURLcode code, bool *out_again,
+                               struct sf_why *why)
 {
     char *next = NULL;
     long status = 0;
@@ -234,12 +235,12 @@ enum sf_err sf_fetch_run(const struct sf_fetch *f, struct sf_why *why)
 {
     struct transfer t = {.f = *f};
     bool is_again = true;
-    enum sf_err err = begin(&t, why);
+    enum sf_err err = fetch_begin(&t, why);
     if (err)
         return err;
     while (!err && is_again)
-        err = judge(&t, curl_easy_perform(t.curl), &is_again, why);
-    end(&t);
+        err = fetch_judge(&t, curl_easy_perform(t.curl), &is_again, why);
+    fetch_end(&t);
     return err;
 }
 
@@ -270,9 +271,9 @@ enum sf_err sf_fetches_start(struct sf_fetches *s, const struct sf_fetch *f, sf_
         return sf_no_memory(why, "a request");
     t->f = *f;
     t->done = done;
-    err = begin(t, why);
+    err = fetch_begin(t, why);
     if (!err && curl_multi_add_handle(s->multi, t->curl)) {
-        end(t);
+        fetch_end(t);
         err = sf_no_memory(why, "a request");
     }
     if (err) {
@@ -285,7 +286,7 @@ enum sf_err sf_fetches_start(struct sf_fetches *s, const struct sf_fetch *f, sf_
     return SF_OK;
 }
 
-static void drop(struct sf_fetches *s, struct transfer *t)
+static void fetch_drop(struct sf_fetches *s, struct transfer *t)
 {
     struct transfer **at = &s->first;
     while (*at != t)
@@ -293,7 +294,7 @@ static void drop(struct sf_fetches *s, struct transfer *t)
     *at = t->next;
     s->n--;
     curl_multi_remove_handle(s->multi, t->curl);
-    end(t);
+    fetch_end(t);
     sf_heap_free(t);
 }
 
@@ -312,7 +313,7 @@ void sf_fetches_step(struct sf_fetches *s, int64_t wait_ns)
         if (msg->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-        err = judge(t, msg->data.result, &is_again, &why);
+        err = fetch_judge(t, msg->data.result, &is_again, &why);
         if (is_again && !err) {
             curl_multi_remove_handle(s->multi, t->curl);
             if (!curl_multi_add_handle(s->multi, t->curl))
@@ -320,7 +321,7 @@ void sf_fetches_step(struct sf_fetches *s, int64_t wait_ns)
             err = sf_no_memory(&why, "a request");
         }
         t->done(t->f.arg, err, &why);
-        drop(s, t);
+        fetch_drop(s, t);
     }
 }
 
@@ -334,7 +335,7 @@ void sf_fetches_free(struct sf_fetches *s)
     if (!s)
         return;
     while (s->first)
-        drop(s, s->first);
+        fetch_drop(s, s->first);
     curl_multi_cleanup(s->multi);
     sf_heap_free(s);
 }

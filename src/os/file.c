@@ -19,7 +19,7 @@ static int fd_of(const struct sf_file *f)
     return f->fd_plus_1 - 1;
 }
 
-static enum sf_err fail_errno(struct sf_why *why, const char *doing)
+static enum sf_err file_fail_errno(struct sf_why *why, const char *doing)
 {
     int code = errno;
     enum sf_err err = code == ENOSPC || code == EDQUOT ? SF_ERR_FULL : SF_ERR_IO;
@@ -54,7 +54,7 @@ enum sf_err sf_file_read_some(const struct sf_file *f, uint64_t off, void *p, si
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail_errno(why, "read");
+            return file_fail_errno(why, "read");
         if (got == 0)
             break;
         done += (size_t)got;
@@ -99,7 +99,7 @@ enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struc
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return fail_errno(why, "write");
+            return file_fail_errno(why, "write");
         off += (uint64_t)put;
         skip += (size_t)put;
         while (n && skip >= v->len) {
@@ -122,21 +122,21 @@ bool sf_file_set_direct(const struct sf_file *f, bool is_direct)
 
 enum sf_err sf_file_sync(const struct sf_file *f, struct sf_why *why)
 {
-    return fdatasync(fd_of(f)) == 0 ? SF_OK : fail_errno(why, "sync");
+    return fdatasync(fd_of(f)) == 0 ? SF_OK : file_fail_errno(why, "sync");
 }
 
 enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *why)
 {
     struct stat st;
     if (fstat(fd_of(f), &st) != 0)
-        return fail_errno(why, "stat");
+        return file_fail_errno(why, "stat");
     *out = (uint64_t)st.st_size;
     return SF_OK;
 }
 
 enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why)
 {
-    return ftruncate(fd_of(f), (off_t)len) == 0 ? SF_OK : fail_errno(why, "truncate");
+    return ftruncate(fd_of(f), (off_t)len) == 0 ? SF_OK : file_fail_errno(why, "truncate");
 }
 
 enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why)
@@ -145,7 +145,7 @@ enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why)
         return SF_OK;
     if (errno == EWOULDBLOCK)
         return sf_fail(why, SF_ERR_BUSY, "another process holds the lock");
-    return fail_errno(why, "lock");
+    return file_fail_errno(why, "lock");
 }
 
 enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why)
@@ -246,7 +246,7 @@ enum sf_err sf_file_read_all(const struct sf_file *f, size_t max_len, struct sf_
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail_errno(why, "read");
+            return file_fail_errno(why, "read");
         if (got == 0)
             return SF_OK;
         out->len += (size_t)got;

@@ -21,7 +21,7 @@ uint64_t sf_memory_resident_len(void)
 
 /* ---- control groups ---- */
 
-static uint64_t read_limit(const char *root, const char *group, const char *name)
+static uint64_t memory_read_limit(const char *root, const char *group, const char *name)
 {
     char path[1024], text[32] = "";
     unsigned long long limit;
@@ -39,7 +39,7 @@ static uint64_t read_limit(const char *root, const char *group, const char *name
     return limit == 0 || limit >= UINT64_C(1) << 60 ? UINT64_MAX : limit;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t memory_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -50,7 +50,7 @@ static uint64_t limit_of(const char *root, char *group, const char *name)
     uint64_t limit = UINT64_MAX;
     for (;;) {
         char *slash;
-        limit = least(limit, read_limit(root, group, name));
+        limit = memory_least(limit, memory_read_limit(root, group, name));
         slash = strrchr(group, '/');
         if (!slash)
             return limit;
@@ -71,9 +71,9 @@ uint64_t sf_memory_limit_in(const char *groups, const char *root)
         *group++ = 0;
         group[strcspn(group, "\n")] = 0;
         if (kinds[1] == 0)
-            limit = least(limit, limit_of(root, group, "memory.max"));
+            limit = memory_least(limit, limit_of(root, group, "memory.max"));
         else if (strstr(kinds, "memory"))
-            limit = least(limit, limit_of(memory_root, group, "memory.limit_in_bytes"));
+            limit = memory_least(limit, limit_of(memory_root, group, "memory.limit_in_bytes"));
     }
     if (f)
         fclose(f);

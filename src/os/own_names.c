@@ -8,7 +8,7 @@
 enum { HOSTS_MAX_LEN = 1 << 20, NAMES_MAX_LEN = 4096 };
 
 /* The next word of a line; false at its end or at a remark. */
-static bool next_word(sf_str *rest, sf_str *out)
+static bool own_names_next_word(sf_str *rest, sf_str *out)
 {
     *rest = sf_str_trim(*rest);
     size_t len = 0;
@@ -25,12 +25,12 @@ void sf_own_names_add_aliases(struct sf_buf *out, sf_str hosts_text, sf_str name
     while (sf_str_split_next(&hosts_text, '\n', &line)) {
         sf_str rest = line;
         bool is_ours = false, is_address = true;
-        for (; next_word(&rest, &word); is_address = false)
+        for (; own_names_next_word(&rest, &word); is_address = false)
             is_ours = is_ours || (!is_address && sf_str_ieq(word, name));
         rest = line;
-        if (!is_ours || !next_word(&rest, &word)) /* the address */
+        if (!is_ours || !own_names_next_word(&rest, &word)) /* the address */
             continue;
-        while (next_word(&rest, &word)) {
+        while (own_names_next_word(&rest, &word)) {
             if (!sf_str_ieq(word, name) && out->len + word.len < NAMES_MAX_LEN) {
                 sf_buf_add_u8(out, ' ');
                 sf_buf_add_str(out, word);

@@ -13,7 +13,7 @@ bool sf_own_profiler_library(char out[SF_LIBRARY_PATH_CAP])
 
 /* A function by its name. The standard has no way from an object's address to a function's that a
  * compiler accepts; copying the bytes is what dlsym's own page says. */
-static bool find(void *library, const char *name, void *out)
+static bool own_profiler_find(void *library, const char *name, void *out)
 {
     void *at = dlsym(library, name);
 
@@ -23,7 +23,7 @@ static bool find(void *library, const char *name, void *out)
 
 /* A program that was started with the library preloaded has it already, and a second copy would
  * fight with it over the signal: the first is taken. */
-static void *load(void)
+static void *own_profiler_load(void)
 {
     char path[SF_LIBRARY_PATH_CAP];
 
@@ -36,24 +36,26 @@ enum sf_err sf_own_profiler_open(struct sf_own_profiler *out, struct sf_why *why
 {
     struct sf_own_profiler p = {0};
     bool is_preloaded = dlsym(RTLD_DEFAULT, "sf_cpu_profile_start") != NULL;
-    void *library = load();
+    void *library = own_profiler_load();
 
     if (!is_preloaded && !library)
         return sf_fail(why, SF_ERR_UNSUPPORTED,
                        "libspanflame.so.1 is neither beside this program nor in ../lib");
-    if (!find(library, "sf_cpu_profile_start", (void *)&p.cpu_start) ||
-        !find(library, "sf_cpu_profile_stop", (void *)&p.cpu_stop) ||
-        !find(library, "sf_problem", (void *)&p.problem))
+    if (!own_profiler_find(library, "sf_cpu_profile_start", (void *)&p.cpu_start) ||
+        !own_profiler_find(library, "sf_cpu_profile_stop", (void *)&p.cpu_stop) ||
+        !own_profiler_find(library, "sf_problem", (void *)&p.problem))
         return sf_fail(why, SF_ERR_UNSUPPORTED, "libspanflame.so.1 has no CPU profiler");
     /* Loaded now it stands behind the malloc that everybody has found already. */
-    if (is_preloaded && (!find(library, "sf_heap_profile_start", (void *)&p.heap_start) ||
-                         !find(library, "sf_heap_profile_write", (void *)&p.heap_write)))
+    if (is_preloaded &&
+        (!own_profiler_find(library, "sf_heap_profile_start", (void *)&p.heap_start) ||
+         !own_profiler_find(library, "sf_heap_profile_write", (void *)&p.heap_write)))
         p.heap_start = NULL;
     *out = p;
     return SF_OK;
 }
 
-static enum sf_err say(const struct sf_own_profiler *p, enum sf_err err, struct sf_why *why)
+static enum sf_err own_profiler_say(const struct sf_own_profiler *p, enum sf_err err,
+                                    struct sf_why *why)
 {
     char text[160] = "";
 
@@ -64,12 +66,12 @@ static enum sf_err say(const struct sf_own_profiler *p, enum sf_err err, struct 
 enum sf_err sf_own_profiler_cpu_start(const struct sf_own_profiler *p, const char *path,
                                       unsigned rate_hz, struct sf_why *why)
 {
-    return p->cpu_start(path, rate_hz) ? say(p, SF_ERR_BUSY, why) : SF_OK;
+    return p->cpu_start(path, rate_hz) ? own_profiler_say(p, SF_ERR_BUSY, why) : SF_OK;
 }
 
 enum sf_err sf_own_profiler_cpu_stop(const struct sf_own_profiler *p, struct sf_why *why)
 {
-    return p->cpu_stop() ? say(p, SF_ERR_IO, why) : SF_OK;
+    return p->cpu_stop() ? own_profiler_say(p, SF_ERR_IO, why) : SF_OK;
 }
 
 enum sf_err sf_own_profiler_heap(const struct sf_own_profiler *p, const char *path,
@@ -83,6 +85,6 @@ enum sf_err sf_own_profiler_heap(const struct sf_own_profiler *p, const char *pa
     if (p->heap_write(path) == 0)
         return SF_OK;
     if (p->heap_start(0) || p->heap_write(path))
-        return say(p, SF_ERR_IO, why);
+        return own_profiler_say(p, SF_ERR_IO, why);
     return SF_OK;
 }

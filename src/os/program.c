@@ -19,7 +19,7 @@ static bool is_program(const char *path)
     return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-static bool find(const char *name, char out[PATH_CAP])
+static bool program_find(const char *name, char out[PATH_CAP])
 {
     const char *path = getenv("PATH");
     if (strchr(name, '/'))
@@ -42,7 +42,7 @@ static bool read_at(int fd, uint64_t off, void *to, size_t len)
 }
 
 /* A text of at most `cap` - 1 bytes that ends with a zero. */
-static bool read_text(int fd, uint64_t off, char *to, size_t cap)
+static bool program_read_text(int fd, uint64_t off, char *to, size_t cap)
 {
     ssize_t n = off <= INT64_MAX - cap ? pread(fd, to, cap, (off_t)off) : -1;
     return n > 0 && memchr(to, 0, (size_t)n) != NULL;
@@ -83,7 +83,7 @@ static void inspect_needed(const struct image *i, const Elf64_Phdr *dynamic, str
     }
     for (size_t k = 0; names && k < n && list[k].d_tag != DT_NULL; k++) {
         if (list[k].d_tag == DT_NEEDED && list[k].d_un.d_val < UINT32_MAX &&
-            read_text(i->fd, names + list[k].d_un.d_val, name, sizeof(name)) &&
+            program_read_text(i->fd, names + list[k].d_un.d_val, name, sizeof(name)) &&
             !strncmp(name, "libasan.so", 10))
             memcpy(out->first, name, sizeof(name));
     }
@@ -113,7 +113,7 @@ static void inspect_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
     out->kind = SF_PROGRAM_STATIC;
     for (size_t k = 0; k < i.n; k++) {
         if (i.headers[k].p_type == PT_INTERP &&
-            read_text(fd, i.headers[k].p_offset, loader, sizeof(loader))) {
+            program_read_text(fd, i.headers[k].p_offset, loader, sizeof(loader))) {
             name = strrchr(loader, '/');
             out->kind = strncmp(name ? name + 1 : loader, "ld-musl", 7) ? SF_PROGRAM_DYNAMIC
                                                                         : SF_PROGRAM_MUSL;
@@ -143,7 +143,7 @@ void sf_program_inspect(const char *name, struct sf_program *out)
 {
     char path[PATH_CAP], next[PATH_CAP];
     *out = (struct sf_program){.kind = SF_PROGRAM_UNKNOWN};
-    if (!find(name, path))
+    if (!program_find(name, path))
         return;
     for (int depth = 0; depth < MAX_SCRIPTS; depth++) {
         Elf64_Ehdr head;

@@ -48,7 +48,7 @@ enum sf_err sf_queue_give(struct sf_queue *q, void *item)
     return err;
 }
 
-static void *pop(struct sf_queue *q)
+static void *queue_pop(struct sf_queue *q)
 {
     void *item;
     if (q->n == 0)
@@ -65,7 +65,7 @@ void *sf_queue_take(struct sf_queue *q)
     sf_mutex_lock(&q->lock);
     while (q->n == 0 && !q->is_closed)
         sf_condvar_wait(&q->has_items, &q->lock);
-    item = pop(q);
+    item = queue_pop(q);
     sf_mutex_unlock(&q->lock);
     return item;
 }
@@ -78,7 +78,7 @@ void *sf_queue_take_until(struct sf_queue *q, int64_t deadline_ns)
         if (!sf_condvar_wait_until(&q->has_items, &q->lock, deadline_ns))
             break;
     }
-    item = pop(q);
+    item = queue_pop(q);
     sf_mutex_unlock(&q->lock);
     return item;
 }
@@ -88,7 +88,7 @@ size_t sf_queue_take_many(struct sf_queue *q, void **out, size_t max)
     size_t n = 0;
     sf_mutex_lock(&q->lock);
     while (n < max && q->n)
-        out[n++] = pop(q);
+        out[n++] = queue_pop(q);
     sf_mutex_unlock(&q->lock);
     return n;
 }

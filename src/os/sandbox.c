@@ -51,7 +51,7 @@ static uint64_t rights_known(void)
     return rights;
 }
 
-static bool add_rule(int rules, const char *path, uint64_t rights)
+static bool sandbox_add_rule(int rules, const char *path, uint64_t rights)
 {
     struct landlock_path_beneath_attr rule = {.allowed_access = rights};
     struct stat st;
@@ -72,7 +72,7 @@ static bool add_read(int rules, const char *path, uint64_t rights)
     char folder[PATH_MAX], real[PATH_MAX];
     struct stat st;
     char *slash;
-    bool is_added = add_rule(rules, path, rights);
+    bool is_added = sandbox_add_rule(rules, path, rights);
     if (stat(path, &st) || S_ISDIR(st.st_mode))
         return is_added;
     for (int i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ static bool add_read(int rules, const char *path, uint64_t rights)
             continue;
         if (slash)
             *slash = 0;
-        is_added = add_rule(rules, slash ? folder : ".", rights) && is_added;
+        is_added = sandbox_add_rule(rules, slash ? folder : ".", rights) && is_added;
     }
     return is_added;
 }
@@ -102,9 +102,9 @@ static bool restrict_files(const struct sf_sandbox *s)
     rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
     if (rules < 0)
         return false;
-    is_set = add_rule(rules, "/dev", known & (READ_RIGHTS | FILE_RIGHTS));
+    is_set = sandbox_add_rule(rules, "/dev", known & (READ_RIGHTS | FILE_RIGHTS));
     for (size_t i = 0; i < s->n_write; i++)
-        is_set = is_set && add_rule(rules, s->write[i], known & ~NEVER);
+        is_set = is_set && sandbox_add_rule(rules, s->write[i], known & ~NEVER);
     for (size_t i = 0; i < s->n_read; i++)
         is_set = is_set && add_read(rules, s->read[i], known & READ_RIGHTS);
     is_set = is_set && !syscall(SYS_landlock_restrict_self, rules, 0);

@@ -9,8 +9,8 @@
 
 #include "base/time_unit.h"
 
-static enum sf_err read_all(int fd, const char *name, size_t max_len, struct sf_buf *out,
-                            struct sf_why *why)
+static enum sf_err text_file_read_all(int fd, const char *name, size_t max_len, struct sf_buf *out,
+                                      struct sf_why *why)
 {
     for (;;) {
         ssize_t got;
@@ -35,7 +35,7 @@ enum sf_err sf_text_file_read(const char *path, size_t max_len, struct sf_buf *o
     enum sf_err err;
     int fd;
     if (strcmp(path, "-") == 0)
-        return read_all(STDIN_FILENO, "standard input", max_len, out, why);
+        return text_file_read_all(STDIN_FILENO, "standard input", max_len, out, why);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return sf_fail(why,
@@ -43,7 +43,7 @@ enum sf_err sf_text_file_read(const char *path, size_t max_len, struct sf_buf *o
                        : errno == EACCES                        ? SF_ERR_DENIED
                                                                 : SF_ERR_IO,
                        "open %s: %s", path, strerror(errno));
-    err = read_all(fd, path, max_len, out, why);
+    err = text_file_read_all(fd, path, max_len, out, why);
     close(fd);
     return err;
 }

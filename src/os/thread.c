@@ -20,7 +20,7 @@ struct start {
     int nice_level;
 };
 
-static void *begin(void *raw)
+static void *thread_begin(void *raw)
 {
     struct start start = *(struct start *)raw;
     sf_heap_free(raw);
@@ -51,7 +51,7 @@ enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_leve
     sigdelset(&all, SIGPROF);
     sigdelset(&all, SIGURG);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    failed = pthread_create(&t->handle, NULL, begin, start);
+    failed = pthread_create(&t->handle, NULL, thread_begin, start);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (failed) {
         sf_heap_free(start);
