@@ -16,14 +16,14 @@ bool sf_expr_check_has_attr(const struct sf_expr *e)
                  sf_expr_check_has_attr(e->right));
 }
 
-static bool is_nil(const struct sf_expr *e)
+static bool expr_check_is_nil(const struct sf_expr *e)
 {
     return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
 }
 
 static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
 {
-    const struct sf_expr *other = is_nil(e->left) ? e->right : e->left;
+    const struct sf_expr *other = expr_check_is_nil(e->left) ? e->right : e->left;
     const struct sf_query_attr *a = &other->attr;
     sf_str text;
     if (e->op != SF_EXPR_EQ && e->op != SF_EXPR_NE) {
@@ -66,7 +66,7 @@ static bool check_match(struct sf_parser *p, const struct sf_expr *e)
     return !err;
 }
 
-static bool is_frame(const struct sf_expr *e)
+static bool expr_check_is_frame(const struct sf_expr *e)
 {
     return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
 }
@@ -77,7 +77,7 @@ static bool check_frame(struct sf_parser *p, const struct sf_expr *e)
 {
     bool is_asked = e->op == SF_EXPR_EQ || e->op == SF_EXPR_NE || e->op == SF_EXPR_MATCH ||
                     e->op == SF_EXPR_NO_MATCH;
-    if (is_asked && is_frame(e->left) && e->right->kind == SF_EXPR_LITERAL &&
+    if (is_asked && expr_check_is_frame(e->left) && e->right->kind == SF_EXPR_LITERAL &&
         e->right->type == SF_TYPE_STRING)
         return true;
     sf_parser_fail(p, SF_ERR_INPUT, e->place,
@@ -129,9 +129,9 @@ static bool suits(enum sf_expr_op op, enum sf_static_type t)
 
 static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
 {
-    if (is_nil(e->left) || is_nil(e->right))
+    if (expr_check_is_nil(e->left) || expr_check_is_nil(e->right))
         return check_nil(p, e);
-    if ((is_frame(e->left) || is_frame(e->right)) && !check_frame(p, e))
+    if ((expr_check_is_frame(e->left) || expr_check_is_frame(e->right)) && !check_frame(p, e))
         return false;
     if (e->op == SF_EXPR_MATCH || e->op == SF_EXPR_NO_MATCH)
         return check_match(p, e);

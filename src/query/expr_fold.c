@@ -2,17 +2,17 @@
 
 #include <math.h>
 
-static bool is_number(enum sf_static_type t)
+static bool expr_fold_is_number(enum sf_static_type t)
 {
     return t == SF_TYPE_INT || t == SF_TYPE_FLOAT || t == SF_TYPE_DURATION;
 }
 
-static struct sf_static nil(void)
+static struct sf_static expr_fold_nil(void)
 {
     return (struct sf_static){.type = SF_TYPE_NIL};
 }
 
-static struct sf_static truth(bool is_true)
+static struct sf_static expr_fold_truth(bool is_true)
 {
     return (struct sf_static){SF_TYPE_BOOL, {.is_true = is_true}};
 }
@@ -25,13 +25,13 @@ double sf_expr_fold_number(struct sf_static v)
 struct sf_static sf_expr_fold_unary(enum sf_expr_op op, struct sf_static v)
 {
     if (op == SF_EXPR_NOT)
-        return v.type == SF_TYPE_BOOL ? truth(!v.is_true) : truth(false);
+        return v.type == SF_TYPE_BOOL ? expr_fold_truth(!v.is_true) : expr_fold_truth(false);
     if (v.type == SF_TYPE_FLOAT)
         v.f64 = -v.f64;
-    else if (is_number(v.type))
+    else if (expr_fold_is_number(v.type))
         v.i64 = (int64_t)(0 - (uint64_t)v.i64); /* the least integer stays as it is */
     else
-        return nil();
+        return expr_fold_nil();
     return v;
 }
 
@@ -63,7 +63,7 @@ static bool compare_floats(enum sf_expr_op op, double a, double b)
 
 bool sf_expr_fold_compare(enum sf_expr_op op, struct sf_static a, struct sf_static b)
 {
-    if (is_number(a.type) && is_number(b.type)) {
+    if (expr_fold_is_number(a.type) && expr_fold_is_number(b.type)) {
         if (a.type == SF_TYPE_FLOAT || b.type == SF_TYPE_FLOAT)
             return compare_floats(op, sf_expr_fold_number(a), sf_expr_fold_number(b));
         return ordered(op, (a.i64 > b.i64) - (a.i64 < b.i64));
@@ -87,7 +87,7 @@ enum sf_static_type sf_expr_fold_binary_type(enum sf_expr_op op, enum sf_static_
 {
     if (op <= SF_EXPR_OR)
         return SF_TYPE_BOOL;
-    if (!is_number(a) || !is_number(b))
+    if (!expr_fold_is_number(a) || !expr_fold_is_number(b))
         return SF_TYPE_NIL;
     return a == SF_TYPE_INT && b == SF_TYPE_INT && op != SF_EXPR_POW ? SF_TYPE_INT : SF_TYPE_FLOAT;
 }
@@ -101,15 +101,15 @@ static struct sf_static int_arithmetic(enum sf_expr_op op, int64_t a, int64_t b)
     case SF_EXPR_MUL: out.i64 = (int64_t)((uint64_t)a * (uint64_t)b); return out;
     case SF_EXPR_DIV:
         if (b == 0)
-            return nil();
+            return expr_fold_nil();
         out.i64 = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
         return out;
     case SF_EXPR_MOD:
         if (b == 0)
-            return nil();
+            return expr_fold_nil();
         out.i64 = b == -1 ? 0 : a % b;
         return out;
-    default: return nil();
+    default: return expr_fold_nil();
     }
 }
 
@@ -123,7 +123,7 @@ static struct sf_static float_arithmetic(enum sf_expr_op op, double a, double b)
     case SF_EXPR_DIV: out.f64 = a / b; return out;
     case SF_EXPR_MOD: out.f64 = fmod(a, b); return out;
     case SF_EXPR_POW: out.f64 = pow(a, b); return out;
-    default: return nil();
+    default: return expr_fold_nil();
     }
 }
 
@@ -131,13 +131,13 @@ struct sf_static sf_expr_fold_binary(enum sf_expr_op op, struct sf_static a, str
 {
     bool is_a = a.type == SF_TYPE_BOOL && a.is_true, is_b = b.type == SF_TYPE_BOOL && b.is_true;
     if (op == SF_EXPR_AND)
-        return truth(is_a && is_b);
+        return expr_fold_truth(is_a && is_b);
     if (op == SF_EXPR_OR)
-        return truth(is_a || is_b);
+        return expr_fold_truth(is_a || is_b);
     if (op <= SF_EXPR_GE)
-        return truth(sf_expr_fold_compare(op, a, b));
-    if (!is_number(a.type) || !is_number(b.type))
-        return nil();
+        return expr_fold_truth(sf_expr_fold_compare(op, a, b));
+    if (!expr_fold_is_number(a.type) || !expr_fold_is_number(b.type))
+        return expr_fold_nil();
     if (a.type == SF_TYPE_INT && b.type == SF_TYPE_INT && op != SF_EXPR_POW)
         return int_arithmetic(op, a.i64, b.i64);
     return float_arithmetic(op, sf_expr_fold_number(a), sf_expr_fold_number(b));

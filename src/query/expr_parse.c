@@ -316,7 +316,7 @@ static void unexpected_operand(struct sf_parser *p)
                                   words, n);
 }
 
-static bool is_nil(const struct sf_expr *e)
+static bool expr_parse_is_nil(const struct sf_expr *e)
 {
     return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
 }
@@ -328,7 +328,7 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
 static const struct sf_expr *parse_denied(struct sf_parser *p)
 {
     const struct sf_expr *operand = parse_level(p, 6), *right;
-    const struct binary *b = operand && is_nil(operand) ? binary_in_hand(p) : NULL;
+    const struct binary *b = operand && expr_parse_is_nil(operand) ? binary_in_hand(p) : NULL;
     if (!b || (b->op != SF_EXPR_EQ && b->op != SF_EXPR_NE))
         return operand;
     sf_parser_next(p);
@@ -336,7 +336,7 @@ static const struct sf_expr *parse_denied(struct sf_parser *p)
     return right ? make_binary(p, b, operand, right) : NULL;
 }
 
-static const struct sf_expr *parse_primary(struct sf_parser *p)
+static const struct sf_expr *expr_parse_primary(struct sf_parser *p)
 {
     struct sf_place place = p->token.place;
     struct sf_static lit = {0};
@@ -349,7 +349,7 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
         return make_unary(p, SF_EXPR_NOT, place, parse_denied(p));
     if (sf_parser_take_sign(p, "(")) {
         const struct sf_expr *inner = parse_level(p, 2);
-        if (inner && is_nil(inner)) {
+        if (inner && expr_parse_is_nil(inner)) {
             sf_parser_unexpected(p, "= or !=: nil stands without parentheses");
             return NULL;
         }
@@ -379,12 +379,13 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
 }
 
 /* What two literals come to. nil with nil is false either way; any other literal is not nil. */
-static struct sf_static fold(enum sf_expr_op op, const struct sf_expr *left,
-                             const struct sf_expr *right)
+static struct sf_static expr_parse_fold(enum sf_expr_op op, const struct sf_expr *left,
+                                        const struct sf_expr *right)
 {
-    if (is_nil(left) || is_nil(right))
-        return (struct sf_static){SF_TYPE_BOOL,
-                                  {.is_true = is_nil(left) != is_nil(right) && op == SF_EXPR_NE}};
+    if (expr_parse_is_nil(left) || expr_parse_is_nil(right))
+        return (struct sf_static){
+            SF_TYPE_BOOL,
+            {.is_true = expr_parse_is_nil(left) != expr_parse_is_nil(right) && op == SF_EXPR_NE}};
     return sf_expr_fold_binary(op, left->literal, right->literal);
 }
 
@@ -402,7 +403,7 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     e->type = type_of_binary(e);
     if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
         b->op != SF_EXPR_NO_MATCH) {
-        struct sf_static folded = fold(b->op, left, right);
+        struct sf_static folded = expr_parse_fold(b->op, left, right);
         /* 1 / 0 has no value, which is not the word nil: it stays what it is. */
         if (folded.type != SF_TYPE_NIL) {
             e->kind = SF_EXPR_LITERAL;
@@ -428,8 +429,9 @@ struct run {
 };
 
 /* Puts the part in hand aside and begins the next one with `right`. */
-static const struct sf_expr *next_part(struct sf_parser *p, struct run *r,
-                                       const struct sf_expr *left, const struct sf_expr *right)
+static const struct sf_expr *expr_parse_next_part(struct sf_parser *p, struct run *r,
+                                                  const struct sf_expr *left,
+                                                  const struct sf_expr *right)
 {
     unsigned rank = 0;
     for (; r->n_parts && r->ranks[r->n_parts - 1] == rank; rank++)
@@ -441,7 +443,8 @@ static const struct sf_expr *next_part(struct sf_parser *p, struct run *r,
     return left ? right : NULL;
 }
 
-static const struct sf_expr *end_run(struct sf_parser *p, struct run *r, const struct sf_expr *left)
+static const struct sf_expr *expr_parse_end_run(struct sf_parser *p, struct run *r,
+                                                const struct sf_expr *left)
 {
     while (r->n_parts)
         left = make_binary(p, r->b, r->parts[--r->n_parts], left);
@@ -449,16 +452,17 @@ static const struct sf_expr *end_run(struct sf_parser *p, struct run *r, const s
     return left;
 }
 
-static const struct sf_expr *join(struct sf_parser *p, struct run *r, const struct binary *b,
-                                  const struct sf_expr *left, const struct sf_expr *right)
+static const struct sf_expr *expr_parse_join(struct sf_parser *p, struct run *r,
+                                             const struct binary *b, const struct sf_expr *left,
+                                             const struct sf_expr *right)
 {
     if (r->b != b) {
-        left = end_run(p, r, left);
+        left = expr_parse_end_run(p, r, left);
         r->n_last = 1;
         r->b = b->op == SF_EXPR_AND || b->op == SF_EXPR_OR ? b : NULL;
     }
     if (r->b && r->n_last == PART)
-        return next_part(p, r, left, right);
+        return expr_parse_next_part(p, r, left, right);
     r->n_last++;
     return make_binary(p, b, left, right);
 }
@@ -469,7 +473,7 @@ static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
     struct run run = {0};
     if (!sf_parser_enter(p))
         return NULL;
-    left = parse_primary(p);
+    left = expr_parse_primary(p);
     while (left && !p->err) {
         const struct binary *b = binary_in_hand(p);
         const struct sf_expr *right;
@@ -477,9 +481,9 @@ static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
             break;
         sf_parser_next(p);
         right = parse_level(p, b->op == SF_EXPR_POW ? b->level : b->level + 1);
-        left = right ? join(p, &run, b, left, right) : NULL;
+        left = right ? expr_parse_join(p, &run, b, left, right) : NULL;
     }
-    left = left ? end_run(p, &run, left) : NULL;
+    left = left ? expr_parse_end_run(p, &run, left) : NULL;
     sf_parser_leave(p);
     return p->err ? NULL : left;
 }

@@ -120,7 +120,7 @@ void sf_expr_text_duration(int64_t ns, struct sf_buf *out)
     }
 }
 
-static void add_quoted(struct sf_buf *out, sf_str s)
+static void expr_text_add_quoted(struct sf_buf *out, sf_str s)
 {
     sf_buf_add_u8(out, '"');
     for (size_t i = 0; i < s.len; i++) {
@@ -160,7 +160,7 @@ void sf_expr_text_static(struct sf_static v, struct sf_buf *out)
         break;
     }
     case SF_TYPE_DURATION: sf_expr_text_duration(v.i64, out); break;
-    case SF_TYPE_STRING: add_quoted(out, v.str); break;
+    case SF_TYPE_STRING: expr_text_add_quoted(out, v.str); break;
     case SF_TYPE_BOOL: sf_buf_add_str(out, v.is_true ? SF_STR("true") : SF_STR("false")); break;
     case SF_TYPE_STATUS:
         add_lower(out, sf_span_status_name((uint8_t)v.i64), strlen("STATUS_CODE_"));
@@ -172,7 +172,7 @@ void sf_expr_text_static(struct sf_static v, struct sf_buf *out)
     }
 }
 
-static void add_attr(const struct sf_query_attr *a, struct sf_buf *out)
+static void expr_text_add_attr(const struct sf_query_attr *a, struct sf_buf *out)
 {
     if (a->intrinsic != SF_INTRINSIC_NONE)
         sf_buf_add_str(out, sf_str_from(sf_expr_text_intrinsic(a->intrinsic)));
@@ -194,7 +194,7 @@ void sf_expr_text(const struct sf_expr *e, struct sf_buf *out)
 {
     switch (e->kind) {
     case SF_EXPR_LITERAL: sf_expr_text_static(e->literal, out); break;
-    case SF_EXPR_ATTR: add_attr(&e->attr, out); break;
+    case SF_EXPR_ATTR: expr_text_add_attr(&e->attr, out); break;
     case SF_EXPR_UNARY:
         sf_buf_add_str(out, sf_str_from(sf_expr_text_op(e->op)));
         add_operand(e->left, out);

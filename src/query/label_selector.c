@@ -10,52 +10,53 @@ struct reading {
     bool is_loose;
 };
 
-static enum sf_err fail(struct reading *r, const char *what)
+static enum sf_err label_selector_fail(struct reading *r, const char *what)
 {
     return sf_fail(r->why, SF_ERR_INPUT, "selector: %s at position %zu", what, r->at + 1);
 }
 
-static char peek(const struct reading *r)
+static char label_selector_peek(const struct reading *r)
 {
     return r->at < r->text.len ? r->text.p[r->at] : 0;
 }
 
-static void skip_blanks(struct reading *r)
+static void label_selector_skip_blanks(struct reading *r)
 {
-    while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n' || peek(r) == '\r')
+    while (label_selector_peek(r) == ' ' || label_selector_peek(r) == '\t' ||
+           label_selector_peek(r) == '\n' || label_selector_peek(r) == '\r')
         r->at++;
 }
 
-static bool is_name(char c, bool has_colons)
+static bool label_selector_is_name(char c, bool has_colons)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            (has_colons && (c == ':' || c == '.' || c == '-'));
 }
 
-static sf_str read_name(struct reading *r, bool has_colons)
+static sf_str label_selector_read_name(struct reading *r, bool has_colons)
 {
     size_t from = r->at;
-    while (is_name(peek(r), has_colons))
+    while (label_selector_is_name(label_selector_peek(r), has_colons))
         r->at++;
     return sf_str_part(r->text, from, r->at - from);
 }
 
-static enum sf_err read_quoted(struct reading *r, sf_str *out)
+static enum sf_err label_selector_read_quoted(struct reading *r, sf_str *out)
 {
-    char quote = peek(r), *to;
+    char quote = label_selector_peek(r), *to;
     size_t n = 0;
     if (quote != '"' && quote != '\'' && quote != '`')
-        return fail(r, "a quoted value is expected");
+        return label_selector_fail(r, "a quoted value is expected");
     to = sf_arena_raw(r->req, r->text.len - r->at + 1, 1);
     if (!to)
         return sf_fail(r->why, SF_ERR_LIMIT, "selector: no room");
-    for (r->at++; peek(r) != quote; r->at++) {
-        char c = peek(r);
+    for (r->at++; label_selector_peek(r) != quote; r->at++) {
+        char c = label_selector_peek(r);
         if (r->at >= r->text.len)
-            return fail(r, "a closing quote is missing");
+            return label_selector_fail(r, "a closing quote is missing");
         if (c == '\\' && quote != '`') {
             r->at++;
-            c = peek(r);
+            c = label_selector_peek(r);
             c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
         }
         to[n++] = c;
@@ -69,17 +70,17 @@ static enum sf_err read_quoted(struct reading *r, sf_str *out)
 static enum sf_err read_bare(struct reading *r, sf_str *out)
 {
     size_t from = r->at;
-    while (r->at < r->text.len && peek(r) != ',' && peek(r) != '}')
+    while (r->at < r->text.len && label_selector_peek(r) != ',' && label_selector_peek(r) != '}')
         r->at++;
     *out = sf_str_trim(sf_str_part(r->text, from, r->at - from));
-    return out->len ? SF_OK : fail(r, "a value is expected");
+    return out->len ? SF_OK : label_selector_fail(r, "a value is expected");
 }
 
 static enum sf_err read_op(struct reading *r, enum sf_op *out)
 {
-    char a = peek(r), b;
+    char a = label_selector_peek(r), b;
     r->at++;
-    b = peek(r);
+    b = label_selector_peek(r);
     if (a == '=' && b == '~')
         *out = SF_OP_MATCH;
     else if (a == '!' && b == '~')
@@ -89,12 +90,13 @@ static enum sf_err read_op(struct reading *r, enum sf_op *out)
     else if (a == '=')
         *out = SF_OP_EQ;
     else
-        return fail(r, "=, !=, =~ or !~ is expected");
+        return label_selector_fail(r, "=, !=, =~ or !~ is expected");
     r->at += a == '!' || b == '~';
     return SF_OK;
 }
 
-static enum sf_err add(struct reading *r, struct sf_label_selector *io, struct sf_matcher m)
+static enum sf_err label_selector_add(struct reading *r, struct sf_label_selector *io,
+                                      struct sf_matcher m)
 {
     unsigned n_colons = 0;
     for (size_t i = 0; i < m.val.len; i++)
@@ -111,28 +113,29 @@ static enum sf_err add(struct reading *r, struct sf_label_selector *io, struct s
     return SF_OK;
 }
 
-static enum sf_err read_matcher(struct reading *r, struct sf_label_selector *io)
+static enum sf_err label_selector_read_matcher(struct reading *r, struct sf_label_selector *io)
 {
     struct sf_matcher m = {.op = SF_OP_EQ};
-    bool is_quoted = peek(r) == '"' || peek(r) == '\'';
+    bool is_quoted = label_selector_peek(r) == '"' || label_selector_peek(r) == '\'';
     enum sf_err err = SF_OK;
     if (is_quoted)
-        err = read_quoted(r, &m.key);
+        err = label_selector_read_quoted(r, &m.key);
     else
-        m.key = read_name(r, r->is_loose);
+        m.key = label_selector_read_name(r, r->is_loose);
     if (!err && m.key.len == 0)
-        err = fail(r, "a label's name is expected");
-    skip_blanks(r);
-    if (!err && is_quoted && (peek(r) == '}' || peek(r) == ','))
-        return add(r, io, (struct sf_matcher){SF_STR("__name__"), SF_OP_EQ, m.key});
+        err = label_selector_fail(r, "a label's name is expected");
+    label_selector_skip_blanks(r);
+    if (!err && is_quoted && (label_selector_peek(r) == '}' || label_selector_peek(r) == ','))
+        return label_selector_add(r, io, (struct sf_matcher){SF_STR("__name__"), SF_OP_EQ, m.key});
     if (!err)
         err = read_op(r, &m.op);
-    skip_blanks(r);
-    if (!err && r->is_loose && peek(r) != '"' && peek(r) != '\'' && peek(r) != '`')
+    label_selector_skip_blanks(r);
+    if (!err && r->is_loose && label_selector_peek(r) != '"' && label_selector_peek(r) != '\'' &&
+        label_selector_peek(r) != '`')
         err = read_bare(r, &m.val);
     else if (!err)
-        err = read_quoted(r, &m.val);
-    return err ? err : add(r, io, m);
+        err = label_selector_read_quoted(r, &m.val);
+    return err ? err : label_selector_add(r, io, m);
 }
 
 /* What stands before the brace: a type or a metric's name, or what people put there. */
@@ -141,8 +144,8 @@ static enum sf_err read_front(struct reading *r, struct sf_label_selector *io)
     struct sf_matcher m = {SF_STR("__name__"), SF_OP_EQ, SF_STR_NONE};
     size_t brace = r->text.len, colon;
     if (!r->is_loose) {
-        m.val = read_name(r, true);
-        return m.val.len ? add(r, io, m) : SF_OK;
+        m.val = label_selector_read_name(r, true);
+        return m.val.len ? label_selector_add(r, io, m) : SF_OK;
     }
     (void)sf_str_find_char(r->text, '{', &brace);
     m.val = sf_str_trim(sf_str_part(r->text, 0, brace));
@@ -151,50 +154,50 @@ static enum sf_err read_front(struct reading *r, struct sf_label_selector *io)
         return SF_OK;
     m.key = sf_str_find_char(m.val, ':', &colon) ? SF_STR("__profile_type__")
                                                  : SF_STR("service_name");
-    return add(r, io, m);
+    return label_selector_add(r, io, m);
 }
 
-static enum sf_err parse(struct reading *r, struct sf_label_selector *io)
+static enum sf_err label_selector_parse(struct reading *r, struct sf_label_selector *io)
 {
     enum sf_err err = read_front(r, io);
-    skip_blanks(r);
+    label_selector_skip_blanks(r);
     if (err || r->at == r->text.len)
         return err;
-    if (peek(r) != '{')
-        return fail(r, "{ is expected");
+    if (label_selector_peek(r) != '{')
+        return label_selector_fail(r, "{ is expected");
     r->at++;
     for (;;) {
-        skip_blanks(r);
-        if (peek(r) == '}')
+        label_selector_skip_blanks(r);
+        if (label_selector_peek(r) == '}')
             break;
-        err = read_matcher(r, io);
+        err = label_selector_read_matcher(r, io);
         if (err)
             return err;
-        skip_blanks(r);
-        if (peek(r) == ',')
+        label_selector_skip_blanks(r);
+        if (label_selector_peek(r) == ',')
             r->at++;
-        else if (peek(r) != '}')
-            return fail(r, ", or } is expected");
+        else if (label_selector_peek(r) != '}')
+            return label_selector_fail(r, ", or } is expected");
     }
     r->at++;
-    return r->at == r->text.len ? SF_OK : fail(r, "the end is expected");
+    return r->at == r->text.len ? SF_OK : label_selector_fail(r, "the end is expected");
 }
 
 enum sf_err sf_label_selector_parse(sf_str text, struct sf_arena *req, struct sf_label_selector *io,
                                     struct sf_why *why)
 {
     struct reading r = {.text = sf_str_trim(text), .req = req, .why = why};
-    return parse(&r, io);
+    return label_selector_parse(&r, io);
 }
 
 enum sf_err sf_label_selector_parse_loose(sf_str text, struct sf_arena *req,
                                           struct sf_label_selector *io, struct sf_why *why)
 {
     struct reading r = {.text = sf_str_trim(text), .req = req, .why = why, .is_loose = true};
-    return parse(&r, io);
+    return label_selector_parse(&r, io);
 }
 
-static void add_quoted(struct sf_buf *out, sf_str text)
+static void label_selector_add_quoted(struct sf_buf *out, sf_str text)
 {
     sf_buf_add_u8(out, '"');
     for (size_t i = 0; i < text.len; i++) {
@@ -215,12 +218,12 @@ void sf_label_selector_render(const struct sf_label_selector *s, struct sf_buf *
         const struct sf_matcher *m = &s->list[i];
         if (i)
             sf_buf_add_u8(out, ',');
-        add_quoted(out, m->key);
+        label_selector_add_quoted(out, m->key);
         sf_buf_add_str(out, m->op == SF_OP_MATCH      ? SF_STR("=~")
                             : m->op == SF_OP_NO_MATCH ? SF_STR("!~")
                             : m->op == SF_OP_NE       ? SF_STR("!=")
                                                       : SF_STR("="));
-        add_quoted(out, m->val);
+        label_selector_add_quoted(out, m->val);
     }
     sf_buf_add_u8(out, '}');
 }

@@ -11,17 +11,17 @@
 #include "base/setting.h"
 #include "base/text.h"
 
-static char peek(const struct sf_lexer *l, size_t ahead)
+static char lexer_peek(const struct sf_lexer *l, size_t ahead)
 {
     return l->text.len - l->at > ahead ? l->text.p[l->at + ahead] : 0;
 }
 
-static bool is_digit(char c)
+static bool lexer_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool lexer_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
@@ -31,7 +31,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static enum sf_err fault(struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
+static enum sf_err lexer_fault(struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
 {
     l->fault = (struct sf_place){1, 1};
     for (size_t i = 0; i < off; i++) { /* what is not closed may have begun lines ago */
@@ -43,7 +43,7 @@ static enum sf_err fault(struct sf_lexer *l, size_t off, struct sf_why *why, con
                    l->fault.column, what);
 }
 
-static void step(struct sf_lexer *l)
+static void lexer_step(struct sf_lexer *l)
 {
     if (l->text.p[l->at] == '\n') {
         l->line++;
@@ -52,21 +52,21 @@ static void step(struct sf_lexer *l)
     l->at++;
 }
 
-static enum sf_err skip_blanks(struct sf_lexer *l, struct sf_why *why)
+static enum sf_err lexer_skip_blanks(struct sf_lexer *l, struct sf_why *why)
 {
     while (l->at < l->text.len) {
-        if (is_space(peek(l, 0))) {
-            step(l);
-        } else if (peek(l, 0) == '/' && peek(l, 1) == '/') {
-            while (l->at < l->text.len && peek(l, 0) != '\n')
+        if (is_space(lexer_peek(l, 0))) {
+            lexer_step(l);
+        } else if (lexer_peek(l, 0) == '/' && lexer_peek(l, 1) == '/') {
+            while (l->at < l->text.len && lexer_peek(l, 0) != '\n')
                 l->at++;
-        } else if (peek(l, 0) == '/' && peek(l, 1) == '*') {
+        } else if (lexer_peek(l, 0) == '/' && lexer_peek(l, 1) == '*') {
             size_t start = l->at;
             l->at += 2;
-            while (l->at < l->text.len && !(peek(l, 0) == '*' && peek(l, 1) == '/'))
-                step(l);
+            while (l->at < l->text.len && !(lexer_peek(l, 0) == '*' && lexer_peek(l, 1) == '/'))
+                lexer_step(l);
             if (l->at == l->text.len)
-                return fault(l, start, why, "comment is not closed, expecting */");
+                return lexer_fault(l, start, why, "comment is not closed, expecting */");
             l->at += 2;
         } else {
             break;
@@ -77,11 +77,11 @@ static enum sf_err skip_blanks(struct sf_lexer *l, struct sf_why *why)
 
 /* ---- strings ---- */
 
-static bool read_digits(struct sf_lexer *l, unsigned n, unsigned base, uint32_t *out)
+static bool lexer_read_digits(struct sf_lexer *l, unsigned n, unsigned base, uint32_t *out)
 {
     uint32_t code = 0;
     while (n--) {
-        int digit = sf_hex_digit(peek(l, 0));
+        int digit = sf_hex_digit(lexer_peek(l, 0));
         if (digit < 0 || (unsigned)digit >= base)
             return false;
         code = code * base + (uint32_t)digit;
@@ -92,11 +92,11 @@ static bool read_digits(struct sf_lexer *l, unsigned n, unsigned base, uint32_t 
 }
 
 /* One escape after its backslash, as in Go. */
-static bool unescape(struct sf_lexer *l, struct sf_buf *out)
+static bool lexer_unescape(struct sf_lexer *l, struct sf_buf *out)
 {
     static const char names[] = "abfnrtv\\\"'";
     static const char means[] = "\a\b\f\n\r\t\v\\\"'";
-    char c = peek(l, 0);
+    char c = lexer_peek(l, 0);
     const char *simple = c ? strchr(names, c) : NULL;
     uint32_t code;
     if (simple) {
@@ -105,19 +105,20 @@ static bool unescape(struct sf_lexer *l, struct sf_buf *out)
         return true;
     }
     if (c >= '0' && c <= '7') {
-        if (!read_digits(l, 3, 8, &code) || code > 255)
+        if (!lexer_read_digits(l, 3, 8, &code) || code > 255)
             return false;
         sf_buf_add_u8(out, (uint8_t)code);
         return true;
     }
     l->at += c != 0;
     if (c == 'x') {
-        if (!read_digits(l, 2, 16, &code))
+        if (!lexer_read_digits(l, 2, 16, &code))
             return false;
         sf_buf_add_u8(out, (uint8_t)code);
         return true;
     }
-    if ((c == 'u' && read_digits(l, 4, 16, &code)) || (c == 'U' && read_digits(l, 8, 16, &code))) {
+    if ((c == 'u' && lexer_read_digits(l, 4, 16, &code)) ||
+        (c == 'U' && lexer_read_digits(l, 8, 16, &code))) {
         if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
             return false;
         sf_utf8_add(out, code);
@@ -126,32 +127,34 @@ static bool unescape(struct sf_lexer *l, struct sf_buf *out)
     return false;
 }
 
-static enum sf_err keep(struct sf_lexer *l, struct sf_buf *text, sf_str *out, struct sf_why *why)
+static enum sf_err lexer_keep(struct sf_lexer *l, struct sf_buf *text, sf_str *out,
+                              struct sf_why *why)
 {
     bool is_kept = sf_buf_ok(text) && sf_arena_copy(l->req, sf_buf_str(text), out);
     sf_buf_done(text);
     return is_kept ? SF_OK : sf_no_room(why, "the query");
 }
 
-static enum sf_err read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *why)
+static enum sf_err lexer_read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *why)
 {
     struct sf_buf text = {0};
     size_t start = l->at++;
     for (;;) {
-        char c = peek(l, 0);
+        char c = lexer_peek(l, 0);
         if (l->at >= l->text.len || c == '\n') {
             sf_buf_done(&text);
-            return fault(l, start, why, "string is not closed, expecting \"");
+            return lexer_fault(l, start, why, "string is not closed, expecting \"");
         }
         if (c == '"')
             break;
         if (c == '\\') {
             size_t off = l->at++;
-            if (!unescape(l, &text)) {
+            if (!lexer_unescape(l, &text)) {
                 sf_buf_done(&text);
-                return fault(l, off, why,
-                             "invalid escape sequence in string, expecting \\n, \\\\ and the like; "
-                             "`...` takes backslashes as they are");
+                return lexer_fault(
+                    l, off, why,
+                    "invalid escape sequence in string, expecting \\n, \\\\ and the like; "
+                    "`...` takes backslashes as they are");
             }
             continue;
         }
@@ -159,16 +162,16 @@ static enum sf_err read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *w
         l->at++;
     }
     l->at++;
-    return keep(l, &text, out, why);
+    return lexer_keep(l, &text, out, why);
 }
 
 static enum sf_err read_raw(struct sf_lexer *l, sf_str *out, struct sf_why *why)
 {
     size_t start = ++l->at;
-    while (l->at < l->text.len && peek(l, 0) != '`')
-        step(l);
+    while (l->at < l->text.len && lexer_peek(l, 0) != '`')
+        lexer_step(l);
     if (l->at >= l->text.len)
-        return fault(l, start - 1, why, "string is not closed, expecting `");
+        return lexer_fault(l, start - 1, why, "string is not closed, expecting `");
     *out = sf_str_part(l->text, start, l->at - start);
     if (!out->p)
         *out = SF_STR("");
@@ -178,22 +181,24 @@ static enum sf_err read_raw(struct sf_lexer *l, sf_str *out, struct sf_why *why)
 
 /* ---- numbers and durations ---- */
 
-static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
+static enum sf_err lexer_read_number(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
 {
     size_t start = l->at;
     bool is_float = false, has_letters = false;
     struct sf_why wrong;
-    while (is_digit(peek(l, 0)) || peek(l, 0) == '.' || is_letter(peek(l, 0))) {
-        char c = peek(l, 0);
+    while (lexer_is_digit(lexer_peek(l, 0)) || lexer_peek(l, 0) == '.' ||
+           lexer_is_letter(lexer_peek(l, 0))) {
+        char c = lexer_peek(l, 0);
         is_float |= c == '.';
         if ((c == 'e' || c == 'E') && !has_letters &&
-            (is_digit(peek(l, 1)) ||
-             ((peek(l, 1) == '-' || peek(l, 1) == '+') && is_digit(peek(l, 2))))) {
+            (lexer_is_digit(lexer_peek(l, 1)) ||
+             ((lexer_peek(l, 1) == '-' || lexer_peek(l, 1) == '+') &&
+              lexer_is_digit(lexer_peek(l, 2))))) {
             is_float = true;
             l->at += 2;
             continue;
         }
-        has_letters |= is_letter(c);
+        has_letters |= lexer_is_letter(c);
         l->at++;
     }
     t->text = sf_str_part(l->text, start, l->at - start);
@@ -203,15 +208,16 @@ static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf
                                        &wrong))
             return SF_OK;
         sf_why_prefix(&wrong, "not a number or duration such as 5, 1.5, 100ms or 1h30m");
-        return fault(l, start, why, wrong.text);
+        return lexer_fault(l, start, why, wrong.text);
     }
     if (is_float) {
         t->kind = SF_TOKEN_FLOAT;
-        return sf_str_to_f64(t->text, &t->f64) ? SF_OK : fault(l, start, why, "not a number");
+        return sf_str_to_f64(t->text, &t->f64) ? SF_OK : lexer_fault(l, start, why, "not a number");
     }
     t->kind = SF_TOKEN_INT;
-    return sf_str_to_i64(t->text, &t->i64) ? SF_OK
-                                           : fault(l, start, why, "integer does not fit 64 bits");
+    return sf_str_to_i64(t->text, &t->i64)
+               ? SF_OK
+               : lexer_fault(l, start, why, "integer does not fit 64 bits");
 }
 
 /* ---- attributes ---- */
@@ -221,44 +227,45 @@ static bool ends_name(char c)
     return c == 0 || is_space(c) || strchr("{}()=~!<>&|^,", c);
 }
 
-static enum sf_err read_name(struct sf_lexer *l, sf_str *out, struct sf_why *why)
+static enum sf_err lexer_read_name(struct sf_lexer *l, sf_str *out, struct sf_why *why)
 {
     struct sf_buf name = {0};
     size_t start = l->at;
     bool is_quoted = false; /* "" is a name that nothing has */
-    while (l->at < l->text.len && !ends_name(peek(l, 0))) {
-        if (peek(l, 0) != '"') {
+    while (l->at < l->text.len && !ends_name(lexer_peek(l, 0))) {
+        if (lexer_peek(l, 0) != '"') {
             sf_buf_add_u8(&name, (uint8_t)l->text.p[l->at++]);
             continue;
         }
         is_quoted = true;
         l->at++;
-        while (peek(l, 0) != '"') {
+        while (lexer_peek(l, 0) != '"') {
             size_t off = l->at;
-            char c = peek(l, 0);
+            char c = lexer_peek(l, 0);
             if (l->at >= l->text.len) {
                 sf_buf_done(&name);
-                return fault(l, start, why, "quoted attribute name is not closed, expecting \"");
+                return lexer_fault(l, start, why,
+                                   "quoted attribute name is not closed, expecting \"");
             }
             if (c == '\\') {
-                c = peek(l, 1);
+                c = lexer_peek(l, 1);
                 if (c != '"' && c != '\\') {
                     sf_buf_done(&name);
-                    return fault(l, off, why, "invalid escape sequence in attribute name");
+                    return lexer_fault(l, off, why, "invalid escape sequence in attribute name");
                 }
                 l->at++;
             }
             sf_buf_add_u8(&name, (uint8_t)c);
-            step(l); /* line breaks are part of the name */
+            lexer_step(l); /* line breaks are part of the name */
         }
         l->at++;
     }
     if (name.len == 0 && !is_quoted) {
         sf_buf_done(&name);
-        return fault(l, start, why,
-                     "syntax error: unexpected end of attribute, expecting its name");
+        return lexer_fault(l, start, why,
+                           "syntax error: unexpected end of attribute, expecting its name");
     }
-    return keep(l, &name, out, why);
+    return lexer_keep(l, &name, out, why);
 }
 
 struct prefix {
@@ -283,10 +290,10 @@ static const struct prefix *find_prefix(sf_str word)
     return NULL;
 }
 
-static sf_str read_word(struct sf_lexer *l)
+static sf_str lexer_read_word(struct sf_lexer *l)
 {
     size_t start = l->at;
-    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)))
+    while (lexer_is_letter(lexer_peek(l, 0)) || lexer_is_digit(lexer_peek(l, 0)))
         l->at++;
     return sf_str_part(l->text, start, l->at - start);
 }
@@ -296,35 +303,35 @@ static enum sf_err read_attr(struct sf_lexer *l, enum sf_attr_scope scope, struc
 {
     t->kind = SF_TOKEN_ATTR;
     t->attr.scope = scope;
-    return read_name(l, &t->attr.name, why);
+    return lexer_read_name(l, &t->attr.name, why);
 }
 
 static enum sf_err read_word_token(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
 {
-    sf_str word = read_word(l);
+    sf_str word = lexer_read_word(l);
     const struct prefix *prefix = find_prefix(word);
     t->text = word;
-    if (peek(l, 0) == ':' && (prefix || sf_str_eq(word, SF_STR("trace")))) {
+    if (lexer_peek(l, 0) == ':' && (prefix || sf_str_eq(word, SF_STR("trace")))) {
         l->at++;
         t->kind = SF_TOKEN_SCOPE;
         return SF_OK;
     }
-    if (peek(l, 0) == '.' && sf_str_eq(word, SF_STR("parent"))) {
+    if (lexer_peek(l, 0) == '.' && sf_str_eq(word, SF_STR("parent"))) {
         size_t name_at = ++l->at;
-        sf_str second = read_word(l);
+        sf_str second = lexer_read_word(l);
         prefix = find_prefix(second);
         t->is_parent = true;
-        if (prefix && peek(l, 0) == '.')
+        if (prefix && lexer_peek(l, 0) == '.')
             l->at++;
         else
             l->at = name_at;
         return read_attr(l, prefix && l->at != name_at ? prefix->scope : SF_SCOPE_ANY, t, why);
     }
-    if (peek(l, 0) == '.' && prefix) {
+    if (lexer_peek(l, 0) == '.' && prefix) {
         l->at++;
         return read_attr(l, prefix->scope, t, why);
     }
-    if (peek(l, 0) == '.' && sf_str_eq(word, SF_STR("profile"))) {
+    if (lexer_peek(l, 0) == '.' && sf_str_eq(word, SF_STR("profile"))) {
         l->at++;
         t->kind = SF_TOKEN_SCOPE; /* a few known words, as behind "trace:" */
         return SF_OK;
@@ -370,33 +377,33 @@ static enum sf_err read_sign(struct sf_lexer *l, struct sf_token *t, struct sf_w
             return SF_OK;
         }
     }
-    return fault(l, l->at, why, unexpected(rest.p[0], words, sizeof(words)));
+    return lexer_fault(l, l->at, why, unexpected(rest.p[0], words, sizeof(words)));
 }
 
 enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_why *why)
 {
-    enum sf_err err = skip_blanks(l, why);
+    enum sf_err err = lexer_skip_blanks(l, why);
     struct sf_token t = {0};
     char c;
     if (err)
         return err;
     t.off = l->at;
     t.place = (struct sf_place){l->line, (uint32_t)(l->at - l->line_start + 1)};
-    c = peek(l, 0);
+    c = lexer_peek(l, 0);
     if (l->at >= l->text.len) {
         t.kind = SF_TOKEN_END;
     } else if (c == '"') {
         t.kind = SF_TOKEN_STRING;
-        err = read_quoted(l, &t.str, why);
+        err = lexer_read_quoted(l, &t.str, why);
     } else if (c == '`') {
         t.kind = SF_TOKEN_STRING;
         err = read_raw(l, &t.str, why);
-    } else if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
-        err = read_number(l, &t, why);
+    } else if (lexer_is_digit(c) || (c == '.' && lexer_is_digit(lexer_peek(l, 1)))) {
+        err = lexer_read_number(l, &t, why);
     } else if (c == '.') {
         l->at++;
         err = read_attr(l, SF_SCOPE_ANY, &t, why);
-    } else if (is_letter(c)) {
+    } else if (lexer_is_letter(c)) {
         err = read_word_token(l, &t, why);
     } else {
         err = read_sign(l, &t, why);

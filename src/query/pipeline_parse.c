@@ -278,14 +278,14 @@ static void unexpected_stage(struct sf_parser *p)
                                   N_OF(words));
 }
 
-static struct operand parse_primary(struct sf_parser *p, bool is_wrapped);
+static struct operand pipeline_parse_primary(struct sf_parser *p, bool is_wrapped);
 
 /* Of numbers only: 0 - ({ } | rate()) is how a series is negated. */
 static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
 {
     struct operand out = {.place = place};
     if (sf_parser_enter(p)) {
-        out = parse_primary(p, false);
+        out = pipeline_parse_primary(p, false);
         sf_parser_leave(p);
     }
     if (!p->err && out.kind != NUMBER)
@@ -297,7 +297,7 @@ static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
     return out;
 }
 
-static struct operand parse_primary(struct sf_parser *p, bool is_wrapped)
+static struct operand pipeline_parse_primary(struct sf_parser *p, bool is_wrapped)
 {
     struct operand out = {.place = p->token.place};
     if (sf_parser_is_sign(p, "{")) {
@@ -413,7 +413,7 @@ static struct operand parse_operand(struct sf_parser *p, unsigned least, bool is
     struct operand left = {0};
     if (!sf_parser_enter(p))
         return left;
-    left = parse_primary(p, is_wrapped);
+    left = pipeline_parse_primary(p, is_wrapped);
     while (!p->err) {
         const struct set_sign *sign = left.kind == SPANSET ? set_sign_in_hand(p) : NULL;
         enum sf_expr_op op = SF_EXPR_ADD;

@@ -4,7 +4,7 @@
 #include "query/parser.h"
 #include "query/pipeline_parse.h"
 
-static struct sf_parser start(sf_str text, struct sf_arena *req, struct sf_why *why)
+static struct sf_parser query_parse_start(sf_str text, struct sf_arena *req, struct sf_why *why)
 {
     struct sf_parser p = {.req = req, .why = why};
     p.lexer = (struct sf_lexer){.text = text, .line = 1, .req = req};
@@ -24,7 +24,7 @@ enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_qu
     if (text.len > SF_LIMIT_QUERY_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "query of %zu bytes, at most %d are allowed", text.len,
                        SF_LIMIT_QUERY_LEN);
-    p = start(text, req, why);
+    p = query_parse_start(text, req, why);
     if (!p.err)
         sf_pipeline_parse(&p, q);
     if (p.err) {
