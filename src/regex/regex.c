@@ -324,8 +324,8 @@ static const struct slow *add_slow(struct sf_regex_scratch *s, const struct sf_r
     return one;
 }
 
-static enum sf_regex_result walk(const struct slow *slow, sf_str text,
-                                 const struct sf_regex_scratch *s)
+static enum sf_regex_result regex_walk(const struct slow *slow, sf_str text,
+                                       const struct sf_regex_scratch *s)
 {
     static const enum sf_regex_result results[] = {[SF_REGEX_WALK_NONE] = SF_REGEX_NONE,
                                                    [SF_REGEX_WALK_FOUND] = SF_REGEX_FOUND,
@@ -351,12 +351,12 @@ enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
         return SF_REGEX_FOUND;
     slow = scratch->slow ? find_slow(scratch, re) : NULL;
     if (slow)
-        return walk(slow, text, scratch);
+        return regex_walk(slow, text, scratch);
     found = pcre2_match(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0,
                         PCRE2_NO_UTF_CHECK, scratch->data, scratch->context);
     if (is_at_bound(found)) {
         slow = add_slow(scratch, re);
-        return slow ? walk(slow, text, scratch) : SF_REGEX_GAVE_UP;
+        return slow ? regex_walk(slow, text, scratch) : SF_REGEX_GAVE_UP;
     }
     if (found == PCRE2_ERROR_NOMATCH)
         return SF_REGEX_NONE;

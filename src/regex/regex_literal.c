@@ -13,7 +13,7 @@ struct search {
     uint32_t n_anything; /* .* so far */
 };
 
-static void end_run(struct search *s)
+static void regex_literal_end_run(struct search *s)
 {
     s->n_runs += s->run.len > 0;
     if (s->run.len > s->best->len) {
@@ -31,14 +31,14 @@ static bool is_anything(const struct search *s, const struct sf_regex_node *n)
 }
 
 /* Everything in a sequence must be there; of the rest nothing is stated. */
-static void walk(struct search *s, uint32_t at)
+static void regex_literal_walk(struct search *s, uint32_t at)
 {
     const struct sf_regex_node *n = &s->tree->nodes[at];
     switch (n->kind) {
     case SF_REGEX_EMPTY: return;
     case SF_REGEX_ALL_OF:
         for (uint32_t child = n->first; child; child = s->tree->nodes[child].next)
-            walk(s, child);
+            regex_literal_walk(s, child);
         return;
     case SF_REGEX_ONE:
         if (n->op == SF_REGEX_CHAR) {
@@ -48,7 +48,7 @@ static void walk(struct search *s, uint32_t at)
         break;
     default: break;
     }
-    end_run(s);
+    regex_literal_end_run(s);
     if (is_anything(s, n))
         s->n_anything++;
     else
@@ -63,9 +63,9 @@ void sf_regex_literal(sf_str pattern, struct sf_buf *out, bool *out_is_all)
     if (sf_regex_tree_make(pattern, &tree) == SF_OK) {
         const struct sf_regex_node *root = &tree.nodes[tree.root];
         bool ends = false;
-        walk(&s, tree.root);
+        regex_literal_walk(&s, tree.root);
         ends = s.run.len == 0; /* .* stands last */
-        end_run(&s);
+        regex_literal_end_run(&s);
         /* Two .* and one run between them: the first thing is .* too. */
         *out_is_all = !s.has_other && s.n_runs == 1 && s.n_anything == 2 && ends &&
                       root->kind == SF_REGEX_ALL_OF && root->first &&

@@ -52,24 +52,25 @@ struct sf_regex_program {
 
 /* ---- making ---- */
 
-static uint32_t add(struct sf_regex_program *p, int op, uint32_t arg)
+static uint32_t regex_program_add(struct sf_regex_program *p, int op, uint32_t arg)
 {
     SF_ASSERT(p->n < p->cap);
     p->insts[p->n] = (struct inst){.op = (uint8_t)op, .arg = arg};
     return p->n++;
 }
 
-static void emit(struct sf_regex_program *p, const struct sf_regex_tree *t, uint32_t at);
+static void regex_program_emit(struct sf_regex_program *p, const struct sf_regex_tree *t,
+                               uint32_t at);
 
 static void emit_any_of(struct sf_regex_program *p, const struct sf_regex_tree *t, uint32_t first)
 {
     uint32_t jumps = UINT32_MAX; /* a chain through their arguments */
     for (uint32_t c = first; c; c = t->nodes[c].next) {
-        uint32_t fork = t->nodes[c].next ? add(p, FORK, p->n + 1) : UINT32_MAX;
-        emit(p, t, c);
+        uint32_t fork = t->nodes[c].next ? regex_program_add(p, FORK, p->n + 1) : UINT32_MAX;
+        regex_program_emit(p, t, c);
         if (fork == UINT32_MAX)
             break;
-        jumps = add(p, JUMP, jumps);
+        jumps = regex_program_add(p, JUMP, jumps);
         p->insts[fork].other = p->n;
     }
     while (jumps != UINT32_MAX) {
@@ -84,14 +85,14 @@ static void emit_repeat(struct sf_regex_program *p, const struct sf_regex_tree *
 {
     uint32_t forks = UINT32_MAX; /* a chain through their other ways */
     for (int i = 0; i < n->min; i++)
-        emit(p, t, n->first);
+        regex_program_emit(p, t, n->first);
     for (int i = n->min; i < n->max || (n->max == SF_REGEX_UNBOUNDED && i == n->min); i++) {
-        uint32_t fork = add(p, FORK, p->n + 1);
+        uint32_t fork = regex_program_add(p, FORK, p->n + 1);
         p->insts[fork].other = forks;
         forks = fork;
-        emit(p, t, n->first);
+        regex_program_emit(p, t, n->first);
         if (n->max == SF_REGEX_UNBOUNDED)
-            add(p, JUMP, fork);
+            regex_program_add(p, JUMP, fork);
     }
     while (forks != UINT32_MAX) {
         uint32_t before = p->insts[forks].other;
@@ -101,22 +102,24 @@ static void emit_repeat(struct sf_regex_program *p, const struct sf_regex_tree *
 }
 
 /* Groups and repeats nest no deeper than PCRE2 let them. */
-static void emit(struct sf_regex_program *p, const struct sf_regex_tree *t, uint32_t at)
+static void regex_program_emit(struct sf_regex_program *p, const struct sf_regex_tree *t,
+                               uint32_t at)
 {
     const struct sf_regex_node *n = &t->nodes[at];
     switch ((enum sf_regex_kind)n->kind) {
     case SF_REGEX_EMPTY: break;
-    case SF_REGEX_ONE: add(p, n->op, n->arg); break;
+    case SF_REGEX_ONE: regex_program_add(p, n->op, n->arg); break;
     case SF_REGEX_ANY_OF: emit_any_of(p, t, n->first); break;
     case SF_REGEX_REPEAT: emit_repeat(p, t, n); break;
     case SF_REGEX_ALL_OF:
         for (uint32_t c = n->first; c; c = t->nodes[c].next)
-            emit(p, t, c);
+            regex_program_emit(p, t, c);
         break;
     }
 }
 
-static bool ask(const struct sf_regex_program *p, const struct class *c, sf_str character)
+static bool regex_program_ask(const struct sf_regex_program *p, const struct class *c,
+                              sf_str character)
 {
     return pcre2_match(c->code, (PCRE2_SPTR)character.p, character.len, 0, PCRE2_NO_UTF_CHECK,
                        p->data, NULL) >= 0;
@@ -135,13 +138,14 @@ static bool make_class(struct sf_regex_program *p, struct class *c, sf_str text,
         return false;
     for (unsigned i = 0; i < 128; i++) {
         char one = (char)i;
-        if (ask(p, c, (sf_str){&one, 1}))
+        if (regex_program_ask(p, c, (sf_str){&one, 1}))
             c->ascii[i / 64] |= UINT64_C(1) << i % 64;
     }
     return true;
 }
 
-static bool make(struct sf_regex_program *p, const struct sf_regex_tree *t, sf_str pattern)
+static bool regex_program_make(struct sf_regex_program *p, const struct sf_regex_tree *t,
+                               sf_str pattern)
 {
     p->cap = (uint32_t)sf_regex_tree_size(t) + 2;
     p->insts = sf_heap_new_n(p->cap, sizeof(*p->insts));
@@ -154,8 +158,8 @@ static bool make(struct sf_regex_program *p, const struct sf_regex_tree *t, sf_s
     if (!p->insts || !p->classes || !p->lists[0] || !p->lists[1] || !p->seen || !p->stack ||
         !p->data)
         return false;
-    emit(p, t, t->root);
-    add(p, DONE, 0);
+    regex_program_emit(p, t, t->root);
+    regex_program_add(p, DONE, 0);
     for (; p->n_classes < t->n_classes; p->n_classes++) {
         const struct sf_regex_class *c = &t->classes[p->n_classes];
         if (!make_class(p, &p->classes[p->n_classes], sf_str_part(pattern, c->at, c->len),
@@ -172,7 +176,7 @@ struct sf_regex_program *sf_regex_program_new(sf_str pattern)
     if (sf_regex_tree_make(pattern, &tree))
         return NULL;
     p = sf_heap_new(sizeof(*p));
-    if (p && !make(p, &tree, pattern)) {
+    if (p && !regex_program_make(p, &tree, pattern)) {
         sf_regex_program_free(p);
         p = NULL;
     }
@@ -202,19 +206,21 @@ struct place { /* between two characters */
     int64_t before, after;
 };
 
-static bool is_word(int64_t c)
+static bool regex_program_is_word(int64_t c)
 {
     return (c >= '0' && c <= '9') || c == '_' || ((c | 32) >= 'a' && (c | 32) <= 'z' && c < 128);
 }
 
-static bool holds(int op, struct place at)
+static bool regex_program_holds(int op, struct place at)
 {
     switch (op) {
     case SF_REGEX_LINE_START: return at.before == NO_CHAR || at.before == '\n';
     case SF_REGEX_LINE_END: return at.after == NO_CHAR || at.after == '\n';
     case SF_REGEX_TEXT_START: return at.before == NO_CHAR;
     case SF_REGEX_TEXT_END: return at.after == NO_CHAR;
-    default: return (is_word(at.before) != is_word(at.after)) == (op == SF_REGEX_WORD_EDGE);
+    default:
+        return (regex_program_is_word(at.before) != regex_program_is_word(at.after)) ==
+               (op == SF_REGEX_WORD_EDGE);
     }
 }
 
@@ -241,18 +247,19 @@ static void reach(struct sf_regex_program *p, int list, uint32_t from, struct pl
         case SF_REGEX_ANY:
         case SF_REGEX_ANY_BUT_NEWLINE: p->lists[list][p->n_list[list]++] = i; break;
         default:
-            if (holds(is->op, at))
+            if (regex_program_holds(is->op, at))
                 p->stack[n++] = i + 1;
         }
     }
 }
 
-static bool has(const struct sf_regex_program *p, struct class *c, uint32_t code, sf_str character)
+static bool regex_program_has(const struct sf_regex_program *p, struct class *c, uint32_t code,
+                              sf_str character)
 {
     if (code < 128)
         return c->ascii[code / 64] >> code % 64 & 1;
     if (c->last != code) {
-        c->is_in = ask(p, c, character);
+        c->is_in = regex_program_ask(p, c, character);
         c->last = code;
     }
     return c->is_in;
@@ -263,7 +270,7 @@ static bool takes(const struct sf_regex_program *p, const struct inst *is, uint3
 {
     switch (is->op) {
     case SF_REGEX_CHAR: return is->arg == code;
-    case SF_REGEX_CLASS: return has(p, &p->classes[is->arg], code, character);
+    case SF_REGEX_CLASS: return regex_program_has(p, &p->classes[is->arg], code, character);
     case SF_REGEX_ANY_BUT_NEWLINE: return code != '\n';
     default: return true;
     }

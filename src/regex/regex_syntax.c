@@ -11,7 +11,7 @@ enum sf_err sf_regex_syntax_refuse(sf_str pattern, size_t at, const char *what, 
                    pattern.len > 80 ? 80 : (int)pattern.len, pattern.p, what, at + 1);
 }
 
-static bool is_digit(char c)
+static bool regex_syntax_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -33,10 +33,10 @@ static bool is_allowed_group(sf_str rest)
 }
 
 /* Digits from *at on; stays at a number too large for any repeat. */
-static int read_number(sf_str p, size_t *at)
+static int regex_syntax_read_number(sf_str p, size_t *at)
 {
     int n = 0;
-    for (; *at < p.len && is_digit(p.p[*at]); ++*at)
+    for (; *at < p.len && regex_syntax_is_digit(p.p[*at]); ++*at)
         n = n > SF_REGEX_MAX_REPEAT ? n : n * 10 + (p.p[*at] - '0');
     return n;
 }
@@ -45,12 +45,13 @@ size_t sf_regex_syntax_repeat_len(sf_str p, size_t at, int *out_min, int *out_ma
 {
     size_t i = at + 1;
     int min, max;
-    if (i >= p.len || !is_digit(p.p[i]))
+    if (i >= p.len || !regex_syntax_is_digit(p.p[i]))
         return 0;
-    min = max = read_number(p, &i);
+    min = max = regex_syntax_read_number(p, &i);
     if (i < p.len && p.p[i] == ',') {
         i++;
-        max = i < p.len && is_digit(p.p[i]) ? read_number(p, &i) : SF_REGEX_UNBOUNDED;
+        max = i < p.len && regex_syntax_is_digit(p.p[i]) ? regex_syntax_read_number(p, &i)
+                                                         : SF_REGEX_UNBOUNDED;
     }
     if (i >= p.len || p.p[i] != '}')
         return 0;
@@ -98,17 +99,18 @@ size_t sf_regex_syntax_class_len(sf_str p, size_t at)
     return (end < p.len ? end : p.len) - at;
 }
 
-static uint32_t digits(sf_str p, size_t from, size_t to, uint32_t base)
+static uint32_t regex_syntax_digits(sf_str p, size_t from, size_t to, uint32_t base)
 {
     uint32_t n = 0;
     for (size_t i = from; i < to && n < 0x110000; i++)
-        n = n * base + (uint32_t)(is_digit(p.p[i]) ? p.p[i] - '0' : (p.p[i] | 32) - 'a' + 10);
+        n = n * base +
+            (uint32_t)(regex_syntax_is_digit(p.p[i]) ? p.p[i] - '0' : (p.p[i] | 32) - 'a' + 10);
     return n;
 }
 
-static bool is_hex(char c)
+static bool regex_syntax_is_hex(char c)
 {
-    return is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+    return regex_syntax_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }
 
 /* "{...}" at `at`, or 0. */
@@ -129,19 +131,19 @@ size_t sf_regex_syntax_escape_len(sf_str p, size_t at, uint32_t *out_code)
     if (c == 'p' || c == 'P')
         return 2 + (braces ? braces : 1);
     if (c == 'x' && braces) {
-        *out_code = digits(p, i + 1, i + braces - 1, 16);
+        *out_code = regex_syntax_digits(p, i + 1, i + braces - 1, 16);
         return 2 + braces;
     }
     if (c == 'x') {
-        for (len = 0; len < 2 && i + len < p.len && is_hex(p.p[i + len]);)
+        for (len = 0; len < 2 && i + len < p.len && regex_syntax_is_hex(p.p[i + len]);)
             len++;
-        *out_code = digits(p, i, i + len, 16);
+        *out_code = regex_syntax_digits(p, i, i + len, 16);
         return 2 + len;
     }
     if (c == '0') {
         for (len = 0; len < 2 && i + len < p.len && p.p[i + len] >= '0' && p.p[i + len] <= '7';)
             len++;
-        *out_code = digits(p, i, i + len, 8);
+        *out_code = regex_syntax_digits(p, i, i + len, 8);
         return 2 + len;
     }
     if (name) {

@@ -27,7 +27,7 @@ static bool has_more(const struct parser *r)
     return !r->tree.has_no_memory && r->at < r->p.len;
 }
 
-static uint32_t add_node(struct parser *r, struct sf_regex_node n)
+static uint32_t regex_tree_add_node(struct parser *r, struct sf_regex_node n)
 {
     if (!sf_list_room(&r->tree.nodes, r->tree.n_nodes, &r->tree.nodes_cap, 64)) {
         r->tree.has_no_memory = true;
@@ -39,13 +39,14 @@ static uint32_t add_node(struct parser *r, struct sf_regex_node n)
     return r->tree.n_nodes++;
 }
 
-static uint32_t add_one(struct parser *r, enum sf_regex_op op, uint32_t arg)
+static uint32_t regex_tree_add_one(struct parser *r, enum sf_regex_op op, uint32_t arg)
 {
-    return add_node(r, (struct sf_regex_node){.kind = SF_REGEX_ONE, .op = (uint8_t)op, .arg = arg});
+    return regex_tree_add_node(
+        r, (struct sf_regex_node){.kind = SF_REGEX_ONE, .op = (uint8_t)op, .arg = arg});
 }
 
 /* The class that is written at [at, at + len); the same text is the same class. */
-static uint32_t add_class(struct parser *r, size_t at, size_t len, struct flags f)
+static uint32_t regex_tree_add_class(struct parser *r, size_t at, size_t len, struct flags f)
 {
     uint32_t i = 0;
     while (i < r->tree.n_classes &&
@@ -60,7 +61,7 @@ static uint32_t add_class(struct parser *r, size_t at, size_t len, struct flags 
         r->tree.classes[r->tree.n_classes++] = (struct sf_regex_class){
             .at = at, .len = len, .is_caseless = f.is_caseless};
     }
-    return add_one(r, SF_REGEX_CLASS, i);
+    return regex_tree_add_one(r, SF_REGEX_CLASS, i);
 }
 
 /* ---- parsing ---- */
@@ -72,8 +73,8 @@ static bool has_case(uint32_t c)
 
 static uint32_t add_char(struct parser *r, size_t at, size_t len, uint32_t code, struct flags f)
 {
-    return f.is_caseless && has_case(code) ? add_class(r, at, len, f)
-                                           : add_one(r, SF_REGEX_CHAR, code);
+    return f.is_caseless && has_case(code) ? regex_tree_add_class(r, at, len, f)
+                                           : regex_tree_add_one(r, SF_REGEX_CHAR, code);
 }
 
 static uint32_t parse_literal(struct parser *r, struct flags f)
@@ -93,10 +94,10 @@ static uint32_t parse_escape(struct parser *r, struct flags f)
     size_t len = sf_regex_syntax_escape_len(r->p, at, &code);
     r->at += len;
     switch (c) {
-    case 'A': return add_one(r, SF_REGEX_TEXT_START, 0);
-    case 'z': return add_one(r, SF_REGEX_TEXT_END, 0);
-    case 'b': return add_one(r, SF_REGEX_WORD_EDGE, 0);
-    case 'B': return add_one(r, SF_REGEX_NO_WORD_EDGE, 0);
+    case 'A': return regex_tree_add_one(r, SF_REGEX_TEXT_START, 0);
+    case 'z': return regex_tree_add_one(r, SF_REGEX_TEXT_END, 0);
+    case 'b': return regex_tree_add_one(r, SF_REGEX_WORD_EDGE, 0);
+    case 'B': return regex_tree_add_one(r, SF_REGEX_NO_WORD_EDGE, 0);
     case 'd':
     case 'D':
     case 's':
@@ -104,7 +105,7 @@ static uint32_t parse_escape(struct parser *r, struct flags f)
     case 'w':
     case 'W':
     case 'p':
-    case 'P': return add_class(r, at, len, f);
+    case 'P': return regex_tree_add_class(r, at, len, f);
     default: return add_char(r, at, len, code, f);
     }
 }
@@ -112,7 +113,7 @@ static uint32_t parse_escape(struct parser *r, struct flags f)
 static uint32_t parse_any_of(struct parser *r, struct flags f);
 
 /* "(", "(?:", "(?P<name>", "(?i:", or "(?i)" with nothing in it, which changes `f`. */
-static uint32_t parse_group(struct parser *r, struct flags *f)
+static uint32_t regex_tree_parse_group(struct parser *r, struct flags *f)
 {
     struct flags inner = *f;
     bool is_on = true;
@@ -148,15 +149,20 @@ static uint32_t parse_item(struct parser *r, struct flags *f)
 {
     size_t at = r->at;
     switch (r->p.p[at]) {
-    case '(': return parse_group(r, f);
-    case '[': r->at += sf_regex_syntax_class_len(r->p, at); return add_class(r, at, r->at - at, *f);
-    case '.': r->at++; return add_one(r, f->is_single ? SF_REGEX_ANY : SF_REGEX_ANY_BUT_NEWLINE, 0);
+    case '(': return regex_tree_parse_group(r, f);
+    case '[':
+        r->at += sf_regex_syntax_class_len(r->p, at);
+        return regex_tree_add_class(r, at, r->at - at, *f);
+    case '.':
+        r->at++;
+        return regex_tree_add_one(r, f->is_single ? SF_REGEX_ANY : SF_REGEX_ANY_BUT_NEWLINE, 0);
     case '^':
         r->at++;
-        return add_one(r, f->is_multiline ? SF_REGEX_LINE_START : SF_REGEX_TEXT_START, 0);
+        return regex_tree_add_one(r, f->is_multiline ? SF_REGEX_LINE_START : SF_REGEX_TEXT_START,
+                                  0);
     case '$':
         r->at++;
-        return add_one(r, f->is_multiline ? SF_REGEX_LINE_END : SF_REGEX_TEXT_END, 0);
+        return regex_tree_add_one(r, f->is_multiline ? SF_REGEX_LINE_END : SF_REGEX_TEXT_END, 0);
     case '\\': return parse_escape(r, *f);
     default: return parse_literal(r, *f);
     }
@@ -183,7 +189,7 @@ static bool parse_repeat(struct parser *r, uint32_t *item)
     r->at += len;
     if (r->at < r->p.len && r->p.p[r->at] == '?')
         r->at++; /* which way is tried first does not matter here */
-    *item = add_node(r, n);
+    *item = regex_tree_add_node(r, n);
     return true;
 }
 
@@ -202,9 +208,10 @@ static void chain(struct parser *r, uint32_t *first, uint32_t *last, uint32_t n)
 static uint32_t parent_of(struct parser *r, enum sf_regex_kind kind, uint32_t first)
 {
     if (first == NONE)
-        return add_node(r, (struct sf_regex_node){.kind = SF_REGEX_EMPTY});
+        return regex_tree_add_node(r, (struct sf_regex_node){.kind = SF_REGEX_EMPTY});
     return r->tree.nodes[first].next
-               ? add_node(r, (struct sf_regex_node){.kind = (uint8_t)kind, .first = first})
+               ? regex_tree_add_node(r,
+                                     (struct sf_regex_node){.kind = (uint8_t)kind, .first = first})
                : first;
 }
 
@@ -266,12 +273,12 @@ struct size {
     uint64_t repeats; /* the most that multiply */
 };
 
-static struct size size_of(const struct sf_regex_tree *t, uint32_t at)
+static struct size regex_tree_size_of(const struct sf_regex_tree *t, uint32_t at)
 {
     const struct sf_regex_node *n = &t->nodes[at];
     struct size all = {n->kind == SF_REGEX_ONE ? 1 : 0, 1};
     for (uint32_t c = n->first; c; c = t->nodes[c].next) {
-        struct size one = size_of(t, c);
+        struct size one = regex_tree_size_of(t, c);
         all.n_insts += one.n_insts + (n->kind == SF_REGEX_ANY_OF ? 2 : 0);
         all.repeats = one.repeats > all.repeats ? one.repeats : all.repeats;
     }
@@ -290,12 +297,12 @@ static struct size size_of(const struct sf_regex_tree *t, uint32_t at)
 
 uint64_t sf_regex_tree_size(const struct sf_regex_tree *t)
 {
-    return size_of(t, t->root).n_insts;
+    return regex_tree_size_of(t, t->root).n_insts;
 }
 
 const char *sf_regex_tree_check(const struct sf_regex_tree *t)
 {
-    struct size size = size_of(t, t->root);
+    struct size size = regex_tree_size_of(t, t->root);
     if (size.repeats > SF_REGEX_MAX_REPEAT)
         return "repeats in repeats go up to 1,000 in all";
     return size.n_insts > MAX_SIZE ? "too large with its repeats written out" : NULL;
